@@ -69,8 +69,8 @@ background are shown and not judged. --b workloads.NAME.rate=2k/s changes one.
 --slo and a scenario's objectives are decided for each side: it must meet them in
 each of its runs.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate or too
-few runs to decide it, or an objective that was missed or could not be decided.`,
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, an
+objective that was missed, or one of both that could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
@@ -104,6 +104,7 @@ func armFlag(to *overrides, flag string) *pairs {
 
 // ab is the whole of it, from the scenarios to the comparison.
 func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scenario.Override, o abOptions) error {
+	o.decides = true
 	options, err := o.options(a)
 	if err != nil {
 		return err
@@ -295,7 +296,7 @@ func (t *abRuns) foresee() error {
 		switch {
 		case c.Refused == "" || c.Background:
 		case t.gate:
-			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		case c.Asked:
 			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, c.Refused+", as asked for.")+" Changes will be shown without a ranking, see --rank-unlike")
 		default:
@@ -346,9 +347,9 @@ func (t *abRuns) objectives() error {
 		for _, w := range workloadsOf(arm.scenario, runs[i]) {
 			found := overall(w.Objectives, w.runs, t.pairs)
 			if !t.series.quiet {
-				t.sayObjectives(joinWords(arm.letter, w.Name), found, passing{})
+				t.sayObjectives(joinWords(arm.letter, w.Name), found, t.passing)
 			}
-			if err := (passing{}).decided(found); err != nil {
+			if err := t.passing.decided(found); err != nil {
 				missed = err
 			}
 		}

@@ -26,6 +26,8 @@ type compareOptions struct {
 	of          string // the only workload to compare; empty: all
 	rankUnlike  bool
 	gate        bool
+	passing     passing
+	decides     bool // objectives, too: --allow-undecided is about these as well
 	json        bool
 	markdown    bool
 	full        bool
@@ -41,7 +43,8 @@ func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9: the fewer, the narrower their intervals")
 	f.StringVar(&o.of, "of", "", "of several workloads compare `WORKLOAD` only; runs that have one without a name have that")
 	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank in spite of different guarantees or loads, and say so")
-	f.BoolVar(&o.gate, "gate", false, "exit with 3 if B is shown worse than A by more than --min-effect")
+	f.BoolVar(&o.gate, "gate", false, "exit with 3 unless everything is shown not to be worse in B than in A by more than --min-effect")
+	o.passing.flag(f)
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
 	f.BoolVar(&o.full, "full", false, "print everything, not only what fits a screen")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
@@ -53,6 +56,9 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 	out := compare.Options{MinEffect: o.minEffect.share, Workload: o.of, RankUnlike: o.rankUnlike}
 	if o.json && o.markdown {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
+	}
+	if o.passing.allowUndecided && !o.gate && !o.decides {
+		return out, wrongUsage("add --gate, or leave it out", "--allow-undecided is about a gate, and there is no --gate")
 	}
 	if o.html != "" {
 		if err := a.pageProbe(o.html); err != nil {
@@ -113,8 +119,13 @@ shown and not judged. An outcome needs 6 pairs of runs, better 10;
 with fewer there are figures and no outcome. INVALID and UNSTABLE runs are left out
 with their partners.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or too
-few runs to decide it.`,
+A gate judges throughput or percentiles, overloads and other failures, what was lost,
+refused or not sent, and the runs that were left out. Shown worse fails; what is
+undecided does not pass either, unless --allow-undecided. Far percentiles need most
+pairs: --percentile 50,99 asks for fewer.
+
+Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or
+something that it could not decide.`,
 		Example: `  sixnines compare results/baseline results/new --markdown
   sixnines compare --min-effect 3% base-*.jsonl -- new-*.jsonl
   sixnines compare results/ab-20261121T140200Z-1f2e3d4c
@@ -157,29 +168,6 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	return a.compared(all, o, setA, setB)
 }
 
-// gateable refuses a gate that could not fail whatever the runs were.
-func gateable(all []*compare.Comparison) error {
-	for _, c := range all {
-		if len(c.Regressions) > 0 {
-			return nil
-		}
-	}
-	for _, c := range all {
-		if c.Outcome == compare.Unranked {
-			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
-		}
-	}
-	if !slices.ContainsFunc(all, func(c *compare.Comparison) bool { return !c.Background }) {
-		return gatesNothing(all[0].Workload)
-	}
-	return nil
-}
-
-// gatesNothing refuses a gate over what is in the background only.
-func gatesNothing(workload string) error {
-	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
-}
-
 // ofWorkload stands before what is said of one of several workloads, or of whatever else
 // there may be several of.
 func ofWorkload(workload string) string {
@@ -187,19 +175,6 @@ func ofWorkload(workload string) string {
 		return ""
 	}
 	return workload + ": "
-}
-
-const unrankedHint = "compare sets with the same guarantees and load, or use --rank-unlike; without --gate the figures are shown side by side"
-
-// ungatedHint says what makes a gate out of one that is none.
-func ungatedHint(c *compare.Comparison) string {
-	switch c.Outcome {
-	case compare.Unranked:
-		return unrankedHint
-	case compare.NoFigure:
-		return "choose others with --percentile, or run longer; without --gate the figures are shown"
-	}
-	return fmt.Sprintf("make more with sixnines ab or sixnines run, %d recommended; without --gate the figures are shown", compare.RecommendedPairs)
 }
 
 // compareFault explains why there is no comparison.
@@ -224,32 +199,12 @@ func (a *app) compared(all []*compare.Comparison, o compareOptions, setA, setB [
 		}
 	}
 	if o.gate {
-		regressions := 0
-		for _, c := range all {
-			for _, r := range c.Regressions {
-				fmt.Fprintln(a.Stderr, "regression: "+oneLine(ofWorkload(c.Workload)+r))
-				regressions++
-			}
-		}
-		if regressions > 0 {
-			return status(exitThreshold)
-		}
+		return a.gated(all, o.passing)
 	}
-	undecided := false
 	for _, c := range all {
-		switch {
-		case o.gate && c.Outcome == compare.Unranked:
-			return wrongUsage(ungatedHint(c), "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
-		case o.gate && c.Ungated != "":
-			return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: " + ofWorkload(c.Workload) + c.Ungated), hint: ungatedHint(c)}
-		case c.Outcome == compare.Nothing:
+		if c.Outcome == compare.Nothing {
 			return failed("see which runs are left out and why, and run them again", errors.New(ofWorkload(c.Workload)+"no pair of runs can be compared"))
-		case c.Outcome == compare.Undecided:
-			undecided = true
 		}
-	}
-	if o.gate && undecided {
-		fmt.Fprintln(a.Stderr, "gate passed, but not everything is decided: make more pairs of runs")
 	}
 	return nil
 }

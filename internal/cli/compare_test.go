@@ -76,6 +76,17 @@ func comparisons(t *testing.T) string {
 	writeSet(t, in("bad"), "x", 8, 1, func(_ int, _ *result.Header, s *result.Summary) {
 		s.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "throttled", Text: "throttled; ask for more"}}}
 	})
+	writeSet(t, in("noisy"), "n", 8, 1, func(n int, _ *result.Header, s *result.Summary) {
+		for p, v := range s.Histograms[result.DeliveryResponse].Percentiles {
+			s.Histograms[result.DeliveryResponse].Percentiles[p] = v * int64(6+n*3%8) / 8
+		}
+	})
+	writeSet(t, in("lossy"), "y", 8, 1, func(n int, _ *result.Header, s *result.Summary) {
+		s.Counters.Expected, s.Counters.Missing, s.Counters.MissingUnknown = 10000, int64(n/7), int64(n/7)
+	})
+	writeSet(t, in("losing"), "z", 8, 1, func(n int, _ *result.Header, s *result.Summary) {
+		s.Counters.Expected, s.Counters.Missing, s.Counters.MissingUnknown = 10000, 7, 7
+	})
 	writeSet(t, in("big"), "g", 8, 1, func(_ int, h *result.Header, _ *result.Summary) { h.Size = 1024 })
 	writeSet(t, in("publish"), "p", 8, 1, func(_ int, _ *result.Header, s *result.Summary) {
 		s.Histograms = map[result.Metric]*result.Distribution{result.PublishResponse: s.Histograms[result.DeliveryResponse]}
@@ -120,6 +131,16 @@ func TestCompare(t *testing.T) {
 		{"slow base --gate", exitOK, "FASTER"},
 		{"base same --gate --min-effect 10%", exitOK, "NO DIFFERENCE"},
 		{"base slow --gate --min-effect 50%", exitOK, "within ±50 %"},
+		{"base noisy --gate", exitThreshold, "NOT DECIDED"},
+		{"base noisy --gate --allow-undecided", exitOK, "NOT DECIDED"},
+		{"base slow --gate --allow-undecided", exitThreshold, "SLOWER"},
+		{"base lossy --gate --min-effect 10%", exitThreshold, "undecided   lost: messages lost: A none, B 1 in 1 run"},
+		{"base lossy --gate --min-effect 10% --allow-undecided", exitOK, "NO DIFFERENCE"},
+		{"lossy base --gate --min-effect 10%", exitOK, "NO DIFFERENCE"},
+		{"base losing --gate --min-effect 10% --allow-undecided", exitThreshold, "regression  lost: messages lost: A none, B 56 in 8 runs"},
+		{"base same --gate --min-effect 10% --percentile 50,99.99", exitThreshold, "no figures"},
+		{"base same --gate --min-effect 10% --percentile 50", exitOK, "NO DIFFERENCE"},
+		{"base few --gate --allow-undecided", exitOK, "Not enough runs to decide: 5 of 6 pairs"},
 		{"base/b*.jsonl -- slow/l00.jsonl slow/l01.jsonl slow/l02.jsonl slow/l03.jsonl slow/l04.jsonl slow/l05.jsonl", exitOK, "no partner"},
 		{"base/b*.jsonl slow/*.jsonl", exitOK, "SLOWER"},
 		{"base few", exitOK, "Not enough runs to decide: 5 of 6 pairs"},
@@ -147,8 +168,22 @@ func TestCompare(t *testing.T) {
 			t.Errorf("compare %s: stderr %q does not say why", tt.args, errs)
 		}
 	}
+	// What is undecided is said, with what to do, or that it is allowed.
+	for args, want := range map[string]string{
+		"base noisy --gate":                   "sixnines: the gate cannot be decided: p50, p75, p90, p95, p99, p99.9: a change of more than 5 % is neither shown nor ruled out\nhint: make more pairs, judge fewer percentiles",
+		"base noisy --gate --allow-undecided": "undecided, which is allowed: p50, p75, p90, p95, p99, p99.9: a change of more",
+		"base lossy --gate --min-effect 10%":  "sixnines: the gate cannot be decided: lost: messages lost: A none, B 1 in 1 run",
+	} {
+		if _, _, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...); !strings.HasPrefix(errs, want) {
+			t.Errorf("compare %s: %q does not begin with %q", args, errs, want)
+		}
+	}
 	code, out, errs := invoke(t, env, "compare", "base", "slow", "--json", "--gate")
 	var c struct {
+		Gate struct {
+			Answer string
+			Judged []struct{ Of, Percentile, Answer string }
+		}
 		Outcome     string
 		Pairs       []any
 		Regressions []string
@@ -160,7 +195,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if err := json.Unmarshal([]byte(out), &c); err != nil || code != exitThreshold || c.Outcome != "slower" || len(c.Pairs) != 8 ||
-		len(c.Regressions) != 6 || !c.Metrics[0].Judged || c.Metrics[0].Rows[0].Shift.Lo < 1.2 {
+		len(c.Regressions) != 6 || c.Gate.Answer != "worse" || c.Gate.Judged[5].Percentile != "99.9" || c.Gate.Judged[5].Answer != "worse" || c.Gate.Judged[6].Of != "rate_kept" || !c.Metrics[0].Judged || c.Metrics[0].Rows[0].Shift.Lo < 1.2 {
 		t.Errorf("exit code %d, %v, %s%s", code, err, out, errs)
 	}
 }
@@ -204,13 +239,14 @@ func TestCompareWrongUsage(t *testing.T) {
 		"ab aa":                              "holds both arms",
 		"base big --gate":                    "A and B differ in size",
 		"base slow --metric x":               `--metric cannot be "x"`,
-		"base slow --metric publish.service": "is not measured in every run",
+		"base slow --metric publish.service": "is not measured in any run",
 		"base slow --percentile 98":          `--percentile cannot be "98"`,
 		"base slow --min-effect 5":           "percentage",
 		"base slow --min-effect -5%":         "percentage",
 		"base slow --json --markdown":        "exclude each other",
 		"base -- slow --gate":                "--gate is a flag",
 		"base slow --html base/b00.jsonl":    "is there already",
+		"base slow --allow-undecided":        "there is no --gate",
 	} {
 		code, out, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...)
 		lines := strings.Split(strings.TrimSpace(errs), "\n")

@@ -1,16 +1,14 @@
 package compare
 
 import (
-	"fmt"
 	"math"
 	"slices"
 
-	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
-// Account is a counter or a rate of both sets. They are facts of these runs, and
-// no test is made of them.
+// Account is a counter or a rate of both sets. They are facts of these runs; what a
+// gate makes of them is in [Gate].
 type Account struct {
 	Name string  `json:"name"`
 	A    float64 `json:"a"`
@@ -77,90 +75,6 @@ func accounts(pairs []couple) []Account {
 		}
 	}
 	return out
-}
-
-// brokenPromise is a regression whatever the latencies: B lost what it had
-// acknowledged, and A nothing of the kind. It is a count and not a test, and a run that
-// was overloaded counts, too: what it lost is a fact, though its latencies are none.
-func brokenPromise(everyone []couple) string {
-	var lost [2]int64
-	runs := 0 // of B
-	for _, p := range everyone {
-		for i, r := range p.runs {
-			if r.unfit != "" && !unstable(r) || r.Summary.Aborted {
-				continue
-			}
-			n := r.Summary.Counters.LostAcked
-			if lost[i] += n; i == 1 && n > 0 {
-				runs++
-			}
-		}
-	}
-	if lost[0] > 0 || lost[1] == 0 {
-		return ""
-	}
-	return fmt.Sprintf("B lost %s in %s, A none", spell.Plural(lost[1], "acknowledged message"), spell.Plural(runs, "run"))
-}
-
-// collapsed is a regression where B failed in pairs in which A did not: it did not
-// hold the load, or messages that never came reach a percentile that is judged.
-// Such pairs have no ratio, and without a word on them the more B failed the less
-// would be left to judge. Under exchange of a pair's runs either is as likely to
-// be the one that failed: n pairs in which one alone did, all of them B, have p =
-// 2/2ⁿ. Of a gate's false alarms the latencies take half of 5 %, for it fails in
-// one direction, and this at most 1/2⁶ more.
-func (c *Comparison) collapsed(everyone []couple) string {
-	if c.Refused != "" {
-		return ""
-	}
-	var failed [2]int
-	overloads, unresolved := 0, 0
-	for _, p := range everyone {
-		var fails [2]bool
-		for i, r := range p.runs {
-			fails[i] = unstable(r) || r.unfit == "" && c.unresolved(r)
-		}
-		switch a, b := p.runs[0], p.runs[1]; {
-		case fails[0] == fails[1], a.unfit != "" && !unstable(a), b.unfit != "" && !unstable(b):
-			continue
-		case fails[0]:
-			failed[0]++
-			continue
-		case unstable(b):
-			overloads++
-		default:
-			unresolved++
-		}
-		failed[1]++
-	}
-	n := failed[1]
-	if failed[0] > 0 || n == 0 || 2/math.Pow(2, float64(n)) > 1-Confidence {
-		return ""
-	}
-	var how []string
-	if overloads > 0 {
-		how = append(how, fmt.Sprintf("did not carry the load in %d", overloads))
-	}
-	if unresolved > 0 {
-		how = append(how, fmt.Sprintf("had unresolved messages up to a judged percentile in %d", unresolved))
-	}
-	return fmt.Sprintf("B failed in %d pairs in which A did not (p = %.2g): it %s", n, 2/math.Pow(2, float64(n)), all(how))
-}
-
-// unresolved reports whether messages that never came reach a percentile of r
-// that is judged.
-func (c *Comparison) unresolved(r run) bool {
-	for _, m := range c.Metrics {
-		d := dist(r, m.Metric)
-		if m.Judged && d != nil && slices.ContainsFunc(m.Rows, func(x Row) bool { return d.AtLeast[x.Percentile] && x.Percentile != maximum }) {
-			return true
-		}
-	}
-	return false
-}
-
-func unstable(r run) bool {
-	return r.Summary != nil && r.Summary.Verdict.Status == result.Unstable
 }
 
 // suspectReasons collects why runs in use are SUSPECT, once for each reason and metric.

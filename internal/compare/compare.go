@@ -99,7 +99,8 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	if err := c.judge(pairs, o); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
-	c.conclude(everyone)
+	c.gate(everyone, o)
+	c.conclude()
 	return c, nil
 }
 
@@ -144,16 +145,19 @@ func all(words []string) string {
 	return strings.Join(words, "")
 }
 
-// conclude sums up, and says what a gate would do.
-func (c *Comparison) conclude(everyone []couple) {
+// conclude sums up.
+func (c *Comparison) conclude() {
+	for _, j := range c.Gate.Of(Worse) {
+		c.Regressions = append(c.Regressions, fmt.Sprintf("%s: %s", c.Gate.Name(j), j.Text))
+	}
 	n := len(c.Pairs)
-	seen := map[Outcome][]string{}
+	seen, suspect := map[Outcome][]string{}, 0
 	note := func(name string, r Row) {
+		if r.judged != nil && r.judged.Cause == SuspectRuns {
+			suspect++
+		}
 		if r.Outcome != "" {
 			seen[r.Outcome] = append(seen[r.Outcome], name)
-		}
-		if r.Outcome == Slower {
-			c.Regressions = append(c.Regressions, fmt.Sprintf("%s: %s", name, r.Shift.words(r.Percentile == throughput)))
 		}
 	}
 	if c.Throughput != nil {
@@ -199,7 +203,7 @@ func (c *Comparison) conclude(everyone []couple) {
 	case len(seen[Faster]) > 0:
 		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), all(seen[Faster]))
 	case len(seen[Undecided]) > 0:
-		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: a change of more than %s is neither shown nor ruled out.", all(seen[Undecided]), percent(c.MinEffect))
+		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: %s.", all(seen[Undecided]), c.undecidedBy(suspect))
 	default:
 		c.Outcome, c.Text = Same, fmt.Sprintf("No difference that matters: less than %s at %s.", percent(c.MinEffect), all(seen[Same]))
 	}
@@ -214,12 +218,6 @@ func (c *Comparison) conclude(everyone []couple) {
 	case NoFigure:
 		c.Ungated = "no percentile is supported in every run, so nothing could fail"
 	}
-	if text := c.collapsed(everyone); text != "" {
-		c.Regressions = append(c.Regressions, text)
-	}
-	if text := brokenPromise(everyone); text != "" {
-		c.Regressions = append(c.Regressions, text)
-	}
 	if c.Kind == KindAA {
 		switch {
 		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
@@ -228,6 +226,19 @@ func (c *Comparison) conclude(everyone []couple) {
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
 	}
+}
+
+// undecidedBy says why nothing is decided, so many of it for suspect figures.
+func (c *Comparison) undecidedBy(suspect int) string {
+	if suspect > 0 {
+		return "suspect figures show nothing"
+	}
+	return c.Unshown()
+}
+
+// Unshown says what an interval leaves open.
+func (c *Comparison) Unshown() string {
+	return fmt.Sprintf("a change of more than %s is neither shown nor ruled out", percent(c.MinEffect))
 }
 
 // price says what stands in the way of a ranking that was asked for, and what the

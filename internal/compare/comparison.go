@@ -88,10 +88,14 @@ type Comparison struct {
 	// Throughput is what flat out came to; nil where there was a schedule.
 	Throughput *Row      `json:"throughput,omitempty"`
 	Accounts   []Account `json:"accounts"`
-	// Regressions are what a gate fails for.
+	// Regressions are what a gate fails for: what [Gate] has as worse, in words.
 	Regressions []string `json:"regressions"`
-	// Ungated says why a gate could not fail; empty: it could.
+	// Ungated says why no figure can be judged; empty: it can.
 	Ungated string `json:"ungated,omitempty"`
+	// Gate is what is shown of everything that a gate judges.
+	Gate *Gate `json:"gate"`
+	// consumed says that flat out somebody consumed, so that deliveries are judged.
+	consumed bool
 }
 
 // Stated reports whether rows have changes with intervals, be they judged or not.
@@ -130,6 +134,9 @@ type Left struct {
 	// Partner says that nothing speaks against the run but that its partner cannot be
 	// used.
 	Partner bool `json:"partner,omitempty"`
+	// Overloaded says that the run is in no figure because the system did not carry its
+	// load, which is an answer: a gate counts it as a failure.
+	Overloaded bool `json:"overloaded,omitempty"`
 }
 
 // SuspectReason is a reason for which runs that are compared are SUSPECT.
@@ -160,13 +167,17 @@ type Row struct {
 	// Outcome is empty where nothing is judged.
 	Outcome Outcome  `json:"outcome,omitempty"`
 	Notes   []string `json:"notes,omitempty"`
+	judged  *Judged  // nil where nothing is
 }
 
 // Figures are one figure of the runs of a set.
 type Figures struct {
-	// Runs is how many runs have the figure; without all of them, or without
-	// any, the others are zero.
-	Runs   int     `json:"runs"`
+	// Runs is how many runs have the figure; the others are of these, and zero without
+	// any.
+	Runs int `json:"runs"`
+	// Mean is the geometric mean of the runs' figures: that of B over that of A is the
+	// change. Zero where a run has zero.
+	Mean   float64 `json:"mean"`
 	Median float64 `json:"median"` // of the runs
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
@@ -183,7 +194,7 @@ type Shift struct {
 	Ratio float64 `json:"ratio"` // geometric mean over the pairs
 	Lo    float64 `json:"lo"`
 	Hi    float64 `json:"hi"`
-	// Ns, NsLo and NsHi are the same, applied to A's median.
+	// Ns, NsLo and NsHi are the same, applied to A's mean.
 	Ns   float64 `json:"ns"`
 	NsLo float64 `json:"ns_lo"`
 	NsHi float64 `json:"ns_hi"`

@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"sixnines/internal/spell"
@@ -9,38 +10,25 @@ import (
 	"sixnines/result"
 )
 
-const (
-	maximum    = "max"
-	throughput = "throughput"
-)
-
-// figure is one column of a comparison: a percentile of a metric, in the runs of
-// every pair.
-type figure struct {
-	row    *Row
-	judged bool
-	values [2][]float64 // by side, then pair; only if complete
-}
-
 // judge makes the tables and their statements.
 func (c *Comparison) judge(pairs []couple, o Options) error {
 	if len(pairs) == 0 {
 		return nil
 	}
-	judged := o.Metrics
-	metrics := common(pairs)
-	rates := throughputs(pairs)
+	metrics, judged := measured(pairs), o.Metrics
+	for _, m := range judged {
+		if !slices.Contains(metrics, m) {
+			return fmt.Errorf("%s is not measured in any run; there are %v: %w", m, metrics, ErrInput)
+		}
+	}
+	rates := c.throughputs(pairs)
 	switch {
 	case c.Background:
 		judged = nil
 	case len(judged) == 0 && rates == nil:
 		judged = headline(metrics)
 	}
-	for _, m := range judged {
-		if !slices.Contains(metrics, m) {
-			return fmt.Errorf("%s is not measured in every run; there are %v: %w", m, metrics, ErrInput)
-		}
-	}
+	metrics = slices.DeleteFunc(metrics, func(m result.Metric) bool { return !inAll(pairs, m) && !slices.Contains(judged, m) })
 	slices.SortStableFunc(metrics, func(x, y result.Metric) int {
 		return boolRank(!slices.Contains(judged, x)) - boolRank(!slices.Contains(judged, y))
 	})
@@ -50,12 +38,10 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	}
 	var family []figure // what is judged
 	if rates != nil {
-		c.Throughput = &Row{Percentile: throughput}
-		f := figure{row: c.Throughput, judged: len(o.Metrics) == 0 && !c.Background, values: *rates}
-		f.describe(nil)
-		if f.judged {
-			family = append(family, f)
-		} else if err := c.state([]figure{f}); err != nil {
+		c.Throughput = rates.row
+		if rates.judged = len(o.Metrics) == 0 && !c.Background; rates.judged {
+			family = append(family, *rates)
+		} else if err := c.state([]figure{*rates}); err != nil {
 			return err
 		}
 	}
@@ -66,20 +52,14 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 		var alone []figure
 		for _, p := range percentiles {
 			f, there := figureOf(pairs, m, p)
-			if !there {
+			if !there && !(table.Judged && len(o.Percentiles) > 0) {
 				continue
 			}
 			table.Rows = append(table.Rows, *f.row)
 			f.row = &table.Rows[len(table.Rows)-1]
-			f.judged = table.Judged
-			switch {
-			case f.values[0] == nil:
-				if f.judged {
-					f.row.Outcome = NoFigure
-				}
-			case f.judged:
+			if f.judged = table.Judged; f.judged {
 				family = append(family, f)
-			default:
+			} else {
 				alone = append(alone, f)
 			}
 		}
@@ -100,18 +80,23 @@ func boolRank(b bool) int {
 }
 
 // state makes the statements about figures that belong together.
-func (c *Comparison) state(family []figure) error {
-	pairs := len(c.Pairs)
+func (c *Comparison) state(together []figure) error {
+	var family []figure // of which there are ratios
+	for _, f := range together {
+		if f.whole() {
+			family = append(family, f)
+		} else if f.judged {
+			c.withoutRatio(f, len(together))
+		}
+	}
 	if len(family) == 0 || !c.Stated() {
 		return nil
 	}
-	a, b := make([][]float64, pairs), make([][]float64, pairs)
-	for i := range pairs {
-		for _, f := range family {
-			a[i], b[i] = append(a[i], f.values[0][i]), append(b[i], f.values[1][i])
-		}
+	every := make([]int, len(c.Pairs))
+	for i := range every {
+		every[i] = i
 	}
-	s, err := stats.ShiftFunction(a, b, Confidence)
+	s, err := shiftOf(family, every)
 	if err != nil {
 		return err
 	}
@@ -124,23 +109,154 @@ func (c *Comparison) state(family []figure) error {
 			f.row.Notes = append(f.row.Notes, "no interval: at another percentile the pairs have two differences only, each in half of them; more pairs are needed")
 			if f.judged && c.Refused == "" {
 				f.row.Outcome = Undecided
+				f.row.judged = &Judged{Answer: Open, Cause: NoInterval, Text: "the pairs allow no interval"}
 			}
 			continue
 		}
-		// The p-value is exact and the interval, in its other ends, nearly so: a
-		// difference is shown if both say so.
-		shift := &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-Confidence && (p.Lo > 1 || p.Hi < 1)}
-		base := f.row.A.Median
+		shift := shiftAt(p)
+		base := f.row.A.Mean
 		shift.Ns, shift.NsLo, shift.NsHi = base*(p.Ratio-1), base*(p.Lo-1), base*(p.Hi-1)
 		f.row.Shift = shift
 		if !f.judged || c.Refused != "" {
 			continue // who promises less is not faster for it
 		}
-		more := f.row.Percentile == throughput // is better
-		f.row.Outcome = outcomeOf(shift, c.MinEffect, more)
+		more := f.metric == "" // is better
+		f.row.Outcome, f.row.judged = c.decide(shift, more)
 		f.row.Notes = append(f.row.Notes, remark(f.row, c.MinEffect, more)...)
+		if err := c.withoutSuspects(f, k, family); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// shiftOf is the shift function of figures over some of the pairs.
+func shiftOf(family []figure, pairs []int) (stats.Shift, error) {
+	a, b := make([][]float64, len(pairs)), make([][]float64, len(pairs))
+	for i, n := range pairs {
+		for _, f := range family {
+			a[i], b[i] = append(a[i], f.values[0][n]), append(b[i], f.values[1][n])
+		}
+	}
+	return stats.ShiftFunction(a, b, Confidence)
+}
+
+// shiftAt is a point that has an interval. The p-value is exact and the interval, in
+// its other ends, nearly so: a difference is shown if both say so.
+func shiftAt(p stats.ShiftPoint) *Shift {
+	return &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-Confidence && (p.Lo > 1 || p.Hi < 1)}
+}
+
+// decide says what an interval shows, to readers and to a gate: that B is not worse is
+// shown by less than that it is no different.
+func (c *Comparison) decide(s *Shift, moreIsBetter bool) (Outcome, *Judged) {
+	out := outcomeOf(s, c.MinEffect, moreIsBetter)
+	switch {
+	case out == Slower:
+		return out, &Judged{Answer: Worse}
+	case moreIsBetter && s.Lo >= 1/(1+c.MinEffect), !moreIsBetter && s.Hi <= 1+c.MinEffect:
+		return out, &Judged{Answer: NotWorse}
+	}
+	return out, &Judged{Answer: Open, Cause: WideInterval}
+}
+
+// withoutSuspects takes back what the pairs without a suspect figure do not show, too.
+// Whether a pair has one does not depend on which of its runs is A's, so that the signs
+// of the others are coins as before. k is the place of f in its family.
+func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
+	var clean []int
+	for i, suspect := range f.suspect {
+		if !suspect {
+			clean = append(clean, i)
+		}
+	}
+	n := len(clean)
+	if n == len(f.suspect) {
+		return nil
+	}
+	take := func(why string) {
+		f.row.Outcome = Undecided
+		f.row.Notes = append(f.row.Notes, "not decided: "+why)
+		f.row.judged = &Judged{Answer: Open, Cause: SuspectRuns, Text: why}
+	}
+	if n < MinPairs {
+		take(fmt.Sprintf("%s of %d are free of suspect figures, and %d are needed", spell.Plural(n, "pair"), len(f.suspect), MinPairs))
+		return nil
+	}
+	s, err := shiftOf(family, clean)
+	if err != nil {
+		return err
+	}
+	out, judged := Undecided, &Judged{Answer: Open}
+	if s.Points[k].Bounded {
+		out, judged = c.decide(shiftAt(s.Points[k]), f.metric == "")
+	}
+	why := fmt.Sprintf("the %d of %d pairs that are free of suspect figures do not show the same", n, len(f.suspect))
+	switch {
+	case f.row.judged.Answer != Open && judged.Answer != f.row.judged.Answer:
+		take(why)
+	case f.row.Outcome != Undecided && out != f.row.Outcome: // not worse, but not faster or alike
+		f.row.Outcome = Undecided
+		f.row.Notes = append(f.row.Notes, "not decided: "+why)
+	}
+	return nil
+}
+
+// withoutRatio judges a figure that some run does not have, or of which it has a lower
+// bound or a zero: pair by pair, by the exact sign test. Pairs of which that is not
+// known count against either answer. Together with family figures it errs as one.
+func (c *Comparison) withoutRatio(f figure, family int) {
+	more := f.metric == ""
+	f.row.Outcome = NoFigure
+	if more {
+		f.row.Outcome = Undecided
+	}
+	if c.Refused != "" || len(c.Pairs) < MinPairs {
+		return
+	}
+	var s signs
+	silent, none, clean := 0, 0, 0
+	for i := range c.Pairs {
+		v, low := [2]float64{f.values[0][i], f.values[1][i]}, [2]bool{f.lower[0][i], f.lower[1][i]}
+		if more { // so that less is better
+			v[0], v[1] = v[1], v[0]
+		}
+		worse := v[1] > v[0]*(1+c.MinEffect)
+		switch {
+		case math.IsNaN(v[0] + v[1]):
+			none++
+			silent++
+		case f.suspect[i], more && v[0] == 0 && v[1] == 0:
+			silent++
+		case worse && low[0], !worse && low[1]:
+			silent++
+		case worse:
+			s.worse++
+		default:
+			s.better++
+		}
+		if !f.suspect[i] {
+			clean++
+		}
+	}
+	j := &Judged{Better: s.better, Worse: s.worse}
+	j.Answer, j.P = s.judge(oneSided/float64(family), silent)
+	j.Text = fmt.Sprintf("no ratio of all pairs; B worse by more than %s in %d of %d pairs, not so in %d (p = %.2g)", percent(c.MinEffect), s.worse, len(c.Pairs), s.better, j.P)
+	switch {
+	case j.Answer == Worse && more:
+		f.row.Outcome = Slower
+	case j.Answer != Open:
+	case f.unsupported:
+		j.Cause, j.Text = Unsupported, "asked for, and no run has messages enough"
+	case clean < len(c.Pairs) && none == 0:
+		j.Cause = SuspectRuns
+	default:
+		j.Cause = Missing
+	}
+	f.row.judged = j
+	if j.Cause != Unsupported {
+		f.row.Notes = append(f.row.Notes, j.Text)
+	}
 }
 
 // outcomeOf holds an interval against the least effect that matters.
@@ -179,19 +295,24 @@ func remark(r *Row, least float64, moreIsBetter bool) []string {
 	return nil
 }
 
-// common lists the metrics that every run has, lags and stages aside: those are
-// the generator's and the parts of a service time.
-func common(pairs []couple) []result.Metric {
+// measured lists the metrics that any run has, lags and stages aside: those are the
+// generator's and the parts of a service time.
+func measured(pairs []couple) []result.Metric {
 	var out []result.Metric
 	for _, m := range result.Metrics() {
 		if !m.IsResponse() && m != result.DeliveryService && m != result.RoundTripService && m != result.PublishService {
 			continue
 		}
-		if !slices.ContainsFunc(pairs, func(p couple) bool { return dist(p.runs[0], m) == nil || dist(p.runs[1], m) == nil }) {
+		if slices.ContainsFunc(pairs, func(p couple) bool { return dist(p.runs[0], m) != nil || dist(p.runs[1], m) != nil }) {
 			out = append(out, m)
 		}
 	}
 	return out
+}
+
+// inAll reports whether every run has the metric.
+func inAll(pairs []couple, m result.Metric) bool {
+	return !slices.ContainsFunc(pairs, func(p couple) bool { return dist(p.runs[0], m) == nil || dist(p.runs[1], m) == nil })
 }
 
 // dist is a metric's distribution in a run; nil if it holds nothing.
@@ -215,117 +336,4 @@ func headline(metrics []result.Metric) []result.Metric {
 		return metrics[:1]
 	}
 	return nil
-}
-
-// throughputs returns what the runs came to flat out, nil unless all have it.
-func throughputs(pairs []couple) *[2][]float64 {
-	var out [2][]float64
-	for _, p := range pairs {
-		for i := range p.runs {
-			t := p.runs[i].Summary.Throughput
-			if t == nil {
-				return nil
-			}
-			v := t.PerSecond
-			if t.Received > 0 {
-				v = t.ReceivedPerSecond
-			}
-			if !(v > 0) {
-				return nil
-			}
-			out[i] = append(out[i], v)
-		}
-	}
-	return &out
-}
-
-// figureOf collects a percentile; there is false if no run has it.
-func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) {
-	f.row = &Row{Percentile: p}
-	var within [2][]float64
-	var needs int64
-	without, censored, floored, few, suspect, invalid := 0, 0, 0, 0, 0, 0
-	for _, c := range pairs {
-		for i, r := range c.runs {
-			d := dist(r, m)
-			v, ok := d.Percentiles[p]
-			switch {
-			case !ok:
-				needs = max(needs, d.Unsupported[p])
-				without++
-				continue
-			case r.Summary.Verdict.Limit(m).Of(p) == result.Invalid:
-				invalid++
-				continue
-			case d.AtLeast[p]:
-				censored++
-			}
-			f.values[i] = append(f.values[i], float64(v))
-			if in, ok := d.Intervals[p]; ok && v > 0 && !d.Open[p] {
-				within[i] = append(within[i], float64(in[1]-in[0])/2/float64(v))
-			}
-			if ratio, ok := d.FloorRatio[p]; ok && ratio < 3 {
-				floored++
-			}
-			if n, ok := d.Episodes[p]; ok && n < 4 {
-				few++
-			}
-			if r.Summary.Verdict.Limit(m).Reaches(p) || slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool {
-				return x.Metric == m && x.Percentile == p && x.Status != result.Valid
-			}) {
-				suspect++
-			}
-		}
-	}
-	runs := 2 * len(pairs)
-	if without == runs {
-		return f, false
-	}
-	f.describe(&within)
-	note := func(n int, text string) {
-		if n > 0 {
-			f.row.Notes = append(f.row.Notes, fmt.Sprintf("in %d of %d runs %s", n, runs, text))
-		}
-	}
-	if without > 0 {
-		text := "not supported"
-		if needs > 0 {
-			text += " (needs " + spell.Plural(needs, "message") + ")"
-		}
-		note(without, text)
-	}
-	note(invalid, "INVALID from this percentile on, or a lower one")
-	note(censored, "a lower bound only: unresolved or refused messages reach it")
-	note(suspect, "SUSPECT")
-	note(floored, "less than 3 times the noise floor: as much about the machine as about the broker")
-	note(few, "from fewer than 4 events")
-	if without > 0 || censored > 0 || invalid > 0 || !positive(f.values) {
-		// Not the pairs that have it: the runs without are the slow ones.
-		f.values = [2][]float64{}
-	}
-	return f, true
-}
-
-func positive(values [2][]float64) bool {
-	return !slices.ContainsFunc(slices.Concat(values[0], values[1]), func(v float64) bool { return !(v > 0) })
-}
-
-// describe fills in the figures of both sets.
-func (f *figure) describe(within *[2][]float64) {
-	if within == nil {
-		within = &[2][]float64{}
-	}
-	f.row.A, f.row.B = figuresOf(f.values[0], within[0]), figuresOf(f.values[1], within[1])
-}
-
-// maxima are shown and not judged.
-func maxima(pairs []couple, m result.Metric) Row {
-	f := figure{row: &Row{Percentile: maximum}}
-	for _, c := range pairs {
-		for i, r := range c.runs {
-			f.values[i] = append(f.values[i], float64(dist(r, m).Max))
-		}
-	}
-	f.describe(nil)
-	return *f.row
 }

@@ -231,7 +231,7 @@ func fitOnes(all []couple) (fit []couple, left []Left) {
 			continue
 		}
 		for i, r := range c.runs {
-			l := Left{Side: side(i), Run: r.name(), Why: r.unfit}
+			l := Left{Side: side(i), Run: r.name(), Why: r.unfit, Overloaded: unstable(r)}
 			if l.Partner = l.Why == ""; l.Partner {
 				l.Why = fmt.Sprintf("its partner in pair %d cannot be used", c.number)
 			}
@@ -285,12 +285,15 @@ func figuresOf(values, within []float64) Figures {
 	if len(within) > 0 {
 		f.Within = stats.Median(within)
 	}
-	if len(values) < 2 || f.Min <= 0 {
+	if f.Min <= 0 {
 		return f
 	}
 	var sum, sq float64
 	for _, v := range values {
 		sum += math.Log(v)
+	}
+	if f.Mean = math.Exp(sum / float64(len(values))); len(values) < 2 {
+		return f
 	}
 	for _, v := range values {
 		d := math.Log(v) - sum/float64(len(values))

@@ -152,10 +152,14 @@ func compareValue(r compare.Row, v float64) string {
 	return durationFloat(v)
 }
 
-// compareMedian is the figure of the run in the middle as a cell.
-func compareMedian(r compare.Row, f compare.Figures) string {
-	if f.Runs == 0 {
+// compareCentre is what stands for a set in a table: the geometric mean of its runs,
+// whose ratio is the change, or where no change is stated the run in the middle.
+func compareCentre(r compare.Row, f compare.Figures, stated bool) string {
+	switch {
+	case f.Runs == 0:
 		return "n/a"
+	case stated && f.Mean > 0:
+		return compareValue(r, f.Mean)
 	}
 	return compareValue(r, f.Median)
 }
@@ -364,20 +368,14 @@ func setNamed(c *compare.Comparison, side string) compare.Set {
 	return c.A
 }
 
-// besidesRows are the regressions that are in no row of a table.
-func besidesRows(c *compare.Comparison) []string {
-	shown := 0
-	rows := []compare.Row{}
-	if c.Throughput != nil {
-		rows = append(rows, *c.Throughput)
-	}
-	for _, m := range c.Metrics {
-		rows = append(rows, m.Rows...)
-	}
-	for _, r := range rows {
-		if r.Outcome == compare.Slower {
-			shown++
+// gateRemarks are what a gate fails for, or cannot decide, and that is in no row of a
+// table.
+func gateRemarks(c *compare.Comparison, a compare.Answer) []string {
+	var out []string
+	for _, j := range c.Gate.Of(a) {
+		if j.Of != compare.OfPercentile && j.Of != compare.OfThroughput && j.Of != compare.OfPairs {
+			out = append(out, c.Gate.Name(j)+": "+plain(j.Text))
 		}
 	}
-	return c.Regressions[min(shown, len(c.Regressions)):]
+	return out
 }

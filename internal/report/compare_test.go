@@ -35,7 +35,7 @@ func compareSets(t *testing.T, pairs int, factor float64, change func(side int, 
 			Header: result.Header{ID: fmt.Sprint(n), Name: "n|*<i>\x07", Started: time.Date(2026, 11, 21, 12, n, 0, 0, time.UTC),
 				Mode: result.ModeOpen, Pattern: "deliver", Driver: "nats", Rate: 1000, Size: 256,
 				Semantics: result.Semantics{Batching: []string{"none", "<script>|\x1b]0;x\x07"}[side]}},
-			Summary: &result.Summary{Verdict: result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "x", Text: "a|b\x1b[0m <u>"}}},
+			Summary: &result.Summary{Verdict: result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "x", Metric: result.DeliveryService, Text: "a|b\x1b[0m <u>"}}},
 				Rate: result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}, Counters: result.Counters{Scheduled: 10000},
 				Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d, result.DeliveryService: d}}}
 		if n == 0 {
@@ -294,7 +294,7 @@ func TestCompareJSON(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &v); err != nil || strings.Count(b.String(), "\n") != 1 {
 		t.Fatalf("%v\n%s", err, b.String())
 	}
-	for _, key := range []string{"kind", "outcome", "text", "min_effect", "a", "b", "differences", "pairs", "left_out", "doubts", "p", "metrics", "accounts", "regressions"} {
+	for _, key := range []string{"kind", "outcome", "text", "min_effect", "a", "b", "differences", "pairs", "left_out", "doubts", "p", "metrics", "accounts", "regressions", "gate"} {
 		if v[key] == nil {
 			t.Errorf("no %s", key)
 		}

@@ -26,7 +26,7 @@ func CompareHTML(w io.Writer, all []*compare.Comparison, a, b []*result.Run) err
 		tool = toolOf(b[0].Parts()[0])
 	}
 	return writePage(w, comparePageTitle(all), "comparison", drawn, body,
-		"Runs are compared with runs, never messages with messages, and no percentile here is an average of percentiles.", credits(tool))
+		"Runs are compared with runs, never messages with messages: each run is one observation of each percentile.", credits(tool))
 }
 
 // comparePageTitle is what was compared.
@@ -56,11 +56,14 @@ func guaranteesText(c *compare.Comparison) string {
 	return plain(c.Guarantees)
 }
 
-// compareRemarks are what is to be said of the runs: what regressed besides the tables,
-// which were replaced or left out, and what is suspect.
+// compareRemarks are what is to be said of the runs: what regressed or is undecided
+// besides the tables, which were replaced or left out, and what is suspect.
 func compareRemarks(c *compare.Comparison) (besides, replaced, left, suspect points) {
-	for _, r := range besidesRows(c) {
-		besides = append(besides, remark{Word: "regression", Text: plain(r)})
+	for _, r := range gateRemarks(c, compare.Worse) {
+		besides = append(besides, remark{Word: "regression", Text: r})
+	}
+	for _, r := range gateRemarks(c, compare.Open) {
+		besides = append(besides, remark{Word: "undecided", Class: "suspect", Text: r})
 	}
 	for _, t := range replacedTexts(c) {
 		replaced = append(replaced, remark{Word: "replaced", Class: "remark", Text: t})
@@ -217,7 +220,7 @@ type compareForm int
 const (
 	inColumns  compareForm = iota // ranges, spreads and changes in the figure's unit have columns
 	inBrackets                    // they stand behind the figures
-	inShort                       // there are medians only, and changes in both units
+	inShort                       // there are no ranges, and changes in both units
 )
 
 // compareTable is the table of a metric or of the throughput.
@@ -251,13 +254,17 @@ func compareTables(c *compare.Comparison, form compareForm) []compareTable {
 func figuresOf(all []compare.Row, c *compare.Comparison, form compareForm) *table {
 	stated := slices.ContainsFunc(all, func(r compare.Row) bool { return r.Shift != nil })
 	decided := slices.ContainsFunc(all, func(r compare.Row) bool { return r.Outcome != "" })
+	centre := "median"
+	if stated {
+		centre = "mean"
+	}
 	x := &table{Head: cells("")}
 	head := func(align string, names ...string) { x.Head = append(x.Head, heads(align, names...)...) }
 	switch form {
 	case inColumns:
-		head("r", "A, median", "runs", "spread", "B, median", "runs", "spread")
+		head("r", "A, "+centre, "runs", "spread", "B, "+centre, "runs", "spread")
 	case inBrackets:
-		head("r", "A: median (range, spread)", "B")
+		head("r", "A: "+centre+" (range, spread)", "B")
 	default:
 		head("r", "A", "B")
 	}
@@ -287,7 +294,7 @@ func figuresOf(all []compare.Row, c *compare.Comparison, form compareForm) *tabl
 			}
 		}
 		for _, f := range []compare.Figures{r.A, r.B} {
-			say(form, compareMedian(r, f), cell{Text: compareRange(r, f), Style: faint, Class: "interval"}, cell{Text: between(f)})
+			say(form, compareCentre(r, f, stated), cell{Text: compareRange(r, f), Style: faint, Class: "interval"}, cell{Text: between(f)})
 		}
 		if stated {
 			by := form

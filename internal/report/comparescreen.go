@@ -47,7 +47,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 			p.joined("  "+side+"  ", accountWords(c, side), dot, normal)
 		}
 		if c.Stated() {
-			p.wrapped("  ", "A and B: the median of the runs; the intervals hold for all rows at once."+outcomeLegend(c), faint)
+			p.wrapped("  ", "A and B: the geometric mean of the runs; the intervals hold for all rows at once."+outcomeLegend(c), faint)
 		}
 		if page != "" {
 			p.command("  page     " + plain(page))
@@ -179,7 +179,15 @@ func compareLists(c *compare.Comparison) []compareList {
 		}
 		follows.lines = append(follows.lines, differenceText(d))
 	}
-	return []compareList{{lead: "  regression  ", style: bad, lines: besides.texts()}, unlike, {lead: "  replaced    ", lines: replaced.texts()}, left,
+	var worse, open points
+	for _, r := range besides {
+		if r.Word == "undecided" {
+			open = append(open, r)
+		} else {
+			worse = append(worse, r)
+		}
+	}
+	return []compareList{{lead: "  regression  ", style: bad, lines: worse.texts()}, {lead: "  undecided   ", style: warning, lines: open.texts()}, unlike, {lead: "  replaced    ", lines: replaced.texts()}, left,
 		{lead: "  suspect     ", style: warning, lines: suspect.texts()}, remarks, follows}
 }
 

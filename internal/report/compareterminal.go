@@ -33,7 +33,11 @@ func compareFull(p *printer, c *compare.Comparison) {
 	p.wrapped("  ", compareHow(c), normal)
 	besides, replaced, left, suspect := compareRemarks(c)
 	for _, r := range besides {
-		p.wrapped("  regression  ", r.Text, bad)
+		st := bad
+		if r.Word == "undecided" {
+			st = warning
+		}
+		p.wrapped(fmt.Sprintf("  %-10s  ", r.Word), r.Text, st)
 	}
 	compareDifferences(p, c)
 	p.remarks("Replaced", replaced, normal)
@@ -69,7 +73,7 @@ func (p *printer) remarks(name string, all points, s style) {
 
 // compareLegend explains the columns.
 func compareLegend(c *compare.Comparison) []string {
-	columns := fmt.Sprintf("A and B: the median of the runs. Change: B against A over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
+	columns := fmt.Sprintf("A and B: the geometric mean of the runs. Change: that of B against that of A, which is the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
 	if c.Refused != "" {
 		return []string{columns}
 	}

@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sixnines/internal/compare"
+)
+
+const unrankedHint = "compare sets with the same guarantees and load, or use --rank-unlike; without --gate the figures are shown side by side"
+
+// gateable refuses a gate that could not fail whatever the runs were.
+func gateable(all []*compare.Comparison) error {
+	for _, c := range all {
+		if c.Gate.Answer == compare.Worse {
+			return nil
+		}
+	}
+	for _, c := range all {
+		if c.Outcome == compare.Unranked {
+			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		}
+	}
+	if !slices.ContainsFunc(all, func(c *compare.Comparison) bool { return !c.Background }) {
+		return gatesNothing(all[0].Workload)
+	}
+	return nil
+}
+
+// gatesNothing refuses a gate over what is in the background only.
+func gatesNothing(workload string) error {
+	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
+}
+
+// gated tells what a gate fails for and what it cannot decide, and is the command's end:
+// what is shown not to be worse passes, and nothing else.
+func (a *app) gated(all []*compare.Comparison, p passing) error {
+	worse := false
+	var open []string
+	for _, c := range all {
+		if c.Outcome == compare.Unranked && c.Gate.Answer != compare.Worse {
+			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+		}
+		for _, r := range c.Regressions {
+			fmt.Fprintln(a.Stderr, a.plainText("regression: "+oneLine(ofWorkload(c.Workload)+r)))
+			worse = true
+		}
+		for _, text := range undecidedTexts(c) {
+			open = append(open, ofWorkload(c.Workload)+text)
+		}
+	}
+	rest := open
+	if !worse && !p.allowUndecided && len(open) > 0 {
+		rest = open[1:] // the first is the error
+	}
+	for _, text := range rest {
+		word := "undecided: "
+		if p.allowUndecided {
+			word = "undecided, which is allowed: "
+		}
+		fmt.Fprintln(a.Stderr, a.plainText(word+oneLine(text)))
+	}
+	switch {
+	case worse:
+		return status(exitThreshold)
+	case len(open) > 0 && !p.allowUndecided:
+		return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: " + oneLine(open[0])), hint: openHint(all)}
+	}
+	return nil
+}
+
+// undecidedTexts say what a gate cannot decide. Rows with the same reason share a line.
+func undecidedTexts(c *compare.Comparison) []string {
+	var out []string
+	wide := map[string]string{} // what is said of them, without their figures
+	var order []string
+	for _, j := range c.Gate.Of(compare.Open) {
+		name := c.Gate.Name(j)
+		var why string
+		switch j.Cause {
+		case compare.WideInterval:
+			why = c.Unshown()
+		case compare.TooFewPairs:
+			out = append(out, j.Text)
+			continue
+		case compare.SuspectRuns, compare.NoInterval, compare.Unsupported:
+			why = j.Text
+		default:
+			out = append(out, name+": "+j.Text)
+			continue
+		}
+		if wide[why] == "" {
+			order = append(order, why)
+			wide[why] = name
+		} else {
+			wide[why] += ", " + name
+		}
+	}
+	for _, why := range order {
+		out = append(out, wide[why]+": "+why)
+	}
+	return out
+}
+
+// openHint says what would decide a gate.
+func openHint(all []*compare.Comparison) string {
+	var hints []string
+	add := func(text string) {
+		if !slices.Contains(hints, text) {
+			hints = append(hints, text)
+		}
+	}
+	for _, c := range all {
+		for _, j := range c.Gate.Of(compare.Open) {
+			switch j.Cause {
+			case compare.TooFewPairs:
+				add(fmt.Sprintf("make more pairs of runs with sixnines ab or sixnines run, %d recommended", compare.RecommendedPairs))
+			case compare.WideInterval, compare.NoInterval:
+				add("make more pairs, judge fewer percentiles with --percentile 50,99, or allow more with --min-effect")
+			case compare.Missing, compare.Unsupported:
+				add("make longer runs, or judge others with --percentile")
+			case compare.SuspectRuns:
+				add("see sixnines report for why runs are suspect, or judge lower percentiles with --percentile")
+			case compare.FewSigns:
+				add("see why runs failed or lost messages, and make more pairs")
+			case compare.Excluded:
+				add("make the runs that are left out again")
+			}
+		}
+	}
+	return strings.Join(append(hints, "--allow-undecided lets it pass"), "; ")
+}

@@ -1,0 +1,203 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+const (
+	maximum    = "max"
+	throughput = "throughput"
+)
+
+// figure is one column of a comparison: a percentile of a metric, or the throughput, in
+// the runs of every pair.
+type figure struct {
+	row    *Row
+	metric result.Metric // empty: the throughput
+	judged bool
+	// By side, then pair: the figure, NaN where a run has none, and whether it is a
+	// lower bound only.
+	values [2][]float64
+	lower  [2][]bool
+	// suspect says of each pair whether a figure of it is suspect.
+	suspect []bool
+	// unsupported says that no run has messages enough.
+	unsupported bool
+}
+
+// whole reports whether all runs have a figure of which there is a ratio.
+func (f *figure) whole() bool {
+	for i := range f.values {
+		if slices.Contains(f.lower[i], true) || slices.ContainsFunc(f.values[i], func(v float64) bool { return !(v > 0) }) {
+			return false
+		}
+	}
+	return len(f.values[0]) > 0
+}
+
+// throughputs returns what the runs came to flat out, nil where none was. A run that
+// delivered nothing came to zero.
+func (c *Comparison) throughputs(pairs []couple) *figure {
+	any := false
+	for _, p := range pairs {
+		for _, r := range p.runs {
+			t := r.Summary.Throughput
+			any = any || t != nil || r.Header.Mode == result.ModeFlatOut
+			if r.Header.Rate > 0 {
+				return nil // of two modes there is no ranking
+			}
+			c.consumed = c.consumed || t != nil && t.Received > 0 || r.Summary.Counters.Expected > 0
+		}
+	}
+	if !any {
+		return nil
+	}
+	f := newFigure(&Row{Percentile: throughput}, "", len(pairs))
+	zero := 0
+	for n, p := range pairs {
+		for i, r := range p.runs {
+			f.values[i][n] = c.rate(r)
+			if f.values[i][n] == 0 {
+				zero++
+			}
+			f.suspect[n] = f.suspect[n] || suspectAt(r, "", "")
+		}
+	}
+	f.describe(nil)
+	f.note(zero, "nothing was delivered: a throughput of zero")
+	return &f
+}
+
+// rate is what a run came to flat out: deliveries a second where somebody consumes.
+func (c *Comparison) rate(r run) float64 {
+	t := r.Summary.Throughput
+	switch {
+	case t == nil:
+		return 0
+	case c.consumed:
+		return max(0, t.ReceivedPerSecond)
+	}
+	return max(0, t.PerSecond)
+}
+
+func newFigure(row *Row, m result.Metric, pairs int) figure {
+	f := figure{row: row, metric: m, suspect: make([]bool, pairs)}
+	for i := range f.values {
+		f.values[i], f.lower[i] = make([]float64, pairs), make([]bool, pairs)
+	}
+	return f
+}
+
+// note says what holds of n runs.
+func (f *figure) note(n int, text string) {
+	if n > 0 {
+		f.row.Notes = append(f.row.Notes, fmt.Sprintf("in %d of %d runs %s", n, 2*len(f.suspect), text))
+	}
+}
+
+// figureOf collects a percentile; there is false if no run has it.
+func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) {
+	f = newFigure(&Row{Percentile: p}, m, len(pairs))
+	var within [2][]float64
+	var needs int64
+	without, censored, floored, few, suspect, invalid := 0, 0, 0, 0, 0, 0
+	for n, c := range pairs {
+		for i, r := range c.runs {
+			d := dist(r, m)
+			if d == nil {
+				d = &result.Distribution{}
+			}
+			v, ok := d.Percentiles[p]
+			if !ok {
+				needs = max(needs, d.Unsupported[p])
+				f.values[i][n] = math.NaN()
+				without++
+				continue
+			}
+			if r.Summary.Verdict.Limit(m).Of(p) == result.Invalid {
+				f.values[i][n] = math.NaN()
+				invalid++
+				continue
+			}
+			f.values[i][n] = float64(v)
+			if f.lower[i][n] = d.AtLeast[p]; f.lower[i][n] {
+				censored++
+			}
+			if in, ok := d.Intervals[p]; ok && v > 0 && !d.Open[p] {
+				within[i] = append(within[i], float64(in[1]-in[0])/2/float64(v))
+			}
+			if ratio, ok := d.FloorRatio[p]; ok && ratio < 3 {
+				floored++
+			}
+			if n, ok := d.Episodes[p]; ok && n < 4 {
+				few++
+			}
+			if suspectAt(r, m, p) {
+				suspect++
+				f.suspect[n] = true
+			}
+		}
+	}
+	f.describe(&within)
+	if without > 0 {
+		text := "not supported"
+		if needs > 0 {
+			text += " (needs " + spell.Plural(needs, "message") + ")"
+		}
+		f.note(without, text)
+	}
+	f.note(invalid, "INVALID from this percentile on, or a lower one")
+	f.note(censored, "a lower bound only: unresolved or refused messages reach it")
+	f.note(suspect, "SUSPECT")
+	f.note(floored, "less than 3 times the noise floor: as much about the machine as about the broker")
+	f.note(few, "from fewer than 4 events")
+	f.unsupported = without == 2*len(pairs)
+	return f, !f.unsupported
+}
+
+// suspectAt reports whether a percentile of a run is not to be believed, by itself or
+// with all of the run. Without a metric it is about the throughput.
+func suspectAt(r run, m result.Metric, p string) bool {
+	v := &r.Summary.Verdict
+	if r.Summary.Interrupted || m != "" && v.Limit(m).Reaches(p) {
+		return true
+	}
+	at, _ := strconv.ParseFloat(p, 64)
+	return slices.ContainsFunc(v.Reasons, func(x result.Reason) bool {
+		if x.Status == result.Valid || x.Metric != m && x.Metric != "" {
+			return false
+		}
+		from, err := strconv.ParseFloat(x.Percentile, 64)
+		return x.Percentile == "" || m != "" && err == nil && at >= from
+	})
+}
+
+// describe fills in the figures of both sets.
+func (f *figure) describe(within *[2][]float64) {
+	if within == nil {
+		within = &[2][]float64{}
+	}
+	has := func(i int) []float64 { return slices.DeleteFunc(slices.Clone(f.values[i]), math.IsNaN) }
+	f.row.A, f.row.B = figuresOf(has(0), within[0]), figuresOf(has(1), within[1])
+}
+
+// maxima are shown and not judged.
+func maxima(pairs []couple, m result.Metric) Row {
+	f := newFigure(&Row{Percentile: maximum}, m, len(pairs))
+	for n, c := range pairs {
+		for i, r := range c.runs {
+			f.values[i][n] = math.NaN()
+			if d := dist(r, m); d != nil {
+				f.values[i][n] = float64(d.Max)
+			}
+		}
+	}
+	f.describe(nil)
+	return *f.row
+}

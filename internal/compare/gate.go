@@ -1,0 +1,262 @@
+package compare
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// Answer is what is shown of one thing that a gate judges, or of all of them.
+type Answer string
+
+// The answers.
+const (
+	NotWorse   Answer = "not worse"  // B is shown to be better, or worse by no more than matters
+	Worse      Answer = "worse"      // B is shown to be worse by more than matters
+	Open       Answer = "undecided"  // neither is shown
+	Ungradable Answer = "not judged" // nothing may be judged: unlike things, or a workload in the background
+)
+
+// Subject is a thing that a gate judges.
+type Subject string
+
+// The subjects. Those after the percentile are about all messages or runs.
+const (
+	OfThroughput Subject = "throughput"
+	OfPercentile Subject = "percentile"
+	OfFailures   Subject = "failures"            // overload, nothing delivered, a judged percentile that unresolved or refused messages reach
+	OfBroken     Subject = "lost_although_acked" // shares of what was due
+	OfLost       Subject = "lost"                // and never acknowledged, or perhaps still held
+	OfUnanswered Subject = "unanswered"          // sent, and neither acknowledged nor refused
+	OfRefused    Subject = "refused"             //
+	OfCorrupted  Subject = "corrupted"           //
+	OfRate       Subject = "rate_kept"           // sent ÷ due
+	OfLeftOut    Subject = "left_out"            // runs that are in no pair
+	OfReplaced   Subject = "replaced"            // pairs that were INVALID and made again
+	OfPairs      Subject = "pairs"               // whether there are enough
+)
+
+// Cause is why a subject is undecided.
+type Cause string
+
+// The causes.
+const (
+	WideInterval Cause = "interval"       // a change that matters is neither shown nor ruled out
+	NoInterval   Cause = "no_interval"    // the pairs allow none
+	Missing      Cause = "missing_figure" // some run has none, or a lower bound only
+	Unsupported  Cause = "unsupported"    // no run has messages enough for it, and it was asked for
+	SuspectRuns  Cause = "suspect"        // too few pairs are free of suspect figures, or they say otherwise
+	FewSigns     Cause = "few_signs"      // too few pairs differ for the exact sign test
+	Excluded     Cause = "excluded_runs"  // they could have changed the answer
+	TooFewPairs  Cause = "too_few_pairs"  //
+)
+
+// Judged is one thing that a gate judges.
+type Judged struct {
+	Of         Subject       `json:"of"`
+	Metric     result.Metric `json:"metric,omitempty"`     // of a percentile
+	Percentile string        `json:"percentile,omitempty"` // of a percentile: "99.9"
+	Answer     Answer        `json:"answer"`
+	Cause      Cause         `json:"cause,omitempty"` // why it is undecided
+	// Better and Worse count the pairs that speak for B and against it, where the exact
+	// sign test decides; P is its one-sided probability.
+	Better int     `json:"pairs_better,omitempty"`
+	Worse  int     `json:"pairs_worse,omitempty"`
+	P      float64 `json:"p,omitempty"`
+	Text   string  `json:"text"` // for people, one line
+}
+
+// Gate is what a gate comes to: [Worse] if anything is shown worse, else [Open] if
+// anything is undecided, else [NotWorse].
+type Gate struct {
+	Answer Answer   `json:"answer"`
+	Judged []Judged `json:"judged"`
+	// Unsupported are percentiles of the judged metrics that no run of either side has
+	// messages enough for, and that nobody asked for: they are not judged.
+	Unsupported []string `json:"unsupported,omitempty"`
+}
+
+// Of returns the subjects with an answer.
+func (g *Gate) Of(a Answer) []Judged {
+	var out []Judged
+	for _, j := range g.Judged {
+		if j.Answer == a {
+			out = append(out, j)
+		}
+	}
+	return out
+}
+
+// Name is the subject in words: "p99.9", "publish.response p99" where several metrics
+// are judged.
+func (g *Gate) Name(j Judged) string {
+	switch j.Of {
+	case OfPercentile:
+		if slices.ContainsFunc(g.Judged, func(o Judged) bool { return o.Of == OfPercentile && o.Metric != j.Metric }) {
+			return string(j.Metric) + " p" + j.Percentile
+		}
+		return "p" + j.Percentile
+	case OfBroken:
+		return "lost although acknowledged"
+	}
+	return strings.ReplaceAll(string(j.Of), "_", " ")
+}
+
+// oneSided is what a statement in one direction may err: half of 5 %.
+const oneSided = (1 - Confidence) / 2
+
+// signs are pairs by what they say of B; those that say nothing are not counted.
+type signs struct{ worse, better int }
+
+// judge is the exact sign test, at most alpha of error each way. silent are pairs of
+// which it is not known what they would say: they count against either answer.
+func (s signs) judge(alpha float64, silent int) (a Answer, p float64) {
+	n := s.worse + s.better + silent
+	worse, better := stats.SignTest(s.worse, n), stats.SignTest(s.better, n)
+	switch {
+	case n > 0 && worse <= alpha:
+		return Worse, worse
+	case n > 0 && better <= alpha, s.worse+silent == 0:
+		return NotWorse, better
+	}
+	return Open, min(worse, better)
+}
+
+// gate judges everything. everyone are all pairs, fit ones and others.
+func (c *Comparison) gate(everyone []couple, o Options) {
+	g := &Gate{Judged: []Judged{}}
+	c.Gate = g
+	if c.Background {
+		g.Answer = Ungradable
+		return
+	}
+	counted := countedOnes(everyone)
+	if c.Refused != "" {
+		g.add(c.share(counted, broken))
+		g.Judged = slices.DeleteFunc(g.Judged, func(j Judged) bool { return j.Answer != Worse })
+		if g.Answer = Ungradable; len(g.Judged) > 0 {
+			g.Answer = Worse
+		}
+		return
+	}
+	if n := len(c.Pairs); n < MinPairs {
+		g.add(&Judged{Of: OfPairs, Answer: Open, Cause: TooFewPairs, Text: fmt.Sprintf("a gate needs at least %d usable pairs of runs, and there are %d", MinPairs, n)})
+	} else {
+		c.gateRows(o)
+	}
+	g.add(c.failures(everyone))
+	for _, s := range shares() {
+		g.add(c.share(counted, s))
+	}
+	g.add(c.rateKept(counted))
+	g.add(c.leftOut())
+	g.add(c.replacedOnes())
+	g.Answer = NotWorse
+	for _, j := range g.Judged {
+		if j.Answer == Worse || j.Answer == Open && g.Answer == NotWorse {
+			g.Answer = j.Answer
+		}
+	}
+}
+
+func (g *Gate) add(j *Judged) {
+	if j != nil {
+		g.Judged = append(g.Judged, *j)
+	}
+}
+
+// gateRows judges the throughput and the percentiles, as their rows say.
+func (c *Comparison) gateRows(o Options) {
+	add := func(r *Row, m result.Metric) {
+		j := r.judged
+		if j.Of = OfThroughput; m != "" {
+			j.Of, j.Metric, j.Percentile = OfPercentile, m, r.Percentile
+		}
+		if r.Shift != nil && j.Text == "" {
+			j.Text = r.Shift.words(m == "")
+			if j.Answer == Open {
+				j.Text += ": " + c.Unshown()
+			}
+		}
+		c.Gate.add(j)
+	}
+	if c.Throughput != nil && c.Throughput.judged != nil {
+		add(c.Throughput, "")
+	}
+	for _, m := range c.Metrics {
+		if !m.Judged {
+			continue
+		}
+		for i := range m.Rows {
+			if m.Rows[i].judged != nil {
+				add(&m.Rows[i], m.Metric)
+			}
+		}
+		if len(o.Percentiles) > 0 {
+			continue
+		}
+		for _, p := range result.Percentiles() {
+			if !slices.ContainsFunc(m.Rows, func(r Row) bool { return r.Percentile == p }) && !slices.Contains(c.Gate.Unsupported, p) {
+				c.Gate.Unsupported = append(c.Gate.Unsupported, p)
+			}
+		}
+	}
+	if !slices.ContainsFunc(c.Gate.Judged, func(j Judged) bool { return j.Of == OfThroughput || j.Of == OfPercentile }) {
+		c.Gate.add(&Judged{Of: OfPercentile, Answer: Open, Cause: Missing, Text: "no figure is there to be judged"})
+	}
+}
+
+// excluded is a run that is in no figure though nothing is wrong with the system under
+// test, as far as anybody knows.
+func (l Left) excluded() bool { return !l.Partner && !l.Overloaded }
+
+// leftOut is undecided where runs are in no pair: nobody knows what they would have
+// said.
+func (c *Comparison) leftOut() *Judged {
+	var texts []string
+	n := [2]int{}
+	for _, l := range c.Left {
+		if l.excluded() {
+			n[boolRank(l.Side == "B")]++
+			if text := l.Side + " " + filepath.Base(l.Run) + ": " + l.Why; len(texts) < 2 {
+				texts = append(texts, text)
+			}
+		}
+	}
+	if n[0]+n[1] == 0 {
+		return nil
+	}
+	return &Judged{Of: OfLeftOut, Answer: Open, Cause: Excluded,
+		Text: fmt.Sprintf("%s left out (A %d, B %d) could have changed the answer: %s", spell.Plural(n[0]+n[1], "run"), n[0], n[1], strings.Join(texts, "; "))}
+}
+
+// replacedOnes is undecided where one side was INVALID so much more often than the
+// other that what it does is perhaps why: the pairs that were made instead are then a
+// choice among its runs.
+func (c *Comparison) replacedOnes() *Judged {
+	var s signs
+	for _, r := range c.Replaced {
+		of := func(side string) bool {
+			return slices.ContainsFunc(r.Why, func(l Left) bool { return l.Side == side })
+		}
+		switch a, b := of("A"), of("B"); {
+		case b && !a:
+			s.worse++
+		case a && !b:
+			s.better++
+		}
+	}
+	a, p := s.judge(oneSided, 0)
+	if a != Worse {
+		if a, p = (signs{s.better, s.worse}).judge(oneSided, 0); a != Worse {
+			return nil
+		}
+	}
+	return &Judged{Of: OfReplaced, Answer: Open, Cause: Excluded, Better: s.better, Worse: s.worse, P: p,
+		Text: fmt.Sprintf("pairs were replaced in which A alone was INVALID %d times and B alone %d times (p = %.2g): what a side does is perhaps why, and the pairs made instead are a choice", s.better, s.worse, p)}
+}

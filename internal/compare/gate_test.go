@@ -1,0 +1,226 @@
+package compare
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"sixnines/result"
+)
+
+// flatOut makes runs that came to so much a second; 0: nothing was delivered.
+func flatOut(perSecond func(side, n int) float64) func(side, n int, r *result.Run) {
+	return func(side, n int, r *result.Run) {
+		r.Header.Mode, r.Header.Rate = result.ModeFlatOut, 0
+		r.Summary.Rate = result.Rate{}
+		r.Summary.Counters = result.Counters{Scheduled: 1000, Expected: 1000, Received: 1000, Acked: 1000}
+		v := perSecond(side, n)
+		r.Summary.Throughput = &result.Throughput{PerSecond: 1e5, Received: 1000, ReceivedPerSecond: v}
+		if v == 0 {
+			r.Summary.Throughput.Received = 0
+			r.Summary.Counters.Received, r.Summary.Counters.Missing, r.Summary.Counters.Undelivered = 0, 1000, 1000
+		}
+	}
+}
+
+// A gate has one rule: shown worse fails, shown not worse passes, all else is
+// undecided, whatever a comparison says besides.
+func TestGate(t *testing.T) {
+	response := func(r *result.Run) *result.Distribution { return r.Summary.Histograms[result.DeliveryResponse] }
+	suspectAll := func(r *result.Run) {
+		r.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: "steal"}}}
+	}
+	for name, tt := range map[string]struct {
+		pairs  int
+		factor float64
+		change func(side, n int, r *result.Run)
+		o      Options
+		want   Answer
+		why    Cause // of what is undecided
+		of     Subject
+	}{
+		"alike":          {6, 1, nil, standard(), NotWorse, "", ""},
+		"slower":         {6, 1.2, nil, standard(), Worse, "", OfPercentile},
+		"faster":         {6, 0.5, nil, standard(), NotWorse, "", ""},
+		"on the edge":    {10, 1.05, nil, standard(), Open, WideInterval, OfPercentile},
+		"any matters":    {10, 1, nil, Options{}, Open, WideInterval, OfPercentile},
+		"few":            {5, 3, nil, standard(), Open, TooFewPairs, OfPairs},
+		"left to itself": {6, 1, func(side, _ int, r *result.Run) { r.Summary.Aborted = side == 1 }, standard(), Open, Excluded, OfLeftOut},
+		// Wide downwards only: not the same, not faster, but not worse.
+		"better or alike": {10, 1, func(side, n int, r *result.Run) {
+			if side == 1 && n%2 == 0 {
+				for p, v := range response(r).Percentiles {
+					response(r).Percentiles[p] = v * 7 / 10
+				}
+			}
+		}, standard(), NotWorse, "", ""},
+
+		// Figures that are missing where they are wanted.
+		"one lacks p99.9": {10, 0.9, func(side, n int, r *result.Run) {
+			if side == 1 && n == 3 {
+				delete(response(r).Percentiles, "99.9")
+			}
+		}, standard(), Open, Missing, OfPercentile},
+		"one of A lacks p99, B a hundred times as slow": {10, 1, func(side, n int, r *result.Run) {
+			switch {
+			case side == 1:
+				response(r).Percentiles["99"] *= 100
+				response(r).Percentiles["99.9"] *= 100
+			case n == 0:
+				delete(response(r).Percentiles, "99")
+			}
+		}, Options{MinEffect: 0.05, Percentiles: []string{"99"}}, Worse, "", OfPercentile},
+		"asked, in no run":     {10, 0.9, nil, Options{MinEffect: 0.05, Percentiles: []string{"50", "99.99"}}, Open, Unsupported, OfPercentile},
+		"not asked, in no run": {10, 0.9, nil, standard(), NotWorse, "", ""},
+		"a metric that one lacks": {10, 0.9, func(side, n int, r *result.Run) {
+			r.Summary.Histograms[result.PublishResponse] = response(r)
+			if side == 1 && n == 2 {
+				delete(r.Summary.Histograms, result.DeliveryResponse)
+			}
+		}, standard(), Open, Missing, OfPercentile},
+		"only A's are lower bounds": {12, 1, func(side, n int, r *result.Run) {
+			if side == 0 && n < 10 {
+				response(r).AtLeast = map[string]bool{"99.9": true}
+			}
+		}, standard(), NotWorse, "", ""},
+
+		// Suspect figures show nothing.
+		"suspect in all runs, slower": {10, 1.5, func(_, _ int, r *result.Run) { suspectAll(r) }, standard(), Open, SuspectRuns, OfPercentile},
+		"suspect in all runs, alike":  {10, 1, func(_, _ int, r *result.Run) { suspectAll(r) }, standard(), Open, SuspectRuns, OfPercentile},
+		"suspect from p99 on, by limits": {10, 1, func(_, _ int, r *result.Run) {
+			r.Summary.Verdict.ValidTo = "95"
+			r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "95", From: "99"}}
+		}, standard(), Open, SuspectRuns, OfPercentile},
+		"suspect from p99 on, p50 asked": {10, 1, func(_, _ int, r *result.Run) {
+			r.Summary.Verdict.ValidTo = "95"
+			r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "95", From: "99"}}
+		}, Options{MinEffect: 0.05, Percentiles: []string{"50"}}, NotWorse, "", ""},
+		"some suspect, and the rest say the same": {10, 1, func(_, n int, r *result.Run) {
+			if n < 4 {
+				suspectAll(r)
+			}
+		}, standard(), NotWorse, "", ""},
+		"not worse by suspect runs only": {20, 1, func(side, n int, r *result.Run) {
+			switch {
+			case n >= 7:
+				suspectAll(r)
+			case side == 1:
+				response(r).Percentiles["99"] = response(r).Percentiles["99"] * 106 / 100
+			}
+		}, standard(), Open, SuspectRuns, OfPercentile},
+		"interrupted": {8, 1, func(_, n int, r *result.Run) { r.Summary.Interrupted = n < 3 }, standard(), Open, SuspectRuns, OfPercentile},
+
+		// Flat out.
+		"no slower flat out":         {6, 1, flatOut(func(side, n int) float64 { return 1e5 + float64(n) }), standard(), NotWorse, "", ""},
+		"all of B's deliver nothing": {6, 1, flatOut(func(side, n int) float64 { return float64(1-side) * 1e5 }), standard(), Worse, "", OfThroughput},
+		"one of B's delivers nothing": {10, 1, flatOut(func(side, n int) float64 {
+			if side == 1 && n == 4 {
+				return 0
+			}
+			return 1e5
+		}), standard(), Open, FewSigns, OfFailures},
+		"nothing comes of either": {6, 1, flatOut(func(_, _ int) float64 { return 0 }), standard(), Open, Missing, OfThroughput},
+
+		// Failures and losses.
+		"B overloaded in 30, A in one": {40, 1, func(side, n int, r *result.Run) {
+			if side == 1 && n < 30 || side == 0 && n == 35 {
+				r.Summary.Verdict.Status = result.Unstable
+			}
+		}, standard(), Worse, "", OfFailures},
+		"B overloaded once": {10, 1, func(side, n int, r *result.Run) {
+			if side == 1 && n == 3 {
+				r.Summary.Verdict.Status = result.Unstable
+			}
+		}, standard(), Open, FewSigns, OfFailures},
+		"A overloaded once": {10, 1, func(side, n int, r *result.Run) {
+			if side == 0 && n == 3 {
+				r.Summary.Verdict.Status = result.Unstable
+			}
+		}, standard(), NotWorse, "", ""},
+		"the generator overloaded": {10, 1, func(side, n int, r *result.Run) {
+			if side == 1 && n == 3 {
+				r.Summary.Verdict = result.Verdict{Status: result.Unstable, Reasons: []result.Reason{{Status: result.Unstable, Code: "generator-limit"}}}
+			}
+		}, standard(), Open, Excluded, OfLeftOut},
+		"A loses 6 and B 30, though acknowledged": {40, 1, func(side, n int, r *result.Run) {
+			if side == 0 && n < 6 || side == 1 && n >= 5 && n < 35 {
+				r.Summary.Counters.LostAcked, r.Summary.Counters.Missing = 1, 1
+			}
+		}, standard(), Worse, "", OfBroken},
+		"never acknowledged and lost": {10, 1, func(side, n int, r *result.Run) {
+			c := &r.Summary.Counters
+			c.Missing, c.MissingUnknown = int64(20*side), int64(20*side)
+		}, standard(), Worse, "", OfLost},
+		"more of what A loses, too": {10, 1, func(side, n int, r *result.Run) {
+			r.Summary.Counters.Missing = int64(20 + 20*side + n)
+		}, standard(), Worse, "", OfLost},
+		"as many lost": {10, 1, func(side, n int, r *result.Run) { r.Summary.Counters.Missing = 20 }, standard(), NotWorse, "", ""},
+		"undelivered": {10, 1, func(side, n int, r *result.Run) {
+			r.Summary.Counters.Missing, r.Summary.Counters.Undelivered = int64(side), int64(side)
+		}, standard(), Worse, "", OfLost},
+		"unanswered": {10, 1, func(side, n int, r *result.Run) {
+			r.Header.Ack, r.Summary.Counters.Unknown = "broker", int64(3*side)
+		}, standard(), Worse, "", OfUnanswered},
+		"nobody answers anything": {10, 1, func(side, n int, r *result.Run) { r.Summary.Counters.Unknown = int64(3 * side) }, standard(), NotWorse, "", ""},
+		"refused":                 {10, 1, func(side, n int, r *result.Run) { r.Summary.Counters.Nacked = int64(3 * side) }, standard(), Worse, "", OfRefused},
+		"damaged":                 {10, 1, func(side, n int, r *result.Run) { r.Summary.Counters.Corrupted = int64(3 * side) }, standard(), Worse, "", OfCorrupted},
+		"damaged in one run":      {10, 1, func(side, n int, r *result.Run) { r.Summary.Counters.Corrupted = int64(side * (n / 9)) }, standard(), Open, FewSigns, OfCorrupted},
+		"not sent":                {10, 1, func(side, n int, r *result.Run) { r.Summary.Rate.Sent -= float64(100 * side) }, standard(), Worse, "", OfRate},
+		"sent a little less":      {10, 1, func(side, n int, r *result.Run) { r.Summary.Rate.Sent -= float64(10 * side) }, standard(), NotWorse, "", ""},
+
+		// What was left out.
+		"one INVALID": {10, 1, func(side, n int, r *result.Run) {
+			if side == 0 && n == 7 {
+				r.Summary.Verdict.Status = result.Invalid
+			}
+		}, standard(), Open, Excluded, OfLeftOut},
+	} {
+		a, b := steady(tt.pairs, tt.factor, tt.change)
+		g := compared(t, a, b, tt.o).Gate
+		at := slices.IndexFunc(g.Judged, func(j Judged) bool { return j.Answer == tt.want && j.Cause == tt.why && j.Of == tt.of })
+		if g.Answer != tt.want || tt.of != "" && at < 0 {
+			t.Errorf("%s: %s, want %s of %s (%s): %+v", name, g.Answer, tt.want, tt.of, tt.why, g.Judged)
+		}
+		for _, j := range g.Judged {
+			if (j.Cause == "") != (j.Answer != Open) || j.Text == "" {
+				t.Errorf("%s: %+v", name, j)
+			}
+		}
+	}
+	// A set with more runs than the other has some that nobody looked at.
+	a, b := steady(8, 1, nil)
+	if g := compared(t, a[:6], b, standard()).Gate; g.Answer != Open {
+		t.Errorf("%+v", g)
+	}
+	if g := compared(t, a, b, standard()).Gate; !slices.Equal(g.Unsupported, []string{"75", "90", "95", "99.99", "99.999", "99.9999"}) {
+		t.Errorf("%v", g.Unsupported)
+	}
+}
+
+// The throughput stands there whatever it came to.
+func TestThroughputOfZero(t *testing.T) {
+	a, b := steady(6, 1, flatOut(func(side, n int) float64 { return float64(1-side) * 1e5 }))
+	c := compared(t, a, b, standard())
+	if c.Throughput == nil || c.Throughput.Outcome != Slower || c.Throughput.B.Runs != 6 || c.Throughput.B.Median != 0 || c.Outcome != Slower {
+		t.Errorf("%s, %+v", c.Outcome, c.Throughput)
+	}
+}
+
+// Pairs that were replaced always for the same side are a choice of that side's runs.
+func TestReplacedOnOneSide(t *testing.T) {
+	for invalid, want := range map[int]Answer{3: NotWorse, 6: Open} {
+		a, b := steady(6+invalid, 1, func(side, n int, r *result.Run) {
+			x := &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1}
+			if r.Header.Trial = x; n >= 6 {
+				x.Replaces = n - 5
+			}
+			if side == 1 && n < invalid {
+				r.Summary.Verdict.Status = result.Invalid
+			}
+			r.Header.Scenario = fmt.Appendf(nil, `{"x":%d}`, side)
+		})
+		if g := compared(t, a, b, standard()).Gate; g.Answer != want {
+			t.Errorf("%d replaced: %+v", invalid, g)
+		}
+	}
+}

@@ -1,0 +1,131 @@
+package compare
+
+import (
+	"fmt"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// share is a part of a run's messages that did not come out as it should.
+type share struct {
+	of   Subject
+	name string // what happened to them
+	part func(*result.Run) (n, of int64)
+}
+
+var broken = share{OfBroken, "lost although acknowledged", func(r *result.Run) (n, of int64) {
+	c := &r.Summary.Counters
+	return c.LostAcked, max(c.Expected, c.Scheduled)
+}}
+
+// shares are those that a gate judges. Nobody's promise is broken by what was never
+// acknowledged, and it did not come all the same.
+func shares() []share {
+	return []share{
+		broken,
+		{OfLost, "lost", func(r *result.Run) (n, of int64) {
+			c := &r.Summary.Counters
+			return max(0, c.Missing-c.LostAcked-c.MissingNacked), max(c.Expected, c.Scheduled)
+		}},
+		{OfUnanswered, "never acknowledged nor refused", func(r *result.Run) (n, of int64) {
+			if r.Header.Ack == "" || r.Header.Ack == "none" {
+				return 0, 0 // nothing would tell
+			}
+			c := &r.Summary.Counters
+			return c.Unknown, c.Scheduled
+		}},
+		{OfRefused, "refused", func(r *result.Run) (n, of int64) {
+			c := &r.Summary.Counters
+			return c.Rejected + c.Nacked, c.Scheduled
+		}},
+		{OfCorrupted, "corrupted", func(r *result.Run) (n, of int64) {
+			c := &r.Summary.Counters
+			return c.Corrupted, max(c.Expected, c.Scheduled)
+		}},
+	}
+}
+
+// countedOnes are the pairs whose counts are facts: those of runs that can be used, and
+// of overloaded ones, since what these lost is lost though their latencies are none.
+func countedOnes(everyone []couple) []couple {
+	var out []couple
+	for _, p := range everyone {
+		if p.runs[0].counts() && p.runs[1].counts() {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+func (r run) counts() bool {
+	return r.Summary != nil && !r.Summary.Aborted && (r.unfit == "" || unstable(r))
+}
+
+// share judges the shares of both sides by pairs: B's is worse where it is larger than
+// A's by more than matters. Nil where nothing of the kind happened.
+func (c *Comparison) share(pairs []couple, x share) *Judged {
+	var s signs
+	var total [2]int64
+	var runs [2]int
+	for _, p := range pairs {
+		var part [2]float64
+		for i, r := range p.runs {
+			if n, of := x.part(r.Run); n > 0 {
+				part[i] = float64(n) / float64(max(of, n))
+				total[i] += n
+				runs[i]++
+			}
+		}
+		switch a, b := part[0], part[1]; {
+		case b > a*(1+c.MinEffect):
+			s.worse++
+		case a > 0:
+			s.better++
+		}
+	}
+	if total[0]+total[1] == 0 {
+		return nil
+	}
+	words := func(i int) string {
+		if total[i] == 0 {
+			return "none"
+		}
+		return fmt.Sprintf("%s in %s", spell.Count(total[i]), spell.Plural(runs[i], "run"))
+	}
+	j := &Judged{Of: x.of, Better: s.better, Worse: s.worse,
+		Text: fmt.Sprintf("messages %s: A %s, B %s; B more in %d pairs", x.name, words(0), words(1), s.worse)}
+	j.bySigns(s, 0)
+	return j
+}
+
+// bySigns answers by the exact sign test, and adds its probability to the text.
+func (j *Judged) bySigns(s signs, silent int) {
+	j.Answer, j.P = s.judge(oneSided, silent)
+	j.Text += fmt.Sprintf(", not more in %d (p = %.2g)", s.better, j.P)
+	if j.Answer == Open {
+		j.Cause = FewSigns
+	}
+}
+
+// rateKept judges what was sent of what was due; nil where nothing was due at a rate.
+func (c *Comparison) rateKept(pairs []couple) *Judged {
+	var s signs
+	for _, p := range pairs {
+		a, timed := p.runs[0].Summary.Rate.Kept()
+		b, both := p.runs[1].Summary.Rate.Kept()
+		switch {
+		case !timed || !both:
+		case b*(1+c.MinEffect) < a:
+			s.worse++
+		default:
+			s.better++
+		}
+	}
+	if s.worse+s.better == 0 {
+		return nil
+	}
+	j := &Judged{Of: OfRate, Better: s.better, Worse: s.worse, Text: fmt.Sprintf("sent of what was due: B less by more than %s in %d pairs", percent(c.MinEffect), s.worse)}
+	j.bySigns(s, 0)
+	return j
+}
