@@ -23,9 +23,9 @@ type Options struct {
 	Queue      int             `option:"queue" min:"1" max:"1048576" doc:"messages that wait for one consumer, or acknowledgements for one producer, until Send blocks"`
 	MaxPayload driver.ByteSize `option:"max_payload" min:"1" doc:"largest message that the broker carries"`
 
-	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is: a stream of its own for each producer, which begins anew with the window"`
+	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
 	After uint64 `option:"after" doc:"messages from the beginning that no fault hits"`
-	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after and slow_after count: at the measured window's first message, or at the session's"`
+	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after and slow_after count, and messages have jitter: at the measured window's first message, or at the session's"`
 	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
 
 	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`

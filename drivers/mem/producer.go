@@ -13,7 +13,6 @@ import (
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	session *session
-	id      int
 	topic   *topic
 	name    string // of the topic
 	acks    driver.Acks
@@ -56,10 +55,10 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, err
 	}
 	p := &producer{
-		session: s, id: spec.ID, topic: topics[0], name: spec.Topic, acks: acks, replies: replies, begun: s.options.Begin == beginOpen,
-		life: make(chan struct{}), ended: make(chan struct{}),
+		session: s, topic: topics[0], name: spec.Topic, acks: acks, replies: replies, begun: s.options.Begin == beginOpen,
+		random: rand.New(rand.NewPCG(s.options.Seed, 1+uint64(spec.ID))),
+		life:   make(chan struct{}), ended: make(chan struct{}),
 	}
-	p.seed()
 	if s.options.acknowledges() && !s.options.Sync {
 		p.answers = make(chan answer, s.options.Queue)
 	}
@@ -95,19 +94,8 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	return p.sent(token, p.publish(payload, false, nil))
 }
 
-// WindowBegins implements driver.WindowWatcher: the faults begin, and what is drawn at
-// random is drawn anew, so that it does not depend on how much was sent before.
-func (p *producer) WindowBegins() {
-	if p.session.options.Begin == beginWindow {
-		p.begun = true
-		p.seed()
-	}
-}
-
-// seed begins what the producer draws at random.
-func (p *producer) seed() {
-	p.random = rand.New(rand.NewPCG(p.session.options.Seed, 1+uint64(p.id)))
-}
+// WindowBegins implements driver.WindowWatcher: the misbehaviour begins.
+func (p *producer) WindowBegins() { p.begun = true }
 
 // sendPlanned is Send under a plan of faults.
 func (p *producer) sendPlanned(token uint64, payload []byte) error {
@@ -249,7 +237,7 @@ func (p *producer) address(packed *packet) {
 		delay = o.SlowDelay
 	}
 	if delay > 0 || o.Jitter > 0 {
-		if o.Jitter > 0 {
+		if o.Jitter > 0 && p.begun {
 			delay += time.Duration(p.random.Int64N(int64(o.Jitter)))
 		}
 		packed.ready = after(delay)
