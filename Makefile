@@ -154,11 +154,12 @@ fuzz:
 bench:
 	$(GO) test $(TAGGED) -run='^$$' -bench=. -benchtime=20ms -p=1 ./...
 
-# Two studies, as short as they get, to their pages. What they find is not judged.
-studies:
+# Two studies, as short as they get, to their pages. What they find is not judged: the
+# exit code 3 says that a conclusion is not decided, or disagrees.
+studies: bin/sixnines
 	rm -rf bin/studies
 	for s in so-you-wanna-go-fast latency-is-wrong; do \
-		$(GO) run ./cmd/sixnines study run $$s --quick --replace 0 --quiet --out bin/studies || exit 1; done
+		bin/sixnines study run $$s --quick --replace 0 --quiet --out bin/studies || [ $$? = 3 ] || exit 1; done
 	for d in bin/studies/*/; do test -s $${d}study.html && test -s $${d}study.md && test -s $${d}study.csv || exit 1; done
 	rm -rf bin/studies
 
