@@ -42,9 +42,11 @@ func (s *Scenario) Secrets(secret func(option string) bool) []string {
 		if !has {
 			password = login // a token, perhaps
 		}
-		add(password)
-		if plain, err := url.PathUnescape(password); err == nil && plain != password {
-			add(plain)
+		for _, part := range fragments(password) {
+			add(part)
+			if plain, err := url.PathUnescape(part); err == nil && plain != part {
+				add(plain)
+			}
 		}
 	}
 	for _, m := range parameter.FindAllStringSubmatch(s.Target.URL, -1) {

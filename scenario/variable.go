@@ -336,36 +336,6 @@ func withoutParameters(list string, secret func(option string) bool) string {
 	})
 }
 
-// userinfos returns where in a list of addresses the logins stand: before an @
-// of the authority.
-func userinfos(list string) [][2]int {
-	// A default may hold any character.
-	plain := []byte(list)
-	for _, v := range oneVariable.FindAllStringIndex(list, -1) {
-		for i := v[0]; i < v[1]; i++ {
-			plain[i] = 'x'
-		}
-	}
-	var all [][2]int
-	at := 0
-	for server := range strings.SplitSeq(string(plain), ",") {
-		start := 0
-		if i := strings.Index(server, "://"); i >= 0 {
-			start = i + len("://")
-		}
-		start += len(server[start:]) - len(strings.TrimLeft(server[start:], " "))
-		authority := server[start:]
-		if i := strings.IndexAny(authority, "/?#"); i >= 0 && strings.Contains(authority[:i], "@") {
-			authority = authority[:i]
-		}
-		if end := strings.LastIndexByte(authority, '@'); end >= 0 {
-			all = append(all, [2]int{at + start, at + start + end})
-		}
-		at += len(server) + 1
-	}
-	return all
-}
-
 // inUserinfo reports whether the byte at a place in a list of addresses belongs
 // to a login.
 func inUserinfo(list string, at int) bool {

@@ -1,0 +1,67 @@
+package scenario
+
+import (
+	"regexp"
+	"strings"
+)
+
+// userinfos returns where in a list of addresses the logins stand, also where the
+// address is none because a login has a reserved character in it: up to the last @ of
+// each, and all of what has no @ and is no host with a port, as a login is whose comma
+// was taken for the list's.
+func userinfos(list string) [][2]int {
+	// A default may hold any character.
+	plain := []byte(list)
+	for _, v := range oneVariable.FindAllStringIndex(list, -1) {
+		for i := v[0]; i < v[1]; i++ {
+			plain[i] = '0'
+		}
+	}
+	var all [][2]int
+	at, before := 0, [2]int{-1, -1} // where the address before this one stands, if it has no login
+	for server := range strings.SplitSeq(string(plain), ",") {
+		start, hasScheme := 0, false
+		if i := strings.Index(server, "://"); i >= 0 {
+			start, hasScheme = i+len("://"), true
+		}
+		start += len(server[start:]) - len(strings.TrimLeft(server[start:], " "))
+		authority, end := server[start:], len(server)-start
+		if i := strings.IndexAny(authority, "/?#"); i >= 0 {
+			authority, end = authority[:i], i
+		}
+		found := [2]int{at + start, at + start + end}
+		last := strings.LastIndexByte(server[start:], '@')
+		switch {
+		case last >= 0:
+			found[1] = at + start + last
+			if !hasScheme && before[0] >= 0 && !strings.Contains(server[start:start+last], ":") {
+				found[0] = before[0] // the end of a login with a comma, perhaps
+			}
+			before = [2]int{-1, -1}
+			all = append(all, found)
+		case !hostAndPort.MatchString(strings.TrimRight(authority, " ")):
+			before = [2]int{-1, -1}
+			all = append(all, found)
+		default:
+			before = found
+		}
+		at += len(server) + 1
+	}
+	return all
+}
+
+// hostAndPort is what stands in an address without a login, whose scheme may have no
+// host.
+var hostAndPort = regexp.MustCompile(`^(\[[^\]]*\]|[\pL\pN._%*-]*)(:([0-9]*|\*))?$`)
+
+// fragments returns a password and the parts that reserved characters make of it: what
+// quotes an address that cannot be read may quote one of them.
+func fragments(password string) []string {
+	all := []string{password}
+	for _, part := range strings.FieldsFunc(password, func(r rune) bool { return strings.ContainsRune("@:/?#,&;= ", r) }) {
+		if len(part) > 2 && part != password {
+			all = append(all, part)
+		}
+	}
+	return all
+}
