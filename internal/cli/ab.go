@@ -152,13 +152,16 @@ func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scena
 	return t.finish(t.makeAll(ctx, trials.Options{Make: t.one, More: t.more}))
 }
 
-// abManifest is an ab as a series.
+// abManifest is an ab as a series. Both runs of a pair have one seed, so that they meet
+// the same arrivals, and each pair another: with one seed for all, what these arrivals
+// happen to do to one side more than to the other would be in every pair, and in no
+// interval.
 func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
 	m := trials.Manifest{Kind: result.TrialAB, Seed: arms[0].scenario.Seed, Rounds: pairs}
 	cells := each(arms[:], func(x arm) cell {
 		return cell{trials.Cell{Name: x.letter, Set: set, Fresh: true, Takes: x.plan.Shortest}, x.scenario, x.entry}
 	})
-	return planned(m, cells, trials.Balanced(pairs, m.Seed), true, func(_ string, at trials.Place) string {
+	return planned(m, cells, trials.Balanced(pairs, m.Seed), false, func(_ string, at trials.Place) string {
 		return pairFile(at.Round, arms[at.Cell].letter)
 	})
 }

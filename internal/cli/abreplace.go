@@ -87,7 +87,7 @@ func (t *abRuns) more() []trials.Trial {
 	var out []trials.Trial
 	for _, at := range trials.Balanced(len(all), t.Seed+uint64(next)) {
 		round := next + at.Round
-		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: t.arms[at.Cell].scenario.Seed, Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].letter)})
+		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(t.arms[at.Cell].scenario.Seed, round-1), Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].letter)})
 	}
 	for n, p := range all {
 		t.note("pair %d is set aside: %s; pair %d is made instead", p.round, oneLine(p.why), next+n+1)

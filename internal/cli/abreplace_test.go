@@ -108,6 +108,18 @@ func TestABReplaces(t *testing.T) {
 				first[trial.Cell]++
 			}
 		}
+		// One seed a pair, for both sides; no two pairs have the same.
+		seeds, pairs := map[uint64]int{}, map[int]uint64{}
+		for _, trial := range x.Trials {
+			if seed, ok := pairs[trial.Round]; ok && seed != trial.Seed {
+				t.Errorf("%s: pair %d has the seeds %d and %d", name, trial.Round, seed, trial.Seed)
+			}
+			pairs[trial.Round] = trial.Seed
+			seeds[trial.Seed] = trial.Round
+		}
+		if len(seeds) != len(pairs) {
+			t.Errorf("%s: %d seeds for %d pairs", name, len(seeds), len(pairs))
+		}
 		slices.Sort(aside)
 		if len(x.kept) != tt.made || !slices.Equal(aside, tt.aside) || !x.Complete() || first[0] != 3 {
 			t.Errorf("%s: %d runs, set aside %v, first %v", name, len(x.kept), aside, first)

@@ -231,12 +231,13 @@ func leaves(out map[string]string, path string, v any) {
 	}
 }
 
-// design is what was asked for in the run, but for its name.
+// design is what was asked for in the run, but for its name and its seed, of which each
+// pair has another.
 func (r run) design() map[string]string {
 	fields := map[string]string{}
 	for _, part := range append([]*result.Run{r.Run}, r.beside...) {
 		for key, value := range flat(part.Header.Scenario) {
-			if key != "name" && key != "description" {
+			if key != "name" && key != "description" && key != "seed" {
 				fields[part.Header.Workload+" "+key] = value
 			}
 		}
@@ -245,7 +246,7 @@ func (r run) design() map[string]string {
 }
 
 // sameByDesign reports whether all runs of both sets are of one scenario, but
-// for its name.
+// for its name and seed.
 func sameByDesign(sets [2][]run) bool {
 	var first map[string]string
 	for i := range sets {

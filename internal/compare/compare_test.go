@@ -194,10 +194,11 @@ func TestPairsOfAnAB(t *testing.T) {
 	a, b := steady(6, 1.2, func(side, n int, r *result.Run) {
 		r.Header.Trial = &result.Trial{Set: "s", Kind: result.TrialAB, Arm: []string{"A", "B"}[side], Pair: (n*5)%6 + 1, Index: n + 1, Of: 12}
 		r.Header.Started = r.Header.Started.Add(time.Duration(side) * -time.Hour)
+		r.Header.Scenario = fmt.Appendf(nil, `{"name":"x","seed":%d,"workload":{"rate":"1000/s"}}`, r.Header.Trial.Pair)
 	})
 	slices.Reverse(a)
 	c := compared(t, a, b, standard())
-	if c.Kind != KindAA { // the scenarios are the same
+	if c.Kind != KindAA { // the scenarios are the same, but for the seed of each pair
 		t.Errorf("kind %s", c.Kind)
 	}
 	for _, p := range c.Pairs {
