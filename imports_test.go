@@ -34,6 +34,7 @@ type layer struct {
 func layers() []layer {
 	return []layer{
 		{"suite", "driver/drivertest", "contract", "the conformance suite runs in other people's modules"},
+		{"virtual", "internal/engine/enginetest", "words basics contract files judge engine drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
 		{"tests", "internal/*/*test drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
 		{"words", "internal/spell internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},

@@ -22,6 +22,7 @@ package driver
 import (
 	"context"
 	"net"
+	"time"
 )
 
 // Driver opens sessions with one kind of broker, see [Opening]. A Driver is stateless and
@@ -63,6 +64,11 @@ type Target struct {
 	// Notify, if not nil, receives events that are neither acknowledgements
 	// nor deliveries. It is safe for concurrent use and does not block.
 	Notify func(Event)
+	// Wait, if not nil, is for drivers that simulate a delay. It waits until an instant,
+	// which must have a monotonic reading, more precisely than Go's timers do, and
+	// returns true; or it returns false soon after quit is closed. quit may be nil. It is
+	// safe for concurrent use.
+	Wait func(until time.Time, quit <-chan struct{}) bool
 }
 
 // TLS holds the files and names of a TLS connection. Paths are read by the

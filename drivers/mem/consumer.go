@@ -12,6 +12,7 @@ import (
 // of its own, without by whoever sends.
 type consumer struct {
 	broker *Broker
+	wait   wait
 	leave  func() // removes it from topics and session
 
 	// One of the two is set.
@@ -26,17 +27,17 @@ type consumer struct {
 	ended chan struct{} // closed when no Deliver will run any more
 }
 
-func newConsumer(b *Broker, o *Options) *consumer {
-	c := &consumer{broker: b, leave: func() {}, life: make(chan struct{}), ended: make(chan struct{})}
-	if !o.Sync {
-		c.queue = make(chan *packet, o.Queue)
+func (s *session) newConsumer() *consumer {
+	c := &consumer{broker: s.broker, wait: s.wait, leave: func() {}, life: make(chan struct{}), ended: make(chan struct{})}
+	if !s.options.Sync {
+		c.queue = make(chan *packet, s.options.Queue)
 	}
 	return c
 }
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := newConsumer(s.broker, &s.options)
+	c := s.newConsumer()
 	c.deliver = deliver
 	if err := s.subscribe(ctx, c, spec); err != nil {
 		return nil, err
@@ -111,12 +112,8 @@ func (c *consumer) serve() {
 	for {
 		select {
 		case p := <-c.queue:
-			if p.ready != nil {
-				select {
-				case <-p.ready:
-				case <-c.life:
-					return
-				}
+			if !p.due.IsZero() && !c.wait(p.due, c.life) {
+				return
 			}
 			if !c.broker.gate.pass(c.life) || c.over() {
 				return

@@ -96,5 +96,9 @@ func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {
 	case strings.TrimSpace(t.Run) == "":
 		return nil, fmt.Errorf("mem: run %q: %w: it needs a name", t.Run, driver.ErrUnsupported)
 	}
-	return &session{broker: b, run: t.Run, options: o, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o)}, nil
+	wait := t.Wait
+	if wait == nil {
+		wait = waitByTimer
+	}
+	return &session{broker: b, run: t.Run, options: o, wait: wait, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o, wait)}, nil
 }

@@ -2,6 +2,7 @@ package mem
 
 import (
 	"sync/atomic"
+	"time"
 )
 
 // packet is a message in queues. Its consumers share it.
@@ -9,8 +10,8 @@ type packet struct {
 	broker      *Broker
 	data        []byte
 	redelivered bool
-	reply       *consumer       // who waits for the answer; nil: nobody
-	ready       <-chan struct{} // closed when its time has come; nil: at once
+	reply       *consumer // who waits for the answer; nil: nobody
+	due         time.Time // when it arrives; zero: at once
 	refs        atomic.Int32
 }
 
@@ -30,6 +31,6 @@ func (p *packet) release() {
 	if p.refs.Add(-1) > 0 {
 		return
 	}
-	p.redelivered, p.reply, p.ready = false, nil, nil
+	p.redelivered, p.reply, p.due = false, nil, time.Time{}
 	p.broker.packets.Put(p)
 }

@@ -35,7 +35,7 @@ type answer struct {
 	token uint64
 	err   error
 	twice bool
-	ready <-chan struct{} // closed when its time has come; nil: at once
+	due   time.Time // when it arrives; zero: at once
 }
 
 // Producer implements driver.Session.
@@ -119,7 +119,8 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 		return p.failed(driver.ErrRejected)
 	case lose:
 		if p.session.options.GiveUp > 0 {
-			p.waiting.Go(func() { p.giveUp(token) })
+			until := time.Now().Add(p.session.options.GiveUp)
+			p.waiting.Go(func() { p.giveUp(token, until) })
 		} else if p.session.options.acknowledges() {
 			p.answer(answer{token: token, err: p.failed(driver.ErrTimeout)})
 		} else {
@@ -240,16 +241,8 @@ func (p *producer) address(packed *packet) {
 		if o.Jitter > 0 && p.begun {
 			delay += time.Duration(p.random.Int64N(int64(o.Jitter)))
 		}
-		packed.ready = after(delay)
+		packed.due = time.Now().Add(delay)
 	}
-}
-
-// after returns a channel that is closed in d. (A timer's own channel tells
-// only one of those who wait.)
-func after(d time.Duration) <-chan struct{} {
-	ready := make(chan struct{})
-	time.AfterFunc(d, func() { close(ready) })
-	return ready
 }
 
 // sent acknowledges a message, or says why it was not sent.
@@ -274,7 +267,7 @@ func (p *producer) answer(a answer) {
 		return
 	}
 	if d := p.session.options.AckDelay; d > 0 {
-		a.ready = after(d)
+		a.due = time.Now().Add(d)
 	}
 	select {
 	case p.answers <- a:
@@ -290,13 +283,12 @@ func (p *producer) answer(a answer) {
 }
 
 // giveUp waits in vain for an acknowledgement.
-func (p *producer) giveUp(token uint64) {
-	select {
-	case <-after(p.session.options.GiveUp):
-		p.acks.Done(token, p.failed(driver.ErrTimeout))
-	case <-p.life:
-		p.acks.Done(token, p.failed(driver.ErrClosed))
+func (p *producer) giveUp(token uint64, until time.Time) {
+	err := p.failed(driver.ErrTimeout)
+	if !p.session.wait(until, p.life) {
+		err = p.failed(driver.ErrClosed)
 	}
+	p.acks.Done(token, err)
 }
 
 func (p *producer) done(a answer) {
@@ -314,14 +306,7 @@ func (p *producer) acknowledge() {
 	for {
 		select {
 		case a := <-p.answers:
-			arrived := true
-			if a.ready != nil {
-				select {
-				case <-a.ready:
-				case <-p.life:
-					arrived = false
-				}
-			}
+			arrived := a.due.IsZero() || p.session.wait(a.due, p.life)
 			if !arrived || !p.session.broker.gate.pass(p.life) {
 				a.err = p.failed(driver.ErrClosed)
 			}

@@ -17,6 +17,7 @@ type session struct {
 	broker  *Broker
 	run     string
 	options Options
+	wait    wait
 	plan    *plan // nil: no faults
 
 	mu     sync.Mutex
@@ -151,15 +152,19 @@ func (s *session) tooLarge(size int) error {
 type stall struct {
 	broker *Broker
 	length time.Duration
+	wait   wait
+	cut    chan struct{} // closed when it is to end at once
+	thawed chan struct{} // closed when it has ended
 
-	mu    sync.Mutex
-	left  uint64      // messages until then
-	over  bool        // it has begun, or will not
-	timer *time.Timer // ends it
+	mu   sync.Mutex
+	left uint64 // messages until then
+	over bool   // it has begun, or will not
+	on   bool   // it has begun, and was not cut
 }
 
-func newStall(b *Broker, o *Options) stall {
-	return stall{broker: b, length: o.StallFor, left: o.StallAfter, over: o.StallFor == 0}
+func newStall(b *Broker, o *Options, w wait) stall {
+	return stall{broker: b, length: o.StallFor, wait: w, cut: make(chan struct{}), thawed: make(chan struct{}),
+		left: o.StallAfter, over: o.StallFor == 0}
 }
 
 // tick counts a message.
@@ -171,9 +176,14 @@ func (s *stall) tick() {
 	case s.left > 0:
 		s.left--
 	default:
-		s.over = true
+		s.over, s.on = true, true
 		s.broker.Freeze()
-		s.timer = time.AfterFunc(s.length, s.broker.Thaw)
+		until := time.Now().Add(s.length)
+		go func() {
+			defer close(s.thawed)
+			s.wait(until, s.cut)
+			s.broker.Thaw()
+		}()
 	}
 }
 
@@ -182,7 +192,9 @@ func (s *stall) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
-	if s.timer != nil && s.timer.Stop() {
-		s.broker.Thaw()
+	if s.on {
+		s.on = false
+		close(s.cut)
+		<-s.thawed
 	}
 }

@@ -17,7 +17,8 @@
 // never equals another process's, and the sleeps are time.Sleep.
 //
 // Inside a testing/synctest bubble Now follows the bubble's fake clock with
-// another origin; the sleeps of this package always wait in real time.
+// another origin; the sleeps of this package wait in real time there, but for those of a
+// [Precise] that has no threads.
 package clock
 
 import "time"

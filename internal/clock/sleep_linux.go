@@ -122,6 +122,30 @@ func sleepHandingOver(until *unix.Timespec) syscall.Errno {
 	return errno
 }
 
+// SleepUntilPrecisely is [SleepUntilHandingOver] with the least timer slack, without which
+// the kernel adds up to 50 µs. The thread has its default slack afterwards, so it is for
+// goroutines that have none of their own.
+func SleepUntilPrecisely(t int64) {
+	ts := unix.NsecToTimespec(t)
+	for sleepPrecisely(&ts) == unix.EINTR {
+	}
+}
+
+// sleepPrecisely has no branch, like [sleepStamped] and for the same reason. Between the two
+// scheduler calls the goroutine stays on its thread.
+//
+//go:nosplit
+//go:norace
+func sleepPrecisely(until *unix.Timespec) syscall.Errno {
+	entersyscallblock()
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 1, 0, 0, 0, 0)
+	_, _, errno := syscall.RawSyscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(until)), 0, 0, 0)
+	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, unix.PR_SET_TIMERSLACK, 0, 0, 0, 0, 0)
+	exitsyscall()
+	return errno
+}
+
 // CanWake: a [Sleeper] can be woken.
 const CanWake = true
 

@@ -17,6 +17,9 @@ func SleepUntilBlocking(t int64) { SleepUntil(t) }
 // SleepUntilHandingOver is [SleepUntil] here.
 func SleepUntilHandingOver(t int64) { SleepUntil(t) }
 
+// SleepUntilPrecisely is [SleepUntil] here.
+func SleepUntilPrecisely(t int64) { SleepUntil(t) }
+
 // CanWake: a [Sleeper] cannot be woken here.
 const CanWake = false
 

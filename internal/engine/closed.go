@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"sixnines/internal/clock"
@@ -21,7 +20,6 @@ type outstanding struct {
 // next one due when one is answered.
 type closed struct {
 	*sending
-	thinkers atomic.Int64 // loops that await the end of their think time
 }
 
 func (c *closed) mode() string { return result.ModeClosed }
@@ -109,6 +107,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 		case a := <-ready:
 			waiting, due = answered(waiting, due, a)
 		case <-check.C:
+			c.quiesce(orderLoad)
 			for len(ready) > 0 { // answers that came while the loop slept or sent
 				waiting, due = answered(waiting, due, <-ready)
 			}
@@ -155,36 +154,17 @@ func (l *lane) takeShared() (*slot, uint32) {
 	return sl, i
 }
 
-// Waits of thinking users.
-const (
-	// timerLate is how late Go's timers come at the most where nothing else is
-	// busy: they count in milliseconds.
-	timerLate = 1_500_000 // ns
-	// mostThinkers bounds the loops that wait for the end of their think time in the
-	// kernel, each with a thread.
-	mostThinkers = 64
-)
-
 // thought waits until think time is over at t, and returns when the message is
 // due; false if the run is over. If the timer comes late, the user thinks for longer,
-// and no message is late: it is due when the thinking has ended. So that think time is
-// as long as was asked for, the last stretch is slept in the kernel, as far as there are
-// threads for it. If think time ended while the producer was busy with another message,
-// the message is late.
+// and no message is late: it is due when the thinking has ended. If think time ended while the
+// producer was busy with another message, the message is late.
 func (c *closed) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {
 		return t, !c.stopped.Load()
 	}
-	if !c.sleepUntil(t - timerLate) {
+	if !c.precise.Until(t, c.stop) {
 		return 0, false
 	}
-	defer c.thinkers.Add(-1)
-	if c.thinkers.Add(1) <= mostThinkers && clock.Now() < t {
-		clock.SleepUntilHandingOver(t)
-	}
-	if !c.sleepUntil(t) {
-		return 0, false
-	}
-	return max(t, clock.Now()), true
+	return max(t, clock.Now()), !c.stopped.Load()
 }

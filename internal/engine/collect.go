@@ -1,13 +1,11 @@
 package engine
 
 import (
-	"runtime"
 	"slices"
 	"time"
 
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
-	"sixnines/internal/thread"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -42,9 +40,8 @@ func (c *collector) wait() error {
 
 func (c *collector) loop() {
 	defer close(c.done)
-	runtime.LockOSThread() // never unlocked: the thread ends with its low priority
-	thread.Lower()
 	r := c.run
+	r.takeLowThread()
 	for _, ld := range r.loads {
 		defer ld.accounts.told.pacers.close()
 	}
@@ -53,22 +50,25 @@ func (c *collector) loop() {
 	from := r.start.Load()
 	began := clock.Now()
 	for tick := began + grid; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
+		r.quiesce(orderCollect)
 		r.sweep()
 		c.warmupProgress(began, from)
 	}
 	if clock.Now() < from {
 		return // ended in the warm-up
 	}
-	if r.config.quiet == nil {
+	if r.watched() {
 		r.breath.begin()
 		r.monitor.Sample() // the intervals' samples begin here
 		r.breath.take()
-		c.brokers.add(nil)
 		for _, ld := range r.loads {
 			r.breath.take()
 			ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), clock.Now())
 		}
 		r.tcp.begin()
+	}
+	if r.config.quiet == nil {
+		c.brokers.add(nil)
 	}
 	for _, ld := range r.loads {
 		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.start.Load(), ld.sending.unmeasured()
@@ -117,6 +117,7 @@ func (r *run) edge(from, until int64) int64 {
 func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 	r := c.run
 	for now := clock.Now(); now < t; now = clock.Now() {
+		r.quiesce(orderCollect)
 		if r.stopped.Load() {
 			return false
 		}
@@ -125,6 +126,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		}
 		r.breath.begin()
 		r.sweep()
+		r.quiesce(orderCollect) // a place that the sweep freed is taken
 		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
@@ -134,6 +136,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		}
 		r.rest(t - now)
 	}
+	r.quiesce(orderCollect)
 	return !r.stopped.Load()
 }
 
@@ -203,26 +206,32 @@ func (c *collector) collect(phase string, from, to int64) error {
 	}
 	c.tell(phase, to)
 	c.to = to
-	r.held.poll(to)
+	if r.held != nil {
+		r.held.poll(to)
+	}
 	return nil
 }
 
 // machine reads what the generator and the broker's processes have used since the
 // last interval.
 func (c *collector) machine() {
-	r := c.run
-	sample := r.monitor.SampleInto(c.sample)
-	c.sample = sample.Values
-	for _, x := range sample.Values {
-		c.vitals[x.Name] = x.Value
+	if r := c.run; r.watched() {
+		sample := r.monitor.SampleInto(c.sample)
+		c.sample = sample.Values
+		for _, x := range sample.Values {
+			c.vitals[x.Name] = x.Value
+		}
+		c.vitals[vitalSpun] = spun(r.pacers()).Seconds()
 	}
-	c.vitals[vitalSpun] = spun(r.pacers()).Seconds()
 	c.brokers.add(c.vitals)
 }
 
 // newPauses returns the pauses that ended since the last call, with instants from
 // start.
 func (c *collector) newPauses(start int64) []result.Pause {
+	if !c.run.watched() {
+		return nil
+	}
 	var out []result.Pause
 	for _, p := range c.run.monitor.NewPauses() {
 		out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})

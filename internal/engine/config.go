@@ -49,6 +49,8 @@ type Config struct {
 	// there is none.
 	Probe []string
 	quiet *quiet // not nil: the run is a probe
+	// Virtual, if not nil, has the run be in virtual time.
+	Virtual Virtual
 	// Pacers is how many threads send on the schedule at most; 0: one for each
 	// connection of producers, up to two for each processor and 32 a load. There is
 	// one at first, and more as these have too much to do.

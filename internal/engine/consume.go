@@ -11,7 +11,6 @@ import (
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // group is a delivery group: a queue group, or a lone consumer. Each message
@@ -55,8 +54,7 @@ type consumer struct {
 	conn    *transport.Conn // nil: not known
 	tap     *tap
 	kind    integrity.Kind // what it waits for: Data, or Reply
-	work    time.Duration
-	pause   scenario.Pause
+	work    work
 
 	response, service recorder.ID
 	// highest is, by partition and place, one more than the highest sequence
@@ -180,19 +178,7 @@ func (c *consumer) deliver(m driver.Message) {
 	} else {
 		c.warm.Add(1)
 	}
-	c.rest(now)
-}
-
-// rest simulates the work of a message that came at now, and the pause.
-func (c *consumer) rest(now int64) {
-	if c.work > 0 {
-		time.Sleep(c.work)
-	}
-	if p := c.pause; p.For > 0 {
-		if begin := c.plan.start.Load() + int64(p.At); now >= begin {
-			c.plan.sleepUntil(begin + int64(p.For))
-		}
-	}
+	c.work.do(now)
 }
 
 // party is the consumer's number in exemplars. A requester, which receives the replies
@@ -279,12 +265,14 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 // responder answers requests. It has a session and a connection of its own.
 type responder struct {
 	reply []byte
+	work  work
 }
 
 // respond returns the request's payload as a reply: same envelope, kind Reply,
 // the rest untouched. What arrives damaged goes back damaged, for the requester
 // to find.
 func (p *responder) respond(m driver.Message) []byte {
+	now := clock.Now()
 	var e integrity.Envelope
 	check := e.Get(m.Payload, true)
 	if check == integrity.Short {
@@ -294,6 +282,7 @@ func (p *responder) respond(m driver.Message) []byte {
 	if check == integrity.Good && e.Kind == integrity.Data {
 		e.Kind = integrity.Reply
 		e.Put(p.reply, integrity.BodySum(p.reply))
+		p.work.do(now)
 	}
 	return p.reply
 }

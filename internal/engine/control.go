@@ -24,7 +24,8 @@ type control struct {
 	// the process was stopped as a whole; nil: nobody watches.
 	frozen func(from, to int64, each func(start, end int64))
 
-	breath breath // the collector's
+	breath  breath         // the collector's
+	precise *clock.Precise // for goroutines without a thread of their own
 
 	begins  atomic.Int64  // start of the run's window, CLOCK_MONOTONIC; far off until known
 	refused chan struct{} // closed when the broker has refused something before it
@@ -43,7 +44,7 @@ type control struct {
 const stopSlice = 20_000_000
 
 func newControl(c Config) *control {
-	all := &control{config: c, stop: make(chan struct{}), past: make(chan struct{}, 1), refused: make(chan struct{})}
+	all := &control{config: c, precise: newPrecise(c), stop: make(chan struct{}), past: make(chan struct{}, 1), refused: make(chan struct{})}
 	all.begins.Store(never)
 	return all
 }

@@ -56,6 +56,7 @@ func (r *receiving) startDepth() {
 		ctx, cancel := r.life()
 		defer cancel()
 		for r.sleepUntil(clock.Now() + int64(depthPeriod)) {
+			r.quiesce(orderLoad)
 			d, err := r.askDepth(ctx, teller)
 			if errors.Is(err, driver.ErrUnsupported) {
 				return

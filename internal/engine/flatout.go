@@ -29,7 +29,8 @@ func (l *lane) flood(limit *quota, measured bool) (ended int64) {
 	}
 	turn := 0
 	var left int64
-	var sleeper clock.Sleeper
+	var sleeper sleeper
+	sleeper.ready(l.plan.control)
 	for {
 		if left == 0 {
 			if left = limit.claim(claimAtOnce); left == 0 || l.plan.stopped.Load() {
@@ -67,7 +68,7 @@ const placeSpins = 64
 // holds back goes out first: nothing else would free a place. It returns false if the
 // window or the run ends before: of a broker that answers no more, no place may ever be
 // free.
-func (l *lane) waitForPlace(sleeper *clock.Sleeper) bool {
+func (l *lane) waitForPlace(sleeper *sleeper) bool {
 	l.flush()
 	for n := 0; !l.hasPlace(); n++ {
 		now, end := clock.Now(), l.plan.end.Load()
@@ -76,13 +77,13 @@ func (l *lane) waitForPlace(sleeper *clock.Sleeper) bool {
 			return false
 		case n < placeSpins:
 			runtime.Gosched()
-		case n == placeSpins && l.limit != 1 || !clock.CanWake:
+		case n == placeSpins && l.limit != 1 && l.plan.config.Virtual == nil || !l.plan.canWake():
 			clock.SleepUntilBlocking(now + placePoll)
 		default:
 			sleeper.Woken()
 			l.free.want(sleeper)
 			if !l.hasPlace() {
-				sleeper.SleepUntilHandingOver(min(now+placeWait, end))
+				sleeper.sleepUntil(min(now+placeWait, end), l.plan.precise)
 			}
 		}
 	}
@@ -142,8 +143,7 @@ func (f *flatOut) markWarm() {
 func (f *flatOut) start() {
 	f.senders.Go(func() {
 		defer close(f.done)
-		if start := f.plan.start.Load(); f.sleepUntil(start - timerLate) {
-			clock.SleepUntilBlocking(start)
+		if f.precise.Until(f.plan.start.Load(), f.stop) {
 			f.markWarm() // the warm-ups of other loads were in between
 			f.ended = f.flood(&f.left, true)
 		} else {
@@ -222,6 +222,7 @@ func (f *flatOut) quiet() error {
 	}
 	var before int64 = -1
 	for deadline := time.Now().Add(f.scenario.Phases.Drain); time.Now().Before(deadline); {
+		f.quiesce(orderRun)
 		marked := f.receiving.warm()
 		if marked == before && f.idle() {
 			return nil

@@ -29,11 +29,16 @@ func (r *run) writeHeader(start int64) error {
 		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(), Interval: r.scenario.Record.Interval,
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
-	for _, f := range vitals.Fingerprint() {
-		h.Machine = append(h.Machine, result.Fact(f))
+	if r.config.Virtual != nil {
+		h.Clock = result.Clock{Source: "virtual"}
+		h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, "the process and the machine: the run is in virtual time", ""))
+	} else {
+		for _, f := range vitals.Fingerprint() {
+			h.Machine = append(h.Machine, result.Fact(f))
+		}
+		h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
+			"one more for each pacer, the meter of hiccups and the sampler of what is in flight"))
 	}
-	h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
-		"one more for each pacer, the meter of hiccups and the sampler of what is in flight"))
 	var headers []result.Header
 	for _, ld := range r.loads {
 		h := h
@@ -41,8 +46,10 @@ func (r *run) writeHeader(start int64) error {
 		if err := ld.describe(&h); err != nil {
 			return err
 		}
-		for _, m := range r.monitor.Missing() {
-			h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, m, ""))
+		if r.watched() {
+			for _, m := range r.monitor.Missing() {
+				h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, m, ""))
+			}
 		}
 		if ld.scenario.Record.Raw {
 			if err := ld.recording.openRaw(r.fullID); err != nil {

@@ -48,6 +48,7 @@ func (ld *load) joinLate() {
 		if !ld.sleepUntil(clock.Now() + int64(2*time.Millisecond)) {
 			return
 		}
+		ld.quiesce(orderLoad)
 	}
 	life, end := ld.life()
 	defer end()

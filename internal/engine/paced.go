@@ -28,6 +28,7 @@ func (p paced) start() {
 	}
 	one := &pacer{sending: p.sending, control: p.control, budget: p.spinBudget(), queue: slices.Clone(p.lanes)}
 	one.divisible.Store(len(p.lanes) > 1)
+	one.sleeper.ready(p.control)
 	p.pacing.more = p.mostPacers() - 1
 	for _, l := range p.lanes {
 		l.gap = int64(1e9 / p.schedule.MeanRate() * float64(p.workload.Producers) / float64(len(l.cursor.producers)))

@@ -7,7 +7,6 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/integrity"
-	"sixnines/internal/thread"
 )
 
 // pacer is a thread that sends the messages of some lanes when they are due.
@@ -26,8 +25,8 @@ type pacer struct {
 	// thread keeps.
 	handOn bool
 
-	sleeper  clock.Sleeper // woken when a lane of its that was full no longer is
-	wakeable bool          // some lane was
+	sleeper  sleeper // woken when a lane of its that was full no longer is
+	wakeable bool    // some lane was
 
 	current   *lane       // being served
 	divisible atomic.Bool // it has more than one lane
@@ -56,14 +55,14 @@ type pacer struct {
 // pace runs the open loop: every message is due when the schedule says, and timed
 // from then, whatever the system under test does.
 func (p *pacer) pace() {
-	runtime.LockOSThread()     // never unlocked: the thread ends with its slice and its timer slack
-	_ = clock.SetTimerSlack(1) // without it wake-ups are later, which the lag shows
-	thread.ShortenSlice()
-	id := threadID()
-	p.thread = openThread(id)
-	defer p.thread.close()
-	p.threadID.Store(id)
-	defer p.threadID.Store(0)
+	p.control.takeThread()
+	if p.control.config.Virtual == nil {
+		id := threadID()
+		p.thread = openThread(id)
+		defer p.thread.close()
+		p.threadID.Store(id)
+		defer p.threadID.Store(0)
+	}
 	p.look(clock.Now())
 	for _, l := range p.queue {
 		if l.cursor.messages == nil {
@@ -132,10 +131,10 @@ func (p *pacer) wait() bool {
 // comes back by way of two others: with eight of them on two processors one message
 // in a hundred was 0.1 ms late for that.
 func (p *pacer) sleep(now, until int64) int64 {
-	if p.spare || p.handOn || until-now > keepMost {
+	if p.spare || p.handOn || until-now > keepMost || p.control.config.Virtual != nil {
 		p.handOn = false
-		if p.wakeable {
-			p.sleeper.SleepUntilHandingOver(until)
+		if p.wakeable || p.control.config.Virtual != nil {
+			p.sleeper.sleepUntil(until, p.control.precise)
 		} else {
 			clock.SleepUntilHandingOver(until)
 		}
@@ -350,6 +349,7 @@ func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
 	one.sending, one.control, one.budget, one.margin = s, of.control, of.budget, of.margin
 	one.queue, one.wakeable = lanes, of.wakeable
 	one.divisible.Store(len(lanes) > 1)
+	one.sleeper.ready(of.control)
 	for _, l := range lanes {
 		l.free.waiter.Store(&one.sleeper) // who is woken for the other just now is looked at after placeWait
 	}

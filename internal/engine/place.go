@@ -24,7 +24,7 @@ const (
 type freedPlace struct {
 	// at is 0 or placeWanted, or the instant at which a place became free that was wanted.
 	at     atomic.Int64
-	waiter atomic.Pointer[clock.Sleeper] // whom to wake then
+	waiter atomic.Pointer[sleeper] // whom to wake then
 }
 
 // placeWanted: from now on a place that becomes free is to be told.
@@ -53,7 +53,7 @@ func (f *freedPlace) freedBy(now int64, over *tap) {
 
 // want has waiter told of the next place. What became free before that is not told: look
 // once more after it.
-func (f *freedPlace) want(waiter *clock.Sleeper) {
+func (f *freedPlace) want(waiter *sleeper) {
 	f.waiter.Store(waiter)
 	f.at.Store(placeWanted)
 }
@@ -93,11 +93,13 @@ func (l *lane) takePlace(now int64) bool {
 }
 
 // await sets when a lane that was found full is looked at again: after placePoll, and
-// from the second time on when a place is free.
+// from the second time on when a place is free. In virtual time there is nothing to gather
+// by waiting, and a place is taken at the instant at which it becomes free.
 func (p *pacer) await(l *lane) {
 	now := clock.Now()
 	l.key = now + placePoll
-	if !clock.CanWake || p.control.config.quiet != nil || l.fullAt == l.fullSince && l.limit != 1 {
+	if !p.control.canWake() || p.control.config.quiet != nil ||
+		l.fullAt == l.fullSince && l.limit != 1 && p.control.config.Virtual == nil {
 		return
 	}
 	p.wakeable = true

@@ -133,6 +133,9 @@ func pacersFor(lanes, processors int) int {
 // mostPacers is how many pacers the load may come to, spare ones apart; it begins with
 // one.
 func (p *plan) mostPacers() int {
+	if p.config.Virtual != nil {
+		return 1 // none has too much to do
+	}
 	if p.config.Pacers > 0 {
 		return min(max(p.laneCount(), 1), p.config.Pacers)
 	}
@@ -148,7 +151,7 @@ func (p *plan) mostPacers() int {
 // long, on a busy machine and on a single core there was no difference
 // (benchmarks/README.md).
 func (p *plan) spinBudget() int64 {
-	if p.config.quiet != nil {
+	if p.config.quiet != nil || p.config.Virtual != nil {
 		return 0
 	}
 	return int64(min(1e9/p.schedule.MeanRate()*spinShare(p.processors, p.sameHost())/float64(p.pacedLoads), 200_000))

@@ -54,6 +54,7 @@ func (ld *load) probe(ctx context.Context) error {
 					driver.ErrTimeout, ld.layout.topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}
+			ld.quiesce(orderRun)
 		}
 	}
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.firstTook.Load())})

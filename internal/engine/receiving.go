@@ -55,7 +55,7 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 			if !ok {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
 			}
-			p := &responder{}
+			p := &responder{work: r.newWork()}
 			client, err = rr.Responder(ctx, spec, p.respond)
 		} else {
 			c := r.newConsumer(cp.group, lanes+i, integrity.Data)
@@ -96,7 +96,10 @@ const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
 	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.rawDelivered(),
-		kind: kind, work: r.workload.Consumer.Work, pause: r.workload.Consumer.Pause, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+		kind: kind, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+	if kind == integrity.Data { // those who get replies only receive
+		c.work = r.newWork()
+	}
 	if r.workload.Pattern != scenario.Deliver && r.workload.Pattern != scenario.Consume {
 		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
 	}

@@ -3,13 +3,11 @@ package engine
 import (
 	"math"
 	"math/rand/v2"
-	"runtime"
 	"sync/atomic"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
-	"sixnines/internal/thread"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -58,6 +56,7 @@ const (
 // woken late takes the value of that moment, at which many overdue messages may be
 // sent: its difference from the look before adds to the tolerance.
 type sampler struct {
+	control        *control
 	opened, closed []*atomic.Int64
 	readLate       []*atomic.Int64 // ns, in all; see lane
 	weight         float64         // of an opened one: deliveries a message
@@ -82,7 +81,7 @@ func (a *accounts) newSampler() *sampler {
 	if !a.timed || a.config.quiet != nil {
 		return nil
 	}
-	w := &sampler{weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
+	w := &sampler{control: a.control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
@@ -123,15 +122,13 @@ func (a *accounts) newSampler() *sampler {
 // watch looks from the start of the window until finish.
 func (w *sampler) watch(start int64) {
 	defer close(w.done)
-	runtime.LockOSThread() // never unlocked: the thread ends with its timer slack
-	_ = clock.SetTimerSlack(1)
-	thread.ShortenSlice()
+	w.control.takeThread()
 	next := start
 	before := 0.0 // what the last look saw
 	for !w.stop.Load() {
 		now := clock.Now()
 		if now < next {
-			clock.SleepUntilHandingOver(min(next, now+stopSlice))
+			w.control.sleepHandingOver(min(next, now+stopSlice))
 			continue
 		}
 		w.lateness, w.wakes = w.lateness+min(now-next, lateLook), w.wakes+1

@@ -121,7 +121,7 @@ func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 		maps.Copy(options, t.Options)
 	}
 	target := driver.Target{URL: s.brokerURL(), Run: s.name, Options: options, Dial: d.Dial,
-		Batch: !s.timed, Notify: s.notify}
+		Batch: !s.timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
@@ -135,6 +135,11 @@ func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 	}
 	s.dialers = append(s.dialers, d)
 	return opened, nil
+}
+
+// wait is [driver.Target.Wait].
+func (s *session) wait(until time.Time, quit <-chan struct{}) bool {
+	return s.precise.Until(clock.At(until), quit)
 }
 
 // notify takes what the driver tells. What the broker refuses before the window ends the
@@ -178,6 +183,13 @@ func (s *session) close() error {
 	}
 	s.cut()
 	return errors.Join(errs...)
+}
+
+// giveUp closes the session of producers and consumers, whatever they do.
+func (s *session) giveUp() {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	_ = s.main.Close(ctx) // what it leaves is told of when it is closed again
 }
 
 // cut closes all connections of the load.

@@ -54,7 +54,7 @@ func (s *sending) supervise() {
 		if !divisible {
 			return // every pacer has one lane: no takeover is possible any more
 		}
-		clock.SleepUntilHandingOver(next)
+		s.sleepHandingOver(next)
 	}
 }
 

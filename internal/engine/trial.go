@@ -114,6 +114,7 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.T
 			if !pause(ctx, 200*time.Microsecond) {
 				return nil, nil, context.Cause(ctx)
 			}
+			ld.quiesce(orderRun)
 		}
 	}
 	return again, why, nil

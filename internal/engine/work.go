@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/scenario"
+)
+
+// work is what a consumer, or a responder, does with each message before it takes the next:
+// it waits, as one that calls something else does, and needs no processor. Its
+// methods are called serially.
+type work struct {
+	plan  *plan
+	takes time.Duration
+	pause scenario.Pause
+
+	until int64 // when the work on the last message was over, had no wake-up been late
+	back  int64 // when it was
+}
+
+// waitedFor is how soon after the end of the work on one message, in ns, the next must come
+// to be one that had waited for it: about what a client takes between two callbacks.
+const waitedFor = 50_000
+
+func (p *plan) newWork() work {
+	return work{plan: p, takes: p.workload.Consumer.Work, pause: p.workload.Consumer.Pause}
+}
+
+// do takes the time of the work on a message that came at now, and of the pause. The work on
+// a message that had waited begins when that on the one before should have ended, so
+// that late wake-ups do not add up to a slower consumer.
+func (w *work) do(now int64) {
+	if w.takes > 0 {
+		begin := now
+		if now-w.back < waitedFor {
+			begin = min(now, w.until)
+		}
+		w.until = begin + int64(w.takes)
+		w.plan.precise.Until(w.until, nil)
+		w.back = clock.Now()
+	}
+	if p := w.pause; p.For > 0 {
+		if begin := w.plan.start.Load() + int64(p.At); now >= begin && now < begin+int64(p.For) {
+			w.plan.sleepUntil(begin + int64(p.For))
+			w.until, w.back = 0, 0
+		}
+	}
+}
