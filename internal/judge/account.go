@@ -201,6 +201,9 @@ func refusals(e *evidence) []result.Reason {
 			return one(result.Valid, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
+	if len(e.latencies()) == 0 { // nothing answers, and no percentile lacks them
+		return one(result.Valid, "refused", text)
+	}
 	// Results of earlier versions have them in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {

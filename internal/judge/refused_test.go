@@ -54,3 +54,22 @@ func TestRefusedTailIsNotSelfInflicted(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// Where nothing answers there is no percentile that lacks what was refused: it is told, and
+// makes nothing suspect.
+func TestRefusedWithoutLatenciesIsANote(t *testing.T) {
+	run := newTestbed(healthyMessages()).run(t)
+	for m := range run.Metrics {
+		if m.IsLatency() {
+			delete(run.Metrics, m)
+		}
+	}
+	run.Counters.Acked, run.Counters.Nacked, run.Counters.Expected, run.Counters.Received = 0, 0, 0, 0
+	run.Counters.Rejected = run.Counters.Sent / 4
+	run.Counters.Sent -= run.Counters.Rejected
+	run.Counters.Unknown = run.Counters.Sent
+	r := find(Verdict(run, Inputs{}), "refused")
+	if r == nil || r.Status != result.Valid {
+		t.Errorf("%+v", r)
+	}
+}
