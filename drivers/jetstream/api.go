@@ -90,7 +90,9 @@ func (p *api) request(ctx context.Context, subject string, q, a any) error {
 			return err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, p.timeout)
+	asking, done := p.link.Ask(ctx, p.prefix+subject)
+	defer done()
+	limited, cancel := context.WithTimeout(asking, p.timeout)
 	defer cancel()
 	m, err := p.link.Conn().RequestWithContext(limited, p.prefix+subject, body)
 	switch {
@@ -98,6 +100,8 @@ func (p *api) request(ctx context.Context, subject string, q, a any) error {
 		return fmt.Errorf("%w: nobody answers %s%s: %w", driver.ErrUnsupported, p.prefix, subject, errAbsent)
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
+	case err != nil && asking.Err() != nil:
+		return context.Cause(asking)
 	case err != nil && limited.Err() != nil:
 		return fmt.Errorf("%w: no answer in %v", driver.ErrTimeout, p.timeout)
 	case err != nil && p.link.Closing():

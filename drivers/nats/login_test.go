@@ -215,11 +215,34 @@ func TestPermissions(t *testing.T) {
 	}
 	select {
 	case e := <-events:
-		if e.Kind != driver.AsyncError || !strings.Contains(strings.ToLower(e.Detail), "permissions violation") {
+		if e.Kind != driver.Denied || e.Count != 1 || !errors.Is(e.Err, driver.ErrUnauthorized) || !strings.Contains(strings.ToLower(e.Detail), "permissions violation") {
 			t.Errorf("got %+v", e)
 		}
 	case <-ctx.Done():
 		t.Error("a forbidden publish was not reported")
+	}
+}
+
+// Who may not publish hears it by the round trip after the first message.
+func TestForbidden(t *testing.T) {
+	b := startBroker(t, `authorization { users: [ { user: ada, password: lovelace, permissions: { subscribe: ">", publish: "open" } } ] }`)
+	for _, client := range []string{"direct", "library"} {
+		sessiontest.Forbidden(t, nats.Entry().Driver, driver.Target{URL: b.url.String(),
+			Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}}, `Permissions Violation for Publish to "sixnines.test.t0"`)
+	}
+}
+
+func TestLockedOut(t *testing.T) {
+	for _, client := range []string{"direct", "library"} {
+		t.Run(client, func(t *testing.T) {
+			t.Parallel()
+			b := startBroker(t, `authorization { user: ada, password: lovelace }`)
+			sessiontest.LockedOut(t, nats.Entry().Driver, driver.Target{URL: b.url.String(),
+				Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}}, func() {
+				b.config = `authorization { user: ada, password: byron }`
+				b.restart()
+			}, "Authorization Violation")
+		})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,8 +36,12 @@ type Link struct {
 	subscribing sync.Mutex
 	subscribed  int // the number of nats.go's latest subscription, guarded by subscribing
 
+	gaveUp atomic.Pointer[error] // why the library makes no more connections; nil: it does
+
 	mu       sync.Mutex
 	dialled  error                      // of the last attempt
+	told     error                      // what the server has refused last, of what events tell
+	asking   map[*request]struct{}      // what is asked for on the link
 	dropped  map[*nats.Subscription]int // how many drops have been reported
 	watchers []*watcher
 }
@@ -267,26 +272,107 @@ func (l *Link) reconnected(nc *nats.Conn) {
 	l.tell(true)
 }
 
-// closed is called when the client has given up for good.
+// closed is called when the client has given up for good: it does so after a login that
+// was refused twice. What is sent from now on fails with why.
 func (l *Link) closed(nc *nats.Conn) {
-	detail := "given up"
-	if err := nc.LastError(); err != nil {
-		detail += ": " + err.Error()
+	err := nc.LastError()
+	if err == nil {
+		err = driver.ErrNotConnected
 	}
-	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: detail})
+	why := err
+	if l.client.ClassOf(err) != driver.ErrUnauthorized {
+		why = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
+	}
+	why = l.client.Wrap(why, "%s given up", l.key)
+	l.gaveUp.Store(&why)
+	l.Emit(driver.Event{Kind: driver.GivenUp, Detail: err.Error(), Err: why})
 }
 
+// Absent is why the link has no connection; nil: it has one, or will have.
+func (l *Link) Absent() error {
+	if why := l.gaveUp.Load(); why != nil {
+		return *why
+	}
+	return nil
+}
+
+// failed gets what the server says on its own account. Of a message that it refuses it
+// names the subject alone.
 func (l *Link) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	if sub != nil && errors.Is(err, nats.ErrSlowConsumer) {
 		l.reportDropped(sub)
 		return
 	}
-	l.Emit(driver.Event{Kind: driver.AsyncError, Detail: err.Error()})
+	e := driver.Event{Kind: driver.AsyncError, Detail: err.Error(), Err: l.client.Wrap(err, "%s", l.key)}
+	if l.key.Role == kit.Producer && errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), "for Publish") {
+		e.Kind, e.Count = driver.Denied, 1
+	}
+	l.Emit(e)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.told = err
+	for r := range l.asking {
+		if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), r.subject) {
+			r.cancel(e.Err)
+		}
+	}
+}
+
+// request is something asked for on a link.
+type request struct {
+	subject string // in quotes
+	cancel  context.CancelCauseFunc
+}
+
+// Ask returns a context that ends, with the server's words, when the server refuses what is
+// sent to the subject on the link: the library would wait for an answer. done is called in
+// the end.
+func (l *Link) Ask(ctx context.Context, subject string) (asking context.Context, done func()) {
+	asking, cancel := context.WithCancelCause(ctx)
+	r := &request{`"` + subject + `"`, cancel}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.asking == nil {
+		l.asking = map[*request]struct{}{}
+	}
+	l.asking[r] = struct{}{}
+	return asking, func() {
+		cancel(nil)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.asking, r)
+	}
+}
+
+// longestTold is how long heard waits: where the server goes on refusing there is always
+// something of which no event tells yet.
+const longestTold = 500 * time.Millisecond
+
+// heard waits until events tell of what the server has refused so far: the library
+// does that on a goroutine of its own.
+func (l *Link) heard(ctx context.Context) {
+	for end := time.Now().Add(longestTold); ctx.Err() == nil && time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
+		last := l.nc.LastError()
+		l.mu.Lock()
+		told := l.told
+		l.mu.Unlock()
+		if !errors.Is(last, nats.ErrPermissionViolation) || told == last || l.Closing() {
+			return
+		}
+	}
 }
 
 // Flush waits for a round trip to the server, by which it has read all that
-// was sent before.
+// was sent before, and events tell of what it has refused of that.
 func (l *Link) Flush(ctx context.Context) error {
+	err := l.flush(ctx)
+	if err == nil {
+		l.heard(ctx)
+	}
+	return err
+}
+
+func (l *Link) flush(ctx context.Context) error {
 	if !l.nc.IsConnected() {
 		return nats.ErrDisconnected
 	}

@@ -144,7 +144,7 @@ func (p *Publisher) Answer(to, payload []byte) error {
 func (p *Publisher) conn(size int) (*conn, error) {
 	c := p.link.live.Load()
 	if c == nil {
-		return nil, nil
+		return nil, p.link.Absent()
 	}
 	if limit := p.link.maxPayload.Load(); int64(size) > limit {
 		return nil, fmt.Errorf("%d bytes: %w: the server's max_payload is %d", size, driver.ErrTooLarge, limit)
