@@ -50,6 +50,20 @@ func userinfos(list string) [][2]int {
 	return all
 }
 
+// inLogin reports whether a text is a part of a login in a list of addresses, and neither
+// a whole user nor a whole password.
+func inLogin(list, text string) bool {
+	for _, u := range userinfos(list) {
+		user, password, _ := strings.Cut(list[u[0]:u[1]], ":")
+		for _, part := range []string{user, password} {
+			if part != text && strings.Contains(part, text) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // hostAndPort is what stands in an address without a login, whose scheme may have no
 // host.
 var hostAndPort = regexp.MustCompile(`^(\[[^\]]*\]|[\pL\pN._%*-]*)(:([0-9]*|\*))?$`)

@@ -133,6 +133,10 @@ func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 			return nil
 		}
 		if name := bareInAddress.FindString(oneVariable.ReplaceAllString(n.Value, "")); name != "" {
+			if inLogin(n.Value, name) { // it may be a part of the password
+				d.fail(n, key, "a $ of the login in the address begins no variable", "write ${NAME}, or %24 for the $")
+				return nil
+			}
 			d.fail(n, key, quote(name)+" in the address is no variable without braces", "write ${"+name[1:]+"}, or %24"+name[1:]+" for the text")
 			return nil
 		}

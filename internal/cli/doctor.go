@@ -2,9 +2,7 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net"
 	"strings"
 	"time"
 
@@ -35,22 +33,25 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
   sixnines doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			var secrets []string
 			if address != "" { // with variables in it, as in a scenario
 				s, at := &scenario.Scenario{}, scenario.Override{Key: "target.url", Value: address, Flag: "--url"}
 				if err := s.ApplyIn(a.lookup, at); err != nil {
 					return &fault{exitUsage, err, "give the address as to run"}
 				}
-				address = s.Target.URL
+				address, secrets = s.Target.URL, s.Secrets(nil)
 			}
-			hosts, err := brokerHosts(address)
+			hosts, err := vitals.BrokerHosts(address)
 			if err != nil {
 				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
 			}
 			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()))
 			if len(hosts) > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
-				checks = append(checks, vitals.CheckBroker(ctx, hosts))
+				place := vitals.CheckBroker(ctx, hosts)
 				cancel()
+				place.Found = scenario.Conceal(place.Found, secrets) // a name may be the beginning of a password
+				checks = append(checks, place)
 			}
 			fit := true
 			for _, c := range checks {
@@ -108,37 +109,6 @@ func (a *app) checkGenerator(now time.Time) vitals.Check {
 
 // resolveLimit is how long finding a broker's addresses may take.
 const resolveLimit = 5 * time.Second
-
-// brokerHosts returns the hosts of a broker's address, of which there may be
-// several between commas; none of an empty one. Passwords in it go nowhere.
-func brokerHosts(address string) ([]string, error) {
-	if address == "" {
-		return nil, nil
-	}
-	var hosts []string
-	for part := range strings.SplitSeq(address, ",") {
-		scheme, rest, ok := strings.Cut(part, "://")
-		if !ok {
-			scheme, rest = "", part
-		}
-		if scheme == "ipc" || scheme == "unix" {
-			hosts = append(hosts, "localhost")
-			continue
-		}
-		rest, _, _ = strings.Cut(rest, "/")
-		rest, _, _ = strings.Cut(rest, "?")
-		rest = rest[strings.LastIndexByte(rest, '@')+1:]
-		host, _, err := net.SplitHostPort(rest)
-		if err != nil { // without a port
-			host = strings.Trim(rest, "[]")
-		}
-		if host == "" || strings.ContainsAny(host, " \t") {
-			return nil, errors.New("there is no host in it")
-		}
-		hosts = append(hosts, host)
-	}
-	return hosts, nil
-}
 
 func (a *app) printChecks(checks []vitals.Check) {
 	columns := a.columns(40)

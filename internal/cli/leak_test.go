@@ -67,11 +67,14 @@ func TestNoOutputShowsASecret(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			scheme, _, _ := strings.Cut(e.DefaultURL, "://")
+			scheme, _, ok := strings.Cut(e.DefaultURL, "://")
+			if scheme += "://"; !ok {
+				scheme = ""
+			}
 			short := shortConnect(e)
 			for i, login := range logins() {
 				for _, place := range []string{"127.0.0.1:1", "127.0.0.1:port"}[:1+i%2] {
-					url := scheme + "://" + login + "@" + place
+					url := scheme + login + "@" + place
 					ways := [][]string{
 						append([]string{"run", name, "--url", url}, short...),
 						append([]string{"run", name, "--set", "target.url=" + url}, short...),
@@ -97,6 +100,16 @@ func TestNoOutputShowsASecret(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestDoctorShowsNoSecret asks where the hosts are that a password seems to name.
+func TestDoctorShowsNoSecret(t *testing.T) {
+	for _, url := range []string{"redis://hunter2?zebra77@127.0.0.1", "nats://hunter2,zebra77@127.0.0.1:1"} {
+		_, out, errs := invoke(t, Env{}, "doctor", "--url", url)
+		if where := showsSecret(t, t.TempDir(), out, errs); where != "" {
+			t.Errorf("%s: %s", url, where)
+		}
 	}
 }
 

@@ -3,15 +3,14 @@ package engine
 import (
 	"cmp"
 	"context"
-	"net"
-	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"sixnines/internal/clock"
 	"sixnines/internal/probe"
+	"sixnines/internal/transport"
+	"sixnines/internal/vitals"
 )
 
 // control is what a run shares with its loads: what was asked for, where events
@@ -31,6 +30,9 @@ type control struct {
 	refused chan struct{} // closed when the broker has refused something before it
 	refusal atomic.Pointer[error]
 
+	near      atomic.Pointer[bool] // whether connections stay on this machine; nil: none is known
+	addressed func() bool          // the same by the broker's address, asked once
+
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped
 	stopOnce sync.Once
@@ -43,9 +45,17 @@ type control struct {
 // end of the run is noticed.
 const stopSlice = 20_000_000
 
+// resolveLimit is how long finding the addresses of a broker's name may take.
+const resolveLimit = 2 * time.Second
+
 func newControl(c Config) *control {
 	all := &control{config: c, precise: newPrecise(c), stop: make(chan struct{}), past: make(chan struct{}, 1), refused: make(chan struct{})}
 	all.begins.Store(never)
+	all.addressed = sync.OnceValue(func() bool {
+		ctx, cancel := context.WithTimeout(context.Background(), resolveLimit)
+		defer cancel()
+		return vitals.OnThisMachine(ctx, all.brokerURL())
+	})
 	return all
 }
 
@@ -121,26 +131,24 @@ func (c *control) brokerURL() string {
 	return cmp.Or(c.config.URL, c.config.Scenario.Target.URL, c.config.Entry.DefaultURL)
 }
 
-// sameHost reports whether the broker shares this machine.
+// sameHost reports whether the broker shares this machine: by connections where the
+// engine has made some, else by the address.
 func (c *control) sameHost() bool {
 	if c.config.SameHost || c.config.Managed != "" || c.config.Entry.Capabilities.Brokerless {
 		return true
 	}
-	for _, one := range strings.Split(c.brokerURL(), ",") {
-		host := one
-		if u, err := url.Parse(one); err == nil && u.Host != "" {
-			host = u.Hostname()
-		} else if h, _, err := net.SplitHostPort(one); err == nil {
-			host = h
-		}
-		if host == "localhost" {
-			return true
-		}
-		if ip := net.ParseIP(host); ip != nil && ip.IsLoopback() {
-			return true
-		}
+	if near := c.near.Load(); near != nil {
+		return *near
 	}
-	return false
+	return c.addressed()
+}
+
+// connected notes where a session's connections lead. One of several that stays on this
+// machine is enough.
+func (c *control) connected(d *transport.Dialer) {
+	if here, known := d.Here(); known && (here || c.near.Load() == nil) {
+		c.near.Store(&here)
+	}
 }
 
 // quiet is what makes a run a probe beside another one: it does as little as it

@@ -133,6 +133,7 @@ func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 		d.CloseAll()
 		return nil, err
 	}
+	s.connected(d)
 	s.dialers = append(s.dialers, d)
 	return opened, nil
 }

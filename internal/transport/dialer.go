@@ -15,6 +15,8 @@ type Dialer struct {
 	direct  bool
 	threads atomic.Int64 // connections that are open, if direct
 
+	place atomic.Int32 // where the other sides are, see Here
+
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
 	log   []*Conn // all so far, until OnDial
@@ -32,6 +34,9 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	c, err := d.net.DialContext(ctx, network, address)
 	if err != nil {
 		return nil, err
+	}
+	if d.place.CompareAndSwap(nowhere, elsewhere); within(c) {
+		d.place.Store(here)
 	}
 	t := newConn(d, c)
 	d.mu.Lock()
@@ -104,4 +109,29 @@ func (d *Dialer) forget(c *Conn) {
 	if open && d.direct {
 		d.threads.Add(-1)
 	}
+}
+
+// Where the other sides of connections are.
+const (
+	nowhere int32 = iota // there were no connections
+	elsewhere
+	here // one at least
+)
+
+// Here reports whether a connection that was made so far stays on this machine; not
+// known before there was one.
+func (d *Dialer) Here() (on, known bool) {
+	place := d.place.Load()
+	return place == here, place != nowhere
+}
+
+// within reports whether both ends of a connection are on this machine: to any of its own
+// addresses the kernel connects from the same.
+func within(c net.Conn) bool {
+	from, ok := c.LocalAddr().(*net.TCPAddr)
+	to, also := c.RemoteAddr().(*net.TCPAddr)
+	if !ok || !also {
+		return c.RemoteAddr().Network() == "unix"
+	}
+	return to.IP.IsLoopback() || to.IP.Equal(from.IP)
 }

@@ -2,8 +2,10 @@ package vitals
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"strings"
 )
@@ -49,6 +51,55 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 		return good("elsewhere: " + strings.Join(elsewhere, ", ") + "; the network card counts, and for one-way latency time synchronisation")
 	}
 	return note(fmt.Sprintf("on this machine: %s; elsewhere: %s", strings.Join(here, ", "), strings.Join(elsewhere, ", ")), shared)
+}
+
+// BrokerHosts returns the hosts of a broker's address, of which there may be
+// several between commas; none of an empty one. Passwords in it go nowhere.
+func BrokerHosts(address string) ([]string, error) {
+	if address == "" {
+		return nil, nil
+	}
+	var hosts []string
+	for part := range strings.SplitSeq(address, ",") {
+		scheme, rest, ok := strings.Cut(strings.TrimSpace(part), "://")
+		if !ok {
+			scheme, rest = "", strings.TrimSpace(part)
+		}
+		if scheme == "ipc" || scheme == "unix" {
+			hosts = append(hosts, "localhost")
+			continue
+		}
+		rest = rest[strings.LastIndexByte(rest, '@')+1:]
+		rest, _, _ = strings.Cut(rest, "/")
+		rest, _, _ = strings.Cut(rest, "?")
+		host, _, err := net.SplitHostPort(rest)
+		if err != nil { // without a port
+			host = strings.Trim(rest, "[]")
+		}
+		if host == "" || strings.ContainsAny(host, " \t") {
+			return nil, errors.New("there is no host in it")
+		}
+		hosts = append(hosts, host)
+	}
+	return hosts, nil
+}
+
+// OnThisMachine reports whether one of the hosts of a broker's address is this machine,
+// as far as names and addresses show within ctx's time.
+func OnThisMachine(ctx context.Context, address string) bool {
+	hosts, err := BrokerHosts(address)
+	if err != nil {
+		return false
+	}
+	own, _ := net.InterfaceAddrs() // loopback is known without
+	name, _ := os.Hostname()
+	return slices.ContainsFunc(hosts, func(host string) bool {
+		if strings.EqualFold(host, "localhost") || name != "" && strings.EqualFold(host, name) {
+			return true
+		}
+		all, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+		return err == nil && slices.ContainsFunc(all, func(a net.IPAddr) bool { return isOwn(a.IP, own) })
+	})
 }
 
 // isOwn reports whether ip is an address of this machine.
