@@ -5,11 +5,11 @@ import (
 	"maps"
 	"math"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"testing"
 	"time"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 	"sixnines/result"
 
@@ -112,14 +112,11 @@ func simulated(t *testing.T, w *world, pairs, trials int, slow float64, o Option
 	return any, p99, spread
 }
 
-// thorough asks for the long form of the simulations.
-const thorough = "SIXNINES_SIMULATE"
-
 // Two sets that differ in nothing but chance are told apart in no more than one
 // comparison in twenty, at any percentile: with heavy tails from run to run, a
 // machine that drifts, and restarts that settle in one of two modes.
 //
-// The long form, SIXNINES_SIMULATE=1, gave, of 2,000 comparisons over seven
+// The long form, make hunt, gave, of 2,000 comparisons over seven
 // percentiles each, p99 spreading by 4.3 % and, with two modes, by 5.4 % from run
 // to run: 6 pairs 32 and 33 alarms, 8 pairs 65 and 69, 10 pairs 94 and 75; the
 // most is 4.7 %. Few pairs have few p-values, and the next below 5 % is far below.
@@ -127,10 +124,7 @@ func TestFalseAlarms(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a simulation, of nothing concurrent")
 	}
-	trials := 200
-	if os.Getenv(thorough) != "" {
-		trials = 2000
-	}
+	trials := hunttest.Cases(t, 200, 2000)
 	for _, pairs := range []int{6, 8, 10} {
 		for _, modes := range []bool{false, true} {
 			w := &world{r: rand.New(rand.NewPCG(uint64(pairs), 1)), messages: 100_000, between: 0.02, modes: modes}
@@ -155,10 +149,9 @@ func TestPower(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a simulation, of nothing concurrent")
 	}
-	trials := 100
+	trials := hunttest.Cases(t, 100, 1000)
 	powers := map[int]float64{6: 0.10, 10: 0.70}
-	if os.Getenv(thorough) != "" {
-		trials = 1000
+	if trials > 100 {
 		powers[8], powers[20] = 0.5, 0.98
 	}
 	for _, pairs := range slices.Sorted(maps.Keys(powers)) {
