@@ -153,7 +153,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("in-flight-bytes", "workload.in_flight.bytes", "SIZE", "the most unanswered bytes; default 256MiB")
 		flag("timeout", "workload.timeout", "TIME", "how long an unanswered message counts as in flight; default: the drain limit")
 		flag("consumer-ack", "workload.consumer.ack", "WHEN", "consumers acknowledge to the broker: none, each, or a number of messages")
-		flag("consumer-delay", "workload.consumer.work", "TIME", "simulated work of a consumer: how long its callback takes for each message")
+		flag("consumer-delay", "workload.consumer.work", "TIME", "simulated work of a consumer, or of the responder to requests: how long its callback waits for each message")
 		flag("consumers-from", "workload.consumer.from", "WHEN", "consumers connect late: filled, when all producers are done, or a time after the window's start such as 30s")
 		flag("consumers-pause", "workload.consumer.pause", "PAUSE", "consumers pause for a time from a moment of the window: 5s@20s")
 	})
