@@ -9,12 +9,15 @@ type Outcome struct {
 	Counters map[string]int64
 	// Latencies are the distributions by the names of their metrics.
 	Latencies map[string]*Latency
-	Rate      Rate
-	End       int64 // of the window, ns from its start
-	// Closed is when what had not come was given up, if Waited: then the whole drain
-	// was waited for.
-	Closed int64
-	Waited bool
+	// Bucket is how many times as large as a value its figure may be.
+	Bucket float64
+	Rate   Rate
+	End    int64 // of the window, ns from its start
+	// Resolved is when the last measured message was resolved, and what had not come was
+	// given up then; or, if Waited, not before the drain limit.
+	Resolved int64
+	Waited   bool
+	Drain    int64 // its limit
 	// Objectives are what may be said of each, in the scenario's order.
 	Objectives []Judgement
 	// Statuses are the verdicts that the run may have.
@@ -28,22 +31,32 @@ type ledger struct {
 	closed int64
 	came   []map[int64]bool // by stream·groups + group: numbers that came whole
 	newest []int64          // likewise, the highest number that came; −1: none
+
+	longest  map[int64]int64 // lag, by slot
+	lastSend []int64         // by stream
+
+	measured []*message
+	flights  []flight // of each
+	through  int64    // when the last of them was resolved
 }
 
 // account adds up what became of the messages.
 func (p *play) account() *Outcome {
-	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end}}
+	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Drain: p.drain, Bucket: p.bucket}}
 	l.close()
 	l.receive()
+	l.remember()
 	for _, m := range p.all {
 		if m.due >= 0 && m.due < p.end {
 			l.message(m)
 		}
 	}
 	l.out.Rate = p.rate()
+	l.follow()
 	for _, x := range l.out.Latencies {
 		x.finish(l.samples(x))
 	}
+	l.out.Statuses = l.statuses()
 	return l.out
 }
 
@@ -55,10 +68,13 @@ func (l *ledger) close() {
 			l.closed = max(l.closed, l.resolution(m))
 		}
 	}
+	l.out.Resolved = l.closed
 	if limit := l.end + l.drain; l.closed > limit {
 		l.closed, l.out.Waited = limit, true
 	}
-	l.out.Closed = l.closed
+	if l.at.Closed > 0 {
+		l.closed = l.at.Closed
+	}
 }
 
 // receive notes what came, and counts copies and disorder.
@@ -106,21 +122,21 @@ func (l *ledger) message(m *message) {
 	c["scheduled"]++
 	topic := l.layout.streams[m.stream].topic
 	fan := int64(l.layout.fanOut(topic))
-	if m.answer == unsent || m.sent >= l.closed {
+	if m.answer == unsent || m.sent > l.closed {
 		c["not_sent"]++
 		l.publish(m, unsent)
 		l.deliveries(m, unsent)
 		return
 	}
 	c["taken"]++
-	l.latency("lag.own").add(0, m.due)
-	l.latency("lag.blocked").add(m.sent-m.due, m.due)
 	if m.answer == atOnce {
 		c["rejected"]++
 		l.publish(m, atOnce)
 		l.deliveries(m, atOnce)
 		return
 	}
+	l.latency("lag.own").add(0, m.due)
+	l.latency("lag.blocked").add(m.sent-m.due, m.due)
 	c["sent"]++
 	c["expected"] += fan
 	a := m.answer
@@ -154,10 +170,33 @@ func (l *ledger) publish(m *message, a answer) {
 		service.refuse(m.due)
 	case gaveUp:
 		response.bound(m.at-m.due, m.due)
+		service.bound(m.at-m.sent, m.due)
 		l.out.Counters["censored"]++
 	default:
 		response.bound(l.closed-m.due, m.due)
+		l.boundService(service, m)
 		l.out.Counters["censored"]++
+	}
+}
+
+// boundService adds the service time of a message that never came: its send is forgotten,
+// and the bound counts from when it was certainly sent.
+func (l *ledger) boundService(service *Latency, m *message) {
+	if m.answer == unsent || m.sent > l.closed {
+		return
+	}
+	service.bound(l.closed-min(m.due+l.longest[m.due/slotLength], l.lastSend[m.stream]), m.due)
+}
+
+// remember notes what is remembered of sends: the largest lag of those that were due in the
+// same tenth of a second, and the last send of each stream.
+func (l *ledger) remember() {
+	l.longest, l.lastSend = map[int64]int64{}, make([]int64, len(l.layout.streams))
+	for _, m := range l.all {
+		if m.due >= 0 && m.due < l.end && m.answer != unsent && m.answer != atOnce && m.sent <= l.closed {
+			l.longest[m.due/slotLength] = max(l.longest[m.due/slotLength], m.sent-m.due)
+			l.lastSend[m.stream] = max(l.lastSend[m.stream], m.sent)
+		}
 	}
 }
 
@@ -188,6 +227,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 			service.refuse(m.due)
 		} else {
 			response.bound(l.closed-m.due, m.due)
+			l.boundService(service, m)
 			l.out.Counters["censored"]++
 		}
 		if a != atOnce && a != unsent {

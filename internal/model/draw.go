@@ -39,7 +39,7 @@ func (d *drawing) text(seed int, wanted []string) string {
 	fmt.Fprintf(&b, "target: {driver: mem, options: {%s}}\n", strings.Join(d.options, ", "))
 	fmt.Fprintf(&b, "workload: {%s}\n", strings.Join(d.load, ", "))
 	fmt.Fprintf(&b, "phases: {%s}\n", strings.Join(d.lengths, ", "))
-	b.WriteString("record: {probe: off}\n")
+	fmt.Fprintf(&b, "record: {probe: off, digits: %d}\n", d.digits)
 	return b.String() + d.slo(wanted)
 }
 
@@ -64,14 +64,13 @@ func valid(text string) bool {
 // drawing is a scenario in the making.
 type drawing struct {
 	*rand.Rand
-	acks, warm, blocks bool
-	pattern            string
-	perSecond          float64
-	messages           int
-	window             time.Duration
-	interrupted        time.Duration
-	timeout            time.Duration
-	fan                int
+	acks, warm  bool
+	pattern     string
+	perSecond   float64
+	messages    int
+	window      time.Duration
+	interrupted time.Duration
+	digits      int
 
 	options, load, lengths, wanted []string
 }
@@ -105,11 +104,10 @@ func (d *drawing) target() {
 	if d.chance(80) {
 		d.option("delay: %v", d.time(time.Microsecond, 40*time.Millisecond))
 	}
-	jitter := d.chance(40)
-	if jitter {
+	if d.chance(40) {
 		d.option("jitter: %v", d.time(time.Microsecond, 30*time.Millisecond))
 	}
-	d.warm = !jitter && d.chance(30)
+	d.warm = d.chance(30)
 	if d.chance(70) {
 		d.faults()
 	}
@@ -155,16 +153,19 @@ func (d *drawing) workload() {
 	d.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip")
 	add := func(format string, args ...any) { d.load = append(d.load, fmt.Sprintf(format, args...)) }
 	add("pattern: %s", d.pattern)
-	d.window = d.time(300*time.Millisecond, 8*time.Second)
+	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
+	if d.chance(15) { // a hundred intervals of three digits take most of the time
+		d.window, d.digits = d.time(300*time.Millisecond, 8*time.Second), 3
+	}
 	d.perSecond = float64(d.messages) / d.window.Seconds()
-	producers := 1
-	if d.chance(40) {
+	producers, arrivals := 1, d.IntN(6)
+	if d.chance(40) && arrivals > 0 { // of a burst nothing says whose message goes first
 		producers = 1 + d.IntN(4)
 	}
 	if producers > 1 {
 		add("producers: %d", producers)
 	}
-	switch d.IntN(6) {
+	switch arrivals {
 	case 0:
 		count, period := 1+d.IntN(10), d.time(10*time.Millisecond, 250*time.Millisecond)
 		add("arrivals: 'burst:%d@%v'", count, period)
@@ -174,7 +175,6 @@ func (d *drawing) workload() {
 	default:
 		add("rate: %d/%v", d.messages, d.window)
 	}
-	d.fan = 0
 	switch d.pattern {
 	case "deliver":
 		consumers, topics := 1, 1

@@ -15,6 +15,8 @@ type Judgement struct {
 	// Outcomes are those that the rules allow. Where there are several it depends on
 	// intervals by resampling, which the model does not draw again.
 	Outcomes []string
+	// Overloaded are those of a run whose verdict is UNSTABLE.
+	Overloaded []string
 }
 
 // The outcomes.
@@ -28,7 +30,20 @@ const (
 // judge says what may be concluded of each objective.
 func (o *Outcome) judge(p *play, all []scenario.Objective) {
 	for _, x := range all {
-		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Outcomes: o.judgement(p, x)})
+		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Outcomes: o.judgement(p, x), Overloaded: o.overloaded(p, x)})
+	}
+}
+
+// overloaded: the latencies of a run that is overloaded depend on its length, and show
+// nothing; fewer messages are answered in time in a longer one.
+func (o *Outcome) overloaded(p *play, x scenario.Objective) []string {
+	switch all := o.judgement(p, x); {
+	case x.IsMetric():
+		return []string{meaningless}
+	case x.IsAvailability() && slices.Contains(all, met):
+		return []string{undecided}
+	default:
+		return all
 	}
 }
 
@@ -77,9 +92,6 @@ func holds(x scenario.Objective, v float64) bool {
 	return v == x.Limit
 }
 
-// bucket is how much larger than a value its figure may be: the width of its bucket.
-const bucket = 1.001
-
 // ofLatency: a percentile is met if the whole of its interval is, missed if none of it
 // is, undecided between. The interval is the wider of the exact one and that of
 // stretches, which is not below the least value nor above the greatest.
@@ -89,7 +101,7 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 		return []string{meaningless}
 	}
 	if x.Percent == 100 {
-		return l.maximum(x)
+		return o.maximum(l, x)
 	}
 	low, high, ok := l.span(strconv.FormatFloat(x.Percent, 'f', -1, 64))
 	switch {
@@ -99,8 +111,8 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 		return []string{fact(holds(x, math.Inf(1)))}
 	}
 	below := x.Op == "<" || x.Op == "<="
-	lowHolds, lowSure := edge(x, low.Value)
-	highHolds, highSure := edge(x, high.Value)
+	lowHolds, lowSure := o.edge(x, low.Value)
+	highHolds, highSure := o.edge(x, high.Value)
 	if high.AtLeast {
 		highHolds, highSure = !below, true
 	}
@@ -112,7 +124,7 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 		return []string{met, missed, undecided}
 	case lowHolds != highHolds:
 		return []string{undecided}
-	case lowHolds && below && l.Refused == 0 && len(l.Bounds) == 0 && surely(x, l.Values[len(l.Values)-1]):
+	case lowHolds && below && l.Refused == 0 && len(l.Bounds) == 0 && o.surely(x, l.Values[len(l.Values)-1]):
 		return []string{met}
 	}
 	return []string{fact(lowHolds), undecided}
@@ -120,18 +132,18 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 
 // edge reports whether the figure of a value holds, and whether that is sure in spite of
 // the width of its bucket.
-func edge(x scenario.Objective, v int64) (holding, sure bool) {
-	least, most := holds(x, float64(v)/bucket), holds(x, float64(v)*bucket+1)
+func (o *Outcome) edge(x scenario.Objective, v int64) (holding, sure bool) {
+	least, most := holds(x, float64(v)/o.Bucket), holds(x, float64(v)*o.Bucket+1)
 	return least, least == most
 }
 
-func surely(x scenario.Objective, v int64) bool {
-	holding, sure := edge(x, v)
+func (o *Outcome) surely(x scenario.Objective, v int64) bool {
+	holding, sure := o.edge(x, v)
 	return holding && sure
 }
 
 // maximum decides about the largest value.
-func (l *Latency) maximum(x scenario.Objective) []string {
+func (o *Outcome) maximum(l *Latency, x scenario.Objective) []string {
 	below := x.Op == "<" || x.Op == "<="
 	switch {
 	case l.Refused > 0:
@@ -139,7 +151,7 @@ func (l *Latency) maximum(x scenario.Objective) []string {
 	case len(l.Bounds) == 0:
 		return []string{fact(holds(x, float64(l.Values[len(l.Values)-1])))}
 	}
-	holding, sure := edge(x, l.all[len(l.all)-1])
+	holding, sure := o.edge(x, l.all[len(l.all)-1])
 	switch {
 	case !sure:
 		return []string{met, missed, undecided}

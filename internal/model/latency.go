@@ -74,6 +74,19 @@ func (x *Latency) percentile(p string) Figure {
 	return x.rank(nearestRank(x.total(), share))
 }
 
+// below is the largest figure of the published percentiles below one.
+func (x *Latency) below(p string) (v int64) {
+	for _, lower := range percentiles() {
+		if lower == p {
+			break
+		}
+		if f := x.percentile(lower); f.Needs == 0 {
+			v = max(v, f.Value)
+		}
+	}
+	return v
+}
+
 // rank is the value of a rank, from 1: the resolved by size, above them the unresolved,
 // of which is known what the distribution has there with each at its bound, and above
 // all of them the refused.

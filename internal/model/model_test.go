@@ -26,7 +26,7 @@ func parse(t *testing.T, text string) *scenario.Scenario {
 // predict returns what the model says of a scenario with one load.
 func predict(t *testing.T, text string, interrupted time.Duration) *Outcome {
 	t.Helper()
-	all, err := Predict(parse(t, text), int64(interrupted))
+	all, err := Predict(parse(t, text), []Moments{{Interrupted: int64(interrupted)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestWhatIsDrawnCanBeRun(t *testing.T) {
 		if err == nil {
 			s.Normalise()
 			if err = s.Validate(); err == nil {
-				_, err = Predict(s, 0)
+				_, err = Predict(s, nil)
 			}
 		}
 		if err != nil {

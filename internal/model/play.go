@@ -18,6 +18,8 @@ type play struct {
 	window int64 // as planned
 	end    int64 // as it was
 	drain  int64
+	at     Moments
+	bucket float64
 
 	layout    *layout
 	faults    *placement
@@ -56,18 +58,21 @@ type parcel struct {
 	ready int64
 }
 
-// newPlay prepares a load. Of a load that is interrupted, end is when.
-func newPlay(s *scenario.Scenario, w *scenario.Workload, o *mem.Options, interrupt int64) (*play, error) {
+// newPlay prepares a load.
+func newPlay(s *scenario.Scenario, w *scenario.Workload, o *mem.Options, at Moments) (*play, error) {
 	switch {
 	case w.Loop != scenario.Open || w.Rate.IsMax():
 		return nil, fmt.Errorf("the model has no loads without a schedule")
 	case o.Sync:
 		return nil, fmt.Errorf("the model has no broker without queues")
 	}
-	p := &play{w: w, o: o, window: int64(s.Phases.Duration), drain: int64(s.Phases.Drain), layout: layOut(w), faults: place(o), turns: map[[2]int]int{}}
-	p.end = p.window
-	if interrupt > 0 && interrupt < p.window {
-		p.end = interrupt
+	p := &play{w: w, o: o, at: at, window: int64(s.Phases.Duration), drain: int64(s.Phases.Drain), layout: layOut(w), faults: place(o), turns: map[[2]int]int{}}
+	p.end, p.bucket = p.window, 1.001
+	if s.Record.Digits == 2 {
+		p.bucket = 1.008
+	}
+	if end := at.Interrupted + grace; at.Interrupted > 0 {
+		p.end = min(p.window, end)
 	}
 	if s.Phases.Warmup > 0 {
 		p.warmup = int64(s.Phases.Warmup)
@@ -81,7 +86,7 @@ func newPlay(s *scenario.Scenario, w *scenario.Workload, o *mem.Options, interru
 
 // arrive makes the messages of the schedule.
 func (p *play) arrive(seed uint64) error {
-	all, err := schedule(p.w, seed, time.Duration(p.warmup), time.Duration(p.window), time.Duration(p.end+p.drain))
+	all, err := schedule(p.w, seed, time.Duration(p.warmup), time.Duration(p.window), time.Duration(p.end), time.Duration(p.stop()))
 	if err != nil {
 		return err
 	}
@@ -162,7 +167,7 @@ func (p *play) inOrder() []*message {
 
 // send sends every message, in the order of the instants at which that begins.
 func (p *play) send() {
-	last := p.end + p.drain
+	last := p.stop()
 	for {
 		var c *connection
 		at := int64(never)
@@ -186,6 +191,14 @@ func (p *play) send() {
 		p.deliver(m)
 		c.free = m.back
 	}
+}
+
+// stop is when no more load is sent.
+func (p *play) stop() int64 {
+	if p.at.Stopped > 0 {
+		return p.at.Stopped
+	}
+	return p.end + p.drain
 }
 
 // through reports whether all of the window is resolved at an instant, so that no more

@@ -8,19 +8,34 @@ import (
 	"sixnines/scenario"
 )
 
-// Predict says what a run of a normalised scenario comes to, load by load. interrupted is
-// when somebody ends the window, ns from its start; 0: nobody does.
-func Predict(s *scenario.Scenario, interrupted int64) ([]*Outcome, error) {
+// Moments are those of a run that the method does not fix to the nanosecond, ns from the
+// start of a load's window. What they can be is checked by [Outcome.Moments].
+type Moments struct {
+	Interrupted int64 // when somebody ended the window; 0: nobody did
+	Stopped     int64 // when no more load was sent; 0: when the wait after the window was over
+	Closed      int64 // when clients were told to leave; 0: when the wait after the window was over
+}
+
+// grace is how long after an interruption the window ends.
+const grace = 20_000_000
+
+// Predict says what a run of a normalised scenario comes to, load by load. moments has
+// those of each load; nil: nobody interrupts, and clients are told to leave at once.
+func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 	if s.Target.Driver != "mem" {
 		return nil, fmt.Errorf("the model knows the driver mem, not %s", s.Target.Driver)
 	}
 	var all []*Outcome
-	for _, part := range s.Parts() {
+	for i, part := range s.Parts() {
 		o := mem.DefaultOptions()
 		if err := driver.DecodeOptions(part.Scenario.Target.Options, &o); err != nil {
 			return nil, err
 		}
-		p, err := newPlay(part.Scenario, &part.Scenario.Workload, &o, interrupted)
+		var at Moments
+		if i < len(moments) {
+			at = moments[i]
+		}
+		p, err := newPlay(part.Scenario, &part.Scenario.Workload, &o, at)
 		if err != nil {
 			return nil, err
 		}

@@ -21,9 +21,11 @@ type due struct {
 const never = math.MaxInt64
 
 // schedule lists what is due from the beginning of the warm-up to the end of what
-// may follow the window, in the order in which it is due.
-func schedule(w *scenario.Workload, seed uint64, warmup, window, horizon time.Duration) ([]due, error) {
+// may follow the window, in the order in which it is due. A window that was ended early
+// has what was due before; what was to follow it follows then.
+func schedule(w *scenario.Workload, seed uint64, warmup, window, end, horizon time.Duration) ([]due, error) {
 	var all []due
+	horizon += window - end
 	switch w.Arrivals.Kind {
 	case scenario.Constant:
 		all = constant(w, -int64(warmup), int64(horizon))
@@ -37,6 +39,12 @@ func schedule(w *scenario.Workload, seed uint64, warmup, window, horizon time.Du
 		all = burst(w, -int64(warmup), int64(horizon))
 	default:
 		return nil, fmt.Errorf("the model has no arrivals %q", w.Arrivals.Kind)
+	}
+	all = slices.DeleteFunc(all, func(d due) bool { return d.at >= int64(end) && d.at < int64(window) })
+	for i := range all {
+		if all[i].at >= int64(window) {
+			all[i].at -= int64(window - end)
+		}
 	}
 	slices.SortStableFunc(all, func(a, b due) int {
 		if a.at != b.at {

@@ -1,0 +1,197 @@
+package model
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+
+	"sixnines/result"
+)
+
+// difference returns the first thing in which a part of a run differs from what the model
+// says of it; empty: none.
+func difference(run *result.Run, o *Outcome) string {
+	for _, compare := range []func(*result.Run, *Outcome) string{differentMoments, differentCounters, differentLatencies, differentRate, differentVerdict, differentObjectives} {
+		if d := compare(run, o); d != "" {
+			return d
+		}
+	}
+	return ""
+}
+
+// patience is how long after everything came, or after the drain limit, clients may be
+// told to leave.
+const patience = 60_000_000
+
+func differentMoments(run *result.Run, o *Outcome) string {
+	from := o.Resolved
+	if o.Waited {
+		from = o.End + o.Drain
+	}
+	switch closed := closing(run); {
+	case run.Summary.End != o.End:
+		return fmt.Sprintf("the window ends at %d, and must end at %d", run.Summary.End, o.End)
+	case closed < from || closed > max(from, o.End)+patience && !run.Summary.Interrupted:
+		return fmt.Sprintf("clients were told to leave at %d, and must be at %d (resolved at %d)", closed, from, o.Resolved)
+	}
+	return ""
+}
+
+// closing is when what had not come was given up.
+func closing(run *result.Run) int64 { return run.Series[len(run.Series)-1].Start }
+
+// counted are the counters that the model counts.
+func counted() []string {
+	return []string{"scheduled", "not_sent", "taken", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "corrupted",
+		"missing", "lost_acked", "undelivered", "missing_nacked", "missing_unknown", "duplicated", "redelivered", "reordered", "censored",
+		"late", "foreign", "late_replies", "violations", "dropped", "negative", "out_of_range"}
+}
+
+func differentCounters(run *result.Run, o *Outcome) string {
+	text, err := json.Marshal(run.Summary.Counters)
+	if err != nil {
+		return err.Error()
+	}
+	var got map[string]int64
+	if err := json.Unmarshal(text, &got); err != nil {
+		return err.Error()
+	}
+	for _, name := range counted() {
+		if got[name] != o.Counters[name] {
+			return fmt.Sprintf("%s is %d and must be %d", name, got[name], o.Counters[name])
+		}
+	}
+	return ""
+}
+
+func differentLatencies(run *result.Run, o *Outcome) string {
+	for _, name := range slices.Sorted(maps.Keys(o.Latencies)) {
+		x := o.Latencies[name]
+		d := run.Summary.Histograms[result.Metric(name)]
+		if d == nil {
+			return fmt.Sprintf("%s is missing, and must have %d values", name, x.total())
+		}
+		if diff := differentLatency(d, x, o); diff != "" {
+			return name + ": " + diff
+		}
+	}
+	for m, d := range run.Summary.Histograms {
+		if o.Latencies[string(m)] == nil {
+			return fmt.Sprintf("%s has %d values, and must not be there", m, d.Total())
+		}
+	}
+	return ""
+}
+
+// about reports whether a figure can be that of a value: the edge of its bucket.
+func (o *Outcome) about(figure, v int64) bool {
+	return float64(figure) >= float64(v)/o.Bucket-1 && float64(figure) <= float64(v)*o.Bucket+1
+}
+
+func differentLatency(d *result.Distribution, x *Latency, o *Outcome) string {
+	switch {
+	case d.Count != int64(len(x.Values)):
+		return fmt.Sprintf("%d values, and must be %d", d.Count, len(x.Values))
+	case d.Censored != int64(len(x.Bounds)):
+		return fmt.Sprintf("%d unresolved, and must be %d", d.Censored, len(x.Bounds))
+	case d.Refusals != x.Refused:
+		return fmt.Sprintf("%d refused, and must be %d", d.Refusals, x.Refused)
+	case d.Samples != x.Samples:
+		return fmt.Sprintf("%d samples, and must be %d", d.Samples, x.Samples)
+	}
+	if n := len(x.Values); n > 0 {
+		sum := 0.0
+		for _, v := range x.Values {
+			sum += float64(v)
+		}
+		switch {
+		case d.Min != x.Values[0]:
+			return fmt.Sprintf("the least value is %d, and must be %d", d.Min, x.Values[0])
+		case len(x.Bounds) == 0 && d.Max != x.Values[n-1]:
+			return fmt.Sprintf("the largest value is %d, and must be %d", d.Max, x.Values[n-1])
+		case math.Abs(d.Mean-sum/float64(n)) > sum/float64(n)*(o.Bucket-1)+1:
+			return fmt.Sprintf("the mean is %g, and must be %g", d.Mean, sum/float64(n))
+		}
+	}
+	if n := len(x.Bounds); n > 0 && (!d.AtLeast["max"] || !o.about(d.Max, x.all[len(x.all)-1])) {
+		return fmt.Sprintf("the largest value is %d (a bound: %v), and must be at least %d", d.Max, d.AtLeast["max"], x.all[len(x.all)-1])
+	}
+	for _, p := range percentiles() {
+		if diff := differentPercentile(d, x, o, p); diff != "" {
+			return "p" + p + diff
+		}
+	}
+	return ""
+}
+
+func differentPercentile(d *result.Distribution, x *Latency, o *Outcome, p string) string {
+	want, got := x.percentile(p), Figure{Value: d.Percentiles[p], AtLeast: d.AtLeast[p], Refused: d.Refused[p], Needs: d.Unsupported[p]}
+	if _, there := d.Percentiles[p]; there != (want.Needs == 0) || got.Needs != want.Needs {
+		return fmt.Sprintf(" is %+v, and must be %+v", got, want)
+	}
+	if want.Needs > 0 {
+		return ""
+	}
+	below := x.below(p)
+	want.Value = max(want.Value, below) // no percentile is less than a lower one
+	if got.AtLeast != want.AtLeast || got.Refused != want.Refused || !o.about(got.Value, want.Value) {
+		return fmt.Sprintf(" is %+v, and must be %+v", got, want)
+	}
+	low, high, ok := x.span(p)
+	ok = ok && !low.Refused
+	interval, there := d.Intervals[p]
+	if there != ok {
+		return fmt.Sprintf(" has an interval: %v, and must have one: %v", there, ok)
+	}
+	if ok {
+		low.Value, high.Value = min(low.Value, want.Value), max(high.Value, want.Value)
+		if !o.about(interval[0], low.Value) || !o.about(interval[1], high.Value) || d.Open[p] != high.AtLeast || d.OpenRefused[p] != high.Refused {
+			return fmt.Sprintf(" lies in %v (open %v, refused %v), and must lie in %+v to %+v", interval, d.Open[p], d.OpenRefused[p], low, high)
+		}
+	}
+	return ""
+}
+
+func differentRate(run *result.Run, o *Outcome) string {
+	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
+	switch r := run.Summary.Rate; {
+	case !near(r.Asked, o.Rate.Asked):
+		return fmt.Sprintf("asked for %g/s, and must be %g/s", r.Asked, o.Rate.Asked)
+	case !near(r.Due, o.Rate.Due):
+		return fmt.Sprintf("due %g/s, and must be %g/s", r.Due, o.Rate.Due)
+	case !near(r.Sent, o.Rate.Sent):
+		return fmt.Sprintf("sent %g/s, and must be %g/s", r.Sent, o.Rate.Sent)
+	}
+	return ""
+}
+
+func differentObjectives(run *result.Run, o *Outcome) string {
+	if len(run.Summary.Objectives) != len(o.Objectives) {
+		return fmt.Sprintf("%d objectives, and must be %d", len(run.Summary.Objectives), len(o.Objectives))
+	}
+	for i, got := range run.Summary.Objectives {
+		want := o.Objectives[i]
+		if run.Summary.Verdict.Status == result.Unstable {
+			want.Outcomes = want.Overloaded
+		}
+		if got.Text != want.Objective || !slices.Contains(want.Outcomes, got.Outcome) {
+			return fmt.Sprintf("%q is %s (%s), and must be %v", got.Text, got.Outcome, got.Found, want.Outcomes)
+		}
+	}
+	return ""
+}
+
+func differentVerdict(run *result.Run, o *Outcome) string {
+	v := run.Summary.Verdict
+	if len(o.Statuses) > 0 && !slices.Contains(o.Statuses, string(v.Status)) {
+		return fmt.Sprintf("the verdict is %s, and must be %v: %v", v.Status, o.Statuses, v.Reasons)
+	}
+	for _, r := range v.Reasons {
+		if r.Status != result.Valid && !slices.Contains([]string{"backlog", "steady", "warm-up", "not-sent"}, r.Code) {
+			return fmt.Sprintf("the verdict has a reason that is none in virtual time: %+v", r)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,251 @@
+package model
+
+import (
+	"math"
+	"slices"
+)
+
+// answerToOverload is whether a run is overloaded.
+type answerToOverload int
+
+const (
+	isNot answerToOverload = iota
+	maybe                  // a figure lies so near to its limit that a reading more decides
+	is
+)
+
+// The limits of an overload.
+const (
+	fewestReadings = 4
+	growthMatters  = 0.01 // of what was due in the last third
+	cameBack       = 0.5  // of the height at the window's end
+	fasterThanLoad = 1.05 // times the rate at which messages were due
+	stragglers     = 0.05 // of the height
+	near           = 0.15 // within so much of a limit the model does not decide
+)
+
+// readings are the instants of the window at which waiting messages are counted: the ends
+// of intervals, which are a hundredth of the window long, from 100 ms to 1 s.
+func (l *ledger) readings() (all []int64) {
+	interval := min(max(l.window/100, 100_000_000), 1_000_000_000)
+	for t := interval; t < l.end; t += interval {
+		all = append(all, t)
+	}
+	return append(all, l.end)
+}
+
+// overload says whether what is due or in flight grows over the last third of the window,
+// and does not come back after it.
+func (l *ledger) overload() answerToOverload {
+	all := l.readings()
+	from := l.end - l.end/3
+	if n := len(all) - fewestReadings; n >= 0 {
+		from = min(from, all[n])
+	}
+	var x, y []float64
+	began := int64(0)
+	for _, t := range all {
+		if t < from {
+			began = t
+			continue
+		}
+		x, y = append(x, float64(t)/1e9), append(y, l.waiting(t))
+	}
+	if len(x) < fewestReadings {
+		return isNot
+	}
+	due := 0.0
+	for _, m := range l.all {
+		if m.due >= began && m.due < l.end {
+			due++
+		}
+	}
+	slope, low := line(x, y)
+	span := x[len(x)-1] - x[0]
+	grows := both(above(slope*span, max(growthMatters*due, 1)), above(low, 0))
+	if low > -near*math.Abs(slope) && low < near*math.Abs(slope) {
+		grows = min(grows, maybe)
+		if low <= 0 && slope*span > growthMatters*due*(1-near) {
+			grows = maybe
+		}
+	}
+	if grows == isNot {
+		return isNot
+	}
+	peak := y[len(y)-1]
+	lowest, speed := peak, peak/float64(max(l.through-l.end, 1))
+	for t := l.end; t <= l.closed; t += 1_000_000 {
+		left := l.waiting(t)
+		lowest = min(lowest, left)
+		if d := max(t-l.end, 1); left <= stragglers*peak && 2*d <= l.through-l.end {
+			speed = max(speed, (peak-left)/float64(d))
+		}
+	}
+	load := due / max(x[len(x)-1]-float64(began)/1e9, 1e-9)
+	back := both(above(max(cameBack*peak, y[0]), lowest), above(speed*1e9, fasterThanLoad*load))
+	switch {
+	case back == is:
+		return isNot
+	case back == maybe:
+		return maybe
+	}
+	return grows
+}
+
+// both is what two answers say together.
+func both(a, b answerToOverload) answerToOverload { return min(a, b) }
+
+// above reports whether a is above b, or so near that it is not decided.
+func above(a, b float64) answerToOverload {
+	switch margin := near * max(math.Abs(a), math.Abs(b)); {
+	case math.Abs(a-b) <= margin:
+		return maybe
+	case a > b:
+		return is
+	}
+	return isNot
+}
+
+// waiting is how many measured messages were due or in flight at an instant: not sent yet,
+// or unacknowledged or undelivered, whichever are more. What is known to be lost is taken
+// off from when it was due.
+func (l *ledger) waiting(t int64) float64 {
+	var unsentYet, unanswered, undelivered, lost float64
+	for i, m := range l.measured {
+		switch {
+		case m.due >= t:
+			continue
+		case m.answer == unsent || m.sent > t:
+			unsentYet++
+			continue
+		case m.answer == atOnce:
+			continue
+		}
+		f := &l.flights[i]
+		if f.answered > t {
+			unanswered++
+		}
+		if f.ended > t {
+			undelivered += float64(len(f.came)) / f.fan
+			for _, at := range f.came {
+				if at <= t {
+					undelivered -= 1 / f.fan
+				}
+			}
+		}
+		lost += f.lost / max(f.fan, 1)
+	}
+	return max(unsentYet+max(unanswered, undelivered)-lost, 0)
+}
+
+// flight is when a message was no longer in flight.
+type flight struct {
+	fan      float64
+	answered int64   // when the broker had answered, 0 without acknowledgements
+	ended    int64   // when it was refused or given up: nothing of it is in flight then
+	came     []int64 // when each group had it, damaged or not
+	lost     float64 // groups that have lost it for sure
+}
+
+// follow notes when each measured message was in flight.
+func (l *ledger) follow() {
+	for _, m := range l.all {
+		if m.due < 0 || m.due >= l.end {
+			continue
+		}
+		f := flight{ended: never}
+		if l.acknowledges() {
+			f.answered = m.at
+			if m.answer == nacked || m.answer == gaveUp {
+				f.ended = m.at
+			}
+		}
+		topic := l.layout.streams[m.stream].topic
+		for g := range l.layout.groups {
+			if !l.layout.groups[g].has(topic) {
+				continue
+			}
+			f.fan++
+			at := int64(never)
+			if r := m.first(g); r != nil {
+				at = r.at
+			}
+			f.came = append(f.came, at)
+			overtaken := m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g)
+			if at > l.closed && overtaken && f.ended == never && (m.answer == acknowledged || m.answer == handedOver) {
+				f.lost++
+			}
+			if at <= l.closed {
+				l.through = max(l.through, at)
+			}
+		}
+		if l.acknowledges() && m.answer == acknowledged && m.at <= l.closed {
+			l.through = max(l.through, m.at)
+		}
+		l.measured, l.flights = append(l.measured, m), append(l.flights, f)
+	}
+}
+
+// line fits a line by least squares: its slope, and the lower end of the 95 % interval of
+// that by Student's t.
+func line(x, y []float64) (slope, low float64) {
+	n := float64(len(x))
+	var mx, my, sxx, sxy float64
+	for i := range x {
+		mx, my = mx+x[i]/n, my+y[i]/n
+	}
+	for i := range x {
+		sxx += (x[i] - mx) * (x[i] - mx)
+		sxy += (x[i] - mx) * (y[i] - my)
+	}
+	slope = sxy / sxx
+	rest := 0.0
+	for i := range x {
+		d := y[i] - my - slope*(x[i]-mx)
+		rest += d * d
+	}
+	return slope, slope - student(n-2)*math.Sqrt(rest/(n-2)/sxx)
+}
+
+// student is the 97.5th percentile of Student's t, found by integrating its density.
+func student(degrees float64) float64 {
+	a, _ := math.Lgamma((degrees + 1) / 2)
+	b, _ := math.Lgamma(degrees / 2)
+	scale := math.Exp(a-b) / math.Sqrt(degrees*math.Pi)
+	sum := 0.0
+	const step = 0.001
+	for t := 0.0; ; t += step {
+		if sum >= 0.475 {
+			return t
+		}
+		mid := t + step/2
+		sum += step * scale * math.Pow(1+mid*mid/degrees, -(degrees+1)/2)
+	}
+}
+
+// statuses are those that the verdict may have.
+func (l *ledger) statuses() []string {
+	switch l.overload() {
+	case is:
+		return []string{"UNSTABLE"}
+	case maybe:
+		return []string{"UNSTABLE", "VALID", "SUSPECT"}
+	}
+	if l.short() {
+		return []string{"VALID"}
+	}
+	return []string{"VALID", "SUSPECT"}
+}
+
+// short reports whether a run has too few messages for its course to be assessed, and
+// nothing else that is suspect.
+func (l *ledger) short() bool {
+	const stretches, each = 20, 24
+	most := int64(0)
+	for name, x := range l.out.Latencies {
+		if !slices.Contains([]string{"lag.own", "lag.blocked"}, name) {
+			most = max(most, int64(len(x.Values))+x.Refused)
+		}
+	}
+	return most < stretches*each && l.out.Counters["not_sent"] == 0 && len(l.readings()) > fewestReadings
+}
