@@ -85,6 +85,7 @@ func start(ctx context.Context, l launch) (*Instance, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Reset()
+		thread.SealDescriptors()
 		err := cmd.Start()
 		child.Close()
 		if err != nil {

@@ -95,6 +95,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Reset()
+		thread.SealDescriptors()
 		err := cmd.Start()
 		log.Close()
 		if err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -170,5 +172,40 @@ func TestBrokersAreScheduledAsThisProcessBegan(t *testing.T) {
 	defer i.Stop(t.Context())
 	if its := threadtest.Scheduling(t, i.PID); its != begun {
 		t.Errorf("nats-server has %s, this process began with %s", its, begun)
+	}
+}
+
+// TestNoDescriptorIsInherited has processes begin without the descriptors that this one
+// was given, as by a shell that holds a lock: a broker that outlives us would hold it.
+func TestNoDescriptorIsInherited(t *testing.T) {
+	for name, begin := range map[string]func() (*Instance, error){
+		"detached": func() (*Instance, error) {
+			return process{name: "sleep", command: []string{"sleep", "600"}, log: filepath.Join(t.TempDir(), "log"), detach: true}.start(t.Context())
+		},
+		"ours": func() (*Instance, error) {
+			return process{name: "sleep", command: []string{"sleep", "600"}, log: filepath.Join(t.TempDir(), "log")}.start(t.Context())
+		},
+	} {
+		var given [2]int
+		if err := syscall.Pipe(given[:]); err != nil { // not closed on exec, as what is inherited
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { syscall.Close(given[0]); syscall.Close(given[1]) })
+		i, err := begin()
+		if err != nil {
+			t.Fatal(err)
+		}
+		open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", i.PID))
+		if err != nil {
+			t.Error(err)
+		}
+		for _, d := range open {
+			if n, err := strconv.Atoi(d.Name()); err != nil || n > 2 {
+				t.Errorf("%s: descriptor %s is inherited", name, d.Name())
+			}
+		}
+		if err := i.destroy(t.Context()); err != nil {
+			t.Error(err)
+		}
 	}
 }

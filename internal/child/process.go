@@ -64,6 +64,7 @@ func Start(o Options) (*Process, error) {
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Reset()
+		thread.SealDescriptors()
 		err := p.cmd.Start()
 		started <- err
 		if err == nil {

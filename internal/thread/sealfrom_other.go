@@ -1,0 +1,5 @@
+//go:build unix && !linux
+
+package thread
+
+func sealFrom(uint) bool { return false }
