@@ -33,6 +33,14 @@ func (o Options) words() (subscribe, unsubscribe string) {
 	return "SUBSCRIBE", "UNSUBSCRIBE"
 }
 
+// publish returns the server's word for that.
+func (o Options) publish() string {
+	if o.Sharded {
+		return "SPUBLISH"
+	}
+	return "PUBLISH"
+}
+
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{Acks: "reply", Subscribe: "channel", Client: resp.Direct, Options: resp.DefaultOptions()}

@@ -291,3 +291,5 @@ func TestServerInfo(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestRefuses(t *testing.T) { resptest.Refuses(t, redis.Entry(), "publish") }

@@ -52,9 +52,5 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if spec.Limited {
 		s.limited.Store(true)
 	}
-	publish := "PUBLISH"
-	if s.options.Sharded {
-		publish = "SPUBLISH"
-	}
-	return s.producers.Add(ctx, spec, channel, resp.NewCommand(publish, channel), acks)
+	return s.producers.Add(ctx, spec, channel, resp.NewCommand(s.options.publish(), channel), acks)
 }

@@ -58,6 +58,16 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.Check(t.MaxSize); err != nil {
 		return driver.Semantics{}, err
 	}
+	if s.options.Acks == none && t.Producers > 0 {
+		var channels []string
+		for _, topic := range t.Topics {
+			channel, _ := s.channel(topic)
+			channels = append(channels, channel)
+		}
+		if err := s.Allowed(ctx, s.options.publish(), channels...); err != nil {
+			return driver.Semantics{}, err
+		}
+	}
 	s.awaited.Store(t.Consumers > 0)
 	return s.semantics(t), nil
 }

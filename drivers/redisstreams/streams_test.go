@@ -14,6 +14,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp/resptest"
 	"sixnines/drivers/internal/sessiontest"
+	"sixnines/drivers/redisstreams"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 )
@@ -377,3 +378,5 @@ func TestTLS(t *testing.T) {
 	login["password"] = "byron"
 	refused(t, driver.Target{URL: c.URL, Options: login, TLS: certificates.Client(true)}, driver.ErrUnauthorized, "WRONGPASS")
 }
+
+func TestRefuses(t *testing.T) { resptest.Refuses(t, redisstreams.Entry(), "xadd") }

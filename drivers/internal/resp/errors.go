@@ -36,6 +36,7 @@ func replyClass(text string) error {
 		{"MASTERDOWN", driver.ErrNotConnected},
 		{"NOGROUP", driver.ErrNoTopic},
 		{"UNBLOCKED", driver.ErrNoTopic},
+		{"ERR Only HELLO messages are accepted by Sentinel", driver.ErrUnsupported},
 		{"ERR unknown command", driver.ErrUnsupported},
 		{"ERR unknown subcommand", driver.ErrUnsupported},
 		{"MOVED", driver.ErrUnsupported}, // a cluster's way to say: not here
@@ -69,6 +70,8 @@ func hint(text string) string {
 		return "; the server wants no password, so give none"
 	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "CROSSSLOT"):
 		return "; a cluster's node serves its own part of the keys only, and this driver does not follow it to others"
+	case strings.HasPrefix(text, "ERR Only HELLO messages are accepted by Sentinel"):
+		return "; this is a Sentinel, which carries no messages: give the address of a server that it watches"
 	case strings.HasPrefix(text, "ERR unknown command"):
 		return "; is the server too old, or has the command been renamed?"
 	}

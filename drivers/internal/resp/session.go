@@ -58,6 +58,36 @@ func (s *Session) Await(ctx context.Context, what string, attempt func() error) 
 	return kit.Await(ctx, s.Driver+": "+what, passes, attempt)
 }
 
+// Allowed asks whether the server takes the command for each of the names, where the
+// replies to it are switched off later. A transaction that is discarded tells: the server
+// refuses a command when it is queued, and does none of them. Who may not begin one is not told.
+func (s *Session) Allowed(ctx context.Context, command string, names ...string) error {
+	var refused error
+	_, err := connect(ctx, s.Client, string(kit.Control), func(c *Conn) (struct{}, error) {
+		defer c.Close()
+		if _, err := c.Do("MULTI"); err != nil {
+			if _, said := ReplyText(err); said {
+				err = nil
+			}
+			return struct{}{}, err
+		}
+		for _, name := range names {
+			if _, err := c.Do(command, name, ""); err != nil {
+				if _, said := ReplyText(err); said {
+					refused, err = s.Wrap(Explain(err), "%s to %q", strings.ToLower(command), name), nil
+				}
+				return struct{}{}, err
+			}
+		}
+		_, err := c.Do("DISCARD")
+		return struct{}{}, err
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
 // Look asks the server about itself again.
 func (s *Session) Look(ctx context.Context) error {
 	const what = "ask the server about itself"
