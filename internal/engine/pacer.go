@@ -108,6 +108,8 @@ func (p *pacer) wait() bool {
 		if target-now > stopSlice {
 			// Far off: in slices, so that the end of the run is noticed.
 			now = p.sleep(now, now+stopSlice)
+			p.windowsEnd(now)
+			until = p.queue.first().key
 			continue
 		}
 		if now = p.sleep(now, target); now >= target { // else a place is free
@@ -122,6 +124,20 @@ func (p *pacer) wait() bool {
 		p.spun.Store(p.spun.Load() + now - spinning)
 	}
 	return true
+}
+
+// windowsEnd has the lanes looked at whose window was ended early: what they wait for is no
+// longer part of it, and the load after it begins now.
+func (p *pacer) windowsEnd(now int64) {
+	found := false
+	for _, l := range p.queue {
+		if l.key > now && l.beyond() && now >= l.plan.end.Load() {
+			l.key, found = now, true
+		}
+	}
+	if found {
+		p.queue.order()
+	}
 }
 
 // sleep sleeps until an instant and returns when it is over. The thread gives its

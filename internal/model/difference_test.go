@@ -33,7 +33,7 @@ func differentMoments(run *result.Run, o *Outcome) string {
 	switch closed := closing(run); {
 	case run.Summary.End != o.End:
 		return fmt.Sprintf("the window ends at %d, and must end at %d", run.Summary.End, o.End)
-	case closed < from || closed > max(from, o.End)+patience && !run.Summary.Interrupted:
+	case closed < from || closed > max(from, o.End)+patience:
 		return fmt.Sprintf("clients were told to leave at %d, and must be at %d (resolved at %d)", closed, from, o.Resolved)
 	}
 	return ""

@@ -135,6 +135,19 @@ func TestInterrupted(t *testing.T) {
 
 // Work takes as long as it says, one message after the other: a queue with one server and
 // constant service, of which 1,500/s of 1 ms is too much.
+// A window that is interrupted while nothing is due for long ends at once.
+func TestInterruptedBetweenMessages(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {driver: mem, options: {delay: 5ms}}
+workload: {rate: 3/min, producers: 2}
+phases: {duration: 10m, warmup: 0s, drain: 10s}
+`, Interrupt: 62 * time.Second})
+	closed := time.Duration(r.Series[len(r.Series)-1].Start)
+	if c := r.Counters; c.Scheduled != 4 || c.Received != 4 || closed > 63*time.Second {
+		t.Errorf("the run was over after %v: %+v", closed, c)
+	}
+}
+
 func TestWorkIsExact(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {driver: mem, options: {queue: 100000}}
