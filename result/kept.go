@@ -10,6 +10,19 @@ type Depth struct {
 	Unacknowledged bool `json:"unacknowledged,omitempty"`
 }
 
+// KeptReading is how many messages of the window had been sent at an instant, how many
+// deliveries these make, and how many of them had come.
+type KeptReading struct {
+	At       int64 `json:"at"`                // ns from the window's start
+	Sent     int64 `json:"sent"`              // messages
+	Expected int64 `json:"expected"`          // deliveries
+	Arrived  int64 `json:"arrived"`           // deliveries, damaged ones among them
+	Earlier  int64 `json:"earlier,omitempty"` // deliveries of earlier runs' messages
+}
+
+// Left is how many deliveries had not come.
+func (k KeptReading) Left() int64 { return max(0, k.Expected-k.Arrived) }
+
 // What a depth counts, in words.
 const (
 	DepthWaiting        = "not handed out"   // those on their way to consumers are not in it
@@ -31,17 +44,17 @@ type Kept struct {
 	// from the window's start until the last of them, or its acknowledgement.
 	Filled   int64   `json:"filled"`
 	FillRate float64 `json:"fill_rate"`
-	// Peak is the most that was sent and not received at the end of an interval, in
-	// deliveries, and PeakAt when.
+	// Peak is the most that was sent and not received, in deliveries, by the readings of
+	// Interval.Kept and the ends of intervals, and PeakAt when.
 	Peak   int64 `json:"peak"`
 	PeakAt int64 `json:"peak_at"`
 	// Gone is when the backlog was gone: of a load that had stopped the last
-	// delivery, else the end of the first interval with at most a hundredth of Peak
-	// left, or as much as before the pause. 0: it was not.
+	// delivery, else the first reading with at most a hundredth of Peak left, or as much
+	// as before the pause. 0: it was not.
 	Gone int64 `json:"gone,omitempty"`
 	// Drained is how many deliveries came from From until Gone, or until the last one,
 	// those of what earlier runs had left among them, and DrainRate how many a second; 0
-	// where that took less than an interval, by whose end Gone is known.
+	// where that took less than from one reading to the next.
 	Drained   int64   `json:"drained"`
 	DrainRate float64 `json:"drain_rate"`
 	Left      int64   `json:"left,omitempty"` // sent and not received at the end, in deliveries

@@ -83,6 +83,9 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	if v.Depth != nil && err == nil {
 		b, err = appendRare(b, `,"depth":`, v.Depth)
 	}
+	if len(v.Kept) > 0 && err == nil {
+		b, err = appendRare(b, `,"kept":`, v.Kept)
+	}
 	b = append(b, '}')
 	l.buffer = b
 	return b, err

@@ -92,7 +92,7 @@ func (r *Run) Add(record Record) error {
 func (r *Run) addInterval(v *Interval) error {
 	point := Point{
 		Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters,
-		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels, Depth: v.Depth,
+		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels, Depth: v.Depth, Kept: v.Kept,
 		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
 	}
 	at := v.Start
@@ -101,6 +101,13 @@ func (r *Run) addInterval(v *Interval) error {
 			return fmt.Errorf("levels of an interval that are not in order of time: %w", ErrFormat)
 		}
 		at = l.At
+	}
+	at = v.Start
+	for _, k := range v.Kept {
+		if k.At < at || k.At > v.End {
+			return fmt.Errorf("readings of an interval that are not in order of time: %w", ErrFormat)
+		}
+		at = k.At
 	}
 	shares := make(map[Metric]values, len(v.Metrics))
 	for name, m := range v.Metrics {

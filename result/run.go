@@ -70,6 +70,7 @@ type Point struct {
 	Metrics  map[Metric]PointMetric
 	Levels   []Level
 	Depth    *Depth // nil: nothing was told in it
+	Kept     []KeptReading
 }
 
 // Stretches yields the interval by its Levels: each reading, and as the last one

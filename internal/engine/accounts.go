@@ -22,7 +22,8 @@ type accounts struct {
 	told     told
 	sampler  *sampler  // nil: there is nothing that it could sample
 	follower *follower // nil: the window's length is fixed
-	observed int64     // when the clients began to close: until then messages could still come
+	holding  holding
+	observed int64 // when the clients began to close: until then messages could still come
 }
 
 // account makes the closing record: what could only be known at the end, and the

@@ -133,6 +133,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			if now-ld.accounts.told.level.at >= grid && t-now > grid/2 {
 				ld.accounts.takeLevel(now)
 			}
+			ld.accounts.holdOften(now, grid/10)
 		}
 		r.rest(t - now)
 	}

@@ -57,7 +57,7 @@ func (ld *load) joinLate() {
 	in := ld.receiving
 	n := len(in.late.consumers)
 	in.late.began.Store(true)
-	ld.event(result.Event{At: clock.Now(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
+	ld.event(result.Event{At: ld.accounts.hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
 	for i, c := range in.late.consumers {
 		client, err := ld.session.main.Consumer(ctx, c.spec, c.deliver)
 		if err != nil {

@@ -41,6 +41,7 @@ func newLoad(c *control, part scenario.Part) (*load, error) {
 	in := &receiving{plan: p, session: s, recording: rec, sending: out}
 	ld := &load{plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		accounts: &accounts{plan: p, session: s, recording: rec, sending: out, receiving: in}}
+	in.pauses = ld.accounts.pauses
 	if u := p.scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.follower = &follower{until: u}
 	}

@@ -27,6 +27,10 @@ type receiving struct {
 	late      lateConsumers
 	depth     depth
 
+	// pauses is called by a consumer that begins to pause, or whose pause is over; set
+	// before consumers connect.
+	pauses func(over bool)
+
 	lateReplies atomic.Int64
 	warmedUp    int64        // deliveries of the warm-up's messages before a flood's window; see warm
 	probeAt     atomic.Int64 // newest probe seen

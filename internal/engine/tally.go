@@ -18,8 +18,9 @@ type told struct {
 	next     int64
 	more     bool
 	due      int64
-	levels   []result.Level // of the interval at hand
-	pauses   []result.Pause // likewise
+	levels   []result.Level       // of the interval at hand
+	kept     []result.KeptReading // likewise
+	pauses   []result.Pause       // likewise
 	level    level
 	pacers   pacerWatch
 	// unmeasured is how many messages had been sent outside the window.
@@ -121,6 +122,8 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
 		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels, Depth: a.receiving.depth.newest.Swap(nil)}
+	a.told.kept = a.held(a.told.kept, v.End)
+	v.Kept = a.told.kept
 	a.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	return v, nil
 }

@@ -131,7 +131,7 @@ func TestLateWorkIsMadeUpFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := r.loads[0].newWork()
+		w := r.loads[0].receiving.newWork()
 		do := func() time.Duration {
 			began := time.Now()
 			w.do(clock.Now())

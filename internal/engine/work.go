@@ -11,9 +11,10 @@ import (
 // it waits, as one that calls something else does, and needs no processor. Its
 // methods are called serially.
 type work struct {
-	plan  *plan
-	takes time.Duration
-	pause scenario.Pause
+	plan   *plan
+	takes  time.Duration
+	pause  scenario.Pause
+	pauses func(over bool) // called before and after a pause
 
 	until int64 // when the work on the last message was over, had no wake-up been late
 	back  int64 // when it was
@@ -23,8 +24,8 @@ type work struct {
 // to be one that had waited for it: about what a client takes between two callbacks.
 const waitedFor = 50_000
 
-func (p *plan) newWork() work {
-	return work{plan: p, takes: p.workload.Consumer.Work, pause: p.workload.Consumer.Pause}
+func (r *receiving) newWork() work {
+	return work{plan: r.plan, takes: r.workload.Consumer.Work, pause: r.workload.Consumer.Pause, pauses: r.pauses}
 }
 
 // do takes the time of the work on a message that came at now, and of the pause. The work on
@@ -42,7 +43,9 @@ func (w *work) do(now int64) {
 	}
 	if p := w.pause; p.For > 0 {
 		if begin := w.plan.start.Load() + int64(p.At); now >= begin && now < begin+int64(p.For) {
+			w.pauses(false)
 			w.plan.sleepUntil(begin + int64(p.For))
+			w.pauses(true) // before anything of the backlog comes
 			w.until, w.back = 0, 0
 		}
 	}

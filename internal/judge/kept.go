@@ -35,30 +35,36 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	from, paused, came := keptFrom(run)
 	k := &result.Kept{From: from, Course: []result.KeptStretch{}}
 	stops := h.Stops || h.Mode == result.ModeFlatOut
-	var all result.Counters
+	steps := keptSteps(points)
+	var end keptStep
+	if len(steps) > 0 {
+		end = steps[len(steps)-1]
+	}
+	// Consumers go on a moment after they are to, and what was sent until then is there.
+	begin := end
+	if came {
+		begin = stepFrom(steps, from)
+	}
+	k.Filled, k.Left = begin.Sent, end.Left()
 	var before int64 // the most before the pause
-	left := func() int64 { return max(0, all.Expected-all.Received-all.Corrupted) }
-	for _, p := range points {
-		all.Add(p.Counters)
-		if !came || p.Start < from {
-			k.Filled += p.Counters.Sent
-		}
-		if k.Left = left(); p.End <= paused {
-			before = max(before, k.Left)
-		} else if k.Left > k.Peak {
-			k.Peak, k.PeakAt = k.Left, p.End
+	for _, x := range steps {
+		if left := x.Left(); x.At <= paused {
+			before = max(before, left)
+		} else if left > k.Peak {
+			k.Peak, k.PeakAt = left, x.At
 		}
 	}
 	full := came && (h.ConsumersFrom == keptFilled || stops && from >= in.End) // all of it was there when they connected
 	if full && h.ConsumersPause == "" {
-		k.Peak, k.PeakAt = max(0, all.Expected-all.Corrupted), min(from, in.End)
+		k.Peak, k.PeakAt = max(0, end.Expected-end.corrupted), min(from, in.End)
 	}
 	until := int64(0)
 	if len(points) > 0 { // the run may have waited long for what never came
 		until = min(points[len(points)-1].End, max(in.Resolved, from))
 	}
+	known := int64(0) // from the reading before Gone to it
 	if came && !full {
-		k.Gone = keptGone(points, k, before)
+		k.Gone, known = keptGone(steps, k, before)
 	}
 	if came && k.Gone == 0 && stops && k.Left == 0 {
 		k.Gone = in.Resolved
@@ -68,17 +74,22 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	}
 	// Counts are read a moment after an interval's end: what no consumer could have got
 	// before is not looked for by time, nor what ended the drain.
-	for _, p := range points {
-		if came && (p.End > from || h.ConsumersFrom != "") && (p.Start < until || k.Gone == in.Resolved) {
-			k.Drained += p.Counters.Received + p.Counters.Earlier
+	if came {
+		last := end
+		if k.Gone != in.Resolved {
+			last = stepFrom(steps, until)
+		}
+		k.Drained = last.came()
+		if h.ConsumersFrom == "" {
+			k.Drained -= stepTo(steps, from).came()
 		}
 	}
-	if until > from && (k.Gone == 0 || k.Gone == in.Resolved || k.Gone-from >= int64(h.Interval)) {
+	if until > from && (k.Gone == 0 || k.Gone == in.Resolved || k.Gone-from >= known) {
 		k.DrainRate = float64(k.Drained) / (float64(until-from) / 1e9)
 	}
-	filling := from
+	filling := begin.At
 	if stops {
-		filling = min(from, in.End)
+		filling = min(filling, in.End)
 	}
 	if in.Throughput != nil && h.ConsumersFrom != "" {
 		k.FillRate = in.Throughput.PerSecond
@@ -120,21 +131,74 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 	return from, 0, came
 }
 
-// keptGone returns the end of the first interval in the window after the peak at
-// which the backlog was cleared, 0 if there is none.
-func keptGone(points []*result.Point, k *result.Kept, before int64) int64 {
+// keptStep is a reading of how a backlog stands: one of the engine's, or an interval's end.
+type keptStep struct {
+	result.KeptReading
+	corrupted int64
+	measured  bool // it lies in the window
+}
+
+// came is how many deliveries have come, damaged ones apart.
+func (s keptStep) came() int64 { return s.Arrived - s.corrupted + s.Earlier }
+
+// keptSteps returns all readings, in order of time. Of damaged messages only the ends of
+// intervals tell.
+func keptSteps(points []*result.Point) []keptStep {
+	var steps []keptStep
 	var all result.Counters
 	for _, p := range points {
-		all.Add(p.Counters)
-		if p.Phase != result.PhaseMeasure || p.End <= max(k.From, k.PeakAt) {
-			continue
+		measured := p.Phase == result.PhaseMeasure
+		for _, k := range p.Kept {
+			if k.At < p.End {
+				steps = append(steps, keptStep{k, all.Corrupted, measured})
+			}
 		}
-		left := all.Expected - all.Received - all.Corrupted
-		if left <= max(before, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
-			return p.End
+		all.Add(p.Counters)
+		steps = append(steps, keptStep{result.KeptReading{At: p.End, Sent: all.Sent, Expected: all.Expected, Arrived: all.Received + all.Corrupted, Earlier: all.Earlier}, all.Corrupted, measured})
+	}
+	return steps
+}
+
+// stepFrom returns the first reading at an instant or after it, else the last one.
+func stepFrom(steps []keptStep, at int64) keptStep {
+	for _, s := range steps {
+		if s.At >= at {
+			return s
 		}
 	}
-	return 0
+	if len(steps) == 0 {
+		return keptStep{}
+	}
+	return steps[len(steps)-1]
+}
+
+// stepTo returns the last reading at an instant or before it, the window's start if there
+// is none.
+func stepTo(steps []keptStep, at int64) (last keptStep) {
+	for _, s := range steps {
+		if s.At > at {
+			break
+		}
+		last = s
+	}
+	return last
+}
+
+// keptGone returns the first reading in the window after the peak at which the backlog
+// was cleared, 0 if there is none, and how long it is since the one before.
+func keptGone(steps []keptStep, k *result.Kept, before int64) (at, since int64) {
+	for i, s := range steps {
+		if !s.measured || s.At <= max(k.From, k.PeakAt) {
+			continue
+		}
+		if s.Left() <= max(before, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
+			if i > 0 {
+				return s.At, s.At - steps[i-1].At
+			}
+			return s.At, s.At
+		}
+	}
+	return 0, 0
 }
 
 // keptCourse puts the intervals up to an instant together until they are few.

@@ -159,3 +159,34 @@ func TestKeptCourse(t *testing.T) {
 		t.Errorf("%v received, told %v: %+v", received, told, course)
 	}
 }
+
+// How a backlog came and went does not depend on where intervals end: a pause that begins
+// and ends within one has its peak, its rates and its end from the readings.
+func TestKeptWithinAnInterval(t *testing.T) {
+	h := result.Header{Mode: result.ModeOpen, ConsumersPause: "900ms@50ms", Interval: 1e9}
+	run := &result.Run{Header: h}
+	c := result.Counters{Sent: 500, Expected: 500, Received: 500}
+	for i := range int64(2) {
+		run.Series = append(run.Series, result.Point{Phase: result.PhaseMeasure, Start: i * 1e9, End: (i + 1) * 1e9, Counters: c})
+		run.Counters.Add(c)
+	}
+	run.Series[0].Kept = []result.KeptReading{
+		{At: 51e6, Sent: 26, Expected: 26, Arrived: 26},
+		{At: 500e6, Sent: 250, Expected: 250, Arrived: 26},
+		{At: 951e6, Sent: 476, Expected: 476, Arrived: 26},
+		{At: 961e6, Sent: 481, Expected: 481, Arrived: 300},
+		{At: 971e6, Sent: 486, Expected: 486, Arrived: 486},
+	}
+	k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Kept
+	if k.Filled != 476 || k.Peak != 450 || k.PeakAt != 951e6 || k.Gone != 971e6 || k.Drained != 460 {
+		t.Errorf("%+v", k)
+	}
+	if k.FillRate > 501 || k.FillRate < 500 || !same(k.DrainRate, 460/0.021) {
+		t.Errorf("fill %v/s, drain %v/s", k.FillRate, k.DrainRate)
+	}
+	// Without them the intervals' ends are what is known: nothing is faster than the load.
+	run.Series[0].Kept = nil
+	if k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Kept; k.FillRate > 500 {
+		t.Errorf("fill %v/s of 500/s", k.FillRate)
+	}
+}

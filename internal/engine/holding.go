@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"sixnines/internal/clock"
+	"sixnines/result"
+)
+
+// holdingGrid is how far readings of a backlog are apart at least, in ns, beside those at
+// the instants at which consumers pause, resume and connect.
+const holdingGrid = 10_000_000
+
+// holding are the readings of what the broker keeps for consumers that come late or
+// pause, since the last interval. Its methods are safe for concurrent use; so consumers
+// make theirs before they go on.
+type holding struct {
+	paused, resumed atomic.Bool // of any consumer, the first reading was made
+
+	mu       sync.Mutex
+	readings []result.KeptReading
+	last     int64 // instant of the newest
+}
+
+// hold reads how much was sent and how much has come, and returns when.
+func (a *accounts) hold() (now int64) {
+	h := &a.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c, start := a.counts(), a.start.Load()
+	if now = clock.Now(); now < start {
+		return now
+	}
+	h.last = now
+	h.readings = append(h.readings, result.KeptReading{At: now - start, Sent: c.Sent, Expected: c.Expected, Arrived: c.Received + c.Corrupted, Earlier: c.Earlier})
+	return now
+}
+
+// pauses reads when the first consumer begins to pause, and when the first pause is over.
+func (a *accounts) pauses(over bool) {
+	first := &a.holding.paused
+	if over {
+		first = &a.holding.resumed
+	}
+	if first.CompareAndSwap(false, true) {
+		a.hold()
+	}
+}
+
+// holdOften is hold where the newest reading is old enough, of a load whose consumers come
+// late or pause.
+func (a *accounts) holdOften(now, apart int64) {
+	if !a.workload.Consumer.Interrupted() {
+		return
+	}
+	a.holding.mu.Lock()
+	last := a.holding.last
+	a.holding.mu.Unlock()
+	if now-last >= max(holdingGrid, apart) {
+		a.hold()
+	}
+}
+
+// held moves the readings up to an instant, ns from the window's start, into an interval.
+func (a *accounts) held(into []result.KeptReading, to int64) []result.KeptReading {
+	h := &a.holding
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	n := 0
+	for n < len(h.readings) && h.readings[n].At <= to {
+		n++
+	}
+	into = append(into[:0], h.readings[:n]...)
+	h.readings = append(h.readings[:0], h.readings[n:]...)
+	return into
+}
