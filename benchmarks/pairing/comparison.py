@@ -89,10 +89,17 @@ def judge(pairs):
     }
 
 
+def subject(process, number):
+    """The subject, topic, channel or queue of a trial: as long and in as many parts as
+    Sixnines' own, sixnines.RUN.t0, whose RUN has eight characters. A server reads names
+    byte by byte, and the side with shorter ones would win by that."""
+    return f"sixnines.{process % 100_000:05d}{number % 1000:03d}.t0"
+
+
 def trial(side, load, binaries, broker, number):
     """One program once: its figures and what happened around it."""
     with tempfile.TemporaryDirectory(prefix="pairs-trial-") as directory:
-        place = Place(binaries, broker, directory, f"pairs.{os.getpid()}.{number}")
+        place = Place(binaries, broker, directory, subject(os.getpid(), number))
         if hasattr(side, "prepare"):
             side.prepare(place)
         messages_before = broker.messages()

@@ -135,6 +135,8 @@ class PerfTest:
         argv = [
             place.binaries["java"], "-cp", os.path.join(place.binaries["perf-test"], "*"),
             "com.rabbitmq.perf.PerfTest", "--uri", place.broker.url, "--queue", place.subject,
+            # As ours: sixnines.RUN/t0, with the topic's name as the key.
+            "--exchange", "/".join(place.subject.rsplit(".", 1)), "--routing-key", place.subject.rsplit(".", 1)[-1],
             "--auto-delete", "true", "--producers", "1", "--consumers", "1", "--autoack",
             "--size", str(load.size), "--pmessages", str(load.messages), "--cmessages", str(load.messages),
             *(["--confirm", str(self.confirms)] if self.confirms else []),
@@ -165,11 +167,10 @@ class NatsBenchJetStream(NatscliProgram):
 
     def trial(self, place, load):
         path = os.path.join(place.directory, "js.csv")
-        subject = place.subject.replace(".", "-")
         argv = self._argv(
             place, "bench", "js", "pub", "async", "--no-progress", "--clients", "1", "--create",
-            "--storage", "memory", "--maxbytes", "8GB", "--stream", subject,
-            "--msgs", str(load.messages), "--size", f"{load.size}B", "--csv", path, subject,
+            "--storage", "memory", "--maxbytes", "8GB", "--stream", place.subject.replace(".", "-"),
+            "--msgs", str(load.messages), "--size", f"{load.size}B", "--csv", path, place.subject,
         )  # fmt: skip
         run(argv, load.timeout, env=self._environment(place))
         try:

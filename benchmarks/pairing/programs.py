@@ -80,6 +80,12 @@ class Place:
     directory: str
     subject: str
 
+    @property
+    def stem(self):
+        """The subject's beginning for a program that adds .0 and so on: what it makes
+        has as many bytes and parts as ours, whose last part is t0."""
+        return self.subject.removesuffix(".t0") + "t"
+
 
 def _decode(name, text):
     try:
@@ -180,7 +186,7 @@ class CClient:
         at = urlsplit(place.broker.url)
         argv = [
             place.binaries[self.name], "--host", at.hostname, "--port", str(at.port),
-            "--subject", place.subject,
+            "--subject", place.stem,
             "--rate", str(load.rate), "--size", str(load.size),
             "--duration", str(load.duration), "--warmup", str(load.warmup), "--checksum",
             "-c", str(load.connections), "--fanout", str(load.fanout),

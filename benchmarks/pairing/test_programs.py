@@ -11,7 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from .children import Failed, run, stalled
-from .comparison import Bound, Comparison, judge, run_pairs, summarise, verdict_words, vouched
+from .comparison import Bound, Comparison, judge, run_pairs, subject, summarise, verdict_words, vouched
 from .programs import CClient, FlatOut, Paced, Place, Sixnines
 
 
@@ -166,6 +166,17 @@ class SixninesAnswers(unittest.TestCase):
         }.items():
             with self.subTest(name), self.assertRaises(Failed):
                 self.trial(answer, load, code)
+
+
+class Names(unittest.TestCase):
+    def test_both_sides_have_names_alike(self):
+        """Ours is sixnines.RUN.t0, and a run is known by eight characters."""
+        ours = "sixnines.k3v9x0aa.t0"
+        for process, number in ((1, 0), (4194304, 1999)):
+            name = subject(process, number)
+            place = Place({}, FakeBroker, "", name)
+            for other in (name, place.stem + ".0"):
+                self.assertEqual((len(other), other.count(".")), (len(ours), ours.count(".")), other)
 
 
 class CClientCalls(unittest.TestCase):
