@@ -17,7 +17,7 @@ type failure struct {
 func failureKinds() []failure {
 	return []failure{
 		{"did not carry the load", func(_ *Comparison, r run) bool { return unstable(r) }},
-		{"delivered nothing", func(c *Comparison, r run) bool { return c.Throughput != nil && r.unfit == "" && c.rate(r) == 0 }},
+		{"delivered nothing", func(c *Comparison, r run) bool { return c.Throughput != nil && r.unfit == "" && c.Rate(r.Run) == 0 }},
 		{"had unresolved messages up to a judged percentile", func(c *Comparison, r run) bool { return r.unfit == "" && c.unresolved(r) }},
 	}
 }

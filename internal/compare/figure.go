@@ -62,7 +62,7 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 	zero := 0
 	for n, p := range pairs {
 		for i, r := range p.runs {
-			f.values[i][n] = c.rate(r)
+			f.values[i][n] = c.Rate(r.Run)
 			if f.values[i][n] == 0 {
 				zero++
 			}
@@ -74,8 +74,9 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 	return &f
 }
 
-// rate is what a run came to flat out: deliveries a second where somebody consumes.
-func (c *Comparison) rate(r run) float64 {
+// Rate is what a run came to flat out: deliveries a second where somebody consumes, be
+// it that none came.
+func (c *Comparison) Rate(r *result.Run) float64 {
 	t := r.Summary.Throughput
 	switch {
 	case t == nil:

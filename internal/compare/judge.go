@@ -241,7 +241,8 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	}
 	j := &Judged{Better: s.better, Worse: s.worse}
 	j.Answer, j.P = s.judge(oneSided/float64(family), silent)
-	j.Text = fmt.Sprintf("no ratio of all pairs; B worse by more than %s in %d of %d pairs, not so in %d (p = %.2g)", percent(c.MinEffect), s.worse, len(c.Pairs), s.better, j.P)
+	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d B worse by more than %s in %d, not so in %d, not known in %d (p = %.2g)",
+		len(c.Pairs), percent(c.MinEffect), s.worse, s.better, silent, j.P)
 	switch {
 	case j.Answer == Worse && more:
 		f.row.Outcome = Slower

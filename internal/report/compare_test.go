@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -305,6 +306,45 @@ func TestChange(t *testing.T) {
 	for ratio, want := range map[float64]string{1: "0.0 %", 1.0001: "0.0 %", 1.052: "+5.2 %", 0.952: "-4.8 %", 1.3: "+30 %", 0.5: "-50 %", 12: "× 12", 1e-9: "-100 %", 1e9: "× 1e+09"} {
 		if got := change(ratio); got != want {
 			t.Errorf("%v: %q, want %q", ratio, got, want)
+		}
+	}
+}
+
+// What some run does not have stands there all the same, in every form, and so does a
+// throughput of zero.
+func TestCompareMissingFigures(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(side, n int, r *result.Run)
+		want   []string
+	}{
+		"a latency": {func(side, n int, r *result.Run) {
+			if n == 5 {
+				delete(r.Summary.Histograms, result.DeliveryResponse)
+			}
+		}, []string{"in 1 of 20 runs not supported", "by signs, since some pairs have no ratio: of 10 B worse by more than 5 % in 0, not so in 9, not known in 1"}},
+		"deliveries": {func(side, n int, r *result.Run) {
+			r.Header.Mode, r.Header.Rate, r.Summary.Rate = result.ModeFlatOut, 0, result.Rate{}
+			r.Summary.Throughput = &result.Throughput{PerSecond: 4e5, Received: 10, ReceivedPerSecond: 3e5}
+			if side == 1 && n != 5 {
+				r.Summary.Throughput.Received, r.Summary.Throughput.ReceivedPerSecond = 0, 0
+			}
+		}, []string{"SLOWER  B is slower than A by more than 5 % at throughput", "300,000/s", "0/s", "delivered nothing in 9", "A and B: the median of the runs"}},
+	} {
+		var sides [2][]*result.Run
+		c := abSets(t, 10, 1, func(side, n int, r *result.Run) {
+			r.Summary.Verdict = result.Verdict{Status: result.Valid}
+			tt.change(side, n, r)
+			sides[side] = append(sides[side], r)
+		})
+		text := compareText(t, c, Options{Full: true, Width: 200}) + compareText(t, c, Options{Width: 200})
+		for _, want := range tt.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: no %q in\n%s", name, want, text)
+			}
+		}
+		var page, md bytes.Buffer
+		if err := errors.Join(CompareHTML(&page, []*compare.Comparison{c}, sides[0], sides[1]), CompareMarkdown(&md, c)); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

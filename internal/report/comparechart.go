@@ -56,7 +56,7 @@ func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*char
 		}
 	}
 	if c.Throughput != nil {
-		add(throughputDots(pairs))
+		add(throughputDots(c, pairs))
 	}
 	for i, m := range c.Metrics {
 		if !m.Judged && !(c.Background && i == 0) {
@@ -202,6 +202,9 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 			}
 			for i, p := range drawn {
 				d := p.runs[side].Summary.Histograms[m.Metric]
+				if d == nil {
+					continue
+				}
 				v, ok := d.Percentiles[r.Percentile]
 				if !ok || d.AtLeast[r.Percentile] {
 					continue // no figure, or a lower bound of one
@@ -223,21 +226,13 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 }
 
 // throughputDots draws what each run came to flat out.
-func throughputDots(pairs []comparedPair) *chart {
+func throughputDots(c *compare.Comparison, pairs []comparedPair) *chart {
 	x := &chart{Key: "throughput", Title: "Throughput of each run", X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: rateScale, Label: "messages a second"},
 		Caption: "Each dot is a run, by its pair."}
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
 		for _, p := range pairs {
-			t := p.runs[side].Summary.Throughput
-			if t == nil {
-				continue
-			}
-			v := t.PerSecond
-			if t.Received > 0 {
-				v = t.ReceivedPerSecond
-			}
-			l.X, l.Y = append(l.X, float64(p.number)), append(l.Y, v)
+			l.X, l.Y = append(l.X, float64(p.number)), append(l.Y, c.Rate(p.runs[side]))
 		}
 		x.Lines = append(x.Lines, l)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -47,7 +48,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 			p.joined("  "+side+"  ", accountWords(c, side), dot, normal)
 		}
 		if c.Stated() {
-			p.wrapped("  ", "A and B: the geometric mean of the runs; the intervals hold for all rows at once."+outcomeLegend(c), faint)
+			p.wrapped("  ", columnsText(c)+"; the intervals hold for all rows at once."+outcomeLegend(c), faint)
 		}
 		if page != "" {
 			p.command("  page     " + plain(page))
@@ -69,6 +70,17 @@ func compareLead(p *printer, c *compare.Comparison) {
 	if len(c.Changes) > 0 {
 		p.joined("  B changes  ", changesText(c), ", ", strong)
 	}
+}
+
+// columnsText says what stands for a set in a table that has a change; in one that has
+// none it is the run in the middle.
+func columnsText(c *compare.Comparison) string {
+	if slices.ContainsFunc(judgedTables(c), func(x compareTable) bool {
+		return slices.ContainsFunc(x.all, func(r compare.Row) bool { return r.Shift != nil })
+	}) {
+		return "A and B: the geometric mean of the runs"
+	}
+	return "A and B: the median of the runs"
 }
 
 // changesText is what an ab changes, a change each.

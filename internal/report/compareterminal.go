@@ -73,7 +73,7 @@ func (p *printer) remarks(name string, all points, s style) {
 
 // compareLegend explains the columns.
 func compareLegend(c *compare.Comparison) []string {
-	columns := fmt.Sprintf("A and B: the geometric mean of the runs. Change: that of B against that of A, which is the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
+	columns := fmt.Sprintf("A and B: the geometric mean of the runs, and in a table without a change their median. Change: that of B against that of A, which is the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
 	if c.Refused != "" {
 		return []string{columns}
 	}
