@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/sessiontest"
+	"sixnines/drivers/mqtt"
 	"sixnines/internal/brokers"
 )
 
@@ -81,5 +83,29 @@ func TestServerGivesUp(t *testing.T) {
 	s := open(t, driver.Target{URL: c.URL, Dial: dial})
 	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}}); err != nil || left.Load() >= 0 {
 		t.Errorf("%d logins fewer than expected: %v", left.Load(), err)
+	}
+}
+
+// TestLockedOut has the server refuse the login of a session that was there before.
+func TestLockedOut(t *testing.T) {
+	c := mosquitto(t, brokers.Options{})
+	for version, answer := range map[string][]byte{
+		"3.1.1": {0x20, 2, 0, 4},
+		"5":     {0x20, 3, 0, 0x86, 0},
+	} {
+		for _, client := range []string{"direct", "library"} {
+			t.Run(version+" "+client, func(t *testing.T) {
+				t.Parallel()
+				var locked atomic.Bool
+				sessiontest.LockedOut(t, mqtt.Entry().Driver, driver.Target{URL: c.URL, Options: map[string]any{"version": version, "client": client},
+					Dial: func(ctx context.Context, network, address string) (net.Conn, error) {
+						conn, err := new(net.Dialer).DialContext(ctx, network, address)
+						if err == nil && locked.Load() {
+							conn = &unavailable{conn, answer}
+						}
+						return conn, err
+					}}, func() { locked.Store(true) }, "wrong user name or password")
+			})
+		}
 	}
 }

@@ -100,7 +100,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	}
 	c := p.link.Live()
 	if c == nil {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.link.Absent())
 	}
 	if err := p.fits(c.limits(), len(payload)); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (p *producer) failed(err error) error {
 func (p *producer) Sync(ctx context.Context) error {
 	c := p.link.Live()
 	if c == nil || p.closed.Load() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.link.Absent())
 	}
 	synced := make(chan error, 1)
 	go func() { synced <- c.sync(ctx, p.qos() == 2) }()
@@ -151,7 +151,7 @@ type batching struct{ *producer }
 func (p batching) Flush() error {
 	c := p.link.Live()
 	if c == nil || p.closed.Load() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.link.Absent())
 	}
 	if err := c.connection.(*wire).writer.Flush(); err != nil {
 		return p.failed(err)

@@ -6,6 +6,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -81,7 +82,7 @@ func refusedFor(err error, words []string) bool {
 const mostLogins = 6
 
 // LockedOut checks what becomes of a session whose login the server takes no more: lock
-// ends its connections, and changes the password. It logs in a few times for each
+// changes the password, and its connections are cut. It logs in a few times for each
 // connection, says why it gives up, and refuses what is sent after that.
 func LockedOut(t *testing.T, d driver.Driver, target driver.Target, lock func(), words ...string) {
 	t.Helper()
@@ -93,10 +94,18 @@ func LockedOut(t *testing.T, d driver.Driver, target driver.Target, lock func(),
 	if target.Notify = events.Notify; target.Run == "" {
 		target.Run = "test"
 	}
+	dial := target.Dial
+	if dial == nil {
+		dial = new(net.Dialer).DialContext
+	}
+	var made sync.Map
 	target.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
-		c, err := new(net.Dialer).DialContext(ctx, network, address)
-		if err == nil && locked.Load() {
+		c, err := dial(ctx, network, address)
+		switch {
+		case err == nil && locked.Load():
 			dials.Add(1)
+		case err == nil:
+			made.Store(c, true)
 		}
 		return c, err
 	}
@@ -118,6 +127,9 @@ func LockedOut(t *testing.T, d driver.Driver, target driver.Target, lock func(),
 	}
 	lock()
 	locked.Store(true)
+	for c := range made.Range {
+		c.(net.Conn).Close()
+	}
 	events.Await(t, driver.GivenUp, 2)
 	for _, e := range events.All() {
 		if e.Kind == driver.GivenUp && !refusedFor(e.Err, words) {
