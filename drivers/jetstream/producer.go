@@ -177,6 +177,8 @@ func (p *producer) Send(token uint64, payload []byte) error {
 func (p *producer) sendError(err error) error {
 	if p.link.Closing() || p.closed.Load() {
 		err = driver.ErrClosed // whatever the dying connection said
+	} else if gone := p.link.Absent(); gone != nil {
+		err = gone
 	}
 	return wrap(err, "send to %q", p.stream.subject)
 }

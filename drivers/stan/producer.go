@@ -67,7 +67,7 @@ func (s *session) carries(channel string, size int) error {
 func (p *producer) Send(token uint64, payload []byte) error {
 	r := p.link.Live()
 	if r == nil || p.closed.Load() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.link.Absent())
 	}
 	m := p.idle.Get().(*sending)
 	m.token = token
