@@ -73,8 +73,11 @@ def row(name):
     (question,) = find(r"^\*\*(.+\?)\*\*$")
     length, made, day = find(r"^length (\w+) · (\d+) of \d+ trials · (\d{4}-\d{2}-\d{2}) ")
     agrees, disagrees, open_ = find(r"^\d+ conclusions: (\d+) agreed with, (\d+) disagreed with, (\d+) not decidable here")
+    decided = f"{agrees} | {disagrees} | {open_}"
+    if void := re.search(r"^> \*\*VERDICTS DO NOT STAND\*\*: (.+)$", page, re.M):
+        decided = f"– | – | verdicts do not stand: {void.group(1)}"
     (command,) = find(r"^## How to repeat it\n(?:.*\n)*?```\w*\n(.+)\n```")
-    return f"| [{title}]({name}.md) | {question} | {day} | {made} | {agrees} | {disagrees} | {open_} | `{command}` |\n"
+    return f"| [{title}]({name}.md) | {question} | {day} | {made} | {decided} | `{command}` |\n"
 
 
 def main():
