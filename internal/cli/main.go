@@ -81,13 +81,15 @@ func Main(ctx context.Context, env Env) int {
 			return code
 		}
 	}
+	out := &printed{to: env.Stdout}
+	a.Stdout = out
 	root := a.root()
 	root.SetArgs(withTwoDashes(root, a.Args))
 	root.SetIn(a.Stdin)
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
-	return a.explain(cmd, err)
+	return a.explain(cmd, out.check(err))
 }
 
 // idleCommand makes this program the process that watches the machine beside a run,
@@ -169,6 +171,9 @@ func (a *app) path(name string) string {
 func (a *app) terminal(w io.Writer) (columns int, ok bool) {
 	if a.Terminal == nil || a.getenv("TERM") == "dumb" {
 		return 0, false
+	}
+	if out, ok := w.(*printed); ok {
+		w = out.to
 	}
 	return a.Terminal(w)
 }

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// printed is stdout. It remembers the first write that failed, for many commands print
+// line by line and ask for none of the errors: a full disk behind stdout must not look
+// like a table that was printed. It is safe for concurrent use.
+type printed struct {
+	to  io.Writer
+	mu  sync.Mutex
+	err error
+}
+
+// Write writes to stdout, and nothing after a write that failed.
+func (p *printed) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.err != nil {
+		return 0, p.err
+	}
+	n, err := p.to.Write(b)
+	p.err = err
+	return n, err
+}
+
+// check returns the error of a command that ended with err: that stdout could not be
+// written is a failure, whatever the command came to. An error that has its own hint
+// says more.
+func (p *printed) check(err error) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var explained *fault
+	if p.err == nil || errors.As(err, &explained) {
+		return err
+	}
+	return failed("make room where stdout goes, or send it elsewhere", fmt.Errorf("write to stdout: %w", p.err))
+}
