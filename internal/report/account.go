@@ -57,6 +57,58 @@ func deliverySide(c *result.Counters) []entry {
 	}
 }
 
+// publishSide and deliverySide list the accounts of the run, with what was open in them
+// when it was cut short: they are closed at a run's end only.
+func (s *subject) publishSide() []entry {
+	return s.open(publishSide(&s.sum.Counters, neverAcknowledges(&s.run.Header)), "due or handed to the client, and without an answer when the run was cut short: nobody knows what became of them")
+}
+
+func (s *subject) deliverySide() []entry {
+	return s.open(deliverySide(&s.sum.Counters), "not arrived when the run was cut short: nobody knows whether they did")
+}
+
+// open adds to the account of a run that was cut short what is missing of its sum.
+func (s *subject) open(account []entry, means string) []entry {
+	if !s.cut {
+		return account
+	}
+	rest := account[0].Value
+	for _, e := range account[1:] {
+		rest -= e.Value
+	}
+	return append(counted(account), entry{"open", max(0, rest), means, false})
+}
+
+// otherCounters lists what stands beside the two accounts of the run.
+func (s *subject) otherCounters() []entry {
+	all := otherCounters(&s.sum.Counters)
+	if s.cut {
+		all = counted(all)
+	}
+	return all
+}
+
+// counted leaves out what is counted when a run ends: of one that was cut short their
+// zeros say nothing.
+func counted(entries []entry) []entry {
+	return slices.DeleteFunc(entries, func(e entry) bool {
+		switch e.Name {
+		case "not sent", "missing", "lost acked", "undelivered", "censored", "earlier missing", unanswered(true), unanswered(false):
+			return e.Value == 0
+		}
+		return false
+	})
+}
+
+// unbalanced says which account does not close; empty: both do, or the run was cut short
+// before they were to be closed.
+func (s *subject) unbalanced() string {
+	if ok, problem := s.sum.Counters.Conserved(); !ok && !s.cut {
+		return "the message counts do not add up: " + problem
+	}
+	return ""
+}
+
 // otherCounters lists what stands beside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	all := []entry{

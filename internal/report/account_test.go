@@ -1,6 +1,8 @@
 package report
 
 import (
+	"bytes"
+	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
@@ -99,6 +101,43 @@ func TestRunCutShortIsSummarised(t *testing.T) {
 	}
 	if run.Summary != nil {
 		t.Error("the report changed the run")
+	}
+}
+
+// The accounts of a killed run were never closed: that they are open is said, at whatever
+// moment it was killed, and is no alarm. Nothing is claimed of what nobody knows.
+func TestAccountsOfAKilledRunAreOpen(t *testing.T) {
+	rng := rand.New(rand.NewPCG(28, 1))
+	for i := range 60 {
+		run := openRun().make()
+		run.Summary, run.Header.Ack, run.Header.Pattern = nil, []string{"none", "broker", "reply"}[i%3], []string{"deliver", "publish", "roundtrip"}[i/3%3]
+		n := rng.Int64N(5000)
+		c := result.Counters{Scheduled: n + rng.Int64N(9), Sent: n}
+		if run.Header.Ack == "broker" {
+			c.Acked = n - rng.Int64N(n/2+1)
+		}
+		if run.Header.Pattern != "publish" {
+			c.Expected = n
+			c.Received = n - rng.Int64N(n/2+1)
+		}
+		run.Counters = c
+		var page bytes.Buffer
+		if err := HTML(&page, []*result.Run{run}, Options{}); err != nil {
+			t.Fatal(err)
+		}
+		other := openRun().make()
+		other.Header.ID = "other"
+		for _, text := range []string{terminal(t, Options{}, run), terminal(t, Options{Full: true}, run), terminal(t, Options{}, run, other), terminal(t, Options{Full: true}, run, other), page.String()} {
+			for _, wrong := range []string{"do not add up", "none lost", "none refused", "nothing lost", "missing 0"} {
+				others := strings.Contains(text, "B: nothing lost") || strings.Count(text, "result  ") > 1
+				if strings.Contains(text, wrong) && (!others || wrong == "do not add up") {
+					t.Fatalf("%+v: says %q:\n%s", c, wrong, text)
+				}
+			}
+			if !strings.Contains(text, "open") {
+				t.Fatalf("%+v: does not say that the accounts are open:\n%s", c, text)
+			}
+		}
 	}
 }
 

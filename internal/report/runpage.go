@@ -271,15 +271,15 @@ func detailsOf(s *subject, opt Options) document {
 		rates.add(l.Name, l.Value, l.Means)
 	}
 	add(rates)
-	add(countersTable("Publish side", "The first is the sum of the others.", publishSide(c, byDesign)))
+	add(countersTable("Publish side", "The first is the sum of the others.", s.publishSide()))
 	if c.Expected > 0 {
-		add(countersTable("Delivery side", "The first is the sum of the others.", deliverySide(c)))
+		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
 	}
-	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", otherCounters(c)))
-	if ok, problem := c.Conserved(); !ok {
-		messages.Blocks = append(messages.Blocks, text{Class: "callout bad", Text: "The message counts do not add up: " + problem + "."})
+	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", s.otherCounters()))
+	if problem := s.unbalanced(); problem != "" {
+		messages.Blocks = append(messages.Blocks, text{Class: "callout bad", Text: sentence(problem)})
 	}
-	if all := fates(c, byDesign); all != nil {
+	if all := fates(c, byDesign); all != nil && !s.cut {
 		x := &table{Name: "Acknowledgements and arrivals", About: "Only an acknowledged message that is missing violates a guarantee.",
 			Head: cells("publish", "arrived", "missing", "what this means")}
 		for _, f := range all {

@@ -42,6 +42,13 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	if c.Acked > 0 && c.Unknown > 0 {
 		troubles = append(troubles, count(c.Unknown)+" unanswered")
 	}
+	if s.cut {
+		account := s.deliverySide()
+		if c.Expected == 0 {
+			account = s.publishSide()
+		}
+		troubles = append(troubles, count(account[len(account)-1].Value)+" open when the run was cut short")
+	}
 	switch {
 	case len(troubles) > 0:
 	case c.Expected > 0:
@@ -59,8 +66,8 @@ func screenAccounts(p *printer, s *subject) {
 	parts, troubles := accountWordsOf(s)
 	p.joined("  ", parts, dot, normal)
 	p.joined("  ", troubles, dot, warning)
-	if ok, problem := s.sum.Counters.Conserved(); !ok {
-		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
+	if text := s.unbalanced(); text != "" {
+		p.wrapped("  ", sentence(text), bad)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		p.wrapped("  available ", l.Value, normal)

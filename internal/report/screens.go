@@ -45,8 +45,8 @@ func comparison(p *printer, subjects []*subject) {
 	var good []string
 	for _, s := range subjects {
 		parts, troubles := accountWordsOf(s)
-		if ok, problem := s.sum.Counters.Conserved(); !ok {
-			troubles = append(troubles, "the message counts do not add up: "+problem)
+		if text := s.unbalanced(); text != "" {
+			troubles = append(troubles, text)
 		}
 		if len(troubles) == 0 {
 			good = append(good, s.letter)

@@ -256,13 +256,13 @@ func terminalMessages(p *printer, s *subject) {
 		p.joined("  throughput ", pairs(t), dot, normal)
 	}
 	if sends {
-		p.joined("  publish    ", sumOf(publishSide(c, neverAcknowledges(&s.run.Header))), " ", normal)
+		p.joined("  publish    ", sumOf(s.publishSide()), " ", normal)
 	}
 	if c.Expected > 0 {
-		p.joined("  delivery   ", sumOf(deliverySide(c)), " ", normal)
+		p.joined("  delivery   ", sumOf(s.deliverySide()), " ", normal)
 	}
 	var seen, none []string
-	for _, e := range otherCounters(c) {
+	for _, e := range s.otherCounters() {
 		if e.Value == 0 {
 			none = append(none, e.Name)
 			continue
@@ -275,10 +275,10 @@ func terminalMessages(p *printer, s *subject) {
 	if len(none) > 0 && s.letter == "" {
 		p.wrapped("  none       ", strings.Join(none, ", "), faint)
 	}
-	if ok, problem := c.Conserved(); !ok {
-		p.wrapped("  ", "The message counts do not add up: "+problem+".", bad)
+	if text := s.unbalanced(); text != "" {
+		p.wrapped("  ", sentence(text), bad)
 	}
-	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && (s.letter == "" || c.Missing > 0) {
+	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && !s.cut && (s.letter == "" || c.Missing > 0) {
 		p.blank()
 		x := &table{Head: heads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
 		for _, r := range f {
