@@ -168,7 +168,8 @@ func cmdUsage(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // cmdAwait: await GLOB TEXT [TIMES] waits until a file that matches has TEXT so
-// many times, once by default.
+// many times, once by default. Of records only whole lines count: one that is still
+// being written is gone if its writer is killed.
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 	times := 1
 	if len(args) > 2 {
@@ -179,7 +180,11 @@ func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
 		matches, err := filepath.Glob(ts.MkAbs(args[0]))
 		ts.Check(err)
 		for _, m := range matches {
-			if text, err := os.ReadFile(m); err == nil && strings.Count(string(text), args[1]) >= times {
+			text, err := os.ReadFile(m)
+			if err == nil && filepath.Ext(m) == ".jsonl" {
+				text = text[:bytes.LastIndexByte(text, '\n')+1]
+			}
+			if err == nil && strings.Count(string(text), args[1]) >= times {
 				return
 			}
 		}
