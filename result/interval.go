@@ -1,6 +1,9 @@
 package result
 
-import "math"
+import (
+	"math"
+	"time"
+)
 
 // Interval is what happened in one interval of the run. Histograms hold the
 // messages that were resolved in it; all counts are of this interval only, so
@@ -34,6 +37,8 @@ type Interval struct {
 	// come late or pause: how a backlog came and went does not depend on where intervals
 	// end. Other loads have none, nor have results of earlier versions.
 	Kept []KeptReading `json:"kept,omitempty"`
+	// Closing is in the closing record only; nil in results of earlier versions.
+	Closing *Closing `json:"closing,omitempty"`
 }
 
 // Level is a reading of what was due, sent and in flight within a long interval,
@@ -103,6 +108,9 @@ type MetricInterval struct {
 	// versions leave them out of every distribution.
 	Refused [][2]int64 `json:"refused,omitempty"`
 }
+
+// SlotLength is Header.Slot, in every version so far.
+const SlotLength = 100 * time.Millisecond
 
 // UnknownSlot stands in MetricInterval.Refused for a slot that is not known.
 const UnknownSlot = -1

@@ -86,6 +86,9 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	if len(v.Kept) > 0 && err == nil {
 		b, err = appendRare(b, `,"kept":`, v.Kept)
 	}
+	if v.Closing != nil && err == nil {
+		b, err = appendRare(b, `,"closing":`, v.Closing)
+	}
 	b = append(b, '}')
 	l.buffer = b
 	return b, err

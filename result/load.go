@@ -84,7 +84,7 @@ func (r *Run) Add(record Record) error {
 	case record.Event != nil:
 		r.Events = append(r.Events, *record.Event)
 	case record.Summary != nil:
-		r.Summary = record.Summary
+		r.Summary, r.Counted = record.Summary, record.Counted
 	}
 	return nil
 }
@@ -126,7 +126,7 @@ func (r *Run) addInterval(v *Interval) error {
 		if name.IsResponse() {
 			slots = r.Header.slots()
 		}
-		v, err := merged.add(m, slots)
+		v, err := merged.add(m, slots, func(v values) { r.look(name, m, v, merged) })
 		if err == nil {
 			err = merged.addRefused(m.Refused, r.Header.slots(), slots)
 		}
@@ -149,6 +149,9 @@ func (r *Run) addInterval(v *Interval) error {
 			return fmt.Errorf("%d lost messages in slot %d: %w", s[1], s[0], ErrFormat)
 		}
 		r.Lost = append(r.Lost, s)
+	}
+	if v.Closing != nil {
+		r.Closing = v.Closing
 	}
 	r.Series = append(r.Series, point)
 	r.addBlocks(v.Phase, shares)
@@ -179,12 +182,14 @@ func (h *Header) slots() int64 {
 }
 
 // add merges one interval's share and returns its values. slots is how many
-// slots the window may have, 0 for metrics that have none.
-func (x *Merged) add(m *MetricInterval, slots int64) (values, error) {
+// slots the window may have, 0 for metrics that have none. look sees the values before
+// anything but their histogram is merged.
+func (x *Merged) add(m *MetricInterval, slots int64, look func(values)) (values, error) {
 	v, err := x.addValues(m)
 	if err != nil {
 		return values{}, err
 	}
+	look(v)
 	if m.Censored != "" {
 		h, err := decodeShare(m.Censored)
 		if err != nil {

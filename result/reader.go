@@ -33,11 +33,12 @@ type Reader struct {
 	named  bool // the first header is that of one of several workloads
 	damage string
 	err    error
+	tally  *tally
 }
 
 // NewReader returns a reader of r. It reads nothing yet.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{source: bufio.NewReaderSize(r, 64<<10)}
+	return &Reader{source: bufio.NewReaderSize(r, 64<<10), tally: newTally()}
 }
 
 // Next returns the next record; the first is always a header. It returns
@@ -75,9 +76,10 @@ func (r *Reader) next() (Record, error) {
 			return Record{}, io.EOF
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
+			r.tally.read("", line, whole)
 			continue // an empty line says nothing
 		}
-		record, err := r.decode(line)
+		record, err := r.decode(line, whole)
 		if err == nil {
 			return record, nil
 		}
@@ -141,8 +143,8 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// decode makes a record of a line.
-func (r *Reader) decode(line []byte) (Record, error) {
+// decode makes a record of a line, and counts it.
+func (r *Reader) decode(line []byte, whole bool) (Record, error) {
 	var probe struct {
 		Type string `json:"type"`
 	}
@@ -160,7 +162,7 @@ func (r *Reader) decode(line []byte) (Record, error) {
 	case probe.Type == typeHeader && r.header && !r.named:
 		return Record{}, fmt.Errorf("line %d is a second header, are these two files in one? %w", r.line, ErrFormat)
 	}
-	record := Record{Raw: line}
+	record := Record{Raw: line, Counted: r.tally.read(probe.Type, line, whole)}
 	var err error
 	switch probe.Type {
 	case typeHeader:

@@ -109,6 +109,9 @@ type Header struct {
 	// them. Empty: nothing.
 	Existing string `json:"existing,omitempty"`
 	LeftAs   string `json:"left_as,omitempty"`
+	// Sealed says that a summary of the file ends in a [Seal]; false in results of
+	// earlier versions.
+	Sealed bool `json:"sealed,omitempty"`
 }
 
 // Synchronous is what a load of producers that wait for each answer has beside others.
@@ -271,5 +274,6 @@ type Record struct {
 	Interval *Interval
 	Event    *Event
 	Summary  *Summary
+	Counted  *Seal           // what the summary's seal should be by the lines that were read; nil: it has none
 	Raw      json.RawMessage // the whole line
 }

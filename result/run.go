@@ -14,8 +14,14 @@ type Run struct {
 	Pauses   []Pause
 	Tail     []Exemplar // the slowest messages, slowest first within a metric
 	Lost     [][2]int64 // [Interval.Lost]
+	Closing  *Closing   // [Interval.Closing]; nil: the run was killed, or an earlier version's
 	// Summary is nil if the file was cut short: the run was killed.
 	Summary *Summary
+	// Counted is what the summary's seal should be by the lines that were read; nil
+	// if it has none, or if the run was not read by a [Reader].
+	Counted *Seal
+	// Oddities are what is impossible in single intervals, the first of them.
+	Oddities []Oddity
 	// Damaged tells what could not be read at the file's end, if anything.
 	Damaged string
 

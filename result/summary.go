@@ -1,6 +1,7 @@
 package result
 
 import (
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -40,6 +41,9 @@ type Summary struct {
 	// Kept says how the backlog came and went of consumers that came late or paused;
 	// nil: there were none.
 	Kept *Kept `json:"kept,omitempty"`
+	// Seal is always the last; nil in results of earlier versions, and in one that is
+	// not in a file.
+	Seal *Seal `json:"seal,omitempty"`
 }
 
 // Until is how exactly a percentile came to be known in a run that was to go on
@@ -328,11 +332,12 @@ type Distribution struct {
 	Censored int64 `json:"censored,omitempty"`
 	// Refusals are the messages that the client or the broker refused: slower
 	// than every value. Results of earlier versions leave them out.
-	Refusals    int64               `json:"refusals,omitempty"`
-	Min         int64               `json:"min"`
+	Refusals int64 `json:"refusals,omitempty"`
+	// Min, Mean and StdDev are of Count; of no values there are none.
+	Min         int64               `json:"min" schema:"optional"`
 	Max         int64               `json:"max"`
-	Mean        float64             `json:"mean"`
-	StdDev      float64             `json:"stddev"`
+	Mean        float64             `json:"mean" schema:"optional"`
+	StdDev      float64             `json:"stddev" schema:"optional"`
 	Percentiles map[string]int64    `json:"percentiles"`
 	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
 	// Sequential names the percentile whose interval holds at whatever moment the
@@ -388,6 +393,21 @@ type Distribution struct {
 // Total returns the number of values that the percentiles are of: resolved,
 // unresolved and refused.
 func (d *Distribution) Total() int64 { return d.Count + d.Censored + d.Refusals }
+
+// MarshalJSON leaves out the figures that an empty distribution has not: a minimum of 0
+// would be one.
+func (d *Distribution) MarshalJSON() ([]byte, error) {
+	type plain Distribution
+	if d.Count > 0 {
+		return json.Marshal((*plain)(d))
+	}
+	return json.Marshal(struct {
+		*plain
+		Min    *int64   `json:"min,omitempty"`
+		Mean   *float64 `json:"mean,omitempty"`
+		StdDev *float64 `json:"stddev,omitempty"`
+	}{plain: (*plain)(d)})
+}
 
 // Percentiles are the percentiles that summaries publish, as written and as
 // numbers.

@@ -15,6 +15,9 @@ import (
 // would be a gift to hostile files.
 const MaxLine = 16 << 20
 
+// sealRoom is what a seal adds to a line at most.
+const sealRoom = 1 << 10
+
 // Writer writes a result file, one record a line. It is safe for concurrent
 // use, since events come from clients' goroutines.
 //
@@ -29,6 +32,7 @@ type Writer struct {
 	ended  bool            // the last summary is written, or Close was called
 	err    error           // the first failure; nothing is written after it
 	lines  lines
+	tally  *tally
 }
 
 // Create makes the result file at path, which must not exist: a result is
@@ -39,7 +43,7 @@ func Create(path string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create result file: %w", err)
 	}
-	return &Writer{file: f}, nil
+	return &Writer{file: f, tally: newTally()}, nil
 }
 
 // errOrder marks records that have no place where they came. They are refused
@@ -55,7 +59,7 @@ func (w *Writer) Header(h Header) error {
 	if w.header && w.err == nil && (h.Workload == "" || w.open[""] || w.open[h.Workload]) {
 		return fmt.Errorf("result: second header: %w", errOrder)
 	}
-	h.Type, h.Format, h.Version = typeHeader, Format, Version
+	h.Type, h.Format, h.Version, h.Sealed = typeHeader, Format, Version, true
 	if h.Workload != "" {
 		h.Version = VersionWorkloads
 	}
@@ -88,10 +92,10 @@ func (w *Writer) Event(e Event) error {
 	return w.write(typeEvent, e)
 }
 
-// Summary writes the last record, one for each workload; nothing can be written
-// after the last of them.
+// Summary writes the last record, one for each workload, with its seal; nothing can be
+// written after the last of them.
 func (w *Writer) Summary(s Summary) error {
-	s.Type = typeSummary
+	s.Type, s.Seal = typeSummary, nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.write(typeSummary, s); err != nil {
@@ -149,16 +153,35 @@ func (w *Writer) mayWrite(kind string) error {
 
 // writeLine writes a record, or fails by what went wrong in making it.
 func (w *Writer) writeLine(kind string, line []byte, err error) error {
-	if err == nil && len(line) >= MaxLine {
+	if err == nil && len(line) >= MaxLine-sealRoom {
 		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), MaxLine)
 	}
 	if err == nil {
-		_, err = w.file.Write(append(line, '\n'))
+		line, err = w.count(kind, line)
+	}
+	if err == nil {
+		_, err = w.file.Write(line)
 	}
 	if err != nil {
 		w.err = fmt.Errorf("write %s to result file: %w", kind, err)
 	}
 	return w.err
+}
+
+// count takes the line of a record into the tally, seals it if it is a summary, and
+// returns it with its newline.
+func (w *Writer) count(kind string, line []byte) (_ []byte, err error) {
+	if kind == typeSummary {
+		if line, err = w.tally.sealed(line); err != nil {
+			return nil, err
+		}
+		w.tally.bytes([]byte{'\n'})
+		return append(line, '\n'), nil
+	}
+	w.tally.record(kind, line)
+	line = append(line, '\n')
+	w.tally.bytes(line)
+	return line, nil
 }
 
 // finite returns m without values that JSON cannot hold; m itself if it has

@@ -188,8 +188,18 @@ func (s Sizes) Largest() Size {
 
 // Quantile returns the size below or at which the share p in (0, 1) of payloads
 // is. The sizes of a list are in its order, not by size.
-func (s Sizes) Quantile(p float64) Size {
-	law := s.law()
+func (s Sizes) Quantile(p float64) Size { return s.law().quantile(p) }
+
+// Quantiles returns the sizes at the middle of each of n equal shares of payloads.
+func (s Sizes) Quantiles(n int) []Size {
+	law, all := s.law(), make([]Size, n)
+	for i := range all {
+		all[i] = law.quantile((float64(i) + 0.5) / float64(n))
+	}
+	return all
+}
+
+func (law sizeLaw) quantile(p float64) Size {
 	if law.median > 0 {
 		z := math.Sqrt2 * math.Erfinv(2*p-1)
 		v := math.Round(float64(law.median) * math.Exp(law.sigma*z))

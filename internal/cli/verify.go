@@ -31,8 +31,10 @@ func (a *app) verifyCommand() *cobra.Command {
 		Use:   "verify FILE… | DIR… [flags]",
 		Short: "Recompute every figure of a result",
 		Long: `Recompute every published figure and the verdict of result files from their
-intervals, and from the raw file if there is one, and name every difference and
-every contradiction in the intervals.
+intervals, and from the raw file if there is one, and name every difference, every
+contradiction in the records, and what the header says otherwise than the scenario in
+it. The seal at the end of a file shows which other records were changed after they had
+been written. It is no proof: it can be computed again.
 
 A DIR stands for all results in it and below it.
 
@@ -92,7 +94,10 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 	}
 	v := verified{File: file, Problems: []judge.Problem{}}
 	for _, part := range run.Parts() {
-		problems := judge.Verify(part)
+		problems := judge.Verify(part, a.Tool)
+		if part.Summary != nil && part.Closing == nil {
+			fmt.Fprintf(a.Stderr, "%s: written by an earlier version: it has no seal, and its header and the times of its intervals are not checked\n", file)
+		}
 		if part.Summary == nil {
 			// That it ends early is known; what else is wrong is not excused by it.
 			v.CutShort = true
@@ -158,7 +163,7 @@ func (a *app) printVerified(v verified) {
 
 func differing(n int) string {
 	if n == 1 {
-		return "1 figure differs"
+		return "1 difference"
 	}
-	return grouped(int64(n)) + " figures differ"
+	return grouped(int64(n)) + " differences"
 }

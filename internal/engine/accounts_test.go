@@ -34,10 +34,10 @@ workload: `+workload)})
 			if v := r.Summary.Verdict; v.Status != result.Invalid || !slices.ContainsFunc(v.Reasons, func(x result.Reason) bool { return x.Code == "conservation" }) {
 				t.Errorf("%+v", v)
 			}
-			if !slices.ContainsFunc(judge.Verify(r), func(p judge.Problem) bool {
+			if !slices.ContainsFunc(judge.Verify(r, r.Header.Tool), func(p judge.Problem) bool {
 				return p.Where == "counters" && strings.Contains(p.Text, "taken by the senders")
 			}) {
-				t.Errorf("verify: %v", judge.Verify(r))
+				t.Errorf("verify: %v", judge.Verify(r, r.Header.Tool))
 			}
 		})
 	}

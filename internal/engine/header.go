@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -12,7 +13,6 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
-	"sixnines/internal/schedule"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -24,9 +24,9 @@ func (r *run) writeHeader(start int64) error {
 		return r.out.begin(start)
 	}
 	r.readNs = clockCost()
-	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID, Name: r.scenario.Name,
-		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Driver: r.config.Entry.Name,
-		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(), Interval: r.scenario.Record.Interval,
+	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID,
+		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool,
+		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(),
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
 	if r.config.Virtual != nil {
@@ -72,42 +72,22 @@ func generatorFact(name, value, note string) result.Fact {
 
 // describe adds to the header what is the load's.
 func (ld *load) describe(h *result.Header) error {
-	s, w := ld.scenario, ld.workload
-	text, err := s.Redacted(ld.config.Entry.Secret).MarshalJSON()
+	w := ld.workload
+	s := ld.scenario.Redacted(ld.config.Entry.Secret)
+	s.Target.Driver = ld.config.Entry.Name // whoever gave it
+	text, err := s.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
 	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
 	h.Started = h.Started.Add(ld.part.From)
-	h.Scenario, h.Pattern, h.Mode, h.Ack, h.Semantics = text, string(w.Pattern), ld.sender.mode(), string(ld.session.ack), result.Semantics(ld.session.semantics)
-	h.Size, h.Rate, h.Window, h.Cold = int64(math.Round(schedule.MeanSize(w.Size))), ld.asked(), ld.window, ld.session.cold
+	judge.Declare(h, s)
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.session.ack), string(driver.AckKindBroker)), result.Semantics(ld.session.semantics)
+	h.Rate, h.Cold = ld.asked(), ld.session.cold
 	h.Synchronous = ld.synchronous()
-	for _, o := range s.Objectives {
-		h.Objectives = append(h.Objectives, o.String())
-	}
-	h.Until = s.Phases.Until.String()
-	h.ConsumersFrom, h.ConsumersPause, h.Stops = w.Consumer.From.String(), w.Consumer.Pause.String(), ld.part.Stops
-	if ld.sizes != nil {
-		h.Sizes = w.Size.String()
-	}
-	if !w.Payload.IsZero() {
-		h.Payload = w.Payload.String()
-	}
-	if !w.Keys.IsZero() {
-		h.Keys, h.KeySize = w.Keys.String(), int64(w.KeySize)
-	}
-	if !w.Headers.IsZero() {
-		h.Headers = w.Headers.String()
-	}
-	if w.Pattern == scenario.Consume {
-		h.Size = 0 // not known: earlier runs chose it
-	}
-	h.Existing = w.Existing
+	h.Stops = ld.part.Stops
 	if w.Keeps() {
 		h.LeftAs = ld.name
-	}
-	if w.Messages > 0 {
-		h.Window = 0 // the number of messages ends it
 	}
 	if info, ok := ld.session.main.(driver.ServerInfo); ok {
 		h.Broker = info.ServerInfo()

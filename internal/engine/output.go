@@ -112,7 +112,7 @@ func (o *output) interval(v result.Interval) error {
 }
 
 // end reads back what was written, has its parts summarised, and closes the file.
-func (o *output) end(summarise func(i int, part *result.Run) result.Summary) (*result.Run, error) {
+func (o *output) end(summarise func(part *result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events.flush(o.write)
@@ -125,8 +125,8 @@ func (o *output) end(summarise func(i int, part *result.Run) result.Summary) (*r
 	if err != nil {
 		return nil, err
 	}
-	for i, part := range run.Parts() {
-		s := summarise(i, part)
+	for _, part := range run.Parts() {
+		s := summarise(part)
 		s.Type = "summary"
 		if err := o.writer.Summary(s); err != nil {
 			return nil, err

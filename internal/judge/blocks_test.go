@@ -126,7 +126,7 @@ func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 		must(err)
 		return run
 	}
-	if p := Verify(load()); len(p) > 0 {
+	if p := Verify(load(), result.Tool{}); len(p) > 0 {
 		t.Fatalf("problems: %v", p)
 	}
 	for name, change := range map[string]func(*result.Summary){
@@ -142,13 +142,16 @@ func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 	} {
 		run := load()
 		change(run.Summary)
-		if p := Verify(run); !slices.ContainsFunc(p, func(p Problem) bool { return p.Where == name }) {
+		if p := Verify(run, run.Header.Tool); !slices.ContainsFunc(p, func(p Problem) bool { return p.Where == name }) {
 			t.Errorf("%s is not among %v", name, p)
 		}
 	}
 	run = load()
 	run.Summary.Steady.Text = "in other words"
-	if p := Verify(run); len(p) > 0 {
+	if p := problemsOf(run); len(p) != 1 || p[0].Where != "steady.text" {
+		t.Errorf("words of this version: %v", p)
+	}
+	if p := Verify(run, result.Tool{Name: "another version"}); len(p) > 0 {
 		t.Errorf("words: %v", p)
 	}
 }

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"sixnines/internal/spell"
@@ -59,6 +61,91 @@ func contradictions(run *result.Run) (found []Problem) {
 	return found
 }
 
+// bucketed is by how much a sum of exact values may exceed one of the buckets that they
+// are in.
+const bucketed = 1.01
+
+// ownBands compares the generator's part in a metric, band by band, with its histogram.
+func ownBands(run *result.Run) (found []Problem) {
+	for _, m := range slices.Sorted(maps.Keys(run.Metrics)) {
+		x := run.Metrics[m]
+		if len(x.Own) == 0 || count(x) == 0 {
+			continue
+		}
+		counts := make([]int64, result.Bands)
+		result.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { counts[result.BandOf(high)] += n })
+		for _, b := range x.Own {
+			add := func(format string, a ...any) {
+				found = append(found, Problem{fmt.Sprintf("metrics.%s.own.%d", m, b.Band), fmt.Sprintf(format, a...)})
+			}
+			low, high := float64(b.Count)*float64(result.BandFloor(b.Band)), float64(b.Count)*float64(result.BandFloor(min(b.Band+1, result.Bands-1)))
+			switch sum := float64(b.Total); {
+			case b.Count != counts[b.Band]:
+				add("it has %s, and the histogram %s there", spell.Plural(b.Count, "message"), spell.Count(counts[b.Band]))
+			case b.Own < 0 || b.Received < 0 || float64(b.Own)+float64(b.Received) > bucketed*sum+float64(b.Count):
+				add("the generator's part is %d and %d of %d", b.Own, b.Received, b.Total)
+			case sum < low/bucketed || sum > high*bucketed:
+				add("%d values make %d, and each is %d to %d", b.Count, b.Total, result.BandFloor(b.Band), result.BandFloor(b.Band+1))
+			}
+		}
+	}
+	return found
+}
+
+// slowest says what is impossible in single intervals' metrics, and in the slowest messages
+// by what the histograms and the slots say of them. Those that were never resolved are in
+// neither.
+func slowest(run *result.Run) (found []Problem) {
+	add := func(i int, format string, a ...any) {
+		found = append(found, Problem{fmt.Sprintf("tail.%d", i), fmt.Sprintf(format, a...)})
+	}
+	for _, o := range run.Oddities {
+		found = append(found, Problem{fmt.Sprintf("intervals.%d.metrics.%s", o.Interval, o.Metric), o.Text})
+	}
+	before := map[result.Metric]*result.Exemplar{}
+	unresolved := map[result.Metric]bool{}
+	for i := range run.Tail {
+		unresolved[run.Tail[i].Metric] = unresolved[run.Tail[i].Metric] || run.Tail[i].Sent == -1
+	}
+	for i := range run.Tail {
+		t := &run.Tail[i]
+		x, last := run.Metrics[t.Metric], before[t.Metric]
+		before[t.Metric] = t
+		switch {
+		case count(x) == 0 && t.Sent != -1:
+			add(i, "there is no value of %q", t.Metric)
+			continue
+		case last != nil && t.Value > last.Value:
+			add(i, "%d is slower than %d before it, and the slowest come first", t.Value, last.Value)
+		case t.Sent != -1 && t.Value > x.Max:
+			add(i, "%d is beyond the maximum of %d", t.Value, x.Max)
+		case last == nil && !unresolved[t.Metric] && t.Value != x.Max:
+			add(i, "it is the slowest with %d, and the maximum is %d", t.Value, x.Max)
+		}
+		if slot := run.Header.Slot; t.Sent != -1 && t.Metric.IsResponse() && slot > 0 && t.Intended >= 0 {
+			n := t.Intended / int64(slot)
+			if n >= int64(len(x.Slots)) || x.Slots[n] < t.Value {
+				add(i, "it was due at %d, in slot %d, of which the largest value is less than %d", t.Intended, n, t.Value)
+			}
+		}
+	}
+	for m, x := range run.Metrics {
+		var largest int64
+		for _, v := range x.Slots {
+			if v != result.Refused {
+				largest = max(largest, v)
+			}
+		}
+		if len(x.Slots) > 0 && count(x) > 0 && largest != x.Max && !refusedSlots(x) {
+			found = append(found, Problem{"metrics." + string(m) + ".slots", fmt.Sprintf("their largest value is %d, and the maximum %d", largest, x.Max)})
+		}
+	}
+	return found
+}
+
+// refusedSlots reports whether refused messages hide values of slots.
+func refusedSlots(x *result.Merged) bool { return slices.Contains(x.Slots, result.Refused) }
+
 // impossible says what in the instants of a message is impossible; empty: nothing.
 func impossible(x *result.Exemplar) string {
 	from := x.Intended
@@ -70,6 +157,8 @@ func impossible(x *result.Exemplar) string {
 		return fmt.Sprintf("sent at %d, before it was due at %d", x.Sent, x.Intended)
 	case resolved && (x.Own < 0 || x.Own > x.Sent-x.Intended):
 		return fmt.Sprintf("the generator was %d late by itself, of %d in all", x.Own, x.Sent-x.Intended)
+	case resolved && x.Done < x.Sent:
+		return fmt.Sprintf("sent at %d, after it was done at %d", x.Sent, x.Done)
 	case x.Done-from != x.Value:
 		return fmt.Sprintf("from %d to %d is not its latency of %d", from, x.Done, x.Value)
 	}

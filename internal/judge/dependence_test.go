@@ -72,16 +72,16 @@ func TestOneSample(t *testing.T) {
 func TestVerifyOneSample(t *testing.T) {
 	run := queueRun(t, 0.9, 60)
 	run.Summary = Summarise(run, Inputs{})
-	if problems := Verify(run); len(problems) > 0 {
+	if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 		t.Errorf("%v", problems)
 	}
 	run.Summary.Effective.P99 *= 2
-	if problems := Verify(run); len(problems) != 1 || !strings.HasPrefix(problems[0].Where, "effective.p99") {
+	if problems := Verify(run, run.Header.Tool); len(problems) != 1 || !strings.HasPrefix(problems[0].Where, "effective.p99") {
 		t.Errorf("a change is not noticed: %v", problems)
 	}
 	run.Summary.Effective = nil
 	run.Summary.Verdict.Reasons = slices.DeleteFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == codeOneSample })
-	if problems := Verify(run); len(problems) > 0 {
+	if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 		t.Errorf("of an earlier version: %v", problems)
 	}
 }

@@ -222,7 +222,7 @@ func TestBesideProbe(t *testing.T) {
 			if strings.Join(found, " ") != strings.Join(tt.want, " ") {
 				t.Errorf("found %v, want %v: %+v", found, tt.want, run.Summary.Verdict.Reasons)
 			}
-			if problems := Verify(run); len(problems) > 0 {
+			if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 				t.Errorf("verify: %v", problems)
 			}
 		})

@@ -19,9 +19,22 @@ type Inputs struct {
 	stopsInvalidate bool
 }
 
-// InputsOf returns the inputs behind a run's summary. Of a run without one they
-// say that it was cut short where its last interval ended.
+// Close computes the summary of a run whose closing record was the last to be written.
+func Close(run *result.Run) *result.Summary { return Summarise(run, closed(run)) }
+
+// closed are the inputs by the closing record.
+func closed(run *result.Run) Inputs {
+	c := run.Closing
+	return Inputs{End: c.End, Resolved: c.Resolved(), Interrupted: c.Interrupted, Aborted: c.Aborted, Throughput: throughput(run, c)}
+}
+
+// InputsOf returns the inputs behind a run's summary: those of its closing record, or in
+// results of earlier versions what the summary itself says. Of a run without a summary
+// they say that it was cut short where its last interval ended.
 func InputsOf(run *result.Run) Inputs {
+	if run.Summary != nil && run.Closing != nil {
+		return closed(run)
+	}
 	if s := run.Summary; s != nil {
 		return Inputs{End: s.End, Resolved: s.Resolved, Interrupted: s.Interrupted, Aborted: s.Aborted, Throughput: s.Throughput}
 	}

@@ -133,7 +133,7 @@ func TestVerifyUntil(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	b.header.Until = "delivery.response p90 ±20%"
 	run := saved(t, b)
-	if p := Verify(run); len(p) != 0 {
+	if p := Verify(run, run.Header.Tool); len(p) != 0 {
 		t.Fatalf("problems: %v", p)
 	}
 	if run.Summary.Until == nil || run.Summary.Until.High == 0 || run.Summary.Until.Ended != result.EndedAtMost {
@@ -149,7 +149,7 @@ func TestVerifyUntil(t *testing.T) {
 	} {
 		run := saved(t, b)
 		change(run.Summary)
-		if p := Verify(run); len(p) != 1 || p[0].Where != name {
+		if p := Verify(run, run.Header.Tool); len(p) != 1 || p[0].Where != name {
 			t.Errorf("%s: %v", name, p)
 		}
 	}

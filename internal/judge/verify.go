@@ -25,13 +25,16 @@ type Problem struct {
 // String returns "where: text".
 func (p Problem) String() string { return p.Where + ": " + p.Text }
 
-// Verify computes the whole summary of a run again from its intervals and
-// returns every figure that differs, in order of their names, nothing if all
-// agree. A run that was cut short has no summary to compare with: that is a
-// problem too, beside what can be checked of the rest. Reasons of the verdict
-// are compared by what they find, not by their words, which versions may
-// change.
-func Verify(run *result.Run) []Problem {
+// Verify computes the whole summary of a run again from its records and returns every
+// figure that differs, in order of their names, nothing if all agree: and what contradicts
+// itself in the records, what the header says otherwise than the scenario in it, and what
+// was changed by the seal. A run that was cut short has no summary to compare with: that is
+// a problem too, beside what can be checked of the rest. What can be checked of no field,
+// [Unverified] lists.
+//
+// Sentences are compared where the same version wrote them that reads them, whose words
+// are tool's; versions may word differently what they find.
+func Verify(run *result.Run, tool result.Tool) []Problem {
 	var found []Problem
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
@@ -46,6 +49,14 @@ func Verify(run *result.Run) []Problem {
 		}
 	}
 	found = append(found, contradictions(run)...)
+	if run.Closing != nil {
+		found = append(found, declared(run)...)
+		found = append(found, timeline(run)...)
+		found = append(found, slowest(run)...)
+		found = append(found, ownBands(run)...)
+	} else {
+		found = append(found, believed(run)...)
+	}
 	if run.Summary == nil {
 		add("file", "cut short after %s of %s: there is no summary to compare with", wholeSeconds(in.End), spell.Period(run.Header.Window))
 		return found
@@ -53,28 +64,70 @@ func Verify(run *result.Run) []Problem {
 	if ok, text := run.Counters.Conserved(); !ok {
 		add("counters", "the message counts do not add up: %s", text)
 	}
-	differ := compareSummary(run, in)
-	if in.stopsInvalidate = true; len(differ) > 0 && len(compareSummary(run, in)) == 0 {
-		return found // written by an earlier version
+	words := run.Header.Tool == tool
+	differ := compareSummary(run, in, words)
+	if in.stopsInvalidate = true; len(differ) > 0 && run.Closing == nil && len(compareSummary(run, in, words)) == 0 {
+		differ = nil // written by an earlier version
 	}
-	return append(found, differ...)
+	return slices.Concat(found, differ, sealed(run))
 }
 
-// compareSummary returns what differs between a run's summary and what its records yield.
-func compareSummary(run *result.Run, in Inputs) (found []Problem) {
+// believed checks what the summary of an earlier version says of itself, where no record
+// says it: as far as it follows from other figures.
+func believed(run *result.Run) (found []Problem) {
+	add := func(where, format string, a ...any) {
+		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
+	}
+	var end, last int64
+	for _, p := range run.Series {
+		if last = max(last, p.End); p.Phase == result.PhaseMeasure {
+			end = p.End
+		}
+	}
+	s := run.Summary
+	switch text := string(run.Header.Scenario); {
+	case s == nil:
+		return nil
+	case run.Header.Sealed && text != "" && text != "null": // a run's, by a version with both
+		add("intervals.closing", "the file has a summary, and its last interval does not say how the run ended")
+	}
+	if run.Header.Mode == result.ModeOpen && !s.Aborted && end > 0 && s.End != end {
+		add("end", "the summary says %d, the intervals of the window end at %d", s.End, end)
+	}
+	if s.Resolved > last {
+		add("resolved", "the summary says %d, and the last interval ends at %d", s.Resolved, last)
+	}
+	t := s.Throughput
+	if t == nil {
+		return found
+	}
+	if want := float64(t.Messages) / t.Elapsed.Seconds(); !same(t.PerSecond, want) {
+		add("throughput.per_second", "the summary says %v, its messages and its time yield %v", t.PerSecond, want)
+	}
+	if t.Messages > run.Counters.Sent || run.Header.ConsumersFrom == "" && run.Header.Mode == result.ModeFlatOut && t.Received != run.Counters.Received {
+		add("throughput", "%s and %s, and by the intervals %s sent and %s received", spell.Plural(t.Messages, "message"),
+			spell.Plural(t.Received, "delivery"), spell.Count(run.Counters.Sent), spell.Count(run.Counters.Received))
+	}
+	return found
+}
+
+// compareSummary returns what differs between a run's summary and what its records yield;
+// with words, in its sentences too.
+func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
 	}
 	again := Summarise(run, in)
+	again.Workload = run.Header.Workload
 	// Parts that earlier versions did not have.
-	if run.Summary.Availability == nil {
+	if run.Closing == nil && run.Summary.Availability == nil {
 		again.Availability = nil
 	}
-	if run.Summary.Effective == nil {
+	if run.Closing == nil && run.Summary.Effective == nil {
 		again.Effective = nil
 		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == codeOneSample })
 	}
-	got, want := flatten(run.Summary), flatten(again)
+	got, want := flatten(run.Summary, words), flatten(again, words)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		switch v, ok := got[name]; {
 		case !ok:
@@ -88,8 +141,13 @@ func compareSummary(run *result.Run, in Inputs) (found []Problem) {
 			add(name, "the summary says %v, the intervals yield none", got[name])
 		}
 	}
+	if len(found) == 0 && !slices.EqualFunc(run.Summary.Verdict.Reasons, again.Verdict.Reasons, sameReason) {
+		add("verdict.reasons", "they are in another order than the intervals yield")
+	}
 	return found
 }
+
+func sameReason(a, b result.Reason) bool { return reasonName(a) == reasonName(b) }
 
 // extremes checks the exact extremes of a metric against its histogram.
 func extremes(x *result.Merged) string {
@@ -110,56 +168,55 @@ func extremes(x *result.Merged) string {
 	return ""
 }
 
-// flatten names every figure of a summary by its path.
-func flatten(s *result.Summary) map[string]any {
+// sentences are the fields of a summary that are text for people, by the ends of their
+// names.
+func sentences() []string {
+	return []string{".text", ".found", ".brief", ".why"}
+}
+
+// flatten names every figure of a summary by its path; with words, its sentences too.
+func flatten(s *result.Summary, words bool) map[string]any {
 	out := map[string]any{}
-	walk := walker(out)
-	walk("counters", reflect.ValueOf(s.Counters))
-	walk("rate", reflect.ValueOf(s.Rate))
-	walk("histograms", reflect.ValueOf(s.Histograms))
-	walk("availability", reflect.ValueOf(s.Availability))
-	walk("steady", reflect.ValueOf(s.Steady))
-	walk("effective", reflect.ValueOf(s.Effective))
-	walk("until", reflect.ValueOf(s.Until))
-	walk("kept", reflect.ValueOf(s.Kept))
-	for i, a := range s.Attribution {
-		where := fmt.Sprintf("attribution.%d.", i)
-		out[where+"metric"], out[where+"messages"], out[where+"from"], out[where+"unexplained"] = a.Metric, a.Messages, a.From, a.Unexplained
-		for n, c := range a.Causes {
-			walk(fmt.Sprintf("%scauses.%d", where, n), reflect.ValueOf(c))
+	c := *s
+	c.Seal = nil // compared with the lines of the file
+	c.Type = ""
+	c.Verdict.Reasons = nil
+	walker(out)("", reflect.ValueOf(&c))
+	for i := range s.Verdict.Reasons {
+		r := &s.Verdict.Reasons[i]
+		name := "verdict.reasons." + reasonName(*r)
+		if _, again := out[name]; again {
+			name += fmt.Sprintf(".%d", i)
+		}
+		if out[name] = r.Status; words {
+			out[name+".text"], out[name+".brief"] = r.Text, r.Brief
 		}
 	}
-	for i, o := range s.Objectives {
-		walk(fmt.Sprintf("objectives.%d", i), reflect.ValueOf(o))
+	if words {
+		return out
 	}
 	// Words may change with versions, figures may not.
 	maps.DeleteFunc(out, func(name string, _ any) bool {
-		return strings.HasSuffix(name, ".text") || strings.HasSuffix(name, ".found")
+		return slices.ContainsFunc(sentences(), func(end string) bool { return strings.HasSuffix("."+name, end) })
 	})
 	for name, why := range out {
 		if (strings.Contains(name, ".blocks_na.") || name == "until.independent") && why != "" {
 			out[name] = notKnown
 		}
 	}
-	out["end"], out["resolved"], out["interrupted"] = s.End, s.Resolved, s.Interrupted
-	out["verdict.status"], out["verdict.valid_to"] = s.Verdict.Status, s.Verdict.ValidTo
-	for _, l := range s.Verdict.Limits {
-		out["verdict.limits."+string(l.Metric)] = l.From
-		if l.InvalidFrom != "" {
-			out["verdict.limits."+string(l.Metric)+".invalid_from"] = l.InvalidFrom
-		}
-	}
-	for _, r := range s.Verdict.Reasons {
-		parts := []string{"verdict.reasons", r.Code}
-		if r.Metric != "" {
-			parts = append(parts, string(r.Metric))
-		}
-		if r.Percentile != "" {
-			parts = append(parts, r.Percentile)
-		}
-		out[strings.Join(parts, ".")] = r.Status
-	}
 	return out
+}
+
+// reasonName names a reason by what it is and what it is about.
+func reasonName(r result.Reason) string {
+	parts := []string{r.Code}
+	if r.Metric != "" {
+		parts = append(parts, string(r.Metric))
+	}
+	if r.Percentile != "" {
+		parts = append(parts, r.Percentile)
+	}
+	return strings.Join(parts, ".")
 }
 
 // notKnown stands for why an interval is not known, in whatever words.
@@ -178,7 +235,10 @@ func walker(out map[string]any) func(name string, v reflect.Value) {
 		case reflect.Struct:
 			for i := range v.NumField() {
 				tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
-				walk(name+"."+tag, v.Field(i))
+				if name != "" {
+					tag = name + "." + tag
+				}
+				walk(tag, v.Field(i))
 			}
 		case reflect.Slice:
 			for i := range v.Len() {

@@ -47,7 +47,7 @@ func mixed() []msg {
 
 func TestVerifyAgreesWithWhatWasWritten(t *testing.T) {
 	run := saved(t, newTestbed(mixed()))
-	if p := Verify(run); len(p) != 0 {
+	if p := problemsOf(run); len(p) != 0 {
 		t.Errorf("problems: %v", p)
 	}
 	if run.Summary.Histograms[result.DeliveryResponse].Censored != 17 {
@@ -66,11 +66,11 @@ func TestVerifyOfAnEarlierVersionsPause(t *testing.T) {
 		if r := find(run.Summary.Verdict, "frozen"); r == nil || (r.Status == result.Invalid) != earlier {
 			t.Fatalf("%+v", run.Summary.Verdict)
 		}
-		if found := Verify(run); len(found) > 0 {
+		if found := problemsOf(run); len(found) > 0 {
 			t.Errorf("earlier %v: %v", earlier, found)
 		}
 		run.Summary.Verdict.Status = result.Valid
-		if earlier && len(Verify(run)) == 0 {
+		if earlier && len(problemsOf(run)) == 0 {
 			t.Error("a changed verdict was not found")
 		}
 	}
@@ -96,7 +96,7 @@ func TestVerifyNamesEveryChange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			run := saved(t, newTestbed(mixed()))
 			change(run.Summary)
-			found := Verify(run)
+			found := problemsOf(run)
 			for _, p := range found {
 				if p.Where == name {
 					if !strings.HasPrefix(p.String(), name+": ") {
@@ -113,12 +113,12 @@ func TestVerifyNamesEveryChange(t *testing.T) {
 func TestVerifyChecksTheIntervals(t *testing.T) {
 	run := saved(t, newTestbed(healthyMessages()))
 	run.Metrics[result.LagOwn].Max *= 3
-	if p := Verify(run); !mentions(p, "metrics.lag.own", "highest bucket") {
+	if p := problemsOf(run); !mentions(p, "metrics.lag.own", "highest bucket") {
 		t.Errorf("a maximum beyond its histogram: %v", p)
 	}
 	b := newTestbed(healthyMessages())
 	b.intervals[1].v.Counters.Sent++
-	if p := Verify(saved(t, b)); !mentions(p, "counters", "do not add up") {
+	if p := problemsOf(saved(t, b)); !mentions(p, "counters", "do not add up") {
 		t.Errorf("broken accounts: %v", p)
 	}
 }
@@ -145,7 +145,7 @@ func TestVerifyFindsContradictions(t *testing.T) {
 			run := saved(t, newTestbed(healthyMessages()))
 			run.Tail = []result.Exemplar{{Metric: result.DeliveryResponse, Value: 8, Intended: 2, Sent: 3, Done: 10, Own: 1}}
 			tt.change(run)
-			p := Verify(run)
+			p := problemsOf(run)
 			if tt.where == "" {
 				p = contradictions(run)
 			}
@@ -155,6 +155,9 @@ func TestVerifyFindsContradictions(t *testing.T) {
 		})
 	}
 }
+
+// problemsOf verifies a run by the version that wrote it.
+func problemsOf(run *result.Run) []Problem { return Verify(run, run.Header.Tool) }
 
 func mentions(problems []Problem, where, text string) bool {
 	for _, p := range problems {
@@ -170,7 +173,7 @@ func TestARunCutShort(t *testing.T) {
 	b.intervals = b.intervals[:7]
 	run := b.run(t)
 	run.Damaged = "line 9 is cut off after 100 bytes"
-	p := Verify(run)
+	p := problemsOf(run)
 	if !mentions(p, "file", "cut short after 7 s of 10 s") || !mentions(p, "file", "line 9") {
 		t.Errorf("problems: %v", p)
 	}
@@ -253,7 +256,7 @@ func TestVerifyRawAgrees(t *testing.T) {
 	ms := mixed()
 	b := fanned(ms)
 	run := saved(t, b)
-	if p := Verify(run); len(p) != 0 {
+	if p := problemsOf(run); len(p) != 0 {
 		t.Fatalf("intervals: %v", p)
 	}
 	p, err := VerifyRaw(run, writeRaw(t, b, ms, 100_000, func(n int, r *result.RawRow) bool {
@@ -333,13 +336,13 @@ func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 	for i := range run.Summary.Verdict.Reasons {
 		run.Summary.Verdict.Reasons[i].Text = "in the words of an earlier version"
 	}
-	if p := Verify(run); reworded == 0 || len(p) > 0 {
+	if p := Verify(run, result.Tool{Name: "another version"}); reworded == 0 || len(p) > 0 {
 		t.Errorf("%d reworded: %v", reworded, p)
 	}
 	for _, d := range run.Summary.Histograms {
 		clear(d.BlocksNA)
 	}
-	if p := Verify(run); len(p) == 0 {
+	if p := Verify(run, result.Tool{Name: "another version"}); len(p) == 0 {
 		t.Error("a reason that is not there is not missed")
 	}
 }

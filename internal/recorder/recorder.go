@@ -26,7 +26,7 @@ import (
 
 // Slot is the length of a slot of intended time, the grid on which episodes
 // are counted.
-const Slot = 100 * time.Millisecond
+const Slot = result.SlotLength
 
 // Config says what to record.
 type Config struct {

@@ -40,7 +40,9 @@ func CSV(w io.Writer, runs []*result.Run) error {
 				continue
 			}
 			n := integer(col.Dist.Count)
-			row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "", "", "", "")
+			if col.Dist.Count > 0 {
+				row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "", "", "", "")
+			}
 			for _, f := range col.Figures {
 				value, lo, hi, blockLo, blockHi, floor := "", "", "", "", "", ""
 				if f.interval() != "" {
@@ -57,8 +59,10 @@ func CSV(w io.Writer, runs []*result.Run) error {
 				}
 				row(s.label, string(m), f.Percentile, value, lo, hi, n, f.mark(), blockLo, blockHi, floor)
 			}
-			row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "", "", "", "")
-			row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "", "", "", "")
+			if col.Dist.Count > 0 {
+				row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "", "", "", "")
+				row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "", "", "", "")
+			}
 		}
 	}
 	c.Flush()

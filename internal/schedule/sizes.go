@@ -34,8 +34,8 @@ func NewSizes(s scenario.Sizes, seed uint64) *Sizes {
 	}
 	x := &Sizes{table: make([]uint16, sizeEntries), seed: seed}
 	drawn := make([]int, sizeEntries)
-	for i := range drawn {
-		drawn[i] = int(s.Quantile((float64(i) + 0.5) / sizeEntries))
+	for i, size := range s.Quantiles(sizeEntries) {
+		drawn[i] = int(size)
 	}
 	x.classes = slices.Clone(drawn)
 	slices.Sort(x.classes)

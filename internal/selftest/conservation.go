@@ -97,7 +97,7 @@ func conserved(name string, run *result.Run, want map[string]int64) []Figure {
 	}
 	figures = append(figures, rest, Exactly(name+": the accounts", "they add up", problem))
 	recomputed := "all"
-	if problems := judge.Verify(run); len(problems) > 0 {
+	if problems := judge.Verify(run, run.Header.Tool); len(problems) > 0 {
 		recomputed = fmt.Sprintf("%d differ, the first: %v", len(problems), problems[0])
 	}
 	return append(figures, Exactly(name+": figures that follow from the file", "all", recomputed))

@@ -125,5 +125,5 @@ workload: {rate: %d/s, producers: 2}`, window, rate), func(c *engine.Config) { c
 		Exactly("messages in no account", int64(rate/every), c.Scheduled-c.NotSent-c.Taken),
 		Exactly("verdict", string(result.Invalid), string(v.Status)),
 		Exactly("the verdict says so", "yes", says(slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return r.Code == "conservation" }))),
-		Exactly("verify says so", "yes", says(slices.ContainsFunc(judge.Verify(run), func(p judge.Problem) bool { return p.Where == "counters" })))), nil
+		Exactly("verify says so", "yes", says(slices.ContainsFunc(judge.Verify(run, run.Header.Tool), func(p judge.Problem) bool { return p.Where == "counters" })))), nil
 }

@@ -205,7 +205,8 @@ func (g *generator) object(t reflect.Type) *jsonschema.Node {
 		f := t.Field(i)
 		tag := strings.Split(f.Tag.Get("json"), ",")
 		key := tag[0]
-		optional := strings.Contains(strings.Join(tag[1:], ","), "omit")
+		// A marshaller of its own may leave a field out, which then says so.
+		optional := strings.Contains(strings.Join(tag[1:], ","), "omit") || f.Tag.Get("schema") == "optional"
 		if key == "-" || !f.IsExported() && !f.Anonymous {
 			continue
 		}

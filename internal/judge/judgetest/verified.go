@@ -24,7 +24,7 @@ func Verified(t testing.TB, r *result.Run, file string) *result.Run {
 		t.Fatal(err)
 	}
 	for _, part := range read.Parts() {
-		for _, p := range judge.Verify(part) {
+		for _, p := range judge.Verify(part, part.Header.Tool) {
 			t.Errorf("verify: %s %v", part.Header.Workload, p)
 		}
 	}

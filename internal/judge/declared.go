@@ -1,0 +1,197 @@
+package judge
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+
+	"sixnines/internal/schedule"
+	"sixnines/internal/spell"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Declare sets what a header says of the workload of a normalised scenario. The engine
+// writes it, and verify computes it again from the scenario in the file. What the scenario
+// alone does not tell is left as it is.
+func Declare(h *result.Header, s *scenario.Scenario) {
+	w := &s.Workload
+	h.Name, h.Driver, h.Pattern, h.Mode = s.Name, s.Target.Driver, string(w.Pattern), modeOf(w)
+	h.Interval, h.Window = s.Record.Interval, s.Phases.Longest()
+	if w.Messages > 0 {
+		h.Window = 0 // the number of messages ends it
+	}
+	h.Size = int64(math.Round(schedule.MeanSize(w.Size)))
+	if w.Pattern == scenario.Consume {
+		h.Size = 0 // not known: earlier runs chose it
+	}
+	h.Sizes, h.Payload, h.Keys, h.KeySize, h.Headers, h.Objectives = "", "", "", 0, "", nil
+	if _, alike := w.Size.Fixed(); !alike {
+		h.Sizes = w.Size.String()
+	}
+	if !w.Payload.IsZero() {
+		h.Payload = w.Payload.String()
+	}
+	if !w.Keys.IsZero() {
+		h.Keys, h.KeySize = w.Keys.String(), int64(w.KeySize)
+	}
+	if !w.Headers.IsZero() {
+		h.Headers = w.Headers.String()
+	}
+	for _, o := range s.Objectives {
+		h.Objectives = append(h.Objectives, o.String())
+	}
+	h.Until, h.Existing = s.Phases.Until.String(), w.Existing
+	h.ConsumersFrom, h.ConsumersPause = w.Consumer.From.String(), w.Consumer.Pause.String()
+}
+
+// modeOf is the mode of a workload.
+func modeOf(w *scenario.Workload) string {
+	switch {
+	case w.Loop == scenario.Closed:
+		return result.ModeClosed
+	case w.Pattern == scenario.Consume:
+		return result.ModeConsume
+	case w.Rate.IsMax():
+		return result.ModeFlatOut
+	}
+	return result.ModeOpen
+}
+
+// sameJSON reports whether two texts are the same as JSON.
+func sameJSON(a, b []byte) bool {
+	var x, y any
+	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
+}
+
+// acks says how a run's metrics contradict what it says of acknowledgements; empty: in no
+// way.
+func acks(run *result.Run) string {
+	n, h := run.Counters, &run.Header
+	published := total(run.Metrics[result.PublishResponse]) + total(run.Metrics[result.PublishService])
+	switch h.Ack {
+	case ackNone:
+		if n.Acked > 0 || published > 0 {
+			return fmt.Sprintf("it is %q, and %s acknowledged", h.Ack, spell.Plural(max(n.Acked, published), "message"))
+		}
+	case "reply":
+		if published > 0 {
+			return fmt.Sprintf("it is %q, and %s acknowledged by the broker", h.Ack, spell.Plural(published, "message"))
+		}
+	case "broker":
+		if (h.Mode == result.ModeOpen || n.Acked > 0) && n.Sent > 0 && published == 0 && run.Summary != nil {
+			return fmt.Sprintf("it is %q, and no message has an acknowledgement or lacks one", h.Ack)
+		}
+	default:
+		return fmt.Sprintf("there are no acknowledgements of the kind %q", h.Ack)
+	}
+	return ""
+}
+
+// mostWalked is the most messages that verify walks a schedule for: some seconds.
+const mostWalked = 50_000_000
+
+// declared compares a header with the scenario in it, and with what its records show.
+// Results of earlier versions may say less of a scenario, and are not asked.
+func declared(run *result.Run) (found []Problem) {
+	h := &run.Header
+	add := func(where, format string, a ...any) {
+		found = append(found, Problem{"header." + where, fmt.Sprintf(format, a...)})
+	}
+	s, err := scenario.FromRecord("header", h.Scenario)
+	if err != nil {
+		add("scenario", "it cannot be read: %s", strings.ReplaceAll(err.Error(), "\n", "; "))
+		return found
+	}
+	s.Normalise()
+	if again, err := s.MarshalJSON(); err != nil || !sameJSON(again, h.Scenario) {
+		add("scenario", "it is not as a run writes it, with every default")
+	}
+	if s.Version != scenario.Version {
+		add("scenario.version", "it is %d, and a run writes %d", s.Version, scenario.Version)
+	}
+	want := *h
+	Declare(&want, s)
+	is, should := reflect.ValueOf(*h), reflect.ValueOf(want)
+	for i := range is.NumField() {
+		if x, y := is.Field(i).Interface(), should.Field(i).Interface(); !reflect.DeepEqual(x, y) {
+			tag, _, _ := strings.Cut(is.Type().Field(i).Tag.Get("json"), ",")
+			add(tag, "it is %v, by the scenario %v", x, y)
+		}
+	}
+	if version := result.Version; h.Workload == "" && h.Version != version {
+		add("version", "it is %d, and one of a single workload is %d", h.Version, version)
+	}
+	if keeps := s.Workload.Keeps(); keeps != (h.LeftAs != "") {
+		add("left_as", "it is %q, by the scenario something is left: %v", h.LeftAs, keeps)
+	}
+	if s.Record.Raw != (h.Raw != "") {
+		add("raw", "it is %q, by the scenario there is a raw file: %v", h.Raw, s.Record.Raw)
+	}
+	if filled := s.Workload.Consumer.From.Filled; h.Stops != filled && h.Workload == "" {
+		add("stops", "it is %v, by the scenario %v", h.Stops, filled)
+	}
+	if h.Slot != result.SlotLength {
+		add("slot", "it is %d, and was %d in every version", h.Slot, result.SlotLength)
+	}
+	for m, x := range run.Metrics {
+		if x.Hist != nil && x.Hist.SignificantFigures() != int64(s.Record.Digits) {
+			add("scenario.record.digits", "it is %d, and %s has %d", s.Record.Digits, m, x.Hist.SignificantFigures())
+		}
+	}
+	if n := s.Workload.Messages; n > 0 && h.Mode != result.ModeConsume && !run.Closing.Interrupted && run.Summary != nil && run.Counters.Taken != int64(n) {
+		add("scenario.workload.messages", "it is %d, and %s taken to be sent", n, spell.Plural(run.Counters.Taken, "message"))
+	}
+	if text := acks(run); text != "" {
+		add("ack", "%s", text)
+	}
+	return append(found, scheduled(run, s)...)
+}
+
+// scheduled compares a run with the schedule that its scenario has. A trace is a file that
+// need not be here any more.
+func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
+	h := &run.Header
+	if modeOf(&s.Workload) != result.ModeOpen {
+		if h.Rate != 0 {
+			found = append(found, Problem{"header.rate", fmt.Sprintf("it is %v, and the scenario has no schedule", h.Rate)})
+		}
+		return found
+	}
+	if s.Workload.Arrivals.Kind == scenario.Trace {
+		return nil
+	}
+	p, err := schedule.New(&s.Workload, s.Phases.Longest(), s.Seed)
+	if err != nil {
+		return []Problem{{"header.scenario", "it has no schedule: " + err.Error()}}
+	}
+	if !same(h.Rate, p.MeanRate()) {
+		found = append(found, Problem{"header.rate", fmt.Sprintf("it is %v, by the schedule %v", h.Rate, p.MeanRate())})
+	}
+	if y := h.Synchronous; y != nil {
+		if interval := int64(math.Round(float64(s.Workload.Producers) * 1e9 / p.MeanRate())); y.Interval != interval {
+			found = append(found, Problem{"header.synchronous.interval_ns", fmt.Sprintf("it is %d, by the schedule %d", y.Interval, interval)})
+		}
+		if mean := s.Workload.Arrivals.Kind != scenario.Constant; y.Mean != mean {
+			found = append(found, Problem{"header.synchronous.mean", fmt.Sprintf("it is %v, by the schedule %v", y.Mean, mean)})
+		}
+	}
+	if run.Summary == nil || run.Counters.Scheduled > mostWalked || p.MeanRate()*float64(run.Closing.End)/1e9 > mostWalked {
+		return found
+	}
+	all := make([]int, s.Workload.Producers)
+	for i := range all {
+		all[i] = i
+	}
+	var due int64
+	merged := p.Merge(all, schedule.Window)
+	for at, _, more := merged.Next(); more && at < run.Closing.End; at, _, more = merged.Next() {
+		due++
+	}
+	if due != run.Counters.Scheduled {
+		found = append(found, Problem{"counters.scheduled", fmt.Sprintf("the intervals yield %d, the schedule has %d due in the window", run.Counters.Scheduled, due)})
+	}
+	return found
+}

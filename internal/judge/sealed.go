@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// sealed compares the seal of a run's summary with the lines that were read. A run that
+// was read by no Reader has nothing to compare with.
+func sealed(run *result.Run) (found []Problem) {
+	s := run.Summary
+	switch {
+	case s == nil:
+		return nil
+	case s.Seal == nil && run.Header.Sealed && run.Path != "":
+		return []Problem{{"seal", "the header says that the summary has one, and it is not there"}}
+	case s.Seal != nil && !run.Header.Sealed:
+		return []Problem{{"header.sealed", "it is not there, and the summary has a seal"}}
+	case s.Seal == nil || run.Counted == nil:
+		return nil
+	}
+	for _, of := range []struct {
+		name         string
+		sealed, read result.SealedLines
+	}{
+		{"headers", s.Seal.Headers, run.Counted.Headers},
+		{"intervals", s.Seal.Intervals, run.Counted.Intervals},
+		{"events", s.Seal.Events, run.Counted.Events},
+		{"summaries", s.Seal.Summaries, run.Counted.Summaries},
+	} {
+		if n, m := of.sealed.Lines, of.read.Lines; n != m {
+			found = append(found, Problem{of.name, "by the seal " + spell.Plural(n, "line") + " of this kind came before it, and the file has " + spell.Count(m)})
+		} else if of.sealed.CRC32C != of.read.CRC32C {
+			found = append(found, Problem{of.name, "by the seal these lines were changed after they had been written"})
+		}
+	}
+	if len(found) == 0 && s.Seal.SHA256 != run.Counted.SHA256 {
+		found = append(found, Problem{"file", "by the seal it was changed after it had been written: lines changed their places, or the summary is another"})
+	}
+	return found
+}

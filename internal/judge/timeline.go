@@ -1,0 +1,216 @@
+package judge
+
+import (
+	"fmt"
+	"math/bits"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// timeline says what is impossible in the order of a run's intervals and in what they
+// count, by what the closing record and the header say of the whole.
+func timeline(run *result.Run) []Problem {
+	t := &timetable{run: run, closing: run.Closing, last: -1}
+	for i := range run.Series {
+		if run.Series[i].Phase != result.PhaseClosing {
+			t.last = i
+		}
+	}
+	for i := range run.Series {
+		t.interval(i, &run.Series[i])
+	}
+	t.whole()
+	return t.found
+}
+
+// timetable goes through the intervals of a run.
+type timetable struct {
+	run      *result.Run
+	closing  *result.Closing
+	last     int             // interval before the closing record
+	sum      result.Counters // so far
+	phase    string          // of the interval before
+	end      int64           // of the measured window's intervals so far
+	measured int64           // how many those are
+	found    []Problem
+}
+
+func (t *timetable) add(where, format string, a ...any) {
+	t.found = append(t.found, Problem{where, fmt.Sprintf(format, a...)})
+}
+
+// paced reports whether the window has a length that was fixed beforehand, or ended at
+// an instant that was fixed while it lasted.
+func (t *timetable) paced() bool {
+	h := &t.run.Header
+	return h.Mode == result.ModeOpen || h.Mode == result.ModeClosed && h.Window > 0
+}
+
+func (t *timetable) interval(i int, p *result.Point) {
+	where := fmt.Sprintf("intervals.%d", i)
+	h, k := &t.run.Header, &p.Counters
+	before := t.sum
+	t.sum.Add(*k)
+	switch p.Phase {
+	case result.PhaseMeasure, result.PhaseDrain, result.PhaseClosing:
+		if phaseRank(p.Phase) < phaseRank(t.phase) || t.phase == result.PhaseClosing {
+			t.add(where, "it is of the phase %q, after one of %q", p.Phase, t.phase)
+		}
+	default:
+		t.add(where, "there is no phase %q", p.Phase)
+	}
+	t.phase = p.Phase
+	if p.Phase == result.PhaseClosing {
+		if p.Start != t.closing.GivenUp || p.End != p.Start {
+			t.add(where, "it is from %d to %d, and what was left was given up at %d", p.Start, p.End, t.closing.GivenUp)
+		}
+	} else {
+		t.timed(where, p)
+		for _, f := range []struct {
+			name string
+			n    int64
+		}{{"sent", k.Sent}, {"scheduled", k.Scheduled}, {"acked", k.Acked}, {"nacked", k.Nacked}, {"rejected", k.Rejected}, {"received", k.Received}, {"expected", k.Expected}} {
+			if f.n < 0 {
+				t.add(where+".counters."+f.name, "it is %d", f.n)
+			}
+		}
+		if want := max(0, t.sum.Scheduled-t.sum.Sent-t.sum.Rejected); p.Backlog != want {
+			t.add(where+".backlog", "it is %d, by the counters %d", p.Backlog, want)
+		}
+	}
+	if h.Sizes == "" && h.Size > 0 {
+		if want := k.Sent * h.Size; k.BytesSent != want {
+			t.add(where+".counters.bytes_sent", "it is %d, and %s of %d bytes are %d", k.BytesSent, spell.Plural(k.Sent, "message"), h.Size, want)
+		}
+		if want := k.Received * h.Size; k.BytesRecv != want {
+			t.add(where+".counters.bytes_received", "it is %d, and %s of %d bytes are %d", k.BytesRecv, spell.Plural(k.Received, "message"), h.Size, want)
+		}
+	}
+	if whole := &t.run.Counters; whole.TimedOut == 0 && (h.Ack == ackNone || whole.Unknown == 0) { // else what was given up counts no more
+		if want := inFlight(h, t.sum); p.InFlight != want {
+			t.add(where+".in_flight", "it is %d, by the counters %d", p.InFlight, want)
+		}
+	}
+	t.levels(where, before, p)
+}
+
+// timed checks an interval's instants. How long it is says nothing: a collector that was
+// late for one may be in time for the next.
+func (t *timetable) timed(where string, p *result.Point) {
+	if p.Phase == result.PhaseMeasure {
+		t.end = p.End
+		t.measured++
+	}
+	switch {
+	case p.End <= p.Start:
+		t.add(where, "it has no length: from %d to %d", p.Start, p.End)
+	case p.End > t.closing.GivenUp:
+		t.add(where, "it ends at %d, and the run was over at %d", p.End, t.closing.GivenUp)
+	case !t.paced():
+	case p.Phase == result.PhaseMeasure && p.End > t.closing.End:
+		t.add(where, "it ends at %d, and the window at %d", p.End, t.closing.End)
+	case p.Phase == result.PhaseDrain && p.Start < t.closing.End:
+		t.add(where, "it begins at %d, in the window, which ends at %d", p.Start, t.closing.End)
+	}
+}
+
+// levels checks the readings within an interval. before is what had been counted when it
+// began.
+func (t *timetable) levels(where string, before result.Counters, p *result.Point) {
+	var due, sent int64
+	for n, l := range p.Levels {
+		due, sent = due+l.Due, sent+l.Sent
+		at := fmt.Sprintf("%s.levels.%d", where, n)
+		if want := max(0, before.Scheduled+due-before.Sent-before.Rejected-sent); l.Backlog != want {
+			t.add(at+".backlog", "it is %d, by the counters %d", l.Backlog, want)
+		}
+		if l.Due < 0 || l.Sent < 0 || l.InFlight < 0 {
+			t.add(at, "less than nothing was due, sent or in flight: %d, %d, %d", l.Due, l.Sent, l.InFlight)
+		}
+	}
+	if due > p.Counters.Scheduled || sent > p.Counters.Sent+p.Counters.Rejected {
+		t.add(where+".levels", "%s due and %s sent, and in the whole interval %s and %s",
+			spell.Count(due), spell.Count(sent), spell.Count(p.Counters.Scheduled), spell.Count(p.Counters.Sent+p.Counters.Rejected))
+	}
+}
+
+// whole checks what holds of all intervals together.
+func (t *timetable) whole() {
+	h, c := &t.run.Header, t.closing
+	if t.phase != result.PhaseClosing {
+		t.add("intervals", "the last one is of the phase %q, and none closes the accounts", t.phase)
+	}
+	if t.paced() && c.End > 0 && !c.Aborted && t.end != c.End {
+		t.add("intervals", "those of the window end at %d, and the window at %d", t.end, c.End)
+	}
+	// There is one for each tick, and one to the end. Other workloads have ends of their own.
+	if most := c.End/max(int64(h.Interval), 1) + 2; t.paced() && h.Workload == "" && h.Interval > 0 && t.measured > most {
+		t.add("intervals", "%d in a window of %s, which has at most %d of %s", t.measured, spell.Duration(c.End), most, spell.Period(h.Interval))
+	}
+	if t.paced() && h.Until == "" && !c.Interrupted && c.End != int64(h.Window) {
+		t.add("closing.window_end", "it is %d, and a window of %s that nobody ended early ends at %d", c.End, spell.Period(h.Window), int64(h.Window))
+	}
+	if c.Interrupted && h.Window > 0 && c.End >= int64(h.Window) {
+		t.add("closing.interrupted", "the window of %s was interrupted, and lasted until %d", spell.Period(h.Window), c.End)
+	}
+	last := int64(0)
+	if t.last >= 0 {
+		last = t.run.Series[t.last].End
+	}
+	for _, x := range []struct {
+		name string
+		at   int64
+	}{{"last_acked", c.Acked}, {"last_received", c.Received}, {"synced", c.Synced}} {
+		if x.at < 0 || x.at > max(last, c.GivenUp) {
+			t.add("closing."+x.name, "it is %d, and the run lasted until %d", x.at, max(last, c.GivenUp))
+		}
+	}
+	n := &t.run.Counters
+	if (n.Acked > 0) != (c.Acked != 0) {
+		t.add("closing.last_acked", "it is %d, and %s acknowledged", c.Acked, spell.Plural(n.Acked, "message"))
+	}
+	if (n.Received > 0) != (c.Received != 0) {
+		t.add("closing.last_received", "it is %d, and %s received", c.Received, spell.Plural(n.Received, "message"))
+	}
+	var lost int64
+	for i, l := range t.run.Lost {
+		if lost += l[1]; i > 0 && l[0] <= t.run.Lost[i-1][0] {
+			t.add("lost", "slot %d comes after slot %d", l[0], t.run.Lost[i-1][0])
+		}
+	}
+	switch {
+	case h.Ack != ackNone && n.Corrupted == 0 && h.Mode == result.ModeOpen && lost != n.LostAcked:
+		t.add("lost", "%s, and by the counters %s", spell.Plural(lost, "message"), spell.Count(n.LostAcked))
+	case lost > n.Missing && n.Corrupted == 0 && n.Foreign == 0: // damaged ones are found to be there only later
+		t.add("lost", "%s, and only %s missing", spell.Plural(lost, "message"), spell.Count(n.Missing))
+	}
+}
+
+// phaseRank is the place of a phase among them.
+func phaseRank(phase string) int {
+	switch phase {
+	case result.PhaseDrain:
+		return 1
+	case result.PhaseClosing:
+		return 2
+	}
+	return 0
+}
+
+// inFlight is how many messages are not resolved by the counters so far, as in
+// Interval.InFlight, where none was given up.
+func inFlight(h *result.Header, c result.Counters) int64 {
+	var unacknowledged, undelivered int64
+	if h.Ack != ackNone {
+		unacknowledged = c.Sent - c.Acked - c.Nacked
+	}
+	if c.Expected > 0 && c.Sent > 0 {
+		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted)), uint64(c.Sent))
+		if hi < uint64(c.Expected) { // else the counters are impossible, and other checks say so
+			messages, _ := bits.Div64(hi, lo, uint64(c.Expected))
+			undelivered = int64(messages) - c.Nacked
+		}
+	}
+	return max(unacknowledged, undelivered, 0)
+}

@@ -1,0 +1,100 @@
+package judge
+
+import (
+	"path"
+	"strings"
+)
+
+// Unverifiable is a field of a result file that nothing else in the file tells of, so that
+// Verify cannot compute it. The seal shows that it was changed, unless the seal was
+// computed again.
+type Unverifiable struct {
+	// Path is the field's, below the type of its record: "header/clock/read_ns". * is any
+	// name or index, and /** at the end the field and all below it.
+	Path string
+	// Small says that only a small change is not found.
+	Small bool
+	Why   string
+}
+
+// Unverified lists the fields that nothing else tells of. docs/reference.md has the same
+// list.
+func Unverified() []Unverifiable {
+	return []Unverifiable{
+		{"order/", false, "the order of the records of different workloads"},
+		{"header/id", false, "a random number; a raw file has it too"},
+		{"header/started", false, "the wall clock"},
+		{"header/tool/**", false, "which program wrote the file"},
+		{"header/from", false, "when the workload began, among several"},
+		{"header/background", false, "whether the workload is judged, among several"},
+		{"header/broker/**", false, "what the server said of itself"},
+		{"header/managed", false, "which broker was started for the run"},
+		{"header/deployment/**", false, "which broker was started for the run, and how"},
+		{"header/semantics/**", false, "what the driver said of guarantees and settings; warnings are reasons of the verdict"},
+		{"header/clock/**", false, "read from the machine"},
+		{"header/machine/**", false, "read from the machine"},
+		{"header/cold/**", false, "measured before the load"},
+		{"header/trial/**", false, "the place among other runs, which are in other files"},
+		{"header/floor/**", false, "measured before the run; ratios to it are computed again"},
+		{"header/generator_limit/**", false, "measured before the run"},
+		{"header/raw", false, "the name of another file"},
+		{"header/left_as", false, "a name at the broker"},
+		{"header/scenario/description", false, "free text"},
+		{"header/scenario/seed", false, "only random arrivals follow from it"},
+		{"header/scenario/target/**", false, "the broker and its options; the driver's name is compared"},
+		{"header/scenario/phases/**", false, "warm-up and drain leave no trace; the window is compared"},
+		{"header/scenario/record/probe", false, "whether a probe was asked for"},
+		{"header/scenario/workload/producers", false, "how the schedule was divided"},
+		{"header/scenario/workload/consumers", false, "how deliveries were divided"},
+		{"header/scenario/workload/groups", false, "how deliveries were divided"},
+		{"header/scenario/workload/topics", false, "how messages were divided"},
+		{"header/scenario/workload/connections/**", false, "how messages were divided"},
+		{"header/scenario/workload/in_flight/**", false, "a limit that may never have been reached"},
+		{"header/scenario/workload/outstanding", false, "of a closed loop"},
+		{"header/scenario/workload/think", false, "of a closed loop"},
+		{"header/scenario/workload/consumer/**", false, "how consumers behaved; when they came and paused is compared"},
+		{"event/**", false, "what clients and the run reported, when and how often"},
+		{"event/", false, "what clients and the run reported, when and how often"},
+		{"interval/pauses/**", false, "what the meters of the machine saw; what the slowest messages met is computed again"},
+		{"interval/vitals/**", false, "readings of the machine; what gates conclude from them is computed again"},
+		{"interval/depth/**", false, "what the broker said that it held"},
+		{"interval/levels", false, "how many readings an interval has"},
+		{"interval/metrics/*/refused/*/*", false, "in which 100 ms refused messages were due; how many there are is compared"},
+		{"interval/levels/*/at", true, "readings within an interval are in order of time"},
+		{"interval/levels/*/in_flight", false, "counted while messages were under way"},
+		{"interval/in_flight", false, "where messages were given up; else it follows from the counters"},
+		{"interval/metrics/*/min", false, "of one interval, below its lowest bucket's end; of the run it is compared"},
+		{"interval/metrics/*/max", false, "of one interval, above its highest bucket's beginning; of the run it is compared"},
+		{"interval/metrics/*/own/*/majority", false, "how many messages were late mostly by the generator, up to all of them"},
+		{"interval/metrics/*/own/*/**", true, "sums of the generator's own lag; their shares are computed again"},
+		{"interval/metrics/*/slots/**", false, "the slowest message of each 100 ms; the slowest of all, and those in tail, are compared"},
+		{"interval/lost/*/*", false, "in which 100 ms lost messages were due; how many there are is compared"},
+		{"interval/tail/*/own", false, "how late the generator was with a slow message, up to all of its lag"},
+		{"interval/tail/*/sent", false, "when a slow message was sent, between when it was due and when it was done"},
+		{"interval/tail/*/producer", false, "which message it was"},
+		{"interval/tail/*/consumer", false, "which message it was"},
+		{"interval/tail/*/topic", false, "which message it was"},
+		{"interval/tail/*/partition", false, "which message it was"},
+		{"interval/tail/*/sequence", false, "which message it was"},
+	}
+}
+
+// Free reports whether a field is among those of [Unverified]; small: for a change by a
+// hair.
+func Free(field string, small bool) bool {
+	for _, u := range Unverified() {
+		if (small || !u.Small) && matches(u.Path, field) {
+			return true
+		}
+	}
+	return false
+}
+
+func matches(pattern, field string) bool {
+	if above, below := strings.CutSuffix(pattern, "/**"); below {
+		parts := strings.Split(field, "/")
+		pattern, field = above, strings.Join(parts[:min(len(parts), strings.Count(above, "/")+1)], "/")
+	}
+	ok, err := path.Match(pattern, field)
+	return ok && err == nil
+}

@@ -1,0 +1,33 @@
+package result
+
+// Closing is what the run alone knows when it ends, and no interval tells: the summary
+// is computed from it and from the intervals. Instants are ns from the window's start,
+// and 0 where there was none such.
+type Closing struct {
+	End         int64 `json:"window_end"`
+	Interrupted bool  `json:"interrupted,omitempty"` // the window was ended before it was over
+	Aborted     bool  `json:"aborted,omitempty"`     // the run was ended without a drain
+	// Acked, Received and Synced are when the last measured message was acknowledged,
+	// when the last one was delivered or replied to, and when the broker had answered a
+	// round trip after the last one.
+	Acked    int64 `json:"last_acked,omitempty"`
+	Received int64 `json:"last_received,omitempty"`
+	Synced   int64 `json:"synced,omitempty"`
+	// GivenUp is when what was not resolved by then was given up.
+	GivenUp int64 `json:"given_up"`
+	// WarmUp is Throughput.WarmUp.
+	WarmUp int64 `json:"warm_up,omitempty"`
+	// EarlierFrom and EarlierTo are when the first and the last message came of those
+	// that earlier runs had left.
+	EarlierFrom int64 `json:"earlier_from,omitempty"`
+	EarlierTo   int64 `json:"earlier_to,omitempty"`
+}
+
+// Resolved is when the last measured message was resolved, or given up where nothing
+// tells that.
+func (c *Closing) Resolved() int64 {
+	if at := max(c.Acked, c.Received, c.Synced); at > 0 {
+		return at
+	}
+	return c.GivenUp
+}
