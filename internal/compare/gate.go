@@ -25,20 +25,20 @@ const (
 // Subject is a thing that a gate judges.
 type Subject string
 
-// The subjects. Those after the percentile are about all messages or runs.
+// The subjects. Those from what was lost to what was damaged are shares of what was due.
 const (
 	OfThroughput Subject = "throughput"
 	OfPercentile Subject = "percentile"
 	OfFailures   Subject = "failures"            // overload, nothing delivered, a judged percentile that unresolved or refused messages reach
-	OfBroken     Subject = "lost_although_acked" // shares of what was due
+	OfBroken     Subject = "lost_although_acked" // the broker broke its promise
 	OfLost       Subject = "lost"                // and never acknowledged, or perhaps still held
 	OfUnanswered Subject = "unanswered"          // sent, and neither acknowledged nor refused
-	OfRefused    Subject = "refused"             //
-	OfCorrupted  Subject = "corrupted"           //
-	OfRate       Subject = "rate_kept"           // sent ÷ due
-	OfLeftOut    Subject = "left_out"            // runs that are in no pair
-	OfReplaced   Subject = "replaced"            // pairs that were INVALID and made again
-	OfPairs      Subject = "pairs"               // whether there are enough
+	OfRefused    Subject = "refused"
+	OfCorrupted  Subject = "corrupted"
+	OfRate       Subject = "rate_kept" // sent ÷ due
+	OfLeftOut    Subject = "left_out"  // runs that are in no pair
+	OfReplaced   Subject = "replaced"  // pairs that were INVALID and made again
+	OfPairs      Subject = "pairs"     // whether there are enough
 )
 
 // Cause is why a subject is undecided.
@@ -53,7 +53,7 @@ const (
 	SuspectRuns  Cause = "suspect"        // too few pairs are free of suspect figures, or they say otherwise
 	FewSigns     Cause = "few_signs"      // too few pairs differ for the exact sign test
 	Excluded     Cause = "excluded_runs"  // they could have changed the answer
-	TooFewPairs  Cause = "too_few_pairs"  //
+	TooFewPairs  Cause = "too_few_pairs"
 )
 
 // Judged is one thing that a gate judges.
