@@ -255,6 +255,7 @@ func TestExpireFindsEachAtItsTime(t *testing.T) {
 	send := func(at int64) *slot {
 		sl, _ := l.slots.take()
 		sl.sent = at
+		sl.measured.Store(true)
 		sl.state.Store(slotBorrowed)
 		return sl
 	}

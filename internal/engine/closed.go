@@ -11,9 +11,10 @@ import (
 
 // outstanding is a message that a closed loop waits for.
 type outstanding struct {
-	st   *stream
-	seq  uint64
-	sent int64
+	st       *stream
+	seq      uint64
+	sent     int64
+	measured bool
 }
 
 // closed has each producer wait for answers: so many messages outstanding, and the
@@ -95,7 +96,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			}
 			seq := st.next
 			sent := clock.Now()
-			waiting = append(waiting, outstanding{st, seq, sent})
+			waiting = append(waiting, outstanding{st, seq, sent, measured})
 			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
 				l.shard.Lag(sent-intended, 0, intended-c.plan.start.Load())
 			}
@@ -116,7 +117,9 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			for _, o := range waiting {
 				if now-o.sent > timeout {
 					o.st.waiter.lapsed.Store(o.seq + 1) // what was sent sooner has been answered, or has lapsed
-					o.st.lane.timedOut.Add(1)
+					if o.measured {
+						o.st.lane.timedOut.Add(1)
+					}
 					due = append(due, now)
 				} else {
 					kept = append(kept, o)

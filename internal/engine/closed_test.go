@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"sixnines/drivers/mem"
@@ -81,6 +82,30 @@ func TestTimeoutsAreCountedOnce(t *testing.T) {
 				t.Errorf("%d timed out and %d replies were late, want %d and %d, or %d more: %+v", c.TimedOut, c.LateReplies, tt.timedOut, tt.lateReplies, tt.more, c)
 			}
 		})
+	}
+}
+
+// What times out of the warm-up, or of the load after the window, is not counted, whether
+// a loop waits for it or not, and whether an acknowledgement or a delivery would end it.
+func TestTimeoutsAreThoseOfTheWindow(t *testing.T) {
+	for name, workload := range map[string]string{
+		"closed": "{loop: closed, pattern: request-reply, messages: 3, timeout: 20ms}",
+		"places": "{loop: closed, pattern: deliver, messages: 3, timeout: 20ms}",
+	} {
+		r := measure(t, "target: {driver: mem, options: {delay: 1s}}\nphases: {warmup: 600ms, drain: 5s}\nworkload: "+workload, mem.Entry(), "")
+		if c := r.Counters; c.Sent != 3 || c.TimedOut != 3 || c.LateReplies > 3 {
+			t.Errorf("%s: %d of %d messages have timed out", name, c.TimedOut, c.Sent)
+		}
+	}
+	l := &lane{counted: true, slots: newSlots(8, false, &bodies{size: 64, rng: rand.NewChaCha8([32]byte{}), lanes: 1})}
+	for _, measured := range []bool{false, true, false} {
+		sl, _ := l.slots.take()
+		sl.sent = 100
+		sl.measured.Store(measured)
+		sl.state.Store(slotBorrowed)
+	}
+	if l.expire(101); l.timedOut.Load() != 1 || l.inFlight.Load() != -3 {
+		t.Errorf("%d have timed out, %d are in flight", l.timedOut.Load(), l.inFlight.Load())
 	}
 }
 

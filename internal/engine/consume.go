@@ -138,7 +138,7 @@ func (c *consumer) deliver(m driver.Message) {
 	}
 	sent := e.Intended + e.Lag
 	if groups == 1 {
-		c.first(st, e.Sequence, sent, now)
+		c.first(st, e.Sequence, sent, now, measured)
 	}
 	if measured {
 		if !inOrder && !c.unordered {
@@ -191,23 +191,23 @@ func (c *consumer) party() int32 {
 }
 
 // first ends a message's time in flight where deliveries do that.
-func (c *consumer) first(st *stream, seq uint64, sent, now int64) {
+func (c *consumer) first(st *stream, seq uint64, sent, now int64, measured bool) {
 	if c.session.closes != closeOnDelivery {
 		return
 	}
 	if l := st.lane; l.counted {
-		if l.expiry.closed(sent) {
+		if l.expiry.closed(sent, measured) {
 			l.inFlight.Add(-1)
 			var over *tap // before the window connections may not be followed yet
 			if sent >= c.plan.start.Load() {
 				over = c.tap
 			}
 			l.free.freedBy(now, over)
-		} else if c.plan.replies {
+		} else if measured && c.plan.replies {
 			c.receiving.lateReplies.Add(1)
 		}
 	}
-	if st.waiter != nil && !st.waiter.complete(seq, now) && c.plan.replies {
+	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.replies {
 		c.receiving.lateReplies.Add(1)
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -215,7 +216,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	}
 	data := sl.kind == integrity.Data
 	var over *tap // before the window connections may not be followed yet
-	if data && sl.measured && l.plan.timed {
+	if data && sl.measured.Load() && l.plan.timed {
 		over = l.tap
 	}
 	sl.state.Store(gen)
@@ -230,7 +231,7 @@ func (l *lane) ack(sl *slot, now int64) {
 	if st := sl.stream; st.acked.Mark(sl.seq) == integrity.Duplicate {
 		l.sending.violations.Add(1)
 	}
-	if sl.measured {
+	if sl.measured.Load() {
 		received := int64(-1)
 		if at, late := l.tap.arrived(now); late {
 			at = max(at, sl.sent)
@@ -270,10 +271,10 @@ func (l *lane) ack(sl *slot, now int64) {
 }
 
 func (l *lane) nack(sl *slot, err error) {
-	if l.expiry != nil && l.expiry.closed(sl.sent) {
+	if l.expiry != nil && l.expiry.closed(sl.sent, sl.measured.Load()) {
 		l.inFlight.Add(-1) // what was refused is not delivered, nor replied to
 	}
-	if sl.measured {
+	if sl.measured.Load() {
 		l.nacked.Add(1)
 		l.refusals.add(err)
 		st := sl.stream
@@ -299,10 +300,10 @@ func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 		answered := l.session.closes == closeOnAck && w.complete(sl.seq, now)
 		placeless = placeless || !answered
 	}
-	if !placeless {
+	if !placeless && sl.measured.Load() {
 		l.timedOut.Add(1)
 	}
-	if sl.measured {
+	if sl.measured.Load() {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
 		// Nothing came until now, and nothing can any more.
@@ -346,7 +347,10 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 	if st.keys != nil {
 		st.keys.source.Put(sl.key, st.keyNumber())
 	}
-	sl.kind, sl.measured, sl.stream, sl.seq = kind, measured, st, st.next
+	sl.kind, sl.stream, sl.seq = kind, st, st.next
+	if sl.measured.Load() != measured { // it rarely changes, and a store costs more
+		sl.measured.Store(measured)
+	}
 	sl.intended, sl.own = intended, own
 	if l.counted {
 		atomic.StoreInt64(&sl.sent, sent) // expire looks at it
@@ -363,7 +367,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		if l.counted {
 			l.inFlight.Add(1)
 			if l.expiry != nil {
-				l.expiry.opened(sent)
+				l.expiry.opened(sent, measured)
 			}
 		}
 	}
@@ -400,7 +404,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 // refuse takes back a message that Send returned an error for.
 func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, sent int64, err error) {
 	if kind == integrity.Data {
-		if sl.measured {
+		if sl.measured.Load() {
 			st.sent.Add(-1)
 			l.rejected.Add(1)
 			l.refusals.add(err)
@@ -414,13 +418,14 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 			st.waiter.complete(sl.seq, clock.Now())
 		}
 	}
+	measured := sl.measured.Load()
 	was := sl.state.Swap(sl.state.Load() &^ slotMask)
 	l.slots.release(index) // from here on it may be another message's
 	if kind != integrity.Data || !l.counted {
 		return
 	}
 	// One that timed out while Send lasted has lost its place already.
-	if l.expiry == nil && was&slotMask == slotBorrowed || l.expiry != nil && l.expiry.closed(sent) {
+	if l.expiry == nil && was&slotMask == slotBorrowed || l.expiry != nil && l.expiry.closed(sent, measured) {
 		l.inFlight.Add(-1)
 	}
 }
@@ -431,9 +436,9 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 // than the processors' caches, which the senders need.
 func (l *lane) expire(horizon int64) {
 	if l.expiry != nil {
-		n := l.expiry.sweep(horizon)
+		n, measured := l.expiry.sweep(horizon)
 		l.inFlight.Add(-n)
-		l.timedOut.Add(n)
+		l.timedOut.Add(measured)
 		l.free.freed()
 		return
 	}
@@ -447,11 +452,13 @@ func (l *lane) expire(horizon int64) {
 		if st&slotMask != slotBorrowed {
 			continue
 		}
-		if sent := atomic.LoadInt64(&sl.sent); sent >= horizon {
+		if sent, measured := atomic.LoadInt64(&sl.sent), sl.measured.Load(); sent >= horizon {
 			oldest = min(oldest, sent)
 		} else if sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {
 			l.inFlight.Add(-1)
-			l.timedOut.Add(1)
+			if measured {
+				l.timedOut.Add(1)
+			}
 			l.free.freed()
 		}
 	}
@@ -461,41 +468,52 @@ func (l *lane) expire(horizon int64) {
 // expiry counts messages in flight by when they were sent, so that a message that is
 // never delivered leaves its place after a while without a table of all of them.
 type expiry struct {
-	length  int64 // of a bucket, ns
-	buckets [1024]atomic.Int64
-	swept   atomic.Int64 // number of the next bucket to sweep
+	length  int64              // of a bucket, ns
+	buckets [1024]atomic.Int64 // how many were sent in it, and 2^32 times those of the window
+	swept   atomic.Int64       // number of the next bucket to sweep
 }
 
 func newExpiry(timeout time.Duration) *expiry {
 	return &expiry{length: max(int64(time.Millisecond), int64(timeout)/512)}
 }
 
-func (e *expiry) opened(sent int64) { e.buckets[sent/e.length%1024].Add(1) }
+// inBucket is a message in the count of a bucket.
+func inBucket(measured bool) int64 {
+	if measured {
+		return 1 | 1<<32
+	}
+	return 1
+}
+
+func (e *expiry) opened(sent int64, measured bool) {
+	e.buckets[sent/e.length%1024].Add(inBucket(measured))
+}
 
 // closed reports whether the message still had its place. One whose bucket was swept
 // has none: the bucket may be a later message's by now.
-func (e *expiry) closed(sent int64) bool {
+func (e *expiry) closed(sent int64, measured bool) bool {
 	n := sent / e.length
 	if n < e.swept.Load() {
 		return false
 	}
-	b := &e.buckets[n%1024]
-	if b.Add(-1) < 0 {
-		b.Add(1)
+	b, one := &e.buckets[n%1024], inBucket(measured)
+	if b.Add(-one) < 0 {
+		b.Add(one)
 		return false
 	}
 	return true
 }
 
 // sweep empties the buckets that end before horizon and returns what was left
-// in them.
-func (e *expiry) sweep(horizon int64) (n int64) {
+// in them, and how many of these belong to the window.
+func (e *expiry) sweep(horizon int64) (n, measured int64) {
 	last := horizon/e.length - 1
 	// Buckets further back are by now those of messages under way, and are swept with
 	// them: from horizon to now there are 514.
 	for b := max(e.swept.Load(), last-500); b <= last; b++ {
 		e.swept.Store(b + 1) // first: whoever reads it leaves the bucket alone
-		n += e.buckets[b%1024].Swap(0)
+		left := e.buckets[b%1024].Swap(0)
+		n, measured = n+left&math.MaxUint32, measured+min(left>>32, left&math.MaxUint32)
 	}
-	return n
+	return n, measured
 }

@@ -16,7 +16,7 @@ type slot struct {
 	payload  []byte
 	sum      uint32 // checksum of the body, where all payloads are alike
 	kind     integrity.Kind
-	measured bool
+	measured atomic.Bool // expire looks at it
 	stream   *stream
 	seq      uint64
 	intended int64

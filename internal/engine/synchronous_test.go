@@ -163,15 +163,15 @@ func TestLateReplyTakesNoPlace(t *testing.T) {
 	e := newExpiry(100 * time.Millisecond)
 	first := 5000 * e.length
 	again := first + int64(len(e.buckets))*e.length // the same bucket
-	e.opened(first)
-	if n := e.sweep(first + 2*e.length); n != 1 {
+	e.opened(first, true)
+	if n, measured := e.sweep(first + 2*e.length); n != 1 || measured != 1 {
 		t.Fatalf("%d messages timed out", n)
 	}
-	e.opened(again)
-	if e.closed(first) {
+	e.opened(again, false)
+	if e.closed(first, true) {
 		t.Error("a late reply ends the time in flight of another message")
 	}
-	if !e.closed(again) || e.closed(again) {
+	if !e.closed(again, false) || e.closed(again, false) {
 		t.Error("a message has another number of places than one")
 	}
 }
@@ -182,13 +182,13 @@ func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
 	e := newExpiry(timeout)
 	for _, now := range []int64{int64(time.Hour), int64(2 * time.Hour)} {
 		for age := int64(0); age < int64(timeout); age += e.length {
-			e.opened(now - age)
+			e.opened(now-age, true)
 		}
-		if n := e.sweep(now - int64(timeout)); n != 0 {
+		if n, _ := e.sweep(now - int64(timeout)); n != 0 {
 			t.Errorf("%d messages timed out too soon", n)
 		}
 		for age := int64(0); age < int64(timeout); age += e.length {
-			if !e.closed(now - age) {
+			if !e.closed(now-age, true) {
 				t.Errorf("one that was sent %v ago has no place", time.Duration(age))
 			}
 		}
