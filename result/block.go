@@ -158,10 +158,13 @@ func join(a, b Block) Block {
 	return sum
 }
 
-// blocked reports whether a metric's blocks are kept: those of which tails are
-// published as the system's.
+// blocked reports whether a metric's blocks are kept: those that objectives may be about.
 func (m Metric) blocked() bool {
-	return m.IsResponse() || m == PublishService || m == DeliveryService || m == RoundTripService
+	switch m {
+	case PublishService, DeliveryService, RoundTripService, LagOwn, LagBlocked:
+		return true
+	}
+	return m.IsResponse()
 }
 
 // addBlocks puts an interval's values into their blocks.
@@ -207,7 +210,8 @@ func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 
 // Blocks returns a metric's blocks in order of time, all of the same number of
 // intervals but the last, which may have fewer; and that number. It is nil for
-// metrics of which they are not kept: all but response and service times.
+// metrics of which they are not kept: all but response and service times, and the lags of
+// the schedule.
 func (r *Run) Blocks(m Metric) (blocks []Block, intervals int) {
 	x := r.Metrics[m]
 	if x == nil || !m.blocked() || r.measured == 0 {

@@ -47,7 +47,7 @@ func blockRun(t *testing.T, intervals int) (*Run, [][]int64) {
 				t.Fatal(err)
 			}
 			v.Metrics[DeliveryResponse] = &MetricInterval{Hist: text, Min: low, Max: high}
-			v.Metrics[LagOwn] = v.Metrics[DeliveryResponse]
+			v.Metrics[StageClient] = v.Metrics[DeliveryResponse]
 		}
 		if err := run.addInterval(&v); err != nil {
 			t.Fatal(err)
@@ -63,8 +63,8 @@ func TestBlocksHoldTheRun(t *testing.T) {
 		if len(blocks) != tt.blocks || each != tt.each {
 			t.Fatalf("%d intervals: %d blocks of %d, want %d of %d", tt.intervals, len(blocks), each, tt.blocks, tt.each)
 		}
-		if b, _ := run.Blocks(LagOwn); b != nil {
-			t.Error("blocks of the generator's lag")
+		if b, _ := run.Blocks(StageClient); b != nil {
+			t.Error("blocks of a stage")
 		}
 		for i := range blocks {
 			b := &blocks[i]

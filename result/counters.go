@@ -74,7 +74,7 @@ type Counters struct {
 	LastUnknown int64 `json:"last_unknown,omitempty"`
 	Censored    int64 `json:"censored"` // in the distributions as lower bounds
 
-	TimedOut   int64 `json:"timed_out"`          // lost their place in flight; may have been resolved later
+	TimedOut   int64 `json:"timed_out"`          // of the window, lost their place in flight; may have been resolved later
 	Negative   int64 `json:"negative"`           // differences below zero, recorded as 0
 	OutOfRange int64 `json:"out_of_range"`       // values beyond the histograms, recorded at their end
 	Violations int64 `json:"violations"`         // the driver broke its contract

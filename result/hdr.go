@@ -156,6 +156,16 @@ func (x *RankIndex) CountAbove(v int64) int64 {
 	return x.Count() - x.cumulative[i-1]
 }
 
+// CountFrom returns how many values lie in buckets that reach v: all but those that are
+// below it for sure.
+func (x *RankIndex) CountFrom(v int64) int64 {
+	i := sort.Search(len(x.high), func(i int) bool { return x.high[i] >= v })
+	if i == 0 {
+		return x.Count()
+	}
+	return x.Count() - x.cumulative[i-1]
+}
+
 // Min returns the lower edge of the lowest bucket in use, 0 if there is none.
 func (x *RankIndex) Min() int64 {
 	if len(x.low) == 0 {

@@ -88,8 +88,11 @@ type Availability struct {
 	Limit    int64  `json:"limit"`    // ns: the scenario's workload.timeout
 	Answered int64  `json:"answered"` // values up to Limit
 	Of       int64  `json:"of"`       // all, refused and unresolved ones included
+	// Unknown were given up before Limit was over: they had no time to be answered.
+	Unknown int64 `json:"unknown,omitempty"`
 	// Share is Answered ÷ Of, and Low to High its exact 95 % interval (Clopper and
-	// Pearson) for so many messages, one delivered to several consumers being one.
+	// Pearson) for so many messages, one delivered to several consumers being one: Low as
+	// if none of those unknown had been answered, High as if all had.
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
 	High  float64 `json:"high"`

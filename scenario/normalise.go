@@ -163,8 +163,8 @@ func (w *Workload) Keeps() bool {
 func (s *Scenario) DefaultWarmup() bool { return s.chosen && s.Phases.Warmup == 2*time.Second }
 
 // IntervalFor returns the default of Record.Interval, which follows the window: a
-// hundredth of it, from 100 ms to 1 s, so that a short run has as many intervals
-// as its gates need; of a window beyond 10,000 seconds a ten-thousandth, in whole
+// hundredth of it, from 5 ms to 1 s, so that a short run has stretches enough for
+// intervals that do not take messages for independent; of a window beyond 10,000 seconds a ten-thousandth, in whole
 // seconds and at most a minute, so that the file stays small. It is a second
 // where the window is not known beforehand (0).
 func IntervalFor(window time.Duration) time.Duration {
@@ -174,7 +174,11 @@ func IntervalFor(window time.Duration) time.Duration {
 	case window > mostIntervals*time.Second:
 		return min((window/mostIntervals + time.Second - 1).Truncate(time.Second), time.Minute)
 	}
-	return min(max((window/100).Truncate(10*time.Millisecond), 100*time.Millisecond), time.Second)
+	step := time.Millisecond
+	if window > 10*time.Second {
+		step = 10 * time.Millisecond
+	}
+	return min(max((window/100).Truncate(step), 5*time.Millisecond), time.Second)
 }
 
 // mostIntervals is how many intervals of the default length a window has.

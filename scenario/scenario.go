@@ -215,7 +215,7 @@ type Phases struct {
 
 // Record is what is written down.
 type Record struct {
-	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default: a hundredth of the window, from 100ms to 1s, and more only beyond 10000s" min:"100ms" max:"1m"`
+	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default: a hundredth of the window, from 5ms to 1s, and more only beyond 10000s" min:"5ms" max:"1m"`
 	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3" min:"2" max:"3"`
 	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
 	// Probe says whether a producer and a consumer at a low rate, in a process and

@@ -192,7 +192,8 @@ func TestNormalise(t *testing.T) {
 	check("duration of so many messages", s.Phases.Duration, time.Duration(0))
 	check("interval of an unknown window", s.Record.Interval, time.Second)
 	for window, want := range map[time.Duration]time.Duration{
-		time.Millisecond: 100 * time.Millisecond, 10 * time.Second: 100 * time.Millisecond, 12 * time.Second: 120 * time.Millisecond,
+		time.Millisecond: 5 * time.Millisecond, time.Second: 10 * time.Millisecond, 1555 * time.Millisecond: 15 * time.Millisecond,
+		5 * time.Second: 50 * time.Millisecond, 10 * time.Second: 100 * time.Millisecond, 12 * time.Second: 120 * time.Millisecond,
 		37123 * time.Millisecond: 370 * time.Millisecond, time.Minute: 600 * time.Millisecond, time.Hour: time.Second,
 		10_000 * time.Second: time.Second, 24 * time.Hour: 9 * time.Second, MaxDuration: time.Minute,
 	} {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -12,7 +13,9 @@ import (
 // availability computes the share of the messages that were answered within the
 // workload's timeout: delivered where the run delivers, else replied to, else
 // acknowledged; counted from when they were due, or flat out from when they were
-// sent. It is nil where nothing of that kind can be counted.
+// sent. What was given up sooner than the timeout, as where the drain is shorter, had no
+// time to be answered: it is unknown, and both ends of the interval allow for it. It is
+// nil where nothing of that kind can be counted.
 func availability(run *result.Run, s *result.Summary) *result.Availability {
 	text, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil || text.Workload.Timeout <= 0 {
@@ -28,13 +31,17 @@ func availability(run *result.Run, s *result.Summary) *result.Availability {
 		if x.Hist != nil {
 			a.Answered = d.Count - result.NewRankIndex(x.Hist).CountAbove(a.Limit)
 		}
+		if c := x.Censored; c != nil {
+			a.Unknown = c.TotalCount() - result.NewRankIndex(c).CountFrom(a.Limit)
+		}
 		a.Share = float64(a.Answered) / float64(a.Of)
-		answered := scale(a.Answered, d.Samples, a.Of, 0)
-		var ok bool
-		if a.Low, a.High, ok = stats.ProportionInterval(answered, d.Samples, confidence); !ok {
+		var ok, also bool
+		a.Low, _, ok = stats.ProportionInterval(scale(a.Answered, d.Samples, a.Of, 0), d.Samples, confidence)
+		_, a.High, also = stats.ProportionInterval(scale(a.Answered+a.Unknown, d.Samples, a.Of, a.Of-1), d.Samples, confidence)
+		if !ok || !also {
 			return nil
 		}
-		a.Low, a.High = min(a.Low, a.Share), max(a.High, a.Share)
+		a.Low, a.High = min(a.Low, a.Share), max(a.High, float64(a.Answered+a.Unknown)/float64(a.Of))
 		return a
 	}
 	return nil
@@ -47,7 +54,11 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 		return
 	}
 	low, high := d.Objective.Holds(a.Low), d.Objective.Holds(a.High)
-	d.Text = "it is " + near(a.Share) + ", and with 95 % confidence " + near(a.Low) + " to " + near(a.High)
+	d.Text = "it is " + near(a.Share)
+	if a.Unknown > 0 {
+		d.Text = "it is " + near(a.Share) + " to " + near(float64(a.Answered+a.Unknown)/float64(a.Of)) + ", since " + spell.Plural(a.Unknown, "message") + " had no time to be answered within the limit"
+	}
+	d.Text += ", and with 95 % confidence " + near(a.Low) + " to " + near(a.High)
 	switch {
 	case low && high:
 		d.Outcome = Met

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -60,10 +61,8 @@ func backlogGrows(e *evidence) []result.Reason {
 	waiting, inFlight := e.waiting(), e.waiting()
 	var starts []int64
 	var readings []result.Level
-	for _, p := range e.measure {
-		for start, l := range p.Stretches {
-			starts, readings = append(starts, start), append(readings, l)
-		}
+	for start, l := range e.readings {
+		starts, readings = append(starts, start), append(readings, l)
 	}
 	// The last third, or in a short window as many intervals as a slope needs.
 	from := e.in.End - e.in.End/3
@@ -125,6 +124,38 @@ func backlogGrows(e *evidence) []result.Reason {
 	return e.overload(fmt.Sprintf(
 		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain; the percentiles depend on the length of the run and describe no steady state: lower the rate",
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
+}
+
+// leastReading is how far apart readings of a backlog are at least: closer ones of a short
+// run have their value in common, and show a trend where there is none. Of those in each
+// such time the first is taken, or one a little sooner, since the ends of intervals jitter.
+const (
+	leastReading  = int64(100 * time.Millisecond)
+	readingJitter = int64(time.Millisecond)
+)
+
+// readings yields the levels of the window that are far enough apart, each with what was
+// due and sent since the one before, and from when on.
+func (e *evidence) readings(yield func(start int64, l result.Level) bool) {
+	from, open := int64(0), false
+	var sum result.Level
+	for _, p := range e.measure {
+		for start, l := range p.Stretches {
+			if !open {
+				from, open, sum = start, true, result.Level{}
+			}
+			l.Due, l.Sent = l.Due+sum.Due, l.Sent+sum.Sent
+			if sum = l; (l.At+readingJitter)/leastReading == (from+readingJitter)/leastReading {
+				continue
+			}
+			if open = false; !yield(from, l) {
+				return
+			}
+		}
+	}
+	if open {
+		yield(from, sum)
+	}
 }
 
 // overload is the finding that a backlog did not return, and how much of what was
@@ -193,10 +224,8 @@ func (e *evidence) tooShort() []result.Reason {
 	}
 	var due, readings int64
 	var last result.Level
-	for _, p := range e.measure {
-		for _, l := range p.Stretches {
-			last, due, readings = l, due+l.Due, readings+1
-		}
+	for _, l := range e.readings {
+		last, due, readings = l, due+l.Due, readings+1
 	}
 	left := int64(math.Round(e.waiting()(last)))
 	if float64(left) <= max(backlogSuspect*float64(due), backlogFew) {

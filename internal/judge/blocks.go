@@ -2,12 +2,11 @@ package judge
 
 import (
 	"fmt"
-	"hash/fnv"
 	"math"
 	"sort"
-	"strconv"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -20,6 +19,9 @@ const (
 	// longestPart is the part of the run above which one episode cannot be
 	// resampled: there is only one such episode.
 	longestPart = 0.1
+	// leastBeyond is how many independent messages must be beyond a percentile, or for
+	// one below the median below it, for how much they depend on each other to be known.
+	leastBeyond = 5
 )
 
 // blockCounts are the blocks of a metric in the form that the bootstrap takes.
@@ -35,84 +37,92 @@ const (
 	refusedReach    = "refused messages reach its interval"
 )
 
-// setBlocks gives a distribution the intervals of its tails by resampling
-// stretches of the run instead of messages, or why there are none. A stretch is
-// at least as long as the longest episode beyond the percentile, and as long as
-// neighbouring blocks are alike ([stats.ChunkLength]). The same run yields the
-// same intervals: the seed is its ID, the metric and the percentile.
-//
-// At 95 % they cover, in simulation (TestBlockQuantileCovers), 92 to 98 % of the
-// time where messages are independent, about 90 where levels wander from second
-// to second, and less in short runs with rare bursts; the exact binomial
-// intervals cover 97, and down to 20 %.
+// setBlocks gives a distribution the intervals by stretches of the run instead of by
+// messages, or why there are none, see [blockCounts.interval].
 func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inputs) {
 	blocks, _ := run.Blocks(m)
 	if blocks == nil {
 		return
 	}
 	b, x := blockCounts(blocks), run.Metrics[m]
-	rho := math.NaN()
+	o := newOrder(x)
 	for _, name := range result.Percentiles() {
 		v, ok := d.Percentiles[name]
-		if !ok || percentOf(name) < episodesFrom {
+		if !ok {
 			continue
 		}
-		if math.IsNaN(rho) { // of the lowest of these percentiles: it has the most values
-			rho = stats.Autocorrelation(b.shares(blockValue(v)))
-		}
-		q := quantile{value: v, atLeast: d.AtLeast[name], refused: d.Refused[name], open: d.Open[name], openRefused: d.OpenRefused[name]}
-		low, high, na := b.interval(percentOf(name), q, rho, x, in.End, run.Header.Slot, seedOf(run.Header.ID, m, name))
-		if na != "" {
+		q := quantile{value: v, atLeast: d.AtLeast[name], refused: d.Refused[name]}
+		w, na := b.interval(percentOf(name), q, x, o, d.Samples, in.End, run.Header.Slot)
+		switch {
+		case na != "":
 			set(&d.BlocksNA, name, na)
-			continue
+		case w.openRefused:
+			set(&d.BlocksNA, name, refusedReach)
+		case w.open:
+			set(&d.BlocksNA, name, unresolvedReach)
+		default:
+			set(&d.Blocks, name, [2]int64{w.low, w.high})
 		}
-		set(&d.Blocks, name, [2]int64{max(min(low, v), d.Min), max(min(high, d.Max), v)})
 	}
 }
 
 // blockInterval is the interval from stretches of the run of any percentile of a
 // metric, whose figure is q, or why there is none.
-func blockInterval(run *result.Run, m result.Metric, percent float64, samples int64, o *order, q quantile, end int64) (low, high int64, na string) {
+func blockInterval(run *result.Run, m result.Metric, percent float64, samples int64, o *order, q quantile, end int64) (w quantile, na string) {
 	blocks, _ := run.Blocks(m)
 	if blocks == nil {
-		return 0, 0, "the file keeps no intervals of this metric"
+		return w, "the file keeps no intervals of this metric"
 	}
-	b, at := blockCounts(blocks), q.value
-	if percent > episodesFrom {
-		at = o.quantile(samples, episodesFrom, 0).value
-	}
-	rho := stats.Autocorrelation(b.shares(blockValue(at)))
-	return b.interval(percent, q, rho, run.Metrics[m], end, run.Header.Slot, seedOf(run.Header.ID, m, strconv.FormatFloat(percent, 'f', -1, 64)))
+	return blockCounts(blocks).interval(percent, q, run.Metrics[m], o, samples, end, run.Header.Slot)
 }
 
-// interval is that of the percentile whose figure is q, or why there is none.
-func (b blockCounts) interval(percent float64, q quantile, rho float64, x *result.Merged, end int64, slot time.Duration, seed uint64) (low, high int64, na string) {
-	if q.refused {
-		return 0, 0, "refused messages reach it"
-	}
-	if q.atLeast {
-		return 0, 0, "unresolved messages reach it"
-	}
-	if q.openRefused {
-		return 0, 0, refusedReach
-	}
-	if q.open { // not even the exact interval has an end
-		return 0, 0, unresolvedReach
+// interval is that of the percentile whose figure is q, or why there is none. It is the
+// exact one of as many independent messages as those of the run are worth: their number
+// divided by [stats.VarianceFactor], the greatest of those at the figure and at both ends.
+//
+// At 95 % it covers, in simulation (TestIntervalsCover), 93 % and more where messages
+// depend on each other for up to a tenth of the run and the events behind a tail are
+// several; the exact one of all messages covers 97 where they are independent, and down
+// to 20.
+func (b blockCounts) interval(percent float64, q quantile, x *result.Merged, o *order, samples, end int64, slot time.Duration) (w quantile, na string) {
+	switch {
+	case q.refused:
+		return w, "refused messages reach it"
+	case q.atLeast:
+		return w, "unresolved messages reach it"
 	}
 	p := stats.Fraction(percent)
-	chunk, na := b.chunk(p, q.value, rho, x.Slots, end, slot)
-	if na != "" {
-		return 0, 0, na
+	if _, na := b.chunk(p, q.value, 0, x.Slots, end, slot); na != "" {
+		return w, na
 	}
-	lo, hi, ok := stats.BlockQuantile(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), seed)
-	if !ok && refused(x) > 0 {
-		return 0, 0, refusedReach
+	factor, ends := 1.0, []int64{q.value}
+	for round := range 3 {
+		for _, v := range ends {
+			f, memory := stats.VarianceFactor(b, blockValue(v))
+			if longest := len(b) / stats.LeastChunks; round == 0 && memory > longest {
+				return w, resemble(float64(memory) * float64(end) / float64(len(b)))
+			}
+			factor = max(factor, f)
+		}
+		worth := int64(float64(samples) / factor)
+		beyond := float64(worth) * min(p, 1-p)
+		if w = o.quantile(worth, percent, 0); round == 0 && beyond < leastBeyond || w.support == stats.NotSupported {
+			return w, fmt.Sprintf("messages depend on each other: %s count as about %s independent ones, of which %s beyond it (at least %d are needed): run longer", spell.Plural(samples, "message"), spell.Count(worth), lie(beyond), leastBeyond)
+		}
+		if !w.bounded {
+			return w, refusedReach
+		}
+		w.low, w.high = min(w.low, q.value), max(w.high, q.value)
+		if ends = []int64{w.low, w.high}; w.open || w.openRefused {
+			ends = ends[:1]
+		}
 	}
-	if !ok {
-		return 0, 0, unresolvedReach
-	}
-	low, high = blockEdges(percent < episodesFrom, lo, hi)
-	return low, high, ""
+	return w, ""
+}
+
+// resemble says that what neighbouring stretches have in common lasts too long, ns.
+func resemble(lasts float64) string {
+	return fmt.Sprintf("neighbouring stretches of up to %s resemble each other, and the run has fewer than %d of them: run longer", span(int64(lasts)), stats.LeastChunks)
 }
 
 // chunk is how many blocks belong together as far as values above v are concerned,
@@ -127,7 +137,7 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	episode := length
 	if p >= stats.Fraction(episodesFrom) {
 		episode = float64(b.longestBurst(blockValue(v), 1-p)) * length
-		if n, noise := longestEpisode(slots, v); !noise {
+		if n, noise := longestEpisode(slots, v); !noise && length > float64(slot) {
 			episode = max(episode, float64(n)*float64(slot))
 		}
 		if episode > longestPart*float64(end) {
@@ -136,7 +146,7 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	}
 	chunk, ok := stats.ChunkLength(len(b), int(math.Ceil(episode/length)), rho)
 	if !ok {
-		return 0, fmt.Sprintf("neighbouring stretches of up to %s resemble each other, and the run has fewer than %d of them: run longer", span(int64(float64(chunk)*length)), stats.LeastChunks)
+		return 0, resemble(float64(chunk) * length)
 	}
 	return chunk, ""
 }
@@ -211,14 +221,4 @@ func longestEpisode(slots []int64, v int64) (longest int, noise bool) {
 		longest = max(longest, i-from+1)
 	}
 	return longest, above > filled/2 && filled > 1
-}
-
-// seedOf makes a seed of a run's ID, a metric and a percentile.
-func seedOf(id string, m result.Metric, percentile string) uint64 {
-	h := fnv.New64a()
-	for _, s := range []string{id, string(m), percentile} {
-		h.Write([]byte(s))
-		h.Write([]byte{0})
-	}
-	return h.Sum64()
 }

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -74,6 +75,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsMetric():
 		if d.ofMetric(run, s); !d.Refused {
 			d.markSuspect(s.Verdict)
+			d.ofService(run, s)
 		}
 	case o.IsAvailability():
 		d.ofAvailability(s.Availability)
@@ -83,12 +85,66 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
-		d.ofCounter(run.Counters)
+		d.ofCounter(run.Counters, run.Counters.Scheduled == 0)
 		if s.Aborted && d.Outcome == Met {
 			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted, and the last messages were not waited for"
 		}
 	}
+	d.ofPart(run, s)
 	return d
+}
+
+// ofPart takes into account that the window was ended early: what is asked of a window
+// holds for all of it, and the rest was not seen. So nothing is met, and missed is what
+// the rest could not mend.
+func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
+	if !s.Interrupted || s.Until != nil && s.Until.Ended == result.EndedNarrow {
+		return
+	}
+	o := d.Objective
+	least := o.Op == ">" || o.Op == ">=" // it may still come to more
+	switch {
+	case d.Outcome == Met:
+	case d.Outcome != Missed:
+		return
+	case o.IsRate():
+		if d.missedBy(run, s) {
+			return
+		}
+	case o.IsMetric() && o.Percent < 100, o.IsAvailability(): // shown of the law, not of the part
+		return
+	default: // counts and the maximum only grow
+		n, _ := run.Counters.Named(o.Subject)
+		if !least && (o.Op != "==" || float64(n) > o.Limit) {
+			return
+		}
+	}
+	d.Outcome = Undecided
+	d.Text += fmt.Sprintf("; the window was ended after %s of %s, and the rest of it is not known", span(s.End), orUnknown(run.Header.Window))
+}
+
+// missedBy reports whether a rate is missed even if all that is due in the rest of the
+// window is sent in time.
+func (d *Decision) missedBy(run *result.Run, s *result.Summary) bool {
+	o := d.Objective
+	if o.Op != ">" && o.Op != ">=" {
+		return false
+	}
+	if o.Subject != "rate" {
+		return true // no later second makes the worst one better
+	}
+	share, _ := s.Rate.Kept()
+	part := float64(s.End) / float64(run.Header.Window)
+	return run.Header.Window > 0 && !o.Holds(1-part*(1-share))
+}
+
+// orUnknown writes the length of a window, which is not known where it ends by a number
+// of messages.
+func orUnknown(window time.Duration) string {
+	if window == 0 {
+		return "an unknown length"
+	}
+	return span(int64(window))
 }
 
 // objectives compares a run with those that its header asks for. One that this
@@ -153,15 +209,20 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		d.Text = fmt.Sprintf("%s are too few for an interval of p%g, which needs %s", spell.Plural(samples, "message"), o.Percent, spell.Count(stats.MinSamples(stats.Fraction(o.Percent), confidence)))
 		return
 	}
-	how := " (by stretches of the run)"
+	how, na := " (by stretches of the run)", ""
 	if u != nil {
-		if how = ", whenever the run ended"; u.Independent != "" {
-			how += " (by messages, as if they were independent; by stretches of the run: n/a, " + u.Independent + ")"
-		}
-	} else if from, to, na := blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
-		q.low, q.high = min(q.low, from), max(q.high, to)
+		how, na = ", whenever the run ended", u.Independent
 	} else {
-		how = " (by messages, as if they were independent; by stretches of the run: n/a, " + na + ")"
+		var stretches quantile
+		if stretches, na = blockInterval(run, m, o.Percent, samples, order, q, s.End); na == "" {
+			q.low, q.high = min(q.low, stretches.low), max(q.high, stretches.high)
+			q.open, q.openRefused = q.open || stretches.open, q.openRefused || stretches.openRefused
+		}
+	}
+	figure := "it is " + orRefused(q.refused, q.value, q.atLeast)
+	if na != "" {
+		d.ofBounds(s.Histograms[m], order, figure, q, na)
+		return
 	}
 	low, high := o.Holds(float64(q.low)), o.Holds(float64(q.high))
 	if q.openRefused {
@@ -169,7 +230,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	} else if q.open { // there is no upper end
 		high = o.Op == ">" || o.Op == ">="
 	}
-	d.Text = fmt.Sprintf("it is %s, and with 95 %% confidence %s to %s%s", orRefused(q.refused, q.value, q.atLeast), span(q.low), orRefused(q.openRefused, q.high, q.open), how)
+	d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s to %s%s", figure, span(q.low), orRefused(q.openRefused, q.high, q.open), how)
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -178,6 +239,61 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	default:
 		d.Outcome = Undecided
 		d.Text += "; the interval contains the limit, so a longer run is needed to decide"
+	}
+}
+
+// anyDependence is how many times 1−p of a run's messages may lie above the quantile p in
+// no more than one run in 40, however they depend on each other: on average 1−p of them
+// do (Markov's inequality).
+const anyDependence = 40
+
+// ofBounds decides about a percentile of which there is no interval by stretches of the
+// run, and na says why. That by messages takes these for independent, which nothing
+// shows, and decides nothing. What is left is one-sided: a lower percentile is no larger
+// and a higher one no less, and their intervals may be beyond the limit already; and from
+// p97.5 up the share of the run's messages may be so large that lies beyond it that it is
+// none however they depend on each other, see [anyDependence].
+func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string, q quantile, na string) {
+	o := d.Objective
+	d.Outcome = Undecided
+	d.Text = fmt.Sprintf("%s, and %s to %s of messages only, as if they were independent, which decides nothing; by stretches of the run: n/a, %s",
+		figure, span(q.low), orRefused(q.openRefused, q.high, q.open), na)
+	below := o.Op == "<" || o.Op == "<="
+	decide := func(end string, v float64, why string) {
+		if d.Outcome = Missed; o.Holds(v) {
+			d.Outcome = Met
+		}
+		d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s: %s; by stretches of the run: n/a, %s", figure, end, why, na)
+	}
+	if percent := 100 - anyDependence*(100-o.Percent); percent > 0 {
+		rank := stats.Rank(order.n, percent)
+		v, _ := order.edges(rank)
+		low, end := float64(v), "at least "+span(v)
+		if order.isRefused(rank) {
+			low, end = math.Inf(1), "refused"
+		}
+		if o.Holds(low) != below {
+			decide(end, low, fmt.Sprintf("so slow are %s of the messages, too many to be beyond p%g by chance, whatever they have in common", spell.Percent(1-percent/100), o.Percent))
+			return
+		}
+	}
+	if x == nil {
+		return
+	}
+	for _, name := range result.Percentiles() {
+		at, ok := x.Blocks[name]
+		if !ok {
+			continue
+		}
+		percent, low, high := percentOf(name), float64(at[0]), float64(at[1])
+		switch {
+		case percent < o.Percent && o.Holds(low) != below:
+			decide("at least "+span(at[0]), low, "p"+name+" is by stretches of the run")
+			return
+		case percent > o.Percent && o.Holds(high) == below:
+			decide("at most "+span(at[1]), high, "p"+name+" is by stretches of the run")
+			return
+		}
 	}
 }
 
@@ -196,7 +312,7 @@ func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until 
 // would have been without them.
 func lengthens(code string) bool {
 	switch code {
-	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "starved", "unseen", "cpu", "gc", "attribution":
+	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "starved", "unseen", "cpu", "gc", "attribution", codeLimit:
 		return true
 	}
 	return false
@@ -241,12 +357,29 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	}
 	switch {
 	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
-		d.Text += ", which can only have made the latency longer"
+		d.Text += ", which can only have made the latency longer: met in spite of it"
 	case longer && d.Outcome == Missed && (o.Op == ">" || o.Op == ">="):
-		d.Text += ", which can only have made the latency longer"
+		d.Text += ", which can only have made the latency longer: missed in spite of it"
 	case d.Outcome != Undecided:
 		d.Text += fmt.Sprintf(": so \"%s\" is not shown", d.Outcome)
 		d.Outcome = Undecided
+	}
+}
+
+// ofService decides a response time that is suspect by the service time of the same
+// messages, which holds no lag in sending: what that alone breaks is broken.
+func (d *Decision) ofService(run *result.Run, s *result.Summary) {
+	service, ok := map[result.Metric]result.Metric{result.PublishResponse: result.PublishService, result.DeliveryResponse: result.DeliveryService,
+		result.RoundTripResponse: result.RoundTripService}[result.Metric(d.Objective.Subject)]
+	if !ok || !d.Suspect || d.Outcome != Undecided {
+		return
+	}
+	o := d.Objective
+	o.Subject = string(service)
+	alone := decideObjective(run, s, false, o)
+	if over := alone.Outcome == Missed && (o.Op == "<" || o.Op == "<=") || alone.Outcome == Met && (o.Op == ">" || o.Op == ">="); over {
+		d.Outcome = alone.Outcome
+		d.Text += fmt.Sprintf("; the service time alone decides, which holds no lag in sending: %s", alone.Text)
 	}
 }
 
@@ -266,6 +399,10 @@ func figure(v int64, atLeast bool) string {
 
 func (d *Decision) ofRate(r result.Rate) {
 	share, ok := r.Kept()
+	if ok && r.Due == 0 && r.Sent == 0 {
+		d.Text = "nothing was due in the window"
+		return
+	}
 	if !ok {
 		d.Text = "nothing was due at a rate: the load was a closed loop or flat out"
 		return
@@ -278,13 +415,17 @@ func (d *Decision) ofRate(r result.Rate) {
 	d.fact(d.Objective.Holds(share), "it is "+strconv.FormatFloat(math.Round(share*1e13)/1e11, 'f', -1, 64)+" %")
 }
 
-func (d *Decision) ofCounter(c result.Counters) {
+// ofCounter decides about a count. Of nothing that was sent, or was to be consumed, a count
+// of zero shows nothing.
+func (d *Decision) ofCounter(c result.Counters, nothing bool) {
 	n, ok := c.Named(d.Objective.Subject)
 	if !ok {
 		d.Text = "there is no counter " + d.Objective.Subject
 		return
 	}
-	d.fact(d.Objective.Holds(float64(n)), "the count is "+spell.Count(n))
+	if d.fact(d.Objective.Holds(float64(n)), "the count is "+spell.Count(n)); nothing && n == 0 && c.Expected+c.Earlier+c.EarlierMissing == 0 && d.Outcome == Met {
+		d.Outcome, d.Text = Undecided, d.Text+", and nothing was sent"
+	}
 }
 
 func (d *Decision) fact(holds bool, text string) {

@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 	"sixnines/scenario"
@@ -19,7 +20,7 @@ func decideText(t *testing.T, run *result.Run, text string) Decision {
 
 // The limits are on either side of the figures and inside their intervals.
 func TestObjectivesAreDecidedByTheBound(t *testing.T) {
-	b := newTestbed(healthyMessages())
+	b := newFineTestbed(healthyMessages())
 	run := b.run(t)
 	run.Summary = Summarise(run, Inputs{})
 	d := run.Summary.Histograms[result.DeliveryResponse]
@@ -64,7 +65,7 @@ func TestObjectivesHeedTheCensored(t *testing.T) {
 	for i := range ms {
 		ms[i].missing = i%1000 == 7 // 20 of 20,000
 	}
-	run := newTestbed(ms).run(t)
+	run := newFineTestbed(ms).run(t)
 	run.Summary = Summarise(run, Inputs{})
 	for text, want := range map[string]Outcome{
 		"lost == 0":                      Missed,
@@ -89,7 +90,7 @@ func TestObjectivesHeedTheCensored(t *testing.T) {
 // with its whole interval, one that it reaches with the upper end, and the
 // maximum; and it was not answered.
 func TestObjectivesHeedTheRefused(t *testing.T) {
-	run := newTestbed(healthyMessages()).run(t)
+	run := newFineTestbed(healthyMessages()).run(t)
 	x := run.Metrics[result.DeliveryResponse]
 	run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"1s"}}`)
 	x.Refused = 200 // of 20,200: 0.99 %
@@ -243,6 +244,105 @@ func TestMetByWhatEndedTooEarly(t *testing.T) {
 		}
 		if d := decideObjective(&result.Run{Summary: s, Counters: result.Counters{Missing: 5000}}, s, false, o); d.Outcome != Undecided {
 			t.Errorf("%s: %+v", text, d)
+		}
+	}
+}
+
+// What was asked of a window holds for all of it: of one that was ended early nothing is
+// met, and missed is what the rest could not mend.
+func TestObjectivesOfAnInterruptedWindow(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		ms[i].missing = i == 1000
+	}
+	run := newFineTestbed(ms).run(t)
+	run.Header.Window = 60 * seconds * time.Second
+	run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"1s"}}`)
+	run.Summary = Summarise(run, Inputs{End: int64(seconds * time.Second), Interrupted: true})
+	run.Counters.Scheduled, run.Summary.Rate.WorstSecond = 20_000, 0.5
+	for text, want := range map[string]Outcome{
+		"lost == 0":                   Missed, // one is lost already
+		"lost <= 1":                   Undecided,
+		"lost == 5":                   Undecided,
+		"duplicated >= 10":            Undecided, // not yet
+		"lost >= 1":                   Undecided,
+		"duplicated == 0":             Undecided,
+		"rate >= 99.9%":               Undecided,
+		"worst_second >= 40%":         Undecided,
+		"worst_second >= 99%":         Missed,
+		"availability > 90%":          Undecided,
+		"availability > 99.9999%":     Missed,
+		"delivery.response p99 < 1h":  Undecided,
+		"delivery.response p99 < 1ns": Missed,
+		"delivery.response max < 1h":  Undecided,
+		"delivery.response max < 1ns": Missed,
+		"delivery.response max > 24h": Undecided,
+		"publish.response p99 < 1h":   Meaningless,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want || want == Undecided && !strings.Contains(got.Text, "the window was ended after 10.0 s of") && !strings.Contains(got.Text, "at least") {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+	for sent, want := range map[float64]Outcome{1999: Undecided, 100: Missed} {
+		run.Summary.Rate.Due, run.Summary.Rate.Sent = 2000, sent
+		if got := decideText(t, run, "rate >= 99%"); got.Outcome != want {
+			t.Errorf("%v/s of 2,000/s: %s (%s), want %s", sent, got.Outcome, got.Text, want)
+		}
+	}
+	// A run that was to go on until something was known ended by itself.
+	run.Summary.Interrupted, run.Summary.Until = false, &result.Until{Ended: result.EndedNarrow}
+	if got := decideText(t, run, "duplicated == 0"); got.Outcome != Met {
+		t.Errorf("ended by itself: %+v", got)
+	}
+}
+
+// Of nothing that was sent nothing is shown.
+func TestObjectivesOfNothing(t *testing.T) {
+	run := &result.Run{Header: result.Header{Mode: result.ModeOpen, Rate: 1, Window: time.Second}, Metrics: map[result.Metric]*result.Merged{},
+		Summary: &result.Summary{Rate: result.Rate{Asked: 1, WorstSecond: 1}}}
+	for text, want := range map[string]Outcome{
+		"lost == 0": Undecided, "nacked == 0": Undecided, "reordered >= 1": Missed,
+		"rate >= 99.9%": Meaningless, "worst_second >= 99%": Meaningless, "availability > 99%": Meaningless, "delivery.response p99 < 1s": Meaningless,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+}
+
+// What was given up before its time was over had none to be answered: it is neither
+// answered nor failed.
+func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
+	ms := healthyMessages()
+	for i := range ms {
+		ms[i].missing = i%10 == 0 // given up after 5 s
+	}
+	for timeout, want := range map[string]Outcome{"6s": Undecided, "5s": Missed, "1s": Missed} {
+		run := newTestbed(ms).run(t)
+		run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"` + timeout + `"}}`)
+		run.Summary = Summarise(run, Inputs{})
+		if got := decideText(t, run, "availability >= 95%"); got.Outcome != want || (want == Undecided) != strings.Contains(got.Text, "2,000 messages had no time") {
+			t.Errorf("%s: %s (%s), want %s", timeout, got.Outcome, got.Text, want)
+		}
+		if got := decideText(t, run, "availability >= 85%"); got.Outcome != Met {
+			t.Errorf("%s: %s (%s)", timeout, got.Outcome, got.Text)
+		}
+	}
+}
+
+// A percentile that has no interval by stretches is missed all the same where so many
+// messages lie beyond the limit that whatever they have in common is no excuse.
+func TestObjectivesWithoutStretches(t *testing.T) {
+	run := newTestbed(healthyMessages()).summed(t) // ten intervals
+	for text, want := range map[string]Outcome{
+		"delivery.response p99 < 50us": Missed,
+		"delivery.response p99 > 50us": Met,
+		"delivery.response p99 < 1s":   Undecided,
+		"delivery.response p99 > 1s":   Undecided,
+		"delivery.response p50 < 50us": Undecided,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want || !strings.Contains(got.Text, "by stretches of the run: n/a, the run has 10 intervals") {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
 		}
 	}
 }

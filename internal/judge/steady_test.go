@@ -216,7 +216,7 @@ func TestFloor(t *testing.T) {
 // What the header asks for is answered in the summary, also if it cannot be
 // read, and never met for lack of evidence.
 func TestObjectivesOfTheHeader(t *testing.T) {
-	b := newTestbed(healthyMessages())
+	b := newFineTestbed(healthyMessages())
 	b.header.Objectives = []string{"delivery.response p99 < 1h", "delivery.response p99.9999 < 1h", "lost > 5", "rate >= 50%", "nonsense < 3"}
 	want := []Outcome{Met, Undecided, Missed, Met, Meaningless}
 	check := func(got []result.Objective, want []Outcome) {

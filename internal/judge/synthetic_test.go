@@ -129,20 +129,26 @@ func (i *interval) record(t testing.TB) result.Record {
 // alter it before it is summed up.
 type testbed struct {
 	header    result.Header
-	intervals []*interval // seconds of the window, of the drain, and the closing one
+	intervals []*interval // of the window, of the drain, and the closing one
+	each      int64       // their length, ns
 }
 
-func newTestbed(messages []msg) *testbed {
-	b := &testbed{header: result.Header{
-		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: perSecond, Window: seconds * time.Second, Interval: time.Second, Slot: slot,
+func newTestbed(messages []msg) *testbed { return newTestbedOf(messages, time.Second) }
+
+// newFineTestbed has intervals enough for stretches of the run to be told apart.
+func newFineTestbed(messages []msg) *testbed { return newTestbedOf(messages, 100*time.Millisecond) }
+
+func newTestbedOf(messages []msg, each time.Duration) *testbed {
+	b := &testbed{each: int64(each), header: result.Header{
+		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: perSecond, Window: seconds * time.Second, Interval: each, Slot: slot,
 		Machine: []result.Fact{{Section: "program", Name: factProcessors, Value: "2"}},
 	}}
-	for s := range int64(seconds + 3) {
+	for s := range (seconds + 3) * int64(time.Second) / b.each {
 		phase := result.PhaseMeasure
-		if s >= seconds {
+		if s*b.each >= seconds*1e9 {
 			phase = result.PhaseDrain
 		}
-		b.intervals = append(b.intervals, newInterval(phase, s*1e9, (s+1)*1e9))
+		b.intervals = append(b.intervals, newInterval(phase, s*b.each, (s+1)*b.each))
 	}
 	closing := newInterval(result.PhaseClosing, (seconds+3)*1e9, (seconds+3)*1e9)
 	b.intervals = append(b.intervals, closing)
@@ -179,7 +185,7 @@ func newTestbed(messages []msg) *testbed {
 
 // at is the interval of an instant; late ones fall into the last of the drain.
 func (b *testbed) at(ns int64) *interval {
-	return b.intervals[min(ns/1e9, seconds+2)]
+	return b.intervals[min(ns/b.each, int64(len(b.intervals)-2))]
 }
 
 func (b *testbed) run(t testing.TB) *result.Run {

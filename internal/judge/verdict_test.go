@@ -96,9 +96,9 @@ func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
 // A percentile that is suspect is shown to be short only in spite of what can
 // have made it longer, and never to be too long.
 func TestObjectivesOfSuspectPercentiles(t *testing.T) {
-	late := newTestbed(lateTail(200)).summed(t)
+	late := newFineTestbed(lateTail(200)).summed(t)
 	because := func(r result.Reason) *result.Run {
-		run := newTestbed(healthyMessages()).summed(t)
+		run := newFineTestbed(healthyMessages()).summed(t)
 		r.Status = result.Suspect
 		run.Summary.Verdict = newEvidence(run, Inputs{}.complete(run), run.Summary).verdict([]result.Reason{r})
 		return run
@@ -108,6 +108,7 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 	busy := because(result.Reason{Code: "cpu"})
 	crowded := because(result.Reason{Code: "starved"})
 	unseen := because(result.Reason{Code: "unseen"})
+	limited := because(result.Reason{Code: "generator-limit"})
 	for _, tt := range []struct {
 		run     *result.Run
 		text    string
@@ -120,8 +121,8 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 		{late, "delivery.response p99.6 < 500us", Undecided, "so \"missed\" is not shown"},
 		{late, "delivery.response p99.9 < 1s", Met, "p99.9 is suspect"},
 		{late, "delivery.response max < 1s", Met, "the maximum is suspect"},
-		{late, "delivery.response p99.9 < 1ns", Undecided, "so \"missed\" is not shown"},
-		{late, "delivery.response p99.9 > 1ns", Undecided, "so \"met\" is not shown"},
+		{late, "delivery.response p99.9 < 1ns", Missed, "the service time alone decides"},
+		{late, "delivery.response p99.9 > 1ns", Met, "the service time alone decides"},
 		{late, "delivery.response p99.9 > 1s", Missed, "can only have made the latency longer"},
 		{late, "delivery.service p99.9 > 1ns", Met, ""},
 		{drifted, "delivery.response p95 < 1s", Met, ""},
@@ -136,6 +137,8 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 		{busy, "delivery.response p99 < 1ns", Undecided, "so \"missed\" is not shown"},
 		{crowded, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
 		{unseen, "delivery.response p99 < 1s", Met, "which can only have made the latency longer"},
+		{limited, "delivery.response p99 < 1s", Met, "met in spite of it"},
+		{limited, "delivery.response p99 < 1ns", Undecided, "so \"missed\" is not shown"},
 	} {
 		d := decideText(t, tt.run, tt.text)
 		if d.Outcome != tt.outcome || !strings.Contains(d.Text, tt.says) || tt.says == "" && strings.Contains(d.Text, "suspect") {
@@ -178,7 +181,7 @@ func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
 		}
 	}
 	d := decideText(t, wandering(30), "delivery.response p95 < 1s")
-	if d.Outcome != Met || !strings.Contains(d.Text, "(by messages, as if they were independent; by stretches of the run: n/a, the run has 30 intervals") {
+	if d.Outcome != Undecided || !strings.Contains(d.Text, "of messages only, as if they were independent, which decides nothing; by stretches of the run: n/a, the run has 30 intervals") {
 		t.Errorf("30 intervals: %s (%s)", d.Outcome, d.Text)
 	}
 }

@@ -47,13 +47,53 @@ func (o *Outcome) overloaded(p *play, x scenario.Objective) []string {
 	}
 }
 
+// judgement: what was asked of a window holds for all of it. Of one that was ended early
+// nothing is met, and missed is what the rest could not mend.
 func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
+	all := o.ofWindow(p, x)
+	if p.end >= p.window {
+		return all
+	}
+	least := x.Op == ">" || x.Op == ">="
+	var found []string
+	for _, outcome := range all {
+		switch {
+		case outcome == met:
+			outcome = undecided
+		case outcome != missed:
+		case x.IsRate():
+			if x.Subject == "rate" {
+				found = append(found, undecided) // by how much is due in the rest
+			} else if !least {
+				outcome = undecided
+			}
+		case x.IsAvailability(), x.IsMetric() && x.Percent < 100:
+		case least, x.Op == "==" && float64(o.Counters[counterOf(x)]) <= x.Limit: // it may grow
+			outcome = undecided
+		}
+		found = append(found, outcome)
+	}
+	return found
+}
+
+// counterOf is the name that results have for a counter.
+func counterOf(x scenario.Objective) string {
+	if x.Subject == "lost" {
+		return "missing"
+	}
+	return x.Subject
+}
+
+func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 	switch {
 	case x.IsMetric():
 		return o.ofLatency(x)
 	case x.IsAvailability():
 		return o.ofAvailability(p, x)
 	case x.IsRate():
+		if o.Rate.Due == 0 {
+			return []string{meaningless}
+		}
 		share := o.Rate.WorstSecond
 		if x.Subject == "rate" {
 			share = 1
@@ -63,11 +103,11 @@ func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
 		}
 		return []string{fact(holds(x, math.Round(share*1e13)/1e13))}
 	}
-	name := x.Subject
-	if name == "lost" {
-		name = "missing"
+	n := o.Counters[counterOf(x)]
+	if outcome := fact(holds(x, float64(n))); outcome == missed || n > 0 || o.Counters["scheduled"] > 0 {
+		return []string{outcome}
 	}
-	return []string{fact(holds(x, float64(o.Counters[name])))}
+	return []string{undecided} // nothing was sent
 }
 
 func fact(holds bool) string {
@@ -94,7 +134,8 @@ func holds(x scenario.Objective, v float64) bool {
 
 // ofLatency: a percentile is met if the whole of its interval is, missed if none of it
 // is, undecided between. The interval is the wider of the exact one and that of
-// stretches, which is not below the least value nor above the greatest.
+// stretches, which is not below the least value nor above the greatest. Where there are
+// too few stretches nothing is decided.
 func (o *Outcome) ofLatency(x scenario.Objective) []string {
 	l := o.Latencies[x.Subject]
 	if l == nil || l.total() == 0 {
@@ -124,8 +165,6 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 		return []string{met, missed, undecided}
 	case lowHolds != highHolds:
 		return []string{undecided}
-	case lowHolds && below && l.Refused == 0 && len(l.Bounds) == 0 && o.surely(x, l.Values[len(l.Values)-1]):
-		return []string{met}
 	}
 	return []string{fact(lowHolds), undecided}
 }
@@ -135,11 +174,6 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 func (o *Outcome) edge(x scenario.Objective, v int64) (holding, sure bool) {
 	least, most := holds(x, float64(v)/o.Bucket), holds(x, float64(v)*o.Bucket+1)
 	return least, least == most
-}
-
-func (o *Outcome) surely(x scenario.Objective, v int64) bool {
-	holding, sure := o.edge(x, v)
-	return holding && sure
 }
 
 // maximum decides about the largest value.
@@ -162,7 +196,8 @@ func (o *Outcome) maximum(l *Latency, x scenario.Objective) []string {
 }
 
 // ofAvailability: by both ends of Clopper and Pearson's interval of the share that was
-// answered within the timeout of when it was due.
+// answered within the timeout of when it was due: the lower end as if none of those that
+// had no time to be had been, the upper one as if all had.
 func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
 	for _, name := range strings.Fields("delivery.response roundtrip.response publish.response") {
 		l := o.Latencies[name]
@@ -171,17 +206,25 @@ func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
 		}
 		in, _ := slices.BinarySearch(l.Values, int64(p.w.Timeout)+1)
 		answered := int64(in) * l.Samples / l.total()
-		low, high := proportion(answered, l.Samples)
-		share := float64(in) / float64(l.total())
-		low, high = min(low, share), max(high, share)
-		a, b := holds(x, low), holds(x, high)
-		if a != b {
-			return []string{undecided}
+		low, _ := proportion(answered, l.Samples)
+		low = min(low, float64(in)/float64(l.total()))
+		// Of a bound in the timeout's bucket it is not known on which side it is.
+		early, _ := slices.BinarySearch(l.Bounds, int64(float64(p.w.Timeout)/o.Bucket))
+		most, _ := slices.BinarySearch(l.Bounds, int64(p.w.Timeout))
+		var found []string
+		for _, n := range []int{in + early, in + most} {
+			_, high := proportion((int64(n)*l.Samples+l.total()-1)/l.total(), l.Samples)
+			high = max(high, float64(n)/float64(l.total()))
+			switch a, b := holds(x, low), holds(x, high); {
+			case a != b:
+				found = append(found, undecided)
+			case a:
+				found = append(found, met, undecided)
+			default:
+				found = append(found, missed, undecided)
+			}
 		}
-		if a {
-			return []string{met, undecided}
-		}
-		return []string{missed, undecided}
+		return found
 	}
 	return []string{meaningless}
 }

@@ -231,8 +231,12 @@ func availabilityLine(a *result.Availability) []entryText {
 	if !a.Metric.IsResponse() {
 		since = "sent"
 	}
+	unknown := ""
+	if a.Unknown > 0 {
+		unknown = "; " + count(a.Unknown) + " had no time to be, since the drain was shorter"
+	}
 	return []entryText{{"availability", exactShare(a.Share) + " (95 %: " + exactShare(a.Low) + " – " + exactShare(a.High) + ")",
-		count(a.Answered) + " of " + count(a.Of) + " were " + what + " within " + duration(a.Limit) + " (workload.timeout) of when they were " + since}}
+		count(a.Answered) + " of " + count(a.Of) + " were " + what + " within " + duration(a.Limit) + " (workload.timeout) of when they were " + since + unknown}}
 }
 
 // entryText is a figure that is not a counter.

@@ -5,9 +5,10 @@ import (
 	"sort"
 )
 
-// SequentialBlocks is [BlockQuantile] for a run that may be looked at as often as
-// one likes, and that may end because of what was seen. lo and hi are as there,
-// and so are extra values.
+// SequentialBlocks returns the interval of the quantile p, by stretches, of a run that may
+// be looked at as often as one likes, and that may end because of what was seen. For v
+// from 0 to values-1 it is [lo, hi]. extra values, none of them in a block, lie above all
+// of v: such as messages that never came back.
 //
 // The run is cut into stretches of length blocks. At the quantile, the exceedances
 // of a stretch differ from 1−p of its values by a D with the mean 0, and where

@@ -16,8 +16,12 @@ type Estimate struct {
 	Bounded bool    `json:"bounded"`
 }
 
-// LeastRounds is how many rounds an interval of [OverRounds] takes.
-const LeastRounds = 3
+const (
+	// LeastRounds is how many rounds an interval of [OverRounds] takes.
+	LeastRounds = 3
+	// replicates is how often the bootstrap puts them together anew.
+	replicates = 999
+)
 
 // OverRounds returns figures that are computed from several rounds of the same
 // experiment, and their intervals, of which the round is the unit: what differs

@@ -49,6 +49,10 @@ func TestObserve(t *testing.T) {
 			r.Summary.Verdict = because(result.Suspect, "generator-limit")
 			r.Summary.Verdict.Limits = nil
 		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator limit)"},
+		{"suspect altogether and fast", fast, func(r *result.Run) {
+			r.Summary.Verdict = because(result.Suspect, "generator-limit")
+			r.Summary.Verdict.Limits = nil
+		}, judge.Met, "", "met in spite of it"},
 		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.00 % of the messages due was sent"},
 		{"refused by the client", fast, func(r *result.Run) {
 			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}

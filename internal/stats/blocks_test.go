@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"sixnines/internal/hunttest"
 )
 
 // sortedBlocks are blocks of values of a grid, each in order.
@@ -78,58 +80,75 @@ func (b sortedBlocks) length(p float64) (int, bool) {
 	return ChunkLength(len(b), 1, Autocorrelation(x))
 }
 
+// interval is that of the quantile p which [VarianceFactor] gives: the exact one of as many
+// independent values as those of the blocks are worth.
+func (b sortedBlocks) interval(p float64) (lo, hi int32, ok bool) {
+	all := b.all()
+	n, factor := float64(len(all)), 1.0
+	ends := []int32{all[int(p*n)]}
+	for round := range 3 {
+		for _, v := range ends {
+			f, memory := VarianceFactor(b, int(v))
+			if round == 0 && memory > len(b)/LeastChunks {
+				return 0, 0, false
+			}
+			factor = max(factor, f)
+		}
+		worth := math.Floor(n / factor)
+		l, u, ok := QuantileRanks(int64(worth), p, 0.95)
+		if !ok || round == 0 && worth*min(p, 1-p) < 5 {
+			return 0, 0, false
+		}
+		lo, hi = all[int(float64(l-1)/worth*n)], all[min(int(math.Ceil(float64(u)/worth*n)), len(all))-1]
+		ends = []int32{lo, hi}
+	}
+	return lo, hi, true
+}
+
 // Nominal 95 %: what the intervals cover, by simulation, where messages are
 // independent and where they are not; and how the exact binomial intervals do,
 // which take them to be. At least is some three standard deviations below what
 // longer simulations had (in the comment).
-func TestBlockQuantileCovers(t *testing.T) {
-	trials := 100
-	if testing.Short() {
-		trials = 25
-	}
+func TestIntervalsOfBlocksCover(t *testing.T) {
+	trials := hunttest.Cases(t, 40, 400)
 	slack := 3.5 * math.Sqrt(0.09/float64(trials))
 	for _, tt := range []struct {
 		name          string
 		system        system
 		n             int
 		p             float64
-		covers        float64 // in 300 runs
+		covers        float64 // in 400 runs, or more
 		binomialBelow float64 // what the exact intervals do not reach
 	}{
 		{"independent", system{}, 120, 0.99, 0.970, 1.01},
-		{"independent, far out", system{}, 120, 0.999, 0.920, 1.01},
-		{"levels that wander", system{0, 0.2, 0}, 120, 0.99, 0.937, 0.75},
-		{"levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.99, 0.894, 0.65},
-		{"levels that remember for long", system{0.8, 0.2, 0}, 300, 0.99, 0.894, 0.5},
-		{"the middle of independent", system{}, 120, 0.5, 0.990, 1.01},
-		{"the middle of levels that wander", system{0, 0.2, 0}, 120, 0.5, 0.960, 0.75},
-		{"the middle of levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.5, 0.917, 0.65},
-		{"the middle of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.5, 0.937, 0.5},
-		{"p95 of levels that wander", system{0, 0.2, 0}, 120, 0.95, 0.947, 0.75},
-		{"p95 of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.95, 0.933, 0.5},
-		{"p95 of bursts in every fifth block", system{0, 0, 0.2}, 120, 0.95, 0.933, 0.7},
-		{"a burst in every fifth block", system{0, 0, 0.2}, 120, 0.99, 0.944, 0.7},
-		{"a burst in every twentieth block", system{0, 0, 0.05}, 60, 0.999, 0.841, 0.8},
+		{"independent, far out", system{}, 120, 0.999, 0.960, 1.01},
+		{"levels that wander", system{0, 0.2, 0}, 120, 0.99, 0.95, 0.75},
+		{"levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.99, 0.95, 0.65},
+		{"levels that remember for long", system{0.8, 0.2, 0}, 300, 0.99, 0.94, 0.5},
+		{"the middle of independent", system{}, 120, 0.5, 0.960, 1.01},
+		{"the middle of levels that wander", system{0, 0.2, 0}, 120, 0.5, 0.95, 0.75},
+		{"the middle of levels that wander and remember", system{0.5, 0.2, 0}, 120, 0.5, 0.95, 0.65},
+		{"the middle of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.5, 0.94, 0.5},
+		{"p95 of levels that wander", system{0, 0.2, 0}, 120, 0.95, 0.95, 0.75},
+		{"p95 of levels that remember for long", system{0.8, 0.2, 0}, 300, 0.95, 0.94, 0.5},
+		{"p95 of bursts in every fifth block", system{0, 0, 0.2}, 120, 0.95, 0.95, 0.7},
+		{"a burst in every fifth block", system{0, 0, 0.2}, 120, 0.99, 0.95, 0.7},
 	} {
 		rng := rand.New(rand.NewPCG(9, uint64(tt.n)))
 		population := tt.system.blocks(rng, 3000).all()
 		truth := population[int(tt.p*float64(len(population)))]
 		hits, binomial, tried := 0, 0, 0
 		var width, exact float64
-		for trial := range trials {
+		for range trials {
 			b := tt.system.blocks(rng, tt.n)
-			length, ok := b.length(min(tt.p, 0.99))
+			lo, hi, ok := b.interval(tt.p)
 			if !ok {
 				continue
-			}
-			lo, hi, ok := BlockQuantile(b, tt.p, 0.95, length, simulatedGrid, 0, uint64(trial))
-			if !ok {
-				t.Fatalf("%s: no interval", tt.name)
 			}
 			tried++
 			all := b.all()
 			l, u, _ := QuantileRanks(int64(len(all)), tt.p, 0.95)
-			if int32(lo) <= truth && truth <= int32(hi) {
+			if lo <= truth && truth <= hi {
 				hits++
 			}
 			if all[l-1] <= truth && truth <= all[u-1] {
@@ -139,54 +158,18 @@ func TestBlockQuantileCovers(t *testing.T) {
 		}
 		got, theirs := float64(hits)/float64(tried), float64(binomial)/float64(tried)
 		t.Logf("%s: %.3f of %d covered, by the binomial %.3f; %.2f times as wide", tt.name, got, tried, theirs, width/exact)
-		if tried < trials*3/4 || got < tt.covers-slack {
+		if tried < trials/2 || got < tt.covers-slack {
 			t.Errorf("%s: %.3f of %d covered, want about %.3f", tt.name, got, tried, tt.covers)
 		}
 		if theirs > tt.binomialBelow {
 			t.Errorf("%s: the binomial covers %.3f, this proves nothing", tt.name, theirs)
 		}
 		switch ratio := width / exact; {
-		case tt.system == system{} && (ratio < 0.8 || ratio > 1.3):
+		case tt.system == system{} && (ratio < 0.8 || ratio > 1.7):
 			t.Errorf("%s: %.2f times as wide as the exact interval", tt.name, ratio)
 		case tt.system != system{} && ratio < 1.3:
 			t.Errorf("%s: no more than %.2f times as wide as if messages were independent", tt.name, ratio)
 		}
-	}
-}
-
-// What is extra lies above everything: as much of it as of the quantile's
-// exceedances, and there is no upper end.
-func TestBlockQuantileOfTheUnresolved(t *testing.T) {
-	b := system{}.blocks(rand.New(rand.NewPCG(2, 2)), 100)
-	interval := func(extra int64) (int, int, bool) {
-		return BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, extra, 1)
-	}
-	_, none, ok := interval(0)
-	_, some, also := interval(100)
-	if !ok || !also || some <= none {
-		t.Errorf("upper ends %d without, %d with half of the exceedances extra", none, some)
-	}
-	if _, _, ok := interval(400); ok {
-		t.Error("an interval among what never came")
-	}
-}
-
-func TestBlockQuantileIsReproducible(t *testing.T) {
-	b := system{0.5, 0.2, 0.1}.blocks(rand.New(rand.NewPCG(2, 3)), 100)
-	a1, a2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 7)
-	b1, b2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 7)
-	c1, c2, _ := BlockQuantile(b, 0.99, 0.95, 5, simulatedGrid, 0, 8)
-	if a1 != b1 || a2 != b2 {
-		t.Errorf("[%d, %d] and [%d, %d] of the same seed", a1, a2, b1, b2)
-	}
-	if a1 == c1 && a2 == c2 {
-		t.Errorf("[%d, %d] of any seed", a1, a2)
-	}
-	if _, _, ok := BlockQuantile(b, 0.99, 0.95, 11, simulatedGrid, 0, 7); ok {
-		t.Error("9 stretches made a run")
-	}
-	if _, _, ok := BlockQuantile(make(sortedBlocks, 100), 0.99, 0.95, 5, simulatedGrid, 0, 7); ok {
-		t.Error("nothing has a quantile")
 	}
 }
 
