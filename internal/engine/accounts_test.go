@@ -72,11 +72,19 @@ phases: {warmup: 100ms, duration: 1s, drain: 100ms}
 workload: {rate: 1000/s, producers: 4, connections: {producers: 4}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := measure(t, text, mem.Entry(), "")
-			if ok, problem := r.Counters.Conserved(); !ok || r.Counters.Taken == 0 {
-				t.Errorf("%s\n%s", problem, show(r))
+			if name == "closed loop" || strings.HasPrefix(name, "flat out") {
+				conserves(t, measureReally(t, text, mem.Entry()))
+				return
 			}
+			conserves(t, measure(t, text, mem.Entry(), ""))
 		})
+	}
+}
+
+func conserves(t *testing.T, r *result.Run) {
+	t.Helper()
+	if ok, problem := r.Counters.Conserved(); !ok || r.Counters.Taken == 0 {
+		t.Errorf("%s\n%s", problem, show(r))
 	}
 }
 

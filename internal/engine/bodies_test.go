@@ -203,11 +203,11 @@ phases: {warmup: 100ms, duration: 500ms}
 // Flat out and closed loops draw sizes, too, and the throughput is in bytes.
 func TestSizesFlatOutAndClosed(t *testing.T) {
 	for _, workload := range []string{"rate: max, messages: 5000", "loop: closed, messages: 300, outstanding: 4"} {
-		r := measure(t, `
+		r := measureReally(t, `
 target: {driver: mem, options: {ack: broker}}
 workload: {`+workload+`, producers: 2, size: "64B:50%,1KiB:50%"}
 phases: {warmup: 0s}
-`, mem.Entry(), "")
+`, mem.Entry())
 		c := r.Summary.Counters
 		if c.Corrupted != 0 || c.BytesSent != c.BytesRecv || c.BytesSent <= 64*c.Sent || c.BytesSent >= 1024*c.Sent {
 			t.Errorf("%s: %+v", workload, c)

@@ -223,7 +223,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 		now := clock.Now()
 		end := r.end.Load()
 		if now >= end || r.allSent() {
-			r.endBy(now)
+			r.endBy(now + 1) // what was sent at this instant is part of the window
 			return false
 		}
 		select {

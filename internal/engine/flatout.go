@@ -185,7 +185,7 @@ func (f *flatOut) finish(aborted bool) bool {
 }
 
 // flood sends on all lanes until the window, or the quota, is at its end, and returns when
-// the last lane was.
+// the last lane was past it: what was sent at the instant before is part of the window.
 func (f *flatOut) flood(limit *quota, measured bool) int64 {
 	var lanes sync.WaitGroup
 	ended := make([]int64, len(f.lanes))
@@ -193,7 +193,7 @@ func (f *flatOut) flood(limit *quota, measured bool) int64 {
 		lanes.Go(func() { ended[i] = l.flood(limit, measured) })
 	}
 	lanes.Wait()
-	return slices.Max(ended)
+	return slices.Max(ended) + 1
 }
 
 // sync waits for a round trip on every producer that can do one, and returns when the

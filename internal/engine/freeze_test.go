@@ -83,15 +83,16 @@ func startAlone(t *testing.T, text, url string) (cmd *exec.Cmd, file string) {
 	return nil, ""
 }
 
-// A generator that was itself frozen must not name the broker as the cause.
+// A generator that was itself frozen for most of the window must not name the broker as the
+// cause: no percentile stands.
 func TestSelfFreezeIsInvalid(t *testing.T) {
 	judgesFigures(t)
 	b := startNATS(t)
-	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 4s}\nworkload: {rate: 2000/s}", b.URL)
+	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {rate: 2000/s}", b.URL)
 	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	clock.SleepUntilBlocking(clock.Now() + int64(700*time.Millisecond))
+	clock.SleepUntilBlocking(clock.Now() + int64(1400*time.Millisecond))
 	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
@@ -113,8 +114,8 @@ func TestSelfFreezeIsInvalid(t *testing.T) {
 	if !self {
 		t.Errorf("no reason names the generator: %+v", v.Reasons)
 	}
-	if n := r.Counters.Scheduled; n != 8000 {
-		t.Errorf("%d of 8000 messages scheduled", n)
+	if n := r.Counters.Scheduled; n != 4000 {
+		t.Errorf("%d of 4000 messages scheduled", n)
 	}
 	t.Log(show(r))
 }

@@ -37,7 +37,7 @@ func TestGarbageOfIntervals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var readings []uint64
 			tt.config.Scenario = parse(t, fmt.Sprintf(`
-phases: {warmup: 200ms, duration: 4s}
+phases: {warmup: 200ms, duration: 2500ms}
 workload: {rate: 200/s}
 record: {interval: 100ms, probe: %s}
 `, tt.probe))

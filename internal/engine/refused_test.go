@@ -36,12 +36,16 @@ func TestRefusedIsSlowerThanAnyLatency(t *testing.T) {
 			if !slices.Contains([]string{"of a fan-out", "round trips", "half in closed loop"}, name) {
 				variant(t)
 			}
+			options := strings.Replace(tt.options, "{", "{delay: 1ms, ", 1)
+			if strings.Contains(options, "ack: broker") {
+				options = strings.Replace(options, "{", "{ack_delay: 1ms, ", 1)
+			}
 			phases := "{warmup: 0s, duration: 500ms, drain: 1s}"
 			if name == "half in closed loop" {
 				phases = "{warmup: 0s, drain: 1s}"
 			}
 			r := measure(t, `
-target: {driver: mem, options: `+tt.options+`}
+target: {driver: mem, options: `+options+`}
 phases: `+phases+`
 workload: `+tt.workload, mem.Entry(), "")
 			check := func(m result.Metric, refused, all int64) {

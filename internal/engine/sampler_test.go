@@ -6,12 +6,14 @@ import (
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/clock"
+	"sixnines/internal/clock/clocktest"
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
@@ -89,7 +91,11 @@ workload: {rate: 2000/s, producers: 3}
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var l little
-			for range 4 {
+			tries := 4 // of a real broker, beside whatever the machine does
+			if tt.entry.Name == "mem" {
+				tries = 1
+			}
+			for range tries {
 				var ok bool
 				if l, ok = assess(t, measure(t, tt.text, tt.entry, urlFor(tt.entry, b.URL))); !ok {
 					t.Fatal("nothing was sampled")
@@ -110,60 +116,55 @@ func urlFor(e driver.Entry, nats string) string {
 	return nats
 }
 
-// A clock that is wrong on one side by a tenth of the delay breaks it. On a
-// machine that wakes the sampler late it may not be able to tell: then again.
+// A clock that is wrong on one side by a tenth of the delay breaks it.
 func TestLittlesLawFindsAWrongClock(t *testing.T) {
 	judgesFigures(t)
 	e := mem.Entry()
 	e.Driver = shifted{e.Driver}
-	var l little
-	for range 4 {
-		l, _ = assess(t, measure(t, manyInFlight, e, ""))
-		if !l.holds() && l.expected < l.sampled*0.95 {
-			return
-		}
+	if l, _ := assess(t, measure(t, manyInFlight, e, "")); l.holds() || l.expected >= l.sampled*0.95 {
+		t.Errorf("a clock that is 10 %% off passes: %+v", l)
 	}
-	t.Errorf("a clock that is 10 %% off passes: %+v", l)
 }
 
 // A count of what is in flight that misses the end of ten messages in eighty
 // breaks it.
 func TestLittlesLawFindsALeak(t *testing.T) {
 	judgesFigures(t)
-	var l little
-	for range 4 {
-		c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
-		var r *run
-		leaked := false
-		c.Observer = func(p Progress) {
-			switch {
-			case p.Phase == result.PhaseMeasure && !leaked:
-				r.loads[0].receiving.consumers[0].received.Add(-10)
-				leaked = true
-			case p.Phase == result.PhaseDrain && leaked: // or the run would wait for them
-				r.loads[0].receiving.consumers[0].received.Add(10)
-				leaked = false
-			}
-		}
-		r, err := newRun(c)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := r.execute(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if l, _ = assess(t, res); !l.holds() && l.sampled > l.expected*1.05 {
-			return
+	c := Config{Scenario: parse(t, manyInFlight+"record: {interval: 250ms}\n"), Entry: mem.Entry(), File: filepath.Join(t.TempDir(), "run.jsonl")}
+	var (
+		r   *run
+		res *result.Run
+	)
+	leaked := false
+	c.Observer = func(p Progress) {
+		switch {
+		case p.Phase == result.PhaseMeasure && !leaked:
+			r.loads[0].receiving.consumers[0].received.Add(-10)
+			leaked = true
+		case p.Phase == result.PhaseDrain && leaked: // or the run would wait for them
+			r.loads[0].receiving.consumers[0].received.Add(10)
+			leaked = false
 		}
 	}
-	t.Errorf("ten of eighty in flight that never end pass: %+v", l)
+	synctest.Test(t, func(t *testing.T) {
+		c.Virtual = clocktest.New()
+		var err error
+		if r, err = newRun(c); err == nil {
+			res, err = r.execute(t.Context())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if l, _ := assess(t, res); l.holds() || l.sampled <= l.expected*1.05 {
+		t.Errorf("ten of eighty in flight that never end pass: %+v", l)
+	}
 }
 
 // What has no time in flight is not sampled.
 func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 	for _, text := range []string{
-		"phases: {warmup: 50ms}\nworkload: {rate: max, messages: 5000}",
+		"phases: {warmup: 0s}\nworkload: {rate: max, messages: 5000}",
 		"phases: {warmup: 50ms, duration: 300ms}\nworkload: {rate: 1000/s, pattern: publish}",
 		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {lose: 3}}\nworkload: {rate: 1000/s}",
 		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {duplicate: 3}}\nworkload: {rate: 1000/s}",

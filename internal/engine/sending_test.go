@@ -236,8 +236,8 @@ func TestBlockedIsWaitingForOthers(t *testing.T) {
 	share := func(works bool) float64 {
 		d := &slowSend{works: works}
 		d.Duration = 40 * time.Millisecond
-		r := measure(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: 1000/s}",
-			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
+		r := measureReally(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: 1000/s}",
+			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
 		_, blocked := total(r.Metrics[result.LagBlocked])
 		_, own := total(r.Metrics[result.LagOwn])
 		return blocked / (blocked + own)
@@ -286,34 +286,25 @@ func (p *silentProducer) Send(token uint64, _ []byte) error {
 // alone: no other messages are late.
 func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 	const stall = 400 * time.Millisecond
-	var off string
-	for range 4 {
-		d := &silent{stuck: stuck{conn: 2, after: 60, Duration: stall}}
-		r := measureConfig(t, Config{Pacers: 1, Scenario: parse(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4, in_flight: {messages: 4}}"),
-			Entry: driver.Entry{Name: "silent", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
-		if c := r.Counters; c.Sent != 2000 || c.Acked != 2000 {
-			t.Fatalf("%+v", c)
-		}
-		if testing.Short() { // the rest are figures
-			return
-		}
-		late := int64(0)
-		for v := range buckets(r.Metrics[result.PublishResponse]) {
-			if v.value > int64(stall)/4 {
-				late += v.count
-			}
-		}
-		// 100 messages come due on the full connection meanwhile.
-		if due := int64(stall.Seconds() * 250 * 3 / 4); late > due*12/10+2 || late < due*8/10 {
-			off = fmt.Sprintf("%d messages waited for more than a quarter of the stall, and %d were due on the full connection then\n%s", late, due, show(r))
-		} else if blocked := r.Summary.Histograms[result.LagBlocked]; blocked == nil || blocked.Max < int64(stall)*9/10 {
-			off = "the wait for a place is not blocked"
-		} else {
-			return
-		}
-		t.Log(off)
+	d := &silent{stuck: stuck{conn: 2, after: 60, Duration: stall}}
+	r := measureConfig(t, Config{Pacers: 1, Scenario: parse(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {pattern: publish, rate: 1000/s, producers: 4, in_flight: {messages: 4}}"),
+		Entry: driver.Entry{Name: "silent", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
+	if c := r.Counters; c.Sent != 2000 || c.Acked != 2000 {
+		t.Fatalf("%+v", c)
 	}
-	t.Error(off)
+	late := int64(0)
+	for v := range buckets(r.Metrics[result.PublishResponse]) {
+		if v.value > int64(stall)/4 {
+			late += v.count
+		}
+	}
+	// 100 messages come due on the full connection meanwhile.
+	if due := int64(stall.Seconds() * 250 * 3 / 4); late != due {
+		t.Errorf("%d messages waited for more than a quarter of the stall, and %d were due on the full connection then\n%s", late, due, show(r))
+	}
+	if blocked := r.Summary.Histograms[result.LagBlocked]; blocked == nil || blocked.Max < int64(stall)*9/10 {
+		t.Error("the wait for a place is not blocked")
+	}
 }
 
 // A pacer that looks late for a place, since it had no processor or another lane
@@ -390,8 +381,8 @@ func TestPacerBusy(t *testing.T) {
 	busy := func(rate string) float64 {
 		d := &slowSend{works: true}
 		d.Duration = 4 * time.Millisecond // at each hundredth message
-		r := measure(t, "phases: {warmup: 100ms, duration: 2s}\nworkload: {pattern: publish, rate: "+rate+"}",
-			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
+		r := measureReally(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: "+rate+"}",
+			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
 		most, any := 0.0, false
 		for _, p := range r.Series {
 			if v, ok := p.Vitals[vitalPacerBusy]; ok && p.Phase == result.PhaseMeasure {

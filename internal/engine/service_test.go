@@ -4,10 +4,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
+	"sixnines/internal/clock/clocktest"
 	"sixnines/result"
 )
 
@@ -27,7 +29,7 @@ func TestServiceTimesAreCensored(t *testing.T) {
 		"roundtrip":          {"lose: 50, every: 4", open + ", pattern: roundtrip", result.RoundTripService, 50, 300 * time.Millisecond},
 		"flat out":           {"lose: 50, every: 4", flat, result.DeliveryService, 50, 300 * time.Millisecond},
 		"flat out, given up": {"ack: broker, lose: 50, every: 4, give_up: 20ms", flat + ", pattern: publish", result.PublishService, 50, 19 * time.Millisecond},
-		"closed": {"ack: broker, lose: 20, every: 2, give_up: 20ms", "loop: closed, timeout: 10s, pattern: publish",
+		"closed": {"ack: broker, ack_delay: 1ms, lose: 20, every: 2, give_up: 20ms", "loop: closed, timeout: 10s, pattern: publish",
 			result.PublishService, 20, 19 * time.Millisecond},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,7 +37,11 @@ func TestServiceTimesAreCensored(t *testing.T) {
 			if strings.Contains(tt.load, "messages") {
 				duration = ""
 			}
-			r := measure(t, "target: {driver: mem, options: {"+tt.options+"}}\nphases: {warmup: 0s, "+duration+"drain: 300ms}\nworkload: {"+tt.load+"}", mem.Entry(), "")
+			run := func(text string) *result.Run { return measure(t, text, mem.Entry(), "") }
+			if strings.HasPrefix(tt.load, flat) {
+				run = func(text string) *result.Run { return measureReally(t, text, mem.Entry()) }
+			}
+			r := run("target: {driver: mem, options: {" + tt.options + "}}\nphases: {warmup: 0s, " + duration + "drain: 300ms}\nworkload: {" + tt.load + "}")
 			d, x := r.Summary.Histograms[tt.service], r.Metrics[tt.service]
 			if d == nil || d.Censored != tt.lost || d.Total() != r.Counters.Sent || r.Counters.Censored != tt.lost {
 				t.Fatalf("%+v of %+v", d, r.Counters)
@@ -83,8 +89,16 @@ func TestServiceTimeBoundsAreSound(t *testing.T) {
 			if strings.Contains(load, "messages") {
 				duration = ""
 			}
-			r := measure(t, "target: {driver: mem}\nphases: {warmup: 0s, "+duration+"drain: 200ms}\nworkload: {"+load+"}", e, "")
-			ended := clock.Now()
+			var r *result.Run
+			var ended int64
+			synctest.Test(t, func(t *testing.T) {
+				c := Config{Scenario: parse(t, "target: {driver: mem, options: {delay: 1ms}}\nphases: {warmup: 0s, "+duration+"drain: 200ms}\nworkload: {"+load+"}"), Entry: e, Virtual: clocktest.New()}
+				var err error
+				if r, err = Run(t.Context(), c); err != nil {
+					t.Fatal(err)
+				}
+				ended = clock.Now()
+			})
 			x := r.Metrics[result.DeliveryService]
 			var bounds, waited []int64
 			for _, b := range x.Censored.Distribution() {

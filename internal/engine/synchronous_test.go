@@ -212,7 +212,7 @@ func TestSynchronous(t *testing.T) {
 		{"{pattern: publish, rate: max, in_flight: {each: 1}}", "broker", ""},
 		{"{pattern: publish}", "broker", ""},
 	} {
-		r := measure(t, "phases: {warmup: 0s, duration: 100ms, drain: 5s}\ntarget: {driver: mem, options: {ack: "+tt.ack+"}}\nworkload: "+tt.workload,
+		r := measure(t, "phases: {warmup: 0s, duration: 100ms, drain: 5s}\ntarget: {driver: mem, options: {delay: 100us, ack: "+tt.ack+map[string]string{"broker": ", ack_delay: 100us"}[tt.ack]+"}}\nworkload: "+tt.workload,
 			mem.Entry(), "")
 		got, y := result.Metric(""), r.Header.Synchronous
 		if y != nil {

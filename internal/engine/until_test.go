@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
 
@@ -50,23 +49,21 @@ func TestUntilEndsTheWindow(t *testing.T) {
 		{"interrupted", "{warmup: 100ms, duration: 1h, until: publish.response p50 ±60%}", true, result.EndedInterrupted},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
+			var cancel context.CancelFunc
 			var told atomic.Bool
 			s := parse(t, "phases: "+tt.phases+load)
-			file := t.TempDir() + "/run.jsonl"
-			r, err := Run(ctx, Config{Scenario: s, Entry: slowEntry(), File: file, Observer: func(p Progress) {
+			r := inVirtualTime(t, Config{Scenario: s, Entry: slowEntry(), Observer: func(p Progress) {
 				if p.Phase == result.PhaseMeasure {
 					told.Store(strings.HasPrefix(p.Until, "p50 ") && strings.HasSuffix(p.Until, ", asked ±60%"))
 					if tt.interrupt {
 						cancel()
 					}
 				}
-			}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			r = judgetest.Verified(t, r, file)
+			}}, func(ctx context.Context) context.Context {
+				ctx, cancel = context.WithCancel(ctx)
+				return ctx
+			})
+			cancel()
 			u, c := r.Summary.Until, r.Counters
 			if u == nil || u.Ended != tt.ended || r.Summary.Interrupted != tt.interrupt || r.Header.Until != u.Text {
 				t.Fatalf("%+v\n%s", u, show(r))

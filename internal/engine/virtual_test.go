@@ -15,14 +15,19 @@ import (
 	"sixnines/result"
 )
 
-// inVirtualTime is measureConfig in virtual time.
-func inVirtualTime(t *testing.T, c Config) (r *result.Run) {
+// inVirtualTime is measureConfig in virtual time. before makes the run's
+// context in its bubble.
+func inVirtualTime(t *testing.T, c Config, before ...func(context.Context) context.Context) (r *result.Run) {
 	t.Helper()
 	c.File = filepath.Join(t.TempDir(), "run.jsonl")
 	var err error
 	synctest.Test(t, func(t *testing.T) {
 		c.Virtual = clocktest.New()
-		r, err = Run(t.Context(), c)
+		ctx := t.Context()
+		for _, first := range before {
+			ctx = first(ctx)
+		}
+		r, err = Run(ctx, c)
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -74,11 +79,11 @@ phases: {duration: 100ms, warmup: 0s}
 // Go's timers, and late wake-ups do not add up.
 func TestWorkTakesAsLongAsItSays(t *testing.T) {
 	const n, work = 2000, 100 * time.Microsecond
-	r := measure(t, `
+	r := measureReally(t, `
 target: {options: {queue: 4000}}
 workload: {rate: max, messages: 2000, consumer: {work: 100us}}
 phases: {warmup: 0s}
-`, mem.Entry(), "")
+`, mem.Entry())
 	if took := r.Summary.Throughput.Elapsed; took < (n-1)*work || took > 4*n*work { // by timers 10 times as long
 		t.Errorf("%d messages of %s took %s", n, work, took)
 	}
