@@ -179,7 +179,7 @@ type Rate struct {
 	// where nothing was due and in files of older versions.
 	Due         float64 `json:"due,omitempty"`
 	Sent        float64 `json:"sent"`
-	WorstSecond float64 `json:"worst_second"` // sent ÷ due in the worst whole second, 1 = all
+	WorstSecond float64 `json:"worst_second"` // sent ÷ due in the worst second, or in a window that is shorter, 1 = all
 }
 
 // Kept is the share of what was due that was sent in the window, 1 = all. ok is

@@ -183,6 +183,9 @@ func sentOf(p engine.Progress, style func(string) string) string {
 // paceOf is the rate, beside the rate asked for.
 func paceOf(p engine.Progress) string {
 	sent := grouped(int64(p.Sent+0.5)) + "/s"
+	if p.Sent < 10 {
+		sent = spell.Rate(p.Sent)
+	}
 	if p.Asked > 0 {
 		sent += " of " + spell.Rate(p.Asked)
 	}

@@ -123,7 +123,8 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 // accountMissing finds the messages that never arrived, group by group, and
 // returns, by the slot in which they were due, how many of those that count as in
 // flight are known to be lost: later messages of the same stream have come, and nothing
-// shows that these still may. A message that the broker refused, or that was given up,
+// shows that these still may; or nothing of the stream has come at all, and nothing else came
+// to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
 // is not in flight any more.
 func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64), censorSent func(recorder.ID, *stream, int64)) (lost map[int64]int64) {
 	start, end := a.start.Load(), a.end.Load()
@@ -131,7 +132,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 	var absent int64 // never ticked off, damaged ones included
 	lastMissing := make([]marks, len(a.sending.streams))
 	for _, g := range a.receiving.groups {
-		coming := a.receiving.stillComing(g, now)
+		coming, quiet := a.receiving.stillComing(g, now)
 		for _, st := range a.sending.streams {
 			place, bound := g.place(st)
 			if !bound || !st.begun {
@@ -172,7 +173,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					st.tampered[seq]-- // it arrived, damaged
 					continue
 				}
-				overtaken := !coming && any && seq <= newest
+				overtaken, silent := !coming && any && seq <= newest, quiet && (!any || newest < st.first)
 				inFlight := false
 				switch {
 				case nacked:
@@ -185,8 +186,9 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					inFlight = true
 				default:
 					total.Undelivered++
+					inFlight = silent
 				}
-				if overtaken && inFlight && a.timed {
+				if (overtaken || silent) && inFlight && a.timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}

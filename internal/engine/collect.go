@@ -274,6 +274,10 @@ func (c *collector) tell(phase string, to int64) {
 	r.progress(p)
 }
 
+// fewDue is how many messages must be due in an interval for what was sent in it to be
+// shown as a rate.
+const fewDue = 5
+
 // progressOf describes an interval of so many ns. What was sent in it are messages
 // of the window, and those that a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
@@ -282,6 +286,12 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	sent := v.Counters.Sent + ld.accounts.told.unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
+	if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
+		// What the schedule has in so short a time is no rate: each message stands for the time
+		// until the next.
+		c := &p.Counters
+		p.Sent = float64(c.Sent+c.Rejected) / max(seconds, float64(c.Scheduled)/p.Asked)
+	}
 	if ld.accounts.follower != nil {
 		p.Until = ld.accounts.follower.text()
 	}

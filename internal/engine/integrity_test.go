@@ -121,6 +121,8 @@ func TestLossWithoutAcknowledgementsIsNoOverload(t *testing.T) {
 		"one in ten":             func(n int) bool { return n%10 == 3 },
 		"50 of every 51":         func(n int) bool { return n%51 != 0 },
 		"one in 50":              func(n int) bool { return n%50 == 7 },
+		"all":                    func(int) bool { return true },
+		"all but the first ones": func(n int) bool { return n >= 300 },
 		"only in the last third": func(n int) bool { return n >= 2700 && n%2 == 0 },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -145,7 +147,11 @@ record: {interval: 250ms}
 				}
 			}
 			// Those that nothing overtook are not known to be lost.
-			if c := r.Counters; c.Missing != want || c.MissingUnknown != want || lost > want || lost < want-50 {
+			known := want - 50
+			if name == "all but the first ones" {
+				known = 0 // the broker may hang
+			}
+			if c := r.Counters; c.Missing != want || c.MissingUnknown != want || lost > want || lost < known {
 				t.Errorf("%d lost, %d known to be: %s", want, lost, show(r))
 			}
 			if r.Summary.Verdict.Status == result.Unstable {

@@ -164,8 +164,9 @@ func (r *receiving) probed(now, sent int64) {
 
 // stillComing reports whether messages that others have overtaken may still be on
 // their way to the group: there is more than one way to it, and measured messages
-// came in the second half of the time for which they were waited for, up to now.
-func (r *receiving) stillComing(g *group, now int64) bool {
+// came in the second half of the time for which they were waited for, up to now. quiet is
+// true where none came then, by however many ways.
+func (r *receiving) stillComing(g *group, now int64) (may, quiet bool) {
 	waited, ways, coming := now-r.end.Load(), 0, false
 	for _, c := range r.consumers {
 		if c.group != g {
@@ -177,5 +178,5 @@ func (r *receiving) stillComing(g *group, now int64) bool {
 		}
 		coming = coming || c.newest != 0 && now-c.newest < waited/2
 	}
-	return coming && ways > 1
+	return coming && ways > 1, !coming
 }

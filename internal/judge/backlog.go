@@ -95,6 +95,9 @@ func backlogGrows(e *evidence) []result.Reason {
 	if lo, _ := line.SlopeInterval(confidence); lo <= 0 || growth <= max(backlogGrowth*float64(due), 1) {
 		return nil
 	}
+	if still := e.standstill(from); still != nil {
+		return still
+	}
 	lost := e.overtaken()
 	peak := y[len(y)-1] - lost
 	if lost > 0 && peak <= max(backlogGrowth*float64(due), 1) {
@@ -164,20 +167,29 @@ func (e *evidence) overload(text string) []result.Reason {
 	r := result.Reason{Status: result.Unstable, Code: "backlog", Text: text}
 	if share, ok := e.carried(); ok {
 		r.Brief = "carried " + spell.Share(share) + " of the asked rate"
-	} else if e.resolved() == 0 {
-		r.Brief = "nothing that was due in the window came through"
 	}
 	return []result.Reason{r}
 }
 
-// resolved is how many values all latencies have.
-func (e *evidence) resolved() (n int64) {
-	for m, x := range e.run.Metrics {
-		if m.IsLatency() {
-			n += count(x)
+// standstill is the finding that nothing of the run's first latency was resolved any
+// more from an instant of the window on, in the drain neither. Whatever is overloaded
+// still carries some of its load: this is lost, or kept by a broker or consumers that
+// hang, and no lower rate would change it. The percentiles have it as lower bounds.
+func (e *evidence) standstill(from int64) []result.Reason {
+	all := e.latencies()
+	if len(all) == 0 {
+		return nil
+	}
+	for _, p := range e.timed {
+		if p.Start >= from && p.Metrics[all[0]].Count > 0 {
+			return nil
 		}
 	}
-	return n
+	text := "no message came through"
+	if d := e.summary.Histograms[all[0]]; d.Count > 0 {
+		text = fmt.Sprintf("from %s on no message came through any more", span(from))
+	}
+	return one(result.Valid, "nothing-came", text+", nor in the drain: it is lost, or the broker or its consumers hang; that is no overload, which carries a part of its load, and the percentiles have it as lower bounds")
 }
 
 // carried is the rate at which messages of the window were resolved, as a share of
@@ -230,6 +242,9 @@ func (e *evidence) tooShort() []result.Reason {
 	left := int64(math.Round(e.waiting()(last)))
 	if float64(left) <= max(backlogSuspect*float64(due), backlogFew) {
 		return nil
+	}
+	if still := e.standstill(0); still != nil {
+		return still
 	}
 	return one(result.Suspect, "backlog", fmt.Sprintf(
 		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers: run longer (--duration)",

@@ -403,6 +403,41 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// Where nothing comes through any more it is lost, or somebody hangs: that is no overload,
+// and no lower rate would help. What comes more slowly than it is due is one.
+func TestNothingThatComesIsNoOverload(t *testing.T) {
+	for name, tt := range map[string]struct {
+		missing func(i int) bool
+		want    result.Status
+	}{
+		"nothing at all":         {func(int) bool { return true }, result.Valid},
+		"nothing from half on":   {func(i int) bool { return i > seconds*perSecond/2 }, result.Valid},
+		"one in ten still comes": {func(i int) bool { return i > seconds*perSecond/2 && i%10 != 0 }, result.Unstable},
+	} {
+		ms := healthyMessages()
+		for i := range ms {
+			ms[i].missing = tt.missing(i)
+		}
+		b := newTestbed(ms)
+		left := int64(0)
+		for n, i := range b.intervals[:seconds] { // what never comes is in flight
+			for k := range perSecond {
+				if tt.missing(n*perSecond + k) {
+					left++
+				}
+			}
+			i.v.InFlight = left
+		}
+		for _, i := range b.intervals[seconds : seconds+3] {
+			i.v.InFlight = left
+		}
+		v := Verdict(b.run(t), Inputs{})
+		if note := find(v, "nothing-came"); v.Status != tt.want || (note != nil) != (tt.want == result.Valid) || find(v, "backlog") != nil != (tt.want == result.Unstable) {
+			t.Errorf("%s: %s: %+v", name, v, v.Reasons)
+		}
+	}
+}
+
 // One message that comes long after all others, as one that the broker had given to a
 // consumer that was lost, does not make an overload of a stall at the window's end;
 // nor does it hide one, where the backlog is cleared no faster than the load came.

@@ -18,23 +18,24 @@ const (
 func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
 
 // blockedAt reports whether blocked sends rather than the generator's own lag
-// delayed the share 1 − sent of the messages in the second that begins with
-// the interval of index i: by the larger maximum of the two lags in it and on to
+// delayed the messages of a second that were not sent in it: by the larger maximum of the two lags in it and on to
 // the second interval after it in which anything was sent. Lag is known when a
 // message is sent, so a stall's is recorded when it is over, and never if it
 // never is: an own lag that is short of half the time missing explains nothing.
-func (e *evidence) blockedAt(i int, sent float64) bool {
+func (e *evidence) blockedAt(w worstStretch) bool {
 	var own, blocked int64
+	i := w.at
 	from := e.run.Series[i].Start
+	length := min(wholeSecond, float64(w.length))
 	for left := 2; i < len(e.run.Series) && left > 0; i++ {
 		p := &e.run.Series[i]
 		own = max(own, p.Metrics[result.LagOwn].Max)
 		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
-		if p.Counters.Sent > 0 && float64(p.End-from) >= wholeSecond {
+		if p.Counters.Sent > 0 && float64(p.End-from) >= length {
 			left--
 		}
 	}
-	return blocked > own || float64(own) < (1-sent)/2*wholeSecond
+	return blocked > own || float64(own) < (1-w.share)/2*length
 }
 
 // late is the share of the messages sent that the generator itself sent later
@@ -84,20 +85,24 @@ func sentLate(e *evidence) []result.Reason {
 	return e.partly(late, "rate", spell.Share(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
 }
 
-// worstSecond: in some whole second less than nine tenths of what was due was
-// sent. A run that stalls and catches up has the full rate over all.
+// worstSecond: in some second, or in a shorter window, less than nine tenths of what was
+// due was sent. A run that stalls and catches up has the full rate over all.
 func worstSecond(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil
 	}
-	share, at := worst(e.run)
-	if at < 0 || share >= worstSecondSuspect {
+	w := worst(e.run)
+	if w.at < 0 || w.share >= worstSecondSuspect {
 		return nil
 	}
-	text := fmt.Sprintf("in the worst second, %s after the start, only %s of the messages due were sent", spell.Period(time.Duration(e.run.Series[at].Start)), spell.Share(share))
-	if e.blockedAt(at, share) {
+	where := fmt.Sprintf("in the worst second, %s after the start,", spell.Period(time.Duration(w.start)))
+	if float64(w.length) < wholeSecond {
+		where = fmt.Sprintf("in the window of %s", spell.Period(time.Duration(w.length)))
+	}
+	text := fmt.Sprintf("%s only %s of the messages due were sent", where, spell.Share(w.share))
+	if e.blockedAt(w) {
 		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
-	late := max(e.late(), (1-share)*wholeSecond/e.window())
+	late := max(e.late(), (1-w.share)*float64(w.length)/e.window())
 	return e.partly(late, "worst-second", spell.Share(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
 }

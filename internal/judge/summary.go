@@ -120,7 +120,7 @@ func rate(run *result.Run, in Inputs) result.Rate {
 			r.Due = float64(due) / (float64(in.End) / 1e9)
 		}
 	}
-	r.WorstSecond, _ = worst(run)
+	r.WorstSecond = worst(run).share
 	return r
 }
 
@@ -128,37 +128,62 @@ func rate(run *result.Run, in Inputs) result.Rate {
 // ends jitter.
 const wholeSecond = 0.99e9
 
-// worst returns the smallest part of the messages due in a whole second of the
-// window that was handed over in it, at most 1, and the index of the interval
-// in which that second begins, −1 if there is no such second. Intervals, or the
-// levels within long ones, are put together until they make a second. One message may lie
-// across a second's end, which is no lateness.
-func worst(run *result.Run) (share float64, at int) {
-	share, at = 1, -1
-	var due, sent, length int64
-	first := 0
+// worstStretch is a stretch of the window, a second long if that is so long, and the share of
+// the messages due in it that was handed over in it.
+type worstStretch struct {
+	share  float64 // at most 1
+	at     int     // index of the interval in which it begins; −1: nothing was due
+	start  int64   // ns from the window's start
+	length int64   // ns
+}
+
+// worst returns the second of the window with the smallest share. Intervals, or the
+// levels within long ones, are put together until they make a second; the seconds follow
+// each other from the start of the window, and what is left behind the last one counts as a
+// part of the second before the window's end. A window that is no second long counts as a
+// whole. One message may lie across a second's end, which is no lateness.
+func worst(run *result.Run) worstStretch {
+	w := worstStretch{share: 1, at: -1}
+	var all []paceStretch
 	for i := range run.Series {
-		p := &run.Series[i]
-		if p.Phase != result.PhaseMeasure {
-			continue
-		}
-		for start, l := range p.Stretches {
-			if length == 0 {
-				first = i
+		if p := &run.Series[i]; p.Phase == result.PhaseMeasure {
+			for start, l := range p.Stretches {
+				all = append(all, paceStretch{start: start, length: l.At - start, due: l.Due, sent: l.Sent, at: i})
 			}
-			length += l.At - start
-			due += l.Due
-			sent += l.Sent
-			if float64(length) < wholeSecond {
-				continue
-			}
-			if due > 0 && float64(sent+1)/float64(due) < share {
-				share, at = float64(sent+1)/float64(due), first
-			}
-			due, sent, length = 0, 0, 0
 		}
 	}
-	return share, at
+	look := func(part []paceStretch) {
+		sum := paceStretch{start: part[0].start, at: part[0].at}
+		for _, x := range part {
+			sum.due, sum.sent, sum.length = sum.due+x.due, sum.sent+x.sent, sum.length+x.length
+		}
+		if share := float64(sum.sent+1) / float64(max(sum.due, 1)); sum.due > 0 && share < w.share {
+			w = worstStretch{share, sum.at, sum.start, sum.length}
+		}
+	}
+	var length int64
+	first := 0
+	for i, x := range all {
+		if length += x.length; float64(length) >= wholeSecond {
+			look(all[first : i+1])
+			first, length = i+1, 0
+		}
+	}
+	if first < len(all) {
+		for first > 0 && float64(length) < wholeSecond {
+			first--
+			length += all[first].length
+		}
+		look(all[first:])
+	}
+	return w
+}
+
+// paceStretch is what was due and handed over between two readings.
+type paceStretch struct {
+	start, length int64
+	due, sent     int64
+	at            int // index of its interval
 }
 
 // handled counts messages that were handed to the client: one that the client

@@ -20,7 +20,11 @@ func TestRate(t *testing.T) {
 		{"all sent", []result.Point{second(1000, 100, 100), second(1000, 100, 100)}, 1, -1},
 		{"one across the end", []result.Point{second(1000, 1, 0), second(1000, 1, 2)}, 1, -1},
 		{"half in the second one", []result.Point{second(1000, 100, 100), second(1000, 100, 49), second(1000, 100, 151)}, 0.5, 1},
-		{"a remainder is no second", []result.Point{second(1000, 100, 100), second(400, 40, 0)}, 1, -1},
+		{"a remainder belongs to the last second", []result.Point{second(500, 50, 50), second(500, 50, 50), second(400, 40, 0)}, 101.0 / 140, 0},
+		{"the last second overlaps the one before", []result.Point{second(600, 60, 60), second(400, 40, 40), second(600, 60, 0)}, 0.41, 1},
+		{"a window that is shorter than a second", []result.Point{second(200, 100, 9)}, 0.1, 0},
+		{"two short intervals", []result.Point{second(200, 50, 50), second(200, 50, 9)}, 0.6, 0},
+		{"one message in a short window", []result.Point{second(200, 1, 0)}, 1, -1},
 		{"a second that ended a little early", []result.Point{second(993, 100, 9)}, 0.1, 0},
 		{"short intervals make up a second", []result.Point{second(500, 50, 0), second(500, 50, 99), second(500, 50, 29), second(500, 50, 50)}, 0.8, 2},
 		{"the drain is no part", []result.Point{{Phase: result.PhaseDrain, End: 1e9, Counters: result.Counters{Scheduled: 100}}}, 1, -1},
@@ -29,8 +33,8 @@ func TestRate(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			run := &result.Run{Series: tt.series}
-			if share, at := worst(run); share != tt.worst || at != tt.at {
-				t.Errorf("worst %v at %d, want %v at %d", share, at, tt.worst, tt.at)
+			if w := worst(run); w.share != tt.worst || w.at != tt.at {
+				t.Errorf("worst %+v, want %v at %d", w, tt.worst, tt.at)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -194,6 +195,10 @@ func ackedMissing(c *result.Counters) string {
 	return fmt.Sprintf("missing here: %s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
+// dueRate is what was due in the window, a second: with random arrivals, and of a schedule
+// whose messages are far apart, another number than was asked.
+func dueRate(r result.Rate) float64 { return cmp.Or(r.Due, r.Asked) }
+
 // rateLine says what was asked, what was sent, and the worst second.
 func rateLine(s *subject) []entryText {
 	var out []entryText
@@ -204,13 +209,16 @@ func rateLine(s *subject) []entryText {
 	if r.Asked > 0 {
 		out = append(out, entryText{"asked", rate(r.Asked), "messages a second in the schedule"})
 	}
+	if due := dueRate(r); rate(due) != rate(r.Asked) {
+		out = append(out, entryText{"due", rate(due), "what the schedule had in the measured window"})
+	}
 	sent := rate(r.Sent)
 	if kept, ok := r.Kept(); ok {
 		sent += " (" + exactShare(kept) + ")"
 	}
 	out = append(out, entryText{"sent", sent, "over the measured window, and as a share of the messages due in it"})
 	if r.Asked > 0 && !math.IsNaN(r.WorstSecond) {
-		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst whole second: a run that stalls and catches up has the full rate overall, but not here"})
+		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst second, or in a shorter window: a run that stalls and catches up has the full rate overall, but not here"})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 		r := s.sum.Rate
 		sent := "sent " + rate(r.Sent)
 		if r.Asked > 0 {
-			sent += " of " + rate(r.Asked)
+			sent += " of " + rate(dueRate(r))
 		}
 		if kept, ok := r.Kept(); ok && kept < 0.9995 {
 			sent += " (" + exactShare(kept) + ")"
