@@ -36,6 +36,8 @@ const (
 	EventGivenUp = "given up" // a connection, for good
 )
 
-// The classes of errors with which a broker refuses for good who asks, or what was asked:
-// names of driver.Classes.
-const ClassUnauthorized = "not authorised"
+// Classes of errors, as driver.Classes names them.
+const (
+	ClassUnauthorized = "not authorised" // the broker refuses who asks
+	ClassNotConnected = "not connected"
+)

@@ -184,6 +184,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 			return err
 		}
 		r.breath.take()
+		ld.sending.tellRefusals()
 		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.accounts.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err

@@ -261,3 +261,10 @@ func TestEventsAreBounded(t *testing.T) {
 		t.Errorf("%d records, want at most %d", len(written), most)
 	}
 }
+
+// The classes that results name are the contract's.
+func TestClassesOfEvents(t *testing.T) {
+	if className(driver.ErrUnauthorized) != result.ClassUnauthorized || className(driver.ErrNotConnected) != result.ClassNotConnected {
+		t.Errorf("%q, %q", className(driver.ErrUnauthorized), className(driver.ErrNotConnected))
+	}
+}

@@ -50,7 +50,7 @@ func (ld *load) probe(ctx context.Context) error {
 		for time.Now().Before(patience) && !ld.receiving.seenEverywhere(missing) {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s; is something else consuming there, or the broker overloaded?",
+				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
 					driver.ErrTimeout, ld.layout.topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}

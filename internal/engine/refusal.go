@@ -43,21 +43,40 @@ func (r *refusals) add(err error) {
 	}
 }
 
-// tellRefusals writes, when nothing is sent any more, an event for each class of errors by
-// which messages of the window were refused: how many, and the first error.
+// tellRefusals writes, once an interval and in the end, an event for each class of errors by
+// which messages of the window were refused: how many since the last, and the first error of
+// all. It is called by one goroutine at a time.
 func (s *sending) tellRefusals() {
-	for class := range len(refusals{}) {
+	for class := range s.toldRefusals {
 		var n int64
 		var first *refusal
 		for _, l := range s.lanes {
 			of := &l.refusals[class]
+			x := of.first.Load()
+			if x == nil {
+				continue // the first is being noted: they count next time
+			}
 			n += of.n.Load()
-			if x := of.first.Load(); x != nil && (first == nil || x.at < first.at) {
+			if first == nil || x.at < first.at {
 				first = x
 			}
 		}
-		if first != nil {
-			s.event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n})
+		told := &s.toldRefusals[class]
+		if n <= told.n {
+			continue
 		}
+		if told.first == nil {
+			told.first = first // later ones are the same event
+		} else {
+			first = &refusal{told.first.err, clock.Now()}
+		}
+		s.event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n - told.n})
+		told.n = n
 	}
+}
+
+// toldRefusal is what events have told of a class of refusals.
+type toldRefusal struct {
+	n     int64
+	first *refusal
 }

@@ -33,6 +33,8 @@ type sending struct {
 	synced    int64        // flat out: when the round trip after the last message was back
 	warmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
 
+	toldRefusals [len(refusals{})]toldRefusal // the collector's
+
 	violations atomic.Int64
 	takeovers  atomic.Int64
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten

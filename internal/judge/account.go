@@ -187,7 +187,8 @@ func refusals(e *evidence) []result.Reason {
 		who = append(who, spell.Count(c.Rejected)+" by the client")
 	}
 	text := fmt.Sprintf("%s of %s refused (%s)", spell.Plural(n, "message"), spell.Count(c.Scheduled), strings.Join(who, ", "))
-	if words := e.words(result.EventRefused); words != "" {
+	words := e.whyRefused()
+	if words != "" {
 		text += ": " + words
 	}
 	if c.Acked+c.Unknown+c.Received == 0 {
@@ -233,12 +234,37 @@ func (e *evidence) forbidden() bool {
 	return forbidden > 0 && forbidden == n
 }
 
-// words are those in which events of the kind refused most often, and how many more there
-// are; empty: there are none.
-func (e *evidence) words(kind string) string {
+// whyRefused is why messages were refused: because of who asked, if of any it was; where
+// a connection was missing, because of what is known to have kept it from being made; else
+// what was said most often. It is empty where no event tells.
+func (e *evidence) whyRefused() string {
+	if words, ok := e.words(func(ev *result.Event) bool {
+		return ev.Kind == result.EventRefused && ev.Class == result.ClassUnauthorized
+	}); ok {
+		return words
+	}
+	if _, absent := e.words(func(ev *result.Event) bool {
+		return ev.Kind == result.EventRefused && ev.Class == result.ClassNotConnected
+	}); absent {
+		if words, ok := e.words(func(ev *result.Event) bool { return ev.Class == result.ClassUnauthorized }); ok {
+			return words
+		}
+	}
+	words, _ := e.words(ofKind(result.EventRefused))
+	return words
+}
+
+func ofKind(kind string) func(*result.Event) bool {
+	return func(ev *result.Event) bool { return ev.Kind == kind }
+}
+
+// words are those that the events which are asked for have most often, and how many others
+// there are.
+func (e *evidence) words(of func(*result.Event) bool) (text string, ok bool) {
 	times, order := map[string]int64{}, []string(nil)
-	for _, ev := range e.run.Events {
-		if ev.Kind == kind {
+	for i := range e.run.Events {
+		ev := &e.run.Events[i]
+		if of(ev) {
 			if times[ev.Detail] == 0 {
 				order = append(order, ev.Detail)
 			}
@@ -246,13 +272,13 @@ func (e *evidence) words(kind string) string {
 		}
 	}
 	if len(order) == 0 {
-		return ""
+		return "", false
 	}
 	first := slices.MaxFunc(order, func(a, b string) int { return cmp.Compare(times[a], times[b]) })
 	if n := len(order) - 1; n > 0 {
-		return fmt.Sprintf("%s (and %s)", first, spell.Plural(int64(n), "other answer"))
+		return fmt.Sprintf("%s (and %s)", first, spell.Plural(int64(n), "other answer")), true
 	}
-	return first
+	return first, true
 }
 
 // denials: publishes that the broker refused without saying which. Where consumers or
@@ -263,7 +289,10 @@ func denials(e *evidence) []result.Reason {
 	if c.Denied == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the broker refused %s of %s, and does not say which: %s", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent), e.words(result.EventDenied))
+	text := fmt.Sprintf("the broker refused %s of %s, and does not say which", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent))
+	if words, ok := e.words(ofKind(result.EventDenied)); ok {
+		text += ": " + words
+	}
 	switch {
 	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
 		return allRefused(result.Invalid, text+"; nothing was measured")
@@ -277,7 +306,7 @@ func denials(e *evidence) []result.Reason {
 
 // answers: what else the broker refused, and the connections that were given up for it.
 func answers(e *evidence) (found []result.Reason) {
-	if words := e.words(result.EventGivenUp); words != "" {
+	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
 		found = append(found, one(result.Valid, "given-up", "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
 	}
 	for _, ev := range e.run.Events {

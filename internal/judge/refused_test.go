@@ -73,3 +73,45 @@ func TestRefusedWithoutLatenciesIsANote(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// The reason of refused messages quotes what the broker said to who asked; where a connection
+// was missing, what kept it from being made; and no other answer.
+func TestRefusalsQuoteTheBroker(t *testing.T) {
+	refused := func(class, detail string, n int64) result.Event {
+		return result.Event{Kind: result.EventRefused, Class: class, Detail: detail, Count: n}
+	}
+	login := result.Event{Kind: "error", Class: result.ClassUnauthorized, Detail: "wrong password"}
+	for name, tt := range map[string]struct {
+		events []result.Event
+		want   string
+	}{
+		"most often":      {[]result.Event{refused("rejected by the broker", "full", 3), refused("throttled", "slow down", 9)}, "slow down (and 1 other answer)"},
+		"who asks":        {[]result.Event{refused("rejected by the broker", "full", 9), refused(result.ClassUnauthorized, "NOPERM", 1)}, "NOPERM"},
+		"no connection":   {[]result.Event{login, refused(result.ClassNotConnected, "not connected", 9)}, "wrong password"},
+		"another reason":  {[]result.Event{login, refused("rejected by the broker", "full", 9)}, "full"},
+		"nobody tells":    {nil, ""},
+		"repeated events": {[]result.Event{refused("throttled", "slow down", 9), {Kind: result.EventRefused, Detail: "full", Times: 10}}, "full (and 1 other answer)"},
+	} {
+		run := newTestbed(healthyMessages()).run(t)
+		run.Events = tt.events
+		if got := (&evidence{run: run}).whyRefused(); got != tt.want {
+			t.Errorf("%s: %q, want %q", name, got, tt.want)
+		}
+	}
+}
+
+// Where the system took nothing of the load that is its answer; where it does not take who
+// asks nothing was measured.
+func TestAllRefused(t *testing.T) {
+	for class, want := range map[string]result.Status{"rejected by the broker": result.Valid, result.ClassUnauthorized: result.Invalid} {
+		run := newTestbed(healthyMessages()).run(t)
+		c := &run.Counters
+		c.Nacked, c.Acked, c.Unknown = c.Sent, 0, 0
+		c.Missing, c.Received = c.Expected, 0
+		c.MissingNacked, c.LostAcked = c.Expected, 0
+		run.Events = []result.Event{{Kind: result.EventRefused, Class: class, Detail: "no", Count: c.Nacked}}
+		if r := find(Verdict(run, Inputs{}), "all-refused"); r == nil || r.Status != want {
+			t.Errorf("%s: %+v, want %s", class, r, want)
+		}
+	}
+}

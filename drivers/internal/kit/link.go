@@ -63,7 +63,7 @@ type Link[W any, P interface {
 	base    *Base
 	live    atomic.Pointer[W]
 	closing atomic.Bool
-	gaveUp  atomic.Pointer[error] // why the link ended by itself; nil: it has not
+	refused atomic.Pointer[error] // why there is no connection, where the broker has said so
 	life    context.Context       // ends with the link
 	cancel  context.CancelFunc
 	done    chan struct{} // closed when no goroutine of the link is left
@@ -120,6 +120,7 @@ func (l *Link[W, P]) dial(ctx context.Context) (*W, error) {
 // adopt makes w the link's connection, or ends it: Close may have found none before.
 func (l *Link[W, P]) adopt(w *W) bool {
 	l.live.Store(w)
+	l.refused.Store(nil)
 	if l.closing.Load() && l.live.CompareAndSwap(w, nil) {
 		P(w).Leave(canceled())
 		P(w).End(l.closed())
@@ -212,7 +213,7 @@ func (l *Link[W, P]) giveUp(why error) {
 		why = driver.ErrNotConnected
 	}
 	gone := fmt.Errorf("given up: %w", withClass(l.base.ClassOf(why), why))
-	l.gaveUp.Store(&gone)
+	l.refused.Store(&gone)
 	l.Emit(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
 	l.cancel()
 }
@@ -252,11 +253,11 @@ func (l *Link[W, P]) Live() *W { return l.live.Load() }
 
 // Absent is why there is no connection.
 func (l *Link[W, P]) Absent() error {
-	switch gone := l.gaveUp.Load(); {
+	switch why := l.refused.Load(); {
 	case l.closing.Load():
 		return driver.ErrClosed
-	case gone != nil:
-		return *gone
+	case why != nil:
+		return *why
 	}
 	return driver.ErrNotConnected
 }
