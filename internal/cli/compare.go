@@ -113,11 +113,11 @@ sixnines ab made, whose runs know their side.
 
 What an ab changes, and all other differences, are named first. Then each percentile
 has its change, an interval that holds for all of them at once, and an outcome:
-SLOWER, FASTER, within the change that matters, or not decided. Of several workloads, each that both sets have
-is compared separately, and --json prints an object for each; those in the background are
-shown and not judged. An outcome needs 6 pairs of runs, better 10;
-with fewer there are figures and no outcome. INVALID and UNSTABLE runs are left out
-with their partners.
+SLOWER, FASTER, within the change that matters, not slower, or not decided. Of several
+workloads, each that both sets have is compared separately, and --json prints an
+object for each; those in the background are shown and not judged. An outcome needs 6
+pairs of runs, better 10; with fewer there are figures and no outcome. INVALID and
+UNSTABLE runs are left out with their partners.
 
 A gate judges throughput or percentiles, overloads and other failures, what was lost,
 refused or not sent, and the runs that were left out. Shown worse fails; what is

@@ -184,7 +184,7 @@ func (c *Comparison) conclude() {
 			}
 		}
 	}
-	decided := len(seen[Slower]) + len(seen[Faster]) + len(seen[Same]) + len(seen[Undecided])
+	decided := len(seen[Slower]) + len(seen[Faster]) + len(seen[Same]) + len(seen[NotSlower]) + len(seen[Undecided])
 	switch {
 	case n == 0:
 		c.Outcome, c.Text = Nothing, "No pair of runs can be compared."
@@ -204,8 +204,13 @@ func (c *Comparison) conclude() {
 		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), all(seen[Faster]))
 	case len(seen[Undecided]) > 0:
 		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: %s.", all(seen[Undecided]), c.undecidedBy(suspect))
+	case len(seen[NotSlower]) > 0:
+		c.Outcome, c.Text = NotSlower, fmt.Sprintf("B is not slower than A by more than %s at %s; whether it is faster is not decided at %s.", percent(c.MinEffect), all(slices.Concat(seen[Same], seen[NotSlower])), all(seen[NotSlower]))
 	default:
 		c.Outcome, c.Text = Same, fmt.Sprintf("No difference that matters: less than %s at %s.", percent(c.MinEffect), all(seen[Same]))
+	}
+	if len(seen[NotSlower]) > 0 && (c.Outcome == Slower || c.Outcome == Faster || c.Outcome == Undecided) {
+		c.Text += " Not slower at " + all(seen[NotSlower]) + "."
 	}
 	if len(seen[Undecided]) > 0 && (c.Outcome == Slower || c.Outcome == Faster) {
 		c.Text += " Not decided at " + all(seen[Undecided]) + "."
@@ -222,7 +227,7 @@ func (c *Comparison) conclude() {
 		switch {
 		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
 			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One A/A comparison in twenty may do this; several in a row mean that pairs are not independent on this machine."
-		case c.Outcome == Same || c.Outcome == Undecided:
+		case c.Outcome == Same || c.Outcome == NotSlower || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
 	}

@@ -28,6 +28,7 @@ const (
 	Slower    Outcome = "slower"                     // shown slower by more than matters
 	Faster    Outcome = "faster"                     // shown faster by more than matters
 	Same      Outcome = "no difference that matters" // shown to be smaller than that
+	NotSlower Outcome = "not slower"                 // shown not to be slower by more than that; whether it is faster is not
 	Undecided Outcome = "not decided"                // too much noise for so many pairs
 	Mixed     Outcome = "slower and faster"          // at different percentiles; of a whole comparison
 	TooFew    Outcome = "too few runs"               // fewer than MinPairs pairs

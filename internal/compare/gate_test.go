@@ -176,7 +176,11 @@ func TestGate(t *testing.T) {
 		}, standard(), Open, Excluded, OfLeftOut},
 	} {
 		a, b := steady(tt.pairs, tt.factor, tt.change)
-		g := compared(t, a, b, tt.o).Gate
+		c := compared(t, a, b, tt.o)
+		g := c.Gate
+		if text := unlikeRows(c); text != "" || name == "better or alike" && (c.Outcome != NotSlower || c.row("99").Outcome != NotSlower) {
+			t.Errorf("%s: %s; %s, %s", name, text, c.Outcome, c.row("99").Outcome)
+		}
 		at := slices.IndexFunc(g.Judged, func(j Judged) bool { return j.Answer == tt.want && j.Cause == tt.why && j.Of == tt.of })
 		if g.Answer != tt.want || tt.of != "" && at < 0 {
 			t.Errorf("%s: %s, want %s of %s (%s): %+v", name, g.Answer, tt.want, tt.of, tt.why, g.Judged)

@@ -159,7 +159,11 @@ func TestGateHunt(t *testing.T) {
 			w.mood += 0.01 * r.NormFloat64()
 			a, b = append(a, w.runOf(fmt.Sprint("a", i), k.a, k.flat)), append(b, w.runOf(fmt.Sprint("b", i), k.b, k.flat))
 		}
-		g := compared(t, a, b, o).Gate
+		c := compared(t, a, b, o)
+		g := c.Gate
+		if text := unlikeRows(c); text != "" {
+			t.Errorf("set %d, %s: %s", n, k.name, text)
+		}
 		if k.worse {
 			worse[k.name]++
 			if g.Answer == NotWorse {
@@ -198,6 +202,25 @@ func TestGateHunt(t *testing.T) {
 	if n := equal["equal"]; 5*right["equal"] < n {
 		t.Errorf("%d of %d equal sets pass", right["equal"], n)
 	}
+}
+
+// unlikeRows says of which row a gate thinks otherwise than readers are told; empty: of
+// none.
+func unlikeRows(c *Comparison) string {
+	answers := map[Outcome]Answer{Slower: Worse, Faster: NotWorse, Same: NotWorse, NotSlower: NotWorse, Undecided: Open}
+	rows := []Row{}
+	if c.Throughput != nil {
+		rows = append(rows, *c.Throughput)
+	}
+	for _, m := range c.Metrics {
+		rows = append(rows, m.Rows...)
+	}
+	for _, r := range rows {
+		if want, there := answers[r.Outcome]; there && len(c.Pairs) >= MinPairs && (r.judged == nil || r.judged.Answer != want) {
+			return fmt.Sprintf("p%s is %q, and the gate has %+v", r.Percentile, r.Outcome, r.judged)
+		}
+	}
+	return ""
 }
 
 func sum(counts map[string]int) (total int) {

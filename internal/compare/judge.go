@@ -155,6 +155,9 @@ func (c *Comparison) decide(s *Shift, moreIsBetter bool) (Outcome, *Judged) {
 	case out == Slower:
 		return out, &Judged{Answer: Worse}
 	case moreIsBetter && s.Lo >= 1/(1+c.MinEffect), !moreIsBetter && s.Hi <= 1+c.MinEffect:
+		if out == Undecided {
+			out = NotSlower
+		}
 		return out, &Judged{Answer: NotWorse}
 	}
 	return out, &Judged{Answer: Open, Cause: WideInterval}
@@ -195,9 +198,9 @@ func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
 	switch {
 	case f.row.judged.Answer != Open && judged.Answer != f.row.judged.Answer:
 		take(why)
-	case f.row.Outcome != Undecided && out != f.row.Outcome: // not worse, but not faster or alike
-		f.row.Outcome = Undecided
-		f.row.Notes = append(f.row.Notes, "not decided: "+why)
+	case f.row.Outcome != Undecided && out != f.row.Outcome: // not worse in both
+		f.row.Outcome = NotSlower
+		f.row.Notes = append(f.row.Notes, why)
 	}
 	return nil
 }
@@ -246,6 +249,8 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	switch {
 	case j.Answer == Worse && more:
 		f.row.Outcome = Slower
+	case j.Answer == NotWorse && more:
+		f.row.Outcome = NotSlower
 	case j.Answer != Open:
 	case f.unsupported:
 		j.Cause, j.Text = Unsupported, "asked for, and no run has messages enough"
@@ -288,7 +293,7 @@ func remark(r *Row, least float64, moreIsBetter bool) []string {
 		word = "faster"
 	}
 	switch r.Outcome {
-	case Undecided:
+	case Undecided, NotSlower:
 		return []string{"shown " + word + ", but not decided whether by more than " + percent(least)}
 	case Same:
 		return []string{"shown " + word + ", by too little to matter"}

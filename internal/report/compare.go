@@ -69,7 +69,7 @@ func outcomeStyle(o compare.Outcome) style {
 	switch o {
 	case compare.Slower, compare.Mixed:
 		return bad
-	case compare.Faster, compare.Same:
+	case compare.Faster, compare.Same, compare.NotSlower:
 		return good
 	case compare.Unranked, compare.TooFew, compare.Nothing, compare.NoFigure:
 		return warning
