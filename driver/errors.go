@@ -71,3 +71,20 @@ func Class(err error) error {
 	}
 	return nil
 }
+
+// AdvertisedError says that a broker which was reached sends its clients to an address at
+// which it cannot be reached; it wraps [ErrNotConnected] and the cause.
+type AdvertisedError struct {
+	Given   string // where it was reached
+	Address string // where it sends clients
+	Setting string // of the broker's that says so
+	Cause   error
+}
+
+// Error returns both addresses, the setting and the cause.
+func (e *AdvertisedError) Error() string {
+	return fmt.Sprintf("%v: the broker answers at %s, and its %s sends clients to %s, which cannot be reached from here: %v", ErrNotConnected, e.Given, e.Setting, e.Address, e.Cause)
+}
+
+// Unwrap returns ErrNotConnected and the cause.
+func (e *AdvertisedError) Unwrap() []error { return []error{ErrNotConnected, e.Cause} }

@@ -135,6 +135,9 @@ func (c *conn) failed(err error) {
 	first := !d.lost[c.address] && !d.dead
 	d.lost[c.address] = true
 	d.mu.Unlock()
+	if d.key.Role == kit.Producer && d.session.Ack() == driver.AckKindNone {
+		d.session.lostUnanswered()
+	}
 	if first {
 		d.tell(driver.Disconnected, c.address+": "+err.Error())
 	}

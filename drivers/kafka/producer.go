@@ -69,6 +69,11 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		return nil, s.connecting(err, "connect a producer of %q", spec.Topic)
 	}
 	if s.Ack() == driver.AckKindNone {
+		if err := s.mayWrite(ctx, name); err != nil {
+			s.links.Release(ctx, p.key, p.link)
+			return nil, err
+		}
+		s.unanswered.topics.Store(name, nil)
 		return p, nil
 	}
 	return acknowledged{p}, nil

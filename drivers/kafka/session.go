@@ -41,16 +41,18 @@ type session struct {
 	node    int32                     // one of the brokers
 	links   *kit.Pool[kit.Key, *link] // of producers
 
-	mu       sync.Mutex
-	alone    map[int]*consumer // consumers on their own, by their numbers in the run
-	names    map[string]string // of the option topic, by the run's names
-	topics   map[string]topic  // by Kafka's name
-	created  []string          // topics, by Kafka's names
-	groups   []string          // by Kafka's names
-	existing bool              // driver.Topology.Existing
-	oldest   bool              // consumers on their own begin with the oldest message
-	largest  int               // bytes of a batch that the topics take; 0: not known
-	needed   int               // bytes of a batch that holds the largest message
+	mu     sync.Mutex
+	alone  map[int]*consumer // consumers on their own, by their numbers in the run
+	names  map[string]string // of the option topic, by the run's names
+	topics map[string]topic  // by Kafka's name
+
+	unanswered unanswered
+	created    []string // topics, by Kafka's names
+	groups     []string // by Kafka's names
+	existing   bool     // driver.Topology.Existing
+	oldest     bool     // consumers on their own begin with the oldest message
+	largest    int      // bytes of a batch that the topics take; 0: not known
+	needed     int      // bytes of a batch that holds the largest message
 }
 
 // topic is what is known of a topic.
@@ -94,6 +96,9 @@ func (s *session) reach(ctx context.Context) error {
 			err = ctx.Err()
 		}
 		return s.connecting(err, "reach %s", &s.Address)
+	}
+	if err := s.advertised(ctx); err != nil {
+		return err
 	}
 	return s.inspect(ctx)
 }

@@ -25,6 +25,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		verify    *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
 	)
+	var advertised *driver.AdvertisedError
 	var option *driver.OptionError
 	switch {
 	case errors.As(err, &option):
@@ -62,6 +63,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("lower --rate, or raise the broker's limits", err)
 	case errors.Is(err, driver.ErrNoTopic):
 		return failed("make the topic at the broker, or allow this user to", err)
+	case errors.As(err, &advertised):
+		return failed("the address in --url is right: set the broker's "+advertised.Setting+" to addresses that can be reached from here", err)
 	case errors.Is(err, driver.ErrNotConnected) && managed:
 		return failed("the broker that sixnines started is gone or does not answer: try again, or name another with --url", err)
 	case errors.Is(err, driver.ErrNotConnected):

@@ -93,6 +93,7 @@ func TestHints(t *testing.T) {
 		{driver.ErrNotConnected, true, exitFailure, "try again"},
 		{fmt.Errorf("%w: %w", driver.ErrNotConnected, io.EOF), false, exitFailure, "--tls-ca"},
 		{fmt.Errorf("%w: %w", driver.ErrNotConnected, syscall.ECONNREFUSED), false, exitFailure, "starts one itself"},
+		{&driver.AdvertisedError{Setting: "advertised.listeners"}, false, exitFailure, "set the broker's advertised.listeners"},
 		{driver.ErrUnauthorized, false, exitFailure, "--option token=env:NAME"},
 		{driver.ErrTooLarge, false, exitFailure, "--size"},
 		{driver.ErrUnsupported, false, exitFailure, "drivers show nats"},
