@@ -394,7 +394,12 @@ func pair(v []any) bool {
 func absent(v any) bool {
 	switch v := v.(type) {
 	case map[string]any:
-		return len(v) == 0
+		for _, x := range v {
+			if !absent(x) {
+				return false
+			}
+		}
+		return true
 	case []any:
 		return len(v) == 0
 	case json.Number:

@@ -121,8 +121,12 @@ func declared(run *result.Run) (found []Problem) {
 			add(tag, "it is %v, by the scenario %v", x, y)
 		}
 	}
-	if version := result.Version; h.Workload == "" && h.Version != version {
-		add("version", "it is %d, and one of a single workload is %d", h.Version, version)
+	version := result.Version
+	if h.Workload != "" {
+		version = result.VersionWorkloads
+	}
+	if h.Version != version {
+		add("version", "it is %d, and of a file with such workloads %d", h.Version, version)
 	}
 	if keeps := s.Workload.Keeps(); keeps != (h.LeftAs != "") {
 		add("left_as", "it is %q, by the scenario something is left: %v", h.LeftAs, keeps)

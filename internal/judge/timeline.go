@@ -41,10 +41,11 @@ func (t *timetable) add(where, format string, a ...any) {
 }
 
 // paced reports whether the window has a length that was fixed beforehand, or ended at
-// an instant that was fixed while it lasted.
+// an instant that was fixed while it lasted. One of several workloads may have its whole
+// window in an interval of the run that ended late.
 func (t *timetable) paced() bool {
 	h := &t.run.Header
-	return h.Mode == result.ModeOpen || h.Mode == result.ModeClosed && h.Window > 0
+	return h.Workload == "" && (h.Mode == result.ModeOpen || h.Mode == result.ModeClosed && h.Window > 0)
 }
 
 func (t *timetable) interval(i int, p *result.Point) {
@@ -144,8 +145,8 @@ func (t *timetable) whole() {
 	if t.paced() && c.End > 0 && !c.Aborted && t.end != c.End {
 		t.add("intervals", "those of the window end at %d, and the window at %d", t.end, c.End)
 	}
-	// There is one for each tick, and one to the end. Other workloads have ends of their own.
-	if most := c.End/max(int64(h.Interval), 1) + 2; t.paced() && h.Workload == "" && h.Interval > 0 && t.measured > most {
+	// There is one for each tick, and one to the end.
+	if most := c.End/max(int64(h.Interval), 1) + 2; t.paced() && h.Interval > 0 && t.measured > most {
 		t.add("intervals", "%d in a window of %s, which has at most %d of %s", t.measured, spell.Duration(c.End), most, spell.Period(h.Interval))
 	}
 	if t.paced() && h.Until == "" && !c.Interrupted && c.End != int64(h.Window) {
