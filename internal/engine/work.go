@@ -29,13 +29,13 @@ func (r *receiving) newWork() work {
 }
 
 // do takes the time of the work on a message that came at now, and of the pause. The work on
-// a message that had waited begins when that on the one before should have ended, so
-// that late wake-ups do not add up to a slower consumer.
+// a message that had waited begins as much sooner as the wake-up after the one before was
+// late, so that late wake-ups do not add up to a slower consumer.
 func (w *work) do(now int64) {
 	if w.takes > 0 {
 		begin := now
 		if now-w.back < waitedFor {
-			begin = min(now, w.until)
+			begin -= max(w.back-w.until, 0)
 		}
 		w.until = begin + int64(w.takes)
 		w.plan.precise.Until(w.until, nil)

@@ -1,0 +1,28 @@
+package engine
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sixnines/internal/clock"
+)
+
+// The work on a message that comes just after that on the one before was over takes as long
+// as any other; only as much as the wake-up was late is made up for.
+func TestWorkBeginsWithTheMessage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const takes, between, late = time.Millisecond, 30 * time.Microsecond, 20 * time.Microsecond
+		w := work{plan: &plan{control: &control{precise: clock.NewPrecise(0)}}, takes: takes}
+		w.do(clock.Now())
+		for _, by := range []time.Duration{0, late} {
+			w.back += int64(by)
+			time.Sleep(by + between)
+			began := time.Now()
+			w.do(clock.Now())
+			if took := time.Since(began); took != takes-by {
+				t.Errorf("after a wake-up that was %v late it takes %v, want %v", by, took, takes-by)
+			}
+		}
+	})
+}
