@@ -189,7 +189,7 @@ func (w *Workload) Limit() int {
 // Consumer is how consumers behave.
 type Consumer struct {
 	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
-	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, after it was stamped: the callback, or the responder's to a request, waits for so long and uses no processor" min:"0s" max:"24h"`
+	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, copies and damaged ones too, after it was stamped: the callback, or the responder's to a request, waits for so long and uses no processor" min:"0s" max:"24h"`
 	// From makes consumers connect when the load is under way, or over, so that they
 	// find what the broker has kept. With From filled the load ends with the window.
 	From Begin `yaml:"from,omitempty" doc:"when consumers connect: filled, when all producers are done, or a time after the window's start such as 30s; default: before the load"`

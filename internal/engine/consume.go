@@ -114,11 +114,13 @@ func (c *consumer) deliver(m driver.Message) {
 				c.redelivered.Add(1)
 			}
 		}
+		c.work.do(now)
 		return
 	default:
 		if measured {
 			c.late.Add(1)
 		}
+		c.work.do(now)
 		return
 	}
 	for m.Partition >= len(c.highest) {
@@ -241,6 +243,7 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	switch {
 	case e.Run != c.plan.id && !plausible:
 		c.foreign.Add(1)
+		return
 	case e.Run == c.plan.id && known && e.Intended < start && e.Intended > start-int64(c.plan.warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
 	case e.Run == c.plan.id && known && e.Intended >= end && e.Intended <= now:
@@ -260,6 +263,7 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 			}
 		}
 	}
+	c.work.do(now) // nobody who consumes it knows that it is damaged
 }
 
 // responder answers requests. It has a session and a connection of its own.
@@ -282,6 +286,8 @@ func (p *responder) respond(m driver.Message) []byte {
 	if check == integrity.Good && e.Kind == integrity.Data {
 		e.Kind = integrity.Reply
 		e.Put(p.reply, integrity.BodySum(p.reply))
+	}
+	if check != integrity.Good || e.Kind != integrity.Probe {
 		p.work.do(now)
 	}
 	return p.reply

@@ -77,11 +77,11 @@ func (c *consumer) earlierMessage(e *integrity.Envelope, now int64) bool {
 	switch c.receiving.earlier.came(c.group, e, now) {
 	case integrity.New:
 		c.earlier.Add(1)
-		c.work.do(now)
 	case integrity.Duplicate:
 		c.earlierAgain.Add(1)
 	default:
 		c.late.Add(1)
 	}
+	c.work.do(now)
 	return true
 }

@@ -126,13 +126,13 @@ func (p *pacer) wait() bool {
 	return true
 }
 
-// windowsEnd has the lanes looked at whose window was ended early: what they wait for is no
-// longer part of it, and the load after it begins now.
+// windowsEnd has the lanes looked at in time whose window was ended early: what they wait for
+// is no longer part of it, and the load after it begins when it ends.
 func (p *pacer) windowsEnd(now int64) {
 	found := false
 	for _, l := range p.queue {
-		if l.key > now && l.beyond() && now >= l.plan.end.Load() {
-			l.key, found = now, true
+		if end := max(l.plan.end.Load(), now); l.key > end && l.beyond() {
+			l.key, found = end, true
 		}
 	}
 	if found {

@@ -70,6 +70,8 @@ func sentLate(e *evidence) []result.Reason {
 	for _, p := range e.measure {
 		due += p.Counters.Scheduled
 		sent += handled(p.Counters)
+	}
+	for _, p := range e.timed { // the lag of what was sent after the window is told there
 		own = max(own, p.Metrics[result.LagOwn].Max)
 		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
 	}

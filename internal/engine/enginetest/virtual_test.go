@@ -163,6 +163,52 @@ phases: {duration: 2s, warmup: 0s, drain: 5s}
 }
 
 // A load of which an instant would never end is refused.
+// A consumer works on what comes twice and on what is damaged as on any other message: of
+// each load below more comes than it can do.
+func TestWorkOnCopiesAndDamage(t *testing.T) {
+	for _, tt := range []struct {
+		fault, work string
+		last        time.Duration // service time of the last of a hundred messages, one each 10 ms
+	}{
+		{"duplicate: 100", "6ms", 99 * 2 * time.Millisecond},
+		{"corrupt: 50", "15ms", 99 * 5 * time.Millisecond},
+	} {
+		r := Verified(t, Load{Scenario: `
+target: {driver: mem, options: {` + tt.fault + `, every: 1}}
+workload: {rate: 100/s, consumer: {work: ` + tt.work + `}}
+phases: {duration: 1s, warmup: 0s, drain: 10s}
+`})
+		if x := r.Metrics[result.DeliveryService]; x.Max != int64(tt.last) {
+			t.Errorf("%s: the last message took %v, want %v", tt.fault, time.Duration(x.Max), tt.last)
+		}
+	}
+}
+
+// Replies that come too late count if their request was due in the window.
+func TestLateRepliesAreOfTheWindow(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {driver: mem, options: {ack: broker, delay: 300ms, misreport: 1000, every: 1}}
+workload: {pattern: request-reply, rate: 100/s}
+phases: {duration: 1s, warmup: 0s, drain: 10s}
+`})
+	if c := r.Counters; c.Nacked != 100 || c.LateReplies != 100 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// A send that is blocked over the end of the window is no lateness of the generator's, though
+// how long it was is known only later.
+func TestBlockedOverTheEnd(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {driver: mem, options: {ack: broker, queue: 5, stall_after: 70, stall_for: 400ms}}
+workload: {rate: 100/s}
+phases: {duration: 1s, warmup: 0s, drain: 2s}
+`})
+	if s := r.Summary; s.Verdict.String() != "VALID" || s.Rate.Sent >= s.Rate.Due || s.Counters.NotSent != 0 {
+		t.Errorf("%+v, %+v", s.Verdict, s.Rate)
+	}
+}
+
 func TestWhatTakesNoTimeIsRefused(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"target: {driver: mem}\nworkload: {rate: max}\nphases: {duration: 1s}":                                                        true,
