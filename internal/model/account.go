@@ -1,6 +1,10 @@
 package model
 
-import "sixnines/scenario"
+import (
+	"slices"
+
+	"sixnines/scenario"
+)
 
 // Outcome is what the model says of one load.
 type Outcome struct {
@@ -18,6 +22,9 @@ type Outcome struct {
 	Resolved int64
 	Waited   bool
 	Drain    int64 // its limit
+	Blocks   bool  // a send was blocked
+	Work     int64 // what consumers do with a message
+	Thawed   int64 // when the broker's pause was over; 0: there was none
 	// Objectives are what may be said of each, in the scenario's order.
 	Objectives []Judgement
 	// Statuses are the verdicts that the run may have.
@@ -42,7 +49,7 @@ type ledger struct {
 
 // account adds up what became of the messages.
 func (p *play) account() *Outcome {
-	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Drain: p.drain, Bucket: p.bucket}}
+	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Drain: p.drain, Bucket: p.bucket, Work: int64(p.w.Consumer.Work), Thawed: p.frost.to}}
 	l.close()
 	l.receive()
 	l.remember()
@@ -69,6 +76,7 @@ func (l *ledger) close() {
 		}
 	}
 	l.out.Resolved = l.closed
+	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
 	if limit := l.end + l.drain; l.closed > limit {
 		l.closed, l.out.Waited = limit, true
 	}
@@ -135,8 +143,8 @@ func (l *ledger) message(m *message) {
 		l.deliveries(m, atOnce)
 		return
 	}
-	l.latency("lag.own").add(0, m.due)
-	l.latency("lag.blocked").add(m.sent-m.due, m.due)
+	l.latency("lag.own").add(m.own, m.due)
+	l.latency("lag.blocked").add(m.sent-m.due-m.own, m.due)
 	c["sent"]++
 	c["expected"] += fan
 	a := m.answer
@@ -219,6 +227,9 @@ func (l *ledger) deliveries(m *message, a answer) {
 			response.add(r.at-m.due, m.due)
 			service.add(r.at-m.sent, m.due)
 			last = max(last, r.at)
+			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at {
+				l.out.Counters["late_replies"]++ // the request was given up
+			}
 			continue
 		}
 		missing++
@@ -312,38 +323,26 @@ func (l *ledger) samples(x *Latency) int64 {
 
 // Rate is what was due and sent in the window.
 type Rate struct {
-	Asked       float64
-	Due, Sent   float64 // a second
-	WorstSecond float64 // sent ÷ due in the worst whole second; 1 where there is none
+	Asked     float64
+	Due, Sent float64 // a second
 }
 
 // rate counts what was due and sent in the window.
 func (p *play) rate() Rate {
 	var due, sent float64
-	seconds := int(p.end / 1e9)
-	dueIn, sentIn := make([]float64, seconds), make([]float64, seconds)
-	count := func(in []float64, at int64) {
-		if i := int(at / 1e9); at >= 0 && i < len(in) {
-			in[i]++
-		}
-	}
 	for _, m := range p.all {
 		if m.due < 0 || m.due >= p.end {
 			continue
 		}
 		due++
-		count(dueIn, m.due)
 		if m.answer != unsent && m.answer != atOnce && m.sent < p.end {
 			sent++
-			count(sentIn, m.sent)
 		}
 	}
-	r := Rate{Asked: p.asked(), WorstSecond: 1}
-	if due == sent+1 {
+	if due == sent+1 { // due when the window ended, and sent a moment later
 		due = sent
 	}
-	r.Due, r.Sent = due/float64(p.end)*1e9, sent/float64(p.end)*1e9
-	return r
+	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9}
 }
 
 // asked is the schedule's mean rate.

@@ -64,13 +64,13 @@ func valid(text string) bool {
 // drawing is a scenario in the making.
 type drawing struct {
 	*rand.Rand
-	acks, warm  bool
-	pattern     string
-	perSecond   float64
-	messages    int
-	window      time.Duration
-	interrupted time.Duration
-	digits      int
+	acks, warm, small bool
+	pattern           string
+	perSecond         float64
+	messages          int
+	window            time.Duration
+	interrupted       time.Duration
+	digits            int
 
 	options, load, lengths, wanted []string
 }
@@ -101,7 +101,11 @@ func (d *drawing) target() {
 			d.option("ack_delay: %v", d.time(time.Microsecond, 20*time.Millisecond))
 		}
 	}
-	if d.chance(80) {
+	if d.small = d.chance(15); d.small {
+		// Before the window a probe is sent each 5 ms until one comes: a second one would
+		// take a place in the queue.
+		d.option("queue: %d, delay: %v", 1+d.IntN(20), d.time(time.Microsecond, 4*time.Millisecond))
+	} else if d.chance(80) {
 		d.option("delay: %v", d.time(time.Microsecond, 40*time.Millisecond))
 	}
 	if d.chance(40) {
@@ -150,7 +154,7 @@ func (d *drawing) faults() {
 
 // workload draws the load.
 func (d *drawing) workload() {
-	d.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip")
+	d.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip", "request-reply")
 	add := func(format string, args ...any) { d.load = append(d.load, fmt.Sprintf(format, args...)) }
 	add("pattern: %s", d.pattern)
 	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
@@ -159,7 +163,7 @@ func (d *drawing) workload() {
 	}
 	d.perSecond = float64(d.messages) / d.window.Seconds()
 	producers, arrivals := 1, d.IntN(6)
-	if d.chance(40) && arrivals > 0 { // of a burst nothing says whose message goes first
+	if d.chance(40) && arrivals > 0 && !d.small { // of a burst nothing says whose message goes first
 		producers = 1 + d.IntN(4)
 	}
 	if producers > 1 {
@@ -190,7 +194,14 @@ func (d *drawing) workload() {
 			add("groups: %d", 1+d.IntN(consumers))
 		}
 	}
+	if d.pattern == "request-reply" && d.chance(50) {
+		add("consumers: %d", 1+d.IntN(4))
+	}
 	add("size: %dB", 33+d.IntN(200))
+	if d.pattern != "publish" && d.chance(30) {
+		gap := time.Duration(float64(time.Second) / d.perSecond)
+		add("consumer: {work: %v}", d.time(gap/10, gap*6/5))
+	}
 }
 
 // phases draws how long it lasts.
@@ -201,7 +212,9 @@ func (d *drawing) phases() {
 	}
 	d.lengths = append(d.lengths, fmt.Sprintf("warmup: %v", warmup), fmt.Sprintf("duration: %v", d.window),
 		fmt.Sprintf("drain: %v", d.time(300*time.Millisecond, 2*time.Second)))
-	if d.chance(15) {
+	// The load after a window that was interrupted comes some milliseconds late, and with it
+	// what overtakes a message that was held back.
+	if d.chance(15) && !slices.ContainsFunc(d.options, func(o string) bool { return strings.HasPrefix(o, "reorder") }) {
 		d.interrupted = d.time(d.window/10, d.window)
 	}
 }
@@ -212,7 +225,7 @@ func (d *drawing) objectives() {
 	switch d.pattern {
 	case "deliver":
 		metrics = append(metrics, "delivery.response", "delivery.service")
-	case "roundtrip":
+	case "roundtrip", "request-reply":
 		metrics = append(metrics, "roundtrip.response", "roundtrip.service")
 	}
 	if d.acks {

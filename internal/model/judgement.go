@@ -94,12 +94,12 @@ func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 		if o.Rate.Due == 0 {
 			return []string{meaningless}
 		}
-		share := o.Rate.WorstSecond
-		if x.Subject == "rate" {
-			share = 1
-			if o.Rate.Due > 0 {
-				share = o.Rate.Sent / o.Rate.Due
-			}
+		share := 1.0
+		if x.Subject == "rate" && o.Rate.Due > 0 {
+			share = o.Rate.Sent / o.Rate.Due
+		}
+		if x.Subject != "rate" && (o.Blocks || o.Counters["rejected"] > 0) { // how it is cut into seconds decides
+			return []string{met, missed, undecided}
 		}
 		return []string{fact(holds(x, math.Round(share*1e13)/1e13))}
 	}

@@ -23,6 +23,7 @@ type message struct {
 
 	sent   int64 // the last instant before the send
 	back   int64 // when the send returned
+	own    int64 // of the lag, the generator's
 	fault  fault
 	answer answer
 	at     int64 // when the answer came

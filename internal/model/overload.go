@@ -125,7 +125,7 @@ func (l *ledger) waiting(t int64) float64 {
 		if f.answered > t {
 			unanswered++
 		}
-		if f.ended > t {
+		if f.fan > 0 && f.ended > t {
 			undelivered += float64(len(f.came)) / f.fan
 			for _, at := range f.came {
 				if at <= t {

@@ -50,6 +50,19 @@ type connection struct {
 	next  []int // of all, in order
 	free  int64 // when its last send returned
 	place int
+	long  []frost // sends that took long
+}
+
+// longSend is from when on a send is asked for whom it waited.
+const longSend = 100_000
+
+// waited is for how long, between two instants, its client waited for somebody else: a
+// shorter send is not asked, and what it took is the generator's own.
+func (c *connection) waited(from, to int64) (sum int64) {
+	for i := len(c.long) - 1; i >= 0 && c.long[i].to > from; i-- {
+		sum += min(c.long[i].to, to) - max(c.long[i].from, from)
+	}
+	return sum
 }
 
 // parcel is a message at the broker that is to be handed on later.
@@ -188,8 +201,12 @@ func (p *play) send() {
 			continue
 		}
 		m.sent = at
+		m.own = at - m.due - c.waited(m.due, at)
 		p.deliver(m)
 		c.free = m.back
+		if m.back-m.sent >= longSend {
+			c.long = append(c.long, frost{m.sent, m.back})
+		}
 	}
 }
 
@@ -332,7 +349,10 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 		put := func(x *message, ready int64, copy int) {
 			v := q.pass(m.back, ready, p.frost, p.work)
 			m.back = v.entered
-			r := receipt{group: g, consumer: member, at: v.begun, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates}
+			if p.w.Pattern == scenario.RequestReply { // the answer comes when the work is done
+				v.begun = p.frost.thawed(p.busy(v.begun), m.sent)
+			}
+			r := receipt{group: g, consumer: member, at: v.begun, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
 			x.copies, p.received = append(x.copies, r), append(p.received, arrival{x, r})
 		}
 		put(m, ready, copy)

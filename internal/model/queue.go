@@ -25,7 +25,7 @@ func (q *queue) pass(at, ready int64, f frost, hold func(begun int64) int64) vis
 	}
 	taken := max(v.entered, q.free)
 	q.taken = append(q.taken, taken)
-	v.begun = f.thawed(max(taken, ready))
+	v.begun = f.thawed(max(taken, ready), at)
 	q.free = v.begun
 	if hold != nil {
 		q.free = max(v.begun, hold(v.begun))
@@ -36,9 +36,10 @@ func (q *queue) pass(at, ready int64, f frost, hold func(begun int64) int64) vis
 // frost is a stretch in which the broker hands nothing on; none where both are 0.
 type frost struct{ from, to int64 }
 
-// thawed is when what is ready at t is handed on.
-func (f frost) thawed(t int64) int64 {
-	if t >= f.from && t < f.to {
+// thawed is when what was sent at one instant and is ready at t is handed on. What was on
+// its way comes through at the very instant at which the frost begins.
+func (f frost) thawed(t, sent int64) int64 {
+	if t >= f.from && t < f.to && (t > f.from || sent >= f.from) {
 		return f.to
 	}
 	return t
