@@ -164,7 +164,7 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 // What has no time in flight is not sampled.
 func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 	for _, text := range []string{
-		"phases: {warmup: 0s}\nworkload: {rate: max, messages: 5000}",
+		"phases: {warmup: 0s}\ntarget: {options: {delay: 1ms}}\nworkload: {rate: max, messages: 5000}",
 		"phases: {warmup: 50ms, duration: 300ms}\nworkload: {rate: 1000/s, pattern: publish}",
 		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {lose: 3}}\nworkload: {rate: 1000/s}",
 		"phases: {warmup: 50ms, duration: 300ms, drain: 100ms}\ntarget: {options: {duplicate: 3}}\nworkload: {rate: 1000/s}",

@@ -123,8 +123,11 @@ func slowest(run *result.Run) (found []Problem) {
 			add(i, "it is the slowest with %d, and the maximum is %d", t.Value, x.Max)
 		}
 		if slot := run.Header.Slot; t.Sent != -1 && t.Metric.IsResponse() && slot > 0 && t.Intended >= 0 {
-			n := t.Intended / int64(slot)
-			if n >= int64(len(x.Slots)) || x.Slots[n] < t.Value {
+			n, largest := t.Intended/int64(slot), int64(0) // of a slot that has no value above 0
+			if n < int64(len(x.Slots)) {
+				largest = x.Slots[n]
+			}
+			if largest < t.Value {
 				add(i, "it was due at %d, in slot %d, of which the largest value is less than %d", t.Intended, n, t.Value)
 			}
 		}
