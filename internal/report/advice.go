@@ -119,7 +119,7 @@ func advices(s *subject) []advice {
 	told := map[string]bool{}
 	worthless := s.sum.Verdict.Status == result.Unstable || s.sum.Verdict.Status == result.Invalid
 	for _, r := range s.reasons() {
-		if r.Status == result.Valid || told[r.Code] || r.Code == "own-lag" && len(causes) > 0 || worthless && r.Status == result.Suspect && r.Percentile != "" {
+		if r.Status == result.Valid || tellsRefusal(r) || told[r.Code] || r.Code == "own-lag" && len(causes) > 0 || worthless && r.Status == result.Suspect && r.Percentile != "" {
 			continue
 		}
 		told[r.Code] = true

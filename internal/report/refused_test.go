@@ -148,3 +148,32 @@ func TestRefusalsOverTime(t *testing.T) {
 		t.Errorf("by intervals: %+v of %d", r, x.Refused)
 	}
 }
+
+// What the broker has refused is on the first screen in its words, however much else is to
+// be said there, and with what to do where the run is worth nothing for it.
+func TestScreenQuotesTheBroker(t *testing.T) {
+	for status, tried := range map[result.Status]bool{result.Valid: false, result.Invalid: true} {
+		r := refusedRun()
+		v := &r.Summary.Verdict
+		v.Status = status
+		for i := range 12 {
+			v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: fmt.Sprint("other-", i), Text: fmt.Sprint("another reason, number ", i)})
+		}
+		v.Reasons = append(v.Reasons, result.Reason{Status: status, Code: "all-refused", Text: `7 messages of 7 refused: the server says "NOPERM"; nothing was measured`})
+		text := screenText(t, Options{Width: 80}, r)
+		if !strings.Contains(text, `the server says "NOPERM"`) || strings.Contains(text, "allow this user at the broker") != tried {
+			t.Errorf("%s:\n%s", status, text)
+		}
+	}
+}
+
+// Where nothing acknowledges a publish nobody can say that none was refused.
+func TestScreenClaimsNoAcceptance(t *testing.T) {
+	r := openRun().make()
+	r.Header.Ack, r.Header.Pattern = "none", "publish"
+	c := &r.Summary.Counters
+	*c = result.Counters{Scheduled: 9, Taken: 9, Sent: 9, Unknown: 9}
+	if text := screenText(t, Options{Width: 80}, r); strings.Contains(text, "none refused") || !strings.Contains(text, "nothing tells which") {
+		t.Error(text)
+	}
+}

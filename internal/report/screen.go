@@ -380,7 +380,7 @@ func screenNotes(s *subject) []string {
 			continue
 		}
 		switch r.Code {
-		case "until", "events", "refused", "all-refused", "denied", "given-up", "unauthorised", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
+		case "until", "events", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
 			out = append(out, firstClause(reasonText(r)))
 		}
 	}

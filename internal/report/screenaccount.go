@@ -1,5 +1,7 @@
 package report
 
+import "sixnines/result"
+
 // accountWordsOf says what a run sent and received, and what went wrong with messages;
 // where nothing did the former says so, or that nobody can know.
 func accountWordsOf(s *subject) (parts, troubles []string) {
@@ -72,7 +74,33 @@ func screenAccounts(p *printer, s *subject) {
 	for _, l := range availabilityLine(s.sum.Availability) {
 		p.wrapped("  available ", l.Value, normal)
 	}
+	screenRefusals(p, s)
 	if lines := keptLines(s); lines != nil {
 		p.joined("  backlog ", pairs(lines), dot, normal)
+	}
+}
+
+// tellsRefusal reports whether a reason quotes what the broker has refused: such a one is
+// told whatever room there is.
+func tellsRefusal(r result.Reason) bool {
+	switch r.Code {
+	case "refused", "all-refused", "denied", "given-up", "unauthorised":
+		return true
+	}
+	return false
+}
+
+// screenRefusals writes what the broker has refused, in its words, and what to do where
+// that makes the run suspect.
+func screenRefusals(p *printer, s *subject) {
+	for _, r := range s.reasons() {
+		if !tellsRefusal(r) {
+			continue
+		}
+		a := adviceOf(s, r)
+		p.wrapped("  refused   ", a.why, warning)
+		if r.Status != result.Valid && a.try != "" {
+			p.wrapped("  try       ", a.try, strong)
+		}
 	}
 }
