@@ -58,8 +58,8 @@ end one was missed, or the system carried less than was due, refused or lost
 messages. Where the generator is the limit, the answer is "at least". If
 a rate holds from below and fails from above, both are shown.
 
---duration is the length of the shortest trial (at least 6s for intervals that take
-dependence between messages into account; trials are longer where a percentile
+--duration is the length of the shortest trial (at least 300ms, for intervals that
+take dependence between messages into account; trials are longer where a percentile
 takes more messages), and --warmup and the rest are as in sixnines run. An answer
 takes about 30 trials.
 
@@ -219,7 +219,7 @@ func (c *capacityRun) search(ctx context.Context, o capacityOptions) (sweep.Answ
 	c.stops = c.seriesStops(ctx)
 	defer c.stops.stop()
 	defer c.keeper.Stop("")
-	if d := c.scenario.Phases.Duration; d < 6*time.Second {
+	if d := c.scenario.Phases.Duration; d < 300*time.Millisecond {
 		c.note("trials of %s are too short for intervals that take dependence between messages into account: --duration 10s is better", seconds(d))
 	}
 	return sweep.Search(c.measureRate, sweep.SearchOptions{From: c.load.Workload.Rate, Most: o.most, Within: o.within.share,

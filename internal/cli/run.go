@@ -71,7 +71,10 @@ holds at whatever moment the run ends.
 --slo adds to what the run must show: a percentile or max of a latency, a
 counter, or the rate. A percentile is met if the whole of its 95 % interval is,
 missed if none of it is, and undecided between, which does not pass without
---allow-undecided. In repeats each run must meet it.
+--allow-undecided. The interval is that by stretches of the run: one that takes
+messages for independent decides nothing. Of a suspect response time, what the
+service time alone breaks is missed, and what is met in spite of its lag is met.
+An interrupted run meets nothing. In repeats each run must meet it.
 
 Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or is
 undecided, 4 a run is INVALID or overloaded.`,

@@ -13,18 +13,18 @@ import (
 
 const (
 	// leastBlocks is how many intervals a run must have for its stretches to be
-	// resampled: in simulation the intervals of 30 cover no more than three
+	// told apart: in simulation the intervals of 30 cover no more than three
 	// quarters where bursts are rare.
 	leastBlocks = 60
 	// longestPart is the part of the run above which one episode cannot be
-	// resampled: there is only one such episode.
+	// told apart from its level: there is only one such episode.
 	longestPart = 0.1
 	// leastBeyond is how many independent messages must be beyond a percentile, or for
 	// one below the median below it, for how much they depend on each other to be known.
 	leastBeyond = 5
 )
 
-// blockCounts are the blocks of a metric in the form that the bootstrap takes.
+// blockCounts are the blocks of a metric in the form that statistics take.
 type blockCounts []result.Block
 
 func (b blockCounts) Len() int                 { return len(b) }

@@ -46,9 +46,9 @@ type Decision struct {
 // of its interval and not by its figure: p99 < 5 ms is met if the upper end is
 // below, missed if the lower end is not, and undecided between. The interval
 // is the wider of two: the exact one, which takes messages for
-// independent, and that of resampled stretches of the run; where the run has too
-// few of these the answer says so. Each end alone is a bound at 97.5 %. Maxima,
-// counters and rates are facts of this run and are taken as they are. A run that
+// independent, and that by stretches of the run; where there is none of these see
+// [Decision.ofBounds]. Each end alone is a bound at 97.5 %. Maxima, counters and rates
+// are facts of this run and are taken as they are, but for [Decision.ofPart]. A run that
 // is INVALID, or UNSTABLE where the objective is about a latency, shows nothing;
 // of a percentile that is suspect see [Decision.markSuspect].
 func Decide(run *result.Run, o scenario.Objective) Decision {

@@ -43,4 +43,4 @@ func blocksNotes(s *subject) []string {
 }
 
 // blocksMeaning tells the two intervals apart.
-const blocksMeaning = "By messages: exact if messages were independent. By stretches: whole stretches of the run are resampled, so that a burst counts as one event; where slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."
+const blocksMeaning = "By messages: exact if messages were independent. By stretches: exact for as many independent messages as those of the run are worth, so that a burst counts as one event; where slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."

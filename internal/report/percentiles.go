@@ -75,9 +75,9 @@ func (c *column) intervals(head string) series {
 	}}
 }
 
-// blocks are the intervals from resampled stretches of the run.
+// blocks are the intervals by stretches of the run.
 func (c *column) blocks() series {
-	return series{cell{Text: "by stretches", Title: "95 % interval from resampled stretches of the run: a burst counts as one event"}, func(i int) cell {
+	return series{cell{Text: "by stretches", Title: "95 % interval by stretches of the run: a burst counts as one event"}, func(i int) cell {
 		f := c.Figures[i]
 		x := cell{Text: f.blocks(), Class: "interval"}
 		if f.ok() && f.BlockHi == 0 {
