@@ -383,16 +383,17 @@ func TestPacerBusy(t *testing.T) {
 		d.Duration = 4 * time.Millisecond // at each hundredth message
 		r := measureReally(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: "+rate+"}",
 			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
-		most, any := 0.0, false
+		var shares []float64 // of single intervals, in some of which others have the processors
 		for _, p := range r.Series {
 			if v, ok := p.Vitals[vitalPacerBusy]; ok && p.Phase == result.PhaseMeasure {
-				most, any = max(most, v), true
+				shares = append(shares, v)
 			}
 		}
-		if !any && stampsReceived(t) {
+		if len(shares) == 0 {
 			t.Fatal("no interval says how busy the pacers were")
 		}
-		return most
+		slices.Sort(shares)
+		return shares[len(shares)/2]
 	}
 	// 0.4 of a thread against a hundredth of that.
 	if idle, full := busy("100/s"), busy("10000/s"); full < 0.3 || full > 1 || idle > full/2 {
