@@ -36,7 +36,19 @@ func (r refusal) Unwrap() error {
 }
 
 // failures makes the driver's errors.
-func failures() *kit.Errors { return &kit.Errors{Driver: "nsq"} }
+func failures() *kit.Errors { return &kit.Errors{Driver: "nsq", Class: known} }
+
+// known returns the class of an error of go-nsq's, which has no types for these; nil for
+// others.
+func known(err error) error {
+	if text := err.Error(); strings.Contains(text, libraryRefused) || strings.Contains(text, "Auth Required") {
+		return driver.ErrUnauthorized
+	}
+	return nil
+}
+
+// libraryRefused begins go-nsq's error of a login that nsqd refuses, whose words follow.
+const libraryRefused = "Error authenticating "
 
 // wrap adds what was being done, and the class if there is none yet.
 func wrap(err error, format string, args ...any) error {

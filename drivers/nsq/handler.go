@@ -2,6 +2,7 @@ package nsq
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -30,6 +31,8 @@ type handler struct {
 	mu       sync.Mutex
 	held     []*nsq.Message // delivered, and to be finished together
 	draining bool           // none is to be held: the connection waits for their answers
+	refused  kit.Refusals   // of nsqd, in a row
+	told     bool           // an event has told of the first
 }
 
 // start implements subscriber. go-nsq does not wait for nsqd's answer to the
@@ -108,7 +111,11 @@ func (h *handler) hear(text string) {
 		return
 	}
 	if _, said, ok := strings.Cut(text, logRefused); ok {
-		h.emit(driver.AsyncError, refusal(said).Error())
+		h.emit(driver.AsyncError, refusal(said).Error(), refusal(said))
+		return
+	}
+	if _, why, ok := strings.Cut(text, logFailed); ok {
+		h.failed(errors.New(why))
 		return
 	}
 	switch {
@@ -126,13 +133,31 @@ func (h *handler) hear(text string) {
 	}
 }
 
+// failed gives the connection up where nsqd refuses it again and again: go-nsq never
+// would. It counts in a row, since each connection that is made forgets what was before.
+func (h *handler) failed(why error) {
+	err := wrap(why, "connect to %s", h.consumer.session.server().Address)
+	h.mu.Lock()
+	_, again := h.refused.Add(err, 0)
+	first := errors.Is(err, driver.ErrUnauthorized) && !h.told
+	h.told = h.told || first
+	h.mu.Unlock()
+	switch {
+	case !again && !h.stopping.Load():
+		h.emit(driver.GivenUp, err.Error(), err)
+		go h.leave()
+	case first:
+		h.emit(driver.AsyncError, "reconnect: "+err.Error(), err)
+	}
+}
+
 // again reports that a connection has ended, and when go-nsq has the next.
 func (h *handler) again() {
 	why := "the connection has ended"
 	if w := h.why.Swap(nil); w != nil {
 		why = *w
 	}
-	h.emit(driver.Disconnected, why)
+	h.emit(driver.Disconnected, why, nil)
 	look := time.NewTicker(h.consumer.session.options.ReconnectWait)
 	defer look.Stop()
 	for h.client.Stats().Connections == 0 {
@@ -142,12 +167,16 @@ func (h *handler) again() {
 			return
 		}
 	}
-	h.emit(driver.Reconnected, "")
+	h.mu.Lock()
+	h.refused.Reset()
+	h.told = false
+	h.mu.Unlock()
+	h.emit(driver.Reconnected, "", nil)
 }
 
-func (h *handler) emit(kind driver.EventKind, detail string) {
+func (h *handler) emit(kind driver.EventKind, detail string, err error) {
 	if !h.stopping.Load() {
-		h.consumer.session.emit(kind, h.key, detail)
+		h.consumer.session.emit(kind, h.key, detail, err)
 	}
 }
 

@@ -83,19 +83,21 @@ func (j journal) Output(_ int, text string) error {
 
 // What go-nsq 1.1.0 writes to its log at level info or above.
 const (
-	logBroken   = "IO error - "            // why a connection breaks follows
-	logRefused  = "protocol error - "      // what nsqd says follows
-	logUnrouted = "exiting router"         // a producer's connection has ended, and each of its transactions has a result
-	logDelayed  = "delaying close"         // a consumer's connection is lost, and waits until the last of its messages has an answer
-	logClosing  = "beginning close"        // each message of a consumer's connection has an answer
-	logLost     = "connections left alive" // a consumer's connection has ended
+	logBroken   = "IO error - "                 // why a connection breaks follows
+	logRefused  = "protocol error - "           // what nsqd says follows
+	logFailed   = "error connecting to nsqd - " // why a consumer has no new connection follows
+	logUnrouted = "exiting router"              // a producer's connection has ended, and each of its transactions has a result
+	logDelayed  = "delaying close"              // a consumer's connection is lost, and waits until the last of its messages has an answer
+	logClosing  = "beginning close"             // each message of a consumer's connection has an answer
+	logLost     = "connections left alive"      // a consumer's connection has ended
 )
 
-// emit reports what happened to one of go-nsq's connections.
-func (s *session) emit(kind driver.EventKind, key kit.Key, detail string) {
+// emit reports what happened to one of go-nsq's connections, and the error that it is
+// about, if there is one.
+func (s *session) emit(kind driver.EventKind, key kit.Key, detail string, err error) {
 	text := key.String()
 	if detail != "" {
 		text += ": " + detail
 	}
-	s.Target.Notify(driver.Event{Kind: kind, Detail: text})
+	s.Target.Notify(driver.Event{Kind: kind, Detail: text, Err: err})
 }

@@ -13,6 +13,7 @@ import (
 // network connection after the other.
 type sender interface {
 	current() connection // nil: there is none now
+	Absent() error       // why there is none
 	ending() bool        // close has begun
 	close(ctx context.Context) error
 }
@@ -66,7 +67,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 	}
 	w := p.sender.current()
 	if w == nil {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.sender.Absent())
 	}
 	if len(payload) == 0 {
 		return p.failed(fmt.Errorf("an empty message: %w", driver.ErrUnsupported))
@@ -92,7 +93,7 @@ func (p *producer) failed(err error) error {
 func (p *producer) Sync(ctx context.Context) error {
 	w := p.sender.current()
 	if w == nil || p.closed.Load() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.sender.Absent())
 	}
 	late := func() error {
 		return fmt.Errorf("nsq: wait for the answers to what was sent to %q: %w: %w", p.topic, driver.ErrTimeout, context.Cause(ctx))
@@ -115,7 +116,7 @@ func (p *producer) Sync(ctx context.Context) error {
 		}
 	}
 	if w.over() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.sender.Absent())
 	}
 	return nil
 }
@@ -128,7 +129,7 @@ type batching struct{ *producer }
 func (p batching) Flush() error {
 	w := p.sender.current()
 	if w == nil || p.closed.Load() {
-		return p.failed(driver.ErrNotConnected)
+		return p.failed(p.sender.Absent())
 	}
 	if err := w.flushBatch(); err != nil {
 		return p.failed(err)

@@ -35,6 +35,7 @@ type publisher struct {
 	live    atomic.Pointer[route]
 	closing atomic.Bool
 	why     atomic.Pointer[string] // what went wrong last with a connection
+	refused atomic.Pointer[error]  // why no connection is made any more
 	open    atomic.Int64           // messages without a result
 	emptied atomic.Pointer[chan struct{}]
 
@@ -100,6 +101,14 @@ func (p *publisher) current() connection {
 		return r
 	}
 	return nil
+}
+
+// Absent implements sender.
+func (p *publisher) Absent() error {
+	if why := p.refused.Load(); why != nil {
+		return *why
+	}
+	return driver.ErrNotConnected
 }
 
 // ending implements sender.
@@ -289,7 +298,7 @@ func (p *publisher) lost() {
 	if w := p.why.Swap(nil); w != nil {
 		why = *w
 	}
-	p.emit(driver.Disconnected, why)
+	p.emit(driver.Disconnected, why, nil)
 	go p.again()
 }
 
@@ -300,21 +309,23 @@ func (p *publisher) again() {
 			return struct{}{}, wrap(err, "connect to %s", p.session.server().Address)
 		}
 		return struct{}{}, nil
-	}, func(err error) { p.emit(driver.AsyncError, "reconnect: "+err.Error()) })
+	}, func(err error) { p.emit(driver.AsyncError, "reconnect: "+err.Error(), err) })
 	switch {
 	case err == nil:
 		p.live.Store(&route{p})
-		p.emit(driver.Reconnected, "")
+		p.emit(driver.Reconnected, "", nil)
 	case errors.Is(err, driver.ErrUnauthorized):
-		p.emit(driver.GivenUp, err.Error())
+		gone := fmt.Errorf("given up: %w", err)
+		p.refused.Store(&gone)
+		p.emit(driver.GivenUp, err.Error(), err)
 	}
 }
 
-func (p *publisher) emit(kind driver.EventKind, detail string) {
+func (p *publisher) emit(kind driver.EventKind, detail string, err error) {
 	if p.closing.Load() {
 		return
 	}
-	p.session.emit(kind, p.key, detail)
+	p.session.emit(kind, p.key, detail, err)
 }
 
 // close implements sender. A Producer that is stopped before it has all answers may
