@@ -281,15 +281,27 @@ func (l *ledger) absent(m *message, g int, a answer) {
 // stillComing reports whether, to a group of several members, measured messages were
 // coming in the second half of the wait after the window.
 func (l *ledger) stillComing(g int) bool {
-	if len(l.layout.groups[g].members) < 2 {
-		return false
-	}
+	return len(l.layout.groups[g].members) >= 2 && !l.quiet(g)
+}
+
+// quiet reports whether no measured message came to a group in the second half of the wait.
+func (l *ledger) quiet(g int) bool {
 	for _, r := range l.received {
 		if r.group == g && r.whole && r.m.due >= 0 && r.m.due < l.end && r.at <= l.closed && r.at > l.end+(l.closed-l.end)/2 {
-			return true
+			return false
 		}
 	}
-	return false
+	return true
+}
+
+// silent reports whether no measured message of a stream came to a group.
+func (l *ledger) silent(stream, g int) bool {
+	for _, r := range l.received {
+		if r.group == g && r.whole && r.m.stream == stream && r.m.due >= 0 && r.m.due < l.end && r.at <= l.closed {
+			return false
+		}
+	}
+	return true
 }
 
 // firstWhole is the first copy that came to the group undamaged.

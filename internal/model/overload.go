@@ -72,6 +72,14 @@ func (l *ledger) overload() answerToOverload {
 	if grows == isNot {
 		return isNot
 	}
+	// Where nothing comes through any more there is no overload.
+	last := l.lastOfFirst()
+	if last < from {
+		return isNot
+	}
+	if last < from+2*(all[len(all)-1]-all[max(len(all)-2, 0)]) {
+		grows = maybe
+	}
 	peak := y[len(y)-1]
 	lowest, speed := peak, peak/float64(max(l.through-l.end, 1))
 	for t := l.end; t <= l.closed; t += 1_000_000 {
@@ -90,6 +98,23 @@ func (l *ledger) overload() answerToOverload {
 		return maybe
 	}
 	return grows
+}
+
+// lastOfFirst is when the last measured message was delivered, or without consumers
+// answered.
+func (l *ledger) lastOfFirst() (last int64) {
+	for i, m := range l.measured {
+		f := &l.flights[i]
+		for _, at := range f.came {
+			if at <= l.closed {
+				last = max(last, at)
+			}
+		}
+		if len(l.layout.groups) == 0 && m.answer == acknowledged && m.at <= l.closed {
+			last = max(last, m.at)
+		}
+	}
+	return last
 }
 
 // both is what two answers say together.
@@ -171,8 +196,8 @@ func (l *ledger) follow() {
 				at = r.at
 			}
 			f.came = append(f.came, at)
-			overtaken := m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g)
-			if at > l.closed && overtaken && f.ended == never && (m.answer == acknowledged || m.answer == handedOver) {
+			gone := at > l.closed && (m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g) || l.silent(m.stream, g) && l.quiet(g))
+			if gone && f.ended == never && (m.answer == acknowledged || m.answer == handedOver) {
 				f.lost++
 			}
 			if at <= l.closed {
