@@ -386,12 +386,28 @@ func events(e *evidence) []result.Reason {
 	}
 	var parts []string
 	for _, k := range kinds {
-		parts = append(parts, fmt.Sprintf("%s (%s)", k, spell.Count(counts[k])))
+		part := fmt.Sprintf("%s (%s)", k, spell.Count(counts[k]))
+		if words, _ := e.words(ofKind(k)); words != "" {
+			part += ": " + shortened(words)
+		}
+		parts = append(parts, part)
 	}
 	if len(parts) == 0 {
 		return nil
 	}
 	return one(result.Valid, "events", "during the run: "+strings.Join(parts, ", "))
+}
+
+// firstWords is how many characters of what an event says are said beside others.
+const firstWords = 120
+
+// shortened is the beginning of what an event says, as a part of a sentence.
+func shortened(words string) string {
+	words = strings.ReplaceAll(strings.Join(strings.Fields(words), " "), "; ", ", ")
+	if all := []rune(words); len(all) > firstWords {
+		words = strings.TrimSpace(string(all[:firstWords])) + "…"
+	}
+	return words
 }
 
 // semantics: what the driver finds suspect in what it set up.

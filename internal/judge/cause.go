@@ -48,11 +48,11 @@ func description(source string, idle bool) (what, remedy string) {
 	case result.PauseRetransmit:
 		return "TCP retransmissions", "look at the network's losses and queues"
 	case eventDisconnected:
-		return "a lost connection", "see the events"
+		return "a lost connection", "see its reason: --show events"
 	case eventBrokerEnded:
-		return "the end of a process of the broker", "see the events"
+		return "the end of a process of the broker", "see when and how: --show events"
 	}
-	return fmt.Sprintf("the event %q", source), "see the events"
+	return fmt.Sprintf("the event %q", source), "see what it says: --show events"
 }
 
 // sourceInBrief is a source in a few words, for headlines.

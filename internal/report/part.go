@@ -33,6 +33,7 @@ func Parts() []Part {
 		{"lag", "the generator's own delay, and what blocked it", func(p *printer, s *subject) {
 			terminalTables(p, s, func(f family) bool { return f.Key == "lag" })
 		}},
+		{"events", "what the broker and its client reported besides messages", one(eventsTable)},
 		{"steady", "how p50 and p99 went on over the window", one(steadyTable)},
 		{"causes", "likely causes of the slowest messages", several(attributionTables)},
 		{"stages", "where the time of a message goes", one(stageTable)},
@@ -50,7 +51,7 @@ func Parts() []Part {
 // findings are the tables of one run that every full report has, the most
 // telling first. Objectives stand apart: beside the verdict.
 func findings(s *subject) []*table {
-	out := append([]*table{steadyTable(s)}, attributionTables(s)...)
+	out := append([]*table{eventsTable(s), steadyTable(s)}, attributionTables(s)...)
 	out = append(out, stageTable(s), blocksTable(s))
 	out = append(out, tailTables(s)...)
 	return tables(append(out, peopleTable(s))...)

@@ -376,11 +376,11 @@ func standing(s *subject, opt Options) []folded {
 func happenings(x *table, r *result.Run) {
 	const most = 50
 	for _, e := range r.Events[:min(len(r.Events), most)] {
-		detail := plain(e.Detail)
-		if e.Count > 1 {
-			detail = strings.TrimSpace(detail + " (" + count(e.Count) + " times)")
+		what := plain(e.Kind)
+		if n := e.Happened(); n > 1 {
+			what += " (" + count(n) + " times)"
 		}
-		x.add(plain(e.Kind), duration(e.At), detail)
+		x.add(what, duration(e.At), eventWords(&e))
 	}
 	if n := len(r.Events) - most; n > 0 {
 		x.After = append(x.After, "And "+plural(int64(n), "more event")+".")

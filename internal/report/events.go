@@ -1,0 +1,44 @@
+package report
+
+import (
+	"sixnines/result"
+)
+
+// eventsTable lists what happened during the run besides messages, in order: when, what,
+// how often, and in whose words. Nil where nothing did.
+func eventsTable(s *subject) *table {
+	x := &table{Name: "Events", Head: heads("rlr", "at", "what", "times"), Even: true,
+		Caption: "What the broker, its client or the run reported besides messages, from the start of the measured window. The first ones in the same words stand alone, those that follow together."}
+	for _, e := range s.run.Events {
+		if e.Workload != "" && e.Workload != s.run.Header.Workload {
+			continue
+		}
+		r := x.add(duration(e.At), plain(e.Kind), count(e.Happened()))
+		if text := eventWords(&e); text != "" {
+			r.Notes = append(r.Notes, text)
+		}
+	}
+	if len(x.Rows) == 0 {
+		return nil
+	}
+	return x
+}
+
+// eventWords is what an event says, and of how many messages.
+func eventWords(e *result.Event) string {
+	text := plain(e.Detail)
+	if e.Count > 0 {
+		n := plural(e.Count, "message")
+		if e.Kind == result.EventConsumers || e.Kind == result.EventAbsent {
+			n = plural(e.Count, "consumer")
+		}
+		if text != "" {
+			text += " "
+		}
+		text += "(" + n + ")"
+	}
+	if last := e.Until(); last > e.At {
+		text += ", the last time at " + duration(last)
+	}
+	return text
+}
