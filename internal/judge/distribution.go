@@ -44,7 +44,8 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	o := newOrder(x)
 	if d.Count > 0 {
 		d.Min, d.Max = x.Min, x.Max
-		d.Mean, d.StdDev = o.resolved.Mean(), o.resolved.StdDev()
+		// Of buckets' middles the mean may lie beside the exact extremes.
+		d.Mean, d.StdDev = min(max(o.resolved.Mean(), float64(d.Min)), float64(d.Max)), o.resolved.StdDev()
 	}
 	if o.combined != nil {
 		// What was never resolved has waited at least so long: the largest

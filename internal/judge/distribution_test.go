@@ -68,6 +68,11 @@ func TestPercentilesAreNearestRank(t *testing.T) {
 
 func TestFiguresStayWithinTheExtremes(t *testing.T) {
 	d := Distribution(result.PublishService, merged(repeat(1_000_001, 500), nil), 500)
+	for _, v := range []int64{175_302, 1_000_001} {
+		if d := Distribution(result.PublishService, merged(repeat(v, 3), nil), 3); d.Mean < float64(d.Min) || d.Mean > float64(d.Max) {
+			t.Errorf("the mean of %d is %v", v, d.Mean)
+		}
+	}
 	for name, v := range d.Percentiles {
 		if v != 1_000_001 || d.Intervals[name] != [2]int64{v, v} {
 			t.Errorf("p%s of one value is %d, interval %v", name, v, d.Intervals[name])
