@@ -2,10 +2,8 @@ package engine
 
 import (
 	"errors"
-	"math"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
@@ -463,57 +461,4 @@ func (l *lane) expire(horizon int64) {
 		}
 	}
 	l.oldest = oldest
-}
-
-// expiry counts messages in flight by when they were sent, so that a message that is
-// never delivered leaves its place after a while without a table of all of them.
-type expiry struct {
-	length  int64              // of a bucket, ns
-	buckets [1024]atomic.Int64 // how many were sent in it, and 2^32 times those of the window
-	swept   atomic.Int64       // number of the next bucket to sweep
-}
-
-func newExpiry(timeout time.Duration) *expiry {
-	return &expiry{length: max(int64(time.Millisecond), int64(timeout)/512)}
-}
-
-// inBucket is a message in the count of a bucket.
-func inBucket(measured bool) int64 {
-	if measured {
-		return 1 | 1<<32
-	}
-	return 1
-}
-
-func (e *expiry) opened(sent int64, measured bool) {
-	e.buckets[sent/e.length%1024].Add(inBucket(measured))
-}
-
-// closed reports whether the message still had its place. One whose bucket was swept
-// has none: the bucket may be a later message's by now.
-func (e *expiry) closed(sent int64, measured bool) bool {
-	n := sent / e.length
-	if n < e.swept.Load() {
-		return false
-	}
-	b, one := &e.buckets[n%1024], inBucket(measured)
-	if b.Add(-one) < 0 {
-		b.Add(one)
-		return false
-	}
-	return true
-}
-
-// sweep empties the buckets that end before horizon and returns what was left
-// in them, and how many of these belong to the window.
-func (e *expiry) sweep(horizon int64) (n, measured int64) {
-	last := horizon/e.length - 1
-	// Buckets further back are by now those of messages under way, and are swept with
-	// them: from horizon to now there are 514.
-	for b := max(e.swept.Load(), last-500); b <= last; b++ {
-		e.swept.Store(b + 1) // first: whoever reads it leaves the bucket alone
-		left := e.buckets[b%1024].Swap(0)
-		n, measured = n+left&math.MaxUint32, measured+min(left>>32, left&math.MaxUint32)
-	}
-	return n, measured
 }
