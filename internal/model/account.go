@@ -23,6 +23,7 @@ type Outcome struct {
 	Waited   bool
 	Drain    int64 // its limit
 	Blocks   bool  // a send was blocked
+	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
 	Work     int64 // what consumers do with a message
 	Thawed   int64 // when the broker's pause was over; 0: there was none
 	// Objectives are what may be said of each, in the scenario's order.
@@ -230,6 +231,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at {
 				l.out.Counters["late_replies"]++ // the request was given up
 			}
+			l.out.TimedOut = l.out.TimedOut || r.at-m.sent > int64(l.w.Timeout)
 			continue
 		}
 		missing++

@@ -91,6 +91,11 @@ func (d *drawing) option(format string, args ...any) {
 	d.options = append(d.options, fmt.Sprintf(format, args...))
 }
 
+// has reports whether an option of mem's was drawn.
+func (d *drawing) has(option string) bool {
+	return slices.ContainsFunc(d.options, func(o string) bool { return strings.HasPrefix(o, option+":") })
+}
+
 // target draws the broker and its faults.
 func (d *drawing) target() {
 	d.messages = []int{30, 100, 400, 1200}[d.IntN(4)]*(50+d.IntN(100))/100 + 1
@@ -117,7 +122,11 @@ func (d *drawing) target() {
 	}
 	if d.chance(10) {
 		d.option("stall_after: %d", d.IntN(d.messages))
-		d.option("stall_for: %v", d.time(time.Millisecond, 500*time.Millisecond))
+		if d.chance(25) && !d.small && !d.acks { // for longer than anybody waits
+			d.option("stall_for: %v", d.time(time.Minute, time.Hour))
+		} else {
+			d.option("stall_for: %v", d.time(time.Millisecond, 500*time.Millisecond))
+		}
 	}
 	if d.chance(10) {
 		d.option("slow_after: %d", d.IntN(d.messages))
@@ -155,6 +164,9 @@ func (d *drawing) faults() {
 // workload draws the load.
 func (d *drawing) workload() {
 	d.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip", "request-reply")
+	if d.pattern == "request-reply" && d.has("misreport") && d.has("stall_for") {
+		d.pattern = "roundtrip" // refusal and reply come at one instant when the pause is over
+	}
 	add := func(format string, args ...any) { d.load = append(d.load, fmt.Sprintf(format, args...)) }
 	add("pattern: %s", d.pattern)
 	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
@@ -214,7 +226,7 @@ func (d *drawing) phases() {
 		fmt.Sprintf("drain: %v", d.time(300*time.Millisecond, 2*time.Second)))
 	// The load after a window that was interrupted comes some milliseconds late, and with it
 	// what overtakes a message that was held back.
-	if d.chance(15) && !slices.ContainsFunc(d.options, func(o string) bool { return strings.HasPrefix(o, "reorder") }) {
+	if d.chance(15) && !d.has("reorder") {
 		d.interrupted = d.time(d.window/10, d.window)
 	}
 }

@@ -81,6 +81,9 @@ func (l *ledger) overload() answerToOverload {
 		grows = maybe
 	}
 	peak := y[len(y)-1]
+	if grows = both(grows, above(peak, max(growthMatters*due, 1))); grows == isNot {
+		return isNot
+	}
 	lowest, speed := peak, peak/float64(max(l.through-l.end, 1))
 	for t := l.end; t <= l.closed; t += 1_000_000 {
 		left := l.waiting(t)
@@ -250,7 +253,11 @@ func student(degrees float64) float64 {
 
 // statuses are those that the verdict may have.
 func (l *ledger) statuses() []string {
-	switch l.overload() {
+	answer := l.overload()
+	if l.at.Interrupted > 0 { // its last interval is cut where it ended
+		answer = maybe
+	}
+	switch answer {
 	case is:
 		return []string{"UNSTABLE"}
 	case maybe:

@@ -209,6 +209,20 @@ phases: {duration: 1s, warmup: 0s, drain: 2s}
 	}
 }
 
+// Where nothing waits when the window ends there is no overload, however the readings before
+// lie: bursts that are delivered at once in the end.
+func TestBurstsAreNoOverload(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+seed: 90
+target: {driver: mem, options: {delay: 5.726321ms, jitter: 23.159007ms, duplicate: 5, reorder: 10, every: 1, seed: 214, after: 8}}
+workload: {arrivals: 'burst:5@87.311299ms', consumers: 4, size: 81B}
+phases: {warmup: 0s, duration: 4.313535481s, drain: 1.165690309s}
+`})
+	if v := r.Summary.Verdict; v.Status == result.Unstable {
+		t.Errorf("%v: %+v", v, v.Reasons)
+	}
+}
+
 func TestWhatTakesNoTimeIsRefused(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"target: {driver: mem}\nworkload: {rate: max}\nphases: {duration: 1s}":                                                        true,
