@@ -13,6 +13,8 @@ type Closing struct {
 	Acked    int64 `json:"last_acked,omitempty"`
 	Received int64 `json:"last_received,omitempty"`
 	Synced   int64 `json:"synced,omitempty"`
+	// Intervals is how many intervals came before the closing record.
+	Intervals int64 `json:"intervals"`
 	// GivenUp is when what was not resolved by then was given up.
 	GivenUp int64 `json:"given_up"`
 	// WarmUp is Throughput.WarmUp.

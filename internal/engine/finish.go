@@ -86,7 +86,7 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 		received = max(received, c.newest)
 	}
 	end := a.end.Load() - start
-	return &result.Closing{End: end, Interrupted: interrupted && end < int64(a.window), Aborted: aborted,
+	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.window), Aborted: aborted,
 		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.synced),
 		GivenUp: max(0, now-start), // before start if it never began
 		WarmUp:  a.warmLeft(), EarlierFrom: since(x.first.Load()), EarlierTo: since(x.last.Load())}

@@ -25,6 +25,7 @@ type told struct {
 	pacers   pacerWatch
 	// unmeasured is how many messages had been sent outside the window.
 	unmeasured int64
+	intervals  int64 // written
 }
 
 // level is what had been counted at the last reading.
@@ -203,6 +204,7 @@ func (a *accounts) next(phase string, to int64) (own string, from, until int64) 
 		to = end
 	}
 	a.told.to = to
+	a.told.intervals++
 	return phase, from, to
 }
 

@@ -142,6 +142,9 @@ func (t *timetable) whole() {
 	if t.phase != result.PhaseClosing {
 		t.add("intervals", "the last one is of the phase %q, and none closes the accounts", t.phase)
 	}
+	if n := int64(t.last) + 1; n != c.Intervals {
+		t.add("intervals", "there are %d before the closing record, and %d were written", n, c.Intervals)
+	}
 	if t.paced() && c.End > 0 && !c.Aborted && t.end != c.End {
 		t.add("intervals", "those of the window end at %d, and the window at %d", t.end, c.End)
 	}
