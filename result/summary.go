@@ -213,7 +213,14 @@ type Throughput struct {
 	// 0: not known.
 	SentPerSecond float64 `json:"sent_per_second,omitempty"`
 	Until         string  `json:"until"` // what stopped the clock
+	// Needs is LeastThroughput where fewer messages were handed out: the rates say nothing
+	// of the system then, and are not to be published. 0: they may be.
+	Needs int64 `json:"needs,omitempty"`
 }
+
+// LeastThroughput is how many messages a rate takes: of so many one more or less at
+// either end is one per cent.
+const LeastThroughput = 100
 
 // Status is a verdict's one word.
 type Status string

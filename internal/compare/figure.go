@@ -59,11 +59,14 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 		return nil
 	}
 	f := newFigure(&Row{Percentile: throughput}, "", len(pairs))
-	zero := 0
+	zero, few := 0, 0
 	for n, p := range pairs {
 		for i, r := range p.runs {
 			f.values[i][n] = c.Rate(r.Run)
-			if f.values[i][n] == 0 {
+			switch v := f.values[i][n]; {
+			case math.IsNaN(v):
+				few++
+			case v == 0:
 				zero++
 			}
 			f.suspect[n] = f.suspect[n] || suspectAt(r, "", "")
@@ -71,16 +74,19 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 	}
 	f.describe(nil)
 	f.note(zero, "nothing was delivered: a throughput of zero")
+	f.note(few, fmt.Sprintf("not supported (needs %s)", spell.Plural(result.LeastThroughput, "message")))
 	return &f
 }
 
 // Rate is what a run came to flat out: deliveries a second where somebody consumes, be
-// it that none came.
+// it that none came. It is NaN where too few messages were handed out.
 func (c *Comparison) Rate(r *result.Run) float64 {
 	t := r.Summary.Throughput
 	switch {
 	case t == nil:
 		return 0
+	case t.Needs > 0:
+		return math.NaN()
 	case c.consumed:
 		return max(0, t.ReceivedPerSecond)
 	}

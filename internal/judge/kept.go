@@ -91,8 +91,10 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	if stops {
 		filling = min(filling, in.End)
 	}
-	if in.Throughput != nil && h.ConsumersFrom != "" {
-		k.FillRate = in.Throughput.PerSecond
+	if t := in.Throughput; t != nil && h.ConsumersFrom != "" {
+		if t.Needs == 0 {
+			k.FillRate = t.PerSecond
+		}
 	} else if filling > 0 {
 		k.FillRate = float64(k.Filled) / (float64(filling) / 1e9)
 	}

@@ -42,7 +42,7 @@ func (f *flood) through() *result.Throughput {
 	if f.c.Expected > 0 { // in messages
 		n = min(n, int64(math.Round(float64(f.c.Received)*float64(f.c.Sent)/float64(f.c.Expected))))
 	}
-	t := &result.Throughput{Messages: n, Received: f.c.Received, Until: "the last send returned"}
+	t := &result.Throughput{Messages: n, Received: f.c.Received, Until: "the last send returned", Needs: needs(f.c.Sent)}
 	switch {
 	case f.c.Acked > 0:
 		t.Until = "the last acknowledgement"
@@ -56,11 +56,20 @@ func (f *flood) through() *result.Throughput {
 	return t
 }
 
+// needs is how many messages a rate takes where it has fewer, 0 where it has enough. It
+// is of what was handed out: that nothing of it came through is a rate of zero.
+func needs(messages int64) int64 {
+	if messages < result.LeastThroughput {
+		return result.LeastThroughput
+	}
+	return 0
+}
+
 const untilSynced = "a round trip to the broker after the last message"
 
 // filled is how fast the broker took what consumers came for when it was over.
 func (f *flood) filled() *result.Throughput {
-	t := &result.Throughput{Messages: f.taken(), Until: "the last send returned"}
+	t := &result.Throughput{Messages: f.taken(), Until: "the last send returned", Needs: needs(f.c.Sent)}
 	var last int64
 	switch {
 	case f.acks:
@@ -75,7 +84,7 @@ func (f *flood) filled() *result.Throughput {
 // drained is how fast consumers consumed what earlier runs left: from the first to the
 // last message of those.
 func (f *flood) drained() *result.Throughput {
-	t := &result.Throughput{Received: f.c.Earlier, Elapsed: time.Duration(max(1, f.closing.EarlierTo-f.closing.EarlierFrom)), Until: "the last delivery"}
+	t := &result.Throughput{Received: f.c.Earlier, Elapsed: time.Duration(max(1, f.closing.EarlierTo-f.closing.EarlierFrom)), Until: "the last delivery", Needs: needs(f.c.Earlier)}
 	if f.c.Earlier > 1 { // so many followed the first
 		t.ReceivedPerSecond = float64(f.c.Earlier-1) / t.Elapsed.Seconds()
 	}

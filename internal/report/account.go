@@ -256,6 +256,13 @@ func throughputLines(s *subject) []entryText {
 	if t == nil {
 		return nil
 	}
+	if t.Needs > 0 {
+		n, name := t.Messages, "published"
+		if !s.sends() {
+			n, name = t.Received, "received"
+		}
+		return []entryText{{name, "n/a, needs " + plural(int(t.Needs), "message"), plural(int(n), "message") + " in " + duration(int64(t.Elapsed))}}
+	}
 	if !s.sends() {
 		return []entryText{{"received", rate(t.ReceivedPerSecond), count(t.Received) + " messages in " + duration(int64(t.Elapsed))},
 			{"clock stopped by", plain(t.Until), "what ended the measurement"}}
@@ -345,6 +352,9 @@ func accountsOf(prepared []*subject) *table {
 		return ""
 	})
 	line("throughput", func(s *subject) string {
+		if t := s.sum.Throughput; t != nil && t.Needs > 0 {
+			return "n/a"
+		}
 		if s.sum.Throughput == nil {
 			return ""
 		}

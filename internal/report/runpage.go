@@ -221,7 +221,9 @@ func cardsOf(s *subject) []card {
 			add(rowName(p), metricName(m)+" "+rowName(p), value, normal, means)
 		}
 	}
-	if t := s.sum.Throughput; t != nil {
+	if t := s.sum.Throughput; t != nil && t.Needs > 0 {
+		add("rate", "throughput", "n/a", normal, "needs "+count(t.Needs)+" messages")
+	} else if t != nil {
 		add("rate", "throughput", rate(t.PerSecond), normal, count(t.Messages)+" messages")
 	} else {
 		means := ""

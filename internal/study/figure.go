@@ -330,6 +330,10 @@ func nearFloor(d *result.Distribution, text string) bool {
 func (f *Figure) plain(run *result.Run, name string) {
 	s, h := run.Summary, &run.Header
 	known := true
+	if t := s.Throughput; t != nil && t.Needs > 0 && (strings.HasPrefix(name, "rate.") || name == "fill") {
+		f.Missing = fmt.Sprintf("n/a (needs %s messages)", spell.Count(t.Needs))
+		return
+	}
 	switch name {
 	case "rate.asked":
 		f.Value = s.Rate.Asked

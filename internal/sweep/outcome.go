@@ -22,6 +22,8 @@ type Outcome struct {
 	Asked     float64 `json:"asked_per_s"` // messages a second; 0: flat out or a closed loop
 	Achieved  float64 `json:"achieved_per_s"`
 	Bytes     float64 `json:"bytes_per_s"` // of payload, sent
+	// Few says that there were too few messages for a rate: Achieved and Bytes are none.
+	Few bool `json:"few,omitempty"`
 	// GeneratorCPU and BrokerCPU are seconds of processor time for each message sent
 	// in the window; 0: not known.
 	GeneratorCPU float64 `json:"generator_cpu_s,omitempty"`
@@ -54,8 +56,10 @@ func OutcomeOf(run *result.Run, round int) Outcome {
 	s, h := run.Summary, &run.Header
 	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
 		Figures: map[string]Figure{}, Objectives: s.Objectives}
-	if s.Throughput != nil {
-		o.Achieved = s.Throughput.PerSecond
+	if t := s.Throughput; t != nil && t.Needs > 0 {
+		o.Achieved, o.Few = 0, true
+	} else if t != nil {
+		o.Achieved = t.PerSecond
 	}
 	o.Bytes = o.Achieved * float64(h.Size)
 	o.GeneratorCPU, o.BrokerCPU = processorTime(run)

@@ -125,7 +125,12 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 func rowOf(cell Cell, runs []Outcome, planned int) Row {
 	r := Row{Cell: cell, Metric: runs[0].Metric, Asked: runs[0].Asked, Runs: runs, Latency: map[string]Spread{}}
 	number := func(of func(Outcome) float64) Spread {
-		return spreadOf(runs, planned, func(o Outcome) (float64, Figure) { return of(o), Figure{} })
+		return spreadOf(runs, planned, func(o Outcome) (v float64, f Figure) {
+			if o.Few {
+				f.Missing = "unsupported"
+			}
+			return of(o), f
+		})
 	}
 	r.Achieved = number(func(o Outcome) float64 { return o.Achieved })
 	r.Bytes = number(func(o Outcome) float64 { return o.Bytes })
