@@ -391,9 +391,14 @@ func TestContextEndsTheWindowEarly(t *testing.T) {
 
 func TestAbortEndsAtOnce(t *testing.T) {
 	abort := make(chan struct{})
-	var once sync.Once
+	var calls atomic.Int32
 	r, err := sixnines.RunRequester(t.Context(), parse(t, "phases: {warmup: 0s, duration: 1h, drain: 1h}"), always(func(ctx context.Context) error {
-		once.Do(func() { close(abort) })
+		switch calls.Add(1) {
+		case 1: // which is tried before the window
+			return nil
+		case 2:
+			close(abort)
+		}
 		<-ctx.Done() // the run's end; the timeout is the drain limit
 		return ctx.Err()
 	}), sixnines.WithAbort(abort))
