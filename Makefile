@@ -29,8 +29,8 @@ RELEASE_URL ?=
 TESTING  := -count=1 -p=1 -parallel=4 -timeout=15m
 # But drivers judge little of it, and wait for their brokers most of the time; and
 # these compute, or count what came, whenever it came. What takes longest begins.
-PATIENT   = $(shell $(GO) list ./drivers/all ./internal/sweep ./internal/brokers/... ./drivers/... ./driver/... ./result/... ./scenario/... \
-	$(addprefix ./internal/,compare integrity judge schedule stats))
+PATIENT   = $(shell $(GO) list ./drivers/all ./internal/judge ./internal/model ./internal/sweep ./internal/brokers/... ./drivers/... ./driver/... ./result/... ./scenario/... \
+	$(addprefix ./internal/,compare engine/enginetest integrity schedule stats study trials))
 # So do these where the race detector runs: what they judge of time is left out there.
 RACING    = $(shell $(GO) list ./internal/engine) $(PATIENT)
 # As many at a time: most of them wait.
@@ -139,7 +139,7 @@ hunt: brokers
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
-race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|sweep|report|schedule|scenario|result)$$')
+race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|compare|study|sweep|model|report|schedule|scenario|result)$$')
 race: brokers
 	@.ci/compiler
 	CGO_ENABLED=1 $(GO) test $(TAGGED) -race -c -o /dev/null $(RACY)

@@ -125,8 +125,8 @@ func (f forgery) String() string { return f.specimen + ": " + f.kind + " " + f.w
 // that nothing tells of. A naive forger changes the file; a careful one also computes the
 // seal again, which hides nothing that follows from other records.
 //
-// CI tries each kind of field once, by a seed of its own; SIXNINES_HUNT says how many times
-// each is to be tried.
+// CI tries each kind of field once, always by the same seed; SIXNINES_HUNT says how many
+// times each is to be tried, by a seed of its own.
 func TestForgeriesAreNamed(t *testing.T) {
 	files := measureSpecimens(t)
 	for name, text := range files {
@@ -147,14 +147,20 @@ func TestForgeriesAreNamed(t *testing.T) {
 		}
 	}
 	rounds := hunttest.Cases(t, 1, 0)
-	seed := uint64(time.Now().UnixNano())
+	seed := uint64(1)
+	if rounds > 1 {
+		seed = uint64(time.Now().UnixNano())
+	}
 	t.Logf("%d kinds of fields, seed %d", len(kinds), seed)
 	rng := rand.New(rand.NewPCG(seed, 35))
 	chosen := make(chan forgery)
 	go func() {
 		defer close(chosen)
 		for range rounds {
-			for _, kind := range slices.Sorted(maps.Keys(kinds)) {
+			for i, kind := range slices.Sorted(maps.Keys(kinds)) {
+				if testing.Short() && i%20 != 0 {
+					continue // for the race detector some of them do
+				}
 				chosen <- kinds[kind][rng.IntN(len(kinds[kind]))]
 			}
 		}

@@ -144,8 +144,8 @@ func (l *ledger) message(m *message) {
 		l.deliveries(m, atOnce)
 		return
 	}
-	l.latency("lag.own").add(m.own, m.due)
-	l.latency("lag.blocked").add(m.sent-m.due-m.own, m.due)
+	l.latency("lag.own").add(m.own)
+	l.latency("lag.blocked").add(m.sent - m.due - m.own)
 	c["sent"]++
 	c["expected"] += fan
 	a := m.answer
@@ -172,17 +172,17 @@ func (l *ledger) publish(m *message, a answer) {
 	response, service := l.latency("publish.response"), l.latency("publish.service")
 	switch a {
 	case acknowledged:
-		response.add(m.at-m.due, m.due)
-		service.add(m.at-m.sent, m.due)
+		response.add(m.at - m.due)
+		service.add(m.at - m.sent)
 	case nacked, atOnce:
-		response.refuse(m.due)
-		service.refuse(m.due)
+		response.refuse()
+		service.refuse()
 	case gaveUp:
-		response.bound(m.at-m.due, m.due)
-		service.bound(m.at-m.sent, m.due)
+		response.bound(m.at - m.due)
+		service.bound(m.at - m.sent)
 		l.out.Counters["censored"]++
 	default:
-		response.bound(l.closed-m.due, m.due)
+		response.bound(l.closed - m.due)
 		l.boundService(service, m)
 		l.out.Counters["censored"]++
 	}
@@ -194,7 +194,7 @@ func (l *ledger) boundService(service *Latency, m *message) {
 	if m.answer == unsent || m.sent > l.closed {
 		return
 	}
-	service.bound(l.closed-min(m.due+l.longest[m.due/slotLength], l.lastSend[m.stream]), m.due)
+	service.bound(l.closed - min(m.due+l.longest[m.due/slotLength], l.lastSend[m.stream]))
 }
 
 // remember notes what is remembered of sends: the largest lag of those that were due in the
@@ -225,8 +225,8 @@ func (l *ledger) deliveries(m *message, a answer) {
 		r := m.firstWhole(g)
 		if r != nil && r.at <= l.closed {
 			l.out.Counters["received"]++
-			response.add(r.at-m.due, m.due)
-			service.add(r.at-m.sent, m.due)
+			response.add(r.at - m.due)
+			service.add(r.at - m.sent)
 			last = max(last, r.at)
 			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at {
 				l.out.Counters["late_replies"]++ // the request was given up
@@ -236,10 +236,10 @@ func (l *ledger) deliveries(m *message, a answer) {
 		}
 		missing++
 		if a == atOnce || a == nacked {
-			response.refuse(m.due)
-			service.refuse(m.due)
+			response.refuse()
+			service.refuse()
 		} else {
-			response.bound(l.closed-m.due, m.due)
+			response.bound(l.closed - m.due)
 			l.boundService(service, m)
 			l.out.Counters["censored"]++
 		}
@@ -252,11 +252,11 @@ func (l *ledger) deliveries(m *message, a answer) {
 	}
 	switch of := l.latency("delivery.last"); {
 	case missing == 0:
-		of.add(last-m.due, m.due)
+		of.add(last - m.due)
 	case a == atOnce || a == nacked:
-		of.refuse(m.due)
+		of.refuse()
 	default:
-		of.bound(l.closed-m.due, m.due)
+		of.bound(l.closed - m.due)
 	}
 }
 

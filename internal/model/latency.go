@@ -17,35 +17,14 @@ type Latency struct {
 	Samples int64
 
 	all []int64 // values and bounds, ascending
-	// slots holds the largest value of each 100 ms of intended time, infinite where a
-	// message was refused.
-	slots map[int64]int64
 }
 
 // slotLength is that of a slot of intended time.
 const slotLength = 100_000_000
 
-func (x *Latency) add(v, due int64) {
-	x.Values = append(x.Values, v)
-	x.slot(v, due)
-}
-
-func (x *Latency) bound(v, due int64) {
-	x.Bounds = append(x.Bounds, v)
-	x.slot(v, due)
-}
-
-func (x *Latency) refuse(due int64) {
-	x.Refused++
-	x.slot(never, due)
-}
-
-func (x *Latency) slot(v, due int64) {
-	if x.slots == nil {
-		x.slots = map[int64]int64{}
-	}
-	x.slots[due/slotLength] = max(x.slots[due/slotLength], v)
-}
+func (x *Latency) add(v int64)   { x.Values = append(x.Values, v) }
+func (x *Latency) bound(v int64) { x.Bounds = append(x.Bounds, v) }
+func (x *Latency) refuse()       { x.Refused++ }
 
 // finish sorts what was added, of so many messages.
 func (x *Latency) finish(samples int64) {
@@ -117,34 +96,6 @@ func (x *Latency) span(p string) (low, high Figure, ok bool) {
 	first, _ := new(big.Int).DivMod(big.NewInt((lo-1)*n), big.NewInt(x.Samples), new(big.Int))
 	last := (hi*n + x.Samples - 1) / x.Samples
 	return x.rank(first.Int64() + 1), x.rank(last), true
-}
-
-// episodes counts the events behind what is above v: runs of slots with such a value,
-// where slots without a message end none; where more than half of the slots have one,
-// each of those. There is at least one.
-func (x *Latency) episodes(v int64) int {
-	numbers := slices.Sorted(func(yield func(int64) bool) {
-		for n := range x.slots {
-			if !yield(n) {
-				return
-			}
-		}
-	})
-	runs, above, in := 0, 0, false
-	for _, n := range numbers {
-		over := x.slots[n] > v
-		if over {
-			above++
-			if !in {
-				runs++
-			}
-		}
-		in = over
-	}
-	if above > len(numbers)/2 && len(numbers) > 1 {
-		runs = above
-	}
-	return max(runs, 1)
 }
 
 // decimal is the exact share that a percentile's text is.

@@ -136,7 +136,7 @@ phases: {warmup: 0s, duration: 600ms, drain: 5s}
 func TestFiguresByHand(t *testing.T) {
 	x := &Latency{Metric: "publish.response"}
 	for v := range int64(100) {
-		x.add(100-v, v)
+		x.add(100 - v)
 	}
 	x.finish(x.total())
 	for p, want := range map[string]Figure{"50": {Value: 50}, "90": {Value: 90}, "95": {Needs: 72}, "99": {Needs: 368}, "99.9": {Needs: 3688}} {
@@ -153,11 +153,11 @@ func TestFiguresByHand(t *testing.T) {
 	}
 	x = &Latency{Metric: "publish.response"}
 	for v := range int64(10) {
-		x.add(v, v)
+		x.add(v)
 	}
-	x.bound(3, 0)
-	x.bound(20, 0)
-	x.refuse(0)
+	x.bound(3)
+	x.bound(20)
+	x.refuse()
 	x.finish(x.total())
 	for r, want := range map[int64]Figure{5: {Value: 4}, 10: {Value: 9}, 11: {Value: 9, AtLeast: true}, 12: {Value: 20, AtLeast: true}, 13: {Value: 20, AtLeast: true, Refused: true}} {
 		if got := x.rank(r); got != want {

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/drivers/mem"
 	"sixnines/internal/engine"
+	"sixnines/internal/hunttest"
 	"sixnines/result"
 )
 
@@ -109,7 +110,7 @@ func TestRunsAreRepeatable(t *testing.T) {
 	for name, l := range loads() {
 		t.Run(name, func(t *testing.T) {
 			first := counts(Verified(t, l))
-			for range 3 {
+			for range hunttest.Cases(t, 1, 3) {
 				if again := counts(Verified(t, l)); again != first {
 					t.Fatalf("first\n%s\nand then\n%s", first, again)
 				}
