@@ -163,6 +163,9 @@ func screenTable(p *printer, s *subject) {
 		x := screenGrid(s, main, service, columns)
 		if columns == 1 || x.total() <= p.width {
 			p.grid(x)
+			if columns > 1 && slices.ContainsFunc(main.Figures, func(f figure) bool { return slices.Contains(screenRows(), f.Percentile) && f.byMessages() }) {
+				p.wrapped("  ", byMessagesMark+" by messages, as if they were independent: it decides nothing", faint)
+			}
 			break
 		}
 	}
@@ -232,7 +235,11 @@ func screenRow(main, service *column, i, columns int, notes []string) row {
 	f := main.Figures[i]
 	r := row{Cells: []cell{{Text: rowName(f.Percentile)}, figureCell(f)}}
 	if columns > 1 {
-		r.Cells = append(r.Cells, cell{Text: f.shortInterval(), Style: faint})
+		text := f.decisive().shortInterval()
+		if f.byMessages() {
+			text += " " + byMessagesMark
+		}
+		r.Cells = append(r.Cells, cell{Text: text, Style: faint})
 	}
 	if columns > 2 && service != nil {
 		r.Cells = append(r.Cells, figureCell(service.Figures[i]))
@@ -241,6 +248,25 @@ func screenRow(main, service *column, i, columns int, notes []string) row {
 		r.Notes = []string{strings.Join(notes, "; ")}
 	}
 	return r
+}
+
+// byMessagesMark stands behind an interval of messages only.
+const byMessagesMark = "*"
+
+// byMessages reports whether the figure's interval takes messages for independent,
+// because the run has none by stretches: no objective is decided by it.
+func (f figure) byMessages() bool {
+	return f.interval() != "" && !f.Sequential && f.BlockLo == 0 && f.BlockHi == 0
+}
+
+// decisive is the figure with the interval by which objectives are decided: the wider
+// one, at each end, of that by messages and that by stretches.
+func (f figure) decisive() figure {
+	if !f.Sequential && (f.BlockLo != 0 || f.BlockHi != 0) {
+		f.Lo = min(f.Lo, f.BlockLo)
+		f.Hi = max(f.Hi, f.BlockHi)
+	}
+	return f
 }
 
 // shortInterval is the interval with its unit said once, if there is one unit.
