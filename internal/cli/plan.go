@@ -262,8 +262,11 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	default:
 		add("fan-out", "%d or %d deliveries for each message, depending on its topic%s", p.FanOut.Least, p.FanOut.Most, deliveries(p.Deliveries, false))
 	}
-	if len(p.Percentiles) > 0 {
-		text := "the sample will support up to p" + p.Percentiles[len(p.Percentiles)-1]
+	if len(p.Percentiles) > 0 || p.Next != "" {
+		text := "the sample will support none"
+		if n := len(p.Percentiles); n > 0 {
+			text = "the sample will support up to p" + p.Percentiles[n-1]
+		}
 		if p.Next != "" {
 			text += fmt.Sprintf("; p%s needs %s messages", p.Next, grouped(p.NextNeeds))
 		}
