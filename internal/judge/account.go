@@ -199,18 +199,30 @@ func refusals(e *evidence) []result.Reason {
 	}
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return one(result.Valid, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
+			return e.asked(result.EventRefused, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
 	if len(e.latencies()) == 0 { // nothing answers, and no percentile lacks them
-		return one(result.Valid, "refused", text)
+		return e.asked(result.EventRefused, "refused", text)
 	}
 	// Results of earlier versions have them in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {
-		return one(result.Valid, "refused", text)
+		return e.asked(result.EventRefused, "refused", text)
 	}
 	return one(result.Suspect, "refused", fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only", text, spell.ExactShare(1-share)))
+}
+
+// asked is a finding about what was refused: a fact about the system, and SUSPECT where any
+// of it was refused because of who asked. That part of the load was never carried, which
+// says nothing of what the system can do.
+func (e *evidence) asked(kind, code, text string) []result.Reason {
+	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
+		return one(result.Valid, code, text)
+	}
+	r := one(result.Suspect, code, text)
+	r[0].Brief = "the broker refuses this user"
+	return r
 }
 
 // allRefused is the finding that no message came through.
@@ -301,17 +313,17 @@ func denials(e *evidence) []result.Reason {
 		r[0].Brief = "the broker refused messages"
 		return r
 	}
-	return one(result.Valid, "denied", text+"; they count as not answered, or as missing")
+	return e.asked(result.EventDenied, "denied", text+"; they count as not answered, or as missing")
 }
 
 // answers: what else the broker refused, and the connections that were given up for it.
 func answers(e *evidence) (found []result.Reason) {
 	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
-		found = append(found, one(result.Valid, "given-up", "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
+		found = append(found, e.asked(result.EventGivenUp, "given-up", "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
 	}
 	for _, ev := range e.run.Events {
 		if ev.Class == result.ClassUnauthorized && ev.Kind != result.EventRefused && ev.Kind != result.EventDenied && ev.Kind != result.EventGivenUp {
-			return append(found, one(result.Valid, "unauthorised", "the broker refused what the client asked for: "+ev.Detail)...)
+			return append(found, e.asked(ev.Kind, "unauthorised", "the broker refused what the client asked for: "+ev.Detail)...)
 		}
 	}
 	return found

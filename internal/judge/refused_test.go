@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"strings"
 	"testing"
 
 	"sixnines/result"
@@ -112,6 +113,44 @@ func TestAllRefused(t *testing.T) {
 		run.Events = []result.Event{{Kind: result.EventRefused, Class: class, Detail: "no", Count: c.Nacked}}
 		if r := find(Verdict(run, Inputs{}), "all-refused"); r == nil || r.Status != want {
 			t.Errorf("%s: %+v, want %s", class, r, want)
+		}
+	}
+}
+
+// What was refused because of who asked was no load: such a run is not VALID, however much
+// of it came through. A refusal for what the system can carry is its answer.
+func TestRefusedForWhoAsksIsSuspect(t *testing.T) {
+	for _, tt := range []struct {
+		event result.Event
+		code  string
+	}{
+		{result.Event{Kind: result.EventRefused, Count: 3}, "refused"},
+		{result.Event{Kind: result.EventDenied, Count: 3}, "denied"},
+		{result.Event{Kind: result.EventGivenUp}, "given-up"},
+		{result.Event{Kind: "error"}, "unauthorised"},
+	} {
+		for class, want := range map[string]result.Status{result.ClassUnauthorized: result.Suspect, "rejected by the broker": result.Valid} {
+			run := newTestbed(healthyMessages()).run(t)
+			tt.event.Class, tt.event.Detail = class, "the broker's words"
+			run.Events = append(run.Events, tt.event)
+			switch tt.event.Kind {
+			case result.EventRefused:
+				run.Counters.Acked -= 3
+				run.Counters.Nacked += 3
+
+			case result.EventDenied:
+				run.Counters.Denied = 3
+			}
+			r := find(Verdict(run, Inputs{}), tt.code)
+			if tt.code == "unauthorised" && want == result.Valid {
+				if r != nil {
+					t.Errorf("%s, %s: %+v", tt.code, class, r)
+				}
+				continue
+			}
+			if r == nil || r.Status != want || !strings.Contains(r.Text, "the broker's words") {
+				t.Errorf("%s, %s: %+v, want %s", tt.code, class, r, want)
+			}
 		}
 	}
 }

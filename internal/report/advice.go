@@ -45,6 +45,9 @@ func usualAdvice() map[string]advice {
 		"gc":               {try: "raise GOMEMLIMIT, or lower the rate"},
 		"all-refused":      {brief: "every message was refused", try: "allow this user at the broker what it refuses, or log in as another"},
 		"denied":           {brief: "the broker refused messages", try: "allow this user at the broker what it refuses, or log in as another"},
+		"refused":          {try: "allow this user at the broker what it refuses, or log in as another"},
+		"given-up":         {try: "allow this user at the broker what it refuses, or log in as another"},
+		"unauthorised":     {try: "allow this user at the broker what it refuses, or log in as another"},
 		"client-drops":     {try: "raise the client's limits"},
 		"probe":            {try: "use more connections, and see --show reasons"},
 	}
