@@ -146,7 +146,7 @@ func TestForgeriesAreNamed(t *testing.T) {
 			kinds[f.kind] = append(kinds[f.kind], f)
 		}
 	}
-	rounds := hunttest.Cases(t, 1, 0)
+	rounds := hunttest.Cases(t, 1, 100)
 	seed := uint64(1)
 	if rounds > 1 {
 		seed = uint64(time.Now().UnixNano())
