@@ -72,11 +72,15 @@ func (j journal) hear(err error, said string, args ...any) {
 	case "Connection was closed": // of a producer
 		j.notify(driver.Event{Kind: driver.Disconnected, Detail: text})
 	case "Reconnected producer to broker", "Reconnected consumer to broker":
+		j.link.admitted()
 		j.notify(driver.Event{Kind: driver.Reconnected, Detail: text})
 	case "Failed to connect to broker.", "Failed to configure TLS ", "Failed to load auth credentials", "Failed to perform initial handshake":
 		j.link.refuse(j.link.session.unreachable(err))
 	case "Failed to establish connection with broker: '%s'":
-		j.link.refuse(fmt.Errorf("%w: %s; check option token", driver.ErrUnauthorized, said))
+		why := fmt.Errorf("%w: %s; check option token", driver.ErrUnauthorized, said)
+		if j.link.refuse(why) {
+			j.notify(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
+		}
 	case "Discarding corrupted message":
 		j.notify(driver.Event{Kind: driver.Dropped, Count: 1, Detail: text})
 	case "Received send error from server: [%v] : [%s]",

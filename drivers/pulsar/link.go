@@ -30,6 +30,11 @@ type link struct {
 	calls    sync.WaitGroup // of the client
 	failures int
 	reason   error // of the latest
+	// logins counts those that the broker has refused in a row, hold is how long to wait
+	// before the next, and gaveUp why there is none; nil: there is.
+	logins kit.Refusals
+	hold   time.Duration
+	gaveUp error
 }
 
 // connect makes a link. Its client connects when it is used.
@@ -67,14 +72,31 @@ func (s *session) connect(_ context.Context, key kit.Key) (*link, error) {
 	return l, nil
 }
 
-// refuse notes that a server cannot be reached.
-func (l *link) refuse(why error) {
+// refuse notes that a server cannot be reached, or lets nobody in. The client asks again
+// for as long as it lives: after some refused logins it gets no more to log in with.
+func (l *link) refuse(why error) (gaveUp bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.reason = why
 	if l.failures++; l.failures == len(l.session.Servers) {
 		l.refused <- why
 	}
+	if l.gaveUp != nil {
+		return false
+	}
+	pause, again := l.logins.Add(why, 0)
+	if l.hold = pause; !again {
+		l.gaveUp, l.hold = why, 0
+	}
+	return !again
+}
+
+// admitted notes that a login was accepted.
+func (l *link) admitted() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.logins.Reset()
+	l.hold = 0
 }
 
 // explain returns err, or why the client could not connect.
@@ -129,7 +151,8 @@ func call[T any](ctx context.Context, l *link, do func() (T, error), undo func(T
 }
 
 // door is how connections of a link log in. The client may begin one while it is
-// closed, and would keep it: a link that is closed lets none in.
+// closed, and would keep it: a link that is closed lets none in. Nor does one whose logins
+// were refused too often.
 type door struct {
 	auth.Provider
 	link *link
@@ -137,16 +160,25 @@ type door struct {
 
 // GetData implements auth.Provider.
 func (d door) GetData() ([]byte, error) {
-	if d.link.over() {
-		return nil, driver.ErrClosed
+	l := d.link
+	l.mu.RLock()
+	hold := l.hold
+	l.mu.RUnlock()
+	if hold > 0 {
+		select {
+		case <-time.After(hold):
+		case <-l.session.Life.Done():
+		}
 	}
-	return d.Provider.GetData()
-}
-
-func (l *link) over() bool {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	return l.closed
+	switch {
+	case l.closed:
+		return nil, driver.ErrClosed
+	case l.gaveUp != nil:
+		return nil, l.gaveUp
+	}
+	return d.Provider.GetData()
 }
 
 // close ends the client with its producers and consumers, by ctx's deadline. What the

@@ -103,6 +103,9 @@ func (p *producer) send(token uint64, payload []byte, key string) error {
 	if p.closed || p.link.closed {
 		return fmt.Errorf("pulsar: send to %q: producer %w", p.topic, driver.ErrClosed)
 	}
+	if p.link.gaveUp != nil {
+		return fmt.Errorf("pulsar: send to %q: the connection was given up: %w", p.topic, p.link.gaveUp)
+	}
 	m := p.free.Get().(*sending)
 	m.token, m.message.Payload, m.message.Key = token, payload, key
 	p.client.SendAsync(context.Background(), &m.message, m.answer)
