@@ -176,7 +176,7 @@ func TestWhatIsMissingIsTold(t *testing.T) {
 	var e events
 	e.notify(driver.Event{Kind: driver.Disconnected, Detail: "consumer-0"})
 	const want = "waited in vain: 5 of 9 messages were delivered; message 1 was the last of producer 0" +
-		"; message 4 was the last of producer 7, without 2 before it from 1 on; events: [{disconnected consumer-0 0}]"
+		"; message 4 was the last of producer 7, without 2 before it from 1 on; events: [{disconnected consumer-0 <nil> 0}]"
 	if err := e.with(b.filled(over, 9)); err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}

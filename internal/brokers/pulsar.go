@@ -102,8 +102,8 @@ func planPulsar(h Home, version string) []Step {
 	})
 }
 
-// deployPulsar writes a standalone broker. Its own clients, and the web service, are
-// plain and on loopback; with TLS the plain port of the broker is theirs.
+// deployPulsar writes a standalone broker. Its own clients are plain and on loopback; with
+// TLS the plain ports of the broker and of the web service are theirs.
 func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "brokerServicePort*", "webServicePort*", "bindAddress*", "advertised*", "listeningInterface", "allowLoopback",
 		"metadataStoreUrl", "configurationMetadataStoreUrl", "zookeeperServers", "bookiePort"); err != nil {
@@ -117,7 +117,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	if err != nil {
 		return nil, fmt.Errorf("pulsar: %w", err)
 	}
-	ports, err := o.ports(4)
+	ports, err := o.ports(5)
 	if err != nil {
 		return nil, err
 	}
@@ -155,9 +155,10 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	own := maps.Clone(o.Settings)
 	maps.DeleteFunc(own, func(name, _ string) bool { return strings.HasPrefix(name, "java.") })
 	maps.Copy(settings, own)
-	scheme := "pulsar"
+	scheme, web := "pulsar", control
 	if settings["tlsCertificateFilePath"] != "" {
-		scheme = "pulsar+ssl"
+		scheme, web = "pulsar+ssl", loopback(ports[4])
+		settings["webServicePortTls"] = strconv.Itoa(ports[4])
 		settings["brokerServicePort"], settings["brokerServicePortTls"] = strconv.Itoa(ports[3]), strconv.Itoa(ports[0])
 	}
 	config := filepath.Join(dir, "standalone.conf")
@@ -196,7 +197,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		}}
 	return &deployment{
 		// The driver makes and removes topics by the web service.
-		url:  scheme + "://" + address + "/?http=" + control,
+		url:  scheme + "://" + address + "/?http=" + web,
 		info: info,
 		settings: among(settings, "journalSyncData", "maxMessageSize", "brokerDeduplicationEnabled", "managedLedgerDefaultAckQuorum",
 			"managedLedgerNewEntriesCheckDelayInMillis"),
