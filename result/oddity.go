@@ -25,8 +25,11 @@ func (r *Run) look(name Metric, m *MetricInterval, v values, x *Merged) {
 	if n := v.index.Count(); n > 0 {
 		_, first := v.index.ValueAtRank(1)
 		last, _ := v.index.ValueAtRank(n)
+		// A count comes before its extreme. Until then the bucket's edge stands in: the end
+		// of the lowest, the beginning of the highest, which may be one bucket.
+		edge := m.Min == first || m.Max == last
 		switch {
-		case m.Min > m.Max:
+		case m.Min > m.Max && !edge:
 			add("the minimum %d exceeds the maximum %d", m.Min, m.Max)
 		case m.Min < 0 || m.Min > first:
 			add("the minimum is %d, and the lowest bucket ends at %d", m.Min, first)
