@@ -159,7 +159,8 @@ func TestNATSCluster(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 10 {
-		if _, err := js.Publish(t.Context(), "s", []byte("hello")); err != nil {
+		// A stream that was just made may have no leader that listens yet.
+		if _, err := js.Publish(t.Context(), "s", []byte("hello"), jetstream.WithRetryAttempts(100), jetstream.WithRetryWait(100*time.Millisecond)); err != nil {
 			t.Fatal(err)
 		}
 	}
