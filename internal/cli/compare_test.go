@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -280,9 +281,10 @@ func TestAB(t *testing.T) {
 	dir := t.TempDir()
 	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
 		"--option", "delay=1ms", "--json", "--slo", "delivery.response p50 < 100us")
-	// An objective is judged as that of run is: none of these can be met.
-	if want := "objective missed: B: delivery.response p50 < 100µs: in "; code == exitOK || !strings.Contains(errs, want) && !strings.Contains(errs, "without meaning") {
-		t.Errorf("exit code %d, want %q on\n%s", code, want, errs)
+	// An objective is judged as that of run is: none of these can be met, and in so short
+	// runs none may be decided.
+	if code == exitOK || !regexp.MustCompile(`objective (missed|undecided|without meaning).*: B: delivery\.response p50 < 100µs: in `).MatchString(errs) {
+		t.Errorf("exit code %d, and no objective on\n%s", code, errs)
 	}
 	if code != exitThreshold && code != exitFailure { // no run may be fit to be compared
 		t.Fatalf("exit code %d\n%s%s", code, out, errs)
