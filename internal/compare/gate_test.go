@@ -210,6 +210,22 @@ func TestThroughputOfZero(t *testing.T) {
 	}
 }
 
+// A rate of too few messages is no figure: a gate that judges it is undecided, though the
+// rates that the files hold are alike.
+func TestThroughputOfTooFewMessages(t *testing.T) {
+	for few, want := range map[int]Answer{0: NotWorse, 1: Open, 6: Open} {
+		same := flatOut(func(side, n int) float64 { return 1e5 })
+		a, b := steady(6, 1, func(side, n int, r *result.Run) {
+			if same(side, n, r); side == 1 && n < few {
+				r.Summary.Throughput.Needs = result.LeastThroughput
+			}
+		})
+		if g := compared(t, a, b, standard()).Gate; g.Answer != want {
+			t.Errorf("%d of 6 runs of B have too few messages: %+v, want %s", few, g, want)
+		}
+	}
+}
+
 // Pairs that were replaced always for the same side are a choice of that side's runs.
 func TestReplacedOnOneSide(t *testing.T) {
 	for invalid, want := range map[int]Answer{3: NotWorse, 6: Open} {

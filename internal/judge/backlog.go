@@ -95,7 +95,7 @@ func backlogGrows(e *evidence) []result.Reason {
 	if lo, _ := line.SlopeInterval(confidence); lo <= 0 || growth <= max(backlogGrowth*float64(due), 1) {
 		return nil
 	}
-	if still := e.standstill(from); still != nil {
+	if still := e.nothingComes(from); still != nil {
 		return still
 	}
 	lost := e.overtaken()
@@ -171,11 +171,11 @@ func (e *evidence) overload(text string) []result.Reason {
 	return []result.Reason{r}
 }
 
-// standstill is the finding that nothing of the run's first latency was resolved any
+// nothingComes is the finding that nothing of the run's first latency was resolved any
 // more from an instant of the window on, in the drain neither. Whatever is overloaded
 // still carries some of its load: this is lost, or kept by a broker or consumers that
 // hang, and no lower rate would change it. The percentiles have it as lower bounds.
-func (e *evidence) standstill(from int64) []result.Reason {
+func (e *evidence) nothingComes(from int64) []result.Reason {
 	all := e.latencies()
 	if len(all) == 0 {
 		return nil
@@ -243,7 +243,7 @@ func (e *evidence) tooShort() []result.Reason {
 	if float64(left) <= max(backlogSuspect*float64(due), backlogFew) {
 		return nil
 	}
-	if still := e.standstill(0); still != nil {
+	if still := e.nothingComes(0); still != nil {
 		return still
 	}
 	return one(result.Suspect, "backlog", fmt.Sprintf(
