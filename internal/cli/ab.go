@@ -273,7 +273,7 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	if n := turn.Trial.Replaces; n > 0 {
 		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
 	}
-	run, state, err := t.make(turn, one{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
+	run, state, err := t.make(turn, trialSpec{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
 		header: result.Trial{Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
 	if run != nil {
 		t.keep(turn.Number-1, run)

@@ -318,7 +318,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	var run *result.Run
 	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
 		func(turn *trials.Turn) (state trials.State, err error) {
-			run, state, err = c.make(turn, one{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
+			run, state, err = c.make(turn, trialSpec{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
 				header: result.Trial{Index: number},
 				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, spell.Rate(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err

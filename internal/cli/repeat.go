@@ -102,7 +102,7 @@ func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) e
 // somebody wants no more.
 func (s *set) one(t *trials.Turn) (trials.State, error) {
 	x, where := s.scenarios[t.Trial.Cell], whereOf(t)
-	run, state, err := s.make(t, one{scenario: x.scenario, entry: x.entry, where: where,
+	run, state, err := s.make(t, trialSpec{scenario: x.scenario, entry: x.entry, where: where,
 		header: result.Trial{Index: t.Trial.Round, Of: s.Rounds}, begin: fmt.Sprintf("%s: %s, seed %d", where, x.label, t.Trial.Seed)})
 	switch {
 	case run != nil:

@@ -189,8 +189,8 @@ func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 	return s.Run(o)
 }
 
-// one is a trial of a series, as its command wants it made.
-type one struct {
+// trialSpec is a trial of a series, as its command wants it made.
+type trialSpec struct {
 	scenario *scenario.Scenario
 	entry    driver.Entry
 	header   result.Trial // without Set and Kind
@@ -199,7 +199,7 @@ type one struct {
 }
 
 // make makes one trial. The error is of the run, as measure returns it.
-func (s *series) make(turn *trials.Turn, o one) (*result.Run, trials.State, error) {
+func (s *series) make(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	show := s.display(s.quiet, endsSeries, o.scenario)
 	defer show.close()
 	if turn.Pause > 0 {
@@ -232,7 +232,7 @@ func whereOf(turn *trials.Turn) string { return fmt.Sprintf("run %d of %d", turn
 
 // makeCell makes a trial of a cell of many, of which begin says what it is, and tells how
 // it ended; the others are made all the same.
-func (s *series) makeCell(turn *trials.Turn, o one) (*result.Run, trials.State, error) {
+func (s *series) makeCell(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	o.where = whereOf(turn)
 	o.begin = o.where + ": " + o.begin
 	run, state, err := s.make(turn, o)

@@ -98,7 +98,7 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	if b, ok := c.Bench(); ok {
 		return s.oneBench(turn, b, whereOf(turn))
 	}
-	run, state, err := s.makeCell(turn, one{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.Name, turn.Trial.Round),
+	run, state, err := s.makeCell(turn, trialSpec{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.Name, turn.Trial.Round),
 		header: result.Trial{Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)}})
 	system := c.System.Name
 	switch {

@@ -56,7 +56,7 @@ func (s *sweepRuns) announce() {
 // one makes one trial.
 func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
 	c := s.plan.cells[turn.Trial.Cell]
-	run, state, err := s.makeCell(turn, one{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.at.Text(), turn.Trial.Round),
+	run, state, err := s.makeCell(turn, trialSpec{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.at.Text(), turn.Trial.Round),
 		header: result.Trial{Index: turn.Trial.Round, Of: s.Rounds}})
 	if state == trials.Made {
 		s.keep(turn.Number-1, run)

@@ -321,7 +321,7 @@ func semanticsLines(s *result.Semantics) []entryText {
 
 // accountsOf lays rates and the counters that are not zero side by side for Markdown.
 func accountsOf(prepared []*subject) *table {
-	x := &table{Head: cells("")}
+	x := &table{Head: textCells("")}
 	for _, s := range prepared {
 		x.Head = append(x.Head, cell{Text: s.label, Right: true})
 	}

@@ -124,13 +124,13 @@ func (s *subject) limits() []string {
 
 // limitText says from which percentile on a latency is suspect or invalid, and why; words
 // writes why.
-func limitText(l result.Limit, words func(string) string) string {
+func limitText(l result.Limit, spell func(string) string) string {
 	var parts []string
 	if l.InvalidFrom != l.From {
-		parts = append(parts, rowName(plain(l.From))+" suspect: "+words(l.Why))
+		parts = append(parts, rowName(plain(l.From))+" suspect: "+spell(l.Why))
 	}
 	if l.InvalidFrom != "" {
-		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+words(l.InvalidWhy))
+		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+spell(l.InvalidWhy))
 	}
 	return strings.Join(parts, "; ")
 }

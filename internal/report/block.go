@@ -7,7 +7,7 @@ func blocksTable(s *subject) *table {
 	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
 		return nil
 	}
-	x := &table{Name: "Uncertainty of the tail: " + metricName(col.Metric), Head: heads("lrrr", "percentile", "figure", "95 %, by messages", "95 %, by stretches"), Explain: true, Column: true, Caption: blocksMeaning}
+	x := &table{Name: "Uncertainty of the tail: " + metricName(col.Metric), Head: columnHeads("lrrr", "percentile", "figure", "95 %, by messages", "95 %, by stretches"), Explain: true, Column: true, Caption: blocksMeaning}
 	for _, f := range col.Figures {
 		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {
 			continue
@@ -36,7 +36,7 @@ func blocksNotes(s *subject) []string {
 	var out []string
 	for _, r := range x.Rows {
 		for _, n := range r.Notes {
-			out = once(out, sentence(n))
+			out = appendNew(out, sentence(n))
 		}
 	}
 	return out

@@ -83,8 +83,8 @@ func (l line) stroke() string {
 	return class
 }
 
-// fill is the class of what is filled with the line's colour, behind that of what it is.
-func (l line) fill(what string) string { return what + "f" + strconv.Itoa(l.Colour%len(lightPalette)) }
+// fill returns the CSS classes of an area in the line's colour: f and the colour's number appended to kind.
+func (l line) fill(kind string) string { return kind + "f" + strconv.Itoa(l.Colour%len(lightPalette)) }
 
 // moment is an event, or a span of time if To is after From.
 type moment struct {

@@ -197,9 +197,9 @@ func differencesTable(all []compare.Difference, weighed bool) *table {
 	if len(all) == 0 {
 		return nil
 	}
-	x := &table{Class: "sheet pairs", Head: cells("difference", "A", "B")}
+	x := &table{Class: "sheet pairs", Head: textCells("difference", "A", "B")}
 	if weighed {
-		x.Head = append(x.Head, cells("weight", "why it matters")...)
+		x.Head = append(x.Head, textCells("weight", "why it matters")...)
 	}
 	for _, d := range all {
 		r := x.add(plain(d.What), plain(d.A), plain(d.B))
@@ -258,8 +258,8 @@ func figuresOf(all []compare.Row, c *compare.Comparison, form compareForm) *tabl
 	if stated {
 		centre = "mean"
 	}
-	x := &table{Head: cells("")}
-	head := func(align string, names ...string) { x.Head = append(x.Head, heads(align, names...)...) }
+	x := &table{Head: textCells("")}
+	head := func(align string, names ...string) { x.Head = append(x.Head, columnHeads(align, names...)...) }
 	switch form {
 	case inColumns:
 		head("r", "A, "+centre, "runs", "spread", "B, "+centre, "runs", "spread")
@@ -285,7 +285,7 @@ func figuresOf(all []compare.Row, c *compare.Comparison, form compareForm) *tabl
 			x := cell{Text: text}
 			for _, b := range beside {
 				if form == inBrackets {
-					x.Notes = append(x.Notes, notes("note", b.Text)...)
+					x.Notes = append(x.Notes, cellNotes("note", b.Text)...)
 				}
 			}
 			out.Cells = append(out.Cells, x)
@@ -316,7 +316,7 @@ func compareAccounts(c *compare.Comparison) *table {
 	if len(c.Accounts) == 0 {
 		return nil
 	}
-	x := &table{Head: heads("lr", "", "A", "B"), Even: true, Fixed: true}
+	x := &table{Head: columnHeads("lr", "", "A", "B"), Even: true, Fixed: true}
 	for _, a := range c.Accounts {
 		left, right := accountCells(a)
 		r := x.add(a.Name, left, right)

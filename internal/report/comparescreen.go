@@ -229,7 +229,7 @@ func compareShort(all []compare.Row, c *compare.Comparison, width int) *table {
 	stated := len(x.Head) > 4
 	if !stated && len(c.Pairs) > 1 {
 		x = figuresOf(all, c, inColumns).without(6).without(3)
-		x.Head = heads("lrrrrl", "", "A", "runs", "B", "runs", "")[:len(x.Head)]
+		x.Head = columnHeads("lrrrrl", "", "A", "runs", "B", "runs", "")[:len(x.Head)]
 	}
 	for i := range x.Rows {
 		x.Rows[i].Notes = nil

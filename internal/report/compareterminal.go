@@ -126,7 +126,7 @@ func differenceText(d compare.Difference) string {
 // compareSpread writes how much the runs of each set differ among themselves,
 // beside what one run knows of its own figure.
 func compareSpread(p *printer, all []compare.Row) {
-	x := &table{Head: heads("lr", "from run to run", "A", "spread", "B", "spread", "within a run"), Even: true, Gives: []int{5}}
+	x := &table{Head: columnHeads("lr", "from run to run", "A", "spread", "B", "spread", "within a run"), Even: true, Gives: []int{5}}
 	for _, r := range all {
 		if r.A.Runs < 2 && r.B.Runs < 2 {
 			continue

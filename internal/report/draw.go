@@ -19,14 +19,13 @@ type canvas interface {
 	clip(x, y, width, height float64, draw func())
 }
 
-// point is a point of a path; one that begins leads on from none, and one that closes
-// back to the last that began.
+// point is a point of a path: begins is an SVG moveto, closes a closepath behind the point.
 type point struct {
 	x, y           float64
 	begins, closes bool
 }
 
-// anchor is what of a text is where it is written.
+// anchor is the text-anchor: which end of a text lies at its coordinates.
 type anchor string
 
 const (

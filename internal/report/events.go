@@ -7,7 +7,7 @@ import (
 // eventsTable lists what happened during the run besides messages, in order: when, what,
 // how often, and in whose words. Nil where nothing did.
 func eventsTable(s *subject) *table {
-	x := &table{Name: "Events", Head: heads("rlr", "at", "what", "times"), Even: true,
+	x := &table{Name: "Events", Head: columnHeads("rlr", "at", "what", "times"), Even: true,
 		Caption: "What the broker, its client or the run reported besides messages, from the start of the measured window. The first ones in the same words stand alone, those that follow together."}
 	for _, e := range s.run.Events {
 		if e.Workload != "" && e.Workload != s.run.Header.Workload {

@@ -24,10 +24,10 @@ func floorText(h *result.Header) string {
 	if !f.At.IsZero() {
 		text += ", measured " + f.At.UTC().Format("2006-01-02 15:04 UTC")
 	}
-	if t := words(" ", plain(f.Tool.Name), plain(f.Tool.Version)); t != "" {
+	if t := joinNonEmpty(" ", plain(f.Tool.Name), plain(f.Tool.Version)); t != "" {
 		text += " by " + t
 	}
-	text += " (" + words(", ", plain(f.Pattern), rate(f.Rate)+" × "+size(f.Size))
+	text += " (" + joinNonEmpty(", ", plain(f.Pattern), rate(f.Rate)+" × "+size(f.Size))
 	if id := plain(f.ID); id != "" {
 		text += ", run " + id
 	}
@@ -42,7 +42,7 @@ func floorTexts(prepared []*subject) []string {
 		if s.measuredMetric() == "" {
 			continue
 		}
-		out = once(out, sentence(floorText(&s.run.Header)))
+		out = appendNew(out, sentence(floorText(&s.run.Header)))
 	}
 	return out
 }

@@ -160,10 +160,10 @@ func (x *table) Number(column int) bool { return x.Sheet() && x.Head[column].Rig
 func (c cell) PageClass(number bool) string {
 	class := c.Class
 	if c.Style != faint || class == "" {
-		class = words(" ", class, c.Style.class())
+		class = joinNonEmpty(" ", class, c.Style.class())
 	}
 	if number {
-		class = words(" ", "number", class)
+		class = joinNonEmpty(" ", "number", class)
 	}
 	return class
 }

@@ -28,9 +28,9 @@ func keptLines(s *subject) []entryText {
 // keptTable is how a backlog went over time.
 func keptTable(s *subject) *table {
 	k := s.sum.Kept
-	x := &table{Head: heads("r", "until", "sent", "received", "waiting"), Even: true, Fixed: true}
+	x := &table{Head: columnHeads("r", "until", "sent", "received", "waiting"), Even: true, Fixed: true}
 	if k.Depth != "" {
-		x.Head = append(x.Head, heads("r", "broker: "+k.Depth)...)
+		x.Head = append(x.Head, columnHeads("r", "broker: "+k.Depth)...)
 	}
 	for _, c := range k.Course {
 		r := x.add(duration(c.End), rate(c.Sent), rate(c.Received), count(c.Backlog))

@@ -102,7 +102,7 @@ func (x gallery) markdown(m *markdown) {
 		if c.Draw != nil {
 			name := c.Key + ".svg"
 			m.pictures = append(m.pictures, StudyPicture{name, c.Draw(true) + "\n"})
-			m.f("\n![%s](%s)\n", c.Title, markup(words("/", m.dir, name)))
+			m.f("\n![%s](%s)\n", c.Title, markup(joinNonEmpty("/", m.dir, name)))
 		}
 		m.f("\n%s\n", c.Caption)
 	}
@@ -116,7 +116,7 @@ func (m *markdown) table(x *table, of string) {
 		return
 	}
 	if x.Name != "" {
-		m.f("\n**%s**\n", words(": ", of, x.Name))
+		m.f("\n**%s**\n", joinNonEmpty(": ", of, x.Name))
 	}
 	if x.About != "" {
 		m.f("\n%s\n", x.About)
@@ -220,7 +220,7 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 		}
 	}
 	m.document(paragraphs(floorTexts(prepared)...))
-	for _, x := range repeatTables(prepared, every) {
+	for _, x := range repeatTables(prepared, allMetrics) {
 		m.table(x, "")
 	}
 	for _, s := range prepared {

@@ -178,7 +178,7 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 		p.blank()
 	}
 	p.wrapped("", a.sessionText(), strong)
-	x := &table{Head: heads("lr", "worse than", "responses", "users, clustered", "users, independent"), Fixed: true}
+	x := &table{Head: columnHeads("lr", "worse than", "responses", "users, clustered", "users, independent"), Fixed: true}
 	var m result.Metric
 	if s != nil {
 		if m = s.measuredMetric(); m != "" {

@@ -9,7 +9,7 @@ import (
 // objectivesOfAll says of several runs how each stands to its objectives; nil
 // where nothing was asked.
 func objectivesOfAll(prepared []*subject) *table {
-	x := &table{Name: "Objectives", Head: heads("ll", "objective", "met by")}
+	x := &table{Name: "Objectives", Head: columnHeads("ll", "objective", "met by")}
 	var asked []string
 	runs := map[string]map[string][]string{} // by objective and outcome, letters
 	for _, s := range prepared {
@@ -52,7 +52,7 @@ func objectivesTable(s *subject) *table {
 	if len(s.sum.Objectives) == 0 {
 		return nil
 	}
-	x := &table{Name: "Objectives", Head: heads("ll", "objective", "outcome"),
+	x := &table{Name: "Objectives", Head: columnHeads("ll", "objective", "outcome"),
 		Caption: "Decided by the bound of the 95 % interval, not by the figure. Undecided: the interval contains the limit. Meaningless: the run cannot decide it."}
 	for _, o := range s.sum.Objectives {
 		x.add(plain(o.Text), plain(o.Outcome)).styled(1, objectiveStyle(o.Outcome)).noted(plain(o.Found))

@@ -13,7 +13,7 @@ func peopleTable(s *subject) *table {
 		return nil // without a schedule nobody knows what users would have waited
 	}
 	a := UsualUserModel()
-	x := &table{Name: "Per user and page", Head: heads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",
+	x := &table{Name: "Per user and page", Head: columnHeads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",
 		Caption: a.sessionText() + ", an assumption (sixnines nines takes others). The share of users who see at least one slower response."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
 		f := s.figureAt(m, p)

@@ -23,7 +23,7 @@ type latency struct {
 // maximum, with the remarks on the figures of latencies, each once. The first latency
 // needs no name, if it is alone.
 func percentileTable(first string, all []series, latencies []latency, alone bool) *table {
-	x := &table{Head: cells(first)}
+	x := &table{Head: textCells(first)}
 	for _, s := range all {
 		x.Head = append(x.Head, s.head)
 	}
@@ -37,7 +37,7 @@ func percentileTable(first string, all []series, latencies []latency, alone bool
 				if !alone || k > 0 && !slices.Contains(r.Notes, n) {
 					n = l.name + ": " + n
 				}
-				r.Notes = once(r.Notes, n)
+				r.Notes = appendNew(r.Notes, n)
 			}
 		}
 	}
@@ -81,7 +81,7 @@ func (c *column) blocks() series {
 		f := c.Figures[i]
 		x := cell{Text: f.blocks(), Class: "interval"}
 		if f.ok() && f.BlockHi == 0 {
-			x.Notes = notes("note", f.BlockNA)
+			x.Notes = cellNotes("note", f.BlockNA)
 		}
 		return x
 	}}
@@ -214,7 +214,7 @@ func percentilesOnPage(prepared []*subject, f family) *table {
 			own[0].of = func(i int) cell {
 				f := c.Figures[i]
 				x := figureCell(f)
-				x.Notes = notes("note", f.notes()...)
+				x.Notes = cellNotes("note", f.notes()...)
 				if i := f.interval(); i != "" {
 					x.Title = "95 % interval " + i
 				}
@@ -234,7 +234,7 @@ func percentilesOnPage(prepared []*subject, f family) *table {
 				}
 			}
 		}
-		about = words(" ", append([]string{about}, f.notes(s)...)...)
+		about = joinNonEmpty(" ", append([]string{about}, f.notes(s)...)...)
 		if n := len(all) - before; n > 0 {
 			groups = append(groups, group{s.label, n})
 		}

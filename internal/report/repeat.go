@@ -100,8 +100,8 @@ func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table
 	return out
 }
 
-// every wants all metrics.
-func every(result.Metric) bool { return true }
+// allMetrics wants every metric.
+func allMetrics(result.Metric) bool { return true }
 
 // table is one latency of the repeats; nil if no two runs have it.
 func (r *repeats) table(m result.Metric) *table {
@@ -115,7 +115,7 @@ func (r *repeats) table(m result.Metric) *table {
 		return nil
 	}
 	x := &table{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Explain: true, Spill: true,
-		Head:    heads("lrrrrlr", "", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"),
+		Head:    columnHeads("lrrrrlr", "", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"),
 		Caption: "Set " + r.name() + ". Least, median and most are over the percentiles of the runs; nothing is merged or averaged. Beside them is the 95 % interval within a typical run (the one of middle width). Where the runs differ by more than its width, it does not predict the next run."}
 	for i, p := range rows() {
 		var figures []figure
@@ -181,7 +181,7 @@ func spreadRow(percentile string, figures []figure) (row, bool) {
 	}
 	slices.SortStableFunc(have, func(a, b figure) int { return cmp.Compare(a.Value, b.Value) })
 	least, median, most := have[0], have[(len(have)-1)/2], have[len(have)-1]
-	out := row{Cells: cells(rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs")}
+	out := row{Cells: textCells(rowName(percentile), least.text(), median.text(), most.text(), "", "", "needs 6 runs")}
 	values := make([]float64, len(have))
 	for i, f := range have {
 		values[i] = float64(f.Value)

@@ -81,7 +81,7 @@ func runsPage(prepared []*subject, drawn []*chart, opt Options) document {
 	}
 	out := append(first, pictures)
 	between := part{Key: "repeats", Title: "Between runs"}
-	for _, x := range repeatTables(prepared, every) {
+	for _, x := range repeatTables(prepared, allMetrics) {
 		between.Blocks = append(between.Blocks, folded{Title: x.Name, Open: true, Blocks: document{x}})
 	}
 	if len(between.Blocks) > 0 {
@@ -176,14 +176,14 @@ func keyFigures(prepared []*subject) block {
 	if len(prepared) == 1 {
 		return deck(cardsOf(prepared[0]))
 	}
-	x := &table{Name: "Key figures", Titled: true, Class: "figures keys", Head: cells("result", "verdict", "latency")}
+	x := &table{Name: "Key figures", Titled: true, Class: "figures keys", Head: textCells("result", "verdict", "latency")}
 	var keys []string
 	for _, s := range prepared {
 		for _, c := range cardsOf(s) {
-			keys = once(keys, c.Key)
+			keys = appendNew(keys, c.Key)
 		}
 	}
-	x.Head = append(x.Head, cells(keys...)...)
+	x.Head = append(x.Head, textCells(keys...)...)
 	for _, s := range prepared {
 		latency := ""
 		if m := s.measuredMetric(); m != "" {
@@ -205,7 +205,7 @@ type deck []card
 func cardsOf(s *subject) []card {
 	var out []card
 	add := func(key, name, text string, s style, means string) {
-		out = append(out, card{key, name, cell{Text: text, Style: s, Notes: notes("note", means)}})
+		out = append(out, card{key, name, cell{Text: text, Style: s, Notes: cellNotes("note", means)}})
 	}
 	if m := s.measuredMetric(); m != "" {
 		c := s.column(m)
@@ -268,7 +268,7 @@ func detailsOf(s *subject, opt Options) document {
 		x.Class, x.Titled = "counters", true
 		messages.Blocks = append(messages.Blocks, x)
 	}
-	rates := &table{Name: "Rate", Head: cells("figure", "value", "what this means")}
+	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
 	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)) {
 		rates.add(l.Name, l.Value, l.Means)
 	}
@@ -283,7 +283,7 @@ func detailsOf(s *subject, opt Options) document {
 	}
 	if all := fates(c, byDesign); all != nil && !s.cut {
 		x := &table{Name: "Acknowledgements and arrivals", About: "Only an acknowledged message that is missing violates a guarantee.",
-			Head: cells("publish", "arrived", "missing", "what this means")}
+			Head: textCells("publish", "arrived", "missing", "what this means")}
 		for _, f := range all {
 			r := x.add(f.Name, f.arrived("not known"), count(f.Missing), f.Means)
 			if f.Name == "acked" && f.Missing > 0 {
@@ -301,7 +301,7 @@ func detailsOf(s *subject, opt Options) document {
 
 // countersTable is an account for the page.
 func countersTable(name, about string, entries []entry) *table {
-	x := &table{Name: name, About: about, Head: cells("counter", "messages", "what this means")}
+	x := &table{Name: name, About: about, Head: textCells("counter", "messages", "what this means")}
 	for _, e := range entries {
 		r := x.add(e.Name, count(e.Value), e.Means)
 		switch {
@@ -322,7 +322,7 @@ func standing(s *subject, opt Options) []folded {
 		out = append(out, folded{Title: name, Open: open, Blocks: blocks})
 	}
 	sheet := func(caption string, names ...string) *table {
-		return &table{Class: "sheet", Caption: caption, Head: cells(names...)}
+		return &table{Class: "sheet", Caption: caption, Head: textCells(names...)}
 	}
 	semantics := sheet("Broker guarantees and settings, as in effect", "property", "value", "what this means")
 	for _, l := range append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...) {

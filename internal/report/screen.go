@@ -188,7 +188,7 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 	if of := metricName(main.Of); main.Of != result.DeliveryResponse && main.Of != result.DeliveryService {
 		head = of
 	}
-	x := &table{Head: heads("lr", "", head)}
+	x := &table{Head: columnHeads("lr", "", head)}
 	if columns > 1 {
 		x.Head = append(x.Head, cell{Text: "95 % interval"})
 	}

@@ -72,7 +72,7 @@ func rowsOfRuns(subjects []*subject, m result.Metric) *table {
 	if len(with) == 0 {
 		return nil
 	}
-	x := &table{Head: cells(""), Gives: []int{}}
+	x := &table{Head: textCells(""), Gives: []int{}}
 	for _, s := range with {
 		x.add(s.letter)
 	}

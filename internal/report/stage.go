@@ -6,7 +6,7 @@ import "sixnines/result"
 // percentiles; nil where the driver did not let them be seen.
 func stageTable(s *subject) *table {
 	any := false
-	x := &table{Name: "Where the time goes", Head: heads("lrrrrrr", "stage", "p50", "p90", "p99", "p99.9", "max", "messages"),
+	x := &table{Name: "Where the time goes", Head: columnHeads("lrrrrrr", "stage", "p50", "p90", "p99", "p99.9", "max", "messages"),
 		Caption: "The stages of a message in order. Until the send call the time is the generator's or that of a blocked send; until the socket the client library's; until the answer has arrived in this machine that of kernels, network and broker; until it is read the generator's again; and then the client library's. The last four are of a sample of the messages, and upper bounds where the client writes or reads several at a time.",
 		After:   []string{"A percentile of the whole is not the sum of its stages' percentiles: the message that is slowest in one stage need not be the slowest in another."}}
 	broker := "written → arrived"

@@ -14,7 +14,7 @@ func steadyTable(s *subject) *table {
 	if st == nil {
 		return nil
 	}
-	x := &table{Name: "Steady state", Head: heads("llrr", "of each stretch", "class", "steady from", "end ÷ beginning"),
+	x := &table{Name: "Steady state", Head: columnHeads("llrr", "of each stretch", "class", "steady from", "end ÷ beginning"),
 		Caption: strconv.Itoa(st.Intervals) + " stretches of the window, by the " + metricName(st.Metric) + " of each. The figures of the run still cover the whole window.",
 		After:   []string{plain(st.Text)}}
 	for _, c := range []struct {

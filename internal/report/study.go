@@ -70,7 +70,7 @@ func (v *studyView) document() document {
 	}
 	claims := v.claims()
 	if len(claims) > 0 {
-		x := &table{Class: "sheet auto claims", Head: cells("the claim", "here")}
+		x := &table{Class: "sheet auto claims", Head: textCells("the claim", "here")}
 		if v.Study.Original != nil {
 			x.Head[0].Text = "the author's claim"
 		}
@@ -90,14 +90,14 @@ func (v *studyView) document() document {
 			text{Text: "As the runs found it, of a system's first cell that has a run. Systems that promise different things are not ranked by their latency."}, x}})
 	}
 	if len(v.Study.Caveats) > 0 {
-		x := &table{Class: "sheet", Head: cells("caveat", "does it hold here?")}
+		x := &table{Class: "sheet", Head: textCells("caveat", "does it hold here?")}
 		for _, c := range v.Study.Caveats {
 			x.add(plain(c.Text), plain(c.Holds))
 		}
 		out = append(out, part{Key: "caveats", Title: "The author's caveats", Blocks: document{x}})
 	}
 	if len(v.Skipped) > 0 {
-		x := &table{Class: "sheet", Head: cells("system", "why", "how it can be")}
+		x := &table{Class: "sheet", Head: textCells("system", "why", "how it can be")}
 		for _, s := range v.Skipped {
 			x.add(v.systemTitle(s.System), plain(s.Why), plain(s.How))
 		}
@@ -107,7 +107,7 @@ func (v *studyView) document() document {
 	if command := plain(v.Command); command != "" {
 		repeat.Blocks = append(repeat.Blocks, code(command))
 	}
-	machine := &table{Class: "sheet", Caption: "As the last trial found it", Head: cells("fact", "value", "note")}
+	machine := &table{Class: "sheet", Caption: "As the last trial found it", Head: textCells("fact", "value", "note")}
 	machine.machine(v.Machine)
 	if revision := plain(v.Tool.Revision); revision != "" {
 		machine.add("revision of the program", revision, "")
@@ -132,8 +132,8 @@ func (v *studyView) story() part {
 	}
 	if o := v.Study.Original; o != nil {
 		out.Title = "What was published"
-		x := &table{Class: "sheet auto", Head: cells("", "")}
-		x.add("published", words(" ", words(", ", plain(o.Title), plain(o.Date)), "by "+plain(o.Author)))
+		x := &table{Class: "sheet auto", Head: textCells("", "")}
+		x.add("published", joinNonEmpty(" ", joinNonEmpty(", ", plain(o.Title), plain(o.Date)), "by "+plain(o.Author)))
 		x.add("setting", plain(o.Setting))
 		x.add("versions", plain(o.Versions))
 		out.Blocks = append(out.Blocks, x)
@@ -141,7 +141,7 @@ func (v *studyView) story() part {
 	out.Blocks = append(out.Blocks, text{Class: "key", Text: v.reading()})
 	for _, s := range v.Study.Slips {
 		if !v.placed(s) {
-			out.Blocks = append(out.Blocks, slip(words(": ", plain(s.Where), plain(s.Text))))
+			out.Blocks = append(out.Blocks, slip(joinNonEmpty(": ", plain(s.Where), plain(s.Text))))
 		}
 	}
 	return out
@@ -433,7 +433,7 @@ func (v *studyView) trials() part {
 		text{Text: "Each trial has its result file, beside this page where it was written; every figure here can be computed again from these."}}}
 	for i := range v.Cells {
 		c := &v.Cells[i]
-		x := &table{Class: "sheet", Key: cellKey(c.Cell.Name), Head: cells("round", "verdict", "why", "file")}
+		x := &table{Class: "sheet", Key: cellKey(c.Cell.Name), Head: textCells("round", "verdict", "why", "file")}
 		made := 0
 		for _, t := range c.Trials {
 			if t.Made() {
@@ -465,7 +465,7 @@ func trialRow(t study.TrialOutcome) row {
 		status.Style = normal
 		for _, p := range t.Run.Parts() {
 			s := subjectOf(p)
-			verdicts = append(verdicts, words(" ", workloadOf(&p.Header), s.status()))
+			verdicts = append(verdicts, joinNonEmpty(" ", workloadOf(&p.Header), s.status()))
 			if status.Style != bad && status.Style != warning {
 				status.Style = statusStyle(s.sum.Verdict.Status)
 			}

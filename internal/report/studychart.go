@@ -25,7 +25,7 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 	labels := cellLabels(cells)
 	var out gallery
 	add := func(c *chart, small bool) {
-		c.Title, c.Small = words(": ", plain(x.Title), c.Title), small
+		c.Title, c.Small = joinNonEmpty(": ", plain(x.Title), c.Title), small
 		c.Key = key
 		if len(out) > 0 {
 			c.Key += "-" + strconv.Itoa(len(out)+1)
@@ -63,10 +63,10 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 		if len(cells) == 0 {
 			absent = "None of its cells is in the length " + plain(v.Length) + "."
 		}
-		return gallery{{Key: key, Title: plain(x.Title), Caption: words(" ", "There is nothing to draw.", absent)}}
+		return gallery{{Key: key, Title: plain(x.Title), Caption: joinNonEmpty(" ", "There is nothing to draw.", absent)}}
 	}
 	if x.Kind != study.ChartBars { // where they have their places
-		out[len(out)-1].Caption = words(" ", out[len(out)-1].Caption, absent)
+		out[len(out)-1].Caption = joinNonEmpty(" ", out[len(out)-1].Caption, absent)
 	}
 	if len(out) == 1 || len(out)%2 == 1 {
 		out[len(out)-1].Small = false
@@ -96,8 +96,8 @@ func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
 		if !there[c.Cell.System.Name] {
 			name = plain(c.Cell.System.Title)
 		}
-		reasons = once(reasons, why)
-		by[why] = once(by[why], name)
+		reasons = appendNew(reasons, why)
+		by[why] = appendNew(by[why], name)
 	}
 	var out []string
 	for _, why := range reasons {
@@ -190,7 +190,7 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 			if !l.drawn() {
 				continue
 			}
-			metrics = once(metrics, metricName(m))
+			metrics = appendNew(metrics, metricName(m))
 			if run == median {
 				parts := believed(sparse(l, 2), run, m)
 				suspected = suspected || len(parts) > 1 || parts[0].Dash == suspectDash
@@ -326,7 +326,7 @@ func (v *studyView) percentileMarks(c *study.CellOutcome, label string, colour i
 // overTime draws one thing over the time of each cell's median run.
 func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOutcome, labels []string) *chart {
 	c := &chart{X: axis{Scale: secondsScale, Label: "time in the measured window"}}
-	type series struct {
+	type quantity struct {
 		name string
 		of   func(result.Metric) func(span) float64
 	}
@@ -338,28 +338,28 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 			return func(s span) float64 { return positiveLog(s.Metrics[m].Count, of(s.Metrics[m])) }
 		}
 	}
-	var all []series
+	var all []quantity
 	switch show {
 	case study.ShowRate:
 		c.Title, c.Y = "rate", axis{Scale: rateScale, Label: "messages a second"}
 		c.Caption = "Messages sent and received a second, in each interval."
-		all = []series{{"sent", same(perSecond(func(c *result.Counters) int64 { return c.Sent }))}, {"received", same(perSecond(func(c *result.Counters) int64 { return c.Received }))}}
+		all = []quantity{{"sent", same(perSecond(func(c *result.Counters) int64 { return c.Sent }))}, {"received", same(perSecond(func(c *result.Counters) int64 { return c.Received }))}}
 	case study.ShowLatency:
 		c.Title, c.Y = "latency", axis{Scale: durationScale, Label: "latency"}
 		c.Caption = "Percentiles of the messages resolved in each interval."
-		all = []series{{"p50", percentile(func(p result.PointMetric) int64 { return p.P50 })}, {"p99", percentile(func(p result.PointMetric) int64 { return p.P99 })}}
+		all = []quantity{{"p50", percentile(func(p result.PointMetric) int64 { return p.P50 })}, {"p99", percentile(func(p result.PointMetric) int64 { return p.P99 })}}
 	case study.ShowMemory:
 		c.Title, c.Y = "memory of the broker", axis{Scale: bytesScale, Label: "resident"}
 		c.Caption = "The resident memory of the broker's processes."
-		all = []series{{"", same(func(s span) float64 { return s.vital("broker.rss") })}}
+		all = []quantity{{"", same(func(s span) float64 { return s.vital("broker.rss") })}}
 	case study.ShowDisk:
 		c.Title, c.Y = "reads from disk", axis{Scale: byteRateScale, Label: "bytes a second"}
 		c.Caption = "What was read from storage for the broker's processes, in each interval."
-		all = []series{{"", same(func(s span) float64 { return s.vital("broker.read_bytes") / s.Seconds })}}
+		all = []quantity{{"", same(func(s span) float64 { return s.vital("broker.read_bytes") / s.Seconds })}}
 	case study.ShowBacklog:
 		c.Title, c.Y = "backlog", axis{Scale: countScale, Label: "deliveries"}
 		c.Caption = "What had been sent and not received at the end of each interval."
-		all = []series{{"", func(result.Metric) func(span) float64 { return missing() }}}
+		all = []quantity{{"", func(result.Metric) func(span) float64 { return missing() }}}
 	}
 	if len(cells) > fewLines && len(all) > 1 {
 		all = all[len(all)-1:]
@@ -386,7 +386,7 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 			c.Until = max(c.Until, s.At+s.Seconds/2)
 		}
 		for k, s := range all {
-			l := timeLine(spans, words(", ", labels[i], s.name), i%len(lightPalette), k+i/len(lightPalette)*2, s.of(m))
+			l := timeLine(spans, joinNonEmpty(", ", labels[i], s.name), i%len(lightPalette), k+i/len(lightPalette)*2, s.of(m))
 			if len(cells) == 1 && s.name != "" {
 				l.Name, l.Colour = s.name, k
 			}

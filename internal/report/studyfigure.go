@@ -57,13 +57,13 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		x := study.Read(part, a.name, a.metric)
 		switch {
 		case x.Missing != "":
-			missing = once(missing, plain(x.Missing))
+			missing = appendNew(missing, plain(x.Missing))
 			if x.Missing == "UNSTABLE" || x.Missing == refused {
 				slower++
 			}
 		case x.Unfit != "":
 			unfit++
-			suspectNotes = once(suspectNotes, plain(x.Unfit))
+			suspectNotes = appendNew(suspectNotes, plain(x.Unfit))
 		}
 	}
 	f.Over = study.ReadRounds(c, a.name, a.metric, a.workload)
@@ -123,7 +123,7 @@ func studyNumber(x float64, u study.Unit) string { return plain(study.Spell(x, u
 // cell is the figure as a cell of a table, with what the original printed.
 func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cell {
 	f := v.figure(c, a)
-	t := cell{Text: f.text(), Title: words(": ", cellTitle(&c.Cell)+", "+a.name, words("; ", f.why, f.beside))}
+	t := cell{Text: f.text(), Title: joinNonEmpty(": ", cellTitle(&c.Cell)+", "+a.name, joinNonEmpty("; ", f.why, f.beside))}
 	why := ""
 	switch {
 	case !f.ok:
@@ -134,13 +134,13 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cel
 	case f.suspect:
 		t.Style = warning
 	}
-	t.Notes = notes("note range", f.interval())
+	t.Notes = cellNotes("note range", f.interval())
 	if original {
 		for _, x := range v.theirs(c.Cell.Name, a.name) {
 			t.Notes = append(t.Notes, note{"theirs " + x.text, "theirs"})
 		}
 	}
-	t.Notes = append(t.Notes, notes("note", why)...)
+	t.Notes = append(t.Notes, cellNotes("note", why)...)
 	return t
 }
 

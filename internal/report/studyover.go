@@ -135,7 +135,7 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 // bars compares a figure of several cells: a bar from zero where the axis is linear,
 // else a dot, with its interval; a cell without a figure has its place, and why.
 func (v *studyView) bars(x *study.Chart, name string, cells []*study.CellOutcome, labels []string) *bars {
-	b := &bars{Title: words(": ", plain(x.Title), name)}
+	b := &bars{Title: joinNonEmpty(": ", plain(x.Title), name)}
 	low, high := math.Inf(1), 0.0
 	var all []studyFigure
 	for _, c := range cells {
@@ -150,7 +150,7 @@ func (v *studyView) bars(x *study.Chart, name string, cells []*study.CellOutcome
 	b.X, of = unitAxis(unit, name, high >= 50*low)
 	for i, c := range cells {
 		f := all[i]
-		row := bar{Label: labels[i], Text: f.text(), Title: words(": ", cellTitle(&c.Cell)+", "+name, words("; ", f.text(), f.interval(), f.why, f.beside))}
+		row := bar{Label: labels[i], Text: f.text(), Title: joinNonEmpty(": ", cellTitle(&c.Cell)+", "+name, joinNonEmpty("; ", f.text(), f.interval(), f.why, f.beside))}
 		row.Value, row.Low, row.High = f.on(b.X, of)
 		if !f.ok {
 			row.Text = f.why

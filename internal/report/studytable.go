@@ -42,7 +42,7 @@ func (v *studyView) table(x *study.Table) *table {
 		return t
 	}
 	if x.Rows == study.RowsCells {
-		t.Head = heads("lr", append([]string{"cell"}, x.Columns...)...)
+		t.Head = columnHeads("lr", append([]string{"cell"}, x.Columns...)...)
 		for _, c := range matched {
 			r := row{Cells: []cell{cellLink(&c.Cell)}}
 			for _, name := range x.Columns {
@@ -71,19 +71,19 @@ func (v *studyView) cross(t *table, x *study.Table, matched []*study.CellOutcome
 		if x.Rows == study.RowsLoads {
 			row, group, rowTitle, groupTitle = group, row, groupTitle, rowTitle
 		}
-		rows, groups = once(rows, row), once(groups, group)
+		rows, groups = appendNew(rows, row), appendNew(groups, group)
 		titles["row "+row], titles["group "+group], at[[2]string{row, group}] = plain(rowTitle), plain(groupTitle), c
 	}
-	t.Head = cells("system")
+	t.Head = textCells("system")
 	if x.Rows == study.RowsLoads {
-		t.Head = cells("load")
+		t.Head = textCells("load")
 	}
 	for _, g := range groups {
 		t.Groups = append(t.Groups, group{titles["group "+g], len(x.Columns)})
-		t.Head = append(t.Head, heads("r", x.Columns...)...)
+		t.Head = append(t.Head, columnHeads("r", x.Columns...)...)
 	}
 	for _, name := range rows {
-		r := row{Cells: cells(titles["row "+name])}
+		r := row{Cells: textCells(titles["row "+name])}
 		for _, g := range groups {
 			for _, column := range x.Columns {
 				if c := at[[2]string{name, g}]; c != nil {
@@ -122,7 +122,7 @@ func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []stri
 	for _, c := range cells {
 		for _, name := range columns {
 			for _, x := range v.theirs(c.Cell.Name, name) {
-				out = once(out, "Theirs: "+words("; ", x.source, x.note)+".")
+				out = appendNew(out, "Theirs: "+joinNonEmpty("; ", x.source, x.note)+".")
 			}
 		}
 	}
@@ -132,7 +132,7 @@ func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []stri
 // wordsOf are the figures that the original told in its text, of the cells that a
 // section shows and no earlier one did, with what is seen today; nil if there are none.
 func (v *studyView) wordsOf(x *study.Section) *table {
-	t := &table{Name: "What the original told of it", Titled: true, Head: cells("of", "theirs", "source", "today")}
+	t := &table{Name: "What the original told of it", Titled: true, Head: textCells("of", "theirs", "source", "today")}
 	var patterns []string
 	for _, c := range x.Charts {
 		patterns = append(patterns, c.Cells...)
@@ -161,7 +161,7 @@ func (v *studyView) wordsOf(x *study.Section) *table {
 				}
 				today.Class = "number"
 			}
-			t.Rows = append(t.Rows, row{Cells: []cell{cellLink(&c.Cell), {Text: words("; ", plain(f.Words), plain(f.Note))}, {Text: plain(f.Source)}, today}})
+			t.Rows = append(t.Rows, row{Cells: []cell{cellLink(&c.Cell), {Text: joinNonEmpty("; ", plain(f.Words), plain(f.Note))}, {Text: plain(f.Source)}, today}})
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -172,12 +172,12 @@ func (v *studyView) wordsOf(x *study.Section) *table {
 
 // allCells is the table of all cells of the length.
 func (v *studyView) allCells() *table {
-	t := &table{Class: "figures cells", Head: heads("lr", "cell", "verdict")}
+	t := &table{Class: "figures cells", Head: columnHeads("lr", "cell", "verdict")}
 	columns := []string{"p50", "p99", "p99.9", "p99.99", "rate.sent"}
 	if v.benchmarks() {
 		columns = benchFigures()
 	}
-	t.Head = append(t.Head, heads("r", columns...)...)
+	t.Head = append(t.Head, columnHeads("r", columns...)...)
 	for i := range v.Cells {
 		c := &v.Cells[i]
 		r := row{Cells: []cell{cellLink(&c.Cell), v.verdict(c)}}
@@ -223,7 +223,7 @@ func (v *studyView) verdict(c *study.CellOutcome) cell {
 
 // semantics says of each system what its numbers mean, as its runs found it.
 func (v *studyView) semantics() *table {
-	t := &table{Head: cells("system", "what ran", "durability", "replication", "an acknowledgement is", "delivery", "client")}
+	t := &table{Head: textCells("system", "what ran", "durability", "replication", "an acknowledgement is", "delivery", "client")}
 	for i := range v.Study.Systems {
 		s := &v.Study.Systems[i]
 		var first *result.Run
@@ -252,7 +252,7 @@ func (v *studyView) semantics() *table {
 		if !there {
 			continue
 		}
-		r := row{Cells: cells(plain(s.Title))}
+		r := row{Cells: textCells(plain(s.Title))}
 		if first == nil {
 			why := "not measured"
 			if x, ok := v.skipped[s.Name]; ok {
@@ -261,15 +261,15 @@ func (v *studyView) semantics() *table {
 			r.Cells = append(r.Cells, append([]cell{{Text: why, Style: faint}}, make([]cell, 5)...)...)
 		} else {
 			h := &first.Header
-			what := words(", ", brokerLine(h), "driver "+plain(h.Driver))
+			what := joinNonEmpty(", ", brokerLine(h), "driver "+plain(h.Driver))
 			sem := &h.Semantics
-			r.Cells = append(r.Cells, cells(what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), plain(sem.Settings["client"]))...)
+			r.Cells = append(r.Cells, textCells(what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), plain(sem.Settings["client"]))...)
 			if unlike > 0 {
-				r.Cells[2].Notes = notes("note", "otherwise in "+plural(unlike, "cell"))
+				r.Cells[2].Notes = cellNotes("note", "otherwise in "+plural(unlike, "cell"))
 			}
 		}
 		if s.StandsFor != "" {
-			r.Cells[1].Notes = notes("note", plain(s.StandsFor))
+			r.Cells[1].Notes = cellNotes("note", plain(s.StandsFor))
 		}
 		t.Rows = append(t.Rows, r)
 	}

@@ -64,15 +64,15 @@ func (v *studyView) skippedBriefly() []string {
 	names, hows := map[string][]string{}, map[string][]string{}
 	for _, s := range v.Skipped {
 		why, how := plain(s.Why), plain(s.How)
-		reasons = once(reasons, why)
+		reasons = appendNew(reasons, why)
 		names[why] = append(names[why], v.systemTitle(s.System))
 		if how != "" && (v.GoOn == "" || !strings.Contains(how, plain(v.GoOn))) {
-			hows[why] = once(hows[why], how)
+			hows[why] = appendNew(hows[why], how)
 		}
 	}
 	var out []string
 	for _, why := range reasons {
-		out = append(out, words(" – ", why+": "+strings.Join(names[why], "; "), strings.Join(hows[why], "; ")))
+		out = append(out, joinNonEmpty(" – ", why+": "+strings.Join(names[why], "; "), strings.Join(hows[why], "; ")))
 	}
 	return out
 }

@@ -30,8 +30,8 @@ func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 
 // cells is the table, a row a cell.
 func (s *Sweep) cells() *table {
-	x := &table{Name: words(", ", "Sweep: "+plain(s.Title), s.of()), Explain: true, Wrap: wrapWidth, Caption: sweepCaption(s.Table)}
-	head := func(align string, names ...string) { x.Head = append(x.Head, heads(align, names...)...) }
+	x := &table{Name: joinNonEmpty(", ", "Sweep: "+plain(s.Title), s.of()), Explain: true, Wrap: wrapWidth, Caption: sweepCaption(s.Table)}
+	head := func(align string, names ...string) { x.Head = append(x.Head, columnHeads(align, names...)...) }
 	for _, a := range s.Axes {
 		head("r", plain(a.Name))
 	}
@@ -73,7 +73,7 @@ func (s *Sweep) of() string {
 func (s *Sweep) metrics() []result.Metric {
 	var all []result.Metric
 	for _, r := range s.Rows {
-		all = once(all, r.Metric)
+		all = appendNew(all, r.Metric)
 	}
 	return all
 }
@@ -264,7 +264,7 @@ func SweepCSV(w io.Writer, tables ...*sweep.Table) error {
 		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
 	}
 	for _, t := range tables {
-		asked = once(asked, t.Asked()...)
+		asked = appendNew(asked, t.Asked()...)
 	}
 	_ = c.Write(append(append(head, "semantics"), asked...)) // kept by the writer until Error
 	for _, t := range tables {

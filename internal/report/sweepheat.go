@@ -49,7 +49,7 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 				if r := at[[2]string{c, v}]; r != nil {
 					cell = of(r)
 					verdict, _ := sweepVerdict(r)
-					cell.Title = plain(r.Cell.Text()) + ": " + words(", ", title+" "+cell.Title, verdict)
+					cell.Title = plain(r.Cell.Text()) + ": " + joinNonEmpty(", ", title+" "+cell.Title, verdict)
 				}
 				line = append(line, cell)
 			}

@@ -29,11 +29,11 @@ func (s *Sweep) page() document {
 	}
 	var drawn gallery
 	for _, c := range sweepCharts(s.Table) {
-		c.Key = words("-", plain(s.Workload), c.Key)
+		c.Key = joinNonEmpty("-", plain(s.Workload), c.Key)
 		drawn = append(drawn, pictureOf(c, false))
 	}
 	for _, h := range maps {
-		h.Key = words("-", plain(s.Workload), h.Key)
+		h.Key = joinNonEmpty("-", plain(s.Workload), h.Key)
 		drawn = append(drawn, picture{h.Key, h.Title, h.Caption, h.small(), false, func(bool) string { return drawHeat(h) }})
 	}
 	caption := x.Caption

@@ -68,8 +68,8 @@ type cell struct {
 // note is a remark on a cell, with its class on a page.
 type note struct{ Text, Class string }
 
-// cells are cells of plain text.
-func cells(texts ...string) []cell {
+// textCells are cells of plain text.
+func textCells(texts ...string) []cell {
 	out := make([]cell, len(texts))
 	for i, text := range texts {
 		out[i].Text = text
@@ -77,18 +77,18 @@ func cells(texts ...string) []cell {
 	return out
 }
 
-// heads are the heads of columns, with a letter for each: l for names and words, r for
+// columnHeads are the heads of columns, with a letter for each: l for names and words, r for
 // numbers.
-func heads(align string, names ...string) []cell {
-	out := cells(names...)
+func columnHeads(align string, names ...string) []cell {
+	out := textCells(names...)
 	for i := range out {
 		out[i].Right = align[min(i, len(align)-1)] == 'r'
 	}
 	return out
 }
 
-// notes are remarks below a cell; empty ones are left out.
-func notes(class string, texts ...string) []note {
+// cellNotes are remarks below a cell; empty ones are left out.
+func cellNotes(class string, texts ...string) []note {
 	var out []note
 	for _, text := range texts {
 		if text != "" {
@@ -100,7 +100,7 @@ func notes(class string, texts ...string) []note {
 
 // add appends a row of plain text.
 func (x *table) add(texts ...string) *row {
-	x.Rows = append(x.Rows, row{Cells: cells(texts...)})
+	x.Rows = append(x.Rows, row{Cells: textCells(texts...)})
 	return &x.Rows[len(x.Rows)-1]
 }
 
@@ -160,8 +160,8 @@ func tables(all ...*table) []*table {
 	return slices.DeleteFunc(all, func(x *table) bool { return x == nil })
 }
 
-// words joins what is not empty.
-func words(separator string, parts ...string) string {
+// joinNonEmpty joins what is not empty.
+func joinNonEmpty(separator string, parts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(parts), func(p string) bool { return p == "" }), separator)
 }
 
@@ -170,8 +170,8 @@ func (x *table) HasHead() bool {
 	return slices.ContainsFunc(x.Head, func(c cell) bool { return c.Text != "" })
 }
 
-// once appends those of the items that a list does not have yet.
-func once[T comparable](list []T, items ...T) []T {
+// appendNew appends those of the items that a list does not have yet.
+func appendNew[T comparable](list []T, items ...T) []T {
 	for _, x := range items {
 		if !slices.Contains(list, x) {
 			list = append(list, x)

@@ -19,12 +19,12 @@ const tailBrief = 5
 func tailTables(s *subject) []*table {
 	var metrics []result.Metric
 	for _, e := range s.run.Tail {
-		metrics = once(metrics, e.Metric)
+		metrics = appendNew(metrics, e.Metric)
 	}
 	var out []*table
 	for _, m := range metrics {
 		x := &table{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
-			Head:    heads("rrrlllrrr", "latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"),
+			Head:    columnHeads("rrrlllrrr", "latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"),
 			Caption: "Times are from the start of the window. Own lag is how late the generator itself was with the message. Overlapped is what happened between due and done, the longest first; an overlap may be chance. --format csv-tail has all of them."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {
@@ -36,14 +36,14 @@ func tailTables(s *subject) []*table {
 			}
 			where := plain(e.Topic)
 			if e.Partition >= 0 {
-				where = words("/", where, strconv.Itoa(int(e.Partition)))
+				where = joinNonEmpty("/", where, strconv.Itoa(int(e.Partition)))
 			}
 			value, own, sent := duration(e.Value), duration(e.Own), instant(e.Sent)
 			if unresolved(e) {
 				value, own, sent = "≥ "+value, "–", "–"
 			}
 			x.add(value, instant(e.Intended), own,
-				foremost(metBy(s.run, e, sourceName)), "producer "+strconv.Itoa(e.Producer), words(", ", to, where),
+				foremost(metBy(s.run, e, sourceName)), "producer "+strconv.Itoa(e.Producer), joinNonEmpty(", ", to, where),
 				sent, instant(e.Done), count(int64(e.Sequence)))
 		}
 		out = append(out, x)
@@ -78,7 +78,7 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 	var out, counted []string
 	for _, v := range r.Events {
 		if v.At >= e.Intended && v.At <= e.Done {
-			out = once(out, plain(v.Kind))
+			out = appendNew(out, plain(v.Kind))
 		}
 	}
 	met := map[string][]result.Pause{}

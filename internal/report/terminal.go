@@ -75,7 +75,7 @@ func terminalFull(p *printer, subjects []*subject) {
 		p.blank()
 		p.wrapped("", sentence, strong)
 	}
-	for _, x := range repeatTables(subjects, every) {
+	for _, x := range repeatTables(subjects, allMetrics) {
 		p.table(x, "")
 	}
 	if len(subjects) == 1 {
@@ -280,7 +280,7 @@ func terminalMessages(p *printer, s *subject) {
 	}
 	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && !s.cut && (s.letter == "" || c.Missing > 0) {
 		p.blank()
-		x := &table{Head: heads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
+		x := &table{Head: columnHeads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
 		for _, r := range f {
 			out := x.add(r.Name, r.arrived("–"), count(r.Missing))
 			if r.Missing > 0 && r.Name == "acked" {

@@ -49,7 +49,7 @@ func timeChart(subjects []*subject, f family) *chart {
 		if m == "" {
 			continue
 		}
-		metrics = once(metrics, metricName(m))
+		metrics = appendNew(metrics, metricName(m))
 		c.Moments = append(c.Moments, steadyMoments(s)...)
 		spans := timeline(s.run)
 		draw := func(name string, colour, dash int, of func(result.PointMetric) int64) bool {

@@ -49,7 +49,7 @@ func vitalRows(r *result.Run) []row {
 		slices.Sort(x)
 		text := func(x float64) string { return vitalText(x, v.Unit) }
 		// The median is a value that was seen: the lower of two in the middle.
-		out = append(out, row{Cells: cells(plain(v.Name), text(x[0]), text(x[(len(x)-1)/2]), text(x[len(x)-1]), v.Meaning)})
+		out = append(out, row{Cells: textCells(plain(v.Name), text(x[0]), text(x[(len(x)-1)/2]), text(x[len(x)-1]), v.Meaning)})
 		delete(values, v.Name)
 	}
 	for _, v := range result.Vitals() {
