@@ -31,51 +31,37 @@ func CSV(w io.Writer, runs []*result.Run) error {
 		return err
 	}
 	c := csv.NewWriter(w)
-	row := func(fields ...string) { _ = c.Write(fields) } // kept by the writer until Error
-	row("run", "metric", "percentile", "value_ns", "lo_ns", "hi_ns", "count", "mark", "block_lo_ns", "block_hi_ns", "floor_ratio")
+	fields := figureFields()
+	head := []string{"run", "metric", "percentile"}
+	for _, x := range fields {
+		head = append(head, x.name)
+	}
+	_ = c.Write(head) // an error is kept by the writer until Error
 	for _, s := range prepared {
-		for _, m := range withVariants(result.Metrics()) {
-			col := s.column(m)
-			if col == nil || col.Dist.Total() == 0 {
-				continue
+		for _, col := range s.measuredFigures(true) {
+			row := func(percentile string, of func(figureField) string) {
+				out := []string{s.label, string(col.Metric), percentile}
+				for _, x := range fields {
+					out = append(out, of(x))
+				}
+				_ = c.Write(out)
 			}
-			n := integer(col.Dist.Count)
-			if col.Dist.Count > 0 {
-				row(s.label, string(m), "min", integer(col.Dist.Min), "", "", n, "", "", "", "")
+			moment := func(name, value string) {
+				if col.Dist.Count > 0 {
+					known := map[string]string{"value_ns": value, "count": integer(col.Dist.Count)}
+					row(name, func(x figureField) string { return known[x.name] })
+				}
 			}
+			moment("min", integer(col.Dist.Min))
 			for _, f := range col.Figures {
-				value, lo, hi, blockLo, blockHi, floor := "", "", "", "", "", ""
-				if f.interval() != "" {
-					if lo = integer(f.Lo); !f.OpenRefused {
-						hi = integer(f.Hi)
-					}
-				}
-				if f.ok() {
-					value = integer(f.Value)
-					if f.BlockLo != 0 || f.BlockHi != 0 {
-						blockLo, blockHi = integer(f.BlockLo), integer(f.BlockHi)
-					}
-					floor = decimal(f.Floor)
-				}
-				row(s.label, string(m), f.Percentile, value, lo, hi, n, f.mark(), blockLo, blockHi, floor)
+				row(f.Percentile, func(x figureField) string { return x.text(f) })
 			}
-			if col.Dist.Count > 0 {
-				row(s.label, string(m), "mean", decimal(col.Dist.Mean), "", "", n, "", "", "", "")
-				row(s.label, string(m), "stddev", decimal(col.Dist.StdDev), "", "", n, "", "", "", "")
-			}
+			moment("mean", decimal(col.Dist.Mean))
+			moment("stddev", decimal(col.Dist.StdDev))
 		}
 	}
 	c.Flush()
 	return c.Error()
-}
-
-// withVariants puts behind each metric those of its messages that succeeded, and what
-// it is if it is corrected as others do.
-func withVariants(metrics []result.Metric) (out []result.Metric) {
-	for _, m := range metrics {
-		out = append(out, m, succeededOf(m), m+correctedSuffix)
-	}
-	return out
 }
 
 // TimeCSV writes what happened over time in long form, one value a line, with

@@ -7,6 +7,15 @@ type document []block
 // block is a part of a document. A page has a template for each type of them.
 type block any
 
+// medium is what a document is written for.
+type medium int
+
+const (
+	onPage medium = iota
+	inMarkdown
+	inTerminal
+)
+
 // written is a block for Markdown, too.
 type written interface{ markdown(m *markdown) }
 

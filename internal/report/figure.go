@@ -37,6 +37,7 @@ type figure struct {
 	Limit            string          // why, where the suspect part of the metric begins at this figure
 	Suspect          bool            // at or beyond where the verdict's limit is
 	Invalid          bool            // at or beyond where the metric is invalid; Suspect too
+	dist             *result.Distribution
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -118,13 +119,16 @@ func (f figure) blocks() string {
 	switch {
 	case !f.ok():
 		return ""
-	case f.BlockLo != 0 || f.BlockHi != 0:
+	case f.hasBlocks():
 		return duration(f.BlockLo) + " – " + duration(f.BlockHi)
 	case f.BlockNA != "":
 		return "n/a"
 	}
 	return ""
 }
+
+// hasBlocks reports whether the figure has an interval from resampled stretches.
+func (f figure) hasBlocks() bool { return f.BlockLo != 0 || f.BlockHi != 0 }
 
 // nearFloor reports whether the figure tells as much of the machine as of the
 // broker.
@@ -206,8 +210,8 @@ type column struct {
 // at is the figure of a percentile of rows().
 func (c *column) at(percentile string) figure { return c.Figures[slices.Index(rows(), percentile)] }
 
-// hasOwn reports whether any figure's own share is known.
-func (c column) hasOwn() bool {
+// hasOwnLag reports whether any figure's own share is known.
+func (c *column) hasOwnLag() bool {
 	for _, f := range c.Figures {
 		if f.own() != "" {
 			return true
@@ -217,13 +221,13 @@ func (c column) hasOwn() bool {
 }
 
 // hasFloor reports whether any figure has a noise floor to be held against.
-func (c column) hasFloor() bool {
+func (c *column) hasFloor() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && !math.IsNaN(f.Floor) })
 }
 
 // hasBlocks reports whether any figure has an interval from stretches of the
 // run.
-func (c column) hasBlocks() bool {
+func (c *column) hasBlocks() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.BlockHi != 0 })
 }
 
@@ -346,7 +350,7 @@ func (f *figure) limit(l *result.Limit, percentile string) {
 
 // newFigure collects what the summary says of one percentile.
 func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
-	f := figure{Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	f := figure{dist: d, Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	for _, r := range v.Reasons {
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
 			f.SuspectReasons = append(f.SuspectReasons, r)

@@ -200,8 +200,44 @@ func (x *table) headRows(widths []int) [][]cell {
 	return lines
 }
 
-// table writes a table; of is the run that it is about, where there are several. Columns
-// give way where the terminal is too narrow.
+// pieces are the table in as many parts as the width demands, of whole groups of columns.
+func (x *table) pieces(width int) []*table {
+	if len(x.Groups) < 2 || x.total() <= width {
+		return []*table{x}
+	}
+	var out []*table
+	for from := 0; from < len(x.Groups); {
+		to := from + 1
+		for to < len(x.Groups) && x.ofGroups(from, to+1).total() <= width {
+			to++
+		}
+		out, from = append(out, x.ofGroups(from, to)), to
+	}
+	return out
+}
+
+// ofGroups is the table with some of its groups of columns.
+func (x *table) ofGroups(from, to int) *table {
+	at := 1
+	for _, g := range x.Groups[:from] {
+		at += g.Span
+	}
+	end := at
+	for _, g := range x.Groups[from:to] {
+		end += g.Span
+	}
+	y := *x
+	y.Groups, y.Head, y.Rows = x.Groups[from:to], append(slices.Clone(x.Head[:1]), x.Head[at:end]...), slices.Clone(x.Rows)
+	for i := range y.Rows {
+		c := y.Rows[i].Cells
+		y.Rows[i].Cells = append(slices.Clone(c[:1]), c[at:end]...)
+	}
+	return &y
+}
+
+// table writes a table; of is the run that it is about, where there are several. One with
+// groups of columns goes on in further tables where the terminal is too narrow; of others
+// columns give way.
 func (p *printer) table(x *table, of string) {
 	if x == nil {
 		return
@@ -212,18 +248,15 @@ func (p *printer) table(x *table, of string) {
 	if x.About != "" {
 		p.wrapped("  ", x.About, faint)
 	}
-	shown, left := x.shortened()
-	gives := x.Gives
-	for i := len(x.Head) - 1; i > 1 && x.Gives == nil; i-- {
-		gives = append(gives, i)
-	}
-	for _, column := range gives {
-		if !x.Fixed && shown.total() > p.width {
-			shown = shown.without(column)
+	left := 0
+	for i, piece := range x.pieces(p.width) {
+		if i > 0 {
+			p.blank()
 		}
-	}
-	if len(shown.Rows) > 0 {
-		p.grid(shown)
+		piece, left = piece.gathered().shortened()
+		if piece = piece.narrowed(p.width); len(piece.Rows) > 0 {
+			p.grid(piece)
+		}
 	}
 	if left > 0 {
 		p.wrapped("  ", "and "+count(int64(left))+" more"+x.Rest, faint)
@@ -234,4 +267,24 @@ func (p *printer) table(x *table, of string) {
 	for _, a := range x.After {
 		p.wrapped("  ", a, faint)
 	}
+}
+
+// narrowed is the table without the columns that give way at a width.
+func (x *table) narrowed(width int) *table {
+	gives := x.Gives
+	for i := len(x.Head) - 1; i > 1 && x.Gives == nil; i-- {
+		gives = append(gives, i)
+	}
+	for i, column := range gives {
+		if x.Fixed || x.total() <= width {
+			break
+		}
+		for _, before := range gives[:i] {
+			if before < column {
+				column--
+			}
+		}
+		x = x.without(column)
+	}
+	return x
 }

@@ -108,13 +108,14 @@ func (x gallery) markdown(m *markdown) {
 	}
 }
 
-func (x *table) markdown(m *markdown) { m.table(x, "") }
+func (x *table) markdown(m *markdown) { m.table(x, x.Of) }
 
 // table writes a table; of is the run that it is about, where there are several.
 func (m *markdown) table(x *table, of string) {
 	if x == nil {
 		return
 	}
+	x = x.gathered()
 	if x.Name != "" {
 		m.f("\n**%s**\n", joinNonEmpty(": ", of, x.Name))
 	}
@@ -131,7 +132,7 @@ func (m *markdown) table(x *table, of string) {
 		m.f("\n|")
 		for i, h := range x.Head {
 			name := h.Text
-			if i > 0 && i <= len(over) {
+			if i > 0 && i <= len(over) && over[i-1] != "" {
 				name = over[i-1] + ": " + name
 			}
 			if name != "" {
@@ -216,7 +217,9 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	m.table(objectives(prepared), "")
 	for _, f := range tabled() {
 		if !f.Apart {
-			m.table(percentilesInText(prepared, f), "")
+			for _, x := range percentileTables(prepared, f, inMarkdown) {
+				x.markdown(m)
+			}
 		}
 	}
 	m.document(paragraphs(floorTexts(prepared)...))

@@ -31,29 +31,15 @@ func OpenMetrics(w io.Writer, runs []*result.Run) error {
 
 // published are the figures that are numbers and were measured.
 func (s *subject) published() (all []telemetry.Figure) {
-	var metrics []result.Metric
-	for _, m := range result.Metrics() {
-		metrics = append(metrics, m, succeededOf(m))
-	}
-	for _, m := range metrics {
-		col := s.column(m)
-		if col == nil || col.Dist.Total() == 0 {
-			continue
-		}
+	for _, col := range s.measuredFigures(false) {
 		for _, f := range col.Figures {
-			if !f.ok() {
-				continue
-			}
-			add := func(bound string, ns int64) {
-				all = append(all, telemetry.Figure{Metric: string(m), Percentile: f.Percentile, Bound: bound, Nanosecond: ns, Mark: f.mark()})
-			}
-			add("value", f.Value)
-			if f.interval() == "" {
-				continue
-			}
-			add("low", f.Lo)
-			if !f.Open && !f.OpenRefused {
-				add("high", f.Hi)
+			for _, x := range figureFields() {
+				if x.bound == "" || !f.ok() || x.exact != nil && !x.exact(f) {
+					continue
+				}
+				if ns, ok := x.ns(f); ok {
+					all = append(all, telemetry.Figure{Metric: string(col.Metric), Percentile: f.Percentile, Bound: x.bound, Nanosecond: ns, Mark: f.mark()})
+				}
 			}
 		}
 	}

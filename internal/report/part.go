@@ -27,11 +27,11 @@ func Parts() []Part {
 		}},
 		{"objectives", "what was found of each objective", one(objectivesTable)},
 		{"latencies", "all percentiles of all latencies", func(p *printer, s *subject) {
-			terminalTables(p, s, func(f family) bool { return f.Key != "lag" })
+			terminalTables(p, []*subject{s}, func(f family) bool { return f.Key != "lag" })
 			terminalFloor(p, s)
 		}},
 		{"lag", "the generator's own delay, and what blocked it", func(p *printer, s *subject) {
-			terminalTables(p, s, func(f family) bool { return f.Key == "lag" })
+			terminalTables(p, []*subject{s}, func(f family) bool { return f.Key == "lag" })
 		}},
 		{"events", "what the broker and its client reported besides messages", one(eventsTable)},
 		{"steady", "how p50 and p99 went on over the window", one(steadyTable)},

@@ -89,8 +89,10 @@ func runsPage(prepared []*subject, drawn []*chart, opt Options) document {
 	}
 	percentiles := part{Key: "percentiles", Title: "Percentiles"}
 	for _, f := range tabled() {
-		if x := percentilesOnPage(prepared, f); x != nil && !f.Apart {
-			percentiles.Blocks = append(percentiles.Blocks, x)
+		for _, x := range percentileTables(prepared, f, onPage) {
+			if !f.Apart {
+				percentiles.Blocks = append(percentiles.Blocks, x)
+			}
 		}
 	}
 	percentiles.Blocks = append(percentiles.Blocks, percentileLegend{})

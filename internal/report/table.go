@@ -9,6 +9,7 @@ import (
 // for Markdown and for a terminal.
 type table struct {
 	Name    string // empty: it is told by what the table stands in
+	Of      string // before its name, the run that it is about, where there are several; a page has it elsewhere
 	About   string // what it is, above its rows
 	Caption string // what it shows and how to read it, below its rows
 	Explain bool   // the caption is needed everywhere, not only on the page
@@ -26,6 +27,9 @@ type table struct {
 	Folded bool    // shut until it is opened
 	Page   bool    // it is there only: elsewhere a line says it
 	Column bool    // there a run that is alone says it in a column of another table
+
+	// In a terminal and in Markdown.
+	Gather bool // remarks on cells stand beside their rows
 
 	// In a terminal.
 	Wrap  int   // the width from which on a head that is wider than its column goes on in the next line; 0: none does
@@ -54,8 +58,9 @@ type row struct {
 type cell struct {
 	Text   string
 	Style  style
-	Right  bool // of a head: what is below it are numbers, which are flush right
-	Centre bool // of a head, in Markdown
+	Right  bool   // of a head: what is below it are numbers, which are flush right
+	Centre bool   // of a head, in Markdown
+	Of     string // of a head, in a terminal and in Markdown: what remarks on its cells begin with
 
 	Bold  bool   // in Markdown
 	File  bool   // on a page, of the name of a file, to which it leads

@@ -78,11 +78,7 @@ func terminalFull(p *printer, subjects []*subject) {
 	for _, x := range repeatTables(subjects, allMetrics) {
 		p.table(x, "")
 	}
-	if len(subjects) == 1 {
-		terminalTables(p, subjects[0], func(family) bool { return true })
-	} else {
-		terminalSideBySide(p, subjects)
-	}
+	terminalTables(p, subjects, func(family) bool { return true })
 	terminalFindings(p, subjects)
 	for _, s := range subjects {
 		terminalMessages(p, s)
@@ -220,11 +216,14 @@ func (s *subject) of() string {
 	return s.label
 }
 
-// terminalTables writes the percentile tables of a run that are wanted.
-func terminalTables(p *printer, s *subject, wanted func(family) bool) {
-	for _, f := range s.tables {
-		if !f.Apart && wanted(f) {
-			p.table(percentilesOf(s, f), s.of())
+// terminalTables writes the percentile tables that are wanted.
+func terminalTables(p *printer, subjects []*subject, wanted func(family) bool) {
+	for _, f := range tabled() {
+		if f.Apart || !wanted(f) {
+			continue
+		}
+		for _, x := range percentileTables(subjects, f, inTerminal) {
+			p.table(x, x.Of)
 		}
 	}
 }
