@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"sixnines/driver"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -50,12 +49,12 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 			seq := st.next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
-			if a.session.ack != driver.AckKindNone {
-				censor(a.session.ackResponse, st, seq, intended)
+			if a.flow.Acked {
+				censor(a.flow.AckResponse, st, seq, intended)
 				total.Censored++
 			}
 			for range st.plan.fanOut {
-				censor(a.deliveryMetric(), st, seq, intended)
+				censor(a.flow.Response, st, seq, intended)
 				total.Censored++
 			}
 			if st.plan.fanOut > 1 {
@@ -95,9 +94,9 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 				continue
 			}
 			at := intended(st, seq, end)
-			censorSent(a.session.ackService, st, at)
-			if a.timed {
-				censor(a.session.ackResponse, st, seq, at)
+			censorSent(a.flow.AckService, st, at)
+			if a.flow.Timed {
+				censor(a.flow.AckResponse, st, seq, at)
 			}
 		}
 	}
@@ -157,9 +156,9 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					a.recording.refusedBy(due, 1)
 				} else {
 					total.Censored++
-					censorSent(a.deliveryService(), st, at)
-					if a.timed {
-						censor(a.deliveryMetric(), st, seq, at)
+					censorSent(a.flow.Service, st, at)
+					if a.flow.Timed {
+						censor(a.flow.Response, st, seq, at)
 					}
 				}
 				if a.recording.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
@@ -180,7 +179,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
-					inFlight = a.session.ack == driver.AckKindNone
+					inFlight = !a.flow.Acked
 				case overtaken:
 					total.LostAcked++
 					inFlight = true
@@ -188,7 +187,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					total.Undelivered++
 					inFlight = silent
 				}
-				if (overtaken || silent) && inFlight && a.timed {
+				if (overtaken || silent) && inFlight && a.flow.Timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}

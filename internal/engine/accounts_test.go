@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/judge"
 	"sixnines/result"
@@ -91,7 +90,7 @@ func conserves(t *testing.T, r *result.Run) {
 // What is in flight of a long run with a large fan-out is a number of messages, too: the
 // product of deliveries and messages exceeds 63 bits.
 func TestInFlightOfMany(t *testing.T) {
-	a := &accounts{session: &session{ack: driver.AckKindNone}, sending: &sending{}}
+	a := &accounts{plan: &plan{}, sending: &sending{}}
 	const sent, fanOut = 1_000_000_000, 100
 	for _, received := range []int64{0, sent * fanOut / 4, sent * fanOut, sent*fanOut + 1} {
 		want := max(0, sent-received/fanOut)

@@ -23,7 +23,7 @@ const mostMaterial = 64 << 20
 // loadMaterial reads the files that payloads are made of, if any.
 func loadMaterial(p scenario.Payload) (material, error) {
 	refuse := func(hint string, err error) (material, error) {
-		return nil, fmt.Errorf("%w: workload.payload %s: %w (%s)", ErrUsage, p, err, hint)
+		return nil, fmt.Errorf("workload.payload %s: %w (%s)", p, err, hint)
 	}
 	var names []string
 	switch p.Kind {

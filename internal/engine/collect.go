@@ -246,7 +246,7 @@ func (c *collector) warmupProgress(began, start int64) {
 	var n int64
 	var asked float64
 	for _, ld := range c.run.loads {
-		if !ld.timed || ld.part.From > 0 {
+		if !ld.flow.Timed || ld.part.From > 0 {
 			continue // its warm-up is over, or it has none
 		}
 		asked += ld.asked()
@@ -299,7 +299,7 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	if v.Phase == result.PhaseMeasure {
 		p.Left = max(0, time.Duration(ld.end.Load()-ld.start.Load()-v.End))
 	}
-	id := ld.session.primary()
+	id := ld.flow.Primary
 	if !ld.recording.rec.Enabled(id) {
 		id = recorder.DeliveryService
 		if !ld.recording.rec.Enabled(id) {
@@ -312,7 +312,7 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	p.Metric = id.Metric()
 	if ld.recording.rec.Enabled(id) {
 		refused := v.Counters.Nacked + v.Counters.Rejected
-		if id == ld.deliveryMetric() || id == ld.deliveryService() {
+		if id == ld.flow.Response || id == ld.flow.Service {
 			refused *= int64(ld.layout.maxFanOut())
 		}
 		n, q := ld.recording.rec.Last(id, refused, 0.5, 0.99)

@@ -11,7 +11,6 @@ import (
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // connect makes recorders, lanes, producers and consumers.
@@ -34,7 +33,7 @@ func (ld *load) connect(ctx context.Context) error {
 		return err
 	}
 	span := 0 // of sequence numbers that a ledger holds without a lock
-	if !ld.timed {
+	if !ld.flow.Timed {
 		span = 1 << 22
 	} else if ld.schedule != nil {
 		span = int(min(1<<22, ld.schedule.Most(s.Phases.Drain+time.Second)/uint64(len(ld.layout.streams))+1))
@@ -65,11 +64,11 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	for _, st := range ld.sending.streams {
 		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.layout.topics[st.plan.topic],
 			Conn: st.plan.producer % lanes, Size: int(w.Size.Largest()),
-			Limited: w.Loop == scenario.Closed || w.Limit() > 0 || st.lane.limit < manyPlaces,
+			Limited: ld.flow.Closed || w.Limit() > 0 || st.lane.limit < manyPlaces,
 			KeySize: int(w.KeySize), Headers: headersOf(w.Headers)}
 		var err error
 		mark := ld.session.dialers[0].Mark()
-		if ld.replies {
+		if ld.flow.Replies {
 			rr, ok := ld.session.main.(driver.RequestReplier)
 			if !ok {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, ld.config.Entry.Name)
@@ -89,7 +88,7 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 		if c := ld.recording.attribute("producer", mark, l.conn == nil); c != nil {
 			l.conn = c
 		}
-		if ld.replies {
+		if ld.flow.Replies {
 			ld.receiving.consumers[len(ld.receiving.consumers)-1].conn = l.conn // replies come by it
 		}
 		st.flusher, _ = st.producer.(driver.Flusher)

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -134,7 +135,7 @@ func (c *consumer) deliver(m driver.Message) {
 	groups, latest := uint32(1), now
 	if st.fan != nil {
 		groups, latest = st.fan.Add(e.Sequence, now)
-		if groups == 0 && measured && c.plan.timed && st.lastUnknown.add(e.Sequence) {
+		if groups == 0 && measured && c.plan.flow.Timed && st.lastUnknown.add(e.Sequence) {
 			c.recording.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
 		}
 	}
@@ -149,7 +150,7 @@ func (c *consumer) deliver(m driver.Message) {
 		if m.Redelivered {
 			c.redelivered.Add(1)
 		}
-		if c.plan.timed {
+		if c.plan.flow.Timed {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.start.Load()
 			v := now - e.Intended
 			received := c.tap.received(now)
@@ -194,7 +195,7 @@ func (c *consumer) party() int32 {
 
 // first ends a message's time in flight where deliveries do that.
 func (c *consumer) first(st *stream, seq uint64, sent, now int64, measured bool) {
-	if c.session.closes != closeOnDelivery {
+	if c.plan.flow.Closes != flow.OnDelivery {
 		return
 	}
 	if l := st.lane; l.counted {
@@ -205,11 +206,11 @@ func (c *consumer) first(st *stream, seq uint64, sent, now int64, measured bool)
 				over = c.tap
 			}
 			l.free.freedBy(now, over)
-		} else if measured && c.plan.replies {
+		} else if measured && c.plan.flow.Replies {
 			c.receiving.lateReplies.Add(1)
 		}
 	}
-	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.replies {
+	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.flow.Replies {
 		c.receiving.lateReplies.Add(1)
 	}
 }

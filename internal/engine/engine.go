@@ -43,7 +43,7 @@ func Check(s *scenario.Scenario, e driver.Entry) error {
 func check(s *scenario.Scenario, e driver.Entry) error {
 	w, can := &s.Workload, e.Capabilities
 	refuse := func(format string, a ...any) error {
-		return fmt.Errorf("%w: %s", ErrUsage, fmt.Sprintf(format, a...))
+		return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, a...))
 	}
 	switch {
 	case w.Pattern == scenario.RequestReply && !can.RequestReply:
@@ -69,6 +69,8 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
-	_, err := loadMaterial(w.Payload)
-	return err
+	if _, err := loadMaterial(w.Payload); err != nil {
+		return refuse("%w", err)
+	}
+	return nil
 }

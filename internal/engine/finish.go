@@ -94,7 +94,7 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 
 // warmLeft is how much of what a flood's warm-up had sent was through in the window only.
 func (a *accounts) warmLeft() int64 {
-	if a.timed {
+	if a.flow.Timed {
 		return 0
 	}
 	return max(a.receiving.warm()-a.receiving.warmedUp, a.sending.warm()-a.sending.warmedUp)

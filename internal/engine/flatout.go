@@ -158,7 +158,7 @@ func (f *flatOut) start() {
 // roundTrip waits, where nothing is acknowledged, for the round trip with which the
 // clock stops: of each load when that has sent all, and not when the others have.
 func (f *flatOut) roundTrip() {
-	if f.session.ack != driver.AckKindNone || f.neverBegan() || f.stopped.Load() {
+	if f.flow.Acked || f.neverBegan() || f.stopped.Load() {
 		return
 	}
 	at, err := f.sync()

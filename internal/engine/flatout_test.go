@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/result"
 )
 
@@ -119,7 +120,7 @@ workloads:
 // A lane to which no place is given back sends nothing more, and its flood ends with the
 // window.
 func TestFloodEndsWithoutAPlace(t *testing.T) {
-	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
 	ld.sending.streams[0].producer = unanswering{}
 	ld.end.Store(clock.Now() + int64(20*time.Millisecond))

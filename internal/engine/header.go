@@ -11,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
@@ -82,7 +83,7 @@ func (ld *load) describe(h *result.Header) error {
 	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
 	h.Started = h.Started.Add(ld.part.From)
 	judge.Declare(h, s)
-	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.session.ack), string(driver.AckKindBroker)), result.Semantics(ld.session.semantics)
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.flow.Ack), string(driver.AckKindBroker)), result.Semantics(ld.session.semantics)
 	h.Rate, h.Cold = ld.asked(), ld.session.cold
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.part.Stops
@@ -122,11 +123,11 @@ func (ld *load) synchronous() *result.Synchronous {
 	if ld.schedule == nil || len(lanes) < w.Producers || lanes[0].limit != 1 {
 		return nil
 	}
-	service := ld.session.ackService
+	service := ld.flow.AckService
 	switch {
-	case ld.session.closes == closeOnAck:
+	case ld.flow.Closes == flow.OnAck:
 	case ld.layout.maxFanOut() == 1:
-		service = ld.deliveryService()
+		service = ld.flow.Service
 	default:
 		return nil // of several deliveries of a message only the first is waited for
 	}

@@ -8,6 +8,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
 	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
@@ -57,9 +58,7 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ld.session.ack = ack
-	ld.session.closes = closeOnDelivery
-	ld.session.ackResponse, ld.session.ackService = 2, 3
+	ld.flow.Closes = flow.OnDelivery
 	ld.session.main = fakeSession{}
 	ld.session.dialers = []*transport.Dialer{transport.NewDialer(false)}
 	if err := ld.connect(tb.Context()); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -214,7 +215,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	}
 	data := sl.kind == integrity.Data
 	var over *tap // before the window connections may not be followed yet
-	if data && sl.measured.Load() && l.plan.timed {
+	if data && sl.measured.Load() && l.plan.flow.Timed {
 		over = l.tap
 	}
 	sl.state.Store(gen)
@@ -235,21 +236,21 @@ func (l *lane) ack(sl *slot, now int64) {
 			at = max(at, sl.sent)
 			l.readLate.Add(now - at)
 			now = at
-		} else if l.plan.timed {
+		} else if l.plan.flow.Timed {
 			received = l.tap.received(now)
 		}
-		if l.plan.timed {
+		if l.plan.flow.Timed {
 			v := now - sl.intended
 			if received >= 0 {
 				l.shard.Value(recorder.LagReceiveAck, received)
 			}
-			l.shard.Response(l.session.ackResponse, v, sl.own, received, sl.intended-l.plan.start.Load())
+			l.shard.Response(l.plan.flow.AckResponse, v, sl.own, received, sl.intended-l.plan.start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream.id, consumer: -1, partition: -1})
 			}
 		}
-		l.shard.Value(l.session.ackService, now-sl.sent)
+		l.shard.Value(l.plan.flow.AckService, now-sl.sent)
 		if st := sl.stream; st.stamps != nil && l.recording.stages.onAck {
 			l.recording.split(l.tap, st.stamps, sl.seq, sl.sent, now)
 		}
@@ -258,12 +259,12 @@ func (l *lane) ack(sl *slot, now int64) {
 			l.lastAck.Store(now)
 		}
 		if l.raw != nil {
-			l.raw.put(l.session.rawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+			l.raw.put(l.plan.flow.RawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
 	} else {
 		l.warm.Add(1)
 	}
-	if w := sl.stream.waiter; w != nil && l.session.closes == closeOnAck {
+	if w := sl.stream.waiter; w != nil && l.plan.flow.Closes == flow.OnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -295,7 +296,7 @@ func (l *lane) nack(sl *slot, err error) {
 // will be.
 func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 	if w := sl.stream.waiter; w != nil { // its loop counts what that gives up
-		answered := l.session.closes == closeOnAck && w.complete(sl.seq, now)
+		answered := l.plan.flow.Closes == flow.OnAck && w.complete(sl.seq, now)
 		placeless = placeless || !answered
 	}
 	if !placeless && sl.measured.Load() {
@@ -305,9 +306,9 @@ func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
 		// Nothing came until now, and nothing can any more.
-		l.recording.rec.Censor(l.session.ackService, now-sl.sent)
-		if l.plan.timed {
-			l.recording.rec.Censor(l.session.ackResponse, now-sl.intended)
+		l.recording.rec.Censor(l.plan.flow.AckService, now-sl.sent)
+		if l.plan.flow.Timed {
+			l.recording.rec.Censor(l.plan.flow.AckResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
 	}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -141,13 +140,13 @@ func (ld *load) receiveFact() (value, note string) {
 	for _, c := range ld.receiving.consumers {
 		count(c.conn)
 	}
-	if ld.session.ack != driver.AckKindNone {
+	if ld.flow.Acked {
 		for _, l := range ld.sending.lanes {
 			count(l.conn)
 		}
 	}
 	switch {
-	case !ld.timed:
+	case !ld.flow.Timed:
 		return "not measured", "flat out there is no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"

@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/transport"
 )
 
@@ -28,7 +29,7 @@ func (p *lingering) Send(uint64, []byte) error {
 // place in flight back once: else a producer that waits for each answer would have two
 // messages in flight for the rest of the run.
 func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
-	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
 	ld.sending.streams[0].producer = &lingering{lane: l, err: driver.ErrNotConnected}
 	p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
@@ -46,7 +47,7 @@ func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 
 // A probe has no place in flight, and loses none if its acknowledgement takes long.
 func TestProbesTakeNoPlace(t *testing.T) {
-	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l, st := ld.sending.lanes[0], ld.sending.streams[0]
 	st.producer = &lingering{lane: l}
 	if err := ld.sending.sendProbe(st); err != nil {
@@ -77,7 +78,7 @@ func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 		t.Skip("nobody can be woken here")
 	}
 	for each, polls := range map[int64]int{1: 0, 2: 1} { // with one place there is nothing to gather
-		ld := lanesRunOf(t, fmt.Sprintf("{rate: 1000/s, pattern: publish, in_flight: {each: %d}}", each), driver.AckKindBroker, closeOnAck)
+		ld := lanesRunOf(t, fmt.Sprintf("{rate: 1000/s, pattern: publish, in_flight: {each: %d}}", each), driver.AckKindBroker, flow.OnAck)
 		l := ld.sending.lanes[0]
 		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
 		from := clock.Now()
@@ -121,7 +122,7 @@ func TestUnreadAnswerIsOwn(t *testing.T) {
 	}
 	const ms = int64(time.Millisecond)
 	for lay, least := range map[int64]int64{15 * ms: 15 * ms, ms / 2: 0} {
-		ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, closeOnAck)
+		ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 		l := ld.sending.lanes[0]
 		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
 		l.inFlight.Store(1)

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
-	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -22,14 +22,15 @@ type plan struct {
 	scenario *scenario.Scenario // the part's, with this workload
 	workload *scenario.Workload
 
+	// flow is what the load measures, by what its driver usually acknowledges; when the
+	// session is open, by what that acknowledges with these options.
+	flow     flow.Flow
 	layout   *layout
 	schedule *schedule.Plan  // nil unless paced
 	sizes    *schedule.Sizes // nil: all payloads are alike
 	material material        // what bodies are cut from; nil: nothing
 	id       uint32          // in every envelope
 	name     string          // of what is at the broker
-	timed    bool            // messages have an instant at which they are due, and so response times
-	replies  bool            // deliveries are the answers of responders
 	forget   int64           // Config.Forget
 	window   time.Duration
 	warmup   time.Duration
@@ -55,7 +56,7 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 		window = longestCounted
 	}
 	p := &plan{control: c, part: part, scenario: s, workload: w, layout: layOut(w), window: window, warmup: s.Phases.Warmup, forget: c.config.Forget,
-		replies: w.Pattern == scenario.RequestReply, processors: processors()}
+		flow: flow.Of(w, c.config.Entry.Capabilities.Ack), processors: processors()}
 	if len(p.layout.streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
 			ErrUsage, w.Producers, w.Topics, len(p.layout.streams), integrity.MaxStreams)
@@ -66,7 +67,7 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 	p.sizes = schedule.NewSizes(w.Size, s.Seed)
 	var err error
 	if p.material, err = loadMaterial(w.Payload); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	p.start.Store(never)
 	p.end.Store(never)
@@ -81,16 +82,10 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 
 // planSchedule decides whether there is a schedule, and makes it.
 func (p *plan) planSchedule() error {
-	w := p.workload
-	p.timed = true
-	switch {
-	case w.Loop == scenario.Closed:
-		return nil
-	case w.Rate.IsMax(), w.Pattern == scenario.Consume:
-		p.timed = false
+	if !p.flow.Timed || p.flow.Closed {
 		return nil
 	}
-	s, err := schedule.New(w, p.window, p.scenario.Seed)
+	s, err := schedule.New(p.workload, p.window, p.scenario.Seed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
@@ -163,30 +158,6 @@ func spinShare(processors int, shared bool) float64 {
 		return min(0.5, 0.2*float64(processors))
 	}
 	return 0.5
-}
-
-// deliveryMetric is the response metric of deliveries, deliveryService the
-// service metric.
-func (p *plan) deliveryMetric() recorder.ID {
-	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Consume {
-		return recorder.DeliveryResponse
-	}
-	return recorder.RoundTripResponse
-}
-
-func (p *plan) deliveryService() recorder.ID {
-	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Consume {
-		return recorder.DeliveryService
-	}
-	return recorder.RoundTripService
-}
-
-// rawDelivered is what the raw file calls a delivery.
-func (p *plan) rawDelivered() result.RawKind {
-	if p.workload.Pattern == scenario.Deliver || p.workload.Pattern == scenario.Publish {
-		return result.RawReceived
-	}
-	return result.RawReplied
 }
 
 // lower moves an instant to a sooner one, and reports whether it was later.

@@ -9,7 +9,6 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/spell"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // probe sends to every topic until every delivery group has seen something:
@@ -21,7 +20,7 @@ func (ld *load) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	if ld.workload.Pattern == scenario.Publish || ld.workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
+	if ld.flow.Publishes || ld.workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
 		// A kept message is never missed; and a probe would come after all others.
 		return nil
 	}

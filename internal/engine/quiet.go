@@ -26,10 +26,10 @@ func (c *collector) collectQuietly(from, to int64) error {
 	c.to, ld.accounts.told.level.at = to, to
 	cpu, _ := vitals.ProcessorTime()
 	x := probe.Report{From: from, To: to, CPU: cpu, Sent: delta.Sent, Resolved: delta.Received}
-	if ld.workload.Pattern == scenario.Publish {
+	if ld.flow.Publishes {
 		x.Resolved = delta.Acked
 	}
-	if id, ok := recorder.IDOf(ld.session.serviceMetric()); ok {
+	if id, ok := recorder.IDOf(ld.flow.Main); ok {
 		x.Values = ld.recording.rec.Values(id)
 	}
 	ld.config.quiet.tell(x)

@@ -6,9 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"sixnines/driver"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // rawSink is one writer's access to the raw file. Acknowledgements of one lane
@@ -63,10 +61,10 @@ func (r *recording) openRaw(id string) error {
 		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", ErrUsage)
 	}
 	perMessage := 1.0 + float64(max(1, r.layout.maxFanOut()))
-	if r.session.ack != driver.AckKindNone {
+	if r.flow.Acked {
 		perMessage++
 	}
-	if w.Pattern == scenario.RequestReply {
+	if r.flow.Replies {
 		perMessage++
 	}
 	sinks := len(r.layout.streams) + len(r.layout.consumers) + w.Connections.Producers

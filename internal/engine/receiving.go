@@ -6,10 +6,9 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
-	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
-	"sixnines/scenario"
 )
 
 // receiving is the consumers and what their groups have seen.
@@ -40,21 +39,21 @@ type receiving struct {
 
 func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 	var err error
-	if r.ack, err = consumerAck(r.workload.Consumer.Ack); err != nil {
-		return err
+	if r.ack, err = flow.ConsumerAck(r.workload.Consumer.Ack); err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	byConn := make([]*transport.Conn, r.conns())
 	for i, cp := range r.layout.consumers {
 		spec := r.spec(i)
 		r.depth.add(spec, cp.group)
-		if !r.workload.Consumer.From.IsZero() || r.workload.Pattern == scenario.Consume && r.part.Name != "" {
+		if !r.workload.Consumer.From.IsZero() || r.flow.Consumes && r.part.Name != "" {
 			// Beside other loads one that only consumes begins with its window: in their
 			// warm-up it would consume much of what is to be measured.
 			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
 			continue
 		}
 		var client driver.Consumer
-		if r.replies {
+		if r.flow.Replies {
 			rr, ok := r.session.responders.(driver.RequestReplier)
 			if !ok {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
@@ -99,39 +98,19 @@ func (r *receiving) spec(i int) driver.ConsumerSpec {
 const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
-	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.rawDelivered(),
-		kind: kind, response: recorder.DeliveryResponse, service: recorder.DeliveryService}
+	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.flow.RawDelivered,
+		kind: kind, response: r.flow.Response, service: r.flow.Service}
 	if kind == integrity.Data { // those who get replies only receive
 		c.work = r.newWork()
-	}
-	if r.workload.Pattern != scenario.Deliver && r.workload.Pattern != scenario.Consume {
-		c.response, c.service = recorder.RoundTripResponse, recorder.RoundTripService
 	}
 	if n := r.layout.maxFanOut(); n > fullChecks {
 		c.sampled = uint32(n / fullChecks)
 	}
 	c.tail = r.recording.tailOf(c.response).part(int(c.index), true)
-	c.unordered = r.replies && r.workload.Consumers > 1
+	c.unordered = r.flow.Replies && r.workload.Consumers > 1
 	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
 	r.consumers = append(r.consumers, c)
 	return c
-}
-
-// consumerAck reads scenario.Consumer.Ack.
-func consumerAck(s string) (driver.ConsumerAck, error) {
-	switch s {
-	case "":
-		return driver.ConsumerAck{}, nil
-	case "none":
-		return driver.ConsumerAck{Mode: driver.AckNone}, nil
-	case "each":
-		return driver.ConsumerAck{Mode: driver.AckEach}, nil
-	}
-	var n int
-	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 1 {
-		return driver.ConsumerAck{}, fmt.Errorf("%w: workload.consumer.ack %q is none of none, each, or a number of messages", ErrUsage, s)
-	}
-	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
 }
 
 // warm counts deliveries of the warm-up's messages.

@@ -1,10 +1,8 @@
 package engine
 
 import (
-	"sixnines/driver"
 	"sixnines/internal/recorder"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // recording is what is recorded of single messages while they are sent and
@@ -24,39 +22,15 @@ type recording struct {
 
 // metrics returns what is recorded of the load itself.
 func (r *recording) metrics() []recorder.ID {
-	var m []recorder.ID
-	add := func(response, service recorder.ID) {
-		if r.timed {
-			m = append(m, response)
-		}
-		m = append(m, service)
-	}
-	if r.timed {
-		m = append(m, recorder.LagOwn, recorder.LagBlocked)
-	}
-	delivers := true
-	switch r.workload.Pattern {
-	case scenario.RoundTrip, scenario.RequestReply:
-		add(recorder.RoundTripResponse, recorder.RoundTripService)
-	case scenario.Deliver:
-		add(recorder.DeliveryResponse, recorder.DeliveryService)
-		if r.timed && r.layout.maxFanOut() > 1 {
-			m = append(m, recorder.DeliveryLast)
-		}
-	default:
-		delivers = false
-	}
-	if r.workload.Pattern != scenario.Consume && r.session.ack != driver.AckKindNone && (!delivers || r.session.ack != driver.AckKindReply) {
-		add(r.session.ackResponse, r.session.ackService)
-	}
+	m := r.flow.Metrics(r.layout.maxFanOut())
 	if r.mayHaveStages() {
 		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
 	}
-	if r.timed && !r.session.ownsDialing {
-		if delivers && !r.workload.Consumer.Interrupted() {
+	if r.flow.Timed && !r.session.ownsDialing {
+		if r.flow.Delivers && !r.workload.Consumer.Interrupted() {
 			m = append(m, recorder.LagReceive)
 		}
-		if r.session.ack != driver.AckKindNone {
+		if r.flow.Acked {
 			m = append(m, recorder.LagReceiveAck)
 		}
 	}
@@ -81,13 +55,13 @@ func (r *recording) tailOf(id recorder.ID) *tail {
 
 // refusedPublish records a refused message in the publish latencies.
 func (r *recording) refusedPublish(intended int64) {
-	if r.session.ack == driver.AckKindNone {
+	if !r.flow.Acked {
 		return
 	}
 	due := intended - r.start.Load()
-	r.rec.Refuse(r.session.ackService, due, 1)
-	if r.timed {
-		r.rec.Refuse(r.session.ackResponse, due, 1)
+	r.rec.Refuse(r.flow.AckService, due, 1)
+	if r.flow.Timed {
+		r.rec.Refuse(r.flow.AckResponse, due, 1)
 	}
 }
 
@@ -100,7 +74,7 @@ func (r *recording) refusedDelivery(fanOut int, due int64) {
 	}
 	groups := int64(fanOut)
 	r.refusedBy(due, groups)
-	if groups > 1 && r.timed {
+	if groups > 1 && r.flow.Timed {
 		r.rec.Refuse(recorder.DeliveryLast, due, 1)
 	}
 }
@@ -108,8 +82,8 @@ func (r *recording) refusedDelivery(fanOut int, due int64) {
 // refusedBy records a refused message in the delivery latencies of so many
 // groups.
 func (r *recording) refusedBy(due, groups int64) {
-	r.rec.Refuse(r.deliveryService(), due, groups)
-	if r.timed {
-		r.rec.Refuse(r.deliveryMetric(), due, groups)
+	r.rec.Refuse(r.flow.Service, due, groups)
+	if r.flow.Timed {
+		r.rec.Refuse(r.flow.Response, due, groups)
 	}
 }

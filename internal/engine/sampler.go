@@ -5,11 +5,10 @@ import (
 	"math/rand/v2"
 	"sync/atomic"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/recorder"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // The vitals of the closing record in which the sampler tells what it counted, for Little's
@@ -78,26 +77,23 @@ type sampler struct {
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
 func (a *accounts) newSampler() *sampler {
-	if !a.timed || a.config.quiet != nil {
+	if a.config.quiet != nil {
 		return nil
 	}
 	w := &sampler{control: a.control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
-	switch {
-	case a.session.ack == driver.AckKindBroker || a.session.ack == driver.AckKindReply && a.workload.Pattern == scenario.Publish:
-		w.metric, w.acked = a.session.ackService, true
+	switch a.flow.Sampled {
+	case flow.Never:
+		return nil
+	case flow.OnAck:
+		w.metric, w.acked = a.flow.AckService, true
 		for _, l := range a.sending.lanes {
 			w.closed, w.readLate = append(w.closed, &l.acked), append(w.readLate, &l.readLate)
 		}
-	case a.workload.Pattern == scenario.Publish:
-		return nil
-	default:
-		w.metric = recorder.DeliveryService
-		if a.workload.Pattern != scenario.Deliver {
-			w.metric = recorder.RoundTripService
-		}
+	case flow.OnDelivery:
+		w.metric = a.flow.Service
 		fanOut := a.sending.streams[0].plan.fanOut
 		for _, st := range a.sending.streams {
 			if st.plan.fanOut != fanOut {
@@ -106,7 +102,7 @@ func (a *accounts) newSampler() *sampler {
 		}
 		w.weight = float64(fanOut)
 		for _, c := range a.receiving.consumers {
-			if a.workload.Loop == scenario.Closed {
+			if a.flow.Closed {
 				w.closed = append(w.closed, &c.arrived)
 			} else {
 				w.closed = append(w.closed, &c.received)

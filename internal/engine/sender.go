@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"time"
-
-	"sixnines/scenario"
 )
 
 // sender issues the messages of a load. There are four: paced by a schedule,
@@ -26,11 +24,11 @@ type sender interface {
 // newSender returns what sends as the plan says.
 func newSender(out *sending, in *receiving) sender {
 	switch {
-	case out.workload.Pattern == scenario.Consume:
+	case out.flow.Consumes:
 		return consuming{out, in}
 	case out.schedule != nil:
 		return paced{out}
-	case out.timed:
+	case out.flow.Timed:
 		return &closed{sending: out}
 	}
 	return &flatOut{sending: out, receiving: in, done: make(chan struct{})}

@@ -10,8 +10,8 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/integrity"
-	"sixnines/scenario"
 )
 
 // sending is what the senders have in common: connections, streams, and how
@@ -42,10 +42,10 @@ type sending struct {
 
 func newSending(p *plan, s *session, rec *recording) *sending {
 	out := &sending{plan: p, session: s, recording: rec, several: p.laneCount()}
-	if p.workload.Loop == scenario.Closed {
+	if p.flow.Closed {
 		out.several = p.workload.Producers
 	}
-	if p.workload.Pattern == scenario.Consume {
+	if p.flow.Consumes {
 		out.several = 1 // the goroutine that watches what comes, and says when the window is over
 		out.left.limited = true
 	}
@@ -69,7 +69,7 @@ const inFlightDefault = 65536
 // makeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
 func (s *sending) makeLanes(n, span int) {
 	w := s.workload
-	acked := s.session.ack != driver.AckKindNone
+	acked := s.flow.Acked
 	for i := range n {
 		l := &lane{plan: s.plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
 		places := 1024
@@ -80,7 +80,7 @@ func (s *sending) makeLanes(n, span int) {
 			}
 			places = max(1, total/n)
 			l.limit, l.counted = int64(places), true
-		} else if limit := w.Limit(); limit > 0 && s.session.closes == closeOnDelivery && w.Consumer.From.IsZero() {
+		} else if limit := w.Limit(); limit > 0 && s.flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
 			l.limit, l.counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
@@ -90,12 +90,12 @@ func (s *sending) makeLanes(n, span int) {
 			}
 		}
 		if acked {
-			l.tail = s.recording.tailOf(s.session.ackResponse).part(i, false)
+			l.tail = s.recording.tailOf(s.flow.AckResponse).part(i, false)
 		}
-		if w.Loop == scenario.Closed {
+		if s.flow.Closed {
 			l.counted = false // each loop knows for what it waits, and for how long
 		}
-		if l.counted && s.session.closes == closeOnDelivery {
+		if l.counted && s.flow.Closes == flow.OnDelivery {
 			l.expiry = newExpiry(w.Timeout)
 		}
 		if acked {
@@ -125,7 +125,7 @@ func (s *sending) makeLanes(n, span int) {
 		if sp.fanOut > 1 {
 			st.fan = integrity.NewFan(span)
 		}
-		if w.Loop == scenario.Closed {
+		if s.flow.Closed {
 			if sp.producer != owner {
 				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.producer
 			}

@@ -12,7 +12,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/recorder"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -22,19 +22,19 @@ import (
 // of which nothing comes back.
 func lanesRun(t *testing.T, workload string) *load {
 	t.Helper()
-	return lanesRunOf(t, workload, driver.AckKindNone, closeNever)
+	return lanesRunOf(t, workload, driver.AckKindNone, flow.Never)
 }
 
 // lanesRunOf is lanesRun with what acknowledges and what ends the time in flight.
-func lanesRunOf(t *testing.T, workload string, ack driver.AckKind, closes closing) *load {
+func lanesRunOf(t *testing.T, workload string, ack driver.AckKind, closes flow.End) *load {
 	t.Helper()
 	ld, err := newLoadOf(Config{Scenario: parse(t, "phases: {duration: 1h}\nworkload: "+workload),
 		Entry: driver.Entry{Name: "loopback"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ld.session.ack, ld.session.closes = ack, closes
-	ld.session.ackResponse, ld.session.ackService = recorder.PublishResponse, recorder.PublishService
+	ld.flow = flow.Of(ld.workload, ack)
+	ld.flow.Closes = closes
 	ld.session.main = fakeSession{}
 	ld.session.dialers = []*transport.Dialer{transport.NewDialer(true)}
 	if err := ld.connect(t.Context()); err != nil {

@@ -10,38 +10,14 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/recorder"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/transport"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // openTimeout bounds the first contact: a wrong address is reported
 // soon.
 const openTimeout = 8 * time.Second
-
-// closing says what ends a message's time in flight.
-type closing int
-
-const (
-	closeNever closing = iota
-	closeOnAck
-	closeOnDelivery // the first, or the reply
-)
-
-// closingOf returns what ends a message's time in flight.
-func closingOf(w *scenario.Workload, ack driver.AckKind) closing {
-	switch {
-	case w.Pattern == scenario.Publish && ack == driver.AckKindNone:
-		return closeNever
-	case w.Pattern == scenario.Publish:
-		return closeOnAck
-	case w.Loop == scenario.Closed, ack == driver.AckKindNone, w.Pattern == scenario.RequestReply,
-		w.Pattern == scenario.RoundTrip && w.InFlight.Each > 0:
-		return closeOnDelivery
-	}
-	return closeOnAck
-}
 
 // session is a load's presence at the broker, and what follows from what the driver
 // is with these options. Nothing of it changes after open but the connections and
@@ -55,11 +31,7 @@ type session struct {
 	cold       []result.Cold
 	measured   bool // the load was measured
 
-	ack                     driver.AckKind
-	ownsDialing             bool // the client dials by itself
-	closes                  closing
-	ackResponse, ackService recorder.ID
-	rawAcked                result.RawKind
+	ownsDialing bool // the client dials by itself
 
 	// What the driver told of.
 	dropped  atomic.Int64
@@ -75,24 +47,19 @@ func (s *session) open(ctx context.Context) (err error) {
 		return err
 	}
 	s.cold = append(s.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
-	s.ack = s.config.Entry.Capabilities.Ack
 	if a, ok := s.main.(driver.AckReporter); ok {
-		s.ack = a.Ack()
+		s.flow = flow.Of(s.workload, a.Ack())
 	}
 	s.ownsDialing = s.config.Entry.Capabilities.OwnsDialing
 	if d, ok := s.main.(driver.DialReporter); ok {
 		s.ownsDialing = d.OwnsDialing()
 	}
 	w := s.workload
-	if w.Loop == scenario.Closed && w.Pattern == scenario.Publish && s.ack == driver.AckKindNone {
+	if s.flow.Closed && s.flow.Closes == flow.Never {
 		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, s.config.Entry.Name)
 	}
-	if s.closes = closingOf(w, s.ack); s.closes == closeNever && w.InFlight.Each > 0 {
+	if s.flow.Closes == flow.Never && w.InFlight.Each > 0 {
 		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", ErrUsage, s.config.Entry.Name)
-	}
-	s.ackResponse, s.ackService, s.rawAcked = recorder.PublishResponse, recorder.PublishService, result.RawAcked
-	if s.ack == driver.AckKindReply {
-		s.ackResponse, s.ackService, s.rawAcked = recorder.RoundTripResponse, recorder.RoundTripService, result.RawReplied
 	}
 	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.layout.topics, Groups: s.layout.groupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
@@ -106,7 +73,7 @@ func (s *session) open(ctx context.Context) (err error) {
 
 // openResponders opens the session of the responders, if there are any.
 func (s *session) openResponders(ctx context.Context) (err error) {
-	if s.replies {
+	if s.flow.Replies {
 		s.responders, err = s.openSession(ctx)
 	}
 	return err
@@ -114,14 +81,14 @@ func (s *session) openResponders(ctx context.Context) (err error) {
 
 func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.scenario.Target
-	d := transport.NewDialer(s.timed)
+	d := transport.NewDialer(s.flow.Timed)
 	options := t.Options
 	if len(s.config.Options) > 0 {
 		options = maps.Clone(s.config.Options)
 		maps.Copy(options, t.Options)
 	}
 	target := driver.Target{URL: s.brokerURL(), Run: s.name, Options: options, Dial: d.Dial,
-		Batch: !s.timed, Notify: s.notify, Wait: s.wait}
+		Batch: !s.flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
@@ -198,18 +165,4 @@ func (s *session) cut() {
 	for _, d := range s.dialers {
 		d.CloseAll()
 	}
-}
-
-// serviceMetric is the service time that the load is about, and its probe.
-func (s *session) serviceMetric() result.Metric {
-	h := result.Header{Pattern: string(s.workload.Pattern), Ack: string(s.ack)}
-	return h.ServiceMetric()
-}
-
-// primary is the response time that progress shows.
-func (s *session) primary() recorder.ID {
-	if s.workload.Pattern == scenario.Publish {
-		return s.ackResponse
-	}
-	return s.deliveryMetric()
 }

@@ -9,7 +9,6 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/spell"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 const (
@@ -32,8 +31,8 @@ const (
 // latency holds: where the broker was started for this run, so that it is cold,
 // and the scenario does not say how long to warm up.
 func (p *plan) settles() bool {
-	return p.config.Managed != "" && p.config.quiet == nil && p.timed && p.warmup > 0 &&
-		p.scenario.DefaultWarmup() && p.workload.Pattern != scenario.Publish && p.workload.Existing == ""
+	return p.config.Managed != "" && p.config.quiet == nil && p.flow.Timed && p.warmup > 0 &&
+		p.scenario.DefaultWarmup() && !p.flow.Publishes && p.workload.Existing == ""
 }
 
 // settle sends one message after the other, through all producers in turn, until

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/probe"
 	"sixnines/internal/recorder"
 	"sixnines/internal/spell"
@@ -85,7 +85,7 @@ func (p *sideProbe) begin() {
 	if p.process == nil {
 		return
 	}
-	if p.plan.workload.Pattern == scenario.Publish && p.session.ack == driver.AckKindNone {
+	if p.plan.flow.Closes == flow.Never {
 		p.end(false)
 		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
 		return

@@ -6,9 +6,9 @@ import (
 	"sync/atomic"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
-	"sixnines/scenario"
 )
 
 // stageEvery is of how many messages one is followed through its stages.
@@ -51,17 +51,17 @@ func (r *recording) refuseStages(format string, a ...any) {
 
 // planStages decides what can be known before anything is connected.
 func (r *recording) planStages() {
-	r.stages.onAck = r.workload.Pattern == scenario.Publish
+	r.stages.onAck = r.flow.Publishes
 	switch {
 	case r.config.quiet != nil:
 		r.refuseStages("not asked for")
-	case !r.timed:
+	case !r.flow.Timed:
 		r.refuseStages("flat out a client writes many messages at a time")
 	case r.session.ownsDialing:
 		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
 	case r.workload.Consumer.Interrupted():
 		r.refuseStages("consumers connect late or pause")
-	case r.session.closes == closeNever:
+	case r.flow.Closes == flow.Never:
 		r.refuseStages("nothing comes back")
 	}
 }
@@ -233,7 +233,7 @@ func (r *recording) stageFact() (value, note string) {
 	end := "delivery"
 	if r.stages.onAck {
 		end = "acknowledgement"
-	} else if r.deliveryMetric() == recorder.RoundTripResponse {
+	} else if r.flow.Response == recorder.RoundTripResponse {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"

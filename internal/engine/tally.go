@@ -3,7 +3,6 @@ package engine
 import (
 	"math/bits"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -153,7 +152,7 @@ func (a *accounts) dueBy(offset int64) int64 {
 // at once may well be one whose consumers fall behind.
 func (a *accounts) inFlight(c result.Counters) int64 {
 	var unacknowledged, undelivered int64
-	if a.session.ack != driver.AckKindNone {
+	if a.flow.Acked {
 		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.unanswered()
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
@@ -181,7 +180,7 @@ func (a *accounts) resolved() bool {
 // answered reports whether the broker has answered what was sent so far, or it was
 // given up.
 func (a *accounts) answered(c result.Counters) bool {
-	return a.session.ack == driver.AckKindNone || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
+	return !a.flow.Acked || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
 }
 
 // within reports whether the load has a part in the run's interval from runFrom to to.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"sixnines/driver"
-	"sixnines/scenario"
 )
 
 const (
@@ -47,7 +46,7 @@ func (t *trial) answered(c *control, err error) {
 // is sent is kept for later they would be kept, too.
 func (ld *load) tries() bool {
 	w := ld.workload
-	return w.Existing == "" && !w.Keeps() && w.Pattern != scenario.Consume && len(ld.receiving.late.consumers) == 0
+	return w.Existing == "" && !w.Keeps() && !ld.flow.Consumes && len(ld.receiving.late.consumers) == 0
 }
 
 // try sends a message by each producer to each of its topics, and returns when the broker
@@ -102,7 +101,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // awaitTrials waits for the answers to what was sent by the streams, and returns those that
 // were refused, and why.
 func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.Time) (again []*stream, why, err error) {
-	if ld.session.ack == driver.AckKindNone {
+	if !ld.flow.Acked {
 		return nil, nil, nil
 	}
 	for _, st := range streams {
@@ -123,7 +122,7 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.T
 // syncTrials waits for a round trip by each connection, behind which the broker has said what
 // it has to say to what was sent on it.
 func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
-	if ld.session.ack != driver.AckKindNone {
+	if ld.flow.Acked {
 		return nil
 	}
 	limited, cancel := context.WithDeadline(ctx, limit)
