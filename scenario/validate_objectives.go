@@ -183,7 +183,7 @@ func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 }
 
 // Samples returns how many messages a percentile's interval takes to have two
-// ends at 95 % confidence: ln 0.025 / ln p, rounded up (METHOD, section 3), with
+// ends at 95 % confidence: ln 0.025 / ln p, rounded up (docs/method.md, section 4.2), with
 // 1 − p for p below the median; 0 where the objective is not about a percentile.
 func (o Objective) Samples() int64 {
 	if !o.IsMetric() || o.Percent == 100 {

@@ -10,7 +10,7 @@ import (
 )
 
 // Thresholds of what the machine did to the generator, as shares. They follow
-// METHOD, section 8: steal above 0.5 %, any throttling and any swapping in make
+// docs/method.md, section 8.1: steal above 0.5 %, any throttling and any swapping in make
 // a run suspect; processor use above 70 % is a note.
 const (
 	stealSuspect    = 0.005
