@@ -22,7 +22,6 @@ type accounts struct {
 	sampler  *sampler  // nil: there is nothing that it could sample
 	follower *follower // nil: the window's length is fixed
 	holding  holding
-	observed int64 // when the clients began to close: until then messages could still come
 }
 
 // account makes the closing record: what could only be known at the end, and the

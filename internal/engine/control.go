@@ -36,6 +36,7 @@ type control struct {
 	stopped  atomic.Bool
 	stop     chan struct{} // closed with stopped
 	stopOnce sync.Once
+	observed int64 // when clients began to leave: until then messages could still come; the run's
 	// past is signalled when a load without pacers has sent all of its window. Its
 	// capacity is one.
 	past chan struct{}

@@ -69,10 +69,12 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		_ = r.close()
 		return nil, err
 	}
-	var leftOver error
 	for _, ld := range r.loads {
 		ld.side.stop()
-		ld.accounts.observed = clock.Now()
+	}
+	r.observed = clock.Now()
+	var leftOver error
+	for _, ld := range r.loads {
 		leftOver = errors.Join(leftOver, ld.disconnect())
 		ld.side.end(aborted)
 	}

@@ -9,12 +9,12 @@ import (
 )
 
 // finish closes the accounts when all senders and consumers have ended, and
-// judges.
+// judges. What was left was given up when clients began to leave, however long that took.
 func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
-	now := clock.Now()
+	now := max(r.observed, c.to)
 	if leftover != nil {
-		r.out.event(result.Event{At: now, Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
+		r.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
 	}
 	if r.unwritten() {
 		from := c.to
@@ -24,7 +24,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 				ld.accounts.told.to = ld.end.Load()
 			}
 		}
-		if err := c.collect(result.PhaseDrain, from, max(now, from+1)); err != nil {
+		if err := c.collect(result.PhaseDrain, from, max(clock.Now(), from+1)); err != nil {
 			return nil, err
 		}
 		now = clock.Now()

@@ -233,7 +233,7 @@ func (p *pacer) serve(l *lane) {
 		}
 		now = p.send(l)
 		l.advance()
-		if l.cursor.intended > now {
+		if l.cursor.intended > now || p.control.stopped.Load() {
 			break
 		}
 	}

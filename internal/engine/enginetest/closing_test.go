@@ -1,0 +1,33 @@
+package enginetest
+
+import (
+	"testing"
+	"time"
+)
+
+// A sender that is behind sends nothing more when the run is over: each of its sends waits
+// for the broker, and clients leave after the last.
+func TestASenderThatIsBehindStops(t *testing.T) {
+	const work = 20 * time.Millisecond
+	r := Verified(t, Load{Scenario: `
+target: {options: {queue: 4}}
+workload: {pattern: roundtrip, rate: 80/s, consumer: {work: 20ms}}
+phases: {warmup: 0s, duration: 2s, drain: 3s}
+`})
+	if late := r.Series[len(r.Series)-1].Start - r.Summary.Resolved; r.Summary.Counters.Missing > 0 || late > int64(10*work) {
+		t.Errorf("clients leave %s after the last message", time.Duration(late))
+	}
+}
+
+// What is left was given up when clients began to leave, and not when a broker that hangs
+// has let them go.
+func TestGivenUpWhenClientsBeginToLeave(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {stall_after: 20, stall_for: 1h}}
+workload: {rate: 100/s}
+phases: {warmup: 0s, duration: 1s, drain: 1s}
+`})
+	if at := time.Duration(r.Series[len(r.Series)-1].Start); at < 2*time.Second || at > 2100*time.Millisecond || r.Summary.Counters.Missing != 80 {
+		t.Errorf("%d messages were given up after %s", r.Summary.Counters.Missing, at)
+	}
+}
