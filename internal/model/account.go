@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"time"
 
 	"sixnines/scenario"
 )
@@ -17,11 +18,11 @@ type Outcome struct {
 	Bucket float64
 	Rate   Rate
 	End    int64 // of the window, ns from its start
-	// Resolved is when the last measured message was resolved, and what had not come was
-	// given up then; or, if Waited, not before the drain limit.
+	// Resolved is when the last measured message of all loads was resolved, and what had not
+	// come was given up then; or, if Waited, when the wait after the window was over.
 	Resolved int64
 	Waited   bool
-	Drain    int64 // its limit
+	Paced    bool  // there is a schedule
 	Blocks   bool  // a send was blocked
 	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
 	Work     int64 // what consumers do with a message
@@ -49,9 +50,13 @@ type ledger struct {
 }
 
 // account adds up what became of the messages.
-func (p *play) account() *Outcome {
-	l := &ledger{play: p, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Drain: p.drain, Bucket: p.bucket, Work: int64(p.w.Consumer.Work), Thawed: p.frost.to}}
-	l.close()
+func (p *play) account(closed int64, waited bool) *Outcome {
+	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Resolved: closed, Waited: waited,
+		Bucket: p.bucket, Work: int64(p.w.Consumer.Work), Thawed: p.frost.to, Paced: p.paced()}}
+	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
+	if l.at.Closed > 0 {
+		l.closed = l.at.Closed
+	}
 	l.receive()
 	l.remember()
 	for _, m := range p.all {
@@ -66,24 +71,6 @@ func (p *play) account() *Outcome {
 	}
 	l.out.Statuses = l.statuses()
 	return l.out
-}
-
-// close finds when the clients were told to leave: when all that was measured was
-// resolved, else when the drain was over.
-func (l *ledger) close() {
-	for _, m := range l.all {
-		if m.due >= 0 && m.due < l.end {
-			l.closed = max(l.closed, l.resolution(m))
-		}
-	}
-	l.out.Resolved = l.closed
-	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
-	if limit := l.end + l.drain; l.closed > limit {
-		l.closed, l.out.Waited = limit, true
-	}
-	if l.at.Closed > 0 {
-		l.closed = l.at.Closed
-	}
 }
 
 // receive notes what came, and counts copies and disorder.
@@ -144,8 +131,10 @@ func (l *ledger) message(m *message) {
 		l.deliveries(m, atOnce)
 		return
 	}
-	l.latency("lag.own").add(m.own)
-	l.latency("lag.blocked").add(m.sent - m.due - m.own)
+	if !l.flatOut() {
+		l.latency("lag.own").add(m.own)
+		l.latency("lag.blocked").add(m.sent - m.due - m.own)
+	}
 	c["sent"]++
 	c["expected"] += fan
 	a := m.answer
@@ -169,7 +158,7 @@ func (l *ledger) publish(m *message, a answer) {
 	if !l.acknowledges() {
 		return
 	}
-	response, service := l.latency("publish.response"), l.latency("publish.service")
+	response, service := l.latencies("publish")
 	switch a {
 	case acknowledged:
 		response.add(m.at - m.due)
@@ -182,16 +171,40 @@ func (l *ledger) publish(m *message, a answer) {
 		service.bound(m.at - m.sent)
 		l.out.Counters["censored"]++
 	default:
-		response.bound(l.closed - m.due)
-		l.boundService(service, m)
+		l.bound(response, service, m)
 		l.out.Counters["censored"]++
 	}
+}
+
+// latencies returns the response and service times of a metric. Flat out messages are not
+// due, and have no response time: what is added to that is left.
+func (l *ledger) latencies(name string) (response, service *Latency) {
+	if l.flatOut() {
+		return &Latency{}, l.latency(name + ".service")
+	}
+	return l.latency(name + ".response"), l.latency(name + ".service")
+}
+
+// bound adds a message that never came: its send is forgotten, and the service time's bound
+// counts from when it was certainly sent. In a closed loop it is also forgotten when it was
+// due, no later than the window's end.
+func (l *ledger) bound(response, service *Latency, m *message) {
+	if l.paced() {
+		response.bound(l.closed - m.due)
+	} else {
+		response.bound(l.closed - l.end)
+	}
+	l.boundService(service, m)
 }
 
 // boundService adds the service time of a message that never came: its send is forgotten,
 // and the bound counts from when it was certainly sent.
 func (l *ledger) boundService(service *Latency, m *message) {
 	if m.answer == unsent || m.sent > l.closed {
+		return
+	}
+	if !l.paced() {
+		service.bound(l.closed - l.lastSend[m.stream])
 		return
 	}
 	service.bound(l.closed - min(m.due+l.longest[m.due/slotLength], l.lastSend[m.stream]))
@@ -221,14 +234,14 @@ func (l *ledger) deliveries(m *message, a answer) {
 		if !l.layout.groups[g].has(topic) {
 			continue
 		}
-		response, service := l.latency(name+".response"), l.latency(name+".service")
+		response, service := l.latencies(name)
 		r := m.firstWhole(g)
 		if r != nil && r.at <= l.closed {
 			l.out.Counters["received"]++
 			response.add(r.at - m.due)
 			service.add(r.at - m.sent)
 			last = max(last, r.at)
-			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at {
+			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at && l.senders[0].places > 0 {
 				l.out.Counters["late_replies"]++ // the request was given up
 			}
 			l.out.TimedOut = l.out.TimedOut || r.at-m.sent > int64(l.w.Timeout)
@@ -239,15 +252,14 @@ func (l *ledger) deliveries(m *message, a answer) {
 			response.refuse()
 			service.refuse()
 		} else {
-			response.bound(l.closed - m.due)
-			l.boundService(service, m)
+			l.bound(response, service, m)
 			l.out.Counters["censored"]++
 		}
 		if a != atOnce && a != unsent {
 			l.absent(m, g, a)
 		}
 	}
-	if l.layout.fanOut(topic) < 2 || name != "delivery" {
+	if l.layout.fanOut(topic) < 2 || name != "delivery" || l.flatOut() {
 		return
 	}
 	switch of := l.latency("delivery.last"); {
@@ -256,7 +268,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 	case a == atOnce || a == nacked:
 		of.refuse()
 	default:
-		of.bound(l.closed - m.due)
+		l.bound(of, &Latency{}, m)
 	}
 }
 
@@ -343,6 +355,9 @@ type Rate struct {
 
 // rate counts what was due and sent in the window.
 func (p *play) rate() Rate {
+	if !p.paced() {
+		return Rate{}
+	}
 	var due, sent float64
 	for _, m := range p.all {
 		if m.due < 0 || m.due >= p.end {
@@ -361,9 +376,16 @@ func (p *play) rate() Rate {
 
 // asked is the schedule's mean rate.
 func (p *play) asked() float64 {
-	if p.w.Arrivals.Kind == scenario.Burst {
+	switch p.w.Arrivals.Kind {
+	case scenario.Constant, scenario.Poisson:
+		return float64(p.w.Rate.Messages) / p.w.Rate.Per.Seconds()
+	case scenario.Burst:
 		bursts := (p.window + int64(p.w.Arrivals.Period) - 1) / int64(p.w.Arrivals.Period)
 		return float64(bursts) * float64(p.w.Arrivals.Count) / float64(p.window) * 1e9
 	}
-	return float64(p.w.Rate.Messages) / p.w.Rate.Per.Seconds()
+	f, err := flowOf(p.w, time.Duration(p.window))
+	if err != nil {
+		return 0
+	}
+	return f.near(float64(p.window)) / float64(p.window) * 1e9
 }

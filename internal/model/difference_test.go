@@ -33,9 +33,6 @@ const longPatience = 1_200_000_000
 
 func differentMoments(run *result.Run, o *Outcome) string {
 	from := o.Resolved
-	if o.Waited {
-		from = o.End + o.Drain
-	}
 	most := patience + 3*o.Work
 	if o.Blocks {
 		most = longPatience

@@ -21,17 +21,34 @@ const (
 	cameBack       = 0.5  // of the height at the window's end
 	fasterThanLoad = 1.05 // times the rate at which messages were due
 	stragglers     = 0.05 // of the height
-	near           = 0.15 // within so much of a limit the model does not decide
+	near           = 0.03 // within so much of a limit the model does not decide
 )
 
+// leastReading is how far apart readings are at least.
+const leastReading = 100_000_000
+
 // readings are the instants of the window at which waiting messages are counted: the ends
-// of intervals, which are a hundredth of the window long, from 100 ms to 1 s.
+// of intervals, of shorter ones than a tenth of a second the first in each. An interval
+// begins where the one before ends, and none crosses the beginning or the end of any load's
+// window.
 func (l *ledger) readings() (all []int64) {
-	interval := min(max(l.window/100, 100_000_000), 1_000_000_000)
-	for t := interval; t < l.end; t += interval {
-		all = append(all, t)
+	var edges []int64
+	for _, p := range l.plays {
+		edges = append(edges, p.from-l.from, p.from+p.end-l.from)
 	}
-	return append(all, l.end)
+	last := int64(0)
+	for t := -l.from; t < l.end; {
+		next := t + l.interval
+		for _, e := range edges {
+			if e > t {
+				next = min(next, e)
+			}
+		}
+		if t = next; t > 0 && (t == l.end || t/leastReading > last/leastReading) {
+			all, last = append(all, t), t
+		}
+	}
+	return all
 }
 
 // overload says whether what is due or in flight grows over the last third of the window,
@@ -253,11 +270,7 @@ func student(degrees float64) float64 {
 
 // statuses are those that the verdict may have.
 func (l *ledger) statuses() []string {
-	answer := l.overload()
-	if l.at.Interrupted > 0 { // its last interval is cut where it ended
-		answer = maybe
-	}
-	switch answer {
+	switch l.overload() {
 	case is:
 		return []string{"UNSTABLE"}
 	case maybe:

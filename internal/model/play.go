@@ -12,18 +12,23 @@ import (
 
 // play is one load being played.
 type play struct {
-	w      *scenario.Workload
-	o      *mem.Options
-	warmup int64
-	window int64 // as planned
-	end    int64 // as it was
-	drain  int64
-	at     Moments
-	bucket float64
+	*world
+	w        *scenario.Workload
+	o        *mem.Options
+	seed     uint64
+	from     int64 // when its window begins, in the run's
+	warmup   int64
+	window   int64 // as planned; never: so many messages end it
+	end      int64 // as it was
+	drain    int64
+	stops    bool // no load follows the window
+	at       Moments
+	bucket   float64
+	interval int64 // of the result
 
 	layout    *layout
 	faults    *placement
-	frost     frost
+	frost     frost // in the time of the load, as all that follows
 	consumers []*queue
 	work      func(begun int64) int64
 	acks      []*queue     // by stream
@@ -32,9 +37,11 @@ type play struct {
 	turns     map[[2]int]int
 	seen      uint64 // messages since the window's first
 	addressed uint64
-	connected []connection
+	senders   []*sender
+	left      uint64 // messages that the window may still have
 
-	all      []*message
+	due      []*message // by schedule
+	all      []*message // that were due or sent
 	open     []*message // measured ones that were not known to be resolved when that was last asked
 	received []arrival  // in the order in which consumers got it, each by itself
 }
@@ -45,78 +52,77 @@ type arrival struct {
 	receipt
 }
 
-// connection is one on which producers send, one message after the other.
-type connection struct {
-	next  []int // of all, in order
-	free  int64 // when its last send returned
-	place int
-	long  []frost // sends that took long
-}
-
-// longSend is from when on a send is asked for whom it waited.
-const longSend = 100_000
-
-// waited is for how long, between two instants, its client waited for somebody else: a
-// shorter send is not asked, and what it took is the generator's own.
-func (c *connection) waited(from, to int64) (sum int64) {
-	for i := len(c.long) - 1; i >= 0 && c.long[i].to > from; i-- {
-		sum += min(c.long[i].to, to) - max(c.long[i].from, from)
-	}
-	return sum
-}
-
 // parcel is a message at the broker that is to be handed on later.
 type parcel struct {
 	m     *message
 	ready int64
 }
 
+// paced reports whether the load has a schedule.
+func (p *play) paced() bool { return !p.closedLoop() && !p.flatOut() }
+
+// closedLoop reports whether producers wait for answers.
+func (p *play) closedLoop() bool { return p.w.Loop == scenario.Closed }
+
+// flatOut reports whether producers send as fast as they can.
+func (p *play) flatOut() bool { return !p.closedLoop() && p.w.Rate.IsMax() }
+
 // newPlay prepares a load.
-func newPlay(s *scenario.Scenario, w *scenario.Workload, o *mem.Options, at Moments) (*play, error) {
-	switch {
-	case w.Loop != scenario.Open || w.Rate.IsMax():
-		return nil, fmt.Errorf("the model has no loads without a schedule")
-	case o.Sync:
+func newPlay(of *world, part scenario.Part, o *mem.Options, at Moments) (*play, error) {
+	if o.Sync {
 		return nil, fmt.Errorf("the model has no broker without queues")
 	}
-	p := &play{w: w, o: o, at: at, window: int64(s.Phases.Duration), drain: int64(s.Phases.Drain), layout: layOut(w), faults: place(o), turns: map[[2]int]int{}}
+	w := &part.Scenario.Workload
+	p := &play{world: of, w: w, o: o, seed: part.Scenario.Seed, from: int64(part.From), at: at, window: int64(part.Scenario.Phases.Duration),
+		interval: int64(part.Scenario.Record.Interval), drain: int64(part.Scenario.Phases.Drain), stops: part.Stops, layout: layOut(w)}
+	if w.Messages > 0 {
+		p.window = never
+	}
 	p.end, p.bucket = p.window, 1.001
-	if s.Record.Digits == 2 {
+	if part.Scenario.Record.Digits == 2 {
 		p.bucket = 1.008
 	}
-	if end := at.Interrupted + grace; at.Interrupted > 0 {
-		p.end = min(p.window, end)
+	if at.Interrupted > 0 {
+		p.end = min(p.window, max(0, at.Interrupted+grace-p.from))
 	}
-	if s.Phases.Warmup > 0 {
-		p.warmup = int64(s.Phases.Warmup)
+	if part.Scenario.Phases.Warmup > 0 {
+		p.warmup = int64(part.Scenario.Phases.Warmup)
 	}
 	p.work = p.busy
-	if err := p.arrive(s.Seed); err != nil {
-		return nil, err
-	}
 	return p, nil
 }
 
 // arrive makes the messages of the schedule.
-func (p *play) arrive(seed uint64) error {
-	all, err := schedule(p.w, seed, time.Duration(p.warmup), time.Duration(p.window), time.Duration(p.end), time.Duration(p.stop()))
+func (p *play) arrive() error {
+	if !p.paced() {
+		return nil
+	}
+	horizon := p.stop()
+	if p.stops {
+		horizon = p.end
+	}
+	all, err := schedule(p.w, p.seed, time.Duration(p.warmup), time.Duration(p.window), time.Duration(p.end), time.Duration(horizon))
 	if err != nil {
 		return err
 	}
-	turn := make([]int, p.w.Producers)
+	turn, next := make([]int, p.w.Producers), make([]int64, len(p.layout.streams))
 	for _, d := range all {
 		ids := p.layout.ofProducer[d.producer]
-		st := &p.layout.streams[ids[turn[d.producer]%len(ids)]]
+		id := ids[turn[d.producer]%len(ids)]
 		turn[d.producer]++
-		p.all = append(p.all, &message{due: d.at, stream: st.id, number: st.next, size: int64(p.w.Size.Largest()), at: never})
-		st.next++
+		p.due = append(p.due, &message{due: d.at, stream: id, number: next[id]})
+		next[id]++
 	}
 	return nil
 }
 
 // reset empties queues and forgets what was sent.
 func (p *play) reset() {
-	p.consumers, p.acks, p.random, p.received, p.open = nil, nil, nil, nil, nil
+	p.consumers, p.acks, p.random, p.received, p.open, p.all = nil, nil, nil, nil, nil, nil
+	p.frost = frost{}
+	if p.ice != p.frost {
+		p.frost = frost{p.ice.from - p.from, p.ice.to - p.from}
+	}
 	for range p.layout.consumers {
 		p.consumers = append(p.consumers, &queue{places: p.o.Queue, free: -never})
 	}
@@ -124,43 +130,41 @@ func (p *play) reset() {
 	for i := range p.layout.streams {
 		p.acks = append(p.acks, &queue{places: p.o.Queue, free: -never})
 		p.random = append(p.random, rand.New(rand.NewPCG(p.o.Seed, 1+uint64(i))))
+		p.layout.streams[i].next = 0
 	}
-	p.faults, p.turns, p.seen, p.addressed = place(p.o), map[[2]int]int{}, 0, 0
-	n := p.w.Connections.Producers
-	p.connected = make([]connection, n)
-	for i := range p.connected {
-		p.connected[i].free = -never
+	p.faults, p.turns, p.seen, p.addressed, p.left = place(p.o), map[[2]int]int{}, 0, 0, p.w.Messages
+	for _, m := range p.due {
+		*m = message{due: m.due, stream: m.stream, number: m.number, at: never}
+		p.add(m)
 	}
-	for i, m := range p.all {
-		*m = message{due: m.due, stream: m.stream, number: m.number, size: m.size, at: never}
-		c := &p.connected[p.layout.streams[m.stream].producer%n]
-		c.next = append(c.next, i)
-		if m.due >= 0 && m.due < p.end {
-			p.open = append(p.open, m)
-		}
+	p.makeSenders()
+}
+
+// add enters a message into the load.
+func (p *play) add(m *message) {
+	m.size = int64(p.w.Size.Largest())
+	p.all = append(p.all, m)
+	if m.due >= 0 && m.due < p.end {
+		p.open = append(p.open, m)
 	}
 }
 
-// run plays the load. What freezes the broker is known only when the message is sent
-// that does; nothing before that instant depends on it.
-func (p *play) run() {
-	p.reset()
-	p.send()
-	if p.o.StallFor > 0 && p.frost == (frost{}) {
-		n := uint64(0)
-		for _, m := range p.inOrder() {
-			if m.due < 0 || m.answer == unsent {
-				continue
-			}
-			if n == p.o.StallAfter {
-				p.frost = frost{m.sent, m.sent + int64(p.o.StallFor)}
-				p.reset()
-				p.send()
-				return
-			}
-			n++
-		}
+// stalling is when the load's messages froze the broker; false: they did not.
+func (p *play) stalling() (frost, bool) {
+	if p.o.StallFor == 0 {
+		return frost{}, false
 	}
+	n := uint64(0)
+	for _, m := range p.inOrder() {
+		if m.due < 0 || m.answer == unsent {
+			continue
+		}
+		if n == p.o.StallAfter {
+			return frost{p.from + m.sent, p.from + m.sent + int64(p.o.StallFor)}, true
+		}
+		n++
+	}
+	return frost{}, false
 }
 
 // inOrder returns the messages in the order in which they were sent.
@@ -178,49 +182,13 @@ func (p *play) inOrder() []*message {
 	return all
 }
 
-// send sends every message, in the order of the instants at which that begins.
-func (p *play) send() {
-	last := p.stop()
-	for {
-		var c *connection
-		at := int64(never)
-		for i := range p.connected {
-			if x := &p.connected[i]; x.place < len(x.next) {
-				if t := max(p.all[x.next[x.place]].due, x.free); t < at {
-					c, at = x, t
-				}
-			}
-		}
-		if c == nil {
-			return
-		}
-		m := p.all[c.next[c.place]]
-		c.place++
-		if at >= last || m.due >= p.end && p.through(at) {
-			m.answer, m.sent, m.at = unsent, never, never
-			continue
-		}
-		m.sent = at
-		m.own = at - m.due - c.waited(m.due, at)
-		p.deliver(m)
-		c.free = m.back
-		if m.back-m.sent >= longSend {
-			c.long = append(c.long, frost{m.sent, m.back})
-		}
-	}
-}
-
-// stop is when no more load is sent.
-func (p *play) stop() int64 {
-	if p.at.Stopped > 0 {
-		return p.at.Stopped
-	}
-	return p.end + p.drain
-}
-
-// through reports whether all of the window is resolved at an instant, so that no more
-// load is needed.
+// through reports whether all of the window is resolved at an instant.
 func (p *play) through(at int64) bool {
+	for _, s := range p.senders {
+		if s.past() > at {
+			return false
+		}
+	}
 	for n := len(p.open) - 1; n >= 0; n-- {
 		if p.resolution(p.open[n]) > at {
 			return false

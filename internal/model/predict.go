@@ -25,7 +25,7 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 	if s.Target.Driver != "mem" {
 		return nil, fmt.Errorf("the model knows the driver mem, not %s", s.Target.Driver)
 	}
-	var all []*Outcome
+	of := &world{end: int64(s.Phases.Duration)}
 	for i, part := range s.Parts() {
 		o := mem.DefaultOptions()
 		if err := driver.DecodeOptions(part.Scenario.Target.Options, &o); err != nil {
@@ -35,12 +35,23 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 		if i < len(moments) {
 			at = moments[i]
 		}
-		p, err := newPlay(part.Scenario, &part.Scenario.Workload, &o, at)
+		p, err := newPlay(of, part, &o, at)
 		if err != nil {
 			return nil, err
 		}
-		p.run()
-		out := p.account()
+		of.plays = append(of.plays, p)
+		if at.Interrupted > 0 {
+			of.end = min(of.end, at.Interrupted+grace)
+		}
+	}
+	if err := of.run(); err != nil {
+		return nil, err
+	}
+	var all []*Outcome
+	closed, waited := of.close()
+	for i, part := range s.Parts() {
+		p := of.plays[i]
+		out := p.account(closed-p.from, waited)
 		out.Workload = part.Name
 		out.judge(p, part.Scenario.Objectives)
 		all = append(all, out)

@@ -1,9 +1,7 @@
 package model
 
 import (
-	"fmt"
 	"math"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"time"
@@ -22,23 +20,25 @@ const never = math.MaxInt64
 
 // schedule lists what is due from the beginning of the warm-up to the end of what
 // may follow the window, in the order in which it is due. A window that was ended early
-// has what was due before; what was to follow it follows then.
+// has what was due before; what was to follow it follows then, unless the load stops with
+// its window.
 func schedule(w *scenario.Workload, seed uint64, warmup, window, end, horizon time.Duration) ([]due, error) {
 	var all []due
 	horizon += window - end
-	switch w.Arrivals.Kind {
-	case scenario.Constant:
-		all = constant(w, -int64(warmup), int64(horizon))
-	case scenario.Poisson:
-		for p := range w.Producers {
-			all = append(all, poisson(w, seed, p, beforeWindow, -int64(warmup), 0)...)
-			all = append(all, poisson(w, seed, p, inWindow, 0, int64(window))...)
-			all = append(all, poisson(w, seed, p, afterWindow, int64(window), int64(horizon))...)
-		}
-	case scenario.Burst:
+	f, err := flowOf(w, window)
+	switch {
+	case err != nil:
+		return nil, err
+	case w.Arrivals.Kind == scenario.Burst:
 		all = burst(w, -int64(warmup), int64(horizon))
+	case w.Arrivals.Kind == scenario.Poisson || w.Arrivals.Random:
+		for p := range w.Producers {
+			all = append(all, poisson(w, f.first, seed, p, beforeWindow, -int64(warmup), 0)...)
+			all = append(all, f.random(w, seed, p)...)
+			all = append(all, poisson(w, f.last, seed, p, afterWindow, int64(window), int64(horizon))...)
+		}
 	default:
-		return nil, fmt.Errorf("the model has no arrivals %q", w.Arrivals.Kind)
+		all = f.numbered(w.Producers, -int64(warmup), int64(horizon))
 	}
 	all = slices.DeleteFunc(all, func(d due) bool { return d.at >= int64(end) && d.at < int64(window) })
 	for i := range all {
@@ -53,25 +53,6 @@ func schedule(w *scenario.Workload, seed uint64, warmup, window, end, horizon ti
 		return a.producer - b.producer
 	})
 	return all, nil
-}
-
-// constant is t_n = ⌊n·per/messages⌋ for every whole n, of which those before the
-// window are negative; message n is that of producer n mod P.
-func constant(w *scenario.Workload, from, to int64) []due {
-	var all []due
-	per, messages := big.NewInt(int64(w.Rate.Per)), new(big.Int).SetUint64(w.Rate.Messages)
-	at := func(n int64) int64 {
-		x := new(big.Int).Mul(big.NewInt(n), per)
-		return x.Div(x, messages).Int64() // Euclidean: down for negative n as well
-	}
-	first := int64(0)
-	for at(first-1) >= from {
-		first--
-	}
-	for n := first; at(n) < to; n++ {
-		all = append(all, due{at(n), int(((n % int64(w.Producers)) + int64(w.Producers)) % int64(w.Producers))})
-	}
-	return all
 }
 
 // burst is so many messages at once at each whole period.
@@ -98,16 +79,13 @@ const (
 // −ln(U)·P/λ, U uniform on the multiples of 2⁻⁵³ above 0, where the fraction of a
 // nanosecond that is left over counts for the next gap. The part begins and ends as
 // from and to say.
-func poisson(w *scenario.Workload, seed uint64, producer, part int, from, to int64) []due {
-	const golden = 0x9e3779b97f4a7c15
-	high := finalise(seed + golden*(uint64(part)+1))
-	source := rand.NewPCG(high, finalise(high+golden*(uint64(producer)+1)))
-	gap := float64(float64(w.Producers)*float64(w.Rate.Per)) / float64(w.Rate.Messages)
+func poisson(w *scenario.Workload, rate scenario.Rate, seed uint64, producer, part int, from, to int64) []due {
+	unit := units(seed, producer, part)
+	gap := float64(float64(w.Producers)*float64(rate.Per)) / float64(rate.Messages)
 	var all []due
 	at, rest := from, 0.0
 	for {
-		u := float64(source.Uint64()>>11+1) / (1 << 53)
-		rest += -math.Log(u) * gap
+		rest += unit() * gap
 		whole := math.Floor(rest)
 		rest -= whole
 		if whole > 1<<62 || at+int64(whole) >= to {
@@ -116,6 +94,15 @@ func poisson(w *scenario.Workload, seed uint64, producer, part int, from, to int
 		at += int64(whole)
 		all = append(all, due{at, producer})
 	}
+}
+
+// units draws −ln(U), U uniform on the multiples of 2⁻⁵³ above 0, for a producer's part of
+// the schedule.
+func units(seed uint64, producer, part int) func() float64 {
+	const golden = 0x9e3779b97f4a7c15
+	high := finalise(seed + golden*(uint64(part)+1))
+	source := rand.NewPCG(high, finalise(high+golden*(uint64(producer)+1)))
+	return func() float64 { return -math.Log(float64(source.Uint64()>>11+1) / (1 << 53)) }
 }
 
 // finalise is the last step of SplitMix64.

@@ -1,0 +1,262 @@
+package model
+
+import "sixnines/scenario"
+
+// sender is what sends one message after the other: a connection, or the loop of a
+// producer that waits for answers.
+type sender struct {
+	*play
+	next []*message // of the schedule, in order
+	ids  []int      // of its streams, which take turns; without a schedule
+	turn int
+
+	free   int64      // when its last send returned
+	long   []frost    // sends that took long, and waits for a place
+	places int        // so many messages in flight; 0: no limit
+	slots  int        // so many payloads that the client has not given back
+	flight []*message // which may have a place or a slot
+	loop   []*message // closed loop: what it waits for
+	first  int        // of those, how many have not been sent
+	over   int64      // without a schedule: when it sends no more
+}
+
+// longSend is from when on a send is asked for whom it waited.
+const longSend = 100_000
+
+// lead is how long before the warm-up, or a window without one, the loops of a closed loop
+// begin.
+const lead = 5_000_000
+
+// defaultPlaces is how many messages may be in flight where they are acknowledged and the
+// scenario does not say.
+const defaultPlaces = 65536
+
+// makeSenders makes what sends the load: a sender for each connection, or in a closed loop
+// for each producer.
+func (p *play) makeSenders() {
+	p.senders = nil
+	n := p.w.Connections.Producers
+	if p.closedLoop() {
+		n = p.w.Producers
+	}
+	for i := range n {
+		s := &sender{play: p, free: -never, over: never}
+		switch {
+		case p.closedLoop():
+			s.ids, s.first = p.layout.ofProducer[i], p.w.Outstanding
+		default:
+			for _, st := range p.layout.streams {
+				if st.producer%n == i {
+					s.ids = append(s.ids, st.id)
+				}
+			}
+			s.limit(n)
+		}
+		p.senders = append(p.senders, s)
+	}
+	for _, m := range p.due {
+		s := p.senders[p.layout.streams[m.stream].producer%n]
+		s.next = append(s.next, m)
+	}
+}
+
+// limit gives the sender its share of the limits, one of n connections: of messages, if
+// something answers them, and of bytes, for which each counts as the largest.
+func (s *sender) limit(n int) {
+	total := s.w.InFlight.Messages
+	if s.w.InFlight.Each > 0 {
+		total = s.w.InFlight.Each * s.w.Producers
+	}
+	answered := s.acknowledges() || s.w.Pattern != scenario.Publish && s.w.Consumer.From.IsZero()
+	if total == 0 && s.acknowledges() {
+		total = defaultPlaces
+	}
+	if answered && total > 0 {
+		s.places = max(1, total/n)
+		if bytes := int(s.w.InFlight.Bytes/s.w.Size.Largest()) / n; bytes < s.places {
+			s.places = max(1, bytes)
+		}
+	}
+	if s.acknowledges() {
+		s.slots = 2 * s.places // what is not acknowledged is kept for longer than its place
+	}
+}
+
+// waited is for how long, between two instants, the client waited for somebody else: a
+// shorter send is not asked, and what it took is the generator's own.
+func (s *sender) waited(from, to int64) (sum int64) {
+	for i := len(s.long) - 1; i >= 0 && s.long[i].to > from; i-- {
+		sum += max(0, min(s.long[i].to, to)-max(s.long[i].from, from))
+	}
+	return sum
+}
+
+// past is when all of the window is sent: never, as long as that is not known.
+func (s *sender) past() int64 {
+	switch {
+	case !s.paced():
+		return s.over
+	case len(s.next) > 0 && s.next[0].due < s.end:
+		return never
+	}
+	return 0 // messages know
+}
+
+// ready is when the next message is sent, and since when it waited for nothing but its
+// place; never: not before something else happens.
+func (s *sender) ready() (at, since int64) {
+	switch {
+	case s.paced():
+		if len(s.next) == 0 {
+			return never, 0
+		}
+		since = max(s.next[0].due, s.free)
+	case s.over < never:
+		return never, 0
+	case s.closedLoop():
+		due, _ := s.thought()
+		return max(due, s.free), 0
+	default:
+		since = max(0, s.free)
+	}
+	return s.withPlace(since), since
+}
+
+// thought is when the closed loop's next message is due, and which of those that are
+// waited for was answered for it; −1: one of the first, that follow nothing.
+func (s *sender) thought() (due int64, which int) {
+	if s.first > 0 {
+		return -s.warmup - lead + int64(s.w.Think), -1
+	}
+	due = never
+	for i, m := range s.loop {
+		if t := s.answered(m); t < never && t+int64(s.w.Think) < due {
+			due, which = t+int64(s.w.Think), i
+		}
+	}
+	return due, which
+}
+
+// byDelivery reports whether the first delivery, or the reply, answers a message, and not
+// the acknowledgement.
+func (p *play) byDelivery() bool {
+	switch p.w.Pattern {
+	case scenario.Publish:
+		return false
+	case scenario.RequestReply:
+		return true
+	}
+	return p.closedLoop() || !p.acknowledges() || p.w.Pattern == scenario.RoundTrip && p.w.InFlight.Each > 0
+}
+
+// answered is when a message that was sent no longer has its place in flight.
+func (p *play) answered(m *message) int64 {
+	switch {
+	case m.answer == atOnce:
+		return m.back
+	case !p.byDelivery(), m.answer == nacked:
+		return m.at
+	}
+	t := int64(never)
+	for _, r := range m.copies {
+		if r.whole {
+			t = min(t, r.at)
+		}
+	}
+	return t
+}
+
+// withPlace is from when on, not before an instant, there is a place for a message more.
+func (s *sender) withPlace(at int64) int64 {
+	if s.places == 0 {
+		return at
+	}
+	for {
+		var placed, kept int
+		soonest := int64(never)
+		for i := 0; i < len(s.flight); i++ {
+			m := s.flight[i]
+			place, slot := s.answered(m), m.at
+			if place <= at && slot <= at {
+				s.flight[i] = s.flight[len(s.flight)-1]
+				s.flight = s.flight[:len(s.flight)-1]
+				i--
+				continue
+			}
+			if place > at {
+				placed, soonest = placed+1, min(soonest, place)
+			}
+			if slot > at {
+				kept, soonest = kept+1, min(soonest, slot)
+			}
+		}
+		if placed < s.places && (s.slots == 0 || kept < s.slots) || soonest == never {
+			if placed >= s.places || s.slots > 0 && kept >= s.slots {
+				return never
+			}
+			return at
+		}
+		at = soonest
+	}
+}
+
+// send sends the next message, at the instant that ready has told.
+func (s *sender) send(at, since, last int64) {
+	m := s.take(at)
+	if m == nil {
+		return
+	}
+	if at >= last || s.paced() && m.due >= s.end && s.world.through(s.from+at) {
+		m.answer, m.sent, m.at = unsent, never, never
+		s.over = min(s.over, at)
+		return
+	}
+	if at > since && s.places > 0 {
+		s.long = append(s.long, frost{since, at})
+	}
+	m.sent = at
+	m.own = at - m.due - s.waited(m.due, at)
+	s.deliver(m)
+	s.free = m.back
+	if m.back-m.sent >= longSend {
+		s.long = append(s.long, frost{m.sent, m.back})
+	}
+	if s.places > 0 {
+		s.flight = append(s.flight, m)
+	}
+}
+
+// take returns the message that is to be sent; nil: none is any more.
+func (s *sender) take(at int64) *message {
+	if s.paced() {
+		m := s.next[0]
+		s.next = s.next[1:]
+		return m
+	}
+	due, which := at, 0
+	if s.closedLoop() {
+		due, which = s.thought()
+	}
+	if due >= s.end || s.w.Messages > 0 && s.left == 0 {
+		s.over = min(at, max(due, s.free))
+		return nil
+	}
+	id := s.ids[s.turn%len(s.ids)]
+	s.turn++
+	st := &s.layout.streams[id]
+	m := &message{due: due, stream: id, number: st.next, at: never}
+	st.next++
+	if m.due >= 0 && s.w.Messages > 0 {
+		s.left--
+	}
+	s.add(m)
+	switch {
+	case !s.closedLoop():
+	case which < 0:
+		s.first--
+		s.loop = append(s.loop, m)
+	default:
+		s.loop = append(append(s.loop[:which:which], s.loop[which+1:]...), m)
+	}
+	return m
+}

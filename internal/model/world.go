@@ -1,0 +1,123 @@
+package model
+
+// world is all loads of a run, at one broker.
+type world struct {
+	plays []*play
+	end   int64 // of the run's window
+	ice   frost // when the broker stood still, in the time of the run
+}
+
+// run plays all loads. What freezes the broker is known only when the message is sent
+// that does; nothing before that instant depends on it.
+func (w *world) run() error {
+	for _, p := range w.plays {
+		if err := p.arrive(); err != nil {
+			return err
+		}
+	}
+	w.send()
+	for _, p := range w.plays {
+		if ice, ok := p.stalling(); ok {
+			w.ice = ice
+			w.send()
+		}
+	}
+	return nil
+}
+
+// send sends every message of all loads, in the order of the instants at which that begins.
+func (w *world) send() {
+	for _, p := range w.plays {
+		p.reset()
+	}
+	for {
+		var first *sender
+		at, since := int64(never), int64(0)
+		for _, p := range w.plays {
+			for _, s := range p.senders {
+				if t, from := s.ready(); t < never && p.from+t < at {
+					first, at, since = s, p.from+t, from
+				}
+			}
+		}
+		if first == nil {
+			break
+		}
+		first.send(at-first.from, since, first.stop())
+	}
+	for _, p := range w.plays {
+		p.finish()
+	}
+}
+
+// finish fixes the end of a window that ends when all is sent, and gives up what could
+// never be sent.
+func (p *play) finish() {
+	if p.flatOut() {
+		for _, s := range p.senders {
+			if s.over == never { // it waits for a place in vain
+				s.over = p.end
+			}
+		}
+		last := int64(0)
+		for _, s := range p.senders {
+			last = max(last, s.over)
+		}
+		p.end = min(p.end, last+1)
+	}
+	for _, s := range p.senders {
+		for _, m := range s.next {
+			m.answer, m.sent, m.at = unsent, never, never
+		}
+	}
+}
+
+// through reports whether all windows are resolved at an instant, so that no more load is
+// needed.
+func (w *world) through(at int64) bool {
+	for _, p := range w.plays {
+		if !p.through(at - p.from) {
+			return false
+		}
+	}
+	return true
+}
+
+// stop is when no more load is sent.
+func (p *play) stop() int64 {
+	if p.at.Stopped > 0 {
+		return p.at.Stopped
+	}
+	return p.limit()
+}
+
+// limit is when the wait after the run's window is over.
+func (p *play) limit() int64 {
+	return max(p.world.end-p.from, p.end) + p.drain
+}
+
+// close is when clients are told to leave: when all that was measured is resolved, or,
+// waited, when the wait after the window is over.
+func (w *world) close() (closed int64, waited bool) {
+	limit := int64(0)
+	for _, p := range w.plays {
+		limit = max(limit, p.from+p.limit())
+		for _, s := range p.senders {
+			if t := s.past(); t < never {
+				closed = max(closed, p.from+t)
+			} else {
+				closed = never
+			}
+		}
+		for _, m := range p.all {
+			if m.due >= 0 && m.due < p.end {
+				if t := p.resolution(m); t < never {
+					closed = max(closed, p.from+t)
+				} else {
+					closed = never
+				}
+			}
+		}
+	}
+	return min(closed, limit), closed > limit
+}
