@@ -135,7 +135,7 @@ test: brokers
 HUNT ?= 10000
 hunt: brokers
 	SIXNINES_HUNT=$(HUNT) $(GO) test $(TAGGED) -count=1 -p=1 -timeout=12h -v \
-		-run='Hunt|Forgeries|Simulat|Cover|FalseAlarms|Power|Theory|ByChance|WhereTheyStop|DoesNotBend|Repeatable' ./internal/... ./drivers/...
+		-run='Hunt|Forgeries|Simulat|Cover|FalseAlarms|Power|Theory|ByChance|WhereTheyStop|DoesNotBend|Repeatable|ShortRuns' ./internal/... ./drivers/...
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -147,6 +148,7 @@ func shortRun(t *testing.T, seed uint64, rate float64, window time.Duration, lev
 // A short run in which the broker warms up is never plainly valid: its median is
 // one of the warm-up.
 func TestShortRunsThatWarmUp(t *testing.T) {
+	seeds := uint64(hunttest.Cases(t, 2, 100))
 	for name, level := range map[string]func(float64) float64{
 		"slowly":  func(s float64) float64 { return 1 + 7*math.Exp(-s/1.5) },
 		"quickly": func(s float64) float64 { return 1 + 7*math.Exp(-s/0.5) },
@@ -156,7 +158,7 @@ func TestShortRunsThatWarmUp(t *testing.T) {
 	} {
 		for _, window := range []time.Duration{3 * time.Second, 4 * time.Second} {
 			for _, rate := range []float64{300, 3000} {
-				for seed := range uint64(5) {
+				for seed := range seeds {
 					s := Summarise(shortRun(t, seed, rate, window, level), Inputs{})
 					suspect := false
 					for _, r := range s.Verdict.Reasons {
@@ -173,11 +175,11 @@ func TestShortRunsThatWarmUp(t *testing.T) {
 
 // A level that does not change is not reported to, in runs that are short.
 func TestShortRunsThatStayFlat(t *testing.T) {
+	trials := hunttest.Cases(t, 20, 300)
 	for _, tt := range []struct {
 		rate   float64
 		window time.Duration
 	}{{1000, 10 * time.Second}, {300, 4 * time.Second}, {3000, 5 * time.Second}} {
-		const trials = 60
 		alarms, notAssessed := 0, 0
 		for seed := range uint64(trials) {
 			s := Summarise(shortRun(t, 1000+seed, tt.rate, tt.window, func(float64) float64 { return 1 }), Inputs{})
