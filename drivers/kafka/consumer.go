@@ -289,7 +289,7 @@ func (c *consumer) commit() {
 	ctx, cancel := context.WithTimeout(context.Background(), c.session.options.RequestTimeout)
 	defer cancel()
 	if err := c.commits.commit(ctx); err != nil && !errors.Is(err, kgo.ErrClientClosed) {
-		c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "commit offsets").Error()})
+		c.session.Target.Notify(asyncError(err, "commit offsets"))
 	}
 }
 
@@ -306,7 +306,7 @@ func (c *consumer) failed(topic string, err error) {
 	if c.stopped.Load() || errors.Is(err, kgo.ErrClientClosed) || errors.Is(err, context.Canceled) {
 		return
 	}
-	c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "fetch from %q", topic).Error()})
+	c.session.Target.Notify(asyncError(err, "fetch from %q", topic))
 }
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most

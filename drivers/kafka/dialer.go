@@ -17,6 +17,7 @@ import (
 type dialer struct {
 	session *session
 	key     kit.Key // whose connections they are
+	logins  *logins
 
 	mu    sync.Mutex
 	dead  bool
@@ -27,6 +28,9 @@ type dialer struct {
 // dial is for kgo.Dialer.
 func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	s := d.session
+	if err := d.logins.await(ctx); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
 	raw, err := s.Target.Dial(ctx, network, address)
@@ -47,13 +51,6 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err := made.Encrypt(ctx, s.TLS, kit.Server{Address: address, Host: host, TLS: s.TLS != nil}); err != nil {
 		c.Close()
 		return nil, err
-	}
-	d.mu.Lock()
-	back := d.lost[address]
-	delete(d.lost, address)
-	d.mu.Unlock()
-	if back {
-		d.tell(driver.Reconnected, address)
 	}
 	return made.Conn, nil
 }

@@ -69,6 +69,12 @@ func known(err error) error {
 	return nil
 }
 
+// asyncError is the event of an error of the client that belongs to no message.
+func asyncError(err error, format string, args ...any) driver.Event {
+	err = wrap(err, format, args...)
+	return driver.Event{Kind: driver.AsyncError, Detail: err.Error(), Err: err}
+}
+
 // hint says in a line what a person could do about an error of connecting.
 func (s *session) hint(err error) string {
 	var early *kgo.ErrFirstReadEOF

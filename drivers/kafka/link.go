@@ -29,13 +29,14 @@ type link struct {
 
 // connect makes a client; it does not reach for the broker yet.
 func (s *session) connect(key kit.Key, more ...kgo.Opt) (*link, error) {
-	d := &dialer{session: s, key: key, conns: map[*conn]struct{}{}, lost: map[string]bool{}}
+	d := &dialer{session: s, key: key, logins: s.loginsOf(key), conns: map[*conn]struct{}{}, lost: map[string]bool{}}
 	o := &s.options
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),
 		kgo.ClientID("sixnines-" + s.Target.Run + "-" + key.String()),
 		kgo.SoftwareNameAndVersion("sixnines", clientVersion()),
 		kgo.Dialer(d.dial),
+		kgo.WithHooks(d),
 		kgo.RequestTimeoutOverhead(min(o.RequestTimeout, 10*time.Second)),
 		kgo.ConnIdleTimeout(idle),
 		// Who has lost a broker looks for its heir at once, and not after the

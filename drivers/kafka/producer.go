@@ -116,6 +116,9 @@ func (p *producer) SendKeyed(token uint64, payload, key []byte) error {
 	if p.closed.Load() || p.link.closing.Load() {
 		return fmt.Errorf("kafka: send to %q: %w", p.name, driver.ErrClosed)
 	}
+	if err := p.link.dialer.logins.over(); err != nil {
+		return wrap(err, "send to %q", p.name)
+	}
 	p.produce(p.link.client, token, payload, key)
 	return nil
 }

@@ -1,6 +1,7 @@
 package kafka_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -28,6 +29,27 @@ func TestSecurity(t *testing.T) {
 			t.Fatal(err, answers.Error())
 		}
 	}
+	t.Run("locked out", func(t *testing.T) {
+		for _, acks := range []string{"0", "1", "all"} {
+			t.Run(acks, func(t *testing.T) {
+				t.Parallel()
+				user := "eve" + acks
+				set := func(password string) {
+					answers, err := admin(t, c.Info["internal"]).AlterUserSCRAMs(context.WithoutCancel(t.Context()), nil, []kadm.UpsertSCRAM{{User: user, Mechanism: kadm.ScramSha256, Iterations: 4096, Password: password}})
+					if err != nil || answers.Error() != nil {
+						t.Fatal(err, answers.Error())
+					}
+				}
+				set("before")
+				options := map[string]any{"user": user, "password": "before", "sasl": "scram-sha-256", "acks": acks}
+				if acks != "all" {
+					options["idempotence"] = "off"
+				}
+				sessiontest.LockedOut(t, kafka.Entry().Driver, driver.Target{URL: c.URL, Run: "locked" + acks, TLS: certificates.Client(true), Options: options},
+					func() { set("after") }, "SASL_AUTHENTICATION_FAILED")
+			})
+		}
+	})
 	stranger := brokertest.NewCertificates(t)
 	for _, test := range []struct {
 		name    string

@@ -45,6 +45,7 @@ type session struct {
 	alone  map[int]*consumer // consumers on their own, by their numbers in the run
 	names  map[string]string // of the option topic, by the run's names
 	topics map[string]topic  // by Kafka's name
+	logins map[kit.Key]*logins
 
 	unanswered unanswered
 	created    []string // topics, by Kafka's names

@@ -101,6 +101,9 @@ func (t *transactional) SendKeyed(token uint64, payload, key []byte) error {
 	if t.closed.Load() {
 		return fmt.Errorf("kafka: send to %q: %w", t.name, driver.ErrClosed)
 	}
+	if err := t.link.dialer.logins.over(); err != nil {
+		return wrap(err, "send to %q", t.name)
+	}
 	if t.state == noTransaction {
 		if err := t.link.client.BeginTransaction(); err != nil {
 			return wrap(err, "begin a transaction for %q", t.name)
@@ -191,12 +194,12 @@ func (t *transactional) finish() error {
 
 // abort leaves the client without a transaction, or makes another one.
 func (t *transactional) abort() {
-	for t.life.Err() == nil {
+	for t.life.Err() == nil && t.link.dialer.logins.over() == nil {
 		err := errors.Join(t.link.client.AbortBufferedRecords(t.life), t.link.client.EndTransaction(t.life, kgo.TryAbort))
 		if err == nil {
 			return
 		}
-		t.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: wrap(err, "abort a transaction of %q", t.id).Error()})
+		t.session.Target.Notify(asyncError(err, "abort a transaction of %q", t.id))
 		// A new client's first request aborts what its predecessor left open.
 		old := t.link
 		if err := t.connect(t.life); err == nil {
