@@ -38,10 +38,11 @@ func layers() []layer {
 		{"tests", "internal/*/*test internal/hunttest drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
 		{"words", "internal/spell internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
+		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words", "a driver in another module links nothing else of Sixnines"},
-		{"files", "scenario result", "words", "a program that reads results links nothing else of Sixnines"},
+		{"files", "scenario result", "words texts", "a program that reads results links nothing else of Sixnines"},
 
 		{"schedule", "internal/schedule", "words files", "a schedule follows from the scenario alone, so that verify can compute it again"},
 		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule", "each part of a run is tested without the engine"},
@@ -49,7 +50,7 @@ func layers() []layer {
 		{"flow", "internal/engine/flow", "contract files measuring", "what is measured follows from the workload and the driver alone"},
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
-		{"series", "internal/compare internal/study internal/sweep internal/trials", "words basics files judge series", "runs are compared by their records alone"},
+		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics files judge series", "runs are compared by their records alone"},
 		{"reports", "internal/report internal/telemetry", "words basics files judge series reports", "a report is made from records alone, without the engine that wrote them"},
 
 		{"model", "internal/model", "contract files drivers", "the model is compared with the engine and the judge, so it has no code of theirs"},
@@ -77,7 +78,7 @@ func libraries() []library {
 		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
-		{"go.yaml.in/yaml/...", "scenario internal/study"},
+		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
 		{"github.com/nats-io/nats-server/...", "internal/brokers"},
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},

@@ -109,7 +109,7 @@ func pair(s, separator string, first, second any) error {
 		var err error
 		switch into := []any{first, second}[i].(type) {
 		case *Rate:
-			err = into.Set(text)
+			*into, err = ParseRate(text)
 		case *time.Duration:
 			*into, err = parseDuration(text)
 		case *uint64:
@@ -171,11 +171,5 @@ func (a *Arrivals) UnmarshalText(text []byte) error {
 		*a = Arrivals{}
 		return nil
 	}
-	return a.Set(string(text))
+	return set(a, text, ParseArrivals)
 }
-
-// Set reads arrivals from a flag, in their short form.
-func (a *Arrivals) Set(s string) error { return set(a, s, ParseArrivals) }
-
-// Type names the type in a flag's usage.
-func (*Arrivals) Type() string { return "arrivals" }

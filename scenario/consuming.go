@@ -21,21 +21,20 @@ const (
 // IsZero reports whether consumers are there before the load is.
 func (b Begin) IsZero() bool { return b == Begin{} }
 
-// Set reads b's text.
-func (b *Begin) Set(s string) error {
+// ParseBegin reads when consumers connect. Its errors are of type [*Error], without a
+// position.
+func ParseBegin(s string) (Begin, error) {
 	if s == filled {
-		*b = Begin{Filled: true}
-		return nil
+		return Begin{Filled: true}, nil
 	}
 	d, err := parseDuration(s)
 	if err != nil || d == 0 {
-		return wrong(quote(s)+" does not say when consumers begin", beginForm)
+		return Begin{}, wrong(quote(s)+" does not say when consumers begin", beginForm)
 	}
-	*b = Begin{After: d}
-	return nil
+	return Begin{After: d}, nil
 }
 
-// String returns the text that Set reads as b, nothing of the zero value.
+// String returns the text that [ParseBegin] reads as b, nothing of the zero value.
 func (b Begin) String() string {
 	switch {
 	case b.Filled:
@@ -58,21 +57,20 @@ const pauseForm = "write how long and from when, such as 5s@20s"
 // IsZero reports whether there is no pause.
 func (p Pause) IsZero() bool { return p == Pause{} }
 
-// Set reads p's text.
-func (p *Pause) Set(s string) error {
+// ParsePause reads a pause. Its errors are of type [*Error], without a position.
+func ParsePause(s string) (Pause, error) {
 	length, at, _ := strings.Cut(s, "@")
 	var x Pause
 	var err, wrongAt error
 	x.For, err = parseDuration(strings.TrimSpace(length))
 	x.At, wrongAt = parseDuration(strings.TrimSpace(at))
 	if err != nil || wrongAt != nil || x.For == 0 {
-		return wrong(quote(s)+" does not say how long consumers pause and from when", pauseForm)
+		return Pause{}, wrong(quote(s)+" does not say how long consumers pause and from when", pauseForm)
 	}
-	*p = x
-	return nil
+	return x, nil
 }
 
-// String returns the text that Set reads as p, nothing of the zero value.
+// String returns the text that [ParsePause] reads as p, nothing of the zero value.
 func (p Pause) String() string {
 	if p.IsZero() {
 		return ""

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/strict"
 )
 
 // Encode writes the normalised scenario as YAML. [Parse] reads it back to an
@@ -30,7 +32,7 @@ func (s *Scenario) Encode() ([]byte, error) {
 }
 
 // tree returns the nodes of the normalised scenario.
-func (s *Scenario) tree() *yaml.Node {
+func (s *Scenario) tree() *strict.Node {
 	n := s.clone()
 	n.Normalise()
 	var e encoder
@@ -44,33 +46,33 @@ func (s *Scenario) tree() *yaml.Node {
 type encoder struct{ written map[string]written }
 
 // mapping encodes a struct; zero fields are left out.
-func (e encoder) mapping(v reflect.Value, key string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
-	for _, f := range fieldsOf(v.Type()) {
-		x := v.FieldByIndex(f.index)
-		if f.always || !x.IsZero() {
-			n.Content = append(n.Content, textNode(f.key), e.value(x, join(key, f.key)))
+func (e encoder) mapping(v reflect.Value, key string) *strict.Node {
+	n := &strict.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+	for _, f := range strict.Fields(v.Type()) {
+		x := v.FieldByIndex(f.Index)
+		if f.Always || !x.IsZero() {
+			n.Content = append(n.Content, textNode(f.Key), e.value(x, strict.Join(key, f.Key)))
 		}
 	}
 	return n
 }
 
-func (e encoder) value(v reflect.Value, key string) *yaml.Node {
+func (e encoder) value(v reflect.Value, key string) *strict.Node {
 	t := v.Type()
 	switch {
 	case t == workloadsType:
 		return e.workloads(v.Interface().(Workloads), key)
 	case t.Kind() == reflect.Map:
 		return e.any(v.Interface(), key)
-	case isMapping(t):
+	case strict.IsMapping(t):
 		if t.Kind() == reflect.Pointer {
 			v = v.Elem()
 		}
 		return e.mapping(v, key)
 	case t.Kind() == reflect.Slice:
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		n := &strict.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i := range v.Len() {
-			n.Content = append(n.Content, e.value(v.Index(i), item(key, i)))
+			n.Content = append(n.Content, e.value(v.Index(i), strict.Item(key, i)))
 		}
 		return n
 	case hasNotation(t) || t.Kind() == reflect.String:
@@ -83,12 +85,12 @@ func (e encoder) value(v reflect.Value, key string) *yaml.Node {
 	case reflect.Float64:
 		tag = "!!float"
 	}
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: tag, Value: scalarText(v)}
+	return &strict.Node{Kind: yaml.ScalarNode, Tag: tag, Value: scalarText(v)}
 }
 
 // text encodes a text at key: the variables that gave it, or the text itself so
 // that it is read back.
-func (e encoder) text(s, key string) *yaml.Node {
+func (e encoder) text(s, key string) *strict.Node {
 	if w, ok := e.written[key]; ok && w.value == s {
 		return textNode(w.text)
 	}
@@ -100,7 +102,7 @@ func (e encoder) text(s, key string) *yaml.Node {
 
 // any encodes an option's value: what the decoder makes of options, and
 // what a Go program may reasonably put there. Anything else becomes its text.
-func (e encoder) any(x any, key string) *yaml.Node {
+func (e encoder) any(x any, key string) *strict.Node {
 	v := reflect.ValueOf(x)
 	if stringer, ok := x.(fmt.Stringer); ok {
 		return e.text(stringer.String(), key)
@@ -109,25 +111,25 @@ func (e encoder) any(x any, key string) *yaml.Node {
 	case !v.IsValid():
 		return textNode("")
 	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
-		n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+		n := &strict.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 		entries := make(map[string]any, v.Len())
 		for _, key := range v.MapKeys() {
 			entries[key.String()] = v.MapIndex(key).Interface()
 		}
 		for _, name := range slices.Sorted(maps.Keys(entries)) {
-			n.Content = append(n.Content, textNode(name), e.any(entries[name], join(key, name)))
+			n.Content = append(n.Content, textNode(name), e.any(entries[name], strict.Join(key, name)))
 		}
 		return n
 	case v.Kind() == reflect.Slice || v.Kind() == reflect.Array:
-		n := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
+		n := &strict.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
 		for i := range v.Len() {
-			n.Content = append(n.Content, e.any(v.Index(i).Interface(), item(key, i)))
+			n.Content = append(n.Content, e.any(v.Index(i).Interface(), strict.Item(key, i)))
 		}
 		return n
 	case v.Kind() == reflect.Bool:
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(x)}
+		return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: fmt.Sprint(x)}
 	case v.CanInt(), v.CanUint():
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(x)}
+		return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!int", Value: fmt.Sprint(x)}
 	case v.CanFloat():
 		text := strconv.FormatFloat(v.Float(), 'g', -1, 64)
 		if !strings.ContainsAny(text, ".IN") { // 1e+21 is text to some readers, 1.0e+21 is not
@@ -137,13 +139,13 @@ func (e encoder) any(x any, key string) *yaml.Node {
 				text += "e" + exponent
 			}
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
+		return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!float", Value: text}
 	}
 	return e.text(fmt.Sprint(x), key)
 }
 
-func textNode(s string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
+func textNode(s string) *strict.Node {
+	n := &strict.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if strings.ContainsFunc(s, func(r rune) bool { return r != '\t' && (r < ' ' || r > '~') }) {
 		n.Style = yaml.DoubleQuotedStyle
 	}

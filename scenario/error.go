@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/strict"
 )
 
 // Error is one thing wrong with a scenario.
@@ -89,14 +89,4 @@ func because(what string, err error, form string) *Error {
 }
 
 // quote returns s for an error's one line: quoted, and cut if it is long.
-func quote(s string) string {
-	const most = 60
-	if len(s) > most {
-		end := most
-		for end > 0 && !utf8.RuneStart(s[end]) {
-			end--
-		}
-		return fmt.Sprintf("%q…", s[:end])
-	}
-	return fmt.Sprintf("%q", s)
-}
+func quote(s string) string { return strict.Quote(s) }

@@ -14,7 +14,7 @@ import (
 //	tenant:blue,trace:4bf92f     these; in YAML also {tenant: blue, trace: 4bf92f}
 //	none
 //
-// The zero value is none. *Headers is a flag value for pflag.
+// The zero value is none.
 type Headers struct{ text string }
 
 // Header is one of Headers.
@@ -137,10 +137,4 @@ func (h Headers) String() string {
 func (h Headers) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (h *Headers) UnmarshalText(text []byte) error { return h.Set(string(text)) }
-
-// Set reads headers from a flag.
-func (h *Headers) Set(text string) error { return set(h, text, ParseHeaders) }
-
-// Type names the type in a flag's usage.
-func (*Headers) Type() string { return "headers" }
+func (h *Headers) UnmarshalText(text []byte) error { return set(h, text, ParseHeaders) }

@@ -3,12 +3,11 @@ package scenario
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
-	"io"
 	"os"
-	"strings"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/strict"
 )
 
 // FromJSON reads a scenario from JSON with the keys and values that [Parse]
@@ -24,82 +23,8 @@ func FromRecord(name string, text []byte) (*Scenario, error) {
 }
 
 func fromJSON(env Environment, name string, text []byte) (*Scenario, error) {
-	if len(text) > MaxText {
-		return nil, Errors{{File: name, Line: 1, Column: 1, Cause: fmt.Sprintf("the scenario is longer than %d bytes", MaxText)}}
-	}
-	r := jsonReader{text: text, in: json.NewDecoder(bytes.NewReader(text))}
-	r.in.UseNumber()
-	root, err := r.value(0)
-	if err == nil {
-		if _, err = r.in.Token(); err == io.EOF {
-			err = nil
-		} else {
-			err = wrong("there is more after the scenario", "write one object")
-		}
-	}
-	if err != nil {
-		line, column := locate(text, min(int(r.in.InputOffset()), len(text)))
-		return nil, Errors{{File: name, Line: line, Column: column, Cause: err.Error(), Hint: "this is not a scenario in JSON"}}
-	}
-	return decode(env, name, root)
-}
-
-// jsonReader turns JSON into the nodes that a YAML text of the same meaning
-// has, so that one decoder serves both.
-type jsonReader struct {
-	text []byte
-	in   *json.Decoder
-}
-
-func (r *jsonReader) value(depth int) (*yaml.Node, error) {
-	start := int(r.in.InputOffset())
-	token, err := r.in.Token()
-	if err == io.EOF {
-		return nil, wrong("the scenario is empty", "")
-	}
-	if err != nil {
-		return nil, err
-	}
-	return r.node(token, start, depth)
-}
-
-func (r *jsonReader) node(token json.Token, start, depth int) (*yaml.Node, error) {
-	for start < len(r.text) && strings.IndexByte(" \t\r\n,:", r.text[start]) >= 0 {
-		start++
-	}
-	n := &yaml.Node{Kind: yaml.ScalarNode}
-	n.Line, n.Column = locate(r.text, start)
-	switch x := token.(type) {
-	case json.Delim:
-		if depth > maxDepth {
-			return nil, wrong(fmt.Sprintf("nested more than %d deep", maxDepth), "")
-		}
-		n.Kind, n.Tag = yaml.MappingNode, "!!map"
-		if x == '[' {
-			n.Kind, n.Tag = yaml.SequenceNode, "!!seq"
-		}
-		for r.in.More() {
-			child, err := r.value(depth + 1)
-			if err != nil {
-				return nil, err
-			}
-			n.Content = append(n.Content, child)
-		}
-		_, err := r.in.Token()
-		return n, err
-	case string:
-		n.Tag, n.Value, n.Style = "!!str", x, yaml.DoubleQuotedStyle
-	case json.Number:
-		n.Tag, n.Value = "!!int", x.String()
-		if strings.ContainsAny(n.Value, ".eE") {
-			n.Tag = "!!float"
-		}
-	case bool:
-		n.Tag, n.Value = "!!bool", fmt.Sprint(x)
-	default:
-		n.Tag, n.Value = "!!null", "null"
-	}
-	return n, nil
+	root, fault := document(name).JSON(text)
+	return decoded(env, name, root, fault)
 }
 
 // MarshalJSON writes the normalised scenario, with the keys of its YAML.
@@ -122,7 +47,7 @@ func (s *Scenario) UnmarshalJSON(text []byte) error {
 }
 
 // writeJSON writes a tree of nodes.
-func writeJSON(b *bytes.Buffer, n *yaml.Node) error {
+func writeJSON(b *bytes.Buffer, n *strict.Node) error {
 	brackets := "{}"
 	switch {
 	case n.Kind == yaml.SequenceNode:

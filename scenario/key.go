@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/strict"
 )
 
 // FindKey returns the dotted key that a name stands for, for [Override.Key]: a
@@ -30,11 +31,11 @@ func FindKey(name string) (string, error) {
 	}
 	root := reflect.TypeFor[Scenario]()
 	plain := strings.TrimSuffix(name, "[]")
-	found := elsewhere(root, "", plain)
+	found := strict.EndingIn(root, plain)
 	if len(found) == 0 {
 		var words []string
-		for _, key := range allKeys(root, "") {
-			words = append(words, lastWord(key))
+		for _, key := range strict.Keys(root, "") {
+			words = append(words, strict.LastWord(key))
 		}
 		hint := "write its dotted key, such as workload.rate; see sixnines schema"
 		if n := spell.Nearest(name, words); n != "" {
@@ -89,14 +90,14 @@ func typeAt(key string) reflect.Type {
 			t = reflect.TypeFor[NamedWorkload]()
 			continue
 		}
-		if !isMapping(t) {
+		if !strict.IsMapping(t) {
 			return nil
 		}
-		f, ok := fieldOf(structOf(t), word)
+		f, ok := strict.FieldOf(strict.StructOf(t), word)
 		if !ok {
 			return nil
 		}
-		t = f.typ
+		t = f.Type
 	}
 	return t
 }

@@ -97,10 +97,4 @@ func (k Keys) String() string {
 func (k Keys) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (k *Keys) UnmarshalText(text []byte) error { return k.Set(string(text)) }
-
-// Set reads keys from a flag.
-func (k *Keys) Set(text string) error { return set(k, text, ParseKeys) }
-
-// Type names the type in a flag's usage.
-func (*Keys) Type() string { return "keys" }
+func (k *Keys) UnmarshalText(text []byte) error { return set(k, text, ParseKeys) }

@@ -61,7 +61,7 @@ func TestHeaders(t *testing.T) {
 		survives(t, s)
 	}
 	h := Headers{}
-	if err := h.Set("3x20B"); err != nil {
+	if err := h.UnmarshalText([]byte("3x20B")); err != nil {
 		t.Fatal(err)
 	}
 	var names, values []string
@@ -74,7 +74,7 @@ func TestHeaders(t *testing.T) {
 	if !slices.Equal(names, []string{"h0", "h1", "h2"}) || values[0] == values[1] || !slices.Equal(h.List(), h.List()) {
 		t.Errorf("%v: %v", names, values)
 	}
-	if err := h.Set("a:b,c:d:e"); err != nil || !slices.Equal(h.List(), []Header{{"a", "b"}, {"c", "d:e"}}) {
+	if err := h.UnmarshalText([]byte("a:b,c:d:e")); err != nil || !slices.Equal(h.List(), []Header{{"a", "b"}, {"c", "d:e"}}) {
 		t.Errorf("%v, %v", h.List(), err)
 	}
 	for _, tt := range []struct{ text, want string }{
@@ -93,7 +93,7 @@ func TestHeaders(t *testing.T) {
 		_, err := Parse("x.yaml", []byte(tt.text))
 		wantError(t, err, tt.want)
 	}
-	if err := h.Set(strings.Repeat("n", 256) + ":x"); err == nil || !strings.Contains(err.Error(), "is no name") {
+	if err := h.UnmarshalText([]byte(strings.Repeat("n", 256) + ":x")); err == nil || !strings.Contains(err.Error(), "is no name") {
 		t.Error(err)
 	}
 }

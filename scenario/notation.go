@@ -6,13 +6,14 @@ import (
 )
 
 // notation is how the values of a type are written that are neither numbers, words nor
-// mappings: as a text that the type's Set reads and its String writes.
+// mappings: as a text that parse reads and the type's String writes.
 type notation struct {
 	of       reflect.Type
+	parse    func(text string) (any, error)
 	name     string   // what such a value is called
 	also     string   // the type of JSON that may stand for the text, too; empty: none
 	short    bool     // it may be a mapping, too, of the words before its colons to those after them
-	pattern  string   // for editors; Set knows more exactly
+	pattern  string   // for editors; parse knows more exactly
 	examples []string // for editors
 }
 
@@ -29,29 +30,29 @@ var (
 	sizeType     = reflect.TypeFor[Size]()
 	sizesType    = reflect.TypeFor[Sizes]()
 	headersType  = reflect.TypeFor[Headers]()
-	durationType = reflect.TypeFor[time.Duration]() // which has no Set
+	durationType = reflect.TypeFor[time.Duration]()
 )
 
 func notations() []notation {
 	return []notation{
-		{of: rateType, name: "a rate", also: "number", examples: []string{"3000/s", "100/3s", "max"},
+		{of: rateType, parse: by(ParseRate), name: "a rate", also: "number", examples: []string{"3000/s", "100/3s", "max"},
 			pattern: `^([mM][aA][xX]|` + numberPattern + ` *[kKMG]?( *(msgs?|messages?)? */ *[0-9.]* *(ns|us|µs|ms|s|sec|second|min|minute|m|h|hour|d|day|[0-9hmsuµn.]+))?)$`},
-		{of: sizeType, name: "a size", also: "integer", examples: []string{"256B", "1KiB"}, pattern: `^` + bytesPattern + `$`},
-		{of: sizesType, name: "a size", also: "integer", short: true, pattern: `^(` + bytesPattern + `(:[0-9.]+%)?(,.+)?|lognormal:.+)$`,
+		{of: sizeType, parse: by(ParseSize), name: "a size", also: "integer", examples: []string{"256B", "1KiB"}, pattern: `^` + bytesPattern + `$`},
+		{of: sizesType, parse: by(ParseSizes), name: "a size", also: "integer", short: true, pattern: `^(` + bytesPattern + `(:[0-9.]+%)?(,.+)?|lognormal:.+)$`,
 			examples: []string{"256B", "1KiB", "256B:90%,64KiB:10%", "lognormal:median=1KiB,sigma=1,max=64KiB"}},
-		{of: reflect.TypeFor[Payload](), name: "a payload", short: true, pattern: `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`,
+		{of: reflect.TypeFor[Payload](), parse: by(ParsePayload), name: "a payload", short: true, pattern: `^(random|zeros|compress:[0-9.]+%|(file|corpus):.+)$`,
 			examples: []string{"random", "zeros", "compress:50%", "file:PATH", "corpus:DIR"}},
-		{of: reflect.TypeFor[Keys](), name: "keys", short: true, pattern: `^(none|fixed|unique|zipf:[0-9.]+@[0-9.eE+]+[kKMG]?)$`,
+		{of: reflect.TypeFor[Keys](), parse: by(ParseKeys), name: "keys", short: true, pattern: `^(none|fixed|unique|zipf:[0-9.]+@[0-9.eE+]+[kKMG]?)$`,
 			examples: []string{"none", "fixed", "unique", "zipf:1.1@10000"}},
-		{of: headersType, name: "headers", short: true, pattern: `^(none|[0-9]+x` + bytesPattern + `|[A-Za-z0-9._-]+:.+)$`,
+		{of: headersType, parse: by(ParseHeaders), name: "headers", short: true, pattern: `^(none|[0-9]+x` + bytesPattern + `|[A-Za-z0-9._-]+:.+)$`,
 			examples: []string{"none", "4x32B", "tenant:blue,trace:4bf92f"}},
-		{of: reflect.TypeFor[Objective](), name: "an objective", examples: []string{"p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"},
+		{of: reflect.TypeFor[Objective](), parse: by(ParseObjective), name: "an objective", examples: []string{"p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"},
 			pattern: `^\s*([a-z_.]+(\s+(p\(?[0-9.]+\)?|max))?|p\(?[0-9.]+\)?)\s*(<=|<|==?|>=|>|≤|≥)\s*[0-9].*$`},
-		{of: reflect.TypeFor[Until](), name: "the width of an interval", examples: []string{"delivery.response p99 ±5%", "publish.response p99.9 +-50us"},
+		{of: reflect.TypeFor[Until](), parse: by(ParseUntil), name: "the width of an interval", examples: []string{"delivery.response p99 ±5%", "publish.response p99.9 +-50us"},
 			pattern: `^\s*([a-z_.]+\s+)?p\(?[0-9.]+\)?\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`},
-		{of: reflect.TypeFor[Begin](), name: "a time", examples: []string{"filled", "30s"}, pattern: `^(filled|` + timePattern + `)$`},
-		{of: reflect.TypeFor[Pause](), name: "a pause", examples: []string{"5s@20s"}, pattern: `^` + timePattern + `@\s*(0|` + timePattern + `)$`},
-		{of: durationType, name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
+		{of: reflect.TypeFor[Begin](), parse: by(ParseBegin), name: "a time", examples: []string{"filled", "30s"}, pattern: `^(filled|` + timePattern + `)$`},
+		{of: reflect.TypeFor[Pause](), parse: by(ParsePause), name: "a pause", examples: []string{"5s@20s"}, pattern: `^` + timePattern + `@\s*(0|` + timePattern + `)$`},
+		{of: durationType, parse: by(parseDuration), name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
 	}
 }
 
@@ -65,14 +66,25 @@ func notationOf(t reflect.Type) (notation, bool) {
 	return notation{}, false
 }
 
+// The types that the format treats in a way of their own.
+var (
+	arrivalsType  = reflect.TypeFor[Arrivals]()  // a mapping, or a text
+	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
+)
+
 func hasNotation(t reflect.Type) bool {
 	_, ok := notationOf(t)
 	return ok
 }
 
-// set reads a value from its text, for a type's Set.
-func set[T any](to *T, text string, parse func(string) (T, error)) error {
-	v, err := parse(text)
+// by is a parser whose values are of a type.
+func by[T any](parse func(string) (T, error)) func(string) (any, error) {
+	return func(text string) (any, error) { return parse(text) }
+}
+
+// set reads a value from its text, for a type's UnmarshalText.
+func set[T any](to *T, text []byte, parse func(string) (T, error)) error {
+	v, err := parse(string(text))
 	if err == nil {
 		*to = v
 	}

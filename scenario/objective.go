@@ -230,9 +230,6 @@ func (o *Objective) ofCounter(s, limit string) error {
 	return nil
 }
 
-// Set reads an objective's text, as [ParseObjective] does.
-func (o *Objective) Set(s string) error { return set(o, s, ParseObjective) }
-
 // Holds reports whether v stands to the limit as the objective wants.
 func (o Objective) Holds(v float64) bool {
 	switch o.Op {

@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/strict"
 )
 
 // Override sets one value of a scenario, as flags, grids and sweeps do.
@@ -35,7 +37,7 @@ func (s *Scenario) Apply(overrides ...Override) error {
 func (s *Scenario) ApplyIn(env Environment, overrides ...Override) error {
 	work := s.clone()
 	if work.source == nil {
-		work.source = &source{at: map[string]position{}, written: map[string]written{}}
+		work.source = &source{at: map[string]strict.Position{}, written: map[string]written{}}
 	}
 	var errs Errors
 	for _, o := range overrides {
@@ -50,67 +52,68 @@ func (s *Scenario) ApplyIn(env Environment, overrides ...Override) error {
 
 func (s *Scenario) apply(env Environment, o Override) Errors {
 	name := cmp.Or(o.Flag, o.Key)
-	d := decoder{file: name, flag: true, env: env, sources: s.source.at, written: s.source.written}
-	none := &yaml.Node{}
+	d := newDecoder(name, env, s.source)
+	d.Flag = true
+	none := &strict.Node{}
 	v := reflect.ValueOf(s).Elem()
-	f := field{typ: v.Type()}
+	f := strict.Field{Type: v.Type()}
 	if !utf8.ValidString(o.Key + o.Value) {
 		d.failWith(none, o.Key, notUTF8(o.Key+"=…"))
-		return d.errs
+		return d.errors()
 	}
 	key, add := strings.CutSuffix(o.Key, "[]")
 	path := strings.Split(key, ".")
 	for i, key := range path {
 		parent := strings.Join(path[:i], ".")
-		if f.typ.Kind() == reflect.Map {
-			return s.option(&d, v, o, strings.Join(strings.Split(o.Key, ".")[i:], "."))
+		if f.Type.Kind() == reflect.Map {
+			return s.option(d, v, o, strings.Join(strings.Split(o.Key, ".")[i:], "."))
 		}
-		if f.typ == workloadsType {
+		if f.Type == workloadsType {
 			n := slices.IndexFunc(s.Workloads, func(w NamedWorkload) bool { return w.Name == key })
 			if n < 0 {
-				d.fail(none, o.Key, "there is no workload "+quote(key), s.workloadsHint(key))
-				return d.errs
+				d.Fail(none, o.Key, "there is no workload "+quote(key), s.workloadsHint(key))
+				return d.errors()
 			}
-			f, v = field{typ: reflect.TypeFor[NamedWorkload]()}, v.Index(n)
+			f, v = strict.Field{Type: reflect.TypeFor[NamedWorkload]()}, v.Index(n)
 			continue
 		}
-		if !isMapping(f.typ) {
-			d.fail(none, o.Key, parent+" has no keys below it", f.doc)
-			return d.errs
+		if !strict.IsMapping(f.Type) {
+			d.Fail(none, o.Key, parent+" has no keys below it", f.Doc)
+			return d.errors()
 		}
-		if f.typ.Kind() == reflect.Pointer {
+		if f.Type.Kind() == reflect.Pointer {
 			if v.IsNil() {
-				v.Set(reflect.New(f.typ.Elem()))
+				v.Set(reflect.New(f.Type.Elem()))
 			}
 			v = v.Elem()
 		}
-		next, ok := fieldOf(v.Type(), key)
+		next, ok := strict.FieldOf(v.Type(), key)
 		if !ok {
-			d.fail(none, o.Key, "unknown key "+quote(key)+in(parent), unknownHint(v.Type(), key))
-			return d.errs
+			d.Unknown(none, v.Type(), key, parent, o.Key)
+			return d.errors()
 		}
-		if f, v = next, v.FieldByIndex(next.index); next.key != key { // by its other name
-			path[i] = next.key
+		if f, v = next, v.FieldByIndex(next.Index); next.Key != key { // by its other name
+			path[i] = next.Key
 			o.Key = strings.Join(path, ".")
 		}
 	}
-	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
+	n := &strict.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: o.Value}
 	if add {
-		return s.add(&d, n, v, f, key)
+		return s.add(d, n, v, f, key)
 	}
-	composite := isMapping(f.typ) || f.typ.Kind() == reflect.Slice || f.typ.Kind() == reflect.Map
-	short := f.typ == arrivalsType && !strings.HasPrefix(strings.TrimSpace(o.Value), "{")
+	composite := strict.IsMapping(f.Type) || f.Type.Kind() == reflect.Slice || f.Type.Kind() == reflect.Map
+	short := f.Type == arrivalsType && !strings.HasPrefix(strings.TrimSpace(o.Value), "{")
 	switch {
 	case composite && !short:
-		root, fault := document(name, []byte(o.Value))
+		root, fault := document(name).Root([]byte(o.Value))
 		if fault != nil {
-			d.fail(none, o.Key, fault.Cause, fault.Hint)
-			return d.errs
+			d.Fail(none, o.Key, fault.Cause, fault.Hint)
+			return d.errors()
 		}
 		n = root
-	case o.Value == "" && f.typ.Kind() != reflect.String:
-		d.fail(none, o.Key, o.Key+" has no value", f.doc)
-		return d.errs
+	case o.Value == "" && f.Type.Kind() != reflect.String:
+		d.Fail(none, o.Key, o.Key+" has no value", f.Doc)
+		return d.errors()
 	}
 	// What was written below the key before is gone.
 	for key := range s.source.at {
@@ -121,7 +124,7 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 	}
 	named, isWorkload := v.Interface().(NamedWorkload)
 	v.SetZero()
-	d.value(n, v, f, o.Key, 0)
+	d.Value(n, v, f, o.Key, 0)
 	if isWorkload {
 		v.FieldByName("Name").SetString(named.Name)
 	}
@@ -129,42 +132,42 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 		_, given := s.source.at[warmupKey]
 		s.cold = given && s.Phases.Warmup == 0
 	}
-	return d.errs
+	return d.errors()
 }
 
 // add appends an item to a list.
-func (s *Scenario) add(d *decoder, n *yaml.Node, list reflect.Value, f field, key string) Errors {
+func (s *Scenario) add(d *decoder, n *strict.Node, list reflect.Value, f strict.Field, key string) Errors {
 	if list.Kind() != reflect.Slice {
-		d.fail(n, key, key+" is no list to add to", f.doc)
-		return d.errs
+		d.Fail(n, key, key+" is no list to add to", f.Doc)
+		return d.errors()
 	}
 	added := reflect.New(list.Type().Elem()).Elem()
-	d.value(n, added, field{doc: f.doc}, item(key, list.Len()), 0)
+	d.Value(n, added, strict.Field{Doc: f.Doc}, strict.Item(key, list.Len()), 0)
 	list.Set(reflect.Append(list, added))
-	return d.errs
+	return d.errors()
 }
 
 // option sets an option of the driver, or a setting of the broker, which reads
 // text in its own notation.
 func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key string) Errors {
 	if key == "" {
-		d.fail(&yaml.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")
-		return d.errs
+		d.Fail(&strict.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")
+		return d.errors()
 	}
-	n := d.expand(&yaml.Node{Kind: yaml.ScalarNode, Value: o.Value}, o.Key)
+	n := d.expand(&strict.Node{Kind: yaml.ScalarNode, Value: o.Value}, o.Key)
 	if n == nil {
-		return d.errs
+		return d.errors()
 	}
 	if options.Type() == settingsType {
 		if err := checkSetting(key, n.Value); err != nil {
-			d.failWith(&yaml.Node{}, o.Key, err)
-			return d.errs
+			d.failWith(&strict.Node{}, o.Key, err)
+			return d.errors()
 		}
 	}
 	if options.IsNil() {
 		options.Set(reflect.MakeMap(options.Type()))
 	}
 	options.SetMapIndex(reflect.ValueOf(key), reflect.ValueOf(n.Value))
-	s.source.at[o.Key] = position{file: d.file}
+	s.source.at[o.Key] = strict.Position{File: d.File}
 	return nil
 }

@@ -88,10 +88,4 @@ func (p Payload) String() string {
 func (p Payload) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (p *Payload) UnmarshalText(text []byte) error { return p.Set(string(text)) }
-
-// Set reads a payload from a flag.
-func (p *Payload) Set(text string) error { return set(p, text, ParsePayload) }
-
-// Type names the type in a flag's usage.
-func (*Payload) Type() string { return "payload" }
+func (p *Payload) UnmarshalText(text []byte) error { return set(p, text, ParsePayload) }

@@ -20,7 +20,7 @@ const MaxPer = 24 * time.Hour
 //
 // Its text is a number, which may have a fraction and one of the multiples k or K, M
 // and G, a slash and a time: 3000/s, 0.5/s, 20k/s, 10/min, 100/3s, 1/250ms; without
-// slash and time it counts over a second; or max. *Rate is a flag value for pflag.
+// slash and time it counts over a second; or max.
 type Rate struct {
 	Messages uint64        // numerator
 	Per      time.Duration // denominator
@@ -191,11 +191,5 @@ func (r *Rate) UnmarshalText(text []byte) error {
 		*r = Rate{}
 		return nil
 	}
-	return r.Set(string(text))
+	return set(r, text, ParseRate)
 }
-
-// Set reads a rate from a flag.
-func (r *Rate) Set(s string) error { return set(r, s, ParseRate) }
-
-// Type names the type in a flag's usage.
-func (*Rate) Type() string { return "rate" }

@@ -7,12 +7,14 @@ import (
 	"strings"
 
 	"sixnines/internal/jsonschema"
+
+	"sixnines/internal/strict"
 )
 
 // Schema returns the format as a JSON Schema, draft 2020-12, made from the
 // fields and tags of [Scenario], for editors that complete and check.
 func Schema() []byte {
-	root := schemaOf(field{typ: reflect.TypeFor[Scenario](), doc: "what to run: which broker, which load, for how long, and what to write down"})
+	root := schemaOf(strict.Field{Type: reflect.TypeFor[Scenario](), Doc: "what to run: which broker, which load, for how long, and what to write down"})
 	root.Dialect = jsonschema.Dialect
 	root.Title = fmt.Sprintf("Sixnines scenario, version %d", Version)
 	root.Type = "object"
@@ -21,9 +23,9 @@ func Schema() []byte {
 	return root.Text()
 }
 
-func schemaOf(f field) *jsonschema.Node {
-	s := &jsonschema.Node{Description: f.doc}
-	t := f.typ
+func schemaOf(f strict.Field) *jsonschema.Node {
+	s := &jsonschema.Node{Description: f.Doc}
+	t := f.Type
 	form, written := notationOf(t)
 	switch {
 	case t == arrivalsType:
@@ -34,29 +36,29 @@ func schemaOf(f field) *jsonschema.Node {
 		long := &jsonschema.Node{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: false}
 		s.AnyOf = []*jsonschema.Node{short, long}
 	case t == workloadsType:
-		s.Type, s.Additional = []string{"object", "null"}, schemaOf(field{typ: t.Elem()})
-	case isMapping(t):
-		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(structOf(t)), false
+		s.Type, s.Additional = []string{"object", "null"}, schemaOf(strict.Field{Type: t.Elem()})
+	case strict.IsMapping(t):
+		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(strict.StructOf(t)), false
 	case t.Kind() == reflect.Map:
 		s.Type = []string{"object", "null"}
 	case t.Kind() == reflect.Slice:
-		s.Type, s.Items = "array", schemaOf(field{typ: t.Elem()})
+		s.Type, s.Items = "array", schemaOf(strict.Field{Type: t.Elem()})
 	case written:
 		s.Type, s.Pattern, s.Examples = "string", form.pattern, form.examples
 		if form.also != "" {
 			s.Type = []string{"string", form.also}
 		}
-		if f.min != "" || f.max != "" {
-			s.Description += " (" + f.rangeHint() + ")"
+		if f.Min != "" || f.Max != "" {
+			s.Description += " (" + f.Range() + ")"
 		}
 		if t == durationType {
 			s.Maximum = "0" // of numbers, only 0 needs no unit
 		}
 	case t.Kind() == reflect.String:
-		s.Type, s.Enum = "string", f.enum
-		if f.pattern != "" {
+		s.Type, s.Enum = "string", f.Enum
+		if f.Pattern != "" {
 			// Words that may be all digits need no quotes in YAML.
-			s.Type, s.Pattern = []string{"string", "integer"}, "^(?:"+f.pattern+")$"
+			s.Type, s.Pattern = []string{"string", "integer"}, "^(?:"+f.Pattern+")$"
 		}
 	case t.Kind() == reflect.Bool:
 		s.Type = "boolean"
@@ -65,7 +67,7 @@ func schemaOf(f field) *jsonschema.Node {
 		if t.Kind() == reflect.Float64 {
 			s.Type, s.Pattern = "number", ""
 		}
-		s.Minimum, s.Maximum = json.Number(f.min), json.Number(f.max)
+		s.Minimum, s.Maximum = json.Number(f.Min), json.Number(f.Max)
 		if s.Minimum == "" && s.Type != "number" {
 			s.Minimum = "0"
 		}
@@ -73,7 +75,7 @@ func schemaOf(f field) *jsonschema.Node {
 	s.Description = strings.TrimSpace(s.Description)
 	if variable := (&jsonschema.Node{Ref: "#/$defs/variable"}); s.AnyOf != nil {
 		s.AnyOf = append(s.AnyOf, variable)
-	} else if free := t.Kind() == reflect.String && s.Enum == nil && s.Pattern == ""; !free && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && !isMapping(t) {
+	} else if free := t.Kind() == reflect.String && s.Enum == nil && s.Pattern == ""; !free && t.Kind() != reflect.Map && t.Kind() != reflect.Slice && !strict.IsMapping(t) {
 		whole := &jsonschema.Node{Description: s.Description}
 		s.Description = ""
 		whole.AnyOf = []*jsonschema.Node{s, variable}
@@ -87,10 +89,10 @@ func schemaOf(f field) *jsonschema.Node {
 
 func propertiesOf(t reflect.Type) jsonschema.Properties {
 	var all jsonschema.Properties
-	for _, f := range fieldsOf(t) {
-		all = append(all, jsonschema.Property{Key: f.key, Node: schemaOf(f)})
-		if key := f.other; key != "" {
-			f.doc = "another name of " + f.key + ": " + f.doc
+	for _, f := range strict.Fields(t) {
+		all = append(all, jsonschema.Property{Key: f.Key, Node: schemaOf(f)})
+		if key := f.Other; key != "" {
+			f.Doc = "another name of " + f.Key + ": " + f.Doc
 			all = append(all, jsonschema.Property{Key: key, Node: schemaOf(f)})
 		}
 	}

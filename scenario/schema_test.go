@@ -12,6 +12,8 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sixnines/internal/jsonschema/generate"
+
+	"sixnines/internal/strict"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,28 +63,28 @@ func TestSchemaAndDecoderAgree(t *testing.T) {
 			}
 			keys := s["properties"].(map[string]any)
 			others := 0
-			for _, f := range fieldsOf(typ) {
-				if f.other != "" {
+			for _, f := range strict.Fields(typ) {
+				if f.Other != "" {
 					others++
-					if keys[f.other] == nil {
-						t.Errorf("%s.%s is not in the schema", at, f.other)
+					if keys[f.Other] == nil {
+						t.Errorf("%s.%s is not in the schema", at, f.Other)
 					}
 				}
 			}
-			if got, want := len(keys), len(keysOf(typ))+others; got != want {
+			if got, want := len(keys), len(strict.Fields(typ))+others; got != want {
 				t.Errorf("%s has %d keys in the schema and %d in the struct", at, got, want)
 			}
-			for _, f := range fieldsOf(typ) {
-				p, ok := keys[f.key].(map[string]any)
+			for _, f := range strict.Fields(typ) {
+				p, ok := keys[f.Key].(map[string]any)
 				if !ok {
-					t.Errorf("%s.%s is not in the schema", at, f.key)
+					t.Errorf("%s.%s is not in the schema", at, f.Key)
 					continue
 				}
 				if p["description"] == nil || p["description"] == "" {
-					t.Errorf("%s.%s is not described", at, f.key)
+					t.Errorf("%s.%s is not described", at, f.Key)
 				}
-				if isMapping(f.typ) {
-					walk(p, structOf(f.typ), at+"."+f.key)
+				if strict.IsMapping(f.Type) {
+					walk(p, strict.StructOf(f.Type), at+"."+f.Key)
 				}
 			}
 		}

@@ -48,10 +48,4 @@ func (s Size) String() string { return spell.Bytes(int64(s)) }
 func (s Size) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *Size) UnmarshalText(text []byte) error { return s.Set(string(text)) }
-
-// Set reads a size from a flag.
-func (s *Size) Set(text string) error { return set(s, text, ParseSize) }
-
-// Type names the type in a flag's usage.
-func (*Size) Type() string { return "size" }
+func (s *Size) UnmarshalText(text []byte) error { return set(s, text, ParseSize) }

@@ -15,7 +15,7 @@ import (
 //	lognormal:median=1KiB,sigma=1,max=64KiB     lognormal: what is above max is max, what is
 //	                                            below the envelope's 32 bytes is 32 bytes
 //
-// The zero value is not given. *Sizes is a flag value for pflag.
+// The zero value is not given.
 type Sizes struct {
 	fixed  Size
 	spread string // the text of what is not fixed
@@ -225,10 +225,4 @@ func (s Sizes) String() string {
 func (s Sizes) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText implements [encoding.TextUnmarshaler].
-func (s *Sizes) UnmarshalText(text []byte) error { return s.Set(string(text)) }
-
-// Set reads sizes from a flag.
-func (s *Sizes) Set(text string) error { return set(s, text, ParseSizes) }
-
-// Type names the type in a flag's usage.
-func (*Sizes) Type() string { return "size" }
+func (s *Sizes) UnmarshalText(text []byte) error { return set(s, text, ParseSizes) }

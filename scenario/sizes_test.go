@@ -46,7 +46,7 @@ func TestSizes(t *testing.T) {
 
 func TestSizeQuantiles(t *testing.T) {
 	list := Sizes{}
-	if err := list.Set("256B:90%,64KiB:10%"); err != nil {
+	if err := list.UnmarshalText([]byte("256B:90%,64KiB:10%")); err != nil {
 		t.Fatal(err)
 	}
 	for p, want := range map[float64]Size{0.1: 256, 0.899: 256, 0.901: 64 * KiB, 0.999999: 64 * KiB} {
@@ -55,7 +55,7 @@ func TestSizeQuantiles(t *testing.T) {
 		}
 	}
 	law := Sizes{}
-	if err := law.Set("lognormal:median=1KiB,sigma=1,max=64KiB"); err != nil {
+	if err := law.UnmarshalText([]byte("lognormal:median=1KiB,sigma=1,max=64KiB")); err != nil {
 		t.Fatal(err)
 	}
 	// One standard deviation is a factor of e.

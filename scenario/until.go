@@ -91,9 +91,6 @@ func ParseUntil(s string) (Until, error) {
 	return u, nil
 }
 
-// Set reads u's text, as [ParseUntil] does.
-func (u *Until) Set(s string) error { return set(u, s, ParseUntil) }
-
 // Percentile is its percentile as results name it: "99.9".
 func (u Until) Percentile() string { return percentileName(u.Percent)[1:] }
 

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"sixnines/internal/strict"
 )
 
 // Validate reports everything about the scenario that cannot be, as it is after
@@ -25,7 +27,7 @@ func (s *Scenario) Validate() error {
 	}
 	v.values(reflect.ValueOf(n).Elem(), "")
 	for _, w := range n.Workloads {
-		v.values(reflect.ValueOf(w), join(workloadsKey, w.Name))
+		v.values(reflect.ValueOf(w), strict.Join(workloadsKey, w.Name))
 	}
 	if len(v.errs) > 0 {
 		// What follows from values that cannot be would only confuse.
@@ -79,7 +81,7 @@ func (v *validator) fail(cause, hint string, keys ...string) {
 		e.File = src.file
 		for _, key := range keys {
 			if p, ok := src.near(key); ok {
-				e.File, e.Line, e.Column = p.file, p.line, p.column
+				e.File, e.Line, e.Column = p.File, p.Line, p.Column
 				break
 			}
 		}
@@ -124,7 +126,7 @@ func (s *Scenario) Wrong(key, cause, hint string) Errors {
 
 // near returns where key, else the first key below it, else the nearest above
 // it was written.
-func (s *source) near(key string) (position, bool) {
+func (s *source) near(key string) (strict.Position, bool) {
 	if p, ok := s.at[key]; ok {
 		return p, true
 	}
@@ -139,17 +141,17 @@ func (s *source) near(key string) (position, bool) {
 			return p, true
 		}
 	}
-	return position{}, false
+	return strict.Position{}, false
 }
 
 // values checks every value that is not zero against its own limits, which the
 // decoder has done for those that were read.
 func (v *validator) values(x reflect.Value, prefix string) {
-	for _, f := range fieldsOf(x.Type()) {
-		value, key := x.FieldByIndex(f.index), join(prefix, f.key)
+	for _, f := range strict.Fields(x.Type()) {
+		value, key := x.FieldByIndex(f.Index), strict.Join(prefix, f.Key)
 		switch {
-		case value.IsZero() || value.Kind() == reflect.Map || f.typ == workloadsType:
-		case isMapping(f.typ):
+		case value.IsZero() || value.Kind() == reflect.Map || f.Type == workloadsType:
+		case strict.IsMapping(f.Type):
 			if value.Kind() == reflect.Pointer {
 				value = value.Elem()
 			}
@@ -159,7 +161,7 @@ func (v *validator) values(x reflect.Value, prefix string) {
 				v.values(value.Index(i), fmt.Sprintf("%s[%d]", key, i))
 			}
 		default:
-			if e := f.check(value); e != nil {
+			if e := check(f, value); e != nil {
 				v.fail(e.Cause, e.Hint, key)
 			}
 		}
@@ -170,9 +172,9 @@ func (v *validator) target() {
 	s := v.s
 	v.refuse(s.Version > Version, fmt.Sprintf("the format's version %d is newer than this program, which reads version %d", s.Version, Version),
 		"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
-	d := decoder{flag: true, sources: map[string]position{}}
-	d.any(encoder{}.any(s.Target.Options, ""), "target.options", 1)
-	for _, e := range d.errs {
+	d := strict.Decoder{Flag: true}
+	d.Options(encoder{}.any(s.Target.Options, ""), "target.options", namesHint, 1)
+	for _, e := range d.Errors {
 		v.fail(e.Cause, e.Hint, e.Key, "target.options")
 	}
 	v.managed()

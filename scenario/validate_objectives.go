@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"sixnines/internal/strict"
 )
 
 // objectives checks that the run could come to show what it must: an objective
@@ -21,8 +23,8 @@ func (v *validator) objectives() {
 		}
 		if first, twice := seen[text]; twice {
 			hint := "remove one of them"
-			if p, ok := v.s.written(fmt.Sprintf("objectives[%d]", first)); ok && p.line > 0 {
-				hint = fmt.Sprintf("it is first given in line %d; remove one of them", p.line)
+			if p, ok := v.s.written(fmt.Sprintf("objectives[%d]", first)); ok && p.Line > 0 {
+				hint = fmt.Sprintf("it is first given in line %d; remove one of them", p.Line)
 			}
 			v.fail("the objective "+quote(text)+" is given twice", hint, key, "objectives")
 			continue
@@ -87,9 +89,9 @@ func (o Objective) bounds() (least, most float64) {
 }
 
 // written returns where a key was written.
-func (s *Scenario) written(key string) (position, bool) {
+func (s *Scenario) written(key string) (strict.Position, bool) {
 	if s.source == nil {
-		return position{}, false
+		return strict.Position{}, false
 	}
 	p, ok := s.source.at[key]
 	return p, ok

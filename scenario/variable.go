@@ -9,6 +9,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"sixnines/internal/strict"
 )
 
 // Environment looks up a variable of the environment, as [os.LookupEnv] does.
@@ -120,7 +122,7 @@ func (env Environment) value(name, or string) (string, error) {
 }
 
 // expand replaces the variables of a scalar, and a reference by what it gives.
-func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
+func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	delete(d.written, key)
 	refers := mayRefer(key) && isReference(n.Value)
 	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") && !(key == "target.url" && isReference(n.Value)) {
@@ -129,20 +131,20 @@ func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 	var each func(int, string)
 	if key == "target.url" {
 		if isReference(n.Value) {
-			d.fail(n, key, "an address is not read from elsewhere by env: and @", "write ${NAME}; a password goes into the driver's options")
+			d.Fail(n, key, "an address is not read from elsewhere by env: and @", "write ${NAME}; a password goes into the driver's options")
 			return nil
 		}
 		if name := bareInAddress.FindString(oneVariable.ReplaceAllString(n.Value, "")); name != "" {
 			if inLogin(n.Value, name) { // it may be a part of the password
-				d.fail(n, key, "a $ of the login in the address begins no variable", "write ${NAME}, or %24 for the $")
+				d.Fail(n, key, "a $ of the login in the address begins no variable", "write ${NAME}, or %24 for the $")
 				return nil
 			}
-			d.fail(n, key, quote(name)+" in the address is no variable without braces", "write ${"+name[1:]+"}, or %24"+name[1:]+" for the text")
+			d.Fail(n, key, quote(name)+" in the address is no variable without braces", "write ${"+name[1:]+"}, or %24"+name[1:]+" for the text")
 			return nil
 		}
 		each = func(at int, value string) {
 			if inUserinfo(n.Value, at) && strings.ContainsAny(value, "@/?#, ") {
-				d.fail(n, key, "a variable of the login in "+key+" has a character that ends it (@ / ? # , or a space)",
+				d.Fail(n, key, "a variable of the login in "+key+" has a character that ends it (@ / ? # , or a space)",
 					"set it percent-encoded, or log in by the driver's options")
 			}
 		}
@@ -166,7 +168,7 @@ func (d *decoder) expand(n *yaml.Node, key string) *yaml.Node {
 		d.written[key] = written{n.Value, value}
 	}
 	// Its type is its key's to say; quotes were for YAML.
-	return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Line: n.Line, Column: n.Column}
+	return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Line: n.Line, Column: n.Column}
 }
 
 // withoutText returns the error of a text that may be a secret without quoting it: such
@@ -199,7 +201,7 @@ const hidden = "xxxxx"
 func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	c := s.clone()
 	if c.source == nil {
-		c.source = &source{at: map[string]position{}}
+		c.source = &source{at: map[string]strict.Position{}}
 	}
 	kept := c.source.written
 	c.source.written = map[string]written{}
@@ -239,7 +241,7 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	}
 	options := func(all map[string]any, key string) {
 		for name, value := range all {
-			key := join(key, name)
+			key := strict.Join(key, name)
 			if secret != nil && secret(name) {
 				text, _ := value.(string)
 				all[name] = shown(key, name, text, true)
@@ -250,7 +252,7 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	}
 	options(c.Target.Options, "target.options")
 	for _, w := range c.Workloads {
-		options(w.Options, join(join(workloadsKey, w.Name), "options"))
+		options(w.Options, strict.Join(strict.Join(workloadsKey, w.Name), "options"))
 	}
 	return c
 }
@@ -264,13 +266,13 @@ func redactedOption(x any, key string, shown func(key, value string) string) any
 	case map[string]any:
 		m := maps.Clone(x)
 		for name, value := range m {
-			m[name] = redactedOption(value, join(key, name), shown)
+			m[name] = redactedOption(value, strict.Join(key, name), shown)
 		}
 		return m
 	case []any:
 		list := make([]any, len(x))
 		for i, value := range x {
-			list[i] = redactedOption(value, item(key, i), shown)
+			list[i] = redactedOption(value, strict.Item(key, i), shown)
 		}
 		return list
 	}

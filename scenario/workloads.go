@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v4"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/strict"
 )
 
 // Workloads are loads that run at the same time, in the order in which they are
@@ -82,7 +83,7 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	}
 	p.Record.Probe = ProbeOff
 	if s.source != nil {
-		p.source = s.source.below(join(workloadsKey, w.Name))
+		p.source = s.source.below(strict.Join(workloadsKey, w.Name))
 	}
 	p.Normalise()
 	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || w.Consumer.From.Filled, Background: w.Background}
@@ -198,7 +199,7 @@ func (s *Scenario) Heaviest() Size {
 // itself.
 func (v *validator) workloads() {
 	s := v.s
-	at := func(w NamedWorkload, key string) string { return join(join(workloadsKey, w.Name), key) }
+	at := func(w NamedWorkload, key string) string { return strict.Join(strict.Join(workloadsKey, w.Name), key) }
 	refuse := func(given bool, what, hint string, keys ...string) {
 		v.refuse(given, "several workloads, and "+what, hint, append(keys, workloadsKey)...)
 	}
@@ -234,7 +235,7 @@ func (v *validator) workloads() {
 		one.part()
 		for _, e := range one.errs {
 			if rest, ok := strings.CutPrefix(e.Key, "workload."); ok {
-				e.Key = join(join(workloadsKey, p.Name), rest)
+				e.Key = strict.Join(strict.Join(workloadsKey, p.Name), rest)
 			}
 			e.Cause = "workload " + p.Name + ": " + e.Cause
 			v.errs = append(v.errs, e)
@@ -247,15 +248,15 @@ var workloadName = regexp.MustCompile("^[A-Za-z0-9_-]{1,64}$")
 const workloadNames = "a name has 1 to 64 letters, digits, hyphens and underscores"
 
 // workloads decodes a mapping of workloads.
-func (d *decoder) workloads(n *yaml.Node, v reflect.Value, key string, depth int) {
+func (d *decoder) workloads(n *strict.Node, v reflect.Value, key string, depth int) {
 	var all Workloads
-	for name, value := range d.entries(n, key, "write a name and below it the keys of a workload", depth, nil) {
+	for name, value := range d.Entries(n, key, "write a name and below it the keys of a workload", depth) {
 		if !workloadName.MatchString(name.Value) {
-			d.fail(name, key, quote(name.Value)+" is no name of a workload", workloadNames)
+			d.Fail(name, key, quote(name.Value)+" is no name of a workload", workloadNames)
 			continue
 		}
 		w := NamedWorkload{}
-		d.value(value, reflect.ValueOf(&w).Elem(), field{typ: reflect.TypeFor[NamedWorkload]()}, join(key, name.Value), depth+1)
+		d.Value(value, reflect.ValueOf(&w).Elem(), strict.Field{Type: reflect.TypeFor[NamedWorkload]()}, strict.Join(key, name.Value), depth+1)
 		w.Name = name.Value
 		all = append(all, w)
 	}
@@ -263,10 +264,10 @@ func (d *decoder) workloads(n *yaml.Node, v reflect.Value, key string, depth int
 }
 
 // workloads encodes workloads as a mapping.
-func (e encoder) workloads(all Workloads, key string) *yaml.Node {
-	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map"}
+func (e encoder) workloads(all Workloads, key string) *strict.Node {
+	n := &strict.Node{Kind: yaml.MappingNode, Tag: "!!map"}
 	for _, w := range all {
-		n.Content = append(n.Content, textNode(w.Name), e.mapping(reflect.ValueOf(w), join(key, w.Name)))
+		n.Content = append(n.Content, textNode(w.Name), e.mapping(reflect.ValueOf(w), strict.Join(key, w.Name)))
 	}
 	return n
 }

@@ -88,14 +88,14 @@ tried holds, or the search ended before its answer was confirmed.`,
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
 		f.StringVar(&o.of, "of", "", "of several workloads search for the rate of `WORKLOAD`")
-		f.Var(&o.most, "most", "try no higher `RATE`")
+		f.TextVar(&o.most, "most", o.most, "try no higher `RATE`")
 		f.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
 		f.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
 		f.IntVar(&o.maxTrials, "max-trials", 200, "end with what is known after `N` trials")
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {
-		f.Var(&o.wanted, "for", "how many such systems a load of this `RATE` needs")
+		f.TextVar(&o.wanted, "for", o.wanted, "how many such systems a load of this `RATE` needs")
 		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {

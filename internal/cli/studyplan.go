@@ -144,7 +144,7 @@ func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
 		sc.Target.URL, sc.Target.Managed, sc.Target.Nodes, sc.Target.Settings = url, "", 0, nil
 	}
 	if x.entry, err = a.complete(sc, nil); err != nil {
-		return x, err
+		return x, c.Locate(err)
 	}
 	plan, err := planOfAll(sc, x.entry)
 	if err != nil {

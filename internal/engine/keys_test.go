@@ -30,7 +30,7 @@ func keyedRun(t *testing.T, keys string, before int) (*keyedLoopback, func()) {
 	t.Helper()
 	ld, p := loopRun(t, driver.AckKindBroker)
 	ld.scenario.Seed = 7
-	if err := ld.workload.Keys.Set(keys); err != nil {
+	if err := ld.workload.Keys.UnmarshalText([]byte(keys)); err != nil {
 		t.Fatal(err)
 	}
 	ld.workload.KeySize = 16

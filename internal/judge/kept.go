@@ -122,8 +122,8 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 			from, came = e.At, true
 		}
 	}
-	var pause scenario.Pause
-	if h.ConsumersPause == "" || pause.Set(h.ConsumersPause) != nil {
+	pause, err := scenario.ParsePause(h.ConsumersPause)
+	if err != nil {
 		return from, 0, came
 	}
 	end := int64(pause.At + pause.For)

@@ -3,7 +3,6 @@ package study
 import (
 	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -101,14 +100,9 @@ func (s *Study) exampled() error {
 			continue
 		}
 		node := s.root.Content[i+1]
-		d := decoder{file: s.file}
-		d.known(node, reflect.TypeFor[Argument](), "argument")
-		if len(d.errs) > 0 {
-			return d.errs
-		}
 		var a Argument
-		if err := node.Load(&a, yaml.WithKnownFields()); err != nil {
-			return wrongType(s.file, err)
+		if err := decode(s.file, node, "argument", &a); err != nil {
+			return err
 		}
 		if err := a.Validate(); err != nil {
 			return scenario.Errors{{File: s.file, Line: node.Line, Column: node.Column, Cause: "argument: " + err.Error(), Hint: "write an example, such as {broker: kafka, product: kafka, driver: kafka, versions: [3.9.1, 4.3.1]}"}}

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"errors"
 	"fmt"
 	"path"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sixnines/internal/strict"
 	"sixnines/scenario"
 )
 
@@ -28,7 +30,49 @@ type Cell struct {
 // for what cannot be together. env gives its variables; nil: texts are taken as they
 // are. Errors are of the type [scenario.Errors].
 func (c *Cell) Scenario(env scenario.Environment) (*scenario.Scenario, error) {
-	return scenario.ParseNode(env, c.file, c.node)
+	text, err := c.YAML()
+	if err != nil {
+		return nil, err
+	}
+	sc, err := scenario.ParseIn(env, c.made(), text)
+	return sc, c.Locate(err)
+}
+
+// made is what the cell's scenario is called in errors, until [Cell.Locate] says where
+// in the study it stands.
+func (c *Cell) made() string { return "cell " + c.Name + " of " + c.file }
+
+// Locate returns an error about the cell's scenario in which positions are those of the
+// study's text, of whose layers the scenario was made.
+func (c *Cell) Locate(err error) error {
+	var all scenario.Errors
+	if !errors.As(err, &all) || !slices.ContainsFunc(all, func(e *scenario.Error) bool { return e.File == c.made() }) {
+		return err
+	}
+	text, fault := c.YAML()
+	if fault != nil {
+		return err
+	}
+	written, unread := strict.Document{Kind: "scenario", Most: scenario.MaxText}.Root(text)
+	if unread != nil {
+		return err
+	}
+	at := map[strict.Position]strict.Position{}
+	origins(written, c.node, at)
+	for _, e := range all {
+		if p, ok := at[strict.Position{Line: e.Line, Column: e.Column}]; ok && e.File == c.made() {
+			e.File, e.Line, e.Column = c.file, p.Line, p.Column
+		}
+	}
+	return err
+}
+
+// origins notes where the nodes that were written as a text come from.
+func origins(written, from *strict.Node, at map[strict.Position]strict.Position) {
+	at[strict.Position{Line: written.Line, Column: written.Column}] = strict.Position{Line: from.Line, Column: from.Column}
+	for i := range min(len(written.Content), len(from.Content)) {
+		origins(written.Content[i], from.Content[i], at)
+	}
 }
 
 // YAML returns the cell's scenario as a text that "sixnines run" takes.

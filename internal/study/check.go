@@ -395,5 +395,5 @@ func (c *Cell) check() error {
 		return err
 	}
 	sc.Normalise()
-	return sc.Validate()
+	return c.Locate(sc.Validate())
 }

@@ -1,20 +1,18 @@
 package study
 
 import (
-	"bytes"
 	"embed"
 	"errors"
 	"fmt"
-	"io"
 	"path"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/strict"
 	"sixnines/scenario"
 )
 
@@ -76,37 +74,16 @@ func Find(name string) (*Study, error) {
 // [scenario.Errors] and have positions.
 func Parse(name string, text []byte) (*Study, error) {
 	s := &Study{file: name, text: text}
-	fail := func(line, column int, cause, hint string) error {
-		return scenario.Errors{{File: name, Line: line, Column: column, Cause: cause, Hint: hint}}
+	root, fault := strict.Document{Name: name, Kind: "study", Most: maxText, Empty: "sixnines study export NAME DIR writes one to copy"}.Root(text)
+	if fault != nil {
+		return nil, located([]strict.Error{*fault})
 	}
-	if len(text) > maxText {
-		return nil, fail(1, 1, fmt.Sprintf("the study is longer than %d bytes", maxText), "is it the right file?")
-	}
-	var doc yaml.Node
-	loader, err := yaml.NewLoader(bytes.NewReader(text))
-	if err == nil {
-		err = loader.Load(&doc)
-	}
-	var load *yaml.LoadError
-	switch {
-	case errors.Is(err, io.EOF) || err == nil && len(doc.Content) != 1:
-		return nil, fail(1, 1, "the study is empty", "sixnines study export NAME DIR writes one to copy")
-	case errors.As(err, &load):
-		return nil, fail(max(1, load.Mark.Line), max(1, load.Mark.Column), load.Message, "this is not YAML")
-	case err != nil:
-		return nil, fail(1, 1, err.Error(), "this is not YAML")
-	}
-	s.root = doc.Content[0]
+	s.root = root
 	if err := s.exampled(); err != nil {
 		return nil, err
 	}
-	d := decoder{file: name}
-	d.known(s.root, reflect.TypeFor[Study](), "the study")
-	if len(d.errs) > 0 {
-		return nil, d.errs
-	}
-	if err := s.root.Load(s, yaml.WithKnownFields()); err != nil {
-		return nil, wrongType(name, err)
+	if err := decode(name, s.root, "", s); err != nil {
+		return nil, err
 	}
 	for _, each := range []func() error{s.expand, s.check, s.checkScenarios} {
 		if err := each(); err != nil {
@@ -119,62 +96,47 @@ func Parse(name string, text []byte) (*Study, error) {
 // Text returns the study as it was read.
 func (s *Study) Text() []byte { return s.text }
 
-// decoder finds keys that nothing reads.
-type decoder struct {
-	file string
-	errs scenario.Errors
-}
-
-// known checks the keys of a node that becomes a value of the type, and of all below
-// it. Layers are the scenario's to check, ranges have names of their own.
-func (d *decoder) known(n *yaml.Node, t reflect.Type, where string) {
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	switch {
-	case t == reflect.TypeFor[Layer](), t == reflect.TypeFor[Ranges]():
-	case t.Kind() == reflect.Slice && n.Kind == yaml.SequenceNode:
-		for _, x := range n.Content {
-			d.known(x, t.Elem(), where)
-		}
-	case t.Kind() == reflect.Struct && n.Kind == yaml.MappingNode:
-		fields := map[string]reflect.Type{}
-		var keys []string
-		for i := range t.NumField() {
-			if name, _, _ := strings.Cut(t.Field(i).Tag.Get("yaml"), ","); name != "" {
-				fields[name] = t.Field(i).Type
-				keys = append(keys, name)
+// decode sets the struct that into points to, which stands at the key.
+func decode(file string, n *strict.Node, key string, into any) error {
+	v := reflect.ValueOf(into).Elem()
+	d := &strict.Decoder{File: file, Whole: "the study", Root: v.Type()}
+	d.Own = func(n *strict.Node, v reflect.Value, _ strict.Field, key string, depth int) bool {
+		switch x := v.Addr().Interface().(type) {
+		case *Layer: // the scenario's to check
+			if n.Tag != "!!null" {
+				*x = *n
 			}
-		}
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			key := n.Content[i]
-			field, ok := fields[key.Value]
-			if !ok {
-				hint := "its keys are " + strings.Join(keys, ", ")
-				if near := spell.Nearest(key.Value, keys); near != "" {
-					hint = "did you mean " + near + "?"
+		case *Ranges:
+			for name, list := range d.Entries(n, key, rangesHint, depth) {
+				one := Range{Name: name.Value}
+				d.Value(list, reflect.ValueOf(&one.Values).Elem(), strict.Field{Doc: rangesHint}, strict.Join(key, name.Value), depth+1)
+				if list.Kind == yaml.SequenceNode && len(one.Values) == 0 {
+					d.Fail(list, key, name.Value+" has no values", rangesHint)
 				}
-				d.errs = append(d.errs, &scenario.Error{File: d.file, Line: key.Line, Column: key.Column, Cause: fmt.Sprintf("unknown key %q in %s", key.Value, where), Hint: hint})
-				continue
+				*x = append(*x, one)
 			}
-			d.known(n.Content[i+1], field, key.Value)
+		default:
+			return false
 		}
+		return true
 	}
+	d.Decode(n, v, key)
+	if len(d.Errors) > 0 {
+		strict.Sort(d.Errors)
+		return located(d.Errors)
+	}
+	return nil
 }
 
-var goType = regexp.MustCompile(`into (study|result)\.|into `)
+const rangesHint = "write names and lists of their values, such as {rate: [1000, 2000]}"
 
-// wrongType turns what the YAML library says of values into errors with positions.
-func wrongType(file string, err error) error {
-	var many *yaml.LoadErrors
-	if !errors.As(err, &many) {
-		return scenario.Errors{{File: file, Line: 1, Column: 1, Cause: err.Error()}}
+// located is what is wrong with a text, as errors of scenarios are.
+func located(all []strict.Error) scenario.Errors {
+	var errs scenario.Errors
+	for _, e := range all {
+		errs = append(errs, &scenario.Error{File: e.File, Line: e.Line, Column: e.Column, Key: e.Key, Cause: e.Cause, Hint: e.Hint})
 	}
-	var all scenario.Errors
-	for _, e := range many.Errors {
-		all = append(all, &scenario.Error{File: file, Line: e.Mark.Line, Column: e.Mark.Column, Cause: goType.ReplaceAllString(e.Message, "into ")})
-	}
-	return all
+	return errs
 }
 
 // at returns where something stands in the text: keys of mappings and indices of
@@ -183,7 +145,7 @@ func (s *Study) at(where ...any) (line, column int) {
 	n := s.root
 	line, column = n.Line, n.Column
 	for _, step := range where {
-		var next *yaml.Node
+		var next *strict.Node
 		switch step := step.(type) {
 		case string:
 			for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {

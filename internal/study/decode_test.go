@@ -13,8 +13,8 @@ func TestParseRefuses(t *testing.T) {
 	conclusion := "\nconclusions: [{name: it, claim: so, tests: [TEST]}]"
 	for _, tt := range []struct{ name, old, new, says string }{
 		{"no YAML", "systems: [", "systems: [[", "small.yaml:"},
-		{"an unknown key", "question:", "qestion:", `small.yaml:4:1: unknown key "qestion" in the study (did you mean question?)`},
-		{"a key below", "{name: y, title: Y}", "{name: y, tilte: Y}", `unknown key "tilte" in systems (did you mean title?)`},
+		{"an unknown key", "question:", "qestion:", `small.yaml:4:1: unknown key "qestion" (did you mean question?)`},
+		{"a key below", "{name: y, title: Y}", "{name: y, tilte: Y}", `unknown key "tilte" in systems[1] (did you mean title?)`},
 		{"a wrong type", "rounds: 6", "rounds: many", "small.yaml:13:21"},
 		{"no title", "title: Small", "title: ''", "the title is missing"},
 		{"two alike", "{name: y, title: Y}", "{name: x, title: Y}", `two systems are called "x"`},

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"fmt"
 	"maps"
 	"strconv"
 	"strings"
@@ -17,22 +16,6 @@ type Ranges []Range
 type Range struct {
 	Name   string
 	Values []string
-}
-
-// UnmarshalYAML reads a mapping from names to lists of values.
-func (r *Ranges) UnmarshalYAML(n *yaml.Node) error {
-	if n.Kind != yaml.MappingNode {
-		return fmt.Errorf("a mapping of names to lists of values is wanted, such as {rate: [1000, 2000]}")
-	}
-	*r = nil
-	for i := 0; i+1 < len(n.Content); i += 2 {
-		one := Range{Name: n.Content[i].Value}
-		if err := n.Content[i+1].Load(&one.Values); err != nil || len(one.Values) == 0 {
-			return fmt.Errorf("%s is a list of values", one.Name)
-		}
-		*r = append(*r, one)
-	}
-	return nil
 }
 
 // each yields every combination of the values, the last name's changing fastest.
