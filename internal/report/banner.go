@@ -70,6 +70,17 @@ func statuses() []result.Status {
 	return []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}
 }
 
+// statusStyle is how a status looks.
+func statusStyle(s result.Status) style {
+	switch s {
+	case result.Valid:
+		return good
+	case result.Suspect:
+		return warning
+	}
+	return bad
+}
+
 // worstOf is the worst verdict of runs in a word, and of how many, unless it is that of
 // all.
 func worstOf(runs int, counted func(result.Status) int) (string, style) {

@@ -1,7 +1,7 @@
 package report
 
-// document is what a page says before it is written: its blocks in order. Markdown has those
-// that are [written].
+// document is what a report says before it is written: its blocks in order. Markdown has
+// those that are [written], a terminal those that are [shown].
 type document []block
 
 // block is a part of a document. A page has a template for each type of them.
@@ -19,9 +19,14 @@ const (
 // written is a block for Markdown, too.
 type written interface{ markdown(m *markdown) }
 
+// shown is a block for a terminal, too.
+type shown interface{ terminal(p *printer) }
+
 // part is a section with what is in it.
 type part struct {
 	Title  string
+	Of     string // the run it is about, where there are several
+	Page   bool   // its title is on a page only: elsewhere its tables have names
 	Key    string // its anchor
 	Class  string // on a page
 	Label  string // on a page, of a part without a title, for those who do not see it
@@ -31,6 +36,8 @@ type part struct {
 // finding is a verdict, what it is about, and what it rests on.
 type finding struct {
 	Status, Label string
+	Text          string // what it comes to
+	Style         style  // of the status in a terminal
 	Key, Class    string
 	Blocks        document
 }
@@ -38,6 +45,7 @@ type finding struct {
 // folded is what is shown when a reader asks for it.
 type folded struct {
 	Title  string
+	Of     string // the run it is about, where there are several
 	Note   string // beside it
 	Key    string
 	Open   bool // on a page
@@ -50,6 +58,15 @@ type text struct {
 	Class            string // on a page
 	Lead, Text, Tail string
 	Quoted, Item     bool // in Markdown
+	Bold             bool // in Markdown
+	setting
+}
+
+// setting is how text is set in a terminal.
+type setting struct {
+	Margin string // before the first line; those that follow are indented as far
+	Style  style
+	Apart  bool // an empty line goes before it
 }
 
 // heading is a heading between parts, on a page.
@@ -66,13 +83,19 @@ type facts struct {
 	Lead string
 	List []string
 	Code bool // as they are typed
+	// Separator stands between them in a terminal; empty: a dot.
+	Separator string
+	setting
 }
 
 // points is a list of what is to be said in a line each.
 type points []remark
 
 // remark is an entry of a list.
-type remark struct{ Word, Class, Text, Code string }
+type remark struct {
+	Word, Class, Text, Code string
+	Style                   style // of the text in a terminal
+}
 
 // texts are what the entries say.
 func (x points) texts() []string {
@@ -114,11 +137,23 @@ func livePictures(all []*chart) gallery {
 	return out
 }
 
-// paragraphs are texts as they are.
-func paragraphs(texts ...string) document {
+// keys are remarks on the figures before them.
+func keys(texts ...string) document {
 	var out document
-	for _, t := range texts {
-		out = append(out, text{Text: t})
+	for i, t := range texts {
+		out = append(out, text{Class: "key", Text: t, setting: setting{"  ", faint, i == 0}})
+	}
+	return out
+}
+
+// named are the tables of a list that there are, each about a run where there are several.
+func (s *subject) named(all ...*table) document {
+	var out document
+	for _, x := range all {
+		if x != nil {
+			x.Of = s.of()
+			out = append(out, x)
+		}
 	}
 	return out
 }

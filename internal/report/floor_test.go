@@ -40,7 +40,7 @@ func TestFloorFlagsWhatIsNearIt(t *testing.T) {
 			t.Errorf("the report does not say %q", say)
 		}
 	}
-	if !strings.Contains(terminal(t, Options{Width: 120}, openRun().make()), "no noise floor measured on this machine: sixnines selftest --only floor") {
+	if !strings.Contains(terminal(t, Options{Width: 120}, openRun().make()), "No noise floor measured on this machine: sixnines selftest --only floor.") {
 		t.Error("a run without a floor does not say how to get one")
 	}
 }

@@ -45,15 +45,15 @@ func keptTable(s *subject) *table {
 	return x
 }
 
-// terminalKept writes how a backlog came and went.
-func terminalKept(p *printer, s *subject) {
+// keptBlocks say in a terminal how a backlog came and went.
+func keptBlocks(s *subject) document {
 	lines := keptLines(s)
 	if lines == nil {
-		return
+		return nil
 	}
-	p.heading("Backlog", s.of())
-	p.joined("  ", pairs(lines), dot, normal)
+	out := part{Title: "Backlog", Of: s.of(), Blocks: document{facts{List: pairs(lines), setting: setting{Margin: "  "}}}}
 	if s.letter == "" {
-		p.table(keptTable(s), "")
+		out.Blocks = append(out.Blocks, keptTable(s))
 	}
+	return document{out}
 }

@@ -34,14 +34,17 @@ func (m *markdown) document(d document) {
 }
 
 func (x part) markdown(m *markdown) {
-	if x.Title != "" {
+	if x.Title != "" && !x.Page {
 		m.f("\n## %s\n", x.Title)
 	}
 	m.document(x.Blocks)
 }
 
 func (x finding) markdown(m *markdown) {
-	m.f("\n### %s: %s\n", strings.ToUpper(x.Status), x.Label)
+	m.f("\n### %s\n", joinNonEmpty(": ", x.Status, x.Label))
+	if x.Text != "" {
+		m.f("\n%s\n", x.Text)
+	}
 	m.document(x.Blocks)
 }
 
@@ -66,7 +69,11 @@ func (x text) markdown(m *markdown) {
 	if x.Lead != "" && x.Text != "" {
 		m.f(": ")
 	}
-	m.f("%s", x.Text)
+	mark := markup("")
+	if x.Bold {
+		mark = "**"
+	}
+	m.f("%s%s%s", mark, x.Text, mark)
 	if x.Tail != "" {
 		m.f(" *%s*", x.Tail)
 	}
@@ -205,54 +212,7 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 		return err
 	}
 	m := newMarkdown()
-	for i, s := range prepared {
-		if i > 0 {
-			m.f("\n")
-		}
-		m.verdict(s)
-	}
-	for _, sentence := range omission(prepared) {
-		m.f("\n> %s\n", sentence)
-	}
-	m.table(objectives(prepared), "")
-	for _, f := range tabled() {
-		if !f.Apart {
-			for _, x := range percentileTables(prepared, f, inMarkdown) {
-				x.markdown(m)
-			}
-		}
-	}
-	m.document(paragraphs(floorTexts(prepared)...))
-	for _, x := range repeatTables(prepared, allMetrics) {
-		m.table(x, "")
-	}
-	for _, s := range prepared {
-		for _, x := range findings(s) {
-			if !x.Page {
-				m.table(x, s.of())
-			}
-		}
-		if line := peopleLine(s); line != "" && len(prepared) == 1 {
-			m.f("\n%s\n", sentence(line))
-		}
-	}
-	m.table(accountsOf(prepared), "")
-	_, err = io.WriteString(w, m.String())
+	m.document(runsDocument(prepared, nil, Options{}, inMarkdown))
+	_, err = io.WriteString(w, strings.TrimPrefix(m.String(), "\n"))
 	return err
-}
-
-func (m *markdown) verdict(s *subject) {
-	m.f("### %s: %s\n\n%s\n", s.label, s.status(), strings.Join(headline(s), dot))
-	if len(s.limits())+len(s.banners)+len(s.reasons()) > 0 {
-		m.f("\n")
-	}
-	for _, l := range s.limits() {
-		m.f("- **%s**\n", l)
-	}
-	for _, b := range s.banners {
-		m.f("- **%s**: %s\n", b.Head, b.Text)
-	}
-	for _, r := range s.reasons() {
-		m.f("- %s: %s\n", reasonWord(r.Status), reasonText(r))
-	}
 }

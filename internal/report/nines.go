@@ -174,7 +174,7 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 	var s *subject
 	if run != nil {
 		s = subjectOf(run)
-		terminalVerdict(p, s)
+		verdictOf(s, false, false, inTerminal).terminal(p)
 		p.blank()
 	}
 	p.wrapped("", a.sessionText(), strong)

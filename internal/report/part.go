@@ -1,38 +1,31 @@
 package report
 
+import "slices"
+
 // Part is a piece of the full report of a run that a terminal shows beside its
 // first screen when it is asked for.
 type Part struct {
 	Name  string // as on the command line
 	About string // a few words
-	write func(p *printer, s *subject)
+	of    func(s *subject) document
 }
 
 // Parts lists them in the order in which they are shown.
 func Parts() []Part {
-	several := func(of func(*subject) []*table) func(*printer, *subject) {
-		return func(p *printer, s *subject) {
-			for _, x := range of(s) {
-				p.table(x, s.of())
-			}
-		}
+	several := func(of func(*subject) []*table) func(*subject) document {
+		return func(s *subject) document { return s.named(of(s)...) }
 	}
-	one := func(of func(*subject) *table) func(*printer, *subject) {
-		return func(p *printer, s *subject) { p.table(of(s), s.of()) }
+	one := func(of func(*subject) *table) func(*subject) document {
+		return func(s *subject) document { return s.named(of(s)) }
+	}
+	percentiles := func(wanted func(family) bool) func(*subject) document {
+		return func(s *subject) document { return percentilesOf([]*subject{s}, inTerminal, wanted) }
 	}
 	return []Part{
-		{"reasons", "all that the verdict found", func(p *printer, s *subject) {
-			p.blank()
-			terminalVerdict(p, s)
-		}},
+		{"reasons", "all that the verdict found", func(s *subject) document { return document{verdictOf(s, false, false, inTerminal)} }},
 		{"objectives", "what was found of each objective", one(objectivesTable)},
-		{"latencies", "all percentiles of all latencies", func(p *printer, s *subject) {
-			terminalTables(p, []*subject{s}, func(f family) bool { return f.Key != "lag" })
-			terminalFloor(p, s)
-		}},
-		{"lag", "the generator's own delay, and what blocked it", func(p *printer, s *subject) {
-			terminalTables(p, []*subject{s}, func(f family) bool { return f.Key == "lag" })
-		}},
+		{"latencies", "all percentiles of all latencies", percentiles(func(f family) bool { return f.Key != "lag" })},
+		{"lag", "the generator's own delay, and what blocked it", percentiles(func(f family) bool { return f.Key == "lag" })},
 		{"events", "what the broker and its client reported besides messages", one(eventsTable)},
 		{"steady", "how p50 and p99 went on over the window", one(steadyTable)},
 		{"causes", "likely causes of the slowest messages", several(attributionTables)},
@@ -40,11 +33,8 @@ func Parts() []Part {
 		{"tail", "the slowest messages, and how sure the tail is", several(func(s *subject) []*table {
 			return append([]*table{blocksTable(s)}, tailTables(s)...)
 		})},
-		{"accounts", "what became of the messages", func(p *printer, s *subject) {
-			terminalMessages(p, s)
-			terminalKept(p, s)
-		}},
-		{"setup", "guarantees, settings, the broker, cold figures", terminalSetting},
+		{"accounts", "what became of the messages", messageLines},
+		{"setup", "guarantees, settings, the broker, cold figures", setupLines},
 	}
 }
 
@@ -54,5 +44,5 @@ func findings(s *subject) []*table {
 	out := append([]*table{eventsTable(s), steadyTable(s)}, attributionTables(s)...)
 	out = append(out, stageTable(s), blocksTable(s))
 	out = append(out, tailTables(s)...)
-	return tables(append(out, peopleTable(s))...)
+	return slices.DeleteFunc(append(out, peopleTable(s)), func(x *table) bool { return x == nil })
 }

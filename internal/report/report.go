@@ -104,6 +104,14 @@ func subjects(runs []*result.Run) ([]*subject, error) {
 	return out, nil
 }
 
+// of names the run in headings where there are several.
+func (s *subject) of() string {
+	if s.letter == "" {
+		return ""
+	}
+	return s.label
+}
+
 // sends reports whether the run had producers.
 func (s *subject) sends() bool { return s.run.Header.Mode != result.ModeConsume }
 

@@ -20,7 +20,7 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 		return err
 	}
 	drawn := append([]*chart{}, charts(prepared)...)
-	return writePage(w, runsTitle(prepared), "latency report", drawn, runsPage(prepared, drawn, opt),
+	return writePage(w, runsTitle(prepared), "latency report", drawn, runsDocument(prepared, drawn, opt, onPage),
 		"Response time counts from the instant a message was due, so a stall of the broker delays every message that was due in it. Service time counts from the instant it was sent, which is what most tools report. Histograms are merged; no percentile here is an average of percentiles.",
 		credits(toolOf(prepared[0].run)))
 }
@@ -59,109 +59,8 @@ func runsTitle(prepared []*subject) string {
 	return shorten(title, 120)
 }
 
-// runsPage is what the page of runs says.
-func runsPage(prepared []*subject, drawn []*chart, opt Options) document {
-	verdicts := part{Label: "Verdict"}
-	for _, s := range prepared {
-		verdicts.Blocks = append(verdicts.Blocks, verdictOf(s, len(prepared) >= manyRuns))
-	}
-	first := document{verdicts}
-	for _, sentence := range omission(prepared) {
-		first = append(first, text{Class: "callout", Text: sentence})
-	}
-	keys := part{Label: "Key figures", Blocks: document{keyFigures(prepared)}}
-	if len(prepared) >= manyRuns {
-		first = append(document{keys}, first...)
-	} else {
-		first = append(first, keys)
-	}
-	pictures := part{Label: "Pictures", Blocks: document{livePictures(drawn)}}
-	if len(prepared) > chartLimit {
-		pictures.Blocks = append(pictures.Blocks, text{Class: "callout", Text: "The pictures show the first " + count(chartLimit) + " results; the tables show all."})
-	}
-	out := append(first, pictures)
-	between := part{Key: "repeats", Title: "Between runs"}
-	for _, x := range repeatTables(prepared, allMetrics) {
-		between.Blocks = append(between.Blocks, folded{Title: x.Name, Open: true, Blocks: document{x}})
-	}
-	if len(between.Blocks) > 0 {
-		out = append(out, between)
-	}
-	percentiles := part{Key: "percentiles", Title: "Percentiles"}
-	for _, f := range tabled() {
-		for _, x := range percentileTables(prepared, f, onPage) {
-			if !f.Apart {
-				percentiles.Blocks = append(percentiles.Blocks, x)
-			}
-		}
-	}
-	percentiles.Blocks = append(percentiles.Blocks, percentileLegend{})
-	remarks := floorTexts(prepared)
-	if len(prepared) == 1 {
-		remarks = append(remarks, blocksNotes(prepared[0])...)
-	}
-	for _, r := range remarks {
-		percentiles.Blocks = append(percentiles.Blocks, text{Class: "key", Text: r})
-	}
-	out = append(out, percentiles)
-	for _, s := range prepared {
-		out = append(out, detailsOf(s, opt)...)
-	}
-	return out
-}
-
 // percentileLegend explains the tables of percentiles.
 type percentileLegend struct{}
-
-// verdictOf is the verdict of a run with its reasons.
-func verdictOf(s *subject, many bool) finding {
-	x := finding{Status: s.status(), Class: statusClass(s.sum.Verdict.Status)}
-	if s.letter != "" {
-		x.Label = s.label
-	}
-	for _, l := range s.limits() {
-		x.Blocks = append(x.Blocks, text{Class: "limit", Text: l})
-	}
-	head := headline(s)
-	if when := s.run.Header.Started; !when.IsZero() {
-		head = append(head, when.UTC().Format("2006-01-02 15:04:05 UTC"))
-	}
-	if id := plain(s.run.Header.ID); id != "" {
-		head = append(head, "run "+id)
-	}
-	if t := trialText(s.run.Header.Trial); t != "" {
-		head = append(head, t)
-	}
-	behind := document{facts{List: head}}
-	var reasons points
-	for _, r := range s.reasons() {
-		class := statusClass(r.Status)
-		if r.Status == result.Valid {
-			class = "remark"
-		}
-		reasons = append(reasons, remark{reasonWord(r.Status), class, reasonText(r), plain(r.Code)})
-	}
-	switch {
-	case len(reasons) > 0:
-		behind = append(behind, reasons)
-	case s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, banner.loud):
-		behind = append(behind, text{Class: "reasons", Text: "Nothing was found that makes these figures suspect."})
-	}
-	for _, b := range s.banners {
-		if many && b.loud() {
-			x.Blocks = append(x.Blocks, notice{Head: b.Head, Loud: true})
-		}
-		behind = append(behind, notice{b.Head, b.Text, b.loud()})
-	}
-	if many {
-		behind = document{folded{Title: "Facts and reasons", Small: true, Blocks: behind}}
-	}
-	x.Blocks = append(x.Blocks, behind...)
-	if t := objectivesTable(s); t != nil {
-		x.Blocks = append(x.Blocks, minor(t.Name), t)
-	}
-	return x
-}
 
 // statusClass is a status as the style sheet knows it.
 func statusClass(s result.Status) string { return statusStyle(s).class() }
@@ -246,82 +145,12 @@ func cardsOf(s *subject) []card {
 	return out
 }
 
-// detailsOf is what the page says of one run outside the shared tables: what was
-// concluded, what became of its messages, and what its numbers stand on.
-func detailsOf(s *subject, opt Options) document {
-	lead := ""
-	if s.letter != "" {
-		lead = s.label + ": "
-	}
-	var out document
-	behind := part{Class: "findings", Title: lead + "Details behind the figures"}
-	for _, x := range findings(s) {
-		if !x.Column || s.letter != "" {
-			behind.Blocks = append(behind.Blocks, folded{Title: x.Name, Open: !x.Folded, Blocks: document{x}})
-		}
-	}
-	if len(behind.Blocks) > 0 {
-		out = append(out, behind)
-	}
-	c := &s.sum.Counters
-	byDesign := neverAcknowledges(&s.run.Header)
-	messages := part{Class: "run", Title: lead + "Messages"}
-	add := func(x *table) {
-		x.Class, x.Titled = "counters", true
-		messages.Blocks = append(messages.Blocks, x)
-	}
-	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
-	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)) {
-		rates.add(l.Name, l.Value, l.Means)
-	}
-	add(rates)
-	add(countersTable("Publish side", "The first is the sum of the others.", s.publishSide()))
-	if c.Expected > 0 {
-		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
-	}
-	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", s.otherCounters()))
-	if problem := s.unbalanced(); problem != "" {
-		messages.Blocks = append(messages.Blocks, text{Class: "callout bad", Text: sentence(problem)})
-	}
-	if all := fates(c, byDesign); all != nil && !s.cut {
-		x := &table{Name: "Acknowledgements and arrivals", About: "Only an acknowledged message that is missing violates a guarantee.",
-			Head: textCells("publish", "arrived", "missing", "what this means")}
-		for _, f := range all {
-			r := x.add(f.Name, f.arrived("not known"), count(f.Missing), f.Means)
-			if f.Name == "acked" && f.Missing > 0 {
-				r.Class = "bad"
-			}
-		}
-		add(x)
-	}
-	for _, x := range standing(s, opt) {
-		x.Title = lead + x.Title
-		messages.Blocks = append(messages.Blocks, x)
-	}
-	return append(out, messages)
-}
-
-// countersTable is an account for the page.
-func countersTable(name, about string, entries []entry) *table {
-	x := &table{Name: name, About: about, Head: textCells("counter", "messages", "what this means")}
-	for _, e := range entries {
-		r := x.add(e.Name, count(e.Value), e.Means)
-		switch {
-		case e.Value == 0:
-			r.Class = "zero"
-		case e.Bad:
-			r.Class = "bad"
-		}
-	}
-	return x
-}
-
 // standing is what the numbers of a run stand on.
-func standing(s *subject, opt Options) []folded {
+func standing(s *subject, opt Options) document {
 	h := &s.run.Header
-	var out []folded
+	var out document
 	add := func(name string, open bool, blocks ...block) {
-		out = append(out, folded{Title: name, Open: open, Blocks: blocks})
+		out = append(out, folded{Title: name, Of: s.of(), Open: open, Blocks: blocks})
 	}
 	sheet := func(caption string, names ...string) *table {
 		return &table{Class: "sheet", Caption: caption, Head: textCells(names...)}

@@ -371,7 +371,7 @@ func standingOf(claims []studyClaim) string {
 
 // claim is a conclusion with what its tests found.
 func (v *studyView) claim(c studyClaim) finding {
-	out := finding{Key: c.key(), Status: plain(string(c.verdict)), Label: plain(c.Claim), Class: verdictClass(c.verdict)}
+	out := finding{Key: c.key(), Status: strings.ToUpper(plain(string(c.verdict))), Label: plain(c.Claim), Class: verdictClass(c.verdict)}
 	for _, s := range v.slips(c.Name) {
 		out.Blocks = append(out.Blocks, s)
 	}

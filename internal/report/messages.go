@@ -1,0 +1,161 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
+
+// messageTables say on a page what became of the messages of a run.
+func messageTables(s *subject) part {
+	c := &s.sum.Counters
+	out := part{Class: "run", Title: "Messages", Of: s.of()}
+	add := func(x *table) {
+		x.Class, x.Titled = "counters", true
+		out.Blocks = append(out.Blocks, x)
+	}
+	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
+	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)) {
+		rates.add(l.Name, l.Value, l.Means)
+	}
+	add(rates)
+	add(countersTable("Publish side", "The first is the sum of the others.", s.publishSide()))
+	if c.Expected > 0 {
+		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
+	}
+	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", s.otherCounters()))
+	if problem := s.unbalanced(); problem != "" {
+		out.Blocks = append(out.Blocks, text{Class: "callout bad", Text: sentence(problem)})
+	}
+	if all := fates(c, neverAcknowledges(&s.run.Header)); all != nil && !s.cut {
+		x := &table{Name: "Acknowledgements and arrivals", About: "Only an acknowledged message that is missing violates a guarantee.",
+			Head: textCells("publish", "arrived", "missing", "what this means")}
+		for _, f := range all {
+			r := x.add(f.Name, f.arrived("not known"), count(f.Missing), f.Means)
+			if f.Name == "acked" && f.Missing > 0 {
+				r.Class = "bad"
+			}
+		}
+		add(x)
+	}
+	return out
+}
+
+// countersTable is an account for the page.
+func countersTable(name, about string, entries []entry) *table {
+	x := &table{Name: name, About: about, Head: textCells("counter", "messages", "what this means")}
+	for _, e := range entries {
+		r := x.add(e.Name, count(e.Value), e.Means)
+		switch {
+		case e.Value == 0:
+			r.Class = "zero"
+		case e.Bad:
+			r.Class = "bad"
+		}
+	}
+	return x
+}
+
+// messageLines say the same in a terminal, a line or two each.
+func messageLines(s *subject) document {
+	out := part{Title: "Messages", Of: s.of()}
+	add := func(b ...block) { out.Blocks = append(out.Blocks, b...) }
+	if s.sends() {
+		add(facts{List: pairs(rateLine(s)), setting: setting{Margin: "  rate       "}})
+	}
+	for _, l := range availabilityLine(s.sum.Availability) {
+		add(text{Text: l.Value + ": " + l.Means, setting: setting{Margin: "  available  "}})
+	}
+	add(facts{List: pairs(throughputLines(s)), setting: setting{Margin: "  throughput "}})
+	if s.sends() {
+		add(sumOf("  publish    ", s.publishSide()))
+	}
+	c := &s.sum.Counters
+	if c.Expected > 0 {
+		add(sumOf("  delivery   ", s.deliverySide()))
+	}
+	var seen, zero []string
+	for _, e := range s.otherCounters() {
+		if e.Value == 0 {
+			zero = append(zero, e.Name)
+			continue
+		}
+		seen = append(seen, e.Name+" "+count(e.Value))
+	}
+	add(facts{List: seen, setting: setting{Margin: "  besides    ", Style: warning}})
+	if len(zero) > 0 && s.letter == "" {
+		add(text{Text: strings.Join(zero, ", "), setting: setting{Margin: "  none       ", Style: faint}})
+	}
+	if problem := s.unbalanced(); problem != "" {
+		add(text{Text: sentence(problem), setting: setting{Margin: "  ", Style: bad}})
+	}
+	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && !s.cut && (s.letter == "" || c.Missing > 0) {
+		x := &table{Head: columnHeads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true, Apart: true}
+		for _, r := range f {
+			out := x.add(r.Name, r.arrived("–"), count(r.Missing))
+			if r.Missing > 0 && r.Name == "acked" {
+				out.styled(2, bad).noted(strings.TrimPrefix(r.Means, "missing here: "))
+			}
+		}
+		add(x)
+	}
+	return append(document{out}, keptBlocks(s)...)
+}
+
+// sumOf writes an account as a sum: "expected 20 = received 17 + missing 3".
+func sumOf(margin string, entries []entry) facts {
+	out := facts{Separator: " ", setting: setting{Margin: margin}}
+	for i, e := range entries {
+		sign := "+ "
+		switch i {
+		case 0:
+			sign = ""
+		case 1:
+			sign = "= "
+		}
+		out.List = append(out.List, sign+e.Name+" "+count(e.Value))
+	}
+	return out
+}
+
+// pairs writes names and values.
+func pairs(entries []entryText) []string {
+	out := make([]string, len(entries))
+	for i, e := range entries {
+		out[i] = e.Name + " " + e.Value
+	}
+	return out
+}
+
+// setupLines say in a terminal what the figures of a run rest on: the broker's guarantees
+// and settings, cold figures, and the file.
+func setupLines(s *subject) document {
+	h := &s.run.Header
+	var out document
+	setup := part{Title: "Broker guarantees and settings", Of: s.of()}
+	add := func(b block) { setup.Blocks = append(setup.Blocks, b) }
+	for _, e := range append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...) {
+		add(text{Text: e.Value, setting: setting{Margin: "  " + e.Name + strings.Repeat(" ", max(1, 17-len(e.Name)))}})
+	}
+	for _, w := range h.Semantics.Warnings {
+		if !slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool { return r.Text == w }) {
+			add(text{Text: plain(w), setting: setting{Margin: "  ! ", Style: warning}})
+		}
+	}
+	var cold []string
+	for _, c := range h.Cold {
+		cold = append(cold, plain(c.Name)+" "+duration(int64(c.Duration)))
+	}
+	if len(cold) > 0 {
+		add(facts{List: cold, setting: setting{Margin: "  cold             "}})
+	}
+	if len(setup.Blocks) > 0 {
+		add(facts{List: brokerUse(s.run), setting: setting{Margin: "  broker processes "}})
+		out = append(out, setup)
+	}
+	if s.run.Path != "" {
+		out = append(out, text{Text: plain(s.run.Path), setting: setting{"  result  ", faint, true}})
+	}
+	return out
+}

@@ -1,0 +1,183 @@
+package report
+
+import (
+	"slices"
+
+	"sixnines/result"
+)
+
+// runsDocument is what is said of runs: the verdicts first, then their percentiles side by
+// side, then of each what was concluded, what became of its messages, and what its figures
+// rest on. drawn are the pictures of a page.
+func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) document {
+	alone, many := len(prepared) == 1, in == onPage && len(prepared) >= manyRuns
+	verdicts := part{Label: "Verdict"}
+	for _, s := range prepared {
+		verdicts.Blocks = append(verdicts.Blocks, verdictOf(s, many, in == onPage || alone, in))
+	}
+	out := document{verdicts}
+	if x := objectivesOfAll(prepared); x != nil && in != onPage && !alone {
+		out = append(out, x)
+	}
+	for _, sentence := range omission(prepared) {
+		out = append(out, text{Class: "callout", Text: sentence, Quoted: true, setting: setting{Style: strong, Apart: true}})
+	}
+	if in == onPage {
+		keys := part{Label: "Key figures", Blocks: document{keyFigures(prepared)}}
+		if many {
+			out = append(document{keys}, out...)
+		} else {
+			out = append(out, keys)
+		}
+		pictures := part{Label: "Pictures", Blocks: document{livePictures(drawn)}}
+		if len(prepared) > chartLimit {
+			pictures.Blocks = append(pictures.Blocks, text{Class: "callout", Text: "The pictures show the first " + count(chartLimit) + " results; the tables show all."})
+		}
+		out = append(out, pictures)
+	}
+	between := part{Key: "repeats", Title: "Between runs", Page: true}
+	for _, x := range repeatTables(prepared, allMetrics) {
+		between.Blocks = append(between.Blocks, section(x, in))
+	}
+	if len(between.Blocks) > 0 {
+		out = append(out, between)
+	}
+	out = append(out, part{Key: "percentiles", Title: "Percentiles", Page: true, Blocks: percentilesOf(prepared, in, func(family) bool { return true })})
+	described := map[string]bool{} // repeats of a run have the same setting
+	for _, s := range prepared {
+		behind := part{Class: "findings", Title: "Details behind the figures", Of: s.of(), Page: true}
+		if in == inTerminal && !alone {
+			behind.Title, behind.Page, behind.Blocks = "Machine and broker use", false, findingLines(s)
+		} else {
+			for _, x := range findings(s) {
+				if in == onPage && (!x.Column || !alone) || in != onPage && !x.Page {
+					x.Of = s.of()
+					behind.Blocks = append(behind.Blocks, section(x, in))
+				}
+			}
+		}
+		if len(behind.Blocks) > 0 {
+			out = append(out, behind)
+		}
+		switch in {
+		case onPage:
+			messages := messageTables(s)
+			messages.Blocks = append(messages.Blocks, standing(s, opt)...)
+			out = append(out, messages)
+		case inTerminal:
+			out = append(out, messageLines(s)...)
+			key := s.run.Header.ID
+			if t := s.run.Header.Trial; t != nil && t.Set != "" {
+				key = t.Set + " " + t.Arm
+			}
+			if key += " " + s.run.Header.Workload; !described[key] {
+				out = append(out, setupLines(s)...)
+			}
+			described[key] = true
+		}
+	}
+	if in == inMarkdown {
+		out = append(out, accountsOf(prepared))
+	}
+	return out
+}
+
+// section is a table that a page folds away.
+func section(x *table, in medium) block {
+	if in == onPage {
+		return folded{Title: x.Name, Open: !x.Folded, Blocks: document{x}}
+	}
+	return x
+}
+
+// verdictOf is the verdict of a run with its reasons. Of many runs what is behind it is
+// folded away; its objectives are here or in a table of all runs.
+func verdictOf(s *subject, many, objectives bool, in medium) finding {
+	x := finding{Status: s.status(), Class: statusClass(s.sum.Verdict.Status), Style: statusStyle(s.sum.Verdict.Status)}
+	if s.letter != "" || in != onPage {
+		x.Label = s.label
+	}
+	indented := setting{Margin: "  "}
+	for _, l := range s.limits() {
+		x.Blocks = append(x.Blocks, text{Class: "limit", Text: l, Item: true, Bold: true, setting: setting{Margin: "  ", Style: warning}})
+	}
+	head := headline(s)
+	if when := s.run.Header.Started; !when.IsZero() {
+		head = append(head, when.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if id := plain(s.run.Header.ID); id != "" {
+		head = append(head, "run "+id)
+	}
+	if t := trialText(s.run.Header.Trial); t != "" {
+		head = append(head, t)
+	}
+	behind := document{facts{List: head, setting: indented}}
+	var reasons points
+	for _, r := range s.reasons() {
+		said := remark{reasonWord(r.Status), statusClass(r.Status), reasonText(r), plain(r.Code), normal}
+		if r.Status == result.Valid {
+			said.Class, said.Style = "remark", faint
+		}
+		reasons = append(reasons, said)
+	}
+	switch {
+	case len(reasons) > 0:
+		behind = append(behind, reasons)
+	case in == onPage && s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, banner.loud):
+		behind = append(behind, text{Class: "reasons", Text: "Nothing was found that makes these figures suspect."})
+	}
+	for _, b := range s.banners {
+		if many && b.loud() {
+			x.Blocks = append(x.Blocks, notice{Head: b.Head, Loud: true})
+		}
+		behind = append(behind, notice{b.Head, b.Text, b.loud()})
+	}
+	if many {
+		behind = document{folded{Title: "Facts and reasons", Small: true, Blocks: behind}}
+	}
+	x.Blocks = append(x.Blocks, behind...)
+	if t := objectivesTable(s); t != nil && objectives {
+		if in == onPage {
+			x.Blocks = append(x.Blocks, minor(t.Name))
+		}
+		x.Blocks = append(x.Blocks, t)
+	}
+	return x
+}
+
+// percentilesOf are the tables of the percentiles that are wanted, and what they are to be
+// held against: the noise floor, and what they come to per user and page.
+func percentilesOf(prepared []*subject, in medium, wanted func(family) bool) document {
+	var out document
+	for _, f := range tabled() {
+		if f.Apart || !wanted(f) {
+			continue
+		}
+		for _, x := range percentileTables(prepared, f, in) {
+			out = append(out, x)
+		}
+	}
+	remarks := floorTexts(prepared)
+	switch alone := len(prepared) == 1; {
+	case in == onPage:
+		out = append(out, percentileLegend{})
+		if alone {
+			remarks = append(remarks, blocksNotes(prepared[0])...)
+		}
+	case alone && peopleLine(prepared[0]) != "":
+		remarks = append(remarks, sentence(peopleLine(prepared[0])))
+	}
+	return append(out, keys(remarks...)...)
+}
+
+// findingLines are the findings of a run among several, in a line each.
+func findingLines(s *subject) document {
+	var out document
+	if st := s.sum.Steady; st != nil {
+		out = append(out, text{Text: "steady state: " + plain(st.Text), setting: setting{Margin: "  "}})
+	}
+	for _, a := range s.sum.Attribution {
+		out = append(out, text{Text: attributionLine(a), setting: setting{Margin: "  "}})
+	}
+	return out
+}
