@@ -82,7 +82,7 @@ func libraries() []library {
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
 		{"github.com/nats-io/nats-server/...", "internal/brokers"},
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},
-		{"go.opentelemetry.io/proto/... google.golang.org/protobuf/...", "internal/telemetry"},
+		{"go.opentelemetry.io/...", "internal/telemetry"},
 		{"git.sr.ht/~sbinet/gg/... codeberg.org/go-fonts/liberation/... golang.org/x/image/...", "internal/report"},
 		{"charm.land/lipgloss/...", "internal/cli internal/report"},
 		{"charm.land/bubbletea/... github.com/charmbracelet/...", "internal/cli"},

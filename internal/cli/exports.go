@@ -38,7 +38,12 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 		say("metrics http://%s/metrics", server.Address())
 	}
 	if o.otlp != "" {
-		a.push = telemetry.Push(target, a.live, a.Tool.Version, telemetry.Period)
+		if a.push, err = telemetry.Push(target, a.live, a.Tool.Version, telemetry.Period); err != nil {
+			if server != nil {
+				err = errors.Join(err, server.Close())
+			}
+			return wrongUsage("see the variables OTEL_EXPORTER_OTLP_… of the environment", "--otlp %s: %w", target, err)
+		}
 	}
 	err = do()
 	if a.push != nil {

@@ -1,11 +1,9 @@
 package telemetry
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -15,45 +13,46 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"google.golang.org/protobuf/proto"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 )
 
-// pushTimeout bounds a push, and lastTimeout what the end waits for the last ones.
+// pushTimeout bounds a push with its repetitions, and lastTimeout the last pushes of all.
 const (
 	pushTimeout = 5 * time.Second
 	lastTimeout = 10 * time.Second
 )
 
-// Pusher sends what live tells to an OpenTelemetry collector, by OTLP over HTTP, in
-// periods and whenever a run has ended. What it sends is cumulative, so that a push that
-// fails loses nothing that the next does not bring, unless another run has ended by then.
+// Pusher sends the runs of live to an OpenTelemetry collector, by OTLP over HTTP, in
+// periods and whenever a run has ended. It sends cumulative values, so the next push
+// makes up for one that failed, unless another run has ended by then.
 type Pusher struct {
-	target  Target
-	live    *Live
-	version string
-	client  *http.Client
-	stop    chan struct{}
-	done    chan struct{}
+	target   Target
+	live     *Live
+	version  string
+	exporter *otlpmetrichttp.Exporter
+	stop     chan struct{}
+	cancel   context.CancelFunc // of the push in progress
+	done     chan struct{}
 
 	mu     sync.Mutex
-	failed func(error) // is told of the first of several failures; nil: nobody is
+	failed func(error) // called with the first of several failures; may be nil
 	broken bool        // the last push failed
 	pushes Pushes
 	over   map[string]bool // finished runs that were pushed, by their IDs
 }
 
-// Pushes counts what became of pushes.
+// Pushes counts pushes and their failures.
 type Pushes struct {
 	Made, Failed int
 	Last         error // of the last push; nil: it did not fail
-	Failure      error // the last that there was
+	Failure      error // the last failure
 	Untold       int   // runs whose end no push has brought
 }
 
 // Target is where to push. Its headers may be secret and are in no error.
 type Target struct {
 	url     *url.URL
-	headers http.Header
+	headers map[string]string
 }
 
 // NewTarget reads an address, such as http://collector:4318, and headers as
@@ -68,11 +67,13 @@ func NewTarget(address string, headers ...string) (Target, error) {
 		return Target{}, errors.New("it is no http or https URL")
 	case u.User != nil:
 		return Target{}, errors.New("a login does not belong in it, where others see it")
+	case u.RawQuery != "" || u.Fragment != "":
+		return Target{}, errors.New("OTLP has no queries")
 	}
 	if strings.Trim(u.Path, "/") == "" {
 		u.Path = "/v1/metrics"
 	}
-	t := Target{url: u, headers: http.Header{}}
+	t := Target{url: u, headers: map[string]string{}}
 	for _, list := range headers {
 		for pair := range strings.SplitSeq(list, ",") {
 			if strings.TrimSpace(pair) == "" {
@@ -83,55 +84,63 @@ func NewTarget(address string, headers ...string) (Target, error) {
 			if key = strings.TrimSpace(key); !ok || key == "" || err != nil {
 				return Target{}, errors.New("the headers are not key=value pairs with commas between")
 			}
-			t.headers.Set(key, value)
+			t.headers[http.CanonicalHeaderKey(key)] = value
 		}
 	}
 	return t, nil
 }
 
-// String is the address without what may be secret.
-func (t Target) String() string { return t.url.Scheme + "://" + t.url.Host + t.url.Path }
+// String is the address.
+func (t Target) String() string { return t.url.String() }
 
-// Period is how often runs that go on are pushed.
+// Period is how often a run is pushed while it lasts.
 const Period = 10 * time.Second
 
-// Push begins to push in periods. version is that of Sixnines.
-func Push(t Target, live *Live, version string, period time.Duration) *Pusher {
-	p := &Pusher{target: t, live: live, version: version, over: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{}),
-		// Headers are for this address only.
-		client: &http.Client{Timeout: pushTimeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}}
-	go p.loop(period)
-	return p
+// Push begins to push in periods. version is that of Sixnines. Timeout, compression and
+// certificates come from the variables OTEL_EXPORTER_OTLP_… of the environment; an error
+// says that they do not fit the target.
+func Push(t Target, live *Live, version string, period time.Duration) (*Pusher, error) {
+	retry := otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: pushTimeout / 10, MaxInterval: pushTimeout / 2, MaxElapsedTime: pushTimeout}
+	exporter, err := otlpmetrichttp.New(context.Background(), otlpmetrichttp.WithEndpointURL(t.url.String()),
+		otlpmetrichttp.WithHeaders(t.headers), otlpmetrichttp.WithRetry(retry))
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &Pusher{target: t, live: live, version: version, exporter: exporter, over: map[string]bool{},
+		stop: make(chan struct{}), cancel: cancel, done: make(chan struct{})}
+	go p.loop(ctx, period)
+	return p, nil
 }
 
-// Tell says who is told of the first of several failures in a row; nil: nobody is, they
-// are counted.
+// Tell sets the function that is called with the first of several failures in a row.
+// Failures are counted in any case.
 func (p *Pusher) Tell(failed func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = failed
 }
 
-func (p *Pusher) loop(period time.Duration) {
+func (p *Pusher) loop(ctx context.Context, period time.Duration) {
 	defer close(p.done)
 	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
 		case <-tick.C:
-			p.push(context.Background())
 		case <-p.live.ended:
-			p.push(context.Background())
 		case <-p.stop:
 			return
 		}
+		p.push(ctx)
 	}
 }
 
-// Close pushes how all ended, once more if that fails, and returns what became of all
-// pushes. The end of ctx ends it sooner.
+// Close pushes how all runs ended, once more if that fails, and returns what became of
+// all pushes. The end of ctx ends it sooner.
 func (p *Pusher) Close(ctx context.Context) Pushes {
 	close(p.stop)
+	context.AfterFunc(ctx, p.cancel)
 	<-p.done
 	ctx, cancel := context.WithTimeout(ctx, lastTimeout)
 	defer cancel()
@@ -142,7 +151,7 @@ func (p *Pusher) Close(ctx context.Context) Pushes {
 		case <-ctx.Done():
 		}
 	}
-	p.client.CloseIdleConnections()
+	_ = p.exporter.Shutdown(ctx) // it holds nothing back
 	pushes := p.result()
 	pushes.Untold = p.live.withResult() - len(p.over)
 	return pushes
@@ -185,7 +194,7 @@ func (p *Pusher) push(ctx context.Context) {
 	}
 }
 
-// send sends what a collector has.
+// send sends the families of a collector.
 func (p *Pusher) send(ctx context.Context, c prometheus.Collector) error {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(c)
@@ -193,27 +202,10 @@ func (p *Pusher) send(ctx context.Context, c prometheus.Collector) error {
 	if err != nil {
 		return err
 	}
-	body, err := proto.Marshal(metricsData(families, p.version, time.Now()))
-	if err != nil {
-		return err
-	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.target.url.String(), bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	request.Header = p.target.headers.Clone()
-	request.Header.Set("Content-Type", "application/x-protobuf")
-	response, err := p.client.Do(request)
-	if err != nil {
-		if u := new(url.Error); errors.As(err, &u) {
-			err = u.Err // without the address, whose query may be secret
-		}
+	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
+	defer cancel()
+	if err := p.exporter.Export(ctx, resourceMetrics(families, p.version, time.Now())); err != nil {
 		return fmt.Errorf("push to %s: %w", p.target, err)
-	}
-	defer response.Body.Close()                       // nothing is written
-	_, _ = io.CopyN(io.Discard, response.Body, 1<<16) // so that the connection can be used again
-	if response.StatusCode/100 != 2 {
-		return fmt.Errorf("push to %s: the collector answers %s", p.target, response.Status)
 	}
 	return nil
 }

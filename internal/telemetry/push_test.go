@@ -1,10 +1,14 @@
 package telemetry
 
 import (
+	"compress/gzip"
+	"encoding/pem"
 	"io"
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -29,7 +33,15 @@ func receive(t *testing.T) (*received, *httptest.Server) {
 	t.Helper()
 	r := &received{answer: http.StatusOK, came: make(chan struct{}, 100)}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
-		body, err := io.ReadAll(q.Body)
+		var from io.Reader = q.Body
+		var err error
+		if q.Header.Get("Content-Encoding") == "gzip" {
+			if from, err = gzip.NewReader(q.Body); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		body, err := io.ReadAll(from)
 		data := &metrics.MetricsData{}
 		if err == nil {
 			err = proto.Unmarshal(body, data)
@@ -63,7 +75,16 @@ func (r *received) await(t *testing.T) map[string]*metrics.Metric {
 	return r.pushes[len(r.pushes)-1]
 }
 
-func attribute(p interface {
+func push(t *testing.T, target Target, live *Live, period time.Duration) *Pusher {
+	t.Helper()
+	p, err := Push(target, live, "1.2.3", period)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func attributeOf(p interface {
 	GetAttributes() []*common.KeyValue
 }, key string) string {
 	for _, a := range p.GetAttributes() {
@@ -83,7 +104,7 @@ func TestPush(t *testing.T) {
 		t.Fatal(err)
 	}
 	live := NewLive()
-	p := Push(target, live, "1.2.3", time.Hour)
+	p := push(t, target, live, time.Hour)
 	run := testRun(0, 80_000, 2_000_000)
 	follow(live, run)
 	live.Finish(run)
@@ -92,7 +113,7 @@ func TestPush(t *testing.T) {
 		t.Errorf("pushed to %s with %v", r.path, r.headers)
 	}
 	h := all["sixnines_delivery_response_seconds"].GetExponentialHistogram()
-	if len(h.GetDataPoints()) != 2 || h.GetAggregationTemporality() != cumulative {
+	if len(h.GetDataPoints()) != 2 || h.GetAggregationTemporality() != metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
 		t.Fatalf("%v", h)
 	}
 	for _, x := range h.GetDataPoints() {
@@ -107,7 +128,7 @@ func TestPush(t *testing.T) {
 				t.Errorf("%d values between %g and %g s", c, low, high)
 			}
 		}
-		if n != 3 || x.GetCount() != 3 || x.GetStartTimeUnixNano() != 1e18 || attribute(x, "workload") == "" {
+		if n != 3 || x.GetCount() != 3 || x.GetStartTimeUnixNano() != 1e18 || attributeOf(x, "workload") == "" {
 			t.Errorf("%d values in buckets, %v", n, x)
 		}
 	}
@@ -115,7 +136,7 @@ func TestPush(t *testing.T) {
 	if !sent.GetIsMonotonic() || sent.GetDataPoints()[0].GetAsInt() != 5 || sent.GetDataPoints()[0].GetStartTimeUnixNano() != 1e18 {
 		t.Errorf("sent: %v", sent)
 	}
-	if v := all["sixnines_verdict_info"].GetGauge().GetDataPoints(); len(v) != 2 || attribute(v[0], "verdict") != "VALID to p99" {
+	if v := all["sixnines_verdict_info"].GetGauge().GetDataPoints(); len(v) != 2 || attributeOf(v[0], "verdict") != "VALID to p99" {
 		t.Errorf("verdict: %v", v)
 	}
 	if n := all["sixnines_unresolved_messages"].GetGauge().GetDataPoints()[0].GetAsDouble(); n != 2 {
@@ -130,13 +151,13 @@ func TestPush(t *testing.T) {
 func TestPushesThatFail(t *testing.T) {
 	r, s := receive(t)
 	r.answer = http.StatusForbidden
-	target, err := NewTarget(s.URL+"/otlp/metrics?key=secret", "key=secret")
+	target, err := NewTarget(s.URL+"/otlp/metrics", "key=secret")
 	if err != nil {
 		t.Fatal(err)
 	}
 	live := NewLive()
 	told := make(chan error, 100)
-	p := Push(target, live, "1.2.3", 10*time.Millisecond)
+	p := push(t, target, live, 10*time.Millisecond)
 	p.Tell(func(err error) { told <- err })
 	follow(live, testRun(1000))
 	r.await(t)
@@ -153,11 +174,52 @@ func TestPushesThatFail(t *testing.T) {
 		t.Error(err)
 	}
 	s.Close()
-	p = Push(target, live, "1.2.3", time.Hour)
+	p = push(t, target, live, time.Hour)
 	live.Finish(testRun(1000))
 	if got := p.Close(t.Context()); got.Last == nil || got.Untold == 0 || strings.Contains(got.Failure.Error(), "secret") {
 		t.Errorf("nobody listens: %+v", got)
 	}
+}
+
+// The environment says how to push; a collector that is busy is asked again.
+func TestPushAsTheEnvironmentSays(t *testing.T) {
+	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
+	r, s := receive(t)
+	r.answer = http.StatusServiceUnavailable
+	target, err := NewTarget(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := NewLive()
+	p := push(t, target, live, time.Hour)
+	live.Finish(testRun(1000))
+	r.await(t)
+	if got := r.headers.Get("Content-Encoding"); got != "gzip" {
+		t.Errorf("encoded as %q", got)
+	}
+	r.mu.Lock()
+	r.answer = http.StatusOK
+	r.mu.Unlock()
+	r.await(t)
+	if got := p.Close(t.Context()); got.Made == 0 || got.Last != nil || got.Untold != 0 {
+		t.Errorf("%+v", got)
+	}
+	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certificate(t))
+	if _, err := Push(target, live, "1.2.3", time.Hour); err == nil || !strings.Contains(err.Error(), "insecure") {
+		t.Errorf("a certificate for http: %v", err)
+	}
+}
+
+// certificate is a file with that of a test server.
+func certificate(t *testing.T) string {
+	t.Helper()
+	s := httptest.NewTLSServer(http.NotFoundHandler())
+	defer s.Close()
+	path := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
 }
 
 func TestTargets(t *testing.T) {
@@ -166,6 +228,7 @@ func TestTargets(t *testing.T) {
 		{"ftp://collector", "", "no http or https URL"},
 		{"http://user:secret@collector", "", "login"},
 		{"http://collector\x7fsecret", "", "no URL"},
+		{"http://collector/?key=secret", "", "no queries"},
 		{"http://collector", "secret", "not key=value"},
 		{"http://collector", "key=%zz-secret", "not key=value"},
 	} {
