@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -19,7 +20,7 @@ func CompareHTML(w io.Writer, all []*compare.Comparison, a, b []*result.Run) err
 	for i, c := range all {
 		own := compareCharts(c, [2][]*result.Run{a, b}, i)
 		drawn = append(drawn, own...)
-		body = append(body, comparePage(c, own)...)
+		body = append(body, compareDocument(c, own, onPage)...)
 	}
 	tool := "sixnines"
 	if len(b) > 0 {
@@ -60,10 +61,10 @@ func guaranteesText(c *compare.Comparison) string {
 // besides the tables, which were replaced or left out, and what is suspect.
 func compareRemarks(c *compare.Comparison) (besides, replaced, left, suspect points) {
 	for _, r := range gateRemarks(c, compare.Worse) {
-		besides = append(besides, remark{Word: "regression", Text: r})
+		besides = append(besides, remark{Word: "regression", Text: r, Style: bad})
 	}
 	for _, r := range gateRemarks(c, compare.Open) {
-		besides = append(besides, remark{Word: "undecided", Class: "suspect", Text: r})
+		besides = append(besides, remark{Word: "undecided", Class: "suspect", Text: r, Style: warning})
 	}
 	for _, t := range replacedTexts(c) {
 		replaced = append(replaced, remark{Word: "replaced", Class: "remark", Text: t})
@@ -72,64 +73,171 @@ func compareRemarks(c *compare.Comparison) (besides, replaced, left, suspect poi
 		left = append(left, remark{Word: "left out", Class: "remark", Text: l.Side + " " + plain(l.Run) + ": " + plain(l.Why)})
 	}
 	for _, d := range c.SuspectReasons {
-		suspect = append(suspect, remark{Word: "suspect", Class: "suspect", Text: d.Side + " " + suspectText(d, setNamed(c, d.Side))})
+		suspect = append(suspect, remark{Word: "suspect", Class: "suspect", Text: d.Side + " " + suspectText(d, setNamed(c, d.Side)), Style: warning})
 	}
 	return besides, replaced, left, suspect
 }
 
-// comparePage is what the page says of a comparison.
-func comparePage(c *compare.Comparison, drawn []*chart) document {
-	outcome := finding{Status: compareTitle(c), Class: outcomeClass(c.Outcome), Blocks: document{text{Class: "outcome", Text: plain(c.Text)}}}
+// compareDocument is what is said of a comparison: what it comes to, what was changed, what
+// is unlike besides, which runs are left out and suspect, and only then the figures. drawn
+// are the pictures of a page.
+func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document {
+	outcome := compareOutcome(c)
 	say := func(b ...block) { outcome.Blocks = append(outcome.Blocks, b...) }
-	if g := guaranteesText(c); g != "" {
-		say(notice{Head: g, Loud: true})
-	}
-	if c.Forced {
-		say(notice{Head: forcedText, Loud: true})
-	}
-	if len(c.Changes) > 0 {
-		say(facts{Lead: "B changes", List: changesText(c), Code: true})
-	}
+	say(compareSides(c)...)
 	besides, replaced, left, suspect := compareRemarks(c)
-	all := slices.Concat(besides, replaced, left, suspect)
+	var rest document
+	first := slices.Concat(besides, replaced, left, suspect)
+	switch in {
+	case inMarkdown:
+		first = append(replaced[:min(len(replaced), 1)], besides...)
+		if folds := slices.Concat(replaced[min(len(replaced), 1):], left, suspect); len(c.Replaced)+len(folds) > 0 {
+			rest = append(rest, folded{Blocks: document{folds},
+				Title: plural(int64(len(c.Replaced)), "pair") + " replaced, " + plural(int64(len(c.Left)), "run") + " left out, " + plural(int64(len(c.SuspectReasons)), "suspect reason")})
+		}
+	case inTerminal:
+		first = besides
+		for _, x := range []struct {
+			name string
+			all  points
+		}{{"Replaced", replaced}, {"Left out", left}, {"Suspect", suspect}} {
+			if len(x.all) > 0 {
+				rest = append(rest, part{Title: x.name, Blocks: document{x.all.unmarked()}})
+			}
+		}
+	}
 	if len(c.Differences) == 0 {
-		all = append(all, remark{Word: "differences", Class: "remark", Text: noDifferences(c)})
+		first = append(first, remark{Word: "differences", Class: "remark", Text: noDifferences(c)})
 	}
-	say(facts{Lead: "A", List: []string{strings.Join(compareSide(c.A), dot)}}, facts{Lead: "B", List: []string{strings.Join(compareSide(c.B), dot)}},
-		facts{List: []string{compareHow(c)}}, all)
+	say(first)
 	out := document{part{Label: "Outcome", Blocks: document{outcome}}}
-	name := "Other differences"
-	if len(c.Changes) == 0 {
-		name = "Differences"
+	if len(c.Differences) > 0 {
+		out = append(out, differences(c, in))
 	}
-	if x := differencesTable(c.Differences, true); x != nil {
-		out = append(out, folded{Title: name, Open: true, Blocks: document{x}})
+	if len(c.Follows) > 0 {
+		out = append(out, folded{Title: "Comes with the changes", Open: c.Guarantees != "", Blocks: document{differencesTable(c.Follows, false, in)}})
 	}
-	if x := differencesTable(c.Follows, false); x != nil {
-		out = append(out, folded{Title: "Comes with the changes", Open: c.Guarantees != "", Blocks: document{x}})
+	out = append(out, rest...)
+	if in == onPage {
+		out = append(out, part{Label: "Pictures", Blocks: document{livePictures(drawn)}})
 	}
-	out = append(out, part{Label: "Pictures", Blocks: document{livePictures(drawn)}})
-	for _, x := range compareTables(c, inColumns) {
-		x.Class, x.After = "figures cells", remarksOf(x.all)
-		for i := range x.Rows {
-			x.Rows[i].Notes = nil
+	more := folded{Title: "other latencies"}
+	for _, x := range compareTables(c, formOf(in)) {
+		switch {
+		case in == inTerminal:
+			x.Fixed, x.Gives = len(x.Head) < 5, []int{4} // the change in the figure's unit: the ranges below tell the scale
+			out = append(out, x.table)
+			if spread := compareSpread(x.all); spread != nil {
+				out = append(out, spread)
+			}
+		case in == inMarkdown && x.judged:
+			out = append(out, x.table)
+		case in == inMarkdown:
+			more.Blocks = append(more.Blocks, x.table)
+		default:
+			x.Class, x.After = "figures cells", remarksOf(x.all)
+			for i := range x.Rows {
+				x.Rows[i].Notes = nil
+			}
+			if x.judged {
+				out = append(out, part{Title: x.Name, Blocks: document{x.table}})
+			} else {
+				out = append(out, folded{Title: x.Name, Blocks: document{x.table}})
+			}
 		}
-		if x.judged {
-			out = append(out, part{Title: x.Name, Blocks: document{x.table}})
-		} else {
-			out = append(out, folded{Title: x.Name, Blocks: document{x.table}})
-		}
+	}
+	if len(more.Blocks) > 0 {
+		out = append(out, more)
 	}
 	if x := compareAccounts(c); x != nil {
 		x.Class = "figures cells"
 		out = append(out, part{Title: "Messages", Blocks: document{x}})
 	}
 	if c.Stated() {
-		for _, l := range compareLegend(c) {
-			out = append(out, text{Class: "key", Text: l})
-		}
+		out = append(out, keys(compareLegend(c)...)...)
 	}
 	return out
+}
+
+// compareOutcome is what a comparison comes to, and what was changed.
+func compareOutcome(c *compare.Comparison) finding {
+	out := finding{Status: compareTitle(c), Text: plain(c.Text), Class: outcomeClass(c.Outcome), Style: outcomeStyle(c.Outcome)}
+	if g := guaranteesText(c); g != "" {
+		out.Blocks = append(out.Blocks, notice{Head: g, Loud: true})
+	}
+	if c.Forced {
+		out.Blocks = append(out.Blocks, notice{Head: forcedText, Loud: true})
+	}
+	if len(c.Changes) > 0 {
+		out.Blocks = append(out.Blocks, facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{Margin: "  ", Style: strong}})
+	}
+	return out
+}
+
+// compareSides are both sets, and how their runs were paired.
+func compareSides(c *compare.Comparison) document {
+	indented := setting{Margin: "  "}
+	return document{facts{Lead: "A", List: compareSide(c.A), setting: indented}, facts{Lead: "B", List: compareSide(c.B), setting: indented},
+		facts{List: []string{compareHow(c)}, setting: indented}}
+}
+
+// differences say in what the sides are unlike besides what was changed.
+func differences(c *compare.Comparison, in medium) block {
+	name := "Other differences"
+	if len(c.Changes) == 0 {
+		name = "Differences"
+	}
+	x := differencesTable(c.Differences, true, in)
+	switch in {
+	case onPage:
+		return folded{Title: name, Open: true, Blocks: document{x}}
+	case inMarkdown:
+		return x
+	}
+	out := part{Title: name, Blocks: document{x}}
+	if c.Refused != "" && !c.Asked {
+		out.Blocks = append(out.Blocks, text{Text: "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", setting: setting{Margin: "  ", Style: strong}})
+	}
+	return out
+}
+
+// compareLegend explains the columns.
+func compareLegend(c *compare.Comparison) []string {
+	columns := fmt.Sprintf("A and B: the geometric mean of the runs, and in a table without a change their median. Change: that of B against that of A, which is the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
+	if c.Refused != "" {
+		return []string{columns}
+	}
+	return []string{
+		columns,
+		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: the whole interval lies inside. Otherwise not decided.",
+			percentage(c.MinEffect), change(1/(1+c.MinEffect))),
+		"The maximum is shown and not judged: it grows with the length of a run.",
+	}
+}
+
+// differenceText is a difference in a line.
+func differenceText(d compare.Difference) string {
+	return plain(d.What) + ": A " + plain(d.A) + ", B " + plain(d.B)
+}
+
+// compareSpread is how much the runs of each set differ among themselves, beside what one
+// run knows of its own figure; nil where no set has two.
+func compareSpread(all []compare.Row) *table {
+	x := &table{Head: columnHeads("lr", "", "A", "spread", "B", "spread", "within a run"), About: "from run to run", Apart: true, Even: true, Gives: []int{5}}
+	for _, r := range all {
+		if r.A.Runs < 2 && r.B.Runs < 2 {
+			continue
+		}
+		w := within(r.A)
+		if r.B.Within > r.A.Within {
+			w = within(r.B)
+		}
+		x.add(compareRowName(r), compareRange(r, r.A), between(r.A), compareRange(r, r.B), between(r.B), w)
+	}
+	if len(x.Rows) == 0 {
+		return nil
+	}
+	return x
 }
 
 // outcomeClass is the class of a finding of an outcome.
@@ -144,58 +252,44 @@ func outcomeClass(o compare.Outcome) string {
 // the outcome, the judged figures and what is unlike in sight, the rest folded.
 func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	m := newMarkdown()
-	m.f("### %s\n\n%s\n\n", compareTitle(c), plain(c.Text))
-	m.f("- **A**: %s\n- **B**: %s\n- %s\n", strings.Join(compareSide(c.A), dot), strings.Join(compareSide(c.B), dot), compareHow(c))
-	if len(c.Changes) > 0 {
-		m.f("- **B changes** %s\n", strings.Join(changesText(c), ", "))
-	}
-	if g := guaranteesText(c); g != "" {
-		m.f("- **%s**\n", g)
-	}
-	if c.Forced {
-		m.f("- **%s**\n", forcedText)
-	}
-	besides, replaced, left, suspect := compareRemarks(c)
-	m.list(replaced[:min(len(replaced), 1)])
-	m.list(besides)
-	if len(c.Differences) == 0 {
-		m.f("- %s\n", noDifferences(c))
-	}
-	m.table(differencesTable(c.Differences, true), "")
-	more := folded{Title: "other latencies"}
-	for _, x := range compareTables(c, inBrackets) {
-		if x.judged {
-			m.table(x.table, "")
-		} else {
-			more.Blocks = append(more.Blocks, x.table)
-		}
-	}
-	if x := compareAccounts(c); x != nil {
-		x.Head[0].Text = "messages"
-		m.table(x, "")
-	}
-	if rest := slices.Concat(replaced[min(len(replaced), 1):], left, suspect); len(c.Replaced)+len(rest) > 0 {
-		title := plural(int64(len(c.Replaced)), "pair") + " replaced, " + plural(int64(len(c.Left)), "run") + " left out, " + plural(int64(len(c.SuspectReasons)), "suspect reason")
-		folded{Title: title, Blocks: document{rest}}.markdown(m)
-	}
-	if x := differencesTable(c.Follows, false); x != nil {
-		folded{Title: "what comes with the changes", Blocks: document{x}}.markdown(m)
-	}
-	if len(more.Blocks) > 0 {
-		more.markdown(m)
-	}
-	if c.Stated() {
-		m.f("\n<sub>%s</sub>\n", strings.Join(compareLegend(c), " "))
-	}
-	_, err := io.WriteString(w, m.String())
-	return err
+	m.document(compareDocument(c, nil, inMarkdown))
+	return m.write(w)
 }
 
-// differencesTable says in what the sides are unlike, with what that means; nil if they
-// are not.
-func differencesTable(all []compare.Difference, weighed bool) *table {
-	if len(all) == 0 {
-		return nil
+// CompareTerminal writes a comparison, of one workload, for people. It fits a screen unless
+// opt.Full is set.
+func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
+	if opt.Width == 0 && !opt.Full {
+		opt.Width = 80
+	}
+	p := newPrinter(opt)
+	if opt.Full {
+		p.document(compareDocument(c, nil, inTerminal))
+	} else {
+		compareScreen(p, c, opt.Page, opt.Details)
+	}
+	return p.write(w)
+}
+
+// differencesTable says in what the sides are unlike, and of those that are weighed what
+// that means: in a terminal a line each.
+func differencesTable(all []compare.Difference, weighed bool, in medium) block {
+	if in == inTerminal {
+		var out points
+		for _, d := range all {
+			r := remark{Text: differenceText(d)}
+			if weighed {
+				r.Word, r.Text = string(d.Weight), r.Text+" ("+plain(d.Why)+")"
+			}
+			switch {
+			case weighed && d.Weight == compare.Decisive:
+				r.Style = bad
+			case weighed && d.Weight == compare.Small:
+				r.Style = faint
+			}
+			out = append(out, r)
+		}
+		return out
 	}
 	x := &table{Class: "sheet pairs", Head: textCells("difference", "A", "B")}
 	if weighed {
@@ -222,6 +316,17 @@ const (
 	inBrackets                    // they stand behind the figures
 	inShort                       // there are no ranges, and changes in both units
 )
+
+// formOf is how much room there is in a medium.
+func formOf(in medium) compareForm {
+	switch in {
+	case onPage:
+		return inColumns
+	case inMarkdown:
+		return inBrackets
+	}
+	return inShort
+}
 
 // compareTable is the table of a metric or of the throughput.
 type compareTable struct {

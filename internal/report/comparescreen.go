@@ -25,7 +25,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 			l.shown = min(len(l.lines), 1+more)
 			more -= max(l.shown-1, 0)
 		}
-		compareLead(p, c)
+		compareOutcome(c).terminal(p)
 		if a, b := c.A, c.B; c.Kind != compare.KindSets && a.Label == b.Label && a.Runs == b.Runs {
 			a.Runs, a.Used, a.To = a.Runs+b.Runs, a.Used+b.Used, later(a.To, b.To)
 			if b.From.Before(a.From) {
@@ -33,9 +33,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 			}
 			p.joined("  ", append(compareSide(a), compareHow(c)), dot, normal)
 		} else {
-			p.joined("  A  ", compareSide(c.A), dot, normal)
-			p.joined("  B  ", compareSide(c.B), dot, normal)
-			p.wrapped("  ", compareHow(c), normal)
+			p.document(compareSides(c))
 		}
 		writeLists(p, lists, false)
 		for _, t := range judged {
@@ -55,21 +53,6 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 		}
 		p.command("  details  " + cmp.Or(plain(details), "the same command with --full"))
 	})
-}
-
-// compareLead writes what the comparison comes to and what was changed.
-func compareLead(p *printer, c *compare.Comparison) {
-	lead := compareTitle(c) + "  "
-	p.wrapped(outcomeStyle(c.Outcome).paint(lead, p.colour), plain(c.Text), strong)
-	if g := guaranteesText(c); g != "" {
-		p.wrapped("  ! ", g, alarm)
-	}
-	if c.Forced {
-		p.wrapped("  ! ", forcedText, alarm)
-	}
-	if len(c.Changes) > 0 {
-		p.joined("  B changes  ", changesText(c), ", ", strong)
-	}
 }
 
 // columnsText says what stands for a set in a table that has a change; in one that has

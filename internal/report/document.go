@@ -1,5 +1,7 @@
 package report
 
+import "slices"
+
 // document is what a report says before it is written: its blocks in order. Markdown has
 // those that are [written], a terminal those that are [shown].
 type document []block
@@ -95,6 +97,15 @@ type points []remark
 type remark struct {
 	Word, Class, Text, Code string
 	Style                   style // of the text in a terminal
+}
+
+// unmarked are the entries without their words.
+func (x points) unmarked() points {
+	out := slices.Clone(x)
+	for i := range out {
+		out[i].Word = ""
+	}
+	return out
 }
 
 // texts are what the entries say.

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"slices"
 	"strings"
@@ -23,6 +24,12 @@ var escapeMarkdown = strings.NewReplacer(
 	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "#", "\\#", "!", "\\!", "~~", "\\~\\~",
 	"&", "&amp;", "<", "&lt;", ">", "&gt;",
 ).Replace
+
+// write writes what was collected.
+func (m *markdown) write(w io.Writer) error {
+	_, err := io.WriteString(w, strings.TrimPrefix(m.String(), "\n"))
+	return err
+}
 
 // document writes the blocks that Markdown has.
 func (m *markdown) document(d document) {
@@ -85,22 +92,26 @@ func (x code) markdown(m *markdown) {
 }
 
 func (x facts) markdown(m *markdown) {
+	if x.Lead != "" {
+		m.f("\n- **%s**: %s\n", x.Lead, strings.Join(x.List, cmp.Or(x.Separator, dot)))
+		return
+	}
 	m.f("\n%s\n", strings.Join(x.List, dot))
 }
 
 func (x points) markdown(m *markdown) {
 	m.f("\n")
-	m.list(x)
-}
-
-func (m *markdown) list(all points) {
-	for _, r := range all {
+	for _, r := range x {
 		m.f("- **%s**: %s\n", r.Word, r.Text)
 	}
 }
 
 func (x notice) markdown(m *markdown) {
-	m.f("\n> **%s**: %s\n", x.Head, x.Text)
+	m.f("\n> **%s**", x.Head)
+	if x.Text != "" {
+		m.f(": %s", x.Text)
+	}
+	m.f("\n")
 }
 
 func (x gallery) markdown(m *markdown) {
@@ -213,6 +224,5 @@ func Markdown(w io.Writer, runs []*result.Run) error {
 	}
 	m := newMarkdown()
 	m.document(runsDocument(prepared, nil, Options{}, inMarkdown))
-	_, err = io.WriteString(w, strings.TrimPrefix(m.String(), "\n"))
-	return err
+	return m.write(w)
 }

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"io"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -21,6 +22,12 @@ func newPrinter(opt Options) *printer {
 		width = max(opt.Width, 40)
 	}
 	return &printer{width: width, colour: opt.Color, ascii: opt.ASCII}
+}
+
+// write writes what was collected.
+func (p *printer) write(w io.Writer) error {
+	_, err := w.Write(p.buf.Bytes())
+	return err
 }
 
 // line writes one line.

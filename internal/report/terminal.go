@@ -50,8 +50,7 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 			}
 		}
 	}
-	_, err = w.Write(p.buf.Bytes())
-	return err
+	return p.write(w)
 }
 
 // ofOneRun reports whether subjects are the workloads of one run.
@@ -92,6 +91,11 @@ func (x part) terminal(p *printer) {
 	p.document(x.Blocks)
 }
 
+func (x folded) terminal(p *printer) {
+	p.heading(x.Title, x.Of)
+	p.document(x.Blocks)
+}
+
 func (x finding) terminal(p *printer) {
 	if p.buf.Len() > 0 {
 		p.blank()
@@ -119,9 +123,11 @@ func (x facts) terminal(p *printer) {
 }
 
 func (x points) terminal(p *printer) {
-	room := 10
+	room := 0
 	for _, r := range x {
-		room = max(room, lipgloss.Width(r.Word)+2)
+		if r.Word != "" {
+			room = max(room, 10, lipgloss.Width(r.Word)+2)
+		}
 	}
 	for _, r := range x {
 		p.wrapped("  "+r.Word+strings.Repeat(" ", room-lipgloss.Width(r.Word)), r.Text, r.Style)

@@ -12,49 +12,53 @@ import (
 // studyWidth is the number of columns that a study takes at most.
 const studyWidth = 80
 
-// StudyTerminal writes a study for people at a terminal, in short: how each conclusion
-// stands, then the table of all cells. The page has all of it.
+// StudyTerminal writes a study for people at a terminal, in short. The page has all of it.
 func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
-	v := newStudyView(o)
 	if opt.Width < 40 || opt.Width > studyWidth {
 		opt.Width = studyWidth
 	}
 	p := newPrinter(opt)
-	p.line(strong.paint("Study: "+plain(o.Study.Title), p.colour))
-	for _, b := range v.warnings() {
-		p.wrapped("  ", b.Head+": "+b.Text, warning)
+	p.document(newStudyView(o).brief())
+	return p.write(w)
+}
+
+// brief is a study in short: how each conclusion stands, then the table of all cells.
+func (v *studyView) brief() document {
+	out := document{text{Text: "Study: " + plain(v.Study.Title), setting: setting{Style: strong}}}
+	add := func(b ...block) { out = append(out, b...) }
+	for _, n := range v.warnings() {
+		add(n)
 	}
-	p.joined("  ", v.facts(), dot, faint)
+	add(facts{List: v.facts(), setting: setting{Margin: "  ", Style: faint}})
 	claims := v.claims()
 	if len(claims) > 0 {
-		p.blank()
-		p.wrapped("", standingOf(claims), strong)
+		add(text{Text: standingOf(claims), setting: setting{Style: strong, Apart: true}})
 	}
 	for _, c := range claims {
-		p.wrapped("  ", plain(string(c.verdict))+": "+plain(c.Claim), studyStyle(c.verdict))
+		add(text{Lead: plain(string(c.verdict)), Text: plain(c.Claim), setting: setting{Margin: "  ", Style: studyStyle(c.verdict)}})
 		for i, t := range c.tests {
-			found, class := ended(plain(t.Text)), verdictClass(t.Verdict)
-			switch decided := class != verdictClass(study.Undecidable); {
-			case decided:
-				p.wrapped("      ", found, faint)
-			case i == 0 && verdictClass(c.verdict) == class: // why, in brief: the page has the others
-				p.wrapped("      ", shorten(found, 2*studyWidth-20), faint)
+			found := ended(plain(t.Text))
+			if t.Verdict == study.Undecidable {
+				if i > 0 || c.verdict != study.Undecidable {
+					continue
+				}
+				found = shorten(found, 2*studyWidth-20) // why, in brief: the page has the others
 			}
+			add(text{Text: found, setting: setting{Margin: "      ", Style: faint}})
 		}
 	}
-	p.table(v.cellsBriefly(), "")
+	add(v.cellsBriefly())
 	if len(v.Skipped) > 0 {
-		p.heading("Not measured", "")
-		for _, text := range v.skippedBriefly() {
-			p.wrapped("  ", text, faint)
+		skipped := part{Title: "Not measured"}
+		for _, reason := range v.skippedBriefly() {
+			skipped.Blocks = append(skipped.Blocks, text{Text: reason, setting: setting{Margin: "  ", Style: faint}})
 		}
+		add(skipped)
 	}
 	if command := plain(v.GoOn); command != "" {
-		p.blank()
-		p.wrapped("  ", "go on: "+command, strong)
+		add(text{Text: "go on: " + command, setting: setting{"  ", strong, true}})
 	}
-	_, err := w.Write(p.buf.Bytes())
-	return err
+	return out
 }
 
 // skippedBriefly names the systems that were not measured by their reasons; of how they
