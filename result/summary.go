@@ -323,18 +323,6 @@ func beyond(percentile, from, to string) bool {
 	return p >= least
 }
 
-// Reason is one finding of the verdict.
-type Reason struct {
-	Status Status `json:"status"`          // what this finding alone leads to; Valid: a note
-	Code   string `json:"code"`            // stable, for programs: "own-lag", "conservation", …
-	Text   string `json:"text"`            // for people: what was found and what to do
-	Brief  string `json:"brief,omitempty"` // what was found in a few words: "36 % own lag"
-	// Metric and Percentile tell what it applies to: the percentile and all beyond
-	// it. Without a metric all latencies, without either the whole run.
-	Metric     Metric `json:"metric,omitempty"`
-	Percentile string `json:"percentile,omitempty"`
-}
-
 // Distribution is the published figures of one metric, in ns. Percentiles are
 // keyed as people write them: "50", "99.9".
 type Distribution struct {

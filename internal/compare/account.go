@@ -84,7 +84,7 @@ func suspectReasons(pairs []couple) []SuspectReason {
 		for _, p := range pairs {
 			r := p.runs[i]
 			counted := map[int]bool{} // a run counts once for each reason
-			add := func(code string, m result.Metric, percentile, text string) {
+			add := func(code result.ReasonCode, m result.Metric, percentile, text string) {
 				at := slices.IndexFunc(out, func(d SuspectReason) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
 				if at < 0 {
 					at = len(out)
@@ -100,7 +100,7 @@ func suspectReasons(pairs []couple) []SuspectReason {
 				}
 			}
 			if r.Summary.Interrupted {
-				add("interrupted", "", "", "the window was ended early")
+				add(result.ReasonInterrupted, "", "", "the window was ended early")
 			}
 			for _, reason := range r.Summary.Verdict.Reasons {
 				if reason.Status != result.Valid {

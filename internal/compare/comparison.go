@@ -142,12 +142,12 @@ type Left struct {
 
 // SuspectReason is a reason for which runs that are compared are SUSPECT.
 type SuspectReason struct {
-	Side        string        `json:"side"`
-	Runs        int           `json:"runs"` // that have it
-	Code        string        `json:"code"`
-	Metric      result.Metric `json:"metric,omitempty"`
-	Percentiles []string      `json:"percentiles,omitempty"` // of the metric; none: the whole run
-	Text        string        `json:"text"`                  // of the first of them
+	Side        string            `json:"side"`
+	Runs        int               `json:"runs"` // that have it
+	Code        result.ReasonCode `json:"code"`
+	Metric      result.Metric     `json:"metric,omitempty"`
+	Percentiles []string          `json:"percentiles,omitempty"` // of the metric; none: the whole run
+	Text        string            `json:"text"`                  // of the first of them
 }
 
 // Metric is one latency in both sets.

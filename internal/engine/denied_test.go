@@ -198,7 +198,7 @@ func TestRefusedInTheWindow(t *testing.T) {
 		options, pattern, way string
 		after                 int64
 		status                result.Status
-		code                  string
+		code                  result.ReasonCode
 	}{
 		"by its answer":           {"{ack: broker}", "publish", byDone, some, result.Suspect, "refused"},
 		"by the client":           {"{ack: broker}", "deliver", bySend, some, result.Suspect, "refused"},

@@ -25,7 +25,7 @@ func cutShort(e *evidence) []result.Reason {
 	if e.run.Damaged != "" {
 		text += " (" + e.run.Damaged + ")"
 	}
-	return one(result.Suspect, "cut-short", text+"; run again")
+	return one(result.Suspect, result.ReasonCutShort, text+"; run again")
 }
 
 // wholeSeconds writes the whole seconds of ns.
@@ -35,7 +35,7 @@ func wholeSeconds(ns int64) string { return spell.Period(time.Duration(ns).Trunc
 // short lacks the record that closes the accounts.
 func conservation(e *evidence) []result.Reason {
 	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
-		return one(result.Invalid, "conservation", "the message counts do not add up: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
+		return one(result.Invalid, result.ReasonConservation, "the message counts do not add up: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func conservation(e *evidence) []result.Reason {
 // message can be relied on.
 func violations(e *evidence) []result.Reason {
 	if n := e.run.Counters.Violations; n > 0 {
-		return one(result.Invalid, "violations", fmt.Sprintf("the driver broke its contract %s; run its conformance suite", spell.Times(n)))
+		return one(result.Invalid, result.ReasonViolations, fmt.Sprintf("the driver broke its contract %s; run its conformance suite", spell.Times(n)))
 	}
 	return nil
 }
@@ -59,23 +59,23 @@ func clientDrops(e *evidence) []result.Reason {
 	text := fmt.Sprintf("the client library dropped %s itself, which looks like a loss by the broker; raise its limits", spell.Plural(c.Dropped, "message"))
 	share := float64(c.Dropped) / float64(max(c.Sent, 1))
 	if share > dropsInvalid {
-		return one(result.Invalid, "client-drops", text)
+		return one(result.Invalid, result.ReasonClientDrops, text)
 	}
-	return e.partly(share, "client-drops", spell.Plural(c.Dropped, "message")+" dropped by the client", text)
+	return e.partly(share, result.ReasonClientDrops, spell.Plural(c.Dropped, "message")+" dropped by the client", text)
 }
 
 // clamps: values that a histogram could not hold were recorded at its ends.
 func clamps(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.Negative > 0 {
-		found = append(found, one(result.Suspect, "negative", fmt.Sprintf("%s came out negative and were recorded as 0: instants of different clocks were compared, or a clock went back", spell.Plural(c.Negative, "difference")))...)
+		found = append(found, one(result.Suspect, result.ReasonNegative, fmt.Sprintf("%s came out negative and were recorded as 0: instants of different clocks were compared, or a clock went back", spell.Plural(c.Negative, "difference")))...)
 	}
 	if c.OutOfRange > 0 {
 		share := 0.0 // of the metric that has the fewest, if all are in that one
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
-		found = append(found, e.partly(share, "out-of-range", spell.Plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the range of the histograms and were recorded at its end; the upper percentiles may be larger than shown", spell.Plural(c.OutOfRange, "value")))...)
+		found = append(found, e.partly(share, result.ReasonOutOfRange, spell.Plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the range of the histograms and were recorded at its end; the upper percentiles may be larger than shown", spell.Plural(c.OutOfRange, "value")))...)
 	}
 	return found
 }
@@ -87,16 +87,16 @@ func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
 	}
-	return one(result.Valid, "closed-loop", "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
+	return one(result.Valid, result.ReasonClosedLoop, "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
 }
 
 func unpaced(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeFlatOut {
 		return nil
 	}
-	found := one(result.Valid, "unpaced", "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
+	found := one(result.Valid, result.ReasonUnpaced, "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
 	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= cmp.Or(t.Received, t.Messages) {
-		found = append(found, one(result.Suspect, "warm-up-left", fmt.Sprintf(
+		found = append(found, one(result.Suspect, result.ReasonWarmUpLeft, fmt.Sprintf(
 			"what the warm-up had sent was still being received or acknowledged when the window began: %s of it, and %s of the window; the rates are short by that",
 			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))))...)
 	}
@@ -107,7 +107,7 @@ func sameHost(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost {
 		return nil
 	}
-	return one(result.Valid, "same-host", "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
+	return one(result.Valid, result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
 }
 
 // delayNote is from which factor on it is told by how much the broker's own waiting for
@@ -136,7 +136,7 @@ func interrupted(e *evidence) []result.Reason {
 	if e.run.Header.Until != "" {
 		planned = "allowed at most"
 	}
-	return one(result.Valid, "interrupted", fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
+	return one(result.Valid, result.ReasonInterrupted, fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
 }
 
 // aborted: the run did not wait for the messages under way at the end.
@@ -144,7 +144,7 @@ func aborted(e *evidence) []result.Reason {
 	if !e.in.Aborted {
 		return nil
 	}
-	return one(result.Suspect, "aborted", "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
+	return one(result.Suspect, result.ReasonAborted, "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
 }
 
 // losses: messages that the broker did not deliver. A fact about it, and no reason to
@@ -152,16 +152,16 @@ func aborted(e *evidence) []result.Reason {
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.LostAcked > 0 {
-		found = append(found, one(result.Valid, "lost-acked", fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
+		found = append(found, one(result.Valid, result.ReasonLostAcked, fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
 	}
 	if c.Undelivered > 0 {
-		found = append(found, one(result.Valid, "undelivered", fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
+		found = append(found, one(result.Valid, result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
 	}
 	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
-		found = append(found, one(result.Valid, "missing", fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
+		found = append(found, one(result.Valid, result.ReasonMissing, fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
 	}
 	if c.Corrupted > 0 {
-		found = append(found, one(result.Valid, "corrupted", fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
+		found = append(found, one(result.Valid, result.ReasonCorrupted, fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
 	}
 	return found
 }
@@ -199,24 +199,24 @@ func refusals(e *evidence) []result.Reason {
 	}
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return e.asked(result.EventRefused, "refused", text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
+			return e.asked(result.EventRefused, result.ReasonRefused, text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
 	if len(e.latencies()) == 0 { // nothing answers, and no percentile lacks them
-		return e.asked(result.EventRefused, "refused", text)
+		return e.asked(result.EventRefused, result.ReasonRefused, text)
 	}
 	// Results of earlier versions have them in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {
-		return e.asked(result.EventRefused, "refused", text)
+		return e.asked(result.EventRefused, result.ReasonRefused, text)
 	}
-	return one(result.Suspect, "refused", fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only", text, spell.ExactShare(1-share)))
+	return one(result.Suspect, result.ReasonRefused, fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only", text, spell.ExactShare(1-share)))
 }
 
 // asked is a finding about what was refused: a fact about the system, and SUSPECT where any
 // of it was refused because of who asked. That part of the load was never carried, which
 // says nothing of what the system can do.
-func (e *evidence) asked(kind, code, text string) []result.Reason {
+func (e *evidence) asked(kind string, code result.ReasonCode, text string) []result.Reason {
 	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
 		return one(result.Valid, code, text)
 	}
@@ -227,7 +227,7 @@ func (e *evidence) asked(kind, code, text string) []result.Reason {
 
 // allRefused is the finding that no message came through.
 func allRefused(s result.Status, text string) []result.Reason {
-	r := one(s, "all-refused", text)
+	r := one(s, result.ReasonAllRefused, text)
 	r[0].Brief = "every message was refused"
 	return r
 }
@@ -309,21 +309,21 @@ func denials(e *evidence) []result.Reason {
 	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
 		return allRefused(result.Invalid, text+"; nothing was measured")
 	case c.Expected == 0 && e.run.Header.Ack == "none":
-		r := one(result.Suspect, "denied", text+"; rates and counts have the messages that it refused in them")
+		r := one(result.Suspect, result.ReasonDenied, text+"; rates and counts have the messages that it refused in them")
 		r[0].Brief = "the broker refused messages"
 		return r
 	}
-	return e.asked(result.EventDenied, "denied", text+"; they count as not answered, or as missing")
+	return e.asked(result.EventDenied, result.ReasonDenied, text+"; they count as not answered, or as missing")
 }
 
 // answers: what else the broker refused, and the connections that were given up for it.
 func answers(e *evidence) (found []result.Reason) {
 	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
-		found = append(found, e.asked(result.EventGivenUp, "given-up", "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
+		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
 	}
 	for _, ev := range e.run.Events {
 		if ev.Class == result.ClassUnauthorized && ev.Kind != result.EventRefused && ev.Kind != result.EventDenied && ev.Kind != result.EventGivenUp {
-			return append(found, e.asked(ev.Kind, "unauthorised", "the broker refused what the client asked for: "+ev.Detail)...)
+			return append(found, e.asked(ev.Kind, result.ReasonUnauthorised, "the broker refused what the client asked for: "+ev.Detail)...)
 		}
 	}
 	return found
@@ -351,7 +351,7 @@ func duplicates(e *evidence) []result.Reason {
 	if len(parts) == 0 {
 		return nil
 	}
-	return one(result.Valid, "deliveries", "messages "+strings.Join(parts, ", "))
+	return one(result.Valid, result.ReasonDeliveries, "messages "+strings.Join(parts, ", "))
 }
 
 // censoredMessages: unresolved messages count in the figures as lower bounds.
@@ -360,14 +360,14 @@ func censoredMessages(e *evidence) []result.Reason {
 	if c.Censored == 0 {
 		return nil
 	}
-	return one(result.Valid, "censored", fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
+	return one(result.Valid, result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
 // lastUnknown: of some messages it was forgotten which consumers had them, when the
 // slowest of their consumers did.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
-		return one(result.Valid, "last-unknown", fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
+		return one(result.Valid, result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
 			spell.Plural(n, "message"), result.DeliveryLast))
 	}
 	return nil
@@ -377,7 +377,7 @@ func lastUnknown(e *evidence) []result.Reason {
 // pacer.
 func takeovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Takeovers; n > 0 {
-		return one(result.Valid, "handovers", fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
+		return one(result.Valid, result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
 	}
 	return nil
 }
@@ -407,7 +407,7 @@ func events(e *evidence) []result.Reason {
 	if len(parts) == 0 {
 		return nil
 	}
-	return one(result.Valid, "events", "during the run: "+strings.Join(parts, ", "))
+	return one(result.Valid, result.ReasonEvents, "during the run: "+strings.Join(parts, ", "))
 }
 
 // firstWords is how many characters of what an event says are said beside others.
@@ -425,7 +425,7 @@ func shortened(words string) string {
 // semantics: what the driver finds suspect in what it set up.
 func semantics(e *evidence) (found []result.Reason) {
 	for _, w := range e.run.Header.Semantics.Warnings {
-		found = append(found, one(result.Valid, "semantics", w)...)
+		found = append(found, one(result.Valid, result.ReasonSemantics, w)...)
 	}
 	return found
 }

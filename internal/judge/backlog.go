@@ -164,7 +164,7 @@ func (e *evidence) readings(yield func(start int64, l result.Level) bool) {
 // overload is the finding that a backlog did not return, and how much of what was
 // asked the system carried.
 func (e *evidence) overload(text string) []result.Reason {
-	r := result.Reason{Status: result.Unstable, Code: "backlog", Text: text}
+	r := result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Text: text}
 	if share, ok := e.carried(); ok {
 		r.Brief = "carried " + spell.Share(share) + " of the asked rate"
 	}
@@ -189,7 +189,7 @@ func (e *evidence) nothingComes(from int64) []result.Reason {
 	if d := e.summary.Histograms[all[0]]; d.Count > 0 {
 		text = fmt.Sprintf("from %s on no message came through any more", span(from))
 	}
-	return one(result.Valid, "nothing-came", text+", nor in the drain: it is lost, or the broker or its consumers hang; that is no overload, which carries a part of its load, and the percentiles have it as lower bounds")
+	return one(result.Valid, result.ReasonNothingCame, text+", nor in the drain: it is lost, or the broker or its consumers hang; that is no overload, which carries a part of its load, and the percentiles have it as lower bounds")
 }
 
 // carried is the rate at which messages of the window were resolved, as a share of
@@ -246,7 +246,7 @@ func (e *evidence) tooShort() []result.Reason {
 	if still := e.nothingComes(0); still != nil {
 		return still
 	}
-	return one(result.Suspect, "backlog", fmt.Sprintf(
+	return one(result.Suspect, result.ReasonBacklog, fmt.Sprintf(
 		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers: run longer (--duration)",
 		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")))
 }

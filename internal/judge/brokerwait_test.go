@@ -49,7 +49,7 @@ func TestBrokerWaited(t *testing.T) {
 }
 
 // judged checks the verdict of a run and its reason of a code; without text it has none.
-func judged(t *testing.T, b *testbed, want result.Verdict, code, text string) {
+func judged(t *testing.T, b *testbed, want result.Verdict, code result.ReasonCode, text string) {
 	t.Helper()
 	v := assessed(Verdict(b.run(t), Inputs{}))
 	if v.String() != want.String() {

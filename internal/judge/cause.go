@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -77,7 +78,7 @@ func sourceInBrief(source string) string {
 	case result.PauseStarved:
 		return "broker without processor"
 	}
-	return plainCode(source)
+	return strings.ReplaceAll(source, "-", " ")
 }
 
 // Describe is what users call a source of pauses or an event, and what to do about
@@ -124,17 +125,17 @@ func attributed(e *evidence) (found []result.Reason) {
 	for _, g := range []gate{frozen, throttled, steal, swap, starved, collector, selfInflicted} {
 		for _, r := range g(e) {
 			if r.Status != result.Valid {
-				attributedTo[r.Code] = true
+				attributedTo[string(r.Code)] = true
 			}
 		}
 	}
-	if c := e.causeOfStops(); c != nil && attributedTo["frozen"] {
+	if c := e.causeOfStops(); c != nil && attributedTo[string(result.ReasonFrozen)] {
 		attributedTo[c.Source] = true
 	}
 	for _, a := range e.summary.Attribution {
 		d := e.summary.Histograms[a.Metric]
 		cause := e.mainCause(a.Metric)
-		if cause == nil || d == nil || attributedTo[cause.Source] || attributedTo["self-inflicted"] {
+		if cause == nil || d == nil || attributedTo[cause.Source] || attributedTo[string(result.ReasonSelfInflicted)] {
 			continue
 		}
 		for _, name := range result.Percentiles() {
@@ -143,7 +144,7 @@ func attributed(e *evidence) (found []result.Reason) {
 			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
 				continue
 			}
-			found = append(found, result.Reason{Status: result.Suspect, Code: "attribution", Metric: a.Metric, Percentile: name, Brief: sourceInBrief(cause.Source),
+			found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonAttribution, Metric: a.Metric, Percentile: name, Brief: sourceInBrief(cause.Source),
 				Text: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine made slow: %s", a.Metric, name, span(v), cause.Text)})
 		}
 	}

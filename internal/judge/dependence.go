@@ -17,8 +17,6 @@ const (
 	// manyBeyond is how many messages must be beyond it for a lack of independent
 	// ones to be told apart from a lack of messages.
 	manyBeyond = 3 * fewestBeyond
-	// codeOneSample is the reason that a percentile is about one sample.
-	codeOneSample = "one-sample"
 )
 
 // effective says how many independent messages would be worth as much for the
@@ -69,7 +67,7 @@ func dependence(e *evidence) []result.Reason {
 	if x.P50*0.5 < fewestBeyond {
 		percentile, what = "50", "The percentiles are"
 	}
-	return []result.Reason{{Status: result.Valid, Code: codeOneSample, Metric: x.Metric, Percentile: percentile,
+	return []result.Reason{{Status: result.Valid, Code: result.ReasonOneSample, Metric: x.Metric, Percentile: percentile,
 		Text: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s count as about %s independent ones, of which %s beyond it (at least %d are needed). %s hardly more than one sample of the system at this load, and the interval by messages is too narrow: run %s times as long (--duration), or repeat the run (--repeat 10)",
 			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond, what, spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
 }

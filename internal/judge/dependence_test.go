@@ -36,7 +36,7 @@ func queueRun(t *testing.T, load float64, intervals int) *result.Run {
 // oneSample returns the notes that a run is about one sample.
 func oneSample(run *result.Run) (found []result.Reason) {
 	for _, r := range run.Summary.Verdict.Reasons {
-		if r.Code == codeOneSample {
+		if r.Code == result.ReasonOneSample {
 			found = append(found, r)
 		}
 	}
@@ -80,7 +80,7 @@ func TestVerifyOneSample(t *testing.T) {
 		t.Errorf("a change is not noticed: %v", problems)
 	}
 	run.Summary.Effective = nil
-	run.Summary.Verdict.Reasons = slices.DeleteFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == codeOneSample })
+	run.Summary.Verdict.Reasons = slices.DeleteFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonOneSample })
 	if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 		t.Errorf("of an earlier version: %v", problems)
 	}

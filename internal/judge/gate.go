@@ -109,24 +109,13 @@ func reached(m result.Metric, percentile string, reasons []result.Reason) (why, 
 		if !limits(r) || r.Metric != m && r.Metric != "" || percentOf(r.Percentile) > percentOf(percentile) {
 			continue
 		}
-		add(&why, brief(r))
+		add(&why, r.Short())
 		if r.Status == result.Invalid {
-			add(&invalid, brief(r))
+			add(&invalid, r.Short())
 		}
 	}
 	return why, invalid
 }
-
-// brief is a reason in a few words.
-func brief(r result.Reason) string {
-	if r.Brief != "" {
-		return r.Brief
-	}
-	return plainCode(r.Code)
-}
-
-// plainCode is a name of the file's as words.
-func plainCode(code string) string { return strings.ReplaceAll(code, "-", " ") }
 
 // worse returns the worse of two statuses.
 func worse(a, b result.Status) result.Status {
@@ -150,7 +139,7 @@ func rank(s result.Status) int {
 }
 
 // one is the outcome of a gate with one finding.
-func one(s result.Status, code, text string) []result.Reason {
+func one(s result.Status, code result.ReasonCode, text string) []result.Reason {
 	return []result.Reason{{Status: s, Code: code, Text: text}}
 }
 
@@ -160,7 +149,7 @@ func one(s result.Status, code, text string) []result.Reason {
 // share counts: a delayed message delays those behind it, for no longer
 // than itself in a system that is loaded to half of its capacity. brief are a
 // few words for headlines.
-func (e *evidence) partly(share float64, code, brief, text string) []result.Reason {
+func (e *evidence) partly(share float64, code result.ReasonCode, brief, text string) []result.Reason {
 	r := result.Reason{Status: result.Suspect, Code: code, Text: text, Brief: brief}
 	published := e.reaches(1)
 	reached := e.reaches(2 * share)
@@ -185,7 +174,7 @@ func (e *evidence) partly(share float64, code, brief, text string) []result.Reas
 // mostly is partly of so large a share of the window that nothing holds where it can
 // have moved every percentile, or where throughput is what the run is about, as in a
 // closed loop: the run is INVALID then.
-func (e *evidence) mostly(share float64, code, brief, text string) []result.Reason {
+func (e *evidence) mostly(share float64, code result.ReasonCode, brief, text string) []result.Reason {
 	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
 		return []result.Reason{{Status: result.Invalid, Code: code, Text: text, Brief: brief}}
 	}

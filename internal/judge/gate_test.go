@@ -10,7 +10,7 @@ import (
 )
 
 // find returns the first reason with a code.
-func find(v result.Verdict, code string) *result.Reason {
+func find(v result.Verdict, code result.ReasonCode) *result.Reason {
 	for i := range v.Reasons {
 		if v.Reasons[i].Code == code {
 			return &v.Reasons[i]
@@ -53,7 +53,7 @@ func TestGates(t *testing.T) {
 	tests := []struct {
 		name   string
 		change func(*testbed)
-		code   string // "" : no reason at all
+		code   result.ReasonCode // "" : no reason at all
 		status result.Status
 		text   string
 		// to is the percentile up to which the run is valid, where the reason is
@@ -361,7 +361,7 @@ func TestSendingLateOverAll(t *testing.T) {
 // assessed returns a verdict without the note that the testbed's ten intervals are
 // too few for a steady state.
 func assessed(v result.Verdict) result.Verdict {
-	v.Reasons = slices.DeleteFunc(v.Reasons, func(r result.Reason) bool { return r.Code == codeNotAssessed })
+	v.Reasons = slices.DeleteFunc(v.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonSteadyNotAssessed })
 	return v
 }
 

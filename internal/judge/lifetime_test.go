@@ -30,7 +30,7 @@ func TestLifetime(t *testing.T) {
 		e := &evidence{run: &result.Run{Header: tt.header, Counters: result.Counters{Earlier: tt.earlier, EarlierMissing: tt.missing}, Series: tt.series}}
 		var got []string
 		for _, r := range lifetime(e) {
-			code := r.Code
+			code := string(r.Code)
 			if r.Status != result.Valid {
 				code += " " + string(r.Status)
 			}

@@ -100,17 +100,10 @@ func limitText(share, most float64, part string) string {
 // limitRemedy is what to do about it.
 const limitRemedy = "lower the rate, use more connections or a larger machine"
 
-// codeLimit is the reason that the generator was at its limit.
-const codeLimit = "generator-limit"
-
 // ByGenerator reports whether a reason is about the generator or its machine: what
 // such a reason limits says nothing of the system under test.
 func ByGenerator(r result.Reason) bool {
-	switch r.Code {
-	case codeLimit, "own-lag", "self-inflicted", "receive-lag", "frozen", "suspended", "throttled", "steal", "swap", "cpu", "rate", "worst-second":
-		return r.Status != result.Valid
-	}
-	return false
+	return r.Status != result.Valid && r.Code.Properties().By.OnGeneratorSide()
 }
 
 // Overloads reports whether a run that is UNSTABLE shows nothing of the system under
@@ -119,7 +112,7 @@ func ByGenerator(r result.Reason) bool {
 // them.
 func Overloads(v result.Verdict) bool {
 	return slices.ContainsFunc(v.Reasons, func(r result.Reason) bool {
-		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == "cpu")
+		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == result.ReasonCPU)
 	})
 }
 
@@ -128,11 +121,11 @@ func Overloads(v result.Verdict) bool {
 // backlog grew, that finding says it.
 func generatorLimit(e *evidence) []result.Reason {
 	over, most := e.atLimit()
-	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == codeLimit }) {
+	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == result.ReasonGeneratorLimit }) {
 		return nil
 	}
 	share := within(over, 0, e.in.End)
-	return e.partly(max(share, e.dueWithin(over)), codeLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
+	return e.partly(max(share, e.dueWithin(over)), result.ReasonGeneratorLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
 }
 
 // generatorBehind says, of a backlog that grows over the end of the window, that
@@ -157,7 +150,7 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 	if share, ok := e.carried(); ok {
 		brief += " and sent " + spell.Share(share) + " of the asked rate"
 	}
-	return []result.Reason{{Status: result.Unstable, Code: codeLimit, Brief: brief, Text: limitText(share, most, "the last third of the window") +
+	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Text: limitText(share, most, "the last third of the window") +
 		"; it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker: " + limitRemedy}}
 }
 
@@ -173,7 +166,7 @@ func receiveLag(e *evidence) (found []result.Reason) {
 			}
 			v := d.Percentiles[name]
 			found = append(found, result.Reason{
-				Status: result.Suspect, Code: "receive-lag", Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
+				Status: result.Suspect, Code: result.ReasonReceiveLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
 				Text: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s); lower the rate, use more connections or give the generator more processor",
 					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)) + e.because(m, v),
 			})
@@ -211,7 +204,7 @@ func aboveLimit(e *evidence) []result.Reason {
 	if l.Disturbed != "" {
 		disturbed = ", while " + l.Disturbed
 	}
-	return one(result.Valid, "above-limit", fmt.Sprintf(
+	return one(result.Valid, result.ReasonAboveLimit, fmt.Sprintf(
 		"in %s of the window %s were due, above the %s %s (%s, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads show how that affected this run",
 		spell.Share(within(over, 0, e.in.End)), spell.Rate(math.Round(due/length)), spell.Rate(math.Round(known)), what, spell.Size(l.Size), spell.Plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

@@ -63,10 +63,11 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 // generator, is.
 func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	for _, tt := range []struct {
-		name            string
-		busy            float64
-		due, flight     int64 // growth a second
-		code, says, not string
+		name        string
+		busy        float64
+		due, flight int64 // growth a second
+		code        result.ReasonCode
+		says, not   string
 	}{
 		{"the generator's", 0.98, 400, 0, "generator-limit", "could not keep the rate", "overload"},
 		{"the broker's", 0.2, 0, 400, "backlog", "overload", "generator"},

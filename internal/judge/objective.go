@@ -308,14 +308,10 @@ func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until 
 	return u
 }
 
-// lengthens lists the reasons that can only have made a latency longer than it
-// would have been without them.
-func lengthens(code string) bool {
-	switch code {
-	case "own-lag", "receive-lag", "frozen", "throttled", "steal", "swap", "starved", "unseen", "cpu", "gc", "attribution", codeLimit:
-		return true
-	}
-	return false
+// lengthens reports whether a reason can only have made a latency longer than it
+// would have been without it. One that makes it invalid leaves no figure to be longer.
+func lengthens(r result.Reason) bool {
+	return r.Status != result.Invalid && r.Code.Properties().Effect == result.EffectLonger
 }
 
 // markSuspect takes into account that the percentile is suspect, by itself or with all
@@ -337,9 +333,9 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	for _, r := range v.Reasons {
 		switch {
 		case limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= upTo:
-			longer = longer && lengthens(r.Code)
+			longer = longer && lengthens(r)
 		case r.Status == result.Suspect && r.Percentile == "" && (r.Metric == m || r.Metric == ""):
-			longer, all = longer && lengthens(r.Code), append(all, brief(r))
+			longer, all = longer && lengthens(r), append(all, r.Short())
 		}
 	}
 	if !reached && len(all) == 0 {

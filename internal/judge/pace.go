@@ -55,7 +55,7 @@ func notSent(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
-	return e.partly(share, "not-sent", spell.Share(share)+" not sent", fmt.Sprintf(
+	return e.partly(share, result.ReasonNotSent, spell.Share(share)+" not sent", fmt.Sprintf(
 		"%s of %s due could not be sent before the run ended; they count in the percentiles as lower bounds: lower the rate or lengthen the drain",
 		spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)))
 }
@@ -81,10 +81,10 @@ func sentLate(e *evidence) []result.Reason {
 	text := fmt.Sprintf("%s of the %s due in the window were sent in it", spell.ExactShare(float64(sent)/float64(due)), spell.Plural(due, "message"))
 	missing := float64(due-sent) / e.run.Header.Rate * 1e9 // ns of the schedule
 	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
-		return one(result.Valid, "blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
+		return one(result.Valid, result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
-	return e.partly(late, "rate", spell.Share(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
+	return e.partly(late, result.ReasonRate, spell.Share(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
 }
 
 // worstSecond: in some second, or in a shorter window, less than nine tenths of what was
@@ -103,8 +103,8 @@ func worstSecond(e *evidence) []result.Reason {
 	}
 	text := fmt.Sprintf("%s only %s of the messages due were sent", where, spell.Share(w.share))
 	if e.blockedAt(w) {
-		return one(result.Valid, "worst-second-blocked", text+": sends were blocked or the in-flight limit was reached, which the response times include")
+		return one(result.Valid, result.ReasonWorstSecondBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), (1-w.share)*float64(w.length)/e.window())
-	return e.partly(late, "worst-second", spell.Share(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
+	return e.partly(late, result.ReasonWorstSecond, spell.Share(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
 }

@@ -59,14 +59,14 @@ func besideProbe(e *evidence) (found []result.Reason) {
 		}
 		switch {
 		case l.exceeds(p) && l.low <= copies(load)*p.high:
-			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
+			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Text: fmt.Sprintf(
 				"%s; each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, which can explain it", beside(m, name, l, p), copies(load))})
 		case l.exceeds(p):
 			if r, ok := e.behindLoad(m, name, l, p); ok {
 				found = append(found, r)
 			}
 		case p.exceeds(l):
-			found = append(found, result.Reason{Status: result.Valid, Code: "probe", Metric: m, Percentile: name, Text: fmt.Sprintf(
+			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Text: fmt.Sprintf(
 				"%s; a connection that is hardly used is answered later than those of this load: its threads, or the broker's, were asleep", beside(m, name, l, p))})
 		}
 	}
@@ -95,7 +95,7 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	if !known {
 		own = append(own, "the receive lag is not known")
 	}
-	r = result.Reason{Status: result.Valid, Code: "probe", Metric: response, Percentile: name}
+	r = result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: response, Percentile: name}
 	place := "this load's own connections, queues or client"
 	if e.nodes() > 1 {
 		place += ", or in nodes that serve it and not the probe"

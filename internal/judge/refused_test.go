@@ -122,7 +122,7 @@ func TestAllRefused(t *testing.T) {
 func TestRefusedForWhoAsksIsSuspect(t *testing.T) {
 	for _, tt := range []struct {
 		event result.Event
-		code  string
+		code  result.ReasonCode
 	}{
 		{result.Event{Kind: result.EventRefused, Count: 3}, "refused"},
 		{result.Event{Kind: result.EventDenied, Count: 3}, "denied"},

@@ -227,9 +227,6 @@ func lengthen(run *result.Run, ns int64) string {
 // times3 writes a ratio to three digits.
 func times3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// SteadyCode is the code of reasons that the course of a run gives.
-const SteadyCode = "steady"
-
 // steadiness: the run warmed up, drifted or jumped while it was measured. What
 // drifted, changed its level or never settled makes the percentile suspect, for
 // it would be different had the run been longer; the system causes that, but
@@ -259,7 +256,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 		if c.percentile == "99" {
 			beyond = " and the percentiles above it depend"
 		}
-		found = append(found, result.Reason{Status: status, Code: SteadyCode, Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
+		found = append(found, result.Reason{Status: status, Code: result.ReasonSteady, Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
 			Text: fmt.Sprintf("%s p%s%s on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
 	}
 	if s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp) {
@@ -269,23 +266,19 @@ func steadiness(e *evidence) (found []result.Reason) {
 			r.Status = status
 			found = append(found, *r)
 		case len(found) == 0:
-			found = one(result.Valid, "warm-up", s.Text)
+			found = one(result.Valid, result.ReasonWarmUp, s.Text)
 		}
 	}
 	switch {
 	case flatOut:
 	case s.P50.Class == string(stats.NotAssessed):
-		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
 	case s.P99.Class == string(stats.NotAssessed):
-		found = append(found, result.Reason{Status: result.Valid, Code: codeNotAssessed, Metric: s.Metric, Percentile: "99",
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Percentile: "99",
 			Text: "steady state not assessed for p99 and the percentiles above it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
 	}
 	return found
 }
-
-// codeNotAssessed is the reason that nothing is known of the steady state: a run
-// without it has one, or is suspect.
-const codeNotAssessed = "steady-not-assessed"
 
 // warmUpReaches returns the first percentile that is another one without the
 // warm-up, of those that the rest of the window supports; nil if there is none.
@@ -311,7 +304,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			break
 		}
 		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {
-			return &result.Reason{Code: "warm-up", Metric: s.Metric, Percentile: name, Brief: "warm-up", Text: fmt.Sprintf(
+			return &result.Reason{Code: result.ReasonWarmUp, Metric: s.Metric, Percentile: name, Brief: "warm-up", Text: fmt.Sprintf(
 				"%s p%s and the percentiles above it include a warm-up (p%s is %s over the whole window and %s from %s on): %s",
 				s.Metric, name, name, span(a), span(b), span(from), s.Text)}
 		}

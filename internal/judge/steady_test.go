@@ -64,13 +64,13 @@ func TestSteadiness(t *testing.T) {
 		change    func(*result.Run)
 		class     stats.Steadiness
 		status    result.Status
-		code      string
+		code      result.ReasonCode
 		text      string
 	}{
 		{"flat", 90, time.Second, flat, nil, stats.Flat, result.Valid, "", "nothing was discarded and nothing needs to be"},
-		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages and needs 20: run longer (--duration)"},
-		{"long intervals", 10, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, codeNotAssessed, "or leave record.interval out"},
-		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, codeNotAssessed, "steady state not assessed for p99 and the percentiles above it: p99 has 7 stretches of at least 368"},
+		{"too short", 19, 100 * time.Millisecond, flat, nil, stats.NotAssessed, result.Valid, result.ReasonSteadyNotAssessed, "steady state not assessed: p50 has 19 stretches of at least 24 messages and needs 20: run longer (--duration)"},
+		{"long intervals", 10, 10 * time.Second, flat, nil, stats.NotAssessed, result.Valid, result.ReasonSteadyNotAssessed, "or leave record.interval out"},
+		{"too little for p99", 100, 100 * time.Millisecond, flat, nil, stats.Flat, result.Valid, result.ReasonSteadyNotAssessed, "steady state not assessed for p99 and the percentiles above it: p99 has 7 stretches of at least 368"},
 		{"short intervals", 300, 250 * time.Millisecond, flat, nil, stats.Flat, result.Valid, "", "flat"},
 		{"a stall of two seconds", 90, time.Second, func(s float64) float64 {
 			if s >= 40 && s < 42 {
@@ -108,7 +108,7 @@ func TestSteadiness(t *testing.T) {
 			if r == nil || r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 				t.Errorf("%+v, want %s %q", s.Verdict.Reasons, tt.status, tt.text)
 			}
-			if tt.code != codeNotAssessed && !strings.HasPrefix(s.Steady.Text, "nothing was discarded") {
+			if tt.code != result.ReasonSteadyNotAssessed && !strings.HasPrefix(s.Steady.Text, "nothing was discarded") {
 				t.Errorf("does not say what was discarded: %q", s.Steady.Text)
 			}
 		})

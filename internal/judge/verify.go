@@ -125,7 +125,7 @@ func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 	}
 	if run.Closing == nil && run.Summary.Effective == nil {
 		again.Effective = nil
-		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == codeOneSample })
+		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonOneSample })
 	}
 	got, want := flatten(run.Summary, words), flatten(again, words)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
@@ -209,7 +209,7 @@ func flatten(s *result.Summary, words bool) map[string]any {
 
 // reasonName names a reason by what it is and what it is about.
 func reasonName(r result.Reason) string {
-	parts := []string{r.Code}
+	parts := []string{string(r.Code)}
 	if r.Metric != "" {
 		parts = append(parts, string(r.Metric))
 	}

@@ -212,7 +212,7 @@ func differentVerdict(run *result.Run, o *Outcome) string {
 		return fmt.Sprintf("the verdict is %s, and must be %v: %v", v.Status, o.Statuses, v.Reasons)
 	}
 	for _, r := range v.Reasons {
-		if r.Status != result.Valid && !slices.Contains([]string{"backlog", "steady", "warm-up", "not-sent"}, r.Code) {
+		if r.Status != result.Valid && !slices.Contains([]result.ReasonCode{result.ReasonBacklog, result.ReasonSteady, result.ReasonWarmUp, result.ReasonNotSent}, r.Code) {
 			return fmt.Sprintf("the verdict has a reason that is none in virtual time: %+v", r)
 		}
 	}

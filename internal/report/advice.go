@@ -16,60 +16,21 @@ type advice struct {
 	try   string // what to do; empty: nobody knows
 }
 
-// usualAdvice is what is always said of reasons of a code: in brief, and what to do.
-func usualAdvice() map[string]advice {
-	return map[string]advice{
-		"warm-up-left":     {brief: "the warm-up's backlog was left", try: "leave out the warm-up (--warmup 0s), or wait longer for it (--drain)"},
-		"conservation":     {brief: "the message counts do not add up", try: "report it with the result file: it is a defect of sixnines or of the driver"},
-		"violations":       {brief: "the driver broke its contract", try: "run the driver's conformance suite"},
-		"cut-short":        {brief: "the run was cut short", try: "run it again"},
-		"aborted":          {brief: "the run was aborted", try: "run it again, or interrupt it only once"},
-		"suspended":        {brief: "the machine was suspended", try: "switch sleeping off and run again"},
-		"consumers-absent": {brief: "consumers could not connect", try: "see why the broker refuses them"},
-		"frozen":           {try: "look for what stopped the process (a signal, a limit, the hypervisor) and run again"},
-		"self-inflicted":   {try: "look for what stopped the process (a signal, a limit, the hypervisor) and run again"},
-		"own-lag":          {try: "lower the rate, or give the generator processors of its own"},
-		"receive-lag":      {try: "lower the rate, use more connections, or give the generator more processor"},
-		"generator-limit":  {try: "lower the rate, use more connections or a larger machine"},
-		"backlog":          {try: "lower --rate, or find what it can carry: sixnines capacity"},
-		"steady":           {try: "run longer (--duration), and see what changed: --show steady"},
-		"not-sent":         {try: "lower the rate, or lengthen the drain (--drain)"},
-		"rate":             {try: "lower the rate, or give the generator more processor"},
-		"worst-second":     {try: "lower the rate, or give the generator more processor"},
-		"throttled":        {try: "raise the processor quota (cpu.max)"},
-		"steal":            {try: "run on a machine of your own, or at another time"},
-		"starved":          {brief: "the broker lacked a processor", try: "give the broker processors of its own, or lower the rate"},
-		"unseen":           {brief: "the broker may have lacked a processor", try: "run sixnines as the broker's user or as root, or lower the rate"},
-		"swap":             {try: "free memory, or switch swapping off"},
-		"cpu":              {try: "lower the rate, or use a larger machine"},
-		"gc":               {try: "raise GOMEMLIMIT, or lower the rate"},
-		"all-refused":      {brief: "every message was refused", try: "allow this user at the broker what it refuses, or log in as another"},
-		"denied":           {brief: "the broker refused messages", try: "allow this user at the broker what it refuses, or log in as another"},
-		"refused":          {try: "allow this user at the broker what it refuses, or log in as another"},
-		"given-up":         {try: "allow this user at the broker what it refuses, or log in as another"},
-		"unauthorised":     {try: "allow this user at the broker what it refuses, or log in as another"},
-		"client-drops":     {try: "raise the client's limits"},
-		"probe":            {try: "use more connections, and see --show reasons"},
-	}
-}
-
 // adviceOf is a reason in short.
 func adviceOf(s *subject, r result.Reason) advice {
-	a, told := usualAdvice()[r.Code], firstClause(plain(r.Text))
-	a.brief, a.why = cmp.Or(a.brief, plain(r.Brief)), strings.TrimPrefix(told, "self-inflicted: ")
+	usual, told := r.Code.Properties(), firstClause(plain(r.Text))
+	a := advice{brief: cmp.Or(plain(r.Brief), usual.Brief), why: strings.TrimPrefix(told, "self-inflicted: "), try: usual.Try}
 	where := rowName(plain(r.Percentile))
 	switch r.Code {
-	case "frozen":
-		a.brief = cmp.Or(a.brief, "the generator's own delay made the tail")
-	case "self-inflicted":
-		a.brief, a.why = cmp.Or(a.brief, "the generator's own delay made the tail"), "the generator itself made most of the slowest messages late"
-	case "own-lag":
-		a.brief, a.why = cmp.Or(a.brief, "own lag"), "the generator itself was late: own lag is above a quarter of "+where
-	case "receive-lag":
+	case result.ReasonSelfInflicted:
+		a.why = "the generator itself made most of the slowest messages late"
+	case result.ReasonOwnLag:
+		a.why = "the generator itself was late: own lag is above a quarter of " + where
+	case result.ReasonReceiveLag:
 		a.why = "received data waited to be read for more than half of " + where
-	case "generator-limit":
+	case result.ReasonGeneratorLimit:
 		a.why = "the busiest sending thread of the generator was busy nearly all the time"
-	case "backlog":
+	case result.ReasonBacklog:
 		switch {
 		case r.Status == result.Suspect:
 			a = advice{"overload or slow answers: the run is too short to tell", told, "run longer (--duration)"}
@@ -78,9 +39,9 @@ func adviceOf(s *subject, r result.Reason) advice {
 		default:
 			a.why = "the backlog (messages due or in flight) grew until the end and did not shrink again"
 		}
-	case "steady":
+	case result.ReasonSteady:
 		a.why = where + " depends on how long the run was: " + a.brief
-	case "warm-up":
+	case result.ReasonWarmUp:
 		a.why = where + " and the percentiles above it include a warm-up"
 		for _, remedy := range []string{"run with --warmup ", "lengthen "} { // files of earlier versions have the second
 			if _, how, found := strings.Cut(plain(r.Text), remedy); found {
@@ -88,7 +49,7 @@ func adviceOf(s *subject, r result.Reason) advice {
 				break
 			}
 		}
-	case "attribution":
+	case result.ReasonAttribution:
 		return advice{brief: a.brief} // the cause is told by itself
 	}
 	a.brief = cmp.Or(a.brief, a.why)
@@ -119,10 +80,10 @@ func advices(s *subject) []advice {
 			causes = append(causes, advice{why: what + " (" + count(int64(c.Messages)) + " of the " + count(int64(x.Messages)) + " slowest)", try: remedy})
 		}
 	}
-	told := map[string]bool{}
+	told := map[result.ReasonCode]bool{}
 	worthless := s.sum.Verdict.Status == result.Unstable || s.sum.Verdict.Status == result.Invalid
 	for _, r := range s.reasons() {
-		if r.Status == result.Valid || tellsRefusal(r) || told[r.Code] || r.Code == "own-lag" && len(causes) > 0 || worthless && r.Status == result.Suspect && r.Percentile != "" {
+		if r.Status == result.Valid || tellsRefusal(r) || told[r.Code] || r.Code == result.ReasonOwnLag && len(causes) > 0 || worthless && r.Status == result.Suspect && r.Percentile != "" {
 			continue
 		}
 		told[r.Code] = true

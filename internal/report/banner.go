@@ -9,8 +9,8 @@ import (
 
 // banner is a warning that no reader of a result may miss.
 type banner struct {
-	Code string // of the verdict's note that says the same; empty if none does
-	Head string // in capitals
+	Code result.ReasonCode // of the verdict's note that says the same; empty if none does
+	Head string            // in capitals
 	Text string
 }
 
@@ -20,17 +20,17 @@ func bannersOf(s *subject) []banner {
 	h := &s.run.Header
 	switch h.Mode {
 	case result.ModeClosed:
-		out = append(out, banner{"closed-loop", "CLOSED LOOP – COORDINATED OMISSION",
+		out = append(out, banner{result.ReasonClosedLoop, "CLOSED LOOP – COORDINATED OMISSION",
 			"each message waited for the last answer, so a slow broker was sent less: these figures leave out the time that users would have waited"})
 	case result.ModeFlatOut:
-		out = append(out, banner{"unpaced", "UNPACED",
+		out = append(out, banner{result.ReasonUnpaced, "UNPACED",
 			"messages were sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
 		b := banner{"", "OVERLOAD",
 			"the backlog grew and did not shrink again: response percentiles depend on the length of the run, so they are withheld"}
 		if slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool {
-			return r.Status == result.Unstable && r.Code == "generator-limit"
+			return r.Status == result.Unstable && r.Code == result.ReasonGeneratorLimit
 		}) {
 			b = banner{"", "GENERATOR AT ITS LIMIT",
 				"it could not keep the rate, and messages that were due waited in it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld"}
@@ -45,10 +45,10 @@ func bannersOf(s *subject) []banner {
 		out = append(out, banner{"", "DAMAGED FILE", d})
 	}
 	if s.sum.Interrupted {
-		out = append(out, banner{"interrupted", "INTERRUPTED", "the run was interrupted; it is complete up to that moment"})
+		out = append(out, banner{result.ReasonInterrupted, "INTERRUPTED", "the run was interrupted; it is complete up to that moment"})
 	}
 	if h.SameHost {
-		out = append(out, banner{"same-host", "BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
+		out = append(out, banner{result.ReasonSameHost, "BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
 	}
 	return out
 }

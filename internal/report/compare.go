@@ -332,7 +332,7 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 // runs' own reports.
 func suspectText(d compare.SuspectReason, s compare.Set) string {
 	about, _, _ := strings.Cut(plain(d.Text), "; ")
-	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(d.Code))
+	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(string(d.Code)))
 	if len(d.Percentiles) > 0 {
 		text += " at"
 		for _, p := range d.Percentiles {

@@ -161,7 +161,7 @@ func (f figure) notes() []string {
 		out = append(out, "only "+timesFloor(f.Floor)+" the noise floor")
 	}
 	for _, d := range f.SuspectReasons {
-		out = append(out, plain(string(d.Status))+": "+plain(d.Code))
+		out = append(out, plain(string(d.Status))+": "+plain(string(d.Code)))
 	}
 	if f.Limit != "" && len(f.SuspectReasons) == 0 {
 		out = append(out, string(f.stands())+": "+plain(f.Limit))

@@ -79,8 +79,8 @@ func spoil(r *result.Run, text string) {
 		d.BlocksNA = map[string]string{"99": text, text: text}
 	}
 	r.Summary.Verdict = result.Verdict{Status: result.Status(text), Reasons: []result.Reason{
-		{Status: result.Status(text), Code: text, Text: text, Metric: result.Metric(text), Percentile: text},
-		{Status: result.Suspect, Code: text, Text: text, Metric: result.DeliveryResponse, Percentile: "99"}}}
+		{Status: result.Status(text), Code: result.ReasonCode(text), Text: text, Metric: result.Metric(text), Percentile: text},
+		{Status: result.Suspect, Code: result.ReasonCode(text), Text: text, Metric: result.DeliveryResponse, Percentile: "99"}}}
 	r.Summary.Throughput = &result.Throughput{Until: text, Received: 1}
 	for i := range r.Series {
 		r.Series[i].Vitals = map[string]float64{text: 1}

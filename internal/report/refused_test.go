@@ -157,7 +157,7 @@ func TestScreenQuotesTheBroker(t *testing.T) {
 		v := &r.Summary.Verdict
 		v.Status = status
 		for i := range 12 {
-			v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: fmt.Sprint("other-", i), Text: fmt.Sprint("another reason, number ", i)})
+			v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: result.ReasonCode(fmt.Sprint("other-", i)), Text: fmt.Sprint("another reason, number ", i)})
 		}
 		v.Reasons = append(v.Reasons, result.Reason{Status: status, Code: "all-refused", Text: `7 messages of 7 refused: the server says "NOPERM"; nothing was measured`})
 		text := screenText(t, Options{Width: 80}, r)

@@ -72,7 +72,7 @@ func verdictLine(s *subject) string {
 		}
 	}
 	for _, r := range s.reasons() {
-		if r.Status == v.Status && (r.Status != result.Valid || r.Code == "all-refused") {
+		if r.Status == v.Status && (r.Status != result.Valid || r.Code == result.ReasonAllRefused) {
 			return status + ": " + adviceOf(s, r).brief
 		}
 	}
@@ -402,11 +402,7 @@ func screenNotes(s *subject) []string {
 		}
 	}
 	for _, r := range s.reasons() {
-		if r.Status != result.Valid {
-			continue
-		}
-		switch r.Code {
-		case "until", "events", "blocked", "worst-second-blocked", "backlog-kept", "semantics":
+		if r.Status == result.Valid && r.Code.Properties().Shown == result.ShownAsNote {
 			out = append(out, firstClause(reasonText(r)))
 		}
 	}

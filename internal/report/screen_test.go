@@ -71,7 +71,7 @@ func screens() map[string]*result.Run {
 
 	much := richRun()
 	much.Summary.Verdict = result.Verdict{Status: result.Valid}
-	for i, code := range []string{"own-lag", "warm-up", "steal", "gc", "rate"} {
+	for i, code := range []result.ReasonCode{"own-lag", "warm-up", "steal", "gc", "rate"} {
 		limit(much, result.DeliveryResponse, "", "99", code, fmt.Sprintf("reason %d", i+1))
 	}
 	much.Summary.Verdict.Limits = much.Summary.Verdict.Limits[:1]
@@ -85,7 +85,7 @@ func screens() map[string]*result.Run {
 }
 
 // limit makes a percentile of a run suspect.
-func limit(r *result.Run, m result.Metric, to, from, code, why string) {
+func limit(r *result.Run, m result.Metric, to, from string, code result.ReasonCode, why string) {
 	v := &r.Summary.Verdict
 	if v.Status != result.Valid {
 		*v = result.Verdict{Status: result.Valid}

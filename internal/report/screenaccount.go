@@ -83,11 +83,7 @@ func screenAccounts(p *printer, s *subject) {
 // tellsRefusal reports whether a reason quotes what the broker has refused: such a one is
 // told whatever room there is.
 func tellsRefusal(r result.Reason) bool {
-	switch r.Code {
-	case "refused", "all-refused", "denied", "given-up", "unauthorised":
-		return true
-	}
-	return false
+	return r.Code.Properties().Shown == result.ShownAsRefusal
 }
 
 // screenRefusals writes what the broker has refused, in its words, and what to do where

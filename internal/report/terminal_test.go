@@ -98,8 +98,8 @@ func TestTerminalNeutralisesWhatTheFileSays(t *testing.T) {
 	run.Header.Cold = []result.Cold{{Name: evil}}
 	run.Damaged = evil
 	run.Summary.Verdict = result.Verdict{Status: result.Status(evil), Reasons: []result.Reason{
-		{Status: result.Status(evil), Text: evil, Code: evil, Metric: result.Metric(evil), Percentile: evil},
-		{Status: result.Suspect, Text: evil, Code: evil, Metric: result.DeliveryResponse, Percentile: "50"}}}
+		{Status: result.Status(evil), Text: evil, Code: result.ReasonCode(evil), Metric: result.Metric(evil), Percentile: evil},
+		{Status: result.Suspect, Text: evil, Code: result.ReasonCode(evil), Metric: result.DeliveryResponse, Percentile: "50"}}}
 	run.Summary.Throughput = &result.Throughput{Until: evil}
 	run.Summary.Objectives = []result.Objective{{Text: evil, Outcome: evil, Found: evil}}
 	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 1, Causes: []result.Cause{{Source: evil, Text: evil, Named: true}}}}

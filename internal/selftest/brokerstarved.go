@@ -81,9 +81,8 @@ func brokerStarved(ctx context.Context, b *Bench) (*Outcome, error) {
 
 // judgeBrokerStarved judges a run whose broker had a processor, and one whose broker had none.
 func judgeBrokerStarved(ease, run *result.Run) []Figure {
-	const code = "starved"
-	named := Figure{What: "without a processor: reasons that name it", Expected: code, Found: codesAmong(run, []string{code}), Verdict: Passed}
-	if named.Found != code {
+	named := Figure{What: "without a processor: reasons that name it", Expected: string(result.ReasonStarved), Found: codesThat(run, has(result.ReasonStarved)), Verdict: Passed}
+	if named.Found != named.Expected {
 		named.Verdict = Failed
 	}
 	v := run.Summary.Verdict
@@ -91,7 +90,7 @@ func judgeBrokerStarved(ease, run *result.Run) []Figure {
 	if v.Status == result.Suspect || v.Status == result.Invalid || v.ValidTo != "" {
 		verdict.Verdict = Passed
 	}
-	figures := []Figure{Exactly("with a processor: reasons that name its lack", "none", codesAmong(ease, []string{code})), named, verdict}
+	figures := []Figure{Exactly("with a processor: reasons that name its lack", "none", codesThat(ease, has(result.ReasonStarved))), named, verdict}
 	for _, a := range run.Summary.Attribution {
 		for _, c := range a.Causes {
 			if c.Named {

@@ -124,6 +124,6 @@ workload: {rate: %d/s, producers: 2}`, window, rate), func(c *engine.Config) { c
 	return Conclude(fmt.Sprintf("the senders dropped one message in %d silently; the accounts must no longer add up", every),
 		Exactly("messages in no account", int64(rate/every), c.Scheduled-c.NotSent-c.Taken),
 		Exactly("verdict", string(result.Invalid), string(v.Status)),
-		Exactly("the verdict says so", "yes", says(slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return r.Code == "conservation" }))),
+		Exactly("the verdict says so", "yes", says(slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonConservation }))),
 		Exactly("verify says so", "yes", says(slices.ContainsFunc(judge.Verify(run, run.Header.Tool), func(p judge.Problem) bool { return p.Where == "counters" })))), nil
 }

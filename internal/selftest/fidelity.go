@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -34,12 +33,6 @@ const (
 	starvedWindow = 2500 * time.Millisecond
 	starvedFor    = 1500 * time.Millisecond
 )
-
-// generatorCodes are the codes of the verdict's reasons that name the
-// generator's own lateness.
-func generatorCodes() []string {
-	return []string{"own-lag", "self-inflicted", "frozen", "rate", "worst-second", "not-sent", "generator-limit", "receive-lag"}
-}
 
 // fidelity runs a schedule that is to be kept, and the same one starved of the
 // processor, which the verdict must report.
@@ -138,27 +131,12 @@ func kept(run *result.Run) []Figure {
 		}
 		figures = append(figures, f)
 	}
-	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", codesAmong(run, generatorCodes())))
+	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", codesThat(run, byGenerator)))
 	if lag := run.Summary.Histograms[result.LagOwn]; lag != nil {
 		figures = append(figures, Figure{What: "own lag: p50, p99, max", Verdict: Information, Found: fmt.Sprintf("%s, %s, %s",
 			Time(time.Duration(lag.Percentiles["50"])), Time(time.Duration(lag.Percentiles["99"])), Time(time.Duration(lag.Max)))})
 	}
 	return figures
-}
-
-// codesAmong lists those of the codes that are among the reasons of a run's
-// verdict, or "none".
-func codesAmong(run *result.Run, among []string) string {
-	var codes []string
-	for _, r := range run.Summary.Verdict.Reasons {
-		if r.Status != result.Valid && slices.Contains(among, r.Code) && !slices.Contains(codes, r.Code) {
-			codes = append(codes, r.Code)
-		}
-	}
-	if len(codes) == 0 {
-		return "none"
-	}
-	return strings.Join(codes, ", ")
 }
 
 // starved judges a run that had no processor for a while.
@@ -168,8 +146,8 @@ func starved(run *result.Run) []Figure {
 	if v.Status == result.Suspect || v.Status == result.Invalid || v.ValidTo != "" {
 		verdict.Verdict = Passed
 	}
-	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: codesAmong(run, generatorCodes()), Verdict: Passed}
-	if reasons.Found == "none" {
+	reasons := Figure{What: "starved of the processor: reasons that name the generator", Expected: "at least one", Found: codesThat(run, byGenerator), Verdict: Passed}
+	if reasons.Found == noCodes {
 		reasons.Verdict = Failed
 	}
 	figures := []Figure{verdict, reasons}

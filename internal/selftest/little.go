@@ -100,7 +100,7 @@ func lawful(name string, run *result.Run) []Figure {
 	}
 	reasons := 0
 	for _, r := range run.Summary.Verdict.Reasons {
-		if r.Code == "little" {
+		if r.Code == result.ReasonLittle {
 			reasons++
 		}
 	}

@@ -3,7 +3,6 @@ package selftest
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -46,10 +45,10 @@ func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
 }
 
-// brokerCodes are the codes of the verdict's reasons that take what is missing
-// for an overload, a broken promise or an error of the accounts.
-func brokerCodes() []string {
-	return []string{"backlog", "steady", "missing", "lost", "conservation", "generator-limit"}
+// attributesLoss reports whether a reason takes what is missing for an overload, a broken
+// promise or an error of the accounts.
+func attributesLoss(r result.Reason) bool {
+	return has(result.ReasonBacklog, result.ReasonSteady, result.ReasonMissing, result.ReasonLostAcked, result.ReasonConservation, result.ReasonGeneratorLimit)(r)
 }
 
 // judgeLossy judges a run of so many messages of which one in lossyOf was lost.
@@ -58,15 +57,15 @@ func judgeLossy(run *result.Run, due int64) []Figure {
 	lost := due / lossyOf
 	figures := conserved(name, run, map[string]int64{"scheduled": due, "sent": due, "unknown": due, "expected": due,
 		"received": due - lost, "missing": lost, "missing_unknown": lost, "censored": lost})
-	figures = append(figures, Exactly(name+": reasons of the verdict that attribute them", "none", codesAmong(run, brokerCodes())))
+	figures = append(figures, Exactly(name+": reasons of the verdict that attribute them", "none", codesThat(run, attributesLoss)))
 	v := run.Summary.Verdict
 	verdict := Figure{What: name + ": the verdict", Expected: string(result.Valid), Found: string(v.Status), Verdict: Passed}
 	switch {
 	case v.Status == result.Valid:
-	case v.Status == result.Unstable || v.Status == result.Invalid && codesAmong(run, generatorCodes()) == "none":
+	case v.Status == result.Unstable || v.Status == result.Invalid && codesThat(run, byGenerator) == noCodes:
 		verdict.Verdict = Failed
 	default:
-		verdict.Verdict, verdict.Reason = NotAssessed, "the verdict is about the generator and the machine ("+codesAmong(run, codesOf(run))+"): run it again while nothing else runs"
+		verdict.Verdict, verdict.Reason = NotAssessed, "the verdict is about the generator and the machine ("+codesThat(run, anyReason)+"): run it again while nothing else runs"
 	}
 	return append(figures, verdict)
 }
@@ -78,18 +77,9 @@ func judgeSlow(run *result.Run) []Figure {
 	if closes {
 		problem = "they add up"
 	}
-	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: codesAmong(run, codesOf(run)), Verdict: Passed}
-	if !strings.Contains(reasons.Found, "backlog") {
+	reasons := Figure{What: name + ": reasons of the verdict", Expected: "backlog among them", Found: codesThat(run, anyReason), Verdict: Passed}
+	if codesThat(run, has(result.ReasonBacklog)) == noCodes {
 		reasons.Verdict = Failed
 	}
 	return []Figure{Exactly(name+": the verdict", result.Unstable, run.Summary.Verdict.Status), reasons, Exactly(name+": the accounts", "they add up", problem)}
-}
-
-// codesOf lists the codes of all reasons of a run's verdict.
-func codesOf(run *result.Run) []string {
-	var codes []string
-	for _, r := range run.Summary.Verdict.Reasons {
-		codes = append(codes, r.Code)
-	}
-	return codes
 }

@@ -9,7 +9,7 @@ import (
 // A lossy broker that is called overloaded fails the trial, and a slow consumer
 // that is not.
 func TestLossyNotices(t *testing.T) {
-	good := func(status result.Status, codes ...string) *result.Run {
+	good := func(status result.Status, codes ...result.ReasonCode) *result.Run {
 		r := &result.Run{Counters: result.Counters{Scheduled: 100, Sent: 100, Unknown: 100, Expected: 100, Received: 98, Missing: 2, MissingUnknown: 2, Censored: 2},
 			Summary: &result.Summary{Verdict: result.Verdict{Status: status}}}
 		for _, c := range codes {

@@ -113,8 +113,8 @@ func judgeUnread(run *result.Run, d time.Duration) []Figure {
 			}
 		}
 	}
-	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: codesAmong(run, []string{"receive-lag"}), Verdict: Passed}
-	if reasons.Found == "none" {
+	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: codesThat(run, has(result.ReasonReceiveLag)), Verdict: Passed}
+	if reasons.Found == noCodes {
 		reasons.Verdict = Failed
 	}
 	return append(figures, f, reasons, below(run, "left unread", result.StageBroker, d))

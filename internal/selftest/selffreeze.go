@@ -22,9 +22,10 @@ const (
 	stopTolerance = 0.10 // of its length
 )
 
-// pauseCodes are the codes of the verdict's reasons that say that the tool
-// itself was paused.
-func pauseCodes() []string { return []string{"frozen", "self-inflicted"} }
+// saysPaused reports whether a reason says that the tool itself was paused.
+func saysPaused(r result.Reason) bool {
+	return has(result.ReasonFrozen, result.ReasonSelfInflicted)(r)
+}
 
 // errNoStopping says that processes cannot be stopped here.
 var errNoStopping = errors.New("a process cannot be stopped and continued on " + runtime.GOOS + "; run this on Linux")
@@ -102,8 +103,8 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 		p99 = v.Status
 	}
 	figures = append(figures, Exactly("the tool stopped: p99 is said to be", result.Invalid, p99))
-	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: codesAmong(run, pauseCodes()), Verdict: Passed}
-	if reasons.Found == "none" {
+	reasons := Figure{What: "the tool stopped: reasons that say so", Expected: "at least one", Found: codesThat(run, saysPaused), Verdict: Passed}
+	if reasons.Found == noCodes {
 		reasons.Verdict = Failed
 	}
 	figures = append(figures, reasons)
@@ -119,7 +120,7 @@ func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 // judgeOther judges the result of a run whose broker was stopped for d.
 func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the broker stopped", run, d, due)
-	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", codesAmong(run, pauseCodes())))
+	figures = append(figures, Exactly("the broker stopped: reasons that attribute it to the tool", "none", codesThat(run, saysPaused)))
 	longest := longestFreeze(run)
 	f := Figure{What: "the broker stopped: the longest pause of the tool", Expected: "less than half of " + Time(d), Found: Time(longest), Verdict: Passed}
 	if longest >= d/2 {

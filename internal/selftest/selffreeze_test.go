@@ -9,7 +9,7 @@ import (
 )
 
 // stoppedAt is a run of 3,000 messages, with a pause of both hiccup meters.
-func stoppedAt(pause time.Duration, status result.Status, codes ...string) *result.Run {
+func stoppedAt(pause time.Duration, status result.Status, codes ...result.ReasonCode) *result.Run {
 	values := make([]int64, 3000)
 	for i := range values {
 		values[i] = 80_000

@@ -121,7 +121,7 @@ func TestDecide(t *testing.T) {
 		{"no support", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99.9]}", rounds(fast...), rounds(slow...), Undecidable, "needs 3,688 messages"},
 		{"invalid", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, invalid)), rounds(slow...), Undecidable, "5 rounds of 6"},
 		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50: fewer than 6 rounds"},
-		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID: own-lag"},
+		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID: own lag"},
 		{"unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), last(rounds(slow...), spoilt(9, unstable)), Undecidable, "UNSTABLE"},
 		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "x/r-100, round 7: UNSTABLE"},
 		{"a round more, near the floor", "{kind: ratio, a: y/r-100, b: x/r-100, figures: [p99/p50], at_least: 2}", append(rounds(fast...), spoilt(1, floored)), append(rounds(slow...), ms(2)), Undecidable, "chosen by how the system did"},
@@ -275,7 +275,7 @@ func TestReadRounds(t *testing.T) {
 func TestDisturbed(t *testing.T) {
 	for _, tt := range []struct {
 		disturbed bool
-		code      string
+		code      result.ReasonCode
 		floor     float64 // of p99
 		usable    bool
 	}{{true, "steady", 9, true}, {false, "steady", 9, false}, {true, "own-lag", 9, false}, {true, "steady", 2, false}} {

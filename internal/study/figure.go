@@ -1,7 +1,6 @@
 package study
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -178,7 +177,7 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 func suspectAltogether(v result.Verdict) string {
 	for _, r := range v.Reasons {
 		if r.Status == result.Suspect && r.Metric == "" && r.Percentile == "" {
-			return cmp.Or(r.Brief, r.Code)
+			return r.Short()
 		}
 	}
 	return ""
@@ -219,7 +218,7 @@ func reasons(v result.Verdict, status result.Status) string {
 		if r.Status != status {
 			continue
 		}
-		if text := cmp.Or(r.Brief, r.Code); !slices.Contains(all, text) {
+		if text := r.Short(); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
 	}
@@ -301,7 +300,7 @@ func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
 		if r.Status != result.Suspect || !reaches {
 			continue
 		}
-		if r.Code != judge.SteadyCode {
+		if r.Code != result.ReasonSteady {
 			return false
 		}
 		unsteady = true

@@ -13,10 +13,10 @@ import (
 
 func TestObserve(t *testing.T) {
 	fast := "delivery.response p99 < 1s"
-	because := func(status result.Status, code string) result.Verdict {
-		v := result.Verdict{Status: status, Reasons: []result.Reason{{Status: status, Code: code, Text: "because of " + code}}}
+	because := func(status result.Status, code result.ReasonCode) result.Verdict {
+		v := result.Verdict{Status: status, Reasons: []result.Reason{{Status: status, Code: code, Text: "because of " + string(code)}}}
 		if status == result.Suspect {
-			v.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: code}}
+			v.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: string(code)}}
 		}
 		return v
 	}
@@ -48,7 +48,7 @@ func TestObserve(t *testing.T) {
 		{"suspect altogether and slow", "delivery.response p99 < 1us", func(r *result.Run) {
 			r.Summary.Verdict = because(result.Suspect, "generator-limit")
 			r.Summary.Verdict.Limits = nil
-		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator limit)"},
+		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator at its limit)"},
 		{"suspect altogether and fast", fast, func(r *result.Run) {
 			r.Summary.Verdict = because(result.Suspect, "generator-limit")
 			r.Summary.Verdict.Limits = nil

@@ -1,0 +1,41 @@
+package selftest
+
+import (
+	"slices"
+	"strings"
+
+	"sixnines/result"
+)
+
+// noCodes is what codesThat returns where there are none.
+const noCodes = "none"
+
+// codesThat lists the codes of those reasons that lower a run's verdict and of which
+// something holds, or "none".
+func codesThat(run *result.Run, holds func(result.Reason) bool) string {
+	var codes []string
+	for _, r := range run.Summary.Verdict.Reasons {
+		if r.Status != result.Valid && holds(r) && !slices.Contains(codes, string(r.Code)) {
+			codes = append(codes, string(r.Code))
+		}
+	}
+	if len(codes) == 0 {
+		return noCodes
+	}
+	return strings.Join(codes, ", ")
+}
+
+// has reports whether a reason has one of the codes.
+func has(codes ...result.ReasonCode) func(result.Reason) bool {
+	return func(r result.Reason) bool { return slices.Contains(codes, r.Code) }
+}
+
+// anyReason holds of every reason.
+func anyReason(result.Reason) bool { return true }
+
+// byGenerator reports whether a reason is about what the generator did itself, and not its
+// machine, or could be.
+func byGenerator(r result.Reason) bool {
+	by := r.Code.Properties().By
+	return by == result.ByGenerator || by == result.ByEither
+}
