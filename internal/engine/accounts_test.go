@@ -13,19 +13,18 @@ import (
 // A message that a sender takes from the schedule and does not send is in no account,
 // and the sums say so, of the run and of its file.
 func TestForgottenMessagesBreakTheAccounts(t *testing.T) {
+	t.Parallel()
 	for name, workload := range map[string]string{
 		"paced":     "{rate: 3000/s, producers: 2}",
 		"poisson":   "{rate: 3000/s, arrivals: poisson}",
 		"published": "{rate: 3000/s, pattern: publish}",
 	} {
 		t.Run(name, func(t *testing.T) {
-			r, err := Run(t.Context(), Config{Entry: mem.Entry(), Forget: 500, Scenario: parse(t, `
+			t.Parallel()
+			r := runVirtually(t, Config{Entry: mem.Entry(), Forget: 500, Scenario: parse(t, `
 target: {driver: mem, options: {ack: broker}}
 phases: {warmup: 100ms, duration: 500ms, drain: 1s}
 workload: `+workload)})
-			if err != nil {
-				t.Fatal(err)
-			}
 			c := r.Counters
 			if c.Scheduled-c.Taken != (c.Scheduled)/500 || c.Scheduled == c.Taken || c.Taken != c.Sent {
 				t.Errorf("%+v", c)
@@ -44,6 +43,7 @@ workload: `+workload)})
 
 // However a run ends and whatever goes wrong, each message is in one account.
 func TestAccountsCloseWhateverHappens(t *testing.T) {
+	t.Parallel()
 	for name, text := range map[string]string{
 		"everything wrong": `
 target: {driver: mem, options: {ack: broker, lose: 7, lose_acked: 11, nack: 5, misreport: 3, reject: 4, reorder: 6, duplicate: 2, corrupt: 9, corrupt_where: any}}
@@ -71,6 +71,7 @@ phases: {warmup: 100ms, duration: 1s, drain: 100ms}
 workload: {rate: 1000/s, producers: 4, connections: {producers: 4}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			if name == "closed loop" || strings.HasPrefix(name, "flat out") {
 				conserves(t, measureReally(t, text, mem.Entry()))
 				return

@@ -77,6 +77,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 // Consumers whose connections are cut while they drain a backlog get the rest when
 // they are back: every message counts once, and what comes again is a duplicate.
 func TestConsumersKilledWhileDraining(t *testing.T) {
+	t.Parallel()
 	for _, group := range []string{"groups: 1, ", "groups: 0, "} {
 		r := killedDrain(t, `
 target: {driver: jetstream, options: {ack_wait: 1s}}
@@ -99,6 +100,7 @@ workload: {rate: max, messages: 1000, consumers: 2, `+group+`consumer: {from: fi
 
 // A paced load whose consumers connect when it is over stops with its window.
 func TestFilledByASchedule(t *testing.T) {
+	t.Parallel()
 	b := startJetStream(t)
 	r := measure(t, `
 target: {driver: jetstream}
@@ -120,6 +122,7 @@ phases: {duration: 500ms}
 // A drain that would take long ends on request, and what was not delivered
 // is accounted for.
 func TestDrainInterrupted(t *testing.T) {
+	t.Parallel()
 	b := startJetStream(t)
 	file := t.TempDir() + "/run.jsonl"
 	ctx, interrupt := context.WithCancel(t.Context())
@@ -169,6 +172,7 @@ func (keeping) Depth(_ context.Context, topic string, _ driver.ConsumerSpec) (dr
 // Consumers that cannot connect make the run INVALID, and the accounts close. The
 // broker's depth is asked meanwhile.
 func TestLateConsumersThatCannotConnect(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	e := nats.Entry()
 	e.Driver, e.Capabilities.Keeps = keeper{e.Driver}, true

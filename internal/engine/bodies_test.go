@@ -153,6 +153,7 @@ func TestBodySums(t *testing.T) {
 // Sizes that differ are sent as they were drawn, arrive whole, and are counted to
 // the byte; the same with acknowledgements and without.
 func TestSizesAreCountedExactly(t *testing.T) {
+	t.Parallel()
 	for _, ack := range []string{"none", "broker"} {
 		for _, text := range []string{"{64B: 70%, 4KiB: 30%}", "lognormal:median=300B,sigma=1,max=8KiB"} {
 			if testing.Short() && (ack == "none") != (text[0] == '{') {
@@ -202,6 +203,7 @@ phases: {warmup: 100ms, duration: 500ms}
 
 // Flat out and closed loops draw sizes, too, and the throughput is in bytes.
 func TestSizesFlatOutAndClosed(t *testing.T) {
+	t.Parallel()
 	for _, workload := range []string{"rate: max, messages: 5000", "loop: closed, messages: 300, outstanding: 4"} {
 		r := measureReally(t, `
 target: {driver: mem, options: {ack: broker}}

@@ -133,12 +133,14 @@ func TestRefusedBeforeTheWindowEndsTheRun(t *testing.T) {
 // A broker that cannot take the first message yet is asked again for a moment; what stays
 // refused ends the run.
 func TestFirstMessageIsTriedAgain(t *testing.T) {
+	t.Parallel()
 	full := fmt.Errorf("strict: publish: %w: out of memory", driver.ErrRejected)
 	for name, tt := range map[string]struct {
 		times int64
 		want  error
 	}{"for a moment": {3, nil}, "for good": {1 << 40, driver.ErrRejected}} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			d := &passing{strict: strict{why: full}, times: tt.times}
 			e := mem.Entry()
 			d.Driver, e.Driver = e.Driver, d

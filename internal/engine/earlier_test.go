@@ -20,6 +20,7 @@ import (
 // One run fills, others drain: each message is counted once, apart from those of the
 // run itself and from their latencies, and what is left over stays or goes.
 func TestFillAndDrainBySeveralRuns(t *testing.T) {
+	t.Parallel()
 	b := startJetStream(t)
 	run := func(format string, args ...any) *result.Run {
 		t.Helper()
@@ -71,6 +72,7 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 // While a run still sends and consumes, another one reads from the beginning, by the
 // name that the first has reported: neither disturbs the accounts of the other.
 func TestReplayBesideALiveRun(t *testing.T) {
+	t.Parallel()
 	b := startJetStream(t)
 	told, enough := make(chan string, 1), make(chan struct{})
 	ctx, end := context.WithCancel(t.Context())
@@ -119,6 +121,7 @@ func TestReplayBesideALiveRun(t *testing.T) {
 // Beside other loads what an earlier run left is not taken before the window of the load
 // that takes it, and a backlog is timed from the start of its own.
 func TestDrainBesideALoad(t *testing.T) {
+	t.Parallel()
 	b := startJetStream(t)
 	const n = 500
 	fill := measure(t, fmt.Sprintf("{workload: {pattern: publish, rate: max, messages: %d, groups: 1, lifetime: keep}, phases: {warmup: 0s}}", n), jetstream.Entry(), b.URL)

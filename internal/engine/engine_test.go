@@ -135,6 +135,7 @@ func show(r *result.Run) string {
 }
 
 func TestPatternsOverNATS(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	for _, tt := range []struct {
 		name, workload string
@@ -155,6 +156,7 @@ func TestPatternsOverNATS(t *testing.T) {
 		{"flat out publish", "{pattern: publish, rate: max, messages: 20000}", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			duration := "duration: 200ms, "
 			if strings.Contains(tt.workload, "messages:") {
 				duration = ""

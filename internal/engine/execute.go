@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"sixnines/internal/clock"
@@ -141,8 +140,8 @@ func (r *run) raiseProcs() (restore func()) {
 	if r.config.Virtual != nil {
 		return func() {}
 	}
-	old, base := runtime.GOMAXPROCS(0), processors()
-	more := 0
+	holdProcess()
+	base, more := processors(), 0
 	if r.monitor != nil {
 		more++ // the meter's
 	}
@@ -154,8 +153,8 @@ func (r *run) raiseProcs() (restore func()) {
 			more += ld.mostPacers()
 		}
 	}
-	runtime.GOMAXPROCS(base + more)
-	return func() { runtime.GOMAXPROCS(old) }
+	setProcs(base + more)
+	return releaseProcess
 }
 
 // measure goes from the warm-up to the end of the drain. Nothing is sent any more

@@ -177,6 +177,7 @@ func (p *hanger) Send(token uint64, _ []byte) error {
 
 // A flood of which a send hangs ends by itself, in the window and in the warm-up.
 func TestFloodEndsThoughASendHangs(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing is answered
 	if err != nil {
 		t.Fatal(err)

@@ -128,6 +128,7 @@ func (f forgery) String() string { return f.specimen + ": " + f.kind + " " + f.w
 // CI tries each kind of field once, always by the same seed; SIXNINES_HUNT says how many
 // times each is to be tried, by a seed of its own.
 func TestForgeriesAreNamed(t *testing.T) {
+	t.Parallel()
 	files := measureSpecimens(t)
 	for name, text := range files {
 		if p := named(text); len(p) > 0 {

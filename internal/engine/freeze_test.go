@@ -32,8 +32,8 @@ func runAlone() int {
 	}
 	s.Normalise()
 	entry := nats.Entry()
-	if d := tidy(); s.Target.Driver == d.name {
-		entry = d.Entry()
+	if d := (tidy{}).Entry(); s.Target.Driver == d.Name {
+		entry = d
 	}
 	exe, err := os.Executable()
 	if err != nil {
@@ -122,6 +122,7 @@ func TestSelfFreezeIsInvalid(t *testing.T) {
 
 // A run that is killed leaves everything up to its last whole interval.
 func TestKilledRunIsReadable(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 30s}\nworkload: {rate: 1000/s}\nrecord: {interval: 1s}", b.URL)
 	if err := cmd.Process.Kill(); err != nil {

@@ -14,6 +14,7 @@ import (
 // are counted, stay in the distribution as lower bounds, and the run ends by
 // itself.
 func TestFrozenForGood(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	file := filepath.Join(t.TempDir(), "run.jsonl")
 	began := time.Now()
@@ -54,6 +55,7 @@ workload: {rate: 1000/s, size: 64KiB, producers: 3}
 // The raw file holds every event of every message: all figures can be computed
 // from it, bit for bit.
 func TestRawOfEveryPattern(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	for _, workload := range []string{
 		"{rate: 2000/s, consumers: 3}",

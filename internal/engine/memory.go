@@ -17,8 +17,6 @@ import (
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
 type collectorHeld struct {
-	percent int
-	limit   int64
 	live    uint64 // bytes, after the collection before the window
 	since   int64  // instant from which the minute counts
 	settled bool
@@ -34,10 +32,11 @@ const (
 )
 
 func holdCollector() *collectorHeld {
+	holdProcess()
 	runtime.GC()
 	h := &collectorHeld{live: heapBytes("/gc/heap/live:bytes"), since: clock.Now()}
-	h.percent = debug.SetGCPercent(-1)
-	h.limit = debug.SetMemoryLimit(min(max(availableMemory()/8, heapAtLeast), heapAtMost))
+	debug.SetGCPercent(-1)
+	debug.SetMemoryLimit(min(max(availableMemory()/8, heapAtLeast), heapAtMost))
 	return h
 }
 
@@ -70,10 +69,7 @@ func heapBytes(name string) uint64 {
 	return s[0].Value.Uint64()
 }
 
-func (h *collectorHeld) release() {
-	debug.SetGCPercent(h.percent)
-	debug.SetMemoryLimit(h.limit)
-}
+func (h *collectorHeld) release() { releaseProcess() }
 
 // availableMemory returns the memory that can be had without swapping, in
 // bytes, or heapAtMost where the system does not tell.

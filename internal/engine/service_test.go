@@ -17,6 +17,7 @@ import (
 // is in the distribution as a lower bound, in open and closed loops and flat out, and so no
 // percentile of service time leaves it out.
 func TestServiceTimesAreCensored(t *testing.T) {
+	t.Parallel()
 	const open, flat = "rate: 500/s", "rate: max, messages: 250"
 	for name, tt := range map[string]struct {
 		options, load string

@@ -26,7 +26,7 @@ import (
 
 // serveProbe makes the test binary the probe beside a test's load.
 func serveProbe() int {
-	drivers := driver.NewSet(nats.Entry(), null.Entry(), tidy().Entry())
+	drivers := driver.NewSet(nats.Entry(), null.Entry(), tidy{}.Entry())
 	err := probe.Serve(os.Stdin, os.Stdout, func(ctx context.Context, s *scenario.Scenario, tell func(probe.Report)) error {
 		e, ok := drivers.Lookup(s.Target.Driver)
 		if !ok {
@@ -70,30 +70,45 @@ func (d double) Open(ctx context.Context, t driver.Target) (driver.Session, erro
 	return d.session(s, t), nil
 }
 
-// tidyDir names the directory in which a session of tidy has a file from
-// Provision to Deprovision, with the number of its process in it.
-const tidyDir = "SIXNINES_ENGINE_TEST_TIDY"
+// tidy is a driver whose sessions have a file from Provision to Deprovision, with the number
+// of their process in it, in the directory that follows the broker's URL.
+type tidy struct{}
 
-func tidy() double {
-	return double{"tidy", func(s driver.Session, t driver.Target) driver.Session { return tidySession{s, t.Run} }}
+// tidyIn is the URL of sessions with files in dir.
+func tidyIn(url, dir string) string { return url + tidyMark + dir }
+
+const tidyMark = "?tidy="
+
+func (d tidy) Entry() driver.Entry {
+	e := nats.Entry()
+	e.Name, e.Driver = "tidy", d
+	return e
+}
+
+func (tidy) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	var dir string
+	t.URL, dir, _ = strings.Cut(t.URL, tidyMark)
+	s, err := nats.Entry().Driver.Open(ctx, t)
+	if err != nil {
+		return nil, err
+	}
+	return tidySession{s, filepath.Join(dir, t.Run)}, nil
 }
 
 type tidySession struct {
 	driver.Session
-	run string
+	file string
 }
 
-func (s tidySession) file() string { return filepath.Join(os.Getenv(tidyDir), s.run) }
-
 func (s tidySession) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
-	if err := os.WriteFile(s.file(), fmt.Append(nil, os.Getpid()), 0o600); err != nil {
+	if err := os.WriteFile(s.file, fmt.Append(nil, os.Getpid()), 0o600); err != nil {
 		return driver.Semantics{}, err
 	}
 	return s.Session.Provision(ctx, t)
 }
 
 func (s tidySession) Deprovision(ctx context.Context) error {
-	return errors.Join(s.Session.Deprovision(ctx), os.Remove(s.file()))
+	return errors.Join(s.Session.Deprovision(ctx), os.Remove(s.file))
 }
 
 // late is a driver whose client hands each message over some time after it was
@@ -227,6 +242,7 @@ func TestProbeBesideALoad(t *testing.T) {
 
 // Where there can be no probe the run goes on without one, and says why.
 func TestProbeLeftOut(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	// The load's connections fill the broker.
 	var full atomic.Bool
@@ -234,7 +250,7 @@ func TestProbeLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer front.Close()
+	t.Cleanup(func() { front.Close() })
 	go func() {
 		for {
 			c, err := front.Accept()
@@ -269,6 +285,7 @@ func TestProbeLeftOut(t *testing.T) {
 		{"a broker that is full", "on", Config{Entry: filling.Entry(), URL: "nats://" + front.Addr().String(), Probe: probeCommand(t)}, "nats", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			// Where nothing is started it is known before the load begins, unless the window
 			// is too short for a probe that was not asked for.
 			phases, window := strings.NewReplacer("1s", "100ms", "3s", "250ms"), int64(100)
@@ -320,15 +337,15 @@ func awaitTidy(t *testing.T, dir string, n int) (pids []int) {
 
 // However the load ends, the probe ends too and takes its topic away.
 func TestProbeTidiesUp(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
-	dir := t.TempDir()
-	t.Setenv(tidyDir, dir)
-	config := func(t *testing.T, window string) Config {
-		return Config{Scenario: parse(t, strings.NewReplacer("1s", "300ms", "3s", window).Replace(fmt.Sprintf(probedScenario, "on"))), Entry: tidy().Entry(),
-			URL: b.URL, Probe: probeCommand(t), File: filepath.Join(t.TempDir(), "run.jsonl")}
+	config := func(t *testing.T, window string) (c Config, dir string) {
+		dir = t.TempDir()
+		return Config{Scenario: parse(t, strings.NewReplacer("1s", "300ms", "3s", window).Replace(fmt.Sprintf(probedScenario, "on"))), Entry: tidy{}.Entry(),
+			URL: tidyIn(b.URL, dir), Probe: probeCommand(t), File: filepath.Join(t.TempDir(), "run.jsonl")}, dir
 	}
 	// measuring runs c until so much of the window is over, then calls stop.
-	measuring := func(t *testing.T, ctx context.Context, c Config, after time.Duration, stop func(other int)) (*result.Run, error) {
+	measuring := func(t *testing.T, ctx context.Context, c Config, dir string, after time.Duration, stop func(other int)) (*result.Run, error) {
 		var once atomic.Bool
 		c.Observer = func(p Progress) {
 			if p.Phase == result.PhaseMeasure && p.Elapsed > after && !once.Swap(true) {
@@ -342,10 +359,12 @@ func TestProbeTidiesUp(t *testing.T) {
 		return Run(ctx, c)
 	}
 	t.Run("interrupted", func(t *testing.T) {
+		t.Parallel()
+		c, dir := config(t, "10s")
 		ctx, cancel := context.WithCancel(t.Context())
 		// In a window of 10 s the probe's intervals are half a second long: one at least
 		// lies in what there is of it.
-		r, err := measuring(t, ctx, config(t, "10s"), 1500*time.Millisecond, func(int) { cancel() })
+		r, err := measuring(t, ctx, c, dir, 1500*time.Millisecond, func(int) { cancel() })
 		if err != nil || r.Summary.Histograms[result.ProbeService] == nil {
 			t.Fatalf("%v: %s", err, show(r))
 		}
@@ -354,16 +373,19 @@ func TestProbeTidiesUp(t *testing.T) {
 		}
 	})
 	t.Run("aborted", func(t *testing.T) {
-		c := config(t, "1m")
+		t.Parallel()
+		c, dir := config(t, "1m")
 		abort := make(chan struct{})
 		c.Abort = abort
-		if _, err := measuring(t, t.Context(), c, 0, func(int) { close(abort) }); !errors.Is(err, ErrAborted) {
+		if _, err := measuring(t, t.Context(), c, dir, 0, func(int) { close(abort) }); !errors.Is(err, ErrAborted) {
 			t.Fatal(err)
 		}
 		awaitTidy(t, dir, 0)
 	})
 	t.Run("the probe is killed", func(t *testing.T) {
-		r, err := measuring(t, t.Context(), config(t, "4s"), 500*time.Millisecond, func(pid int) { kill(t, pid) })
+		t.Parallel()
+		c, dir := config(t, "4s")
+		r, err := measuring(t, t.Context(), c, dir, 500*time.Millisecond, func(pid int) { kill(t, pid) })
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -385,7 +407,9 @@ func TestProbeTidiesUp(t *testing.T) {
 		}
 	})
 	t.Run("the load is killed", func(t *testing.T) {
-		cmd, _ := startAlone(t, "target: {driver: tidy}\n"+strings.Replace(fmt.Sprintf(probedScenario, "on"), "3s", "1m", 1), b.URL)
+		t.Parallel()
+		dir := t.TempDir()
+		cmd, _ := startAlone(t, "target: {driver: tidy}\n"+strings.Replace(fmt.Sprintf(probedScenario, "on"), "3s", "1m", 1), tidyIn(b.URL, dir))
 		for _, pid := range awaitTidy(t, dir, 2) {
 			if pid == cmd.Process.Pid {
 				continue

@@ -253,6 +253,7 @@ func TestStagesTellWhereTheTimeWent(t *testing.T) {
 // Where it cannot be known which connection a message takes, nothing is
 // recorded, and why is said.
 func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
+	t.Parallel()
 	const text = "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}"
 	for _, tt := range []struct {
 		name, text string
@@ -265,6 +266,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &relay{}), "relay", "flat out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			r := measure(t, tt.text, tt.entry, tt.url)
 			f := factOf(r, "stage times")
 			if r.Metrics[result.StageBroker] != nil || f.Value != "none" || !strings.Contains(f.Note, tt.why) {
@@ -273,6 +275,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 		})
 	}
 	t.Run("one in the window", func(t *testing.T) {
+		t.Parallel()
 		r := measure(t, text, startRelay(t, &relay{every: 120}), "relay")
 		n, _ := total(r.Metrics[result.StageBroker])
 		if ended := slices.ContainsFunc(r.Events, func(e result.Event) bool { return e.Kind == "stages" }); !ended || n > 7 {
@@ -296,6 +299,7 @@ func (dialled) OwnsDialing() bool { return true }
 // What a session says of its connections has precedence over what its driver does: a
 // connection that is made by Target.Dial all the same belongs to no producer.
 func TestSessionThatDialsByItself(t *testing.T) {
+	t.Parallel()
 	e := startRelay(t, &relay{})
 	e.Driver = dialling{e.Driver}
 	r := measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}", e, "relay")

@@ -47,6 +47,7 @@ func rawRows(t *testing.T, path string, kind result.RawKind) (rows []result.RawR
 // The slowest messages are those that the raw file says were the slowest, each
 // with the instants that it has there.
 func TestExemplarsAreTheSlowestOfTheRawFile(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	for _, tt := range []struct {
 		name, text string
@@ -65,6 +66,7 @@ record: {raw: true}
 `, map[result.Metric]result.RawKind{result.RoundTripResponse: result.RawReplied}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "run.jsonl")
 			c := Config{Scenario: parse(t, tt.text), Entry: nats.Entry(), URL: b.URL, File: file}
 			if c.Scenario.Target.Driver == "mem" {

@@ -104,6 +104,7 @@ func buckets(m *result.Merged) func(func(bucket) bool) {
 // An end before time: the window ends, the rest is not part of it, everything
 // that was due is accounted for.
 func TestInterruptEndsTheWindow(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -130,6 +131,7 @@ func TestInterruptEndsTheWindow(t *testing.T) {
 
 // A second interruption ends the run at once; what was written can be read.
 func TestAbort(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	abort := make(chan struct{})
 	once := sync.OnceFunc(func() { close(abort) })
@@ -173,6 +175,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 // Before the window there is nothing to write: the run ends at once and leaves
 // no file.
 func TestInterruptInTheWarmUp(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	for _, workload := range []string{"{rate: 500/s}", "{loop: closed}", "{rate: max}"} {
 		ctx, cancel := context.WithCancel(t.Context())

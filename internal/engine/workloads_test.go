@@ -17,6 +17,7 @@ import (
 // Each workload has its own messages, window, accounts and verdict, whichever
 // sender it has; what one sends the others neither see nor wait for.
 func TestSeveralWorkloads(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	r := measure(t, `
 workloads:
@@ -89,6 +90,7 @@ phases: {warmup: 300ms, duration: 2s}
 // A workload whose window has not begun when the run is interrupted has nothing to
 // account for, and the others are judged as ever.
 func TestInterruptBeforeAWorkloadBegins(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -171,6 +173,7 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 // While the warm-up lasts, what is asked for and what is sent are those of the loads
 // that warm up: not of one that begins later, nor of a flood, which is over.
 func TestWarmUpProgressOfSeveralWorkloads(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	var told atomic.Int64
 	_, err := Run(t.Context(), Config{Entry: nats.Entry(), URL: b.URL, Scenario: parse(t, `
