@@ -33,16 +33,17 @@ type layer struct {
 // has it.
 func layers() []layer {
 	return []layer{
-		{"suite", "driver/drivertest", "contract", "the conformance suite runs in other people's modules"},
-		{"virtual", "internal/engine/enginetest", "words basics contract files judge engine drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
+		{"vocabulary", "semantics", "", "drivers state, and files keep, what programs compare in these words"},
+		{"suite", "driver/drivertest", "contract vocabulary", "the conformance suite runs in other people's modules"},
+		{"virtual", "internal/engine/enginetest", "words basics contract vocabulary files judge engine drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
 		{"tests", "internal/*/*test internal/hunttest drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
 		{"words", "internal/spell internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
-		{"contract", "driver", "words", "a driver in another module links nothing else of Sixnines"},
-		{"files", "scenario result", "words texts", "a program that reads results links nothing else of Sixnines"},
+		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
+		{"files", "scenario result", "words texts vocabulary", "a program that reads results links nothing else of Sixnines"},
 
 		{"schedule", "internal/schedule", "words files", "a schedule follows from the scenario alone, so that verify can compute it again"},
 		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule", "each part of a run is tested without the engine"},
@@ -50,20 +51,20 @@ func layers() []layer {
 		{"flow", "internal/engine/flow", "contract files measuring", "what is measured follows from the workload and the driver alone"},
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
-		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics files judge series", "runs are compared by their records alone"},
-		{"reports", "internal/report internal/telemetry", "words basics files judge series reports", "a report is made from records alone, without the engine that wrote them"},
+		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
+		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports", "a report is made from records alone, without the engine that wrote them"},
 
 		{"model", "internal/model", "contract files drivers", "the model is compared with the engine and the judge, so it has no code of theirs"},
 		{"nullbroker", "internal/nullbroker", "words basics", "the null broker is used by its driver and by what starts brokers"},
 		{"brokers", "internal/brokers", "words basics nullbroker", "brokers are started without a driver"},
-		{"shared", "drivers/internal/...", "contract shared", "drivers share what they do with the contract, and nothing of the engine"},
+		{"shared", "drivers/internal/...", "contract shared vocabulary", "drivers share what they do with the contract, and nothing of the engine"},
 		{"all", "drivers/all", "contract drivers", "this package only lists the drivers"},
-		{"drivers", "drivers/*/...", "contract shared keys nullbroker own", "a driver knows the contract, and neither the engine nor another driver"},
+		{"drivers", "drivers/*/...", "contract shared vocabulary keys nullbroker own", "a driver knows the contract, and neither the engine nor another driver"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers", "the self-test needs no driver but its own"},
 		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine series reports brokers selftest cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
-		{"examples", "examples/...", "library contract files", "examples import what users can import"},
+		{"examples", "examples/...", "library contract vocabulary files", "examples import what users can import"},
 		{"benchmarks", "benchmarks/...", "brokers benchmarks", "a reference program shares no code with what it is compared with"},
 	}
 }

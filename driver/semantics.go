@@ -1,5 +1,7 @@
 package driver
 
+import "sixnines/semantics"
+
 // AckKind says what an acknowledgement from the broker to a producer is.
 type AckKind string
 
@@ -17,22 +19,27 @@ const (
 )
 
 // Semantics is what a latency figure stands on: the same number means
-// different things with and without a disk behind it. All fields are plain
-// words for people and for comparison; empty means that the driver cannot
-// tell. They hold the EFFECTIVE settings.
+// different things with and without a disk behind it. It holds the EFFECTIVE
+// settings. Levels and Client are what programs compare; the strings say in words
+// for people what they come to with this broker and these settings, and two of one
+// driver differ only where the settings do.
 type Semantics struct {
-	Durability     string `json:"durability"`     // "memory", "page cache", "fsync per message", …
-	Replication    string `json:"replication"`    // "none", "3 replicas, majority", …
-	Acknowledgment string `json:"acknowledgment"` // what an ack proves, "none" if there is none
-	Ordering       string `json:"ordering"`       // "per producer and topic", "per partition", …
-	Delivery       string `json:"delivery"`       // "at most once", "at least once", "exactly once"
-	Batching       string `json:"batching"`       // what the client does between Send and the socket
-	Consumption    string `json:"consumption"`    // "push", "pull, prefetch 100", …
-	Transport      string `json:"transport"`      // "tcp", "tcp, tls", "ipc", …
+	Levels semantics.Levels
+	Client semantics.Client
+
+	Durability     string // "memory", "page cache, synced every 2m0s", …
+	Replication    string // "none", "3 replicas, majority", …
+	Acknowledgment string // what an acknowledgement proves
+	Ordering       string // "per producer and topic", "per partition", …
+	Delivery       string // "at most once", "at least once", …
+	Batching       string // what the client does between Send and the socket
+	Consumption    string // "push", "pull, prefetch 100", …
+	Transport      string // "tcp", "tcp, tls", "ipc", …
+	Encrypted      bool   // by TLS or what the transport has instead
 	// Settings holds further effective settings, server's and client's, by name.
-	Settings map[string]string `json:"settings,omitempty"`
+	Settings map[string]string
 	// Warnings are what makes the driver's own settings suspect.
-	Warnings []string `json:"warnings,omitempty"`
+	Warnings []string
 }
 
 // Capabilities is what a driver can do, known before any connection.

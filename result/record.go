@@ -15,6 +15,8 @@ package result
 import (
 	"encoding/json"
 	"time"
+
+	"sixnines/semantics"
 )
 
 // Format and Version identify a result file in its header.
@@ -231,8 +233,12 @@ type Tool struct {
 }
 
 // Semantics says what the numbers stand on; the fields are those of
-// driver.Semantics.
+// driver.Semantics. Older files have words alone: no levels, and the client among
+// the settings.
 type Semantics struct {
+	Levels semantics.Levels `json:"levels,omitzero"`
+	Client semantics.Client `json:"client,omitzero"`
+
 	Durability     string            `json:"durability"`
 	Replication    string            `json:"replication"`
 	Acknowledgment string            `json:"acknowledgment"`
@@ -241,6 +247,7 @@ type Semantics struct {
 	Batching       string            `json:"batching"`
 	Consumption    string            `json:"consumption"`
 	Transport      string            `json:"transport"`
+	Encrypted      bool              `json:"encrypted,omitempty"`
 	Settings       map[string]string `json:"settings,omitempty"`
 	Warnings       []string          `json:"warnings,omitempty"`
 }

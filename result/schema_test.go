@@ -20,7 +20,7 @@ func recordSchema() generate.Spec {
 	return generate.Spec{
 		ID: "urn:sixnines:result:2", Title: "Sixnines result file, versions 1 and 2: a record, one on each line",
 		Roots:   []reflect.Type{reflect.TypeFor[Header](), reflect.TypeFor[Interval](), reflect.TypeFor[Event](), reflect.TypeFor[Summary]()},
-		Sources: []string{"."},
+		Sources: []string{".", "../semantics"},
 		Consts:  map[string]map[string]any{"Header": header, "Interval": of(typeInterval), "Event": of(typeEvent), "Summary": of(typeSummary)},
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -293,36 +292,6 @@ func syncs(ctx context.Context, r *rig, batch bool) error {
 		return err
 	}
 	return errors.Join(got.filled(ctx, n), l.kept())
-}
-
-// checkSemantics wants all that can be told of any broker.
-func checkSemantics(ctx context.Context, h *Harness) error {
-	r, err := openRig(ctx, h, newRun(), false)
-	if err != nil {
-		return err
-	}
-	s, err := r.session.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 64})
-	if err != nil {
-		return errors.Join(err, r.close())
-	}
-	var empty []string
-	for name, value := range map[string]string{
-		"Durability": s.Durability, "Replication": s.Replication, "Acknowledgment": s.Acknowledgment,
-		"Ordering": s.Ordering, "Delivery": s.Delivery, "Batching": s.Batching,
-		"Consumption": s.Consumption, "Transport": s.Transport,
-	} {
-		if value == "" {
-			empty = append(empty, name)
-		}
-	}
-	if len(empty) > 0 {
-		slices.Sort(empty)
-		err = fmt.Errorf("the semantics say nothing of %v", empty)
-	}
-	if kind := ackOf(h, r.session); (kind == driver.AckKindNone) != (s.Acknowledgment == "none") {
-		err = errors.Join(err, fmt.Errorf("the semantics call the acknowledgement %q, the session %q", s.Acknowledgment, kind))
-	}
-	return errors.Join(err, r.session.Deprovision(ctx), r.close())
 }
 
 func ackOf(h *Harness, s driver.Session) driver.AckKind {

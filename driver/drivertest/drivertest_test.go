@@ -17,6 +17,12 @@ func TestRun(t *testing.T) { Run(t, newFake(t, "").harness()) }
 func TestFlaws(t *testing.T) {
 	for flaw, check := range map[string]string{
 		"says nothing of delivery":            "semantics are filled",
+		"states no level of delivery":         "semantics are filled",
+		"makes a level up":                    "semantics are filled",
+		"has no level where it batches":       "semantics are filled",
+		"confirms more copies than it has":    "semantics are filled",
+		"names no client":                     "semantics are filled",
+		"has a library of no version":         "semantics are filled",
 		"dials by itself":                     "connections are the engine's",
 		"leaves connections open":             "connections are the engine's",
 		"loses":                               "every message arrives once",

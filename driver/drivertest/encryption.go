@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"sixnines/driver"
 )
@@ -14,8 +13,8 @@ func checkEncrypted(ctx context.Context, h *Harness) error {
 	over := *h
 	over.Target = *h.Encrypted
 	return with(ctx, &over, topics("t0"), func(r *rig) error {
-		if !strings.Contains(r.semantics.Transport, "tls") {
-			return fmt.Errorf("the semantics call the transport %q, which says nothing of tls", r.semantics.Transport)
+		if !r.semantics.Encrypted {
+			return fmt.Errorf("the semantics do not call the transport %q encrypted", r.semantics.Transport)
 		}
 		const n, size = 100, 256
 		// One as well as any other.

@@ -14,6 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/semantics"
 )
 
 // fake is a driver and a broker in one process, which keeps the contract but
@@ -287,13 +288,29 @@ func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.
 	if err := s.provision(t); err != nil {
 		return driver.Semantics{}, err
 	}
-	sem := driver.Semantics{Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
+	sem := driver.Semantics{Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
+		Ordering: semantics.PerTopic, Delivery: semantics.ExactlyOnce}, Client: semantics.Client{Kind: semantics.Direct}, Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
 		Delivery: "exactly once", Batching: "none", Consumption: "push", Transport: "memory"}
 	if s.target.TLS != nil && !s.f.is("says nothing of tls") {
-		sem.Transport += ", tls"
+		sem.Transport, sem.Encrypted = "memory, tls", true
 	}
-	if s.f.is("says nothing of delivery") {
+	switch s.f.flaw {
+	case "says nothing of delivery":
 		sem.Delivery = ""
+	case "states no level of delivery":
+		sem.Levels.Delivery = ""
+	case "makes a level up":
+		sem.Levels.Durability = "safe"
+	case "has no level where it batches":
+		if s.target.Batch {
+			sem.Levels.Ordering = ""
+		}
+	case "confirms more copies than it has":
+		sem.Levels.Replication = semantics.Replication{Level: semantics.Synchronous, Copies: 2, Confirmed: 3}
+	case "names no client":
+		sem.Client = semantics.Client{}
+	case "has a library of no version":
+		sem.Client = semantics.Client{Kind: semantics.Library, Name: "some"}
 	}
 	return sem, nil
 }

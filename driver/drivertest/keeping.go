@@ -17,8 +17,8 @@ func session(ctx context.Context, h *Harness, run string, t driver.Topology, f f
 	if err != nil {
 		return err
 	}
-	if r.semantics, err = r.session.Provision(ctx, t); err != nil {
-		return errors.Join(fmt.Errorf("provision: %w", err), r.close())
+	if err := r.provision(ctx, t); err != nil {
+		return errors.Join(err, r.close())
 	}
 	if err := f(r); err != nil {
 		r.session.Deprovision(ctx)

@@ -98,8 +98,8 @@ func withBatch(ctx context.Context, h *Harness, t driver.Topology, batch bool, f
 	if t.MaxSize == 0 {
 		t.MaxSize = 1 << 10
 	}
-	if r.semantics, err = r.session.Provision(ctx, t); err != nil {
-		return errors.Join(fmt.Errorf("provision: %w", err), r.close())
+	if err := r.provision(ctx, t); err != nil {
+		return errors.Join(err, r.close())
 	}
 	if err = f(r); err != nil {
 		err = r.events.with(err) // before closing adds some

@@ -13,6 +13,7 @@ import (
 	"sixnines/drivers/jetstream"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/semantics"
 )
 
 // works sends messages through the target and returns the semantics.
@@ -80,14 +81,16 @@ func TestOptions(t *testing.T) {
 	}{
 		{"sync", map[string]any{"monitoring": b.Info["monitoring"]}, driver.Topology{}, driver.ConsumerSpec{},
 			func(s driver.Semantics) bool {
-				return s.Durability == "fsync per message" && s.Settings["sync_interval"] == "always"
+				return s.Levels.Durability == semantics.Synced && s.Settings["sync_interval"] == "always"
 			}},
 		{"sync not known", nil, driver.Topology{}, driver.ConsumerSpec{},
-			func(s driver.Semantics) bool { return strings.Contains(s.Durability, "does not tell") }},
+			func(s driver.Semantics) bool {
+				return s.Levels.Durability == semantics.PageCache && strings.Contains(s.Durability, "does not tell")
+			}},
 		{"monitoring that is not there", map[string]any{"monitoring": "http://127.0.0.1:1"}, driver.Topology{}, driver.ConsumerSpec{},
 			func(s driver.Semantics) bool { return len(s.Warnings) == 1 }},
 		{"memory", map[string]any{"storage": "memory", "message_id": true}, driver.Topology{}, driver.ConsumerSpec{},
-			func(s driver.Semantics) bool { return s.Durability == "memory" }},
+			func(s driver.Semantics) bool { return s.Levels.Durability == semantics.Memory }},
 		{"limits", map[string]any{"max_messages": 1000, "max_bytes": "1MiB", "max_age": "1h", "discard": "new", "compression": "s2"},
 			driver.Topology{}, driver.ConsumerSpec{}, func(s driver.Semantics) bool {
 				return s.Settings["max_messages"] == "1000" && s.Settings["max_age"] == "1h0m0s" && s.Settings["max_bytes"] == "1048576"
@@ -95,18 +98,18 @@ func TestOptions(t *testing.T) {
 		{"no acknowledgements", map[string]any{"acknowledge": false}, driver.Topology{}, driver.ConsumerSpec{},
 			func(s driver.Semantics) bool { return s.Acknowledgment == "none" }},
 		{"work queue", map[string]any{"retention": "workqueue"}, driver.Topology{Groups: []string{"g0"}}, driver.ConsumerSpec{Group: "g0"},
-			func(s driver.Semantics) bool { return s.Delivery == "at least once" }},
+			func(s driver.Semantics) bool { return s.Levels.Delivery == semantics.AtLeastOnce }},
 		{"group without acknowledgements", nil, driver.Topology{Groups: []string{"g0"}},
 			driver.ConsumerSpec{Group: "g0", Ack: driver.ConsumerAck{Mode: driver.AckNone}}, nil},
 		{"every seven, pull", map[string]any{"consume": "pull", "max_in_flight": 10}, driver.Topology{},
 			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, nil},
 		{"library", map[string]any{"client": "library", "storage": "memory"}, driver.Topology{}, driver.ConsumerSpec{},
 			func(s driver.Semantics) bool {
-				return strings.HasPrefix(s.Settings["client"], "nats.go/jetstream ") && s.Settings["consume"] == "ordered"
+				return s.Client.Name == "nats.go/jetstream" && s.Settings["consume"] == "ordered"
 			}},
 		{"library as it was called before", map[string]any{"publish": "client", "receive": "client"}, driver.Topology{Groups: []string{"g0"}},
 			driver.ConsumerSpec{Group: "g0"}, func(s driver.Semantics) bool {
-				return strings.HasPrefix(s.Settings["client"], "nats.go/jetstream ") && s.Settings["consume"] == "pull"
+				return s.Client.Name == "nats.go/jetstream" && s.Settings["consume"] == "pull"
 			}},
 		{"library, every seven, few in flight", map[string]any{"client": "library", "max_in_flight": 3, "message_id": true}, driver.Topology{},
 			driver.ConsumerSpec{Ack: driver.ConsumerAck{Mode: driver.AckEvery, Every: 7}}, nil},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"time"
+
+	"sixnines/semantics"
 )
 
 // synchronisation says when the server has its files written to the disk.
@@ -17,17 +19,17 @@ type synchronisation struct {
 }
 
 // durability is what it means for an acknowledged message.
-func (y synchronisation) durability(async bool) string {
+func (y synchronisation) durability(async bool) (semantics.Durability, string) {
 	if async {
-		return "the server's memory, written to files later"
+		return semantics.Memory, "the server's memory, written to files later"
 	}
 	switch {
 	case !y.known:
-		return "page cache; when it is fsynced the server does not tell"
+		return semantics.PageCache, "page cache; when it is fsynced the server does not tell"
 	case y.always:
-		return "fsync per message"
+		return semantics.Synced, "fsync per message"
 	}
-	return "page cache; fsync every " + y.interval
+	return semantics.PageCache, "page cache; fsync every " + y.interval
 }
 
 // synchronisation asks the server's monitoring: JetStream itself does not tell.

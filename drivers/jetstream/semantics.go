@@ -10,6 +10,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
+	"sixnines/semantics"
 )
 
 // libraryQueue is how many bytes the library queues for a subscription.
@@ -18,32 +19,38 @@ const libraryQueue = nats.DefaultSubPendingBytesLimit
 // semantics reports the settings in effect. info is of one of the streams.
 func (s *session) semantics(ctx context.Context, t driver.Topology, info js.StreamInfo) driver.Semantics {
 	o := s.options
+	transport, encrypted := s.Transport()
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
+		Client:         s.Software(),
 		Durability:     "memory",
 		Replication:    "none",
 		Acknowledgment: "none",
 		Ordering:       "per producer and topic, in the order in which the server stored it",
 		Batching:       s.Batching(),
-		Transport:      s.Transport(),
+		Transport:      transport,
+		Encrypted:      encrypted,
 		Settings:       s.Settings(),
 		Warnings:       s.Warnings(),
 	}
 	set := sem.Settings
 	if o.Client == natswire.Library {
-		set["client"] = "nats.go/jetstream " + nats.Version
+		sem.Client.Name = "nats.go/jetstream"
 		if o.Acknowledge {
 			sem.Warnings = append(sem.Warnings, "after a lost connection nats.go may give up acknowledgements of messages sent since")
 		}
 	}
 	if info.Config.Storage == js.FileStorage {
 		sync := s.synchronisation(ctx)
-		sem.Durability = sync.durability(info.Config.PersistMode == js.AsyncPersistMode)
+		sem.Levels.Durability, sem.Durability = sync.durability(info.Config.PersistMode == js.AsyncPersistMode)
 		set["sync_interval"] = sync.interval
 		if sync.unknown != "" {
 			sem.Warnings = append(sem.Warnings, sync.unknown)
 		}
 	}
 	if n := info.Config.Replicas; n > 1 {
+		sem.Levels.Replication = semantics.Replication{Level: semantics.Synchronous, Copies: n, Confirmed: n/2 + 1}
 		sem.Replication = fmt.Sprintf("%d replicas, majority", n)
 	}
 	switch {
@@ -116,9 +123,11 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 		if o.Client == natswire.Library {
 			sem.Consumption = fmt.Sprintf("pull, ordered consumer, %d messages under way, %s", o.PullBatch, past)
 		}
+		sem.Levels.Delivery = semantics.ExactlyOnce
 		sem.Delivery = "exactly once while the stream holds what was missed"
 		if o.Consume == "auto" {
 			sem.Consumption += "; " + o.groupWay() + ", of consumers that are told to acknowledge"
+			sem.Levels.Delivery = semantics.AtLeastOnce
 			sem.Delivery += "; at least once, of consumers that are told to acknowledge"
 		}
 		set["heartbeat"] = o.Heartbeat.String()
@@ -136,6 +145,7 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 	default:
 		sem.Consumption = "push, " + past
 		if acks == js.AckNonePolicy {
+			sem.Levels.Delivery = semantics.AtMostOnce
 			sem.Delivery = "at most once"
 		}
 		if spec.Group == "" {

@@ -34,7 +34,7 @@ func (s *session) connect(key kit.Key, more ...kgo.Opt) (*link, error) {
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),
 		kgo.ClientID("sixnines-" + s.Target.Run + "-" + key.String()),
-		kgo.SoftwareNameAndVersion("sixnines", clientVersion()),
+		kgo.SoftwareNameAndVersion("sixnines", kit.LibraryVersion(franz)),
 		kgo.Dialer(d.dial),
 		kgo.WithHooks(d),
 		kgo.RequestTimeoutOverhead(min(o.RequestTimeout, 10*time.Second)),

@@ -13,6 +13,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // inspect learns what the session talks to.
@@ -77,8 +78,9 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 	created := len(s.created) > 0
 	s.mu.Unlock()
 	sem := driver.Semantics{
+		Levels:      semantics.Levels{Ordering: semantics.PerPartition},
+		Client:      kit.Library("franz-go", franz),
 		Ordering:    "per partition",
-		Delivery:    s.delivery(),
 		Batching:    s.batching(),
 		Consumption: fmt.Sprintf("pull, fetches kept for up to %v until %v are there", o.FetchMaxWait, o.FetchMinBytes),
 		Transport:   "tcp",
@@ -86,7 +88,6 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 			"fetch_min_bytes", "fetch_max_bytes", "balancer", "heartbeat_interval", "session_timeout", "commit_interval"),
 	}
 	maps.Copy(sem.Settings, map[string]string{
-		"client":           "franz-go " + clientVersion(),
 		"servers":          s.Address.String(),
 		"topic.partitions": strconv.Itoa(first.partitions),
 		"topic.replicas":   strconv.Itoa(first.replicas),
@@ -97,6 +98,10 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		"isolation":        "read_uncommitted",
 		"connections":      "producers of one number share a client; each consumer and each transactional producer has its own",
 	})
+	if first.partitions == 1 && alike {
+		sem.Levels.Ordering, sem.Ordering = semantics.PerTopic, "per partition, of which a topic has one"
+	}
+	sem.Levels.Delivery, sem.Delivery = s.delivery()
 	set := sem.Settings
 	set["buffer"] = "unlimited, Send does not wait"
 	if bytes, records := s.buffer(); bytes > 0 {
@@ -115,7 +120,7 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		set["isolation"] = readCommitted
 	}
 	if s.TLS != nil {
-		sem.Transport = "tcp, tls"
+		sem.Transport, sem.Encrypted = "tcp, tls", true
 		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the broker's certificate is not checked")
 		}
@@ -225,15 +230,16 @@ func (s *session) brokerSettings(ctx context.Context, sem *driver.Semantics) err
 
 // durable says what an acknowledgement proves.
 func (s *session) durable(sem *driver.Semantics, replicas int, effective map[string]string) {
-	where := "page cache"
+	level, where := semantics.PageCache, "page cache"
 	if n, err := strconv.ParseInt(effective[flushMessages], 10, 64); err == nil && n == 1 {
-		where = "fsync per batch"
+		level, where = semantics.Synced, "fsync per batch"
 	} else if err == nil && n < 1<<40 {
 		where = fmt.Sprintf("page cache, fsync every %d messages", n)
 	} else if ms, err := strconv.ParseInt(effective[flushMillis], 10, 64); err == nil && ms < 1<<40 {
 		where = fmt.Sprintf("page cache, fsync every %d ms", ms)
 	}
 	insync := effective[minInsync]
+	sem.Levels.Durability, sem.Levels.Replication = level, s.replication(replicas, insync)
 	switch {
 	case replicas <= 1:
 		sem.Replication = none
@@ -262,16 +268,31 @@ func (s *session) durable(sem *driver.Semantics, replicas int, effective map[str
 	}
 }
 
-func (s *session) delivery() string {
+// replication ranks how many replicas have a record when it is acknowledged. Without
+// the topic's settings nobody knows.
+func (s *session) replication(replicas int, insync string) semantics.Replication {
+	least, err := strconv.Atoi(insync)
+	switch {
+	case replicas <= 1:
+		return semantics.Replication{Level: semantics.OneCopy}
+	case s.options.Acks == acksAll && err != nil:
+		return semantics.Replication{Level: semantics.NotKnown}
+	case s.options.Acks == acksAll && least > 1:
+		return semantics.Replication{Level: semantics.Synchronous, Copies: replicas, Confirmed: min(least, replicas)}
+	}
+	return semantics.Replication{Level: semantics.Asynchronous, Copies: replicas}
+}
+
+func (s *session) delivery() (semantics.Delivery, string) {
 	switch {
 	case s.options.Transactions:
-		return "exactly once"
+		return semantics.ExactlyOnce, "exactly once"
 	case s.options.Acks == "0":
-		return "at most once"
+		return semantics.AtMostOnce, "at most once"
 	case s.options.idempotent():
-		return "exactly once into the log, at least once out of it"
+		return semantics.AtLeastOnce, "exactly once into the log, at least once out of it"
 	}
-	return "at least once"
+	return semantics.AtLeastOnce, "at least once"
 }
 
 func (s *session) batching() string {

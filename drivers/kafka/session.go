@@ -133,8 +133,8 @@ func (s *session) Close(ctx context.Context) error {
 	})
 }
 
-// clientVersion returns the version of the client library in this program.
-func clientVersion() string { return kit.LibraryVersion("github.com/twmb/franz-go") }
+// franz is the path of the client library.
+const franz = "github.com/twmb/franz-go"
 
 // producerOptions are those of a client that sends.
 func (s *session) producerOptions() []kgo.Opt {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -17,6 +18,9 @@ func (s *session) ServerInfo() map[string]string {
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:         semantics.Client{Kind: semantics.Direct},
 		Durability:     "memory, of the load generator's process",
 		Replication:    "none",
 		Acknowledgment: "none",

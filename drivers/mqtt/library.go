@@ -8,6 +8,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // The client libraries.
@@ -16,13 +17,15 @@ const (
 	library5 = "github.com/eclipse/paho.golang"
 )
 
-// libraryName names the client library with the version in this program.
-func (o Options) libraryName() string {
-	module := library3
-	if o.v5() {
-		module = library5
+// software is the client: the library of the protocol's version, or the driver itself.
+func (o Options) software() semantics.Client {
+	switch {
+	case !o.library():
+		return semantics.Client{Kind: semantics.Direct}
+	case o.v5():
+		return kit.Library(path.Base(library5), library5)
 	}
-	return path.Base(module) + " " + kit.LibraryVersion(module)
+	return kit.Library(path.Base(library3), library3)
 }
 
 // nobody is a topic that nobody subscribes to. To end the subscription to it is a

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo. MQTT has no words for what a broker
@@ -28,6 +29,10 @@ func (s *session) semantics() driver.Semantics {
 	o := s.options
 	subscribed := o.subscribeQoS()
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
+			Ordering: semantics.PerTopic, Delivery: []semantics.Delivery{semantics.AtMostOnce, semantics.AtLeastOnce, semantics.ExactlyOnce}[s.quality()]},
+		Client:      o.software(),
+		Encrypted:   s.TLS != nil,
 		Durability:  "as the broker is configured, which the protocol does not tell",
 		Replication: "as the broker is configured, which the protocol does not tell",
 		Ordering:    "per producer and topic",
@@ -44,7 +49,6 @@ func (s *session) semantics() driver.Semantics {
 			"authentication": s.Login(),
 			"servers":        s.Address.String(),
 			"reconnect_wait": o.ReconnectWait.String(),
-			"client":         "packets of the driver's own",
 		},
 	}
 	switch o.QoS {
@@ -55,11 +59,7 @@ func (s *session) semantics() driver.Semantics {
 	case 2:
 		sem.Acknowledgment = "PUBCOMP, after PUBREC: the broker has taken responsibility for the message and released it"
 	}
-	quality := min(o.QoS, subscribed)
-	if o.library() && !o.v5() && !o.CleanStart { // see libraryWarnings
-		quality = min(quality, 1)
-	}
-	switch quality {
+	switch s.quality() {
 	case 0:
 		sem.Delivery = "at most once"
 	case 1:
@@ -79,7 +79,6 @@ func (s *session) semantics() driver.Semantics {
 		sem.Batching = "none, each message is written on the sender's thread"
 	}
 	if o.library() {
-		sem.Settings["client"] = o.libraryName()
 		sem.Warnings = append(sem.Warnings, s.libraryWarnings()...)
 	}
 	if s.TLS != nil {
@@ -122,6 +121,16 @@ func (s *session) semantics() driver.Semantics {
 	}
 	sem.Settings["version"] = o.Version
 	return sem
+}
+
+// quality is the quality of service that holds from a producer to a consumer.
+func (s *session) quality() int {
+	o := &s.options
+	quality := min(o.QoS, o.subscribeQoS())
+	if o.library() && !o.v5() && !o.CleanStart { // see libraryWarnings
+		quality = min(quality, 1)
+	}
+	return quality
 }
 
 // consumption says how messages come to consumers.

@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/mesh"
+	"sixnines/semantics"
 )
 
 // module is the library's.
@@ -22,10 +23,13 @@ func (s *session) ServerInfo() map[string]string {
 // describe reports the settings in effect.
 func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	o := s.options
+	sem.Client = kit.Library("mangos", module)
+	if o.direct() {
+		sem.Client.Kind = semantics.Direct
+	}
 	sem.Batching = "none, each message is written on the sender's thread"
 	sem.Consumption = "push, delivered on the goroutine that reads"
 	maps.Copy(sem.Settings, map[string]string{
-		"client":     "mangos " + kit.LibraryVersion(module),
 		"sockets":    "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
 		"full_queue": "there is none; the sender waits for the connection",
 		"keepalive":  "Go's default",
@@ -64,7 +68,7 @@ func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 		}
 	}
 	if s.secrets != nil {
-		sem.Transport = "tcp, tls"
+		sem.Transport, sem.Encrypted = "tcp, tls", true
 		if s.secrets.client.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the other side's certificate is not checked")
 		}

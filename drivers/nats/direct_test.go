@@ -84,8 +84,8 @@ func TestWhoCarries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			client := semantics.Settings["client"]
-			if strings.Contains(client, "own") != test.past || strings.Contains(semantics.Consumption, "reads") != test.handed {
+			client := semantics.Client.String()
+			if strings.HasPrefix(client, "direct") != test.past || strings.Contains(semantics.Consumption, "reads") != test.handed {
 				t.Errorf("semantics say %q and %q", client, semantics.Consumption)
 			}
 			c, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Slow: test.slow}, w.deliver)

@@ -6,6 +6,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
+	"sixnines/semantics"
 )
 
 // session implements driver.Session, driver.RequestReplier and
@@ -41,7 +42,11 @@ func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Seman
 	if t.Slow || !s.Direct() {
 		consumption = "push, unlimited queue in the library"
 	}
+	transport, encrypted := s.Transport()
 	return driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:         s.Software(),
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
 		Acknowledgment: "none",
@@ -49,7 +54,8 @@ func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Seman
 		Delivery:       "at most once",
 		Batching:       s.Batching(),
 		Consumption:    consumption,
-		Transport:      s.Transport(),
+		Transport:      transport,
+		Encrypted:      encrypted,
 		Settings:       s.Settings(),
 		Warnings:       s.Warnings(),
 	}, s.CheckHeaders(t.Headers)

@@ -22,7 +22,7 @@ func TestLibraryOptions(t *testing.T) {
 		s := open(t, driver.Target{URL: c.URL, Options: options})
 		topology := driver.Topology{Topics: []string{"t0"}, MaxSize: 64}
 		sem, err := s.Provision(t.Context(), topology)
-		if err != nil || sem.Settings["client"] != "go-nsq 1.1.0" || len(sem.Warnings) == 0 {
+		if err != nil || sem.Client.String() != "go-nsq 1.1.0" || len(sem.Warnings) == 0 {
 			t.Fatalf("%v: %+v, %v", more, sem, err)
 		}
 		sessiontest.Consume(t, s, driver.ConsumerSpec{}, got.Deliver)

@@ -7,6 +7,7 @@ import (
 	"github.com/nsqio/go-nsq"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -18,6 +19,9 @@ func (s *session) ServerInfo() map[string]string {
 func (s *session) semantics() driver.Semantics {
 	o, id := s.options, s.identity
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.Unordered, Delivery: semantics.AtLeastOnce},
+		Client:         semantics.Client{Kind: semantics.Direct, Name: "go-nsq", Version: nsq.VERSION},
 		Durability:     "memory of one nsqd, page cache beyond its mem-queue-size",
 		Replication:    "none",
 		Acknowledgment: "OK: the message is in the topic's queue",
@@ -27,7 +31,6 @@ func (s *session) semantics() driver.Semantics {
 		Consumption:    fmt.Sprintf("push, up to %d unfinished (RDY), finished when delivered and no further message is at hand", s.readyCount(o.MaxInFlight)),
 		Transport:      "tcp",
 		Settings: map[string]string{
-			"client":                "commands of the driver's own and of go-nsq " + nsq.VERSION,
 			"write_buffer":          driver.ByteSize(s.writeBuffer).String(),
 			"max_in_flight":         strconv.Itoa(s.readyCount(o.MaxInFlight)),
 			"heartbeat_interval":    o.HeartbeatInterval.String(),
@@ -64,7 +67,7 @@ func (s *session) semantics() driver.Semantics {
 		sem.Settings["server_max_msg_size"] = driver.ByteSize(s.limit).String()
 	}
 	if s.TLS != nil {
-		sem.Transport = "tcp, tls"
+		sem.Transport, sem.Encrypted = "tcp, tls", true
 		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 		}
@@ -72,10 +75,12 @@ func (s *session) semantics() driver.Semantics {
 	if s.http == "" {
 		sem.Settings["topics"] = "ephemeral"
 		sem.Durability = "memory of one nsqd"
+		sem.Levels.Delivery = semantics.AtMostOnce
 		sem.Delivery = "at most once beyond nsqd's mem-queue-size, else at least once"
 		sem.Warnings = append(sem.Warnings, "without http_url channels are ephemeral: nsqd throws away what does not fit in its mem-queue-size")
 	}
 	if id.SampleRate > 0 {
+		sem.Levels.Delivery = semantics.AtMostOnce
 		sem.Delivery = fmt.Sprintf("%d %% of the messages", id.SampleRate)
 		sem.Warnings = append(sem.Warnings, fmt.Sprintf("sample_rate: nsqd withholds %d %% of the messages from consumers", 100-id.SampleRate))
 	}
@@ -84,7 +89,7 @@ func (s *session) semantics() driver.Semantics {
 
 // librarySemantics says what is different by go-nsq's Producer and Consumer.
 func (s *session) librarySemantics(sem *driver.Semantics) {
-	sem.Settings["client"] = "go-nsq " + nsq.VERSION
+	sem.Client.Kind = semantics.Library
 	sem.Batching = "none, each message is a PUB (PublishAsync) written on a goroutine of go-nsq's"
 	if s.writeBuffer > 1 {
 		sem.Batching = fmt.Sprintf("MPUB (MultiPublishAsync) of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))

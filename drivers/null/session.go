@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/nullbroker"
+	"sixnines/semantics"
 )
 
 // session implements driver.Session, driver.RequestReplier, driver.AckReporter
@@ -60,22 +61,26 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if n := s.options.writeBuffer(s.target.Batch); n > 1 {
 		batching = fmt.Sprintf("up to %d bytes are written together", n)
 	}
-	semantics := driver.Semantics{
+	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:     semantics.Client{Kind: semantics.Direct},
 		Durability: "none, messages are not stored", Replication: "none", Acknowledgment: acknowledgment, Ordering: ordering,
 		Delivery: "at most once", Batching: batching, Consumption: "push, delivered on the goroutine that reads", Transport: "tcp",
 		Settings: s.withServer(map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed), "ack": s.options.Ack}),
 	}
 	if s.welcome.Server != "" {
-		semantics.Warnings = append(semantics.Warnings, "the null broker serves one message after the other, each for "+s.welcome.Server+": the figures are of a trial")
+		sem.Warnings = append(sem.Warnings, "the null broker serves one message after the other, each for "+s.welcome.Server+": the figures are of a trial")
 	}
 	law, err := nullbroker.ParseLaw(s.welcome.Law)
 	if err != nil || law.Overtakes() {
-		semantics.Ordering = "none: messages are held back for different times"
+		sem.Levels.Ordering = semantics.Unordered
+		sem.Ordering = "none: messages are held back for different times"
 	}
 	if err != nil || !law.None() {
-		semantics.Warnings = append(semantics.Warnings, "the null broker holds each message back by "+s.welcome.Law+": the figures are of a trial")
+		sem.Warnings = append(sem.Warnings, "the null broker holds each message back by "+s.welcome.Law+": the figures are of a trial")
 	}
-	return semantics, nil
+	return sem, nil
 }
 
 // withServer adds the law of the broker's single server, if it has one.

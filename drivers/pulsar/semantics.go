@@ -8,6 +8,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -28,6 +29,9 @@ func (s *session) login() string {
 func (s *session) semantics(ctx context.Context) driver.Semantics {
 	o := &s.options
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
+		Client:         kit.Library("pulsar-client-go", "github.com/apache/pulsar-client-go"),
 		Durability:     "journals of the bookies, synced as their journalSyncData says",
 		Replication:    "as the namespace is set",
 		Acknowledgment: "send receipt: the bookies of the ack quorum have the message",
@@ -40,7 +44,6 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		Settings:  kit.Settings(o, "namespace", "persistent", "partitions", "subscription", "compression", "receiver_queue", "keep_alive", "reconnect_wait"),
 	}
 	maps.Copy(sem.Settings, map[string]string{
-		"client":             "pulsar-client-go",
 		"max_pending":        strconv.Itoa(s.maxPending()),
 		"send_timeout":       "none",
 		"reconnect_buffer":   "messages are kept while disconnected, up to max_pending",
@@ -57,18 +60,20 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		sem.Settings["send_timeout"] = o.SendTimeout.String()
 	}
 	if o.Partitions > 0 {
+		sem.Levels.Ordering = semantics.PerPartition
 		sem.Ordering = "per producer and partition"
 	}
 	if o.batches(s.Target.Batch) {
 		sem.Batching = fmt.Sprintf("up to %d messages, %s or %s", o.BatchMessages, o.BatchSize, o.BatchDelay)
 	}
 	if s.TLS != nil {
-		sem.Transport = "tcp, tls"
+		sem.Transport, sem.Encrypted = "tcp, tls", true
 		if s.TLS.InsecureSkipVerify {
 			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 		}
 	}
 	if !o.Persistent {
+		sem.Levels.Durability, sem.Levels.Replication.Level, sem.Levels.Delivery = semantics.Memory, semantics.OneCopy, semantics.AtMostOnce
 		sem.Durability, sem.Replication, sem.Delivery = "memory of the broker", "none", "at most once"
 		sem.Acknowledgment = "send receipt: the broker has the message, which it sends to the consumers that are ready for it"
 		sem.Consumption = fmt.Sprintf("push, %d ahead; nothing is acknowledged unless the run says so", o.ReceiverQueue)
@@ -94,6 +99,7 @@ func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
 		Ack      int `json:"bookkeeperAckQuorum"`
 	}
 	if s.ask(ctx, "GET", s.path(topics[0], "persistence?applied=true"), nil, &quorum) == nil && quorum.Write > 0 {
+		sem.Levels.Replication = copies(quorum.Write, quorum.Ack)
 		sem.Replication = fmt.Sprintf("%d copies on %d bookies, %d before the receipt", quorum.Write, quorum.Ensemble, quorum.Ack)
 	}
 	var deduplicates bool
@@ -103,4 +109,16 @@ func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
 	if !deduplicates {
 		sem.Warnings = append(sem.Warnings, "the client sends once more what had no receipt when a connection was lost: the broker may have it twice")
 	}
+}
+
+// copies is the replication by a write quorum of which an ack quorum is waited for.
+func copies(write, ack int) semantics.Replication {
+	r := semantics.Replication{Level: semantics.Synchronous, Copies: write, Confirmed: ack}
+	switch {
+	case write == 1:
+		r.Level = semantics.OneCopy
+	case ack <= 1:
+		r.Level = semantics.Asynchronous
+	}
+	return r
 }

@@ -13,6 +13,7 @@ import (
 	"sixnines/drivers/rabbitmq"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/semantics"
 )
 
 // testOptions sends messages with each kind of queue, exchange and
@@ -25,7 +26,7 @@ func testOptions(t *testing.T, b *broker) {
 		holds   func(s driver.Semantics) bool
 	}{
 		{"quorum", map[string]any{"queue_type": "quorum", "quorum_group_size": 1}, true,
-			func(s driver.Semantics) bool { return strings.HasPrefix(s.Durability, "fsync") }},
+			func(s driver.Semantics) bool { return s.Levels.Durability == semantics.Synced }},
 		{"stream", map[string]any{"queue_type": "stream", "ack_every": 1}, false,
 			func(s driver.Semantics) bool { return s.Settings["prefetch"] == "1000" }},
 		{"fanout", map[string]any{"exchange": "fanout"}, true, nil},
@@ -34,12 +35,12 @@ func testOptions(t *testing.T, b *broker) {
 		{"default exchange", map[string]any{"exchange": "default"}, true, nil},
 		{"default exchange, one subscriber", map[string]any{"exchange": "default"}, false, nil},
 		{"persistent", map[string]any{"persistent": true}, true,
-			func(s driver.Semantics) bool { return strings.HasPrefix(s.Durability, "disk") }},
+			func(s driver.Semantics) bool { return s.Levels.Durability == semantics.Synced }},
 		{"transient", map[string]any{"durable": false}, true, nil},
 		{"transactions", map[string]any{"transaction": 7}, true,
 			func(s driver.Semantics) bool { return strings.HasPrefix(s.Acknowledgment, "tx.commit-ok") }},
 		{"transactions by the library, as it was called before", map[string]any{"transaction": 7, "client": "amqp091"}, true,
-			func(s driver.Semantics) bool { return strings.HasPrefix(s.Settings["client"], "amqp091-go") }},
+			func(s driver.Semantics) bool { return s.Client.Name == "amqp091-go" }},
 		{"shared channel", map[string]any{"channels": 1}, true, nil},
 		{"small frames", map[string]any{"frame_max": "4KiB"}, true,
 			func(s driver.Semantics) bool { return s.Settings["frame_max"] == "4KiB" }},

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
@@ -28,17 +29,14 @@ func (s *session) ServerInfo() map[string]string {
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
 	sem := driver.Semantics{
-		Durability:     s.durability(),
-		Replication:    s.replication(),
+		Client:         s.client(),
 		Acknowledgment: s.acknowledgment(),
 		Ordering:       "per producer and topic",
-		Delivery:       s.delivery(),
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
 		Settings:       kit.Settings(o, "queue_type", "exchange", "durable", "mandatory", "immediate", "transaction", "ack_every", "prefetch", "login", "reconnect_wait"),
 	}
 	maps.Copy(sem.Settings, map[string]string{
-		"client":       s.client(),
 		"persistent":   strconv.FormatBool(o.Persistent || o.QueueType != classic),
 		"confirms":     strconv.FormatBool(o.Confirms && o.Transaction == 0),
 		"channels":     "one for each producer",
@@ -47,6 +45,10 @@ func (s *session) semantics() driver.Semantics {
 		"frame_max":    driver.ByteSize(s.admin.Latest().FrameMax).String(),
 		"write_buffer": driver.ByteSize(s.Config.WriteBuffer).String(),
 	})
+	sem.Levels.Ordering = semantics.PerTopic
+	sem.Levels.Durability, sem.Durability = s.durability()
+	sem.Levels.Replication, sem.Replication = s.replication()
+	sem.Levels.Delivery, sem.Delivery = s.delivery()
 	if o.Channels > 0 {
 		sem.Settings["channels"] = fmt.Sprintf("%d, shared by the producers of a connection", o.Channels)
 	}
@@ -67,19 +69,19 @@ func (s *session) semantics() driver.Semantics {
 	return sem
 }
 
-func (s *session) durability() string {
+func (s *session) durability() (semantics.Durability, string) {
 	switch o := &s.options; {
 	case o.QueueType == quorum:
-		return "fsync, before a message is confirmed"
+		return semantics.Synced, "fsync, before a message is confirmed"
 	case o.QueueType == stream:
-		return "page cache"
+		return semantics.PageCache, "page cache"
 	case o.Durable && o.Persistent:
-		return "disk, before a message is confirmed"
+		return semantics.Synced, "disk, before a message is confirmed"
 	}
-	return "memory"
+	return semantics.Memory, "memory"
 }
 
-func (s *session) replication() string {
+func (s *session) replication() (semantics.Replication, string) {
 	o := &s.options
 	size := "as many replicas as the broker is set to, at most one a node"
 	if o.QuorumGroupSize > 0 {
@@ -87,9 +89,9 @@ func (s *session) replication() string {
 	}
 	switch o.QueueType {
 	case quorum, stream:
-		return size + ", majority"
+		return semantics.Replication{Level: semantics.NotKnown}, size + ", majority"
 	}
-	return "none"
+	return semantics.Replication{Level: semantics.OneCopy}, "none"
 }
 
 func (s *session) acknowledgment() string {
@@ -106,12 +108,12 @@ func (s *session) acknowledgment() string {
 	return "basic.ack: the queues have taken the message"
 }
 
-func (s *session) delivery() string {
+func (s *session) delivery() (semantics.Delivery, string) {
 	o := &s.options
 	if o.AckEvery == 0 && o.QueueType != stream || s.Ack() == driver.AckKindNone {
-		return "at most once"
+		return semantics.AtMostOnce, "at most once"
 	}
-	return "at least once"
+	return semantics.AtLeastOnce, "at least once"
 }
 
 func (s *session) consumption() string {
@@ -130,11 +132,11 @@ func (s *session) consumption() string {
 }
 
 // client names what messages go through.
-func (s *session) client() string {
+func (s *session) client() semantics.Client {
 	if s.options.Client == direct {
-		return "frames of the driver's own"
+		return semantics.Client{Kind: semantics.Direct}
 	}
-	return "amqp091-go " + kit.LibraryVersion("github.com/rabbitmq/amqp091-go")
+	return kit.Library("amqp091-go", "github.com/rabbitmq/amqp091-go")
 }
 
 func (s *session) batching() string {

@@ -19,6 +19,7 @@ import (
 	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmqstream/wire"
+	"sixnines/semantics"
 )
 
 // What the client library is set to, or has limits of.
@@ -37,7 +38,7 @@ func (o *Options) libraryBatch() int { return max(100, o.SubEntrySize) }
 // librarySemantics says what is different with the library.
 func (s *session) librarySemantics(sem *driver.Semantics) {
 	delete(sem.Settings, "write_buffer")
-	sem.Settings["client"] = "rabbitmq-stream-go-client " + stream.ClientVersion
+	sem.Client = semantics.Client{Kind: semantics.Library, Name: "rabbitmq-stream-go-client", Version: stream.ClientVersion}
 	sem.Settings["batch"] = strconv.Itoa(s.options.libraryBatch()) + " messages at most"
 	sem.Settings["unanswered"] = strconv.Itoa(libraryUnanswered) + " messages of a producer, then sends wait"
 	sem.Settings["addresses"] = "as the brokers advertise them"

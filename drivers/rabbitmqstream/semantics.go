@@ -6,6 +6,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo. It is what the server says of itself
@@ -29,6 +30,9 @@ func (s *session) semantics() driver.Semantics {
 		replicas = fmt.Sprintf("%d replicas, at most one a node, majority", o.Replicas)
 	}
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.PageCache, Replication: semantics.Replication{Level: semantics.NotKnown},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
+		Client:         semantics.Client{Kind: semantics.Direct},
 		Durability:     "page cache",
 		Replication:    replicas,
 		Acknowledgment: "publish confirm: a majority of replicas has taken the message",
@@ -36,7 +40,7 @@ func (s *session) semantics() driver.Semantics {
 		Delivery:       "at least once, from the stored or last offset on",
 		Batching:       s.batching(),
 		Consumption:    s.consumption(),
-		Settings:       kit.Settings(o, "client", "sub_entry_size", "compression", "deduplication", "offset", "credit", "store_every", "login", "reconnect_wait"),
+		Settings:       kit.Settings(o, "sub_entry_size", "compression", "deduplication", "offset", "credit", "store_every", "login", "reconnect_wait"),
 	}
 	maps.Copy(sem.Settings, map[string]string{
 		"vhost":          s.Config.VHost,

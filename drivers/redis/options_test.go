@@ -100,7 +100,7 @@ func TestClients(t *testing.T) {
 		{"receive", "client", "redigo "},
 	} {
 		semantics := works(t, driver.Target{URL: c.URL, Options: map[string]any{tt.option: tt.value}})
-		if got := semantics.Settings["client"]; !strings.HasPrefix(got, tt.client) {
+		if got := semantics.Client.String(); !strings.HasPrefix(got, tt.client) {
 			t.Errorf("%s %s: client %q", tt.option, tt.value, got)
 		}
 		warned := strings.Contains(fmt.Sprint(semantics.Warnings), "counts as unknown")

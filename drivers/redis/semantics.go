@@ -5,12 +5,14 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp"
+	"sixnines/semantics"
 )
 
 // semantics reports the settings in effect.
 func (s *session) semantics(t driver.Topology) driver.Semantics {
 	silent := s.options.Acks == none
 	sem := s.Semantics("publish", silent)
+	sem.Levels.Durability, sem.Levels.Replication.Level = semantics.NotStored, semantics.OneCopy
 	sem.Durability = "none, messages are not stored"
 	sem.Replication = "none"
 	sem.Acknowledgment = "the server has added the message to the output buffers of its subscribers, however many"

@@ -361,7 +361,7 @@ func TestDurability(t *testing.T) {
 		t.Fatal(err)
 	}
 	ada := open(t, driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "x"}})
-	if semantics := provision(t, ada); semantics.Durability != "append-only file, fsync unknown" {
+	if semantics := provision(t, ada); semantics.Durability != "append-only file, fsync not known" {
 		t.Errorf("durability %q", semantics.Durability)
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo.
@@ -33,7 +34,11 @@ func (s *session) ServerInfo() map[string]string {
 // semantics reports the settings in effect, as far as the server tells.
 func (s *session) semantics(told server) driver.Semantics {
 	o := s.options
+	transport, encrypted := s.wire.Transport()
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:         semantics.Client{Kind: semantics.Library, Name: "stan.go", Version: client.Version},
 		Durability:     "not known: option http_url was not given to ask the server's monitoring",
 		Replication:    "not known, as durability",
 		Acknowledgment: "the server's store has taken the message",
@@ -41,12 +46,14 @@ func (s *session) semantics(told server) driver.Semantics {
 		Delivery:       "at least once while connected; a group whose members were all away begins with new messages",
 		Batching:       s.wire.Batching(),
 		Consumption:    fmt.Sprintf("push, up to %d messages ahead of acknowledgements; each acknowledged after it was delivered, unless the scenario says every n", o.MaxInflight),
-		Transport:      s.wire.Transport(),
+		Transport:      transport,
+		Encrypted:      encrypted,
 		Settings:       kit.Settings(&o, "max_pub_acks_inflight", "ack_timeout", "max_inflight", "ack_wait", "durable", "cluster_id", "ping_interval", "max_pings_outstanding"),
 		Warnings:       append(s.wire.Warnings(), fmt.Sprintf("stan.go drops an acknowledgement that comes after %v (ack_timeout), so that its message counts as unknown, and what it cannot read", o.AckTimeout)),
 	}
-	sem.Settings["client"] = "stan.go " + client.Version + ", nats.go " + nats.Version
+	sem.Settings["wire"] = "nats.go " + nats.Version
 	if o.Durable {
+		sem.Levels.Delivery = semantics.AtLeastOnce
 		sem.Delivery = "at least once"
 	}
 	wire := s.wire.Settings()
@@ -78,14 +85,16 @@ func (st store) describe(sem *driver.Semantics, clustered bool) {
 			sem.Settings[name] = strconv.FormatInt(n, 10)
 		}
 	}
-	sem.Replication = "none"
+	sem.Replication, sem.Levels.Replication.Level = "none", semantics.OneCopy
 	if clustered {
+		sem.Levels.Replication.Level = semantics.Synchronous
 		sem.Replication = "clustered, majority"
 	}
-	switch kind := sem.Settings["store"]; {
-	case strings.Contains(kind, "memory"):
+	switch kind := strings.TrimPrefix(sem.Settings["store"], "raft_"); {
+	case kind == "memory":
+		sem.Levels.Durability = semantics.Memory
 		sem.Durability = "memory"
-	case strings.Contains(kind, "file"):
+	case kind == "file":
 		sem.Durability = "file store; flushed before it is acknowledged, and synced unless the server was started with file_sync off, which it does not tell"
 	default:
 		sem.Durability = kind + " store"

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // ServerInfo implements driver.ServerInfo. There is no server: it is the library
@@ -19,10 +20,10 @@ func (s *session) ServerInfo() map[string]string {
 // describe reports the settings in effect.
 func (s *session) describe(sem *driver.Semantics, _ driver.Topology) {
 	marks := s.marks()
+	sem.Client = semantics.Client{Kind: semantics.Library, Name: "libzmq", Version: version()}
 	sem.Batching = "none by the sender; the library's thread writes what has come to wait in one go"
 	sem.Consumption = "push, delivered on a goroutine of the consumer's own"
 	maps.Copy(sem.Settings, map[string]string{
-		"client":      "libzmq " + version(),
 		"sockets":     "XPUB and SUB, DEALER and ROUTER",
 		"send_hwm":    mark(marks.send),
 		"receive_hwm": mark(marks.receive),
@@ -36,7 +37,7 @@ func (s *session) describe(sem *driver.Semantics, _ driver.Topology) {
 		"greeting":    "each subscriber has one subscription more, by which publishers know that it is there",
 	})
 	if s.options.Security == "curve" {
-		sem.Transport += ", curve"
+		sem.Transport, sem.Encrypted = sem.Transport+", curve", true
 	}
 	if s.Pipeline {
 		sem.Settings["sockets"] = "PUSH and PULL"

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // session is one run at the broker.
@@ -37,6 +38,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return driver.Semantics{}, fmt.Errorf("relay: payloads of %d bytes: %w: the broker carries %d", t.MaxSize, driver.ErrTooLarge, maxPayload)
 	}
 	return driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:         semantics.Client{Kind: semantics.Direct},
 		Durability:     "none",
 		Replication:    "none",
 		Acknowledgment: "none",

@@ -62,11 +62,11 @@ func attributes(r run) []attribute {
 		}
 	}
 	s := &h.Semantics
-	add(Decisive, whyPromise, "durability", s.Durability)
-	add(Decisive, whyPromise, "replication", s.Replication)
-	add(Decisive, whyPromise, "acknowledgment", s.Acknowledgment)
-	add(Decisive, whyPromise, "ordering", s.Ordering)
-	add(Decisive, whyPromise, "delivery guarantee", s.Delivery)
+	add(Decisive, whyPromise, durability, s.Durability)
+	add(Decisive, whyPromise, replication, s.Replication)
+	add(Decisive, whyPromise, acknowledgment, s.Acknowledgment)
+	add(Decisive, whyPromise, ordering, s.Ordering)
+	add(Decisive, whyPromise, delivery, s.Delivery)
 	add(Decisive, whyMeaning, "what an acknowledgement is", h.Ack)
 	from = asked
 	add(Decisive, whyMeaning, "mode", h.Mode)

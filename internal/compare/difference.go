@@ -30,6 +30,10 @@ type Difference struct {
 	Why    string `json:"why"` // it matters
 	from   origin
 	mixed  bool // the runs of one set differ in it
+	// A guarantee of which both sides state a level is ranked: order is -1 if A promises
+	// less than B, 0 if as much, 1 if more.
+	ranked bool
+	order  int
 }
 
 // absent stands for a value that there is not.
@@ -72,6 +76,9 @@ func differences(sets [2][]run) []Difference {
 		}
 		switch {
 		case slices.Equal(sorts[0], sorts[1]) && len(sorts[0]) == 1:
+			if d, may := behindWords(a, &sets[0][0].Header, &sets[1][0].Header); may {
+				list = append(list, d)
+			}
 			continue
 		case identifier: // another one in every run: a name of it, not a property
 			continue
@@ -79,8 +86,11 @@ func differences(sets [2][]run) []Difference {
 			continue // varies from run to run, in both sets alike
 		}
 		d := Difference{What: a.name, A: texts[0], B: texts[1], Weight: a.weight, Why: a.why, from: a.from, mixed: len(sorts[0])+len(sorts[1]) > 2}
-		if d.mixed && a.weight == Decisive {
+		switch {
+		case d.mixed && a.weight == Decisive:
 			d.Why = "the runs of one set differ among themselves"
+		case d.Guarantee():
+			d.weigh(&sets[0][0].Header, &sets[1][0].Header)
 		}
 		if !told(list, d) {
 			list = append(list, d)

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -162,69 +161,32 @@ func (c *Comparison) settle(all []Difference) (refusing []Difference) {
 // guarantees says what B promises otherwise than A; empty: nothing, as far as it is
 // known.
 func guarantees(follows []Difference) string {
-	var weaker, stronger, other []string
+	var weaker, stronger, other, unknown []string
 	for _, d := range follows {
-		if d.Why != whyPromise {
+		if !d.Guarantee() {
 			continue
 		}
 		text := fmt.Sprintf("%s %q instead of %q", d.What, d.B, d.A)
-		switch a, b := strength(d.What, d.A), strength(d.What, d.B); {
-		case a < 0 || b < 0 || a == b:
-			other = append(other, text)
-		case b < a:
+		switch {
+		case !d.ranked:
+			unknown = append(unknown, text)
+		case d.order > 0:
 			weaker = append(weaker, text)
-		default:
+		case d.order < 0:
 			stronger = append(stronger, text)
+		default:
+			other = append(other, text)
 		}
 	}
 	var parts []string
 	for _, p := range []struct {
-		word  string
+		begin string
 		texts []string
-	}{{"weaker", weaker}, {"stronger", stronger}, {"other", other}} {
+	}{{"B gives weaker guarantees: ", weaker}, {"B gives stronger guarantees: ", stronger}, {"B gives other guarantees: ", other},
+		{"It is not known whether B gives weaker or stronger guarantees: ", unknown}} {
 		if len(p.texts) > 0 {
-			parts = append(parts, "B gives "+p.word+" guarantees: "+all(p.texts)+".")
+			parts = append(parts, p.begin+all(p.texts)+".")
 		}
 	}
 	return strings.Join(parts, " ")
-}
-
-// ranked is the rank of a guarantee that is told by one of some words.
-type ranked struct {
-	rank  int
-	words []string
-}
-
-// strengths are the ranks of each kind of guarantee; the first counts whose words a
-// text holds.
-func strengths(what string) []ranked {
-	return map[string][]ranked{
-		"durability":         {{0, []string{"not confirmed"}}, {3, []string{"fsync per", "fsync before", "fsync, before", "disk, before"}}, {2, []string{"page cache", "fsync every"}}, {1, []string{"memory"}}, {0, []string{"none"}}},
-		"delivery guarantee": {{0, []string{"at most once"}}, {1, []string{"at least once"}}, {2, []string{"exactly once"}}},
-		"acknowledgment":     {{0, []string{"none"}}, {1, []string{""}}}, // whatever it is, more than none
-		"ordering":           {{0, []string{"none"}}, {1, []string{""}}},
-	}[what]
-}
-
-// strength ranks what a driver says of a guarantee among others of the same kind; −1:
-// its words do not tell.
-func strength(what, text string) int {
-	text = strings.ToLower(text)
-	if strings.Contains(text, "unknown") || strings.Contains(text, "not known") || strings.HasPrefix(text, "as the broker") || text == absent {
-		return -1
-	}
-	if what == "replication" {
-		first, _, _ := strings.Cut(text, " ")
-		if n, err := strconv.Atoi(first); err == nil {
-			return n
-		} else if text == "none" {
-			return 0
-		}
-	}
-	for _, s := range strengths(what) {
-		if slices.ContainsFunc(s.words, func(w string) bool { return strings.Contains(text, w) }) {
-			return s.rank
-		}
-	}
-	return -1
 }

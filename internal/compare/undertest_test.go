@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // changes reports whether a comparison says that exactly this was changed.
@@ -54,12 +55,8 @@ func TestUnderTest(t *testing.T) {
 			[]string{"option.linger=5ms"}, nil, []string{"broker version"}, Slower, "", false},
 		"the broker": {`{"target":{"url":"nats://b"},"workload":{"rate":"1000/s","consumers":1},"phases":{"duration":"10s"}}`,
 			func(h *result.Header) { h.Broker = map[string]string{"version": "2"} }, []string{"target.url=nats://b"}, []string{"broker version"}, nil, Slower, "", false},
-		"weaker": {option, func(h *result.Header) { h.Semantics.Durability = "none, messages are not stored" }, []string{"option.linger=5ms"},
-			[]string{"durability"}, nil, Unranked, `B gives weaker guarantees: durability "none, messages are not stored" instead of "memory".`, true},
-		"stronger": {option, func(h *result.Header) { h.Semantics.Delivery = "at least once" }, []string{"option.linger=5ms"},
-			[]string{"delivery guarantee"}, nil, Unranked, `B gives stronger guarantees: delivery guarantee "at least once" instead of "at most once".`, true},
-		"words that cannot be ranked": {option, func(h *result.Header) { h.Semantics.Durability = "as the broker is configured" }, []string{"option.linger=5ms"},
-			[]string{"durability"}, nil, Unranked, "B gives other guarantees: durability", true},
+		"words without a level": {option, func(h *result.Header) { h.Semantics.Durability = "as the broker is configured" }, []string{"option.linger=5ms"},
+			[]string{"durability"}, nil, Unranked, "It is not known whether B gives weaker or stronger guarantees: durability", true},
 		"guarantees though only the length was changed": {`{"workload":{"rate":"1000/s","consumers":1},"phases":{"duration":"20s"}}`,
 			func(h *result.Header) { h.Semantics.Durability = "none" }, []string{"phases.duration: 10s → 20s"}, nil, []string{"durability"}, Unranked, "", false},
 		"rate": {`{"workload":{"rate":"2000/s","consumers":1},"phases":{"duration":"10s"}}`, func(h *result.Header) { h.Rate = 2000 },
@@ -103,28 +100,91 @@ func TestUnderTest(t *testing.T) {
 	}
 }
 
-// What drivers say of their guarantees is ranked where their words tell.
-func TestStrength(t *testing.T) {
-	for _, tt := range []struct{ what, weaker, stronger string }{
-		{"durability", "none, messages are not stored", "memory"},
-		{"durability", "memory, snapshots now and then (save 60 1)", "append-only file, page cache"},
-		{"durability", "page cache; fsync every 2m0s", "fsync per message"},
-		{"durability", "append-only file, fsync every second", "append-only file, fsync before the reply"},
-		{"durability", "page cache of the leader, not confirmed", "page cache of the leader"},
-		{"replication", "none", "3 replicas, majority"},
-		{"replication", "2 replicas", "3 replicas, at least 2 in sync"},
-		{"acknowledgment", "none", "the leader has written the record"},
-		{"delivery guarantee", "at most once", "exactly once into the log, at least once out of it"},
-		{"delivery guarantee", "at least once", "exactly once"},
-		{"ordering", "none", "per partition"},
-	} {
-		if w, s := strength(tt.what, tt.weaker), strength(tt.what, tt.stronger); w < 0 || w >= s {
-			t.Errorf("%s: %q has %d, %q has %d", tt.what, tt.weaker, w, tt.stronger, s)
+// promising makes both arms of one broker, and B what change makes of it.
+func promising(change func(h *result.Header)) (a, b []*result.Run) {
+	const option = `{"workload":{"rate":"1000/s","consumers":1},"target":{"options":{"linger":"5ms"}},"phases":{"duration":"10s"}}`
+	a, b = arms(1.2, option, nil)
+	for i, r := range append(slices.Clone(a), b...) {
+		s := &r.Header.Semantics
+		s.Durability, s.Replication, s.Ordering, s.Delivery = "memory", "3 replicas, majority", "per partition", "at least once"
+		s.Levels = semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.Synchronous, Copies: 3, Confirmed: 2},
+			Ordering: semantics.PerPartition, Delivery: semantics.AtLeastOnce}
+		if i >= len(a) {
+			change(&r.Header)
 		}
 	}
-	for _, text := range []string{"unknown, the server does not tell", "as the broker is configured, which the protocol does not tell", "append-only file, fsync unknown", "–", "something"} {
-		if n := strength("durability", text); n >= 0 {
-			t.Errorf("%q has %d", text, n)
+	return a, b
+}
+
+// Guarantees are ranked by the levels that drivers state, whatever their words are.
+func TestGuaranteesAreRankedByLevels(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(h *result.Header)
+		want   string
+	}{
+		"less durable": {func(h *result.Header) {
+			h.Semantics.Durability, h.Semantics.Levels.Durability = "fsync per message, says the maker", semantics.NotStored
+		}, `B gives weaker guarantees: durability "fsync per message, says the maker" instead of "memory".`},
+		"more durable": {func(h *result.Header) {
+			h.Semantics.Durability, h.Semantics.Levels.Durability = "none of our business", semantics.Synced
+		}, `B gives stronger guarantees: durability "none of our business" instead of "memory".`},
+		"as durable": {func(h *result.Header) { h.Semantics.Durability = "memory of one node" },
+			`B gives other guarantees: durability "memory of one node" instead of "memory".`},
+		"not known": {func(h *result.Header) {
+			h.Semantics.Durability, h.Semantics.Levels.Durability = "as the broker is configured", semantics.NotKnown
+		}, `It is not known whether B gives weaker or stronger guarantees: durability "as the broker is configured" instead of "memory".`},
+		"fewer copies are waited for": {func(h *result.Header) {
+			h.Semantics.Replication, h.Semantics.Levels.Replication.Level = "3 replicas", semantics.Asynchronous
+		}, `B gives weaker guarantees: replication "3 replicas" instead of "3 replicas, majority".`},
+		"acknowledged": {func(h *result.Header) { h.Ack, h.Semantics.Acknowledgment = "broker", "none is missing" },
+			`B gives stronger guarantees: acknowledgment "none is missing" instead of "–".`},
+		"of two kinds": {func(h *result.Header) {
+			h.Semantics.Ordering, h.Semantics.Levels.Ordering = "per topic", semantics.PerTopic
+			h.Semantics.Delivery, h.Semantics.Levels.Delivery = "at most once", semantics.AtMostOnce
+		}, `B gives weaker guarantees: delivery guarantee "at most once" instead of "at least once". ` +
+			`B gives stronger guarantees: ordering "per topic" instead of "per partition".`},
+	} {
+		a, b := promising(tt.change)
+		if c := compared(t, a, b, standard()); c.Outcome != Unranked || c.Guarantees != tt.want {
+			t.Errorf("%s: %s, %s", name, c.Outcome, c.Guarantees)
+		}
+	}
+}
+
+// Two drivers that state the same levels in other words promise the same: that is no
+// reason to refuse a ranking. What one of them cannot tell is never the same.
+func TestSameLevelsOfTwoDrivers(t *testing.T) {
+	find := func(c *Comparison, what string) Difference {
+		for _, d := range append(slices.Clone(c.Differences), c.Follows...) {
+			if d.What == what {
+				return d
+			}
+		}
+		return Difference{}
+	}
+	for name, tt := range map[string]struct {
+		change func(h *result.Header)
+		weight Weight // of the durability
+		refuse bool
+	}{
+		"the same level":  {func(h *result.Header) { h.Driver, h.Semantics.Durability = "kafka", "RAM" }, Large, false},
+		"another level":   {func(h *result.Header) { h.Driver, h.Semantics.Levels.Durability = "kafka", semantics.Synced }, Decisive, true},
+		"B does not know": {func(h *result.Header) { h.Driver, h.Semantics.Levels.Durability = "kafka", semantics.NotKnown }, Decisive, true},
+		"of a file before": {func(h *result.Header) {
+			h.Driver, h.Semantics.Levels, h.Semantics.Durability = "kafka", semantics.Levels{}, "RAM"
+		}, Decisive, true},
+		"one driver, and it does not know":     {func(h *result.Header) { h.Semantics.Levels.Durability = semantics.NotKnown }, Large, false},
+		"one driver, and it says the same":     {func(h *result.Header) {}, "", false},
+		"one driver, of a file before":         {func(h *result.Header) { h.Semantics.Levels = semantics.Levels{} }, "", false},
+		"one driver, whose setting is another": {func(h *result.Header) { h.Semantics.Durability = "RAM" }, Decisive, true},
+	} {
+		a, b := promising(tt.change)
+		for _, r := range append(slices.Clone(a), b...) {
+			r.Header.Trial = nil
+		}
+		c := compared(t, a, b, standard())
+		if d := find(c, "durability"); d.Weight != tt.weight || (c.Refused != "") != tt.refuse {
+			t.Errorf("%s: %+v, %q", name, d, c.Refused)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -71,6 +72,19 @@ func generatorFact(name, value, note string) result.Fact {
 	return result.Fact{Section: "generator", Name: name, Value: value, Note: note}
 }
 
+// semanticsOf is what the driver stated. The client is among the settings too, where
+// older readers look for it.
+func semanticsOf(s driver.Semantics) result.Semantics {
+	if client := s.Client.String(); client != "" {
+		s.Settings = maps.Clone(s.Settings)
+		if s.Settings == nil {
+			s.Settings = map[string]string{}
+		}
+		s.Settings["client"] = client
+	}
+	return result.Semantics(s)
+}
+
 // describe adds to the header what is the load's.
 func (ld *load) describe(h *result.Header) error {
 	w := ld.workload
@@ -83,7 +97,7 @@ func (ld *load) describe(h *result.Header) error {
 	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
 	h.Started = h.Started.Add(ld.part.From)
 	judge.Declare(h, s)
-	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.flow.Ack), string(driver.AckKindBroker)), result.Semantics(ld.session.semantics)
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.semantics)
 	h.Rate, h.Cold = ld.asked(), ld.session.cold
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.part.Stops

@@ -14,6 +14,7 @@ import (
 
 	"sixnines/internal/compare"
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // compareSets makes sets of runs of which B is slower by a factor; what they
@@ -141,7 +142,9 @@ func TestCompareScreen(t *testing.T) {
 	for name, c := range map[string]*compare.Comparison{
 		"slower": abSets(t, 10, 1.2, nil),
 		"weaker": abSets(t, 10, 1/1.2, func(side, n int, r *result.Run) {
-			r.Header.Semantics.Durability = []string{"page cache; fsync every 2m0s", "memory"}[side]
+			s := &r.Header.Semantics
+			s.Durability = []string{"page cache; fsync every 2m0s", "memory"}[side]
+			s.Levels.Durability = []semantics.Durability{semantics.PageCache, semantics.Memory}[side]
 		}),
 		"few": abSets(t, 5, 2, nil),
 		"crowded": abSets(t, 10, 1, func(side, n int, r *result.Run) {

@@ -169,7 +169,7 @@ func compareLists(c *compare.Comparison) []compareList {
 	}
 	follows := compareList{lead: "  with it     "}
 	for _, d := range c.Follows {
-		if strings.Contains(c.Guarantees, plain(d.What)) {
+		if c.Guarantees != "" && d.Guarantee() {
 			continue // said
 		}
 		follows.lines = append(follows.lines, differenceText(d))

@@ -1,12 +1,14 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
 
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // screen writes what fits a terminal at once: the verdict, what was run, the one
@@ -127,14 +129,19 @@ func setupLine(s *subject) []string {
 
 // clientText names the client, direct where the driver speaks the protocol itself.
 func clientText(s *result.Semantics) string {
-	c := plain(s.Settings["client"])
-	if strings.Contains(c, "of the driver's own") || strings.Contains(plain(s.Settings["publish"]), "of our own") {
-		return "client direct"
+	c := clientOf(s)
+	if s.Client.Kind == semantics.Direct {
+		c = string(semantics.Direct)
 	}
 	if c == "" {
 		return ""
 	}
 	return "client " + shorten(c, 30)
+}
+
+// clientOf is the client with its version, which older files have among the settings.
+func clientOf(s *result.Semantics) string {
+	return plain(cmp.Or(s.Client.String(), s.Settings["client"]))
 }
 
 // screenRows are the percentiles of the first screen: one for each nine.

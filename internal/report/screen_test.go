@@ -11,6 +11,7 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // screenText is the first screen of runs.
@@ -31,7 +32,7 @@ func screens() map[string]*result.Run {
 	small := openRun()
 	small.name, small.rate = "", 1000
 	run := small.make()
-	run.Header.Semantics.Settings["client"] = "frames of the driver's own"
+	run.Header.Semantics.Client = semantics.Client{Kind: semantics.Direct, Name: "nats.go", Version: "1.52.0"}
 	run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{Class: "flat", Stretches: 60},
 		P99: result.Course{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
 	limit(run, result.DeliveryResponse, "99", "99.9", "own-lag", "36 % own lag")
@@ -62,7 +63,7 @@ func screens() map[string]*result.Run {
 	h := &kafka.Header
 	h.Driver, h.Broker, h.Ack = "kafka", map[string]string{"product": "kafka", "version": "4.1.1"}, "broker"
 	h.Deployment = &result.Deployment{Product: "kafka", Version: "4.1.1", Nodes: 3}
-	h.Semantics.Settings = map[string]string{"client": "franz-go v1.20.4"}
+	h.Semantics.Settings = map[string]string{"client": "franz-go v1.20.4"} // as older files have it
 	h.Semantics.Warnings = []string{"one copy: an acknowledged message is lost with the node that holds it"}
 	kafka.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{Class: "drift", Change: 0.12}, P99: result.Course{Class: "flat"}, Text: "p50 drifted"}
 	limit(kafka, result.DeliveryResponse, "", "50", "steady", "drift")

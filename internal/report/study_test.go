@@ -19,6 +19,7 @@ import (
 
 	"sixnines/internal/study"
 	"sixnines/result"
+	"sixnines/semantics"
 )
 
 // studied is the outcome of a study with a bit of everything: six rounds of two
@@ -64,7 +65,7 @@ func studiedAs(length string, scale float64) (*study.Outcome, error) {
 				made := synthetic{name: c.Name, mode: result.ModeOpen, rate: int(c.Load.At["rate"]), seconds: 2, median: median, seed: uint64(100*i + round), acked: true}
 				t.Run = study.Light(made.make())
 				t.Run.Header.Driver = map[string]string{"fast": "nats", "slow": "rabbitmq"}[c.System.Name]
-				t.Run.Header.Semantics.Settings["client"] = "frames of the driver's own"
+				t.Run.Header.Semantics.Client = semantics.Client{Kind: semantics.Direct}
 				t.Run.Summary.Verdict = result.Verdict{Status: result.Valid}
 				if c.Name == "fast/4000" && round == 2 {
 					t.Run.Summary.Verdict = result.Verdict{Status: result.Unstable, Reasons: []result.Reason{{Status: result.Unstable, Code: "backlog", Text: "the backlog <grew>"}}}
@@ -119,7 +120,7 @@ func TestStudyHTML(t *testing.T) {
 	text := studyPage(t, o)
 	for _, want := range []string{"BROKER ON THIS HOST</strong> broker and generator share the 2 processors", "INCOMPLETE</strong> 34 of 36 trials",
 		"3 conclusions: 1 agreed with", "theirs 0.3751 ms", "theirs 7.6540 ms", "not &lt;installed&gt;", "sixnines broker install gone", "the backlog &lt;grew&gt;",
-		"the broker ended | by itself", "not made yet", "durability", "frames of the driver&#39;s own", "0.9997 to the 200th", "A slip of the original",
+		"the broker ended | by itself", "not made yet", "durability", "<td>direct</td>", "0.9997 to the 200th", "A slip of the original",
 		"slow 3.6 is not to be had", "no: they do not here", "sixnines study run synthetic --resume results", "UNSTABLE 1 of 6", "two machines",
 		`class="mark f`, `id="cell:fast:1000"`, "the tail peaks at 13.57 ms", "fast-1000-6.jsonl", "does not believe is dotted", "36 % own lag", "Fast, 1 KiB at 1000/s, corrected", "needs 3,688,8"} {
 		if !strings.Contains(text, want) {

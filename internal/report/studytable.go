@@ -263,7 +263,7 @@ func (v *studyView) semantics() *table {
 			h := &first.Header
 			what := joinNonEmpty(", ", brokerLine(h), "driver "+plain(h.Driver))
 			sem := &h.Semantics
-			r.Cells = append(r.Cells, textCells(what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), plain(sem.Settings["client"]))...)
+			r.Cells = append(r.Cells, textCells(what, plain(sem.Durability), plain(sem.Replication), plain(sem.Acknowledgment), plain(sem.Delivery), clientOf(sem))...)
 			if unlike > 0 {
 				r.Cells[2].Notes = cellNotes("note", "otherwise in "+plural(unlike, "cell"))
 			}

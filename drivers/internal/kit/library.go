@@ -3,6 +3,8 @@ package kit
 import (
 	"runtime/debug"
 	"strings"
+
+	"sixnines/semantics"
 )
 
 // LibraryVersion returns the version of the client library at path, without the v that it begins
@@ -16,4 +18,9 @@ func LibraryVersion(path string) string {
 		}
 	}
 	return "unknown"
+}
+
+// Library is the client that the library at path is, under its usual name.
+func Library(name, path string) semantics.Client {
+	return semantics.Client{Kind: semantics.Library, Name: name, Version: LibraryVersion(path)}
 }

@@ -10,6 +10,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // Entry completes what describes a driver. Of a pipeline the consumers of a topic share
@@ -111,6 +112,8 @@ func (s *Session[S, R]) Provision(_ context.Context, t driver.Topology) (driver.
 	}
 	s.Room.largest.Store(int64(t.MaxSize)) // the run's other sessions are not told of it
 	sem := driver.Semantics{
+		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
+			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
 		Acknowledgment: "none",
@@ -120,6 +123,7 @@ func (s *Session[S, R]) Provision(_ context.Context, t driver.Topology) (driver.
 		Settings:       map[string]string{"bind": s.Bind, "nodelay": "on, always", "participants": "all in this process"},
 	}
 	if s.Pipeline && t.Consumers > 1 {
+		sem.Levels.Ordering = semantics.PerPartition
 		sem.Ordering = "per producer, topic and consumer"
 	}
 	s.Describe(&sem, t)

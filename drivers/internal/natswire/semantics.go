@@ -10,6 +10,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // ServerInfo is for driver.ServerInfo.
@@ -33,7 +34,6 @@ func (c *Client) ServerInfo() map[string]string {
 func (c *Client) Settings() map[string]string {
 	nc := c.control.nc
 	settings := map[string]string{
-		"client":                "nats.go " + nats.Version,
 		"write_buffer":          driver.ByteSize(c.writeBuffer).String(),
 		"max_payload":           driver.ByteSize(nc.MaxPayload()).String(),
 		"headers":               strconv.FormatBool(nc.HeadersSupported()),
@@ -46,9 +46,6 @@ func (c *Client) Settings() map[string]string {
 		"reconnect_buffer":      "none, sends fail while disconnected",
 		"pending_limits":        "none",
 	}
-	if c.Direct() {
-		settings["client"] = "frames of the driver's own on connections of nats.go " + nats.Version
-	}
 	jetstream, _ := nc.ConnectedServerJetStream()
 	settings["jetstream"] = strconv.FormatBool(jetstream)
 	server := c.ServerInfo()
@@ -57,6 +54,16 @@ func (c *Client) Settings() map[string]string {
 		settings["server_"+key] = value
 	}
 	return settings
+}
+
+// Software is the client for driver.Semantics: nats.go, which makes the connections of
+// direct clients too.
+func (c *Client) Software() semantics.Client {
+	software := semantics.Client{Kind: semantics.Library, Name: "nats.go", Version: nats.Version}
+	if c.Direct() {
+		software.Kind = semantics.Direct
+	}
+	return software
 }
 
 // Warnings are those of driver.Semantics that all links have.
@@ -81,14 +88,14 @@ func (c *Client) Batching() string {
 	return fmt.Sprintf("client, up to %s or until its flusher runs", driver.ByteSize(c.writeBuffer))
 }
 
-// Transport is for driver.Semantics.
-func (c *Client) Transport() string {
-	transport := "tcp"
+// Transport is for driver.Semantics, as is whether it is encrypted.
+func (c *Client) Transport() (transport string, encrypted bool) {
+	transport = "tcp"
 	if strings.HasPrefix(c.Servers[0].Scheme, "ws") {
 		transport = "tcp, websocket"
 	}
 	if state, err := c.control.nc.TLSConnectionState(); err == nil {
-		transport += ", " + strings.ToLower(tls.VersionName(state.Version))
+		return transport + ", " + strings.ToLower(tls.VersionName(state.Version)), true
 	}
-	return transport
+	return transport, false
 }

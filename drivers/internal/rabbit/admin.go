@@ -76,7 +76,7 @@ func (a *Admin[C]) Describe(sem *driver.Semantics, server map[string]string) {
 	b, below := a.broker, a.Latest().Below()
 	sem.Transport = "tcp"
 	if below.TLS != nil {
-		sem.Transport += ", " + strings.ToLower(tls.VersionName(below.TLS.Version))
+		sem.Transport, sem.Encrypted = "tcp, "+strings.ToLower(tls.VersionName(below.TLS.Version)), true
 	}
 	set := sem.Settings
 	set["reconnect_buffer"] = "none, sends fail while disconnected"

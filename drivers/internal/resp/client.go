@@ -13,6 +13,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // Client makes connections to the server of one session. It is safe for
@@ -206,14 +207,15 @@ func (cl *Client) unsent(err error) error {
 }
 
 // redigo names the library with its version.
-func redigo() string { return "redigo " + kit.LibraryVersion("github.com/gomodule/redigo") }
+func redigo() semantics.Client { return kit.Library("redigo", "github.com/gomodule/redigo") }
 
 // software names by what messages are sent and received.
-func (cl *Client) software() string {
-	if cl.Via == Library {
-		return redigo()
+func (cl *Client) software() semantics.Client {
+	software := redigo()
+	if cl.Via == Direct {
+		software.Kind = semantics.Direct
 	}
-	return Direct
+	return software
 }
 
 // batches reports whether producers collect messages until they are flushed, or sooner.

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"sixnines/driver"
+	"sixnines/semantics"
 )
 
 // Server is what a server tells of itself.
@@ -84,8 +85,6 @@ func (s Server) Effective(cl *Client) map[string]string {
 			e["server_"+name] = v
 		}
 	}
-	e["client"] = cl.software()
-	e["login_client"] = redigo()
 	e["authentication"] = cl.Login()
 	e["database"] = strconv.Itoa(cl.Options.Database)
 	e["reconnect_wait"] = cl.Options.ReconnectWait.String()
@@ -95,15 +94,19 @@ func (s Server) Effective(cl *Client) map[string]string {
 	return e
 }
 
-// Replication says in words how far the server copies its data.
-func (s Server) Replication() string {
+// Replication says how far the server copies its data, in words too.
+func (s Server) Replication() (semantics.Replication, string) {
 	switch n := s.Info["connected_slaves"]; {
 	case len(s.Info) == 0:
-		return "unknown, the server does not tell"
+		return semantics.Replication{Level: semantics.NotKnown}, "not known, the server does not tell"
 	case n != "" && n != "0":
-		return "asynchronous, to " + n + " replicas"
+		replicas, _ := strconv.Atoi(n) // 0, which is not known, if it is no number
+		if replicas > 0 {
+			replicas++ // the server's own
+		}
+		return semantics.Replication{Level: semantics.Asynchronous, Copies: replicas}, "asynchronous, to " + n + " replicas"
 	}
-	return "none"
+	return semantics.Replication{Level: semantics.OneCopy}, "none"
 }
 
 // Limit returns the largest payload in bytes that the server takes, and the

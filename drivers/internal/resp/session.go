@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
+	"sixnines/semantics"
 )
 
 // Session is what a session of either driver is built on: the client, the
@@ -120,6 +121,9 @@ func (s *Session) ServerInfo() map[string]string { return s.Server().Describe(s.
 func (s *Session) Semantics(what string, silent bool) driver.Semantics {
 	server := s.Server()
 	sem := driver.Semantics{
+		Levels:    semantics.Levels{Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
+		Client:    s.Client.software(),
+		Encrypted: s.TLS != nil,
 		Ordering:  "per producer and topic",
 		Batching:  s.batching(what, silent),
 		Transport: s.Control.transport,
