@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"sixnines/driver"
 	"sixnines/internal/judge"
+	"sixnines/internal/report"
 	"sixnines/internal/sweep"
 	"sixnines/scenario"
 )
@@ -103,10 +105,21 @@ func TestCapacityText(t *testing.T) {
 		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}
 		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, scenario: s, load: s.Parts()[0], entry: driver.Entry{Name: "null"}}
 		object := c.object(tt.answer, capacityOptions{wanted: scenario.PerSecond(20_000), headroom: percentFlag{share: 0.5}})
-		text := c.text(tt.answer, object)
-		for _, want := range append(tt.want, "from below         500/s     20 s  missed      backlog") {
-			if !strings.Contains(text, want) {
-				t.Errorf("%s: no %q in\n%s", tt.name, want, text)
+		for _, width := range []int{80, 1000} {
+			var b strings.Builder
+			if err := report.CapacityTerminal(&b, c.report(tt.answer, object), report.Options{Width: width}); err != nil {
+				t.Fatal(err)
+			}
+			text := strings.Join(strings.Fields(b.String()), " ")
+			for _, want := range append(tt.want, "null, deliver, 256B: lost == 0", "from below 500/s 20 s missed backlog") {
+				if !strings.Contains(text, want) {
+					t.Errorf("%s: no %q in\n%s", tt.name, want, b.String())
+				}
+			}
+			for l := range strings.Lines(b.String()) {
+				if n := utf8.RuneCountInString(l) - 1; n > width {
+					t.Errorf("%s: a line of %d columns: %s", tt.name, n, l)
+				}
 			}
 		}
 		if (object.For == nil) != (tt.answer.Holds == 0) || (object.Fails == nil) != tt.answer.AtLeast() {

@@ -2,11 +2,10 @@ package cli
 
 import (
 	"fmt"
-	"io"
 	"path/filepath"
-	"strings"
+	"time"
 
-	"sixnines/internal/spell"
+	"sixnines/internal/report"
 	"sixnines/internal/sweep"
 )
 
@@ -90,10 +89,9 @@ func (c *capacityRun) show(answer sweep.Answer, o capacityOptions) error {
 	if o.json {
 		err = c.writeJSON(object)
 	} else {
-		_, err = io.WriteString(c.Stdout, c.plainText(c.text(answer, object)))
+		err = report.CapacityTerminal(c.Stdout, c.report(answer, object), c.reportOptions(c.Stdout))
 	}
-	switch {
-	case err != nil:
+	if err != nil {
 		return failed("the results are in "+c.dir, fmt.Errorf("print the answer: %w", err))
 	}
 	return o.passing.end(answered(answer))
@@ -141,54 +139,17 @@ func (c *capacityRun) object(a sweep.Answer, o capacityOptions) capacityObject {
 	return x
 }
 
-// text is the answer for people.
-func (c *capacityRun) text(a sweep.Answer, x capacityObject) string {
-	var b strings.Builder
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("%s%s, %s, %s: %s", c.entry.Name, before(", rate of ", c.load.Name), c.load.Workload.Pattern, c.load.Workload.Size, strings.Join(x.Objectives, ", "))
-	line("")
-	fmt.Fprintf(&b, "%-10s  %12s  %7s  %-10s  %s\n", "trials", "rate", "window", "outcome", "limit")
+// report is the answer for people.
+func (c *capacityRun) report(a sweep.Answer, x capacityObject) *report.Capacity {
+	out := &report.Capacity{Answer: a, Objectives: x.Objectives, Directory: c.dir,
+		Load: fmt.Sprintf("%s%s, %s, %s", c.entry.Name, before(", rate of ", c.load.Name), c.load.Workload.Pattern, c.load.Workload.Size)}
 	for _, t := range a.Trials {
-		row := fmt.Sprintf("%-10s  %12s  %7s  %-10s  %s", t.Stage, spell.Rate(t.Rate.Float()), seconds(c.window(t.Trial)), t.Outcome, t.Limit)
-		line("%s", strings.TrimRight(row, " "))
-	}
-	line("")
-	switch {
-	case a.Holds == 0 && a.Fails == 0:
-		line("No tested rate was shown to hold, and none was shown to fail.")
-	case a.Holds == 0:
-		line("No tested rate holds: %s fails.", spell.Rate(a.Fails))
-	case a.AtLeast():
-		line("The highest rate that holds is at least %s%s.", spell.Rate(a.Holds), confirmed(a.HoldsConfirmed, a))
-	default:
-		line("The highest rate that holds lies in [%s, %s)%s.", spell.Rate(a.Holds), spell.Rate(a.Fails), confirmed(a.HoldsConfirmed && a.FailsConfirmed, a))
-	}
-	if a.Limit != "" {
-		line("Limited by %s: %s.", a.Limit, strings.TrimRight(oneLine(a.Why), "."))
-	}
-	if a.Above != (sweep.Bracket{}) {
-		verdict := "no hysteresis was seen"
-		if h := a.Hysteresis; h.Rate > 0 {
-			verdict = "hysteresis is not shown"
-			if h.Shown {
-				verdict = "hysteresis: after an overload it carries less"
-			}
-			verdict += fmt.Sprintf(" (at %s the objectives were met in %d of %d trials on a fresh system and in %d of %d after an overload, p = %.2g)",
-				spell.Rate(h.Rate), h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of, h.P)
-		}
-		line("From below it holds %s, from above %s: %s.", orNone(a.Below.Holds), orNone(a.Above.Holds), verdict)
-	}
-	if a.Stopped != "" {
-		line("The search ended early: %s; the same command with --resume %s goes on.", a.Stopped, c.dir)
+		out.Windows = append(out.Windows, c.window(t.Trial).Round(100*time.Millisecond))
 	}
 	if f := x.For; f != nil {
-		systems := plural(f.Machines, "such system")
-		if a.AtLeast() {
-			systems = "at most " + systems
-		}
-		line("%s with %s headroom needs %s, if %s.", spell.Rate(f.Rate), spell.Percent(f.Headroom), systems, f.Assumption)
+		out.Sizing = &report.Sizing{Rate: f.Rate, Headroom: f.Headroom, Machines: f.Machines, Assumption: f.Assumption}
 	}
-	return b.String()
+	return out
 }
 
 // before puts words before a name if there is one.
@@ -197,19 +158,4 @@ func before(words, name string) string {
 		return ""
 	}
 	return words + name
-}
-
-// confirmed says what an answer rests on.
-func confirmed(by bool, a sweep.Answer) string {
-	if by {
-		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", spell.Percent(a.Confidence))
-	}
-	return ", not confirmed by fresh trials"
-}
-
-func orNone(rate float64) string {
-	if rate == 0 {
-		return "no tested rate"
-	}
-	return spell.Rate(rate)
 }

@@ -1,0 +1,109 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"sixnines/internal/spell"
+	"sixnines/internal/sweep"
+)
+
+// Capacity is what a search for the highest rate came to.
+type Capacity struct {
+	sweep.Answer
+	Load       string // what was searched, for people
+	Objectives []string
+	Windows    []time.Duration // of the trials, in their order
+	Directory  string          // of the results
+	Sizing     *Sizing         // nil: none was asked for, or no rate holds
+}
+
+// Sizing is how many systems a rate needs.
+type Sizing struct {
+	Rate       float64 // messages a second
+	Headroom   float64 // a share
+	Machines   int
+	Assumption string
+}
+
+// CapacityTerminal writes the answer for people: the trials, and what they show.
+func CapacityTerminal(w io.Writer, c *Capacity, opt Options) error {
+	p := newPrinter(opt)
+	p.document(c.document())
+	return p.write(w)
+}
+
+// document is what the answer says.
+func (c *Capacity) document() document {
+	x := &table{Head: columnHeads("lrrll", "trials", "rate", "window", "outcome", "limit"), Apart: true, Even: true}
+	for i, t := range c.Trials {
+		x.add(string(t.Stage), rate(t.Rate.Float()), spell.Period(c.Windows[i]), string(t.Outcome), string(t.Limit))
+	}
+	out := document{text{Lead: plain(c.Load), Text: plain(strings.Join(c.Objectives, ", "))}, x}
+	for i, sentence := range c.findings() {
+		out = append(out, text{Text: sentence, setting: setting{Apart: i == 0}})
+	}
+	return out
+}
+
+// findings are what the trials show, a sentence each.
+func (c *Capacity) findings() (out []string) {
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
+	switch {
+	case c.Holds == 0 && c.Fails == 0:
+		say("No tested rate was shown to hold, and none was shown to fail.")
+	case c.Holds == 0:
+		say("No tested rate holds: %s fails.", rate(c.Fails))
+	case c.AtLeast():
+		say("The highest rate that holds is at least %s%s.", rate(c.Holds), c.confirmed(c.HoldsConfirmed))
+	default:
+		say("The highest rate that holds lies in [%s, %s)%s.", rate(c.Holds), rate(c.Fails), c.confirmed(c.HoldsConfirmed && c.FailsConfirmed))
+	}
+	if c.Limit != "" {
+		say("Limited by %s: %s", c.Limit, ended(plain(c.Why)))
+	}
+	if c.Above != (sweep.Bracket{}) {
+		say("From below it holds %s, from above %s: %s.", rateOrNone(c.Below.Holds), rateOrNone(c.Above.Holds), hysteresisText(c.Hysteresis))
+	}
+	if c.Stopped != "" {
+		say("The search ended early: %s; the same command with --resume %s goes on.", plain(c.Stopped), plain(c.Directory))
+	}
+	if f := c.Sizing; f != nil {
+		systems := plural(f.Machines, "such system")
+		if c.AtLeast() {
+			systems = "at most " + systems
+		}
+		say("%s with %s headroom needs %s, if %s.", rate(f.Rate), spell.Percent(f.Headroom), systems, f.Assumption)
+	}
+	return out
+}
+
+// hysteresisText says whether the system carries less after an overload.
+func hysteresisText(h sweep.Hysteresis) string {
+	if h.Rate == 0 {
+		return "no hysteresis was seen"
+	}
+	verdict := "hysteresis is not shown"
+	if h.Shown {
+		verdict = "hysteresis: after an overload it carries less"
+	}
+	return verdict + fmt.Sprintf(" (at %s the objectives were met in %d of %d trials on a fresh system and in %d of %d after an overload, p = %.2g)",
+		rate(h.Rate), h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of, h.P)
+}
+
+// confirmed says what an answer rests on.
+func (c *Capacity) confirmed(by bool) string {
+	if by {
+		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", spell.Percent(c.Confidence))
+	}
+	return ", not confirmed by fresh trials"
+}
+
+func rateOrNone(perSecond float64) string {
+	if perSecond == 0 {
+		return "no tested rate"
+	}
+	return rate(perSecond)
+}
