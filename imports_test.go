@@ -38,7 +38,7 @@ func layers() []layer {
 		{"virtual", "internal/engine/enginetest", "words basics contract vocabulary files judge engine drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
 		{"tests", "internal/*/*test internal/hunttest drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
-		{"words", "internal/spell internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
+		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},

@@ -60,7 +60,7 @@ func decoded(env Environment, name string, root *strict.Node, fault *strict.Erro
 		return nil, d.errors()
 	}
 	_, given := s.source.at[warmupKey]
-	s.cold = given && s.Phases.Warmup == 0
+	s.Phases.NoWarmup = given && s.Phases.Warmup == 0
 	return s, nil
 }
 

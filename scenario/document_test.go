@@ -74,9 +74,8 @@ func TestParse(t *testing.T) {
 			Connections: Connections{4, 8}, InFlight: InFlight{Messages: 1000, Bytes: MiB}, Timeout: 5 * time.Second,
 			Consumer: Consumer{Ack: "10", Work: 50 * time.Microsecond},
 		},
-		Phases: Phases{Duration: 90 * time.Second, Drain: 5 * time.Second},
+		Phases: Phases{NoWarmup: true, Duration: 90 * time.Second, Drain: 5 * time.Second},
 		Record: Record{Interval: 500 * time.Millisecond, Digits: 2, Raw: true},
-		cold:   true,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)

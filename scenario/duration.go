@@ -20,15 +20,5 @@ func parseDuration(s string) (time.Duration, error) {
 	return d, nil
 }
 
-// formatDuration returns d as parseDuration reads it back, without the parts
-// that are zero at its end: 1m, not 1m0s.
-func formatDuration(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = s[:len(s)-2]
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = s[:len(s)-2]
-	}
-	return s
-}
+// formatDuration returns d as parseDuration reads it back.
+func formatDuration(d time.Duration) string { return spell.Written(d) }

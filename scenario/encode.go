@@ -11,6 +11,7 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"sixnines/internal/secret"
 	"sixnines/internal/strict"
 )
 
@@ -94,8 +95,8 @@ func (e encoder) text(s, key string) *strict.Node {
 	if w, ok := e.written[key]; ok && w.value == s {
 		return textNode(w.text)
 	}
-	if s = escape(s); mayRefer(key) && isReference(s) {
-		s = literally + s
+	if s = escape(s); secret.MayRefer(key) && secret.IsReference(s) {
+		s = secret.Literal + s
 	}
 	return textNode(s)
 }

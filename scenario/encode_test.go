@@ -69,7 +69,7 @@ func TestEncode(t *testing.T) {
 	for _, words := range []string{"", "yes", "~", "null", "1.10", "0x1F", " lead", "trail ", "a: b", "# c", "- d", "\"", "'", "line\nline", "\ttab", "ümläut", "\u2028", "\u0085", "\ufeff", "\x00\x1b", "🜚", "|", ">", "%YAML", "!tag", "&a", "*a", "<<", "---", "..."} {
 		survives(t, &Scenario{Description: words, Target: Target{URL: words, Options: map[string]any{"k" + words: words, "list": []any{words, 1, 2.5, 3.0, 1e21, -1e-9, uint64(1 << 63), true}, "map": map[string]any{words: words}}}})
 	}
-	survives(t, &Scenario{Phases: Phases{Warmup: NoWarmup}})
+	survives(t, &Scenario{Phases: Phases{NoWarmup: true}})
 }
 
 func TestEncodeIsForPeople(t *testing.T) {

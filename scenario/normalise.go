@@ -58,11 +58,9 @@ func (s *Scenario) Normalise() {
 
 	p := &s.Phases
 	switch {
-	case p.Warmup == NoWarmup:
-		p.Warmup, s.cold = 0, true
-	case p.Warmup != 0 || s.cold:
+	case p.Warmup != 0 || p.NoWarmup:
 	case !s.Workload.Consumer.From.IsZero() || s.Workload.Pattern == Consume:
-		s.cold = true // it would be a part of the backlog, or missing from what is consumed
+		p.NoWarmup = true // it would be a part of the backlog, or missing from what is consumed
 	default:
 		p.Warmup, s.chosen = 2*time.Second, true
 	}

@@ -130,7 +130,7 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 	}
 	if o.Key == warmupKey || o.Key == "phases" {
 		_, given := s.source.at[warmupKey]
-		s.cold = given && s.Phases.Warmup == 0
+		s.Phases.NoWarmup = given && s.Phases.Warmup == 0
 	}
 	return d.errors()
 }

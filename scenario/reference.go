@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"unicode/utf8"
+
+	"sixnines/internal/secret"
 )
 
 // Options of the driver, and settings of a broker that are secret by their names, may
@@ -19,45 +21,23 @@ import (
 //
 // A text that a variable gave (${NAME}) is none of these. Like variables, references
 // and not what they give are written down.
-const (
-	fromEnvironment = "env:"
-	fromFile        = "@"
-	literally       = "literal:"
-	// mostSecret is how long a file may be whose text is an option's.
-	mostSecret = 64 << 10
-)
 
-// mayRefer reports whether the value at a key may be a reference.
-func mayRefer(key string) bool {
-	if name, ok := strings.CutPrefix(key, "target.settings."); ok {
-		return SecretSetting(name)
-	}
-	return keepsVariables(key) && !strings.HasPrefix(key, "target.url") && !strings.HasPrefix(key, "target.tls.") && key != "description"
-}
-
-// isReference reports whether a text begins as one of the references does.
-func isReference(text string) bool {
-	return strings.HasPrefix(text, fromEnvironment) || strings.HasPrefix(text, fromFile) || strings.HasPrefix(text, literally)
-}
-
-// refersElsewhere reports whether a text says where a value is, and so is none.
-func refersElsewhere(text string) bool {
-	return isReference(text) && !strings.HasPrefix(text, literally)
-}
+// mostSecret is how long a file may be whose text is an option's.
+const mostSecret = 64 << 10
 
 // dereference returns what a reference gives. Errors name the variable or the file,
 // and no value.
 func (env Environment) dereference(text string) (string, error) {
-	if rest, ok := strings.CutPrefix(text, literally); ok {
+	if rest, ok := strings.CutPrefix(text, secret.Literal); ok {
 		return env.replace(rest, nil)
 	}
-	if name, ok := strings.CutPrefix(text, fromEnvironment); ok {
+	if name, ok := strings.CutPrefix(text, secret.Environment); ok {
 		if !variableName.MatchString(name) {
 			return "", wrong("what follows env: is no variable's name", "write env:NAME, or literal:env:… for a text that begins so")
 		}
 		return env.value(name, "write literal:env:"+name+" for that text")
 	}
-	file, err := env.replace(strings.TrimPrefix(text, fromFile), nil)
+	file, err := env.replace(strings.TrimPrefix(text, secret.File), nil)
 	if err != nil {
 		return "", err
 	}

@@ -40,7 +40,6 @@ type Scenario struct {
 	// Objectives are what the run must show; see [ParseObjective].
 	Objectives []Objective `yaml:"objectives,omitempty" doc:"what the run must show: a list such as [delivery.response p99.9 < 5ms, lost == 0, rate >= 99.9%]"`
 
-	cold   bool    // Phases.Warmup is 0 by choice
 	chosen bool    // Phases.Warmup was not given: Normalise chose it
 	source *source // where the values were written; nil for a scenario made in Go
 }
@@ -58,9 +57,6 @@ const (
 	// MaxText is the longest text of a scenario, in bytes.
 	MaxText = 1 << 20
 )
-
-// NoWarmup as Phases.Warmup asks for a run without warm-up.
-const NoWarmup time.Duration = -1
 
 // Target is the system under test.
 type Target struct {
@@ -200,9 +196,10 @@ type Consumer struct {
 
 // Phases are the lengths of a run's phases.
 type Phases struct {
-	// Warmup is load before the measured window, not recorded. 0 is "not given"
-	// unless it was written in a file or flag; in Go, no warm-up is [NoWarmup].
+	// Warmup is load before the measured window, not recorded. 0 is the default, or
+	// none with NoWarmup, which is set where a file or flag says 0.
 	Warmup   time.Duration `yaml:"warmup" doc:"load before the measured window, not recorded; default 2s" min:"0s" max:"168h"`
+	NoWarmup bool
 	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s, the steps' total for a step schedule, none with messages" min:"1ms" max:"168h"`
 	// Until makes the window go on, beyond Duration, until a percentile is known
 	// so exactly, and at most for AtMost; see [ParseUntil].

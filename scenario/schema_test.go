@@ -4,15 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"go.yaml.in/yaml/v4"
 
 	"sixnines/internal/jsonschema/generate"
-
 	"sixnines/internal/strict"
 )
 
@@ -33,6 +34,61 @@ func TestSchemaIsPublished(t *testing.T) {
 	if !bytes.Equal(got, want) {
 		t.Errorf("%s is not what Schema returns: run go test ./scenario -update", golden)
 	}
+}
+
+// The page of scenarios has every key of the format, as the fields' tags describe it.
+func TestKeysAreOnThePage(t *testing.T) {
+	const page, heading = "../docs/scenarios.md", "## All keys\n\n"
+	var b strings.Builder
+	b.WriteString("Each key of `workload` is one of each of `workloads`, too, with those below `workloads.NAME`.\n\n| key | what it is | values |\n|---|---|---|\n")
+	var walk func(typ reflect.Type, prefix string)
+	walk = func(typ reflect.Type, prefix string) {
+		for _, f := range strict.Fields(typ) {
+			key := strict.Join(prefix, f.Key)
+			switch {
+			case f.Type == workloadsType:
+				for _, own := range strict.Fields(f.Type.Elem()) {
+					if _, shared := strict.FieldOf(reflect.TypeFor[Workload](), own.Key); !shared {
+						row(&b, "workloads.NAME."+own.Key, own)
+					}
+				}
+			case strict.IsMapping(f.Type) && f.Type != arrivalsType:
+				walk(strict.StructOf(f.Type), key)
+			default:
+				row(&b, key, f)
+			}
+		}
+	}
+	walk(reflect.TypeFor[Scenario](), "")
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, ok := strings.Cut(string(text), heading)
+	table, after, more := strings.Cut(rest, "\n## ")
+	if !ok || !more {
+		t.Fatalf("%s has no section between %q and another one", page, heading)
+	}
+	if want := b.String(); table != want {
+		if !*update {
+			t.Fatalf("the keys of %s are not those of the format: run go test ./scenario -update", page)
+		}
+		if err := os.WriteFile(page, []byte(before+heading+want+"\n## "+after), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// row writes a key and what it allows.
+func row(b *strings.Builder, key string, f strict.Field) {
+	values := strings.Join(f.Enum, ", ")
+	if f.Min != "" || f.Max != "" {
+		values = f.Range()
+	}
+	if f.Other != "" {
+		key += "` or `" + f.Other
+	}
+	fmt.Fprintf(b, "| `%s` | %s | %s |\n", key, strings.ReplaceAll(f.Doc, "|", "\\|"), values)
 }
 
 // asJSON reads YAML as an editor does.

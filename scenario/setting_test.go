@@ -53,14 +53,3 @@ func TestWrongSettings(t *testing.T) {
 	s := &Scenario{Target: Target{Settings: map[string]string{"a": "b\nc"}}}
 	wantError(t, s.Validate(), "not one line")
 }
-
-func TestMaskSettings(t *testing.T) {
-	got := MaskSettings(map[string]string{"requirepass": "a", "default_pass": "b", "authorization.token": "c", "hz": "10"})
-	want := map[string]string{"requirepass": "xxxxx", "default_pass": "xxxxx", "authorization.token": "xxxxx", "hz": "10"}
-	if !maps.Equal(got, want) {
-		t.Errorf("%v", got)
-	}
-	if MaskSettings(nil) != nil {
-		t.Error("something of nothing")
-	}
-}

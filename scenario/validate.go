@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/secret"
 	"sixnines/internal/strict"
 )
 
@@ -118,7 +119,7 @@ func (s *Scenario) Wrong(key, cause, hint string) Errors {
 				given = append(given, w.value, strings.Trim(strconv.Quote(w.value), `"`)) // as it is, and as causes quote it
 			}
 		}
-		cause = Conceal(cause, given)
+		cause = secret.Conceal(cause, given)
 	}
 	v.fail(cause, hint, key)
 	return v.errs

@@ -159,7 +159,7 @@ func TestNormalise(t *testing.T) {
 	check("phases", s.Phases, Phases{Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 10 * time.Second})
 	check("record", s.Record, Record{100 * time.Millisecond, 3, false, ProbeAuto})
 
-	s = Scenario{Workload: Workload{Pattern: RoundTrip, Producers: 700}, Phases: Phases{Warmup: NoWarmup, Drain: time.Second}}
+	s = Scenario{Workload: Workload{Pattern: RoundTrip, Producers: 700}, Phases: Phases{NoWarmup: true, Drain: time.Second}}
 	s.Normalise()
 	s.Normalise() // and again: nothing changes
 	check("round trip's consumers", w.Consumers, 700)

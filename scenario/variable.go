@@ -4,12 +4,12 @@ import (
 	"errors"
 	"maps"
 	"regexp"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
+	"sixnines/internal/secret"
 	"sixnines/internal/strict"
 )
 
@@ -35,9 +35,6 @@ type Environment func(name string) (value string, ok bool)
 
 var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// variables is how a text of variables, and colons between them, looks.
-	onlyVariables = regexp.MustCompile(`^(\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}|:)+$`)
-	oneVariable   = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 	// bareName is a value that is probably meant to be a variable's.
 	bareName = regexp.MustCompile(`^\$+[A-Z_][A-Z0-9_]*$`)
 )
@@ -49,18 +46,6 @@ var bareInAddress = regexp.MustCompile(`\$[A-Z_][A-Z0-9_]*`)
 type written struct {
 	text  string // with the variables
 	value string // what they gave
-}
-
-// keepsVariables reports whether a key's variables are written down instead of
-// their values.
-func keepsVariables(key string) bool {
-	for _, prefix := range []string{"target.url", "target.tls.", "target.options.", "target.settings.", "description"} {
-		if key == prefix || strings.HasSuffix(prefix, ".") && strings.HasPrefix(key, prefix) {
-			return true
-		}
-	}
-	_, rest, _ := strings.Cut(strings.TrimPrefix(key, workloadsKey+"."), ".")
-	return strings.HasPrefix(key, workloadsKey+".") && strings.HasPrefix(rest, "options.")
 }
 
 // replace puts the variables' values into text. each is called with what every
@@ -124,18 +109,18 @@ func (env Environment) value(name, or string) (string, error) {
 // expand replaces the variables of a scalar, and a reference by what it gives.
 func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	delete(d.written, key)
-	refers := mayRefer(key) && isReference(n.Value)
-	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") && !(key == "target.url" && isReference(n.Value)) {
+	refers := secret.MayRefer(key) && secret.IsReference(n.Value)
+	if d.env == nil || n.Kind != yaml.ScalarNode || !refers && !strings.Contains(n.Value, "$") && !(key == "target.url" && secret.IsReference(n.Value)) {
 		return n
 	}
 	var each func(int, string)
 	if key == "target.url" {
-		if isReference(n.Value) {
+		if secret.IsReference(n.Value) {
 			d.Fail(n, key, "an address is not read from elsewhere by env: and @", "write ${NAME}; a password goes into the driver's options")
 			return nil
 		}
-		if name := bareInAddress.FindString(oneVariable.ReplaceAllString(n.Value, "")); name != "" {
-			if inLogin(n.Value, name) { // it may be a part of the password
+		if name := bareInAddress.FindString(secret.OneVariable.ReplaceAllString(n.Value, "")); name != "" {
+			if secret.InLogin(n.Value, name) { // it may be a part of the password
 				d.Fail(n, key, "a $ of the login in the address begins no variable", "write ${NAME}, or %24 for the $")
 				return nil
 			}
@@ -143,7 +128,7 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 			return nil
 		}
 		each = func(at int, value string) {
-			if inUserinfo(n.Value, at) && strings.ContainsAny(value, "@/?#, ") {
+			if secret.WithinLogin(n.Value, at) && strings.ContainsAny(value, "@/?#, ") {
 				d.Fail(n, key, "a variable of the login in "+key+" has a character that ends it (@ / ? # , or a space)",
 					"set it percent-encoded, or log in by the driver's options")
 			}
@@ -155,7 +140,7 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	}
 	value, err := read()
 	if err != nil {
-		if keepsVariables(key) && !refers {
+		if secret.KeepsVariables(key) && !refers {
 			err = withoutText(err)
 		}
 		d.failWith(n, key, err)
@@ -164,7 +149,7 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	if value == n.Value {
 		return n
 	}
-	if keepsVariables(key) && (refers || oneVariable.MatchString(n.Value)) {
+	if secret.KeepsVariables(key) && (refers || secret.OneVariable.MatchString(n.Value)) {
 		d.written[key] = written{n.Value, value}
 	}
 	// Its type is its key's to say; quotes were for YAML.
@@ -189,16 +174,13 @@ func escape(text string) string {
 	return strings.ReplaceAll(text, "${", "$${")
 }
 
-// hidden is what stands for a value that must not be shown.
-const hidden = "xxxxx"
-
 // Redacted returns the scenario as it may be shown and written down: what variables and
-// references gave (see [Environment]) is their names again, and the options that secret
+// references gave (see [Environment]) is their names again, and the options that isSecret
 // reports, the parameters of the address that are called as they are, settings that are
 // secret by their names, and the logins in the address, are variables called SIXNINES_
 // and the name, which are an error until they are set. Where those are set it can be run
 // again.
-func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
+func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
 	c := s.clone()
 	if c.source == nil {
 		c.source = &source{at: map[string]strict.Position{}}
@@ -206,19 +188,19 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	kept := c.source.written
 	c.source.written = map[string]written{}
 	// shown returns what stands for the value at key.
-	shown := func(key, name, value string, secret bool) string {
+	shown := func(key, name, value string, hide bool) string {
 		w, ok := kept[key]
 		ok = ok && w.value == value
 		switch {
-		case !ok && !secret:
+		case !ok && !hide:
 			return value
-		case !secret || ok && (onlyVariables.MatchString(w.text) || refersElsewhere(w.text)):
+		case !hide || ok && (secret.OnlyVariables.MatchString(w.text) || secret.Elsewhere(w.text)):
 			value = w.text
-			if secret && !refersElsewhere(w.text) {
-				value = oneVariable.ReplaceAllString(value, "$${$1}")
+			if hide && !secret.Elsewhere(w.text) {
+				value = secret.OneVariable.ReplaceAllString(value, "$${$1}")
 			}
 		default:
-			value = variableOf(name)
+			value = secret.VariableOf(name)
 		}
 		c.source.written[key] = written{value, value}
 		return value
@@ -228,7 +210,7 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 	} else {
 		c.Target.URL = escape(c.Target.URL)
 	}
-	c.Target.URL = withoutParameters(withoutLogins(c.Target.URL), secret)
+	c.Target.URL = secret.WithoutParameters(secret.WithoutLogins(c.Target.URL), isSecret)
 	c.source.written["target.url"] = written{c.Target.URL, c.Target.URL}
 	c.Description = shown("description", "", c.Description, false)
 	if t := c.Target.TLS; t != nil {
@@ -237,12 +219,12 @@ func (s *Scenario) Redacted(secret func(option string) bool) *Scenario {
 		}
 	}
 	for name, value := range c.Target.Settings {
-		c.Target.Settings[name] = shown("target.settings."+name, name, value, SecretSetting(name))
+		c.Target.Settings[name] = shown("target.settings."+name, name, value, secret.Setting(name))
 	}
 	options := func(all map[string]any, key string) {
 		for name, value := range all {
 			key := strict.Join(key, name)
-			if secret != nil && secret(name) {
+			if isSecret != nil && isSecret(name) {
 				text, _ := value.(string)
 				all[name] = shown(key, name, text, true)
 				continue
@@ -279,85 +261,11 @@ func redactedOption(x any, key string, shown func(key, value string) string) any
 	return x
 }
 
-// variableOf returns the variable that stands for a secret of that name.
-func variableOf(name string) string {
-	return "${SIXNINES_" + strings.Map(func(r rune) rune {
-		switch {
-		case r >= 'a' && r <= 'z':
-			return r - 'a' + 'A'
-		case r >= 'A' && r <= 'Z', r >= '0' && r <= '9':
-			return r
-		}
-		return '_'
-	}, name) + "}"
-}
-
-// placeholder is a variable that stands for a secret.
-var placeholder = regexp.MustCompile(`\$\{(SIXNINES_[A-Z0-9_]+)\}`)
-
-// Placeholders returns the variables that stand for secrets in the text of a scenario
-// that was [Scenario.Redacted], each once.
-func Placeholders(text string) []string {
-	var all []string
-	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
-		if !slices.Contains(all, m[1]) {
-			all = append(all, m[1])
-		}
-	}
-	return all
-}
-
-// withoutLogins hides the logins in a list of addresses, in which variables are
-// still such.
-func withoutLogins(list string) string {
-	var b strings.Builder
-	from := 0
-	for _, u := range userinfos(list) {
-		b.WriteString(list[from:u[0]])
-		if login := list[u[0]:u[1]]; onlyVariables.MatchString(login) {
-			b.WriteString(oneVariable.ReplaceAllString(login, "$${$1}"))
-		} else {
-			b.WriteString(variableOf("login"))
-		}
-		from = u[1]
-	}
-	return b.String() + list[from:]
-}
-
-// parameter is one of an address.
-var parameter = regexp.MustCompile(`([?&;])([A-Za-z0-9_.-]+)=([^&;#, ]*)`)
-
-// withoutParameters hides what parameters of addresses hold that are called as a secret
-// option is.
-func withoutParameters(list string, secret func(option string) bool) string {
-	return parameter.ReplaceAllStringFunc(list, func(p string) string {
-		m := parameter.FindStringSubmatch(p)
-		switch {
-		case secret == nil || !secret(m[2]) || m[3] == "":
-			return p
-		case onlyVariables.MatchString(m[3]):
-			return m[1] + m[2] + "=" + oneVariable.ReplaceAllString(m[3], "$${$1}")
-		}
-		return m[1] + m[2] + "=" + variableOf(m[2])
-	})
-}
-
-// inUserinfo reports whether the byte at a place in a list of addresses belongs
-// to a login.
-func inUserinfo(list string, at int) bool {
-	for _, u := range userinfos(list) {
-		if u[0] <= at && at < u[1] {
-			return true
-		}
-	}
-	return false
-}
-
 // ShowSettings returns a broker's settings as they may be shown: a copy in which
 // what is secret by its name is masked, and what variables gave to the scenario
 // is their names again.
 func (s *Scenario) ShowSettings(settings map[string]string) map[string]string {
-	shown := MaskSettings(settings)
+	shown := secret.Mask(settings)
 	if s.source == nil {
 		return shown
 	}

@@ -175,31 +175,3 @@ func mustEncode(t *testing.T, s *Scenario) string {
 	}
 	return string(text)
 }
-
-func TestUserinfos(t *testing.T) {
-	for list, want := range map[string]string{
-		"nats://h:4222":                    "nats://h:4222",
-		"nats://token@h":                   "nats://${SIXNINES_LOGIN}@h",
-		"nats://u:p@h,tls://h2, nats://q@": "nats://${SIXNINES_LOGIN}@h,tls://h2, nats://${SIXNINES_LOGIN}@",
-		"redis://:p%zz@h/1?x=a@b":          "redis://${SIXNINES_LOGIN}@b", // the password may be p%zz@h/1?x=a
-		"redis://:p@s/s@h":                 "redis://${SIXNINES_LOGIN}@h",
-		"redis://pa?s@h":                   "redis://${SIXNINES_LOGIN}@h",
-		"redis://:pa,ss@h":                 "redis://${SIXNINES_LOGIN},${SIXNINES_LOGIN}@h",
-		"redis://u:1,ss@h":                 "redis://${SIXNINES_LOGIN}@h",
-		"nats://a:1,u:p@b:2":               "nats://a:1,${SIXNINES_LOGIN}@b:2",
-		"redis://u:pass":                   "redis://${SIXNINES_LOGIN}",
-		"nats://[::1]:4222,*:1,tcp://:5":   "nats://[::1]:4222,*:1,tcp://:5",
-		"ipc:///tmp/x":                     "ipc:///tmp/x",
-		"nats://${H}:${P}/x":               "nats://${H}:${P}/x",
-		"redis://:p/z@h":                   "redis://${SIXNINES_LOGIN}@h",
-		"h1:9092,h2:9092":                  "h1:9092,h2:9092",
-		"u:p@h1:9092":                      "${SIXNINES_LOGIN}@h1:9092",
-		"nats://${U}:${P:-x@,/}@h":         "nats://${U}:${P}@h",
-		"nats://u:${P}@h":                  "nats://${SIXNINES_LOGIN}@h",
-		"nats://${H:-a@b}:4222":            "nats://${H:-a@b}:4222",
-	} {
-		if got := withoutLogins(list); got != want {
-			t.Errorf("%s is shown as %s, want %s", list, got, want)
-		}
-	}
-}

@@ -79,7 +79,7 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	p.Phases.Duration = w.For
 	fill(&p.Phases.Duration, s.Phases.Duration-w.From)
 	if w.From > 0 || !w.Consumer.From.IsZero() || w.Pattern == Consume {
-		p.Phases.Warmup, p.cold = 0, true
+		p.Phases.Warmup, p.Phases.NoWarmup = 0, true
 	}
 	p.Record.Probe = ProbeOff
 	if s.source != nil {
@@ -158,17 +158,6 @@ func (s *Scenario) Reseed(seed uint64) {
 			fill(&w.Seed, 1) // 0 is none
 		}
 	}
-}
-
-// Blank returns a scenario with nothing in it but what an override of the key
-// takes: the workload that the key names.
-func Blank(key string) *Scenario {
-	s := &Scenario{}
-	if rest, of := strings.CutPrefix(key, workloadsKey+"."); of {
-		name, _, _ := strings.Cut(rest, ".")
-		s.Workloads = Workloads{{Name: name}}
-	}
-	return s
 }
 
 // workloadsHint says which workloads there are instead of the one called name.

@@ -9,6 +9,7 @@ import (
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 
+	"sixnines/internal/secret"
 	"sixnines/internal/selftest"
 	"sixnines/internal/vitals"
 	"sixnines/scenario"
@@ -50,7 +51,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
 				place := vitals.CheckBroker(ctx, hosts)
 				cancel()
-				place.Found = scenario.Conceal(place.Found, secrets) // a name may be the beginning of a password
+				place.Found = secret.Conceal(place.Found, secrets) // a name may be the beginning of a password
 				checks = append(checks, place)
 			}
 			fit := true

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sixnines/driver"
+	"sixnines/internal/sweep"
 	"sixnines/scenario"
 )
 
@@ -62,7 +63,7 @@ func (p *pairs) Set(text string) error {
 }
 
 // keyOf returns the dotted key of the field of a scenario that a name stands for: a
-// flag's name, or what [scenario.FindKey] knows. A name that stands for nothing is
+// flag's name, or what [sweep.FindKey] knows. A name that stands for nothing is
 // returned as it is, for the scenario to refuse.
 func keyOf(name string) string {
 	name = strings.TrimPrefix(name, "--")
@@ -73,7 +74,7 @@ func keyOf(name string) string {
 			}
 		}
 	}
-	if key, err := scenario.FindKey(name); err == nil {
+	if key, err := sweep.FindKey(name); err == nil {
 		return key
 	}
 	return name

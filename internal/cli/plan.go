@@ -12,6 +12,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/engine"
 	"sixnines/internal/schedule"
+	"sixnines/internal/secret"
 	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -76,7 +77,7 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	}
 	var b strings.Builder
 	b.Write(text)
-	if hidden := scenario.Placeholders(string(text)); len(hidden) > 0 {
+	if hidden := secret.Placeholders(string(text)); len(hidden) > 0 {
 		b.WriteString("# Logins and passwords are not shown: set " + strings.Join(hidden, ", ") + " to run this.\n")
 	}
 	for i, part := range parts {

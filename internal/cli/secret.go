@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sixnines/driver"
+	"sixnines/internal/secret"
 	"sixnines/scenario"
 )
 
@@ -24,7 +25,7 @@ func conceal(err error, s *scenario.Scenario, e driver.Entry) error {
 		return nil
 	}
 	text := err.Error()
-	if shown := scenario.Conceal(text, s.Secrets(e.Secret)); shown != text {
+	if shown := secret.Conceal(text, s.Secrets(e.Secret)); shown != text {
 		return &concealed{err, shown}
 	}
 	return err
@@ -36,7 +37,7 @@ func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 		return
 	}
 	for _, o := range flags {
-		what := o.Exposed(e.Secret)
+		what := secret.Spelled(o.Key, o.Value, e.Secret)
 		if what == "" || slices.Contains(a.exposed, what) {
 			continue
 		}

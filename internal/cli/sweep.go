@@ -329,7 +329,7 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 // manifest, the table and the page.
 func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 	for i, o := range at.Overrides() {
-		s := scenario.Blank(o.Key)
+		s := sweep.Blank(o.Key)
 		if err := s.ApplyIn(a.lookup, o); err != nil {
 			return err
 		}

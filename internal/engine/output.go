@@ -7,8 +7,8 @@ import (
 	"sync"
 
 	"sixnines/internal/probe"
+	"sixnines/internal/secret"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // output is where records go: a file, even if the caller wants none, so that
@@ -96,7 +96,7 @@ func (o *output) write(e result.Event) {
 	if e.Times > 1 {
 		e.Last -= o.origin
 	}
-	e.Detail = scenario.Conceal(e.Detail, o.secrets) // clients quote addresses
+	e.Detail = secret.Conceal(e.Detail, o.secrets) // clients quote addresses
 	if o.err == nil {
 		o.err = o.writer.Event(e)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"sixnines/internal/schedule"
+	"sixnines/internal/secret"
 	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -106,7 +107,7 @@ func declared(run *result.Run) (found []Problem) {
 		return found
 	}
 	written := h.Scenario
-	if len(scenario.Placeholders(string(written))) > 0 {
+	if len(secret.Placeholders(string(written))) > 0 {
 		// What stands for a login would be escaped when it is written again.
 		if written, err = s.MarshalJSON(); err != nil {
 			add("scenario", "it cannot be written again: %v", err)

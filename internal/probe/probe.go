@@ -97,7 +97,7 @@ func Scenario(s *scenario.Scenario, e driver.Entry, url string, options map[stri
 	if w.Messages > 0 {
 		window, p.Record.Interval = counted, shortest
 	}
-	p.Phases = scenario.Phases{Warmup: scenario.NoWarmup, Drain: drain,
+	p.Phases = scenario.Phases{NoWarmup: true, Drain: drain,
 		Duration: min(s.Phases.Warmup+window+s.Phases.Drain+spare, scenario.MaxDuration)}
 	p.Normalise()
 	return p

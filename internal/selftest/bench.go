@@ -11,6 +11,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/secret"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -131,6 +132,6 @@ func At(c *brokers.Cluster) func(*engine.Config) {
 	return func(to *engine.Config) {
 		to.URL, to.SameHost, to.Managed = c.URLFor(to.Entry.Name), true, "started by sixnines selftest"
 		to.Deployment = &result.Deployment{Product: c.Product, Version: c.Version, Origin: c.Origin, Nodes: 1,
-			Settings: scenario.MaskSettings(c.Settings)}
+			Settings: secret.Mask(c.Settings)}
 	}
 }

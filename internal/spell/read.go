@@ -320,3 +320,16 @@ func PercentText(f float64) string {
 	}
 	return all[:point] + "." + all[point:] + "%"
 }
+
+// Written returns d as [ParseDuration] reads it back and people write it, without the parts
+// that are zero at its end: 1m, not 1m0s.
+func Written(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = s[:len(s)-2]
+	}
+	if strings.HasSuffix(s, "h0m") {
+		s = s[:len(s)-2]
+	}
+	return s
+}

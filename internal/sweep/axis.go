@@ -34,12 +34,12 @@ const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:li
 //	                                 same factor above the one before
 //	producers=4..32:lin:8            the same with equal differences
 //
-// The field is named as [scenario.FindKey] wants it. Commas within brackets belong
+// The field is named as [FindKey] wants it. Commas within brackets belong
 // to a value; where values have other commas (step:1/s@1s,2/s@1s), semicolons
 // divide them. Ranges are of rates, sizes, durations, whole numbers and numbers;
 // both ends are of one kind, and they themselves are values just as they are
 // written, but for a unit that is left out (rate=1k is 1000/s, see
-// [scenario.Canonical]). Those between are rounded: rates to whole messages, and below 1,000 to
+// canonical). Those between are rounded: rates to whole messages, and below 1,000 to
 // four significant digits, over the time that the first end counts over (where that
 // makes no rate, to whole messages a day); sizes to whole bytes; durations to four significant digits and whole nanoseconds; whole
 // numbers (1..8, not 1.0..8) to whole ones, of which two that fall together are one;
@@ -56,7 +56,7 @@ func ParseAxis(text string) (Axis, error) {
 	}
 	a := Axis{Name: name}
 	var err error
-	if a.Key, err = scenario.FindKey(name); err != nil {
+	if a.Key, err = FindKey(name); err != nil {
 		return Axis{}, fmt.Errorf("the axis %q: %w", text, err)
 	}
 	if a.Values, err = valuesOf(a.Key, strings.TrimSpace(values)); err != nil {
@@ -66,7 +66,7 @@ func ParseAxis(text string) (Axis, error) {
 		if slices.Contains(a.Values[:i], v) {
 			return Axis{}, fmt.Errorf("the axis %s has %s twice (write each value once, and say how often with rounds)", name, v)
 		}
-		if err := scenario.Blank(a.Key).Apply(scenario.Override{Key: a.Key, Value: v, Flag: "the axis " + name}); err != nil {
+		if err := Blank(a.Key).Apply(scenario.Override{Key: a.Key, Value: v, Flag: "the axis " + name}); err != nil {
 			return Axis{}, err
 		}
 	}
@@ -79,7 +79,7 @@ func valuesOf(key, text string) ([]string, error) {
 		return nil, fmt.Errorf("there are no values (%s)", axisForm)
 	}
 	if ends, spacing, count, ok := rangeOf(text); ok {
-		return span(scenario.Canonical(key, ends[0]), scenario.Canonical(key, ends[1]), spacing, count)
+		return span(canonical(key, ends[0]), canonical(key, ends[1]), spacing, count)
 	}
 	if from, to, ok := strings.Cut(text, ".."); ok && from != "" && !strings.Contains(from, ":") && !strings.Contains(from, ",") {
 		return nil, fmt.Errorf("the range %s does not say how many values (write such as %s..%s:log:7 or :lin:7)", text, from, strings.SplitN(to, ":", 2)[0])
@@ -89,7 +89,7 @@ func valuesOf(key, text string) ([]string, error) {
 		if list[i] = strings.TrimSpace(v); list[i] == "" {
 			return nil, fmt.Errorf("%q has an empty value (%s)", text, axisForm)
 		}
-		list[i] = scenario.Canonical(key, list[i])
+		list[i] = canonical(key, list[i])
 	}
 	if len(list) > MaxValues {
 		return nil, fmt.Errorf("%d values are too many (at most %d)", len(list), MaxValues)
@@ -223,7 +223,7 @@ func parseNumber(s string) (number, error) {
 	if x, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
 		return number{kind: decimal, value: x}, nil
 	}
-	// Before sizes: 1m is a minute, unless its field is a size, see [scenario.Canonical].
+	// Before sizes: 1m is a minute, unless its field is a size, see canonical.
 	if d, err := spell.ParseDuration(s); err == nil {
 		return number{kind: duration, value: float64(d)}, nil
 	}

@@ -1,18 +1,18 @@
-package scenario
+package secret
 
 import (
 	"regexp"
 	"strings"
 )
 
-// userinfos returns where in a list of addresses the logins stand, also where the
+// Logins returns where in a list of addresses the logins stand, also where the
 // address is none because a login has a reserved character in it: up to the last @ of
 // each, and all of what has no @ and is no host with a port, as a login is whose comma
 // was taken for the list's.
-func userinfos(list string) [][2]int {
+func Logins(list string) [][2]int {
 	// A default may hold any character.
 	plain := []byte(list)
-	for _, v := range oneVariable.FindAllStringIndex(list, -1) {
+	for _, v := range OneVariable.FindAllStringIndex(list, -1) {
 		for i := v[0]; i < v[1]; i++ {
 			plain[i] = '0'
 		}
@@ -50,10 +50,10 @@ func userinfos(list string) [][2]int {
 	return all
 }
 
-// inLogin reports whether a text is a part of a login in a list of addresses, and neither
+// InLogin reports whether a text is a part of a login in a list of addresses, and neither
 // a whole user nor a whole password.
-func inLogin(list, text string) bool {
-	for _, u := range userinfos(list) {
+func InLogin(list, text string) bool {
+	for _, u := range Logins(list) {
 		user, password, _ := strings.Cut(list[u[0]:u[1]], ":")
 		for _, part := range []string{user, password} {
 			if part != text && strings.Contains(part, text) {
@@ -68,9 +68,9 @@ func inLogin(list, text string) bool {
 // host.
 var hostAndPort = regexp.MustCompile(`^(\[[^\]]*\]|[\pL\pN._%*-]*)(:([0-9]*|\*))?$`)
 
-// fragments returns a password and the parts that reserved characters make of it: what
+// Fragments returns a password and the parts that reserved characters make of it: what
 // quotes an address that cannot be read may quote one of them.
-func fragments(password string) []string {
+func Fragments(password string) []string {
 	all := []string{password}
 	for _, part := range strings.FieldsFunc(password, func(r rune) bool { return strings.ContainsRune("@:/?#,&;= ", r) }) {
 		if len(part) > 2 && part != password {
@@ -78,4 +78,50 @@ func fragments(password string) []string {
 		}
 	}
 	return all
+}
+
+// WithoutLogins hides the logins in a list of addresses, in which variables are
+// still such.
+func WithoutLogins(list string) string {
+	var b strings.Builder
+	from := 0
+	for _, u := range Logins(list) {
+		b.WriteString(list[from:u[0]])
+		if login := list[u[0]:u[1]]; OnlyVariables.MatchString(login) {
+			b.WriteString(OneVariable.ReplaceAllString(login, "$${$1}"))
+		} else {
+			b.WriteString(VariableOf("login"))
+		}
+		from = u[1]
+	}
+	return b.String() + list[from:]
+}
+
+// Parameter is one of an address.
+var Parameter = regexp.MustCompile(`([?&;])([A-Za-z0-9_.-]+)=([^&;#, ]*)`)
+
+// WithoutParameters hides what parameters of addresses hold that are called as a secret
+// option is.
+func WithoutParameters(list string, secret func(option string) bool) string {
+	return Parameter.ReplaceAllStringFunc(list, func(p string) string {
+		m := Parameter.FindStringSubmatch(p)
+		switch {
+		case secret == nil || !secret(m[2]) || m[3] == "":
+			return p
+		case OnlyVariables.MatchString(m[3]):
+			return m[1] + m[2] + "=" + OneVariable.ReplaceAllString(m[3], "$${$1}")
+		}
+		return m[1] + m[2] + "=" + VariableOf(m[2])
+	})
+}
+
+// WithinLogin reports whether the byte at a place in a list of addresses belongs
+// to a login.
+func WithinLogin(list string, at int) bool {
+	for _, u := range Logins(list) {
+		if u[0] <= at && at < u[1] {
+			return true
+		}
+	}
+	return false
 }

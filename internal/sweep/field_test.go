@@ -1,6 +1,10 @@
-package scenario
+package sweep
 
-import "testing"
+import (
+	"testing"
+
+	"sixnines/scenario"
+)
 
 func TestFindKey(t *testing.T) {
 	for name, want := range map[string]string{
@@ -28,6 +32,14 @@ func TestFindKey(t *testing.T) {
 	} {
 		if _, err := FindKey(name); err == nil || err.Error() != want {
 			t.Errorf("%s: %v, want %s", name, err, want)
+		}
+	}
+}
+
+func TestBlank(t *testing.T) {
+	for _, key := range []string{"workloads.bulk.rate", "workload.rate"} {
+		if err := Blank(key).Apply(scenario.Override{Key: key, Value: "3/s"}); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -1,24 +1,26 @@
-package scenario
+package sweep
 
 import (
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/strict"
+	"sixnines/scenario"
 )
 
-// FindKey returns the dotted key that a name stands for, for [Override.Key]: a
+// FindKey returns the dotted key that a name stands for, for [scenario.Override.Key]: a
 // name with a dot, or one at the top of the format, is a key itself; any other is
 // the last word of a key, of the one that lies least deep where several end so:
 // rate is workload.rate, producers is workload.producers and not
 // workload.connections.producers. option.NAME and setting.NAME are an option of
 // the driver and a line of the broker's configuration.
 //
-// Whether the key exists is [Scenario.Apply]'s to say where the name has a dot.
-// Errors are of type [*Error], without a position.
+// Whether the key exists is [scenario.Scenario.Apply]'s to say where the name has a dot.
+// Errors are of type [*scenario.Error], without a position.
 func FindKey(name string) (string, error) {
 	if group, rest, dotted := strings.Cut(name, "."); dotted {
 		switch group {
@@ -29,7 +31,7 @@ func FindKey(name string) (string, error) {
 		}
 		return name, nil
 	}
-	root := reflect.TypeFor[Scenario]()
+	root := reflect.TypeFor[scenario.Scenario]()
 	plain := strings.TrimSuffix(name, "[]")
 	found := strict.EndingIn(root, plain)
 	if len(found) == 0 {
@@ -41,7 +43,7 @@ func FindKey(name string) (string, error) {
 		if n := spell.Nearest(name, words); n != "" {
 			hint = "did you mean " + n + "?"
 		}
-		return "", wrong("no field is called "+quote(name), hint)
+		return "", noField("no field is called "+strict.Quote(name), hint)
 	}
 	depth := func(key string) int { return strings.Count(key, ".") }
 	least := slices.MinFunc(found, func(a, b string) int { return depth(a) - depth(b) })
@@ -52,29 +54,30 @@ func FindKey(name string) (string, error) {
 		}
 	}
 	if len(alike) > 1 {
-		return "", wrong("several fields are called "+quote(name), "write one of "+strings.Join(alike, ", "))
+		return "", noField("several fields are called "+strict.Quote(name), "write one of "+strings.Join(alike, ", "))
 	}
 	return least + strings.TrimPrefix(name, plain), nil
 }
 
-// Canonical returns a value of the field at a dotted key in the notation in which the
+// canonical returns a value of the field at a dotted key in the notation in which the
 // field is written, where it lacks the unit that tells what it is: 1000 is 1000/s of a
 // rate, 1K is 1KiB of a size, 20k is 20000 of a number. Other texts stay as they are.
-func Canonical(key, text string) string {
-	switch t := typeAt(key); {
-	case t == rateType && !strings.Contains(text, "/"):
-		if r, err := ParseRate(text); err == nil {
+func canonical(key, text string) string {
+	sizes := []reflect.Type{reflect.TypeFor[scenario.Size](), reflect.TypeFor[scenario.Sizes]()}
+	switch t, durations := typeAt(key), reflect.TypeFor[time.Duration](); {
+	case t == reflect.TypeFor[scenario.Rate]() && !strings.Contains(text, "/"):
+		if r, err := scenario.ParseRate(text); err == nil {
 			return r.String()
 		}
-	case (t == sizeType || t == sizesType) && !strings.HasSuffix(text, "B"):
-		if s, err := ParseSize(text); err == nil {
+	case slices.Contains(sizes, t) && !strings.HasSuffix(text, "B"):
+		if s, err := scenario.ParseSize(text); err == nil {
 			return s.String()
 		}
-	case t == durationType && strings.Contains(text, " "):
-		if d, err := parseDuration(text); err == nil {
-			return formatDuration(d)
+	case t == durations && strings.Contains(text, " "):
+		if d, err := spell.ParseDuration(text); err == nil {
+			return spell.Written(d)
 		}
-	case t != nil && t != sizeType && t != durationType && (t.Kind() == reflect.Int || t.Kind() == reflect.Uint64):
+	case t != nil && t != sizes[0] && t != durations && (t.Kind() == reflect.Int || t.Kind() == reflect.Uint64):
 		if n, err := spell.Whole(text); err == nil {
 			return strconv.FormatUint(n, 10)
 		}
@@ -84,10 +87,10 @@ func Canonical(key, text string) string {
 
 // typeAt returns the type of the field at a dotted key; nil: there is none.
 func typeAt(key string) reflect.Type {
-	t := reflect.TypeFor[Scenario]()
+	t := reflect.TypeFor[scenario.Scenario]()
 	for word := range strings.SplitSeq(key, ".") {
-		if t == workloadsType {
-			t = reflect.TypeFor[NamedWorkload]()
+		if t == reflect.TypeFor[scenario.Workloads]() {
+			t = reflect.TypeFor[scenario.NamedWorkload]()
 			continue
 		}
 		if !strict.IsMapping(t) {
@@ -100,4 +103,17 @@ func typeAt(key string) reflect.Type {
 		t = f.Type
 	}
 	return t
+}
+
+func noField(cause, hint string) error { return &scenario.Error{Cause: cause, Hint: hint} }
+
+// Blank returns a scenario with nothing in it but what an override of the key takes: the
+// workload that the key names.
+func Blank(key string) *scenario.Scenario {
+	s := &scenario.Scenario{}
+	if rest, of := strings.CutPrefix(key, "workloads."); of {
+		name, _, _ := strings.Cut(rest, ".")
+		s.Workloads = scenario.Workloads{{Name: name}}
+	}
+	return s
 }
