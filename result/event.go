@@ -1,5 +1,11 @@
 package result
 
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
+
 // Event is something that happened at a moment, or several times in the same words.
 //
 // The first ones with the same kind and detail are written each. Then one record stands
@@ -7,15 +13,15 @@ package result
 // passed as before that one, and when the run ends. Of details that are new when there are
 // hundreds, the kind alone is told apart.
 type Event struct {
-	Type     string `json:"type"`               // "event"
-	Workload string `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
-	At       int64  `json:"at"`                 // of the first
-	Kind     string `json:"kind"`
-	Detail   string `json:"detail,omitempty"`
-	Class    string `json:"class,omitempty"` // of the error that it is about: one of driver.Classes
-	Count    int64  `json:"count,omitempty"` // of messages that it concerns, together
-	Times    int64  `json:"times,omitempty"` // it happened; 0: once
-	Last     int64  `json:"last,omitempty"`  // when it last did, where Times is more than 1
+	Type     string    `json:"type"`               // "event"
+	Workload string    `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
+	At       int64     `json:"at"`                 // of the first
+	Kind     EventKind `json:"kind"`
+	Detail   string    `json:"detail,omitempty"`
+	Class    string    `json:"class,omitempty"` // of the error that it is about: one of driver.Classes
+	Count    int64     `json:"count,omitempty"` // of messages that it concerns, together
+	Times    int64     `json:"times,omitempty"` // it happened; 0: once
+	Last     int64     `json:"last,omitempty"`  // when it last did, where Times is more than 1
 }
 
 // Happened is how often what the event tells of happened.
@@ -29,15 +35,91 @@ func (e *Event) Until() int64 {
 	return e.At
 }
 
-// The kinds of events by which a broker or a client refuses.
-const (
-	EventRefused = "refused"  // Count messages, which the accounts have as nacked or rejected
-	EventDenied  = "denied"   // messages, of which nobody says which they were: Counters.Denied
-	EventGivenUp = "given up" // a connection, for good
-)
-
 // Classes of errors, as driver.Classes names them.
 const (
 	ClassUnauthorized = "not authorised" // the broker refuses who asks
 	ClassNotConnected = "not connected"
 )
+
+// EventKind says what an event is about. Files of other versions may hold kinds that are not
+// listed here.
+type EventKind string
+
+// The kinds of events.
+const (
+	// By a driver: what the client reports besides messages.
+	EventDisconnected EventKind = "disconnected"
+	EventReconnected  EventKind = "reconnected"
+	EventDropped      EventKind = "dropped"  // the client threw Count messages away
+	EventReturned     EventKind = "returned" // the broker could not route Count messages
+	EventError        EventKind = "error"    // one that belongs to no message
+	// By which a broker or a client refuses.
+	EventRefused EventKind = "refused"  // Count messages, which the accounts have as nacked or rejected
+	EventDenied  EventKind = "denied"   // messages, of which nobody says which they were: Counters.Denied
+	EventGivenUp EventKind = "given up" // a connection, for good
+	// Of the broker and of consumers.
+	EventBrokerEnded EventKind = "broker ended"     // a process of it
+	EventConsumers   EventKind = "consumers"        // those that come late are told to connect
+	EventAbsent      EventKind = "consumers absent" // Count of them could not
+	// Of the run itself.
+	EventInterrupted EventKind = "interrupted"
+	EventNarrow      EventKind = "narrow" // the window ends, since an interval is as narrow as was asked
+	EventRawFull     EventKind = "raw file full"
+	EventStages      EventKind = "stages" // recording of them ended
+	EventPauses      EventKind = "pauses" // some are not listed
+	EventDrain       EventKind = "drain"  // it ended before its limit
+	EventWarmUp      EventKind = "warm-up"
+	EventDepth       EventKind = "depth" // it is not asked for
+	EventProbe       EventKind = "probe" // it ended before the load
+)
+
+// EventProperties is what holds of every event of a kind.
+type EventProperties struct {
+	Kind EventKind
+	// Cause says that what was slow meanwhile may have been so because of it. What the run
+	// itself reports is no cause, nor what the accounts have as single messages.
+	Cause bool
+	Told  bool   // another reason of the verdict than the one for events says it
+	Of    string // what Count counts
+	What  string // a noun: "a lost connection"
+	Try   string // what to do
+}
+
+// Properties returns what is known of a kind: of one that this version does not know, that
+// it may be a cause.
+func (k EventKind) Properties() EventProperties {
+	p := EventProperties{Kind: k, Cause: true}
+	if i := slices.IndexFunc(Events(), func(p EventProperties) bool { return p.Kind == k }); i >= 0 {
+		p = Events()[i]
+	}
+	p.Of = cmp.Or(p.Of, "message")
+	p.What = cmp.Or(p.What, fmt.Sprintf("the event %q", string(k)))
+	p.Try = cmp.Or(p.Try, "see what it says: --show events")
+	return p
+}
+
+// Events lists the properties of all kinds.
+func Events() []EventProperties {
+	return []EventProperties{
+		{Kind: EventDisconnected, Cause: true, What: "a lost connection", Try: "see its reason: --show events"},
+		{Kind: EventReconnected, Cause: true},
+		{Kind: EventDropped, Cause: true},
+		{Kind: EventReturned, Cause: true},
+		{Kind: EventError, Cause: true},
+		{Kind: EventRefused, Told: true},
+		{Kind: EventDenied, Told: true},
+		{Kind: EventGivenUp, Cause: true, Told: true},
+		{Kind: EventBrokerEnded, Cause: true, What: "the end of a process of the broker", Try: "see when and how: --show events"},
+		{Kind: EventConsumers, Cause: true, Told: true, Of: "consumer"},
+		{Kind: EventAbsent, Cause: true, Told: true, Of: "consumer"},
+		{Kind: EventInterrupted},
+		{Kind: EventNarrow, Told: true},
+		{Kind: EventRawFull},
+		{Kind: EventStages},
+		{Kind: EventPauses},
+		{Kind: EventDrain},
+		{Kind: EventWarmUp},
+		{Kind: EventDepth},
+		{Kind: EventProbe},
+	}
+}

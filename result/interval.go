@@ -128,28 +128,3 @@ type OwnBand struct {
 	Total    int64 `json:"total"`          // Σ value, ns
 	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
 }
-
-// Pause is a time in which the generator did not run, or in which something
-// happened to it that may have made it.
-type Pause struct {
-	Start  int64  `json:"start"`
-	End    int64  `json:"end"`
-	Source string `json:"source"`
-}
-
-// The sources of Pause.Source. The first four are gaps in the wake-ups of a
-// meter. The others are stretches between two looks at a counter that grew
-// meanwhile, as long as those looks are apart.
-const (
-	PauseThread     = "thread"         // a locked thread did not run when it was due
-	PauseGoroutine  = "goroutine"      // a goroutine did not
-	PauseProcess    = "process"        // both at once: the whole process was paused
-	PauseIdle       = "idle"           // a process apart that does nothing did not: the machine's doing
-	PauseGC         = "gc"             // Go's collector stopped the world
-	PauseThrottled  = "throttled"      // a control group's cpu.max held the process back
-	PauseSteal      = "steal"          // the hypervisor gave the processors to others
-	PauseOthers     = "crowded"        // this process waited while others had the processors
-	PauseSwap       = "swap"           // pages of this process were read back from disk
-	PauseStarved    = "starved"        // the broker's threads waited for a processor of this machine
-	PauseRetransmit = "retransmission" // TCP sent something again
-)

@@ -29,12 +29,6 @@ const (
 	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
 )
 
-// The kinds of the events of consumers that come late.
-const (
-	EventConsumers = "consumers"        // they are told to connect
-	EventAbsent    = "consumers absent" // Count of them could not
-)
-
 // Kept is how a load went whose consumers came late or paused, so that the broker
 // kept messages for them. All instants are ns from the window's start.
 type Kept struct {

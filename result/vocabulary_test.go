@@ -15,7 +15,9 @@ import (
 func TestEveryWordHasItsRow(t *testing.T) {
 	words := constants(t)
 	for vocabulary, rows := range map[string][]string{
-		"ReasonCode": rowsOf(Reasons(), func(p ReasonProperties) string { return string(p.Code) }),
+		"ReasonCode":  rowsOf(Reasons(), func(p ReasonProperties) string { return string(p.Code) }),
+		"PauseSource": rowsOf(Pauses(), func(p PauseProperties) string { return string(p.Source) }),
+		"EventKind":   rowsOf(Events(), func(p EventProperties) string { return string(p.Kind) }),
 	} {
 		if len(words[vocabulary]) == 0 {
 			t.Errorf("%s has no constants", vocabulary)

@@ -184,7 +184,7 @@ record: {interval: 100ms}
 	}
 	var kinds []string
 	for _, ev := range run.Events {
-		kinds = append(kinds, ev.Kind)
+		kinds = append(kinds, string(ev.Kind))
 	}
 	for _, kind := range []driver.EventKind{driver.Disconnected, driver.Reconnected} {
 		if !slices.Contains(kinds, kind.String()) {

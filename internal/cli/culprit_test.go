@@ -28,14 +28,14 @@ func TestCulprits(t *testing.T) {
 		t.Skip("SKIPPED: takes ten seconds")
 	}
 	for _, c := range []struct {
-		cause  string
+		cause  result.PauseSource
 		inject func(t *testing.T) injection
 	}{
-		{result.PauseOthers, hogProcessors},
+		{result.PauseContention, hogProcessors},
 		{result.PauseProcess, stopProcess},
 		{result.PauseThrottled, limitQuota},
 	} {
-		t.Run(c.cause, func(t *testing.T) {
+		t.Run(string(c.cause), func(t *testing.T) {
 			injected := c.inject(t)
 			var complaint string
 			for range 3 {
@@ -115,7 +115,7 @@ func awaitMeasuring(t *testing.T, dir string) string {
 
 // attributes returns what is wrong if the first cause that is named for the slowest
 // deliveries is not the one that is wanted.
-func attributes(run *result.Run, cause string) (complaint string) {
+func attributes(run *result.Run, cause result.PauseSource) (complaint string) {
 	for _, a := range run.Summary.Attribution {
 		if a.Metric != result.DeliveryResponse {
 			continue
@@ -128,7 +128,7 @@ func attributes(run *result.Run, cause string) (complaint string) {
 			switch {
 			case !c.Named:
 				continue
-			case c.Source == cause:
+			case c.Source == string(cause):
 				return ""
 			}
 			return fmt.Sprintf("%s is named, not %s:%s", c.Source, cause, &all)

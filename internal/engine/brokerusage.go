@@ -19,10 +19,6 @@ const (
 	vitalSpun   = "pacer.spun"  // seconds spent spinning since the start
 )
 
-// eventBrokerEnded is the kind of the event that a process of the broker ended
-// by itself.
-const eventBrokerEnded = "broker ended"
-
 // brokerWatch follows what the broker's processes use. It belongs to the
 // collector.
 type brokerWatch struct {
@@ -46,7 +42,7 @@ func (w *brokerWatch) add(into map[string]float64) {
 	for _, now := range all {
 		if !now.Ended.IsZero() && !w.deaths[now.Name] {
 			w.deaths[now.Name] = true
-			w.event(result.Event{At: clock.Now() - int64(time.Since(now.Ended)), Kind: eventBrokerEnded, Detail: now.Death})
+			w.event(result.Event{At: clock.Now() - int64(time.Since(now.Ended)), Kind: result.EventBrokerEnded, Detail: now.Death})
 		}
 		if now.Missing {
 			delete(w.known, now.Name)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/drivers/mem"
+	"sixnines/result"
 )
 
 // Each process is weighed by what it used since the last look, and all together;
@@ -61,7 +62,7 @@ func TestBrokerThatEndsIsAnEvent(t *testing.T) {
 		}})
 	var told []string
 	for _, e := range r.Events {
-		if e.Kind == eventBrokerEnded {
+		if e.Kind == result.EventBrokerEnded {
 			told = append(told, e.Detail)
 		}
 	}

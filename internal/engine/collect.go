@@ -199,7 +199,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 				return err
 			}
 			if last {
-				r.shorten("narrow")
+				r.shorten(result.EventNarrow)
 			}
 		}
 		if r.config.Observer != nil {

@@ -248,7 +248,7 @@ func TestEventsAreBounded(t *testing.T) {
 		l.add(result.Event{At: int64(i) * int64(time.Millisecond), Kind: "error", Detail: fmt.Sprint("of ", i), Count: 1}, write)
 	}
 	l.flush(write)
-	times, counts := map[string]int64{}, map[string]int64{}
+	times, counts := map[result.EventKind]int64{}, map[result.EventKind]int64{}
 	for _, e := range written {
 		times[e.Kind] += e.Happened()
 		counts[e.Kind] += e.Count

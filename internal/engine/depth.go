@@ -49,7 +49,7 @@ func (r *receiving) startDepth() {
 		queues += len(spec.Topics)
 	}
 	if queues > depthMost {
-		r.event(result.Event{At: clock.Now(), Kind: "depth", Detail: "there are too many queues to ask the broker for the depth of each", Count: int64(queues)})
+		r.event(result.Event{At: clock.Now(), Kind: result.EventDepth, Detail: "there are too many queues to ask the broker for the depth of each", Count: int64(queues)})
 		return
 	}
 	r.sending.senders.Go(func() {

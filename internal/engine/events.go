@@ -18,7 +18,11 @@ const (
 
 // likeness is what events have in common that become one record. Detail is empty for
 // those beyond eventsApart.
-type likeness struct{ workload, kind, detail string }
+type likeness struct {
+	workload string
+	kind     result.EventKind
+	detail   string
+}
 
 // repeated is an event that has happened before.
 type repeated struct {

@@ -274,14 +274,14 @@ const graceOfEnd = 20 * time.Millisecond
 
 // interrupt ends the window on request.
 func (r *run) interrupt() {
-	if r.shorten("interrupted") {
+	if r.shorten(result.EventInterrupted) {
 		r.interrupted = true
 	}
 }
 
 // shorten ends the window now, unless it has ended. What is due later is not part
 // of it. It is safe for concurrent use.
-func (r *run) shorten(why string) bool {
+func (r *run) shorten(why result.EventKind) bool {
 	now := clock.Now() + int64(graceOfEnd)
 	if !lower(&r.end, now) {
 		return false
@@ -311,7 +311,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 		case <-r.config.Abort:
 			aborted = true
 		case <-enough:
-			r.out.event(result.Event{At: clock.Now(), Kind: "interrupted", Detail: "the drain ends here"})
+			r.out.event(result.Event{At: clock.Now(), Kind: result.EventInterrupted, Detail: "the drain ends here"})
 			return aborted
 		case <-time.After(2 * time.Millisecond):
 		}

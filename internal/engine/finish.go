@@ -14,7 +14,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
 	now := max(r.observed, c.to)
 	if leftover != nil {
-		r.out.event(result.Event{At: clock.Now(), Kind: "error", Detail: "while disconnecting: " + leftover.Error()})
+		r.out.event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
 	if r.unwritten() {
 		from := c.to
@@ -33,7 +33,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	vitals := map[string]float64{}
 	pauses := append(c.newPauses(start), r.tcp.interval(start, true, vitals)...)
 	if n := r.tcp.unseen; n > 0 {
-		r.out.event(result.Event{At: now, Kind: "pauses", Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
+		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
 		ld.sending.tellRefusals()
@@ -52,7 +52,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if dropped, err := ld.recording.closeRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
-			r.out.event(result.Event{At: now, Kind: "raw file full", Detail: "rows that did not fit", Count: dropped})
+			r.out.event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit", Count: dropped})
 		}
 	}
 	return r.out.end(func(part *result.Run) result.Summary {

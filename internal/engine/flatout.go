@@ -163,7 +163,7 @@ func (f *flatOut) roundTrip() {
 	}
 	at, err := f.sync()
 	if f.synced = at; err != nil && !f.stopped.Load() {
-		f.event(result.Event{At: clock.Now(), Kind: "error", Detail: "no round trip after the last message: " + err.Error()})
+		f.event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
 	}
 }
 

@@ -123,7 +123,7 @@ func (ld *load) startStages() {
 			}
 		}
 		if !s.off.Swap(true) {
-			ld.event(result.Event{At: clock.Now(), Kind: "stages", Detail: "the driver made another connection: stage times end here"})
+			ld.event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver made another connection: stage times end here"})
 		}
 	})
 }

@@ -125,7 +125,7 @@ func (s *session) notify(e driver.Event) {
 	case driver.Denied:
 		s.denied.Add(n)
 	}
-	told := result.Event{At: clock.Now(), Kind: e.Kind.String(), Detail: e.Detail, Count: int64(e.Count)}
+	told := result.Event{At: clock.Now(), Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
 	if e.Err != nil {
 		told.Class = className(e.Err)
 		if told.Detail == "" {

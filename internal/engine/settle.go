@@ -49,7 +49,7 @@ func (ld *load) settle(ctx context.Context) {
 		var took []int64
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
 			if clock.Now() >= limit {
-				ld.event(result.Event{At: clock.Now(), Kind: "warm-up", Detail: fmt.Sprintf(
+				ld.event(result.Event{At: clock.Now(), Kind: result.EventWarmUp, Detail: fmt.Sprintf(
 					"the latency of single messages had not settled after %s: p50 fell from %s to %s, and was still falling",
 					spell.Period(time.Duration(limit-began)), spell.Duration(first), spell.Duration(last))})
 				return

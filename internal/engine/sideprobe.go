@@ -143,7 +143,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.plan.event(result.Event{At: clock.Now(), Kind: "probe", Detail: "the probe ended before the load: " + why})
+		p.plan.event(result.Event{At: clock.Now(), Kind: result.EventProbe, Detail: "the probe ended before the load: " + why})
 	}
 }
 

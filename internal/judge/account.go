@@ -216,7 +216,7 @@ func refusals(e *evidence) []result.Reason {
 // asked is a finding about what was refused: a fact about the system, and SUSPECT where any
 // of it was refused because of who asked. That part of the load was never carried, which
 // says nothing of what the system can do.
-func (e *evidence) asked(kind string, code result.ReasonCode, text string) []result.Reason {
+func (e *evidence) asked(kind result.EventKind, code result.ReasonCode, text string) []result.Reason {
 	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
 		return one(result.Valid, code, text)
 	}
@@ -266,7 +266,7 @@ func (e *evidence) whyRefused() string {
 	return words
 }
 
-func ofKind(kind string) func(*result.Event) bool {
+func ofKind(kind result.EventKind) func(*result.Event) bool {
 	return func(ev *result.Event) bool { return ev.Kind == kind }
 }
 
@@ -384,12 +384,11 @@ func takeovers(e *evidence) []result.Reason {
 
 // events: what the client reported besides messages.
 func events(e *evidence) []result.Reason {
-	counts := map[string]int64{}
-	var kinds []string
+	counts := map[result.EventKind]int64{}
+	var kinds []result.EventKind
 	for _, ev := range e.run.Events {
-		switch ev.Kind {
-		case eventNarrow, result.EventConsumers, result.EventAbsent, result.EventRefused, result.EventDenied, result.EventGivenUp:
-			continue // until, kept, consumersAbsent, refusals, denials and answers say it
+		if ev.Kind.Properties().Told {
+			continue
 		}
 		if counts[ev.Kind] == 0 {
 			kinds = append(kinds, ev.Kind)

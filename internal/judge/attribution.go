@@ -66,7 +66,7 @@ type suspect struct {
 // A pause has its own cause. Where throttling, steal, swapping, other processes on the
 // processors, the whole machine (the idle process was paused as well) or the
 // collector cover at least half of the pauses that the tail overlaps, that one is
-// named, the first of them in this order, and the pause is not ([explanations]).
+// named, the first of them in this order, and the pause is not ([result.PauseProperties].From).
 func attribute(run *result.Run, in Inputs) (found []result.Attribution, attributed map[result.Metric]int) {
 	if in.End <= 0 || len(run.Tail) == 0 {
 		return nil, nil
@@ -136,7 +136,7 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 			covers[source] = c
 		}
 	}
-	by := map[string][]result.Pause{}
+	by := map[result.PauseSource][]result.Pause{}
 	for _, p := range run.Pauses {
 		by[p.Source] = append(by[p.Source], p)
 	}
@@ -151,13 +151,13 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 				return 2*stops.length(p.Start, p.End) > p.End-p.Start
 			})
 		}
-		put(source, list)
+		put(string(source), list)
 	}
 	if len(stops.starts) > 0 {
-		covers[result.PauseProcess] = stops
+		covers[string(result.PauseProcess)] = stops
 	}
 	for kind, list := range eventSpans(run.Events, in) {
-		put(kind, list)
+		put(string(kind), list)
 	}
 	return covers
 }
@@ -165,31 +165,33 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 // eventSpans returns the times of what events report: a lost connection
 // until all are back, a dead broker until the first is back, and anything else at
 // its instant. What the run itself reports is no cause.
-func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
-	spans := map[string][]result.Pause{}
+func eventSpans(events []result.Event, in Inputs) map[result.EventKind][]result.Pause {
+	spans := map[result.EventKind][]result.Pause{}
 	last := max(in.End, in.Resolved)
 	var lost, from int64
 	list := slices.Clone(events)
 	slices.SortStableFunc(list, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
 	for i, e := range list {
+		if !e.Kind.Properties().Cause {
+			continue
+		}
 		switch e.Kind {
-		case eventInterrupted, eventNarrow, eventRawFull, eventStages, eventPauses, result.EventRefused, result.EventDenied:
-		case eventDisconnected:
+		case result.EventDisconnected:
 			if lost == 0 {
 				from = e.At
 			}
 			lost += e.Happened()
-		case eventReconnected:
+		case result.EventReconnected:
 			if lost == 0 {
 				continue // the loss itself was not reported
 			}
 			if lost = max(0, lost-e.Happened()); lost == 0 {
-				spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: e.Until()})
+				spans[result.EventDisconnected] = append(spans[result.EventDisconnected], result.Pause{Start: from, End: e.Until()})
 			}
-		case eventBrokerEnded:
+		case result.EventBrokerEnded:
 			end := e.At
 			for _, later := range list[i:] {
-				if later.Kind == eventReconnected {
+				if later.Kind == result.EventReconnected {
 					end = later.At
 					break
 				}
@@ -200,7 +202,7 @@ func eventSpans(events []result.Event, in Inputs) map[string][]result.Pause {
 		}
 	}
 	if lost > 0 {
-		spans[eventDisconnected] = append(spans[eventDisconnected], result.Pause{Start: from, End: max(from, last)})
+		spans[result.EventDisconnected] = append(spans[result.EventDisconnected], result.Pause{Start: from, End: max(from, last)})
 	}
 	return spans
 }
@@ -231,7 +233,7 @@ func testSources(covers map[string]*cover, tail []result.Exemplar, window int64)
 		instants := s.at.total() == 0
 		switch {
 		case !instants && s.part < matters:
-		case (s.source == result.PauseProcess || s.source == eventDisconnected) && s.part > stoppedPart:
+		case (s.source == string(result.PauseProcess) || s.source == string(result.EventDisconnected)) && s.part > stoppedPart:
 			s.cause.Named = true
 		case s.cause.Share > s.cause.Expected && s.cause.Share-s.cause.Expected >= beyondChance*(1-s.cause.Expected):
 			s.cause.Named = s.at.rotations(tail, window, instants) <= coincidence/float64(len(suspects))
@@ -269,23 +271,6 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 	return float64(n) / (shifts + 1)
 }
 
-// explanations lists what may have caused a source, the most specific first: what
-// throttling or steal takes away looks like other processes as well, and what those
-// do to this process they do to the idle one.
-func explanations(source string) []string {
-	switch source {
-	case result.PauseProcess, result.PauseThread, result.PauseGoroutine:
-		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseOthers, result.PauseIdle, result.PauseGC}
-	case result.PauseIdle:
-		return []string{result.PauseThrottled, result.PauseSteal, result.PauseSwap, result.PauseOthers}
-	case result.PauseOthers:
-		return []string{result.PauseThrottled, result.PauseSteal}
-	case result.PauseStarved:
-		return []string{result.PauseSteal, result.PauseIdle}
-	}
-	return nil
-}
-
 // explain looks for what caused the sources that were named, as far as the tail
 // overlaps them, and names that instead.
 func explain(suspects []*suspect, tail []result.Exemplar) {
@@ -293,13 +278,13 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 	for _, s := range suspects {
 		byName[s.source] = s
 	}
-	for _, source := range []string{result.PauseProcess, result.PauseThread, result.PauseGoroutine, result.PauseIdle, result.PauseOthers, result.PauseStarved} {
-		s := byName[source]
+	for _, source := range result.Pauses() { // each before what may explain it
+		s := byName[string(source.Source)]
 		if s == nil || !s.cause.Named {
 			continue
 		}
-		for _, name := range explanations(source) {
-			x := byName[name]
+		for _, from := range source.From {
+			x := byName[string(from)]
 			if x == nil {
 				continue
 			}
@@ -311,7 +296,7 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 				}
 			}
 			if stood > 0 && float64(common) >= explains*float64(stood) {
-				x.cause.Named, x.explainsStops, s.cause.Named, s.explainedBy = true, true, false, name
+				x.cause.Named, x.explainsStops, s.cause.Named, s.explainedBy = true, true, false, string(from)
 				break
 			}
 		}

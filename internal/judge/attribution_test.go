@@ -26,7 +26,7 @@ func withTail(b *testbed, ms []msg) *testbed {
 }
 
 // pauses adds pauses of one source, each of one length, from each of the instants.
-func (b *testbed) pauses(source string, length int64, at ...int64) {
+func (b *testbed) pauses(source result.PauseSource, length int64, at ...int64) {
 	for _, t := range at {
 		b.intervals[0].v.Pauses = append(b.intervals[0].v.Pauses, result.Pause{Start: t, End: t + length, Source: source})
 	}
@@ -34,7 +34,7 @@ func (b *testbed) pauses(source string, length int64, at ...int64) {
 
 // freeze adds what the meters see when the process is paused.
 func (b *testbed) freeze(length int64, at ...int64) {
-	for _, source := range []string{result.PauseThread, result.PauseGoroutine, result.PauseProcess} {
+	for _, source := range []result.PauseSource{result.PauseThread, result.PauseGoroutine, result.PauseProcess} {
 		b.pauses(source, length, at...)
 	}
 }
@@ -91,57 +91,57 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b.freeze(400e6, 3e9)
 			b.idle()
 			return b
-		}, []string{result.PauseProcess}, "100 of the slowest 100 overlapped a pause of sixnines itself, not of the machine", "frozen"},
+		}, []string{string(result.PauseProcess)}, "100 of the slowest 100 overlapped a pause of sixnines itself, not of the machine", "frozen"},
 		{"the tool is stopped in the midst of longer waits", func() *testbed {
 			// Many places in the window would do as well, but a pause needs no test.
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 1400e6, 3e9))
 			b.freeze(800e6, 3_350e6)
 			return b
-		}, []string{result.PauseProcess}, "100 of the slowest 100 overlapped a pause of sixnines itself (", "frozen"},
+		}, []string{string(result.PauseProcess)}, "100 of the slowest 100 overlapped a pause of sixnines itself (", "frozen"},
 		{"the machine stands still", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 400e6, 3e9))
 			b.freeze(400e6, 3e9)
 			b.pauses(result.PauseIdle, 401e6, 3e9)
 			b.idle()
 			return b
-		}, []string{result.PauseIdle}, "a pause of the whole machine", "frozen"},
+		}, []string{string(result.PauseIdle)}, "a pause of the whole machine", "frozen"},
 		{"throttled in every period", func() *testbed {
 			at := every(100e6)
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 60e6, at...))
 			b.freeze(60e6, at...)
 			b.pauses(result.PauseThrottled, 100e6, at...)
-			b.pauses(result.PauseOthers, 100e6, at...)
+			b.pauses(result.PauseContention, 100e6, at...)
 			return b
-		}, []string{result.PauseThrottled}, "which is when the generator was paused: raise its cpu.max", "frozen"},
+		}, []string{string(result.PauseThrottled)}, "which is when the generator was paused: raise its cpu.max", "frozen"},
 		{"throttled now and then", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.pauses(result.PauseThrottled, 20e6, few...)
 			return b
-		}, []string{result.PauseThrottled}, "throttling by a control group", "attribution"},
+		}, []string{string(result.PauseThrottled)}, "throttling by a control group", "attribution"},
 		{"a hog on the processors", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)
-			b.pauses(result.PauseOthers, 9e6, few...)
+			b.pauses(result.PauseContention, 9e6, few...)
 			b.pauses(result.PauseIdle, 7e6, few...)
 			b.idle()
 			return b
-		}, []string{result.PauseOthers}, "other processes on the generator's processors", "frozen"},
+		}, []string{string(result.PauseContention)}, "other processes on the generator's processors", "frozen"},
 		{"a hog that leaves the meters alone", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 8e6, few...))
-			b.pauses(result.PauseOthers, 9e6, few...)
+			b.pauses(result.PauseContention, 9e6, few...)
 			return b
-		}, []string{result.PauseOthers}, "stop them", "attribution"},
+		}, []string{string(result.PauseContention)}, "stop them", "attribution"},
 		{"steal", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)
 			b.pauses(result.PauseSteal, 100e6, few...)
 			return b
-		}, []string{result.PauseSteal}, "the hypervisor giving", "frozen"},
+		}, []string{string(result.PauseSteal)}, "the hypervisor giving", "frozen"},
 		{"the collector", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 8e6, few...))
 			b.pauses(result.PauseGC, 10e6, few...)
 			return b
-		}, []string{result.PauseGC}, "Go's garbage collection", "attribution"},
+		}, []string{string(result.PauseGC)}, "Go's garbage collection", "attribution"},
 		{"a stall of the broker, with a busy collector", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 500e6, 3e9))
 			b.pauses(result.PauseGC, 1e6, every(50e6)...)
@@ -160,7 +160,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 		{"a lost connection", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 800e6, 3e9))
 			return b
-		}, []string{eventDisconnected}, "a lost connection", ""},
+		}, []string{string(result.EventDisconnected)}, "a lost connection", ""},
 		{"segments lost", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 40e6, few...))
 			b.pauses(result.PauseRetransmit, 10e6, func() (at []int64) {
@@ -170,13 +170,13 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 				return at
 			}()...)
 			return b
-		}, []string{result.PauseRetransmit}, "TCP retransmissions", ""},
+		}, []string{string(result.PauseRetransmit)}, "TCP retransmissions", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := tt.build()
 			run := b.run(t)
 			if tt.name == "a lost connection" {
-				run.Events = []result.Event{{At: 3e9, Kind: eventDisconnected}, {At: 3_100e6, Kind: "error"}, {At: 3_800e6, Kind: eventReconnected}}
+				run.Events = []result.Event{{At: 3e9, Kind: result.EventDisconnected}, {At: 3_100e6, Kind: "error"}, {At: 3_800e6, Kind: result.EventReconnected}}
 			}
 			// Only the tail matters here; give the percentiles messages.
 			run.Metrics = newTestbed(tailed(b)).run(t).Metrics
@@ -245,14 +245,14 @@ func TestAttributionFalseAlarms(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for range trials {
 		covers := map[string]*cover{}
-		for _, source := range []string{result.PauseThrottled, result.PauseOthers, result.PauseGC} {
+		for _, source := range []result.PauseSource{result.PauseThrottled, result.PauseContention, result.PauseGC} {
 			var list []result.Pause
 			length := int64(math.Exp(rng.Float64()*6)) * 1e6
 			for range 1 + rng.IntN(40) {
 				at := rng.Int64N(window)
 				list = append(list, result.Pause{Start: at, End: at + length})
 			}
-			covers[source] = coverOf(list)
+			covers[string(source)] = coverOf(list)
 		}
 		var tail []result.Exemplar
 		clusters := 1 + rng.IntN(12)
@@ -343,7 +343,7 @@ func TestAttributionOfNonsense(t *testing.T) {
 // A source that overlaps hardly more of the tail than by chance is no cause, though it
 // coincides with the tail: of 20 messages in step 12 overlap it, and elsewhere 11.
 func TestHardlyMoreThanChanceIsNoCause(t *testing.T) {
-	covers := map[string]*cover{result.PauseSteal: coverOf([]result.Pause{{Start: 0, End: 551e6}})}
+	covers := map[string]*cover{string(result.PauseSteal): coverOf([]result.Pause{{Start: 0, End: 551e6}})}
 	var tail []result.Exemplar
 	for i := range int64(20) {
 		tail = append(tail, result.Exemplar{Intended: 5e5 + i*5e7, Done: 5e5 + i*5e7 + 1000})

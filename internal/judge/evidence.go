@@ -150,10 +150,10 @@ func freezes(pauses []result.Pause, end int64) []result.Pause {
 	var found []result.Pause
 	add := func(start, stop int64) {
 		if start, stop = max(start, 0), min(stop, end); start < stop {
-			found = append(found, result.Pause{Start: start, End: stop, Source: sourceProcess})
+			found = append(found, result.Pause{Start: start, End: stop, Source: result.PauseProcess})
 		}
 	}
-	threads, goroutines := union(pauses, sourceThread), union(pauses, sourceGoroutine)
+	threads, goroutines := union(pauses, result.PauseThread), union(pauses, result.PauseGoroutine)
 	for len(threads) > 0 && len(goroutines) > 0 {
 		t, g := threads[0], goroutines[0]
 		add(max(t.Start, g.Start), min(t.End, g.End))
@@ -163,14 +163,14 @@ func freezes(pauses []result.Pause, end int64) []result.Pause {
 			goroutines = goroutines[1:]
 		}
 	}
-	for _, p := range union(pauses, sourceProcess) {
+	for _, p := range union(pauses, result.PauseProcess) {
 		add(p.Start, p.End)
 	}
-	return union(found, sourceProcess)
+	return union(found, result.PauseProcess)
 }
 
 // union returns the pauses of one source in order, those that touch as one.
-func union(pauses []result.Pause, source string) []result.Pause {
+func union(pauses []result.Pause, source result.PauseSource) []result.Pause {
 	var own []result.Pause
 	for _, p := range pauses {
 		if p.Source == source && p.Start < p.End {

@@ -316,7 +316,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 // generator: a connection, or a process of the broker.
 func (e *evidence) disturbed() bool {
 	for _, ev := range e.run.Events {
-		if (ev.Kind == eventDisconnected || ev.Kind == eventBrokerEnded) && ev.At >= 0 && ev.At < e.in.End {
+		if (ev.Kind == result.EventDisconnected || ev.Kind == result.EventBrokerEnded) && ev.At >= 0 && ev.At < e.in.End {
 			return true
 		}
 	}

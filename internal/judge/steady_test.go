@@ -85,7 +85,7 @@ func TestSteadiness(t *testing.T) {
 		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35.0 s"},
 		{"back and forth", 120, time.Second, func(s float64) float64 { return 1 + float64(int(s)/20%2) }, nil, stats.NoSteadyState, result.Suspect, "steady", "no steady state"},
 		{"a new level after the broker died", 90, time.Second, after(35, 1, 1.7), func(r *result.Run) {
-			r.Events = []result.Event{{At: 35e9, Kind: eventBrokerEnded}}
+			r.Events = []result.Event{{At: 35e9, Kind: result.EventBrokerEnded}}
 		}, stats.LevelShift, result.Valid, "steady", "1.7"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

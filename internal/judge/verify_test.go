@@ -60,7 +60,7 @@ func TestVerifyAgreesWithWhatWasWritten(t *testing.T) {
 func TestVerifyOfAnEarlierVersionsPause(t *testing.T) {
 	for _, earlier := range []bool{false, true} {
 		b := newTestbed(mixed())
-		b.intervals[4].v.Pauses = []result.Pause{{Start: 4e9, End: 4e9 + 120e6, Source: sourceProcess}}
+		b.intervals[4].v.Pauses = []result.Pause{{Start: 4e9, End: 4e9 + 120e6, Source: result.PauseProcess}}
 		run := b.run(t)
 		run.Summary = Summarise(run, Inputs{stopsInvalidate: earlier})
 		if r := find(run.Summary.Verdict, "frozen"); r == nil || (r.Status == result.Invalid) != earlier {

@@ -49,26 +49,6 @@ const factOnline, factAllowed = "online", "processors allowed"
 // vital, a colon and why.
 const FactNotWatched = "not watched"
 
-// The kinds of events that report that something broke and is back, and those that
-// are about the run itself.
-const (
-	eventInterrupted  = "interrupted"
-	eventNarrow       = "narrow" // the window ends, since an interval is as narrow as was asked
-	eventRawFull      = "raw file full"
-	eventStages       = "stages" // recording of them ended
-	eventPauses       = "pauses" // some are not listed
-	eventDisconnected = "disconnected"
-	eventReconnected  = "reconnected"
-	eventBrokerEnded  = "broker ended"
-)
-
-// The sources of pauses.
-const (
-	sourceThread    = "thread"
-	sourceGoroutine = "goroutine"
-	sourceProcess   = "process"
-)
-
 // sum adds a vital over points; seen is false if no point has it.
 func sum(points []*result.Point, name string) (v float64, seen bool) {
 	for _, p := range points {

@@ -13,7 +13,7 @@ func eventsTable(s *subject) *table {
 		if e.Workload != "" && e.Workload != s.run.Header.Workload {
 			continue
 		}
-		r := x.add(duration(e.At), plain(e.Kind), count(e.Happened()))
+		r := x.add(duration(e.At), plain(string(e.Kind)), count(e.Happened()))
 		if text := eventWords(&e); text != "" {
 			r.Notes = append(r.Notes, text)
 		}
@@ -28,10 +28,7 @@ func eventsTable(s *subject) *table {
 func eventWords(e *result.Event) string {
 	text := plain(e.Detail)
 	if e.Count > 0 {
-		n := plural(e.Count, "message")
-		if e.Kind == result.EventConsumers || e.Kind == result.EventAbsent {
-			n = plural(e.Count, "consumer")
-		}
+		n := plural(e.Count, e.Kind.Properties().Of)
 		if text != "" {
 			text += " "
 		}

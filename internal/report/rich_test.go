@@ -44,14 +44,14 @@ func enrich(r *result.Run) *result.Run {
 		P99:  result.Course{Class: "warm-up", From: 3e9, Change: 0.42},
 		Text: "p99 warms up for 3 s: discard them with --warmup 3s; p50 is flat"}
 	r.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 4_100_000, Unexplained: 31, Causes: []result.Cause{
-		{Source: result.PauseProcess, Messages: 62, Share: 0.62, Expected: 0.004, Named: true, Text: "the generator was paused while they waited: give it a processor of its own"},
-		{Source: result.PauseGC, Messages: 9, Share: 0.09, Expected: 0.08, Text: "no more than chance explains"}}}}
+		{Source: string(result.PauseProcess), Messages: 62, Share: 0.62, Expected: 0.004, Named: true, Text: "the generator was paused while they waited: give it a processor of its own"},
+		{Source: string(result.PauseGC), Messages: 9, Share: 0.09, Expected: 0.08, Text: "no more than chance explains"}}}}
 	r.Pauses = append(r.Pauses,
 		result.Pause{Start: 2_400e6, End: 2_460e6, Source: result.PauseProcess},
 		result.Pause{Start: 2_400e6, End: 2_500e6, Source: result.PauseSteal},
 		result.Pause{Start: 5_000e6, End: 5_100e6, Source: result.PauseThrottled},
 		result.Pause{Start: 5_000e6, End: 5_010e6, Source: result.PauseIdle},
-		result.Pause{Start: 8_000e6, End: 8_100e6, Source: result.PauseOthers},
+		result.Pause{Start: 8_000e6, End: 8_100e6, Source: result.PauseContention},
 		result.Pause{Start: 8_100e6, End: 8_200e6, Source: result.PauseSwap},
 		result.Pause{Start: 8_300e6, End: 8_400e6, Source: result.PauseRetransmit},
 		result.Pause{Start: 9_000e6, End: 9_100e6, Source: result.PauseGC})

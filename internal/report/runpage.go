@@ -209,7 +209,7 @@ func standing(s *subject, opt Options) document {
 func happenings(x *table, r *result.Run) {
 	const most = 50
 	for _, e := range r.Events[:min(len(r.Events), most)] {
-		what := plain(e.Kind)
+		what := plain(string(e.Kind))
 		if n := e.Happened(); n > 1 {
 			what += " (" + count(n) + " times)"
 		}
@@ -225,7 +225,7 @@ func happenings(x *table, r *result.Run) {
 		pauses = pauses[:most]
 	}
 	for _, p := range pauses {
-		x.add("pause: "+sourceName(p.Source), duration(p.Start), pauseText(p))
+		x.add("pause: "+sourceName(string(p.Source)), duration(p.Start), pauseText(p))
 	}
 }
 

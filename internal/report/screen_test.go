@@ -37,7 +37,7 @@ func screens() map[string]*result.Run {
 		P99: result.Course{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
 	limit(run, result.DeliveryResponse, "99", "99.9", "own-lag", "36 % own lag")
 	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 400_000, Unexplained: 89, Causes: []result.Cause{
-		{Source: result.PauseOthers, Messages: 11, Share: 0.11, Expected: 0.01, Named: true, Text: "11 of the slowest 100"}}}}
+		{Source: string(result.PauseContention), Messages: 11, Share: 0.11, Expected: 0.01, Named: true, Text: "11 of the slowest 100"}}}}
 
 	slo := openRun()
 	slo.name = ""

@@ -78,20 +78,20 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 	var out, counted []string
 	for _, v := range r.Events {
 		if v.At >= e.Intended && v.At <= e.Done {
-			out = appendNew(out, plain(v.Kind))
+			out = appendNew(out, plain(string(v.Kind)))
 		}
 	}
 	met := map[string][]result.Pause{}
 	for _, p := range r.Pauses {
 		if start, end := max(p.Start, e.Intended), min(p.End, e.Done); end > start {
-			name := source(p.Source)
+			name := source(string(p.Source))
 			met[name] = append(met[name], result.Pause{Start: start, End: end, Source: p.Source})
 		}
 	}
 	length := map[string]int64{}
 	var sources []string
 	for _, name := range slices.Sorted(maps.Keys(met)) {
-		if pauseSourceOf(met[name][0].Source).counter {
+		if met[name][0].Source.Properties().Counter {
 			counted = append(counted, name)
 			continue
 		}

@@ -179,7 +179,7 @@ func momentsOf(subjects []*subject) []moment {
 				continue
 			}
 			at := (h.From + time.Duration(e.At)).Seconds()
-			label := plain(e.Kind)
+			label := plain(string(e.Kind))
 			if d := plain(e.Detail); d != "" {
 				label += ": " + d
 			}
@@ -193,8 +193,8 @@ func momentsOf(subjects []*subject) []moment {
 		}
 		for _, p := range s.run.Pauses {
 			m := moment{From: (h.From + time.Duration(p.Start)).Seconds(), To: (h.From + time.Duration(p.End)).Seconds(), Label: lead + pauseText(p), Pause: true}
-			if source := pauseSourceOf(p.Source); source.counter {
-				m.Strip, m.Label = true, lead+source.means+" somewhere in here ("+sourceName(p.Source)+")"
+			if source := p.Source.Properties(); source.Counter {
+				m.Strip, m.Label = true, lead+source.Means+" somewhere in here ("+sourceName(string(p.Source))+")"
 			}
 			out = append(out, m)
 		}

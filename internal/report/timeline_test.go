@@ -17,8 +17,8 @@ func TestMomentsOfCountersLeaveRoom(t *testing.T) {
 	const pauses = 20
 	for i := range int64(500) {
 		at := i * 250e6
-		run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 100e6, Source: result.PauseOthers},
-			result.Pause{Start: at + 100e6, End: at + 200e6, Source: result.PauseOthers})
+		run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 100e6, Source: result.PauseContention},
+			result.Pause{Start: at + 100e6, End: at + 200e6, Source: result.PauseContention})
 		if i < pauses {
 			run.Pauses = append(run.Pauses, result.Pause{Start: at, End: at + 2e6, Source: result.PauseProcess})
 		}
@@ -44,7 +44,7 @@ func TestMomentsOfCountersLeaveRoom(t *testing.T) {
 // TestWorkloadsShareTheTime draws the workloads of a run where they were in its
 // window, and what they have in common once.
 func TestWorkloadsShareTheTime(t *testing.T) {
-	part := func(name string, from time.Duration, own string) *subject {
+	part := func(name string, from time.Duration, own result.EventKind) *subject {
 		return &subject{letter: name, run: &result.Run{Header: result.Header{ID: "1", Workload: name, From: from},
 			Series: []result.Point{{Phase: result.PhaseMeasure, Start: 0, End: 2e9}},
 			Events: []result.Event{{At: 5e9 - int64(from), Kind: "of all"}, {At: 6e9 - int64(from), Kind: own, Workload: name}},

@@ -4,7 +4,6 @@ import (
 	"testing"
 	"time"
 
-	"sixnines/internal/vitals"
 	"sixnines/result"
 )
 
@@ -20,7 +19,7 @@ func stoppedAt(pause time.Duration, status result.Status, codes ...result.Reason
 	for _, c := range codes {
 		r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: status, Code: c})
 	}
-	for _, source := range []string{vitals.SourceThread, vitals.SourceGoroutine} {
+	for _, source := range []result.PauseSource{result.PauseThread, result.PauseGoroutine} {
 		r.Pauses = append(r.Pauses, result.Pause{Start: 1e9, End: 1e9 + int64(pause), Source: source})
 	}
 	return r

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // causeChild is the freezeVariable of a process that works a little, watches
@@ -139,8 +140,8 @@ func (s *suspect) pauses(t *testing.T) []Pause {
 }
 
 // shares returns the share of [from, to) that the pauses of each source cover.
-func shares(pauses []Pause, from, to int64) map[string]float64 {
-	covered := map[string]float64{}
+func shares(pauses []Pause, from, to int64) map[result.PauseSource]float64 {
+	covered := map[result.PauseSource]float64{}
 	for _, p := range pauses {
 		covered[p.Source] = 0
 	}
@@ -153,9 +154,9 @@ func shares(pauses []Pause, from, to int64) map[string]float64 {
 }
 
 // causes are the sources that say why a process was paused, not only that it was.
-func causes(covered map[string]float64) map[string]float64 {
+func causes(covered map[result.PauseSource]float64) map[result.PauseSource]float64 {
 	c := maps.Clone(covered)
-	for _, source := range []string{SourceThread, SourceGoroutine, SourceProcess, SourceIdle} {
+	for _, source := range []result.PauseSource{result.PauseThread, result.PauseGoroutine, result.PauseProcess, result.PauseIdle} {
 		delete(c, source)
 	}
 	return c
@@ -163,7 +164,7 @@ func causes(covered map[string]float64) map[string]float64 {
 
 // dominates reports whether one cause covers more than half, and more than any
 // other: on a busy machine other causes are active as well.
-func dominates(cause string, covered map[string]float64) bool {
+func dominates(cause result.PauseSource, covered map[result.PauseSource]float64) bool {
 	for other, share := range causes(covered) {
 		if other != cause && share >= covered[cause] {
 			return false
@@ -223,9 +224,9 @@ func TestHogsAreTheCause(t *testing.T) {
 		covered := shares(s.pauses(t), from, to)
 		t.Logf("others had the processors: %v", covered)
 		switch {
-		case covered[SourceThrottled] > 0:
+		case covered[result.PauseThrottled] > 0:
 			return fmt.Sprintf("a quota is named: %v", covered)
-		case !dominates(SourceOthers, covered):
+		case !dominates(result.PauseContention, covered):
 			return fmt.Sprintf("crowding does not dominate: %v", covered)
 		}
 		return ""
@@ -251,9 +252,9 @@ func TestStopIsItsOwnCause(t *testing.T) {
 		// Counters that grew before or after are stretched over the pause by looks
 		// that could not be taken: the pause itself is expected, and no cause.
 		switch {
-		case covered[SourceProcess] < 0.9:
+		case covered[result.PauseProcess] < 0.9:
 			return fmt.Sprintf("the process was stopped and does not know: %v", covered)
-		case covered[SourceIdle] > 0.5: // some of it is, on a busy machine
+		case covered[result.PauseIdle] > 0.5: // some of it is, on a busy machine
 			return fmt.Sprintf("the machine is said to have stood still: %v", covered)
 		}
 		return ""
@@ -272,9 +273,9 @@ func TestQuotaIsTheCause(t *testing.T) {
 		covered := shares(s.pauses(t), from, to)
 		t.Logf("the quota ran out: %v", covered)
 		switch {
-		case !dominates(SourceThrottled, covered):
+		case !dominates(result.PauseThrottled, covered):
 			return fmt.Sprintf("throttling does not dominate: %v", covered)
-		case covered[SourceIdle] > covered[SourceThrottled]/2: // some of it is, on a busy machine
+		case covered[result.PauseIdle] > covered[result.PauseThrottled]/2: // some of it is, on a busy machine
 			return fmt.Sprintf("the machine is said to have stood still: %v", covered)
 		}
 		return ""

@@ -14,7 +14,7 @@ import (
 // It has no load, no collector and one thread that matters, so what stops it is
 // the machine; a gap of the generator's meters that it did not share is the
 // generator's own. It is in the generator's control groups, though: what
-// stops those stops it as well, see [SourceIdle].
+// stops those stops it as well, see [result.PauseIdle].
 //
 // It reports each wake-up by a record of two instants, a batch at a time and a
 // gap at once. Nothing is computed on its side.

@@ -14,6 +14,7 @@ import (
 
 	"sixnines/internal/child"
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // ServeIdle makes this process the idle process of a [Monitor] in another one;
@@ -108,7 +109,7 @@ type idleProcess struct {
 // startIdle starts the process. On an error there is none, and failed is not
 // called.
 func startIdle(command []string, period, threshold int64, gap func(Pause), failed func(error)) (*idleProcess, error) {
-	p := &idleProcess{meter: &meter{source: SourceIdle, period: period, threshold: threshold}, gap: gap, failed: failed}
+	p := &idleProcess{meter: &meter{source: result.PauseIdle, period: period, threshold: threshold}, gap: gap, failed: failed}
 	var err error
 	p.Process, err = child.Start(child.Options{
 		Command: append(command[:len(command):len(command)], idleArguments(period, threshold)...),
@@ -153,7 +154,7 @@ func (p *idleProcess) listen() {
 			last = due
 			p.meter.hist.recordCorrected(woke-due, p.meter.period)
 			if woke-due >= p.meter.threshold {
-				p.gap(Pause{Start: due, End: woke, Source: SourceIdle})
+				p.gap(Pause{Start: due, End: woke, Source: result.PauseIdle})
 			}
 		}
 		filled = copy(buffer, rest)

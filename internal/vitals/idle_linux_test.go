@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // idle is the command line of the test binary as an idle process.
@@ -56,7 +57,7 @@ func TestIdleTellsOfItsGaps(t *testing.T) {
 	var most float64
 	await(t, func() bool {
 		for _, p := range m.NewPauses() {
-			if p.Source == SourceIdle && float64(overlap(p, Pause{Start: from, End: to})) > 0.9*float64(to-from) {
+			if p.Source == result.PauseIdle && float64(overlap(p, Pause{Start: from, End: to})) > 0.9*float64(to-from) {
 				gap = p
 			}
 		}

@@ -2,8 +2,6 @@ package vitals
 
 import (
 	"testing"
-
-	"sixnines/result"
 )
 
 func TestIdleArguments(t *testing.T) {
@@ -80,18 +78,5 @@ func TestIdleOutboxIsBounded(t *testing.T) {
 	}
 	if last := got[len(got)-1][0]; last != (n-1)*10_000_000 || len(got) < idleBacklog {
 		t.Errorf("%d kept, the last of %d", len(got), last)
-	}
-}
-
-// Result files and this package must mean the same by a source.
-func TestSourcesAreThoseOfResults(t *testing.T) {
-	for ours, theirs := range map[string]string{
-		SourceThread: result.PauseThread, SourceGoroutine: result.PauseGoroutine, SourceProcess: result.PauseProcess, SourceIdle: result.PauseIdle,
-		SourceGC: result.PauseGC, SourceThrottled: result.PauseThrottled, SourceSteal: result.PauseSteal, SourceOthers: result.PauseOthers,
-		SourceSwap: result.PauseSwap,
-	} {
-		if ours != theirs {
-			t.Errorf("%q is %q in results", ours, theirs)
-		}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // meter is one hiccup meter: a loop that sleeps for a period and records how
 // much longer it took.
 type meter struct {
-	source    string
+	source    result.PauseSource
 	period    int64 // ns
 	threshold int64 // ns; gaps from here on are kept as pauses
 	pauses    *pauseList

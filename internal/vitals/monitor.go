@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/spell"
+	"sixnines/result"
 )
 
 // Options set up a [Monitor]. The zero value means the defaults.
@@ -32,7 +33,7 @@ type Options struct {
 	Connections func() []Connection
 	// Idle is the command line of this program as the process that only
 	// watches whether it is woken in time (its main calls [ServeIdle]); empty:
-	// there is none, and no [SourceIdle].
+	// there is none, and no [result.PauseIdle].
 	Idle []string
 }
 
@@ -121,8 +122,8 @@ func Start(opt Options) *Monitor {
 	}
 	opt = opt.withDefaults()
 	m := &Monitor{pauses: newPauseList(opt.MaxPauses), stretches: newPauseList(opt.MaxPauses), missing: map[string]string{}}
-	m.thread = m.newMeter(SourceThread, opt)
-	m.goroutine = m.newMeter(SourceGoroutine, opt)
+	m.thread = m.newMeter(result.PauseThread, opt)
+	m.goroutine = m.newMeter(result.PauseGoroutine, opt)
 	for _, o := range append([]opener{runtimeOpener()}, platformOpeners()...) {
 		s, err := o.open()
 		if err != nil {
@@ -131,8 +132,8 @@ func Start(opt Options) *Monitor {
 		}
 		m.sources = append(m.sources, opened{o.names, s})
 	}
-	m.watch = newWatch(m.stretches, m.pauses, append(watcherOpeners(), m.openStarved(opt.Connections)...), clock.Now(), func(source string, err error) {
-		m.miss([]string{"pause." + source}, err)
+	m.watch = newWatch(m.stretches, m.pauses, append(watcherOpeners(), m.openStarved(opt.Connections)...), clock.Now(), func(source result.PauseSource, err error) {
+		m.miss([]string{"pause." + string(source)}, err)
 	})
 	m.startIdle(opt)
 	slack := make(chan error, 1)
@@ -164,14 +165,14 @@ func (m *Monitor) openStarved(connections func() []Connection) []watcherOpener {
 		return nil
 	}
 	if err != nil {
-		m.miss(append(names, "pause."+SourceStarved), err)
+		m.miss(append(names, "pause."+string(result.PauseStarved)), err)
 		return nil
 	}
 	m.sources = append(m.sources, opened{names, w})
-	return []watcherOpener{{SourceStarved, slowLook, func(int64) (watcher, error) { return w, nil }}}
+	return []watcherOpener{{result.PauseStarved, slowLook, func(int64) (watcher, error) { return w, nil }}}
 }
 
-func (m *Monitor) newMeter(source string, opt Options) *meter {
+func (m *Monitor) newMeter(source result.PauseSource, opt Options) *meter {
 	return &meter{source: source, period: int64(opt.Period), threshold: int64(opt.HiccupThreshold), pauses: m.pauses}
 }
 
@@ -181,7 +182,7 @@ var errNotAsked = errors.New("not asked for")
 // startIdle starts the idle process, if one is wanted.
 func (m *Monitor) startIdle(opt Options) {
 	miss := func(err error) {
-		m.miss([]string{NameHiccupIdleP99, NameHiccupIdleMax, "pause." + SourceIdle}, err)
+		m.miss([]string{NameHiccupIdleP99, NameHiccupIdleMax, "pause." + string(result.PauseIdle)}, err)
 	}
 	if len(opt.Idle) == 0 {
 		miss(errNotAsked)

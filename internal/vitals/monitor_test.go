@@ -166,7 +166,7 @@ func TestSamplesAllocateLittle(t *testing.T) {
 // A meter that is stopped must not show low values, nor be missing from the list.
 func TestOpenGapsCount(t *testing.T) {
 	list := newPauseList(10)
-	m := &meter{source: SourceThread, period: 1_000_000, threshold: 5_000_000, pauses: list}
+	m := &meter{source: result.PauseThread, period: 1_000_000, threshold: 5_000_000, pauses: list}
 	m.due.Store(1_000_000_000)
 	if p99, most := m.sample(1_300_000_000); p99 != 300_000_000 || most != 300_000_000 {
 		t.Errorf("p99 %d, maximum %d during a gap of 300 ms", p99, most)
@@ -248,7 +248,7 @@ func frozenFor(m *Monitor, from, to int64) (ns int64) {
 // Frozen tells what both meters missed, within the bounds, and what is still going on.
 func TestFrozen(t *testing.T) {
 	m := &Monitor{pauses: newPauseList(8)}
-	m.thread, m.goroutine = m.newMeter(SourceThread, Options{}), m.newMeter(SourceGoroutine, Options{})
+	m.thread, m.goroutine = m.newMeter(result.PauseThread, Options{}), m.newMeter(result.PauseGoroutine, Options{})
 	for _, p := range []Pause{thread(100, 200), goroutine(110, 220), thread(300, 400), goroutine(500, 600), thread(700, 800), goroutine(690, 790)} {
 		m.pauses.add(p)
 	}

@@ -5,42 +5,8 @@ import (
 	"slices"
 	"sync"
 	"time"
-)
 
-// Sources of a [Pause]. The first four are gaps in the wake-ups of a meter. The
-// others are stretches between looks at a counter that grew meanwhile.
-const (
-	// SourceThread is the meter on a thread: the operating system or the
-	// hypervisor did not let it run.
-	SourceThread = "thread"
-	// SourceGoroutine is the meter on a goroutine: the runtime, or the
-	// operating system, did not let it run.
-	SourceGoroutine = "goroutine"
-	// SourceProcess marks what [Freezes] returns: both together.
-	SourceProcess = "process"
-	// SourceIdle is the meter in the idle process: this process did not cause what
-	// stopped it. It is in the same control groups, so a gap in which a quota
-	// stopped those is none; a freezer or a paused container stops it like a
-	// pause of the machine.
-	SourceIdle = "idle"
-	// SourceGC is Go's collector with the world stopped for gcStopped or more in
-	// one look.
-	SourceGC = "gc"
-	// SourceThrottled is a CPU quota of one of the control groups above this
-	// process that ran out.
-	SourceThrottled = "throttled"
-	// SourceSteal is the hypervisor: at least stealTicks ticks of processors that
-	// had work went to others.
-	SourceSteal = "steal"
-	// SourceOthers is a thread of this process that waited for a processor, for
-	// contentionWait or more because of others.
-	SourceOthers = "crowded"
-	// SourceSwap is a page fault of this process that had to read from a disk:
-	// memory that was swapped out, or a part of a file.
-	SourceSwap = "swap"
-	// SourceStarved is the broker on this machine: its threads waited for a processor so
-	// long that what waited in the broker waited three times as long, or longer.
-	SourceStarved = "starved"
+	"sixnines/result"
 )
 
 // Pause is an interval in which a hiccup meter should have run and did not, or
@@ -48,26 +14,26 @@ const (
 // a pause of the process lasts up to one period longer than the interval that shows
 // it; a counter's interval lasts longer than what it shows, by up to two looks.
 type Pause struct {
-	Start  int64  `json:"start"`  // CLOCK_MONOTONIC ns, as internal/clock counts
-	End    int64  `json:"end"`    // likewise
-	Source string `json:"source"` // one of the Source constants
+	Start  int64              `json:"start"` // CLOCK_MONOTONIC ns, as internal/clock counts
+	End    int64              `json:"end"`   // likewise
+	Source result.PauseSource `json:"source"`
 }
 
 // Length returns End − Start.
 func (p Pause) Length() time.Duration { return time.Duration(p.End - p.Start) }
 
 // Freezes returns the intervals in which both meters were stopped together, in
-// order and disjoint, with [SourceProcess]: the whole process was frozen, by a
+// order and disjoint, with [result.PauseProcess]: the whole process was frozen, by a
 // SIGSTOP, a container's freezer or the hypervisor, or got no processor at all.
 // A pause of one meter alone is no freeze, however long. The order of pauses
 // does not matter.
 func Freezes(pauses []Pause) []Pause {
-	threads, goroutines := union(pauses, SourceThread), union(pauses, SourceGoroutine)
+	threads, goroutines := union(pauses, result.PauseThread), union(pauses, result.PauseGoroutine)
 	var both []Pause
 	for len(threads) > 0 && len(goroutines) > 0 {
 		t, g := threads[0], goroutines[0]
 		if start, end := max(t.Start, g.Start), min(t.End, g.End); start < end {
-			both = append(both, Pause{Start: start, End: end, Source: SourceProcess})
+			both = append(both, Pause{Start: start, End: end, Source: result.PauseProcess})
 		}
 		if t.End < g.End {
 			threads = threads[1:]
@@ -79,7 +45,7 @@ func Freezes(pauses []Pause) []Pause {
 }
 
 // union returns the pauses of one source in order, those that touch made one.
-func union(pauses []Pause, source string) []Pause {
+func union(pauses []Pause, source result.PauseSource) []Pause {
 	var own []Pause
 	for _, p := range pauses {
 		if p.Source == source && p.Start < p.End {

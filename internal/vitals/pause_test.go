@@ -6,11 +6,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sixnines/result"
 )
 
-func thread(start, end int64) Pause    { return Pause{start, end, SourceThread} }
-func goroutine(start, end int64) Pause { return Pause{start, end, SourceGoroutine} }
-func process(start, end int64) Pause   { return Pause{start, end, SourceProcess} }
+func thread(start, end int64) Pause    { return Pause{start, end, result.PauseThread} }
+func goroutine(start, end int64) Pause { return Pause{start, end, result.PauseGoroutine} }
+func process(start, end int64) Pause   { return Pause{start, end, result.PauseProcess} }
 
 func TestFreezes(t *testing.T) {
 	for _, c := range []struct {
@@ -48,7 +50,7 @@ func TestFreezesInstantByInstant(t *testing.T) {
 		var paused [2][end]bool
 		for range random.IntN(12) {
 			which := random.IntN(2)
-			p := Pause{Source: []string{SourceThread, SourceGoroutine}[which], Start: random.Int64N(end)}
+			p := Pause{Source: []result.PauseSource{result.PauseThread, result.PauseGoroutine}[which], Start: random.Int64N(end)}
 			p.End = p.Start + random.Int64N(end-p.Start+1)
 			for i := p.Start; i < p.End; i++ {
 				paused[which][i] = true
@@ -58,7 +60,7 @@ func TestFreezesInstantByInstant(t *testing.T) {
 		var frozen [end]bool
 		last := int64(-1)
 		for _, f := range Freezes(pauses) {
-			if f.Start < last || f.Start >= f.End || f.Source != SourceProcess {
+			if f.Start < last || f.Start >= f.End || f.Source != result.PauseProcess {
 				t.Fatalf("%v: freeze %v after %d", pauses, f, last)
 			}
 			for last = f.Start; last < f.End; last++ {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 func TestUsageIsThatOfTheProcess(t *testing.T) {
@@ -206,7 +207,7 @@ func stopWatcher(t *testing.T, as string) (longest Pause, stopped, thawed int64)
 }
 
 func judgeFreeze(longest Pause, stopped, thawed int64) error {
-	if longest.Source != SourceProcess {
+	if longest.Source != result.PauseProcess {
 		return fmt.Errorf("no freeze found: %+v", longest)
 	}
 	if ratio := float64(longest.Length()) / float64(thawed-stopped); ratio < 0.97 || ratio > 1.25 {
@@ -238,7 +239,7 @@ func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	var thread, goroutine int64
 	for _, p := range m.Pauses() {
 		inside := max(0, min(p.End, to)-max(p.Start, from))
-		if p.Source == SourceThread {
+		if p.Source == result.PauseThread {
 			thread += inside
 		} else {
 			goroutine += inside
@@ -271,9 +272,9 @@ func TestLostProcessorIsNoPauseOfItsThread(t *testing.T) {
 	var thread, goroutine time.Duration
 	for _, p := range m.Pauses() {
 		switch p.Source {
-		case SourceThread:
+		case result.PauseThread:
 			thread += p.Length()
-		case SourceGoroutine:
+		case result.PauseGoroutine:
 			goroutine += p.Length()
 		}
 	}
@@ -295,12 +296,12 @@ func benchmarkMetersOn(sleep func(int64) int64, b *testing.B, period time.Durati
 	opt := Options{Period: period, HiccupThreshold: time.Second}
 	slack := make(chan error, threads)
 	for range threads {
-		meter := m.newMeter(SourceThread, opt)
+		meter := m.newMeter(result.PauseThread, opt)
 		meters = append(meters, meter)
 		m.meters.Go(func() { meter.onThread(sleep, slack) })
 	}
 	for range goroutines {
-		meter := m.newMeter(SourceGoroutine, opt)
+		meter := m.newMeter(result.PauseGoroutine, opt)
 		meters = append(meters, meter)
 		m.meters.Go(meter.onGoroutine)
 	}

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"sixnines/result"
 )
 
 // starvedChild is a broker of sorts: it accepts one connection, and from the first byte of
@@ -134,7 +136,7 @@ func TestStarvedBroker(t *testing.T) {
 			w, _ := s.Lookup(NameBrokerWait)
 			busy, wait = b.Value, w.Value
 			return busy > 0 && wait > busy/2 &&
-				slices.ContainsFunc(m.NewPauses(), func(p Pause) bool { return p.Source == SourceStarved && p.End > p.Start })
+				slices.ContainsFunc(m.NewPauses(), func(p Pause) bool { return p.Source == result.PauseStarved && p.End > p.Start })
 		})
 		t.Logf("busy %.2f, waiting %.2f", busy, wait)
 		<-now
@@ -143,7 +145,7 @@ func TestStarvedBroker(t *testing.T) {
 		now <- broker
 	}
 	for _, why := range m.Missing() {
-		if strings.Contains(why, SourceStarved) || strings.Contains(why, "broker.") {
+		if strings.Contains(why, string(result.PauseStarved)) || strings.Contains(why, "broker.") {
 			t.Error(why)
 		}
 	}
@@ -167,7 +169,7 @@ func TestQuotaStarvesNoBroker(t *testing.T) {
 		busy, _ := s.Lookup(NameBrokerBusy)
 		wait, _ := s.Lookup(NameBrokerWait)
 		t.Logf("busy %.2f, waiting %.2f", busy.Value, wait.Value)
-		if busy.Value < 0.1 || slices.ContainsFunc(m.Pauses(), func(p Pause) bool { return p.Source == SourceStarved }) {
+		if busy.Value < 0.1 || slices.ContainsFunc(m.Pauses(), func(p Pause) bool { return p.Source == result.PauseStarved }) {
 			return fmt.Sprintf("busy %.2f, waiting %.2f, %v", busy.Value, wait.Value, m.Pauses())
 		}
 		return ""
@@ -182,7 +184,7 @@ func TestBrokerElsewhere(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	for _, why := range m.Missing() {
-		if strings.Contains(why, SourceStarved) || strings.Contains(why, "broker.") {
+		if strings.Contains(why, string(result.PauseStarved)) || strings.Contains(why, "broker.") {
 			t.Error(why)
 		}
 	}

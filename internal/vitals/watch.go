@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 const (
@@ -39,7 +40,7 @@ type watcher interface {
 
 // watched is a watcher that could be opened.
 type watched struct {
-	source string
+	source result.PauseSource
 	every  int64 // between two looks, ns
 	watcher
 	next int64
@@ -55,16 +56,16 @@ const pastLength = 16
 // watcherOpener makes a watcher whose first stretch begins at now, or says why
 // it cannot be opened.
 type watcherOpener struct {
-	source string
+	source result.PauseSource
 	every  int64
 	open   func(now int64) (watcher, error)
 }
 
 // watch turns counters into pauses. Safe for concurrent use.
 type watch struct {
-	pauses *pauseList                     // of counters
-	gaps   *pauseList                     // of meters, for the idle process's
-	miss   func(source string, err error) // a source will give no more
+	pauses *pauseList                                 // of counters
+	gaps   *pauseList                                 // of meters, for the idle process's
+	miss   func(source result.PauseSource, err error) // a source will give no more
 	stop   atomic.Bool
 
 	mu      sync.Mutex
@@ -83,7 +84,7 @@ type idleGap struct {
 // maxIdleGaps bounds the gaps that wait between two looks.
 const maxIdleGaps = 1024
 
-func newWatch(pauses, gaps *pauseList, openers []watcherOpener, now int64, miss func(string, error)) *watch {
+func newWatch(pauses, gaps *pauseList, openers []watcherOpener, now int64, miss func(result.PauseSource, error)) *watch {
 	w := &watch{pauses: pauses, gaps: gaps, miss: miss, latest: now, scratch: make([]Pause, 0, 64)}
 	for _, o := range openers {
 		x, err := o.open(now)
@@ -187,7 +188,7 @@ func (w *watch) judgeIdle() {
 // quota causes says nothing of the machine.
 func (w *watch) throttled(p Pause) bool {
 	for _, x := range w.list {
-		if x.source != SourceThrottled {
+		if x.source != result.PauseThrottled {
 			continue
 		}
 		held := overlap(p, x.open)

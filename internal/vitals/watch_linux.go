@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"sixnines/result"
 )
 
 // watcherOpeners lists what is looked at on Linux. The order matters: whether a
@@ -11,11 +13,11 @@ import (
 func watcherOpeners() []watcherOpener {
 	quota := &throttleWatch{}
 	return []watcherOpener{
-		{SourceThrottled, quickLook, quota.open},
-		{SourceGC, quickLook, openCollectionWatch},
-		{SourceSwap, quickLook, openFaultWatch},
-		{SourceOthers, quickLook, func(now int64) (watcher, error) { return openContentionWatch(quota, now) }},
-		{SourceSteal, slowLook, openStealWatch},
+		{result.PauseThrottled, quickLook, quota.open},
+		{result.PauseGC, quickLook, openCollectionWatch},
+		{result.PauseSwap, quickLook, openFaultWatch},
+		{result.PauseContention, quickLook, func(now int64) (watcher, error) { return openContentionWatch(quota, now) }},
+		{result.PauseSteal, slowLook, openStealWatch},
 	}
 }
 

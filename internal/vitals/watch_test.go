@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"sixnines/result"
 )
 
 // script is a watcher whose looks are given by the test.
@@ -26,11 +28,11 @@ func (s *script) look(_ int64, out []Pause) ([]Pause, error) {
 func (s *script) close() { s.ended = true }
 
 // scripted makes a watch of one source.
-func scripted(source string, s *script) (w *watch, missed *[]string) {
+func scripted(source result.PauseSource, s *script) (w *watch, missed *[]string) {
 	missed = &[]string{}
 	w = newWatch(newPauseList(100), newPauseList(100),
 		[]watcherOpener{{source, quickLook, func(int64) (watcher, error) { return s, nil }}}, 0,
-		func(source string, err error) { *missed = append(*missed, source+": "+err.Error()) })
+		func(source result.PauseSource, err error) { *missed = append(*missed, string(source)+": "+err.Error()) })
 	return w, missed
 }
 
@@ -39,7 +41,7 @@ func at(looks int64) int64 { return looks * quickLook }
 
 func looks(from, to int64) Pause { return Pause{Start: at(from), End: at(to)} }
 
-func named(source string, pauses ...Pause) []Pause {
+func named(source result.PauseSource, pauses ...Pause) []Pause {
 	for i := range pauses {
 		pauses[i].Source = source
 	}
@@ -48,17 +50,17 @@ func named(source string, pauses ...Pause) []Pause {
 
 func TestStretchesThatMeetAreOne(t *testing.T) {
 	s := &script{looks: [][]Pause{{looks(0, 1)}, {looks(1, 2)}, nil, {looks(3, 4)}, {looks(2, 5)}, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil}}
-	w, _ := scripted(SourceSteal, s)
+	w, _ := scripted(result.PauseSteal, s)
 	for i := int64(1); i <= 4; i++ {
 		w.look(at(i))
 	}
-	if diff := cmp.Diff(named(SourceSteal, looks(3, 4)), w.going(nil)); diff != "" {
+	if diff := cmp.Diff(named(result.PauseSteal, looks(3, 4)), w.going(nil)); diff != "" {
 		t.Errorf("going on (-want +got)\n%s", diff)
 	}
 	for i := int64(5); i <= 14; i++ {
 		w.look(at(i))
 	}
-	if diff := cmp.Diff(named(SourceSteal, looks(0, 2), looks(2, 5)), w.pauses.list()); diff != "" {
+	if diff := cmp.Diff(named(result.PauseSteal, looks(0, 2), looks(2, 5)), w.pauses.list()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	if got := w.going(nil); got != nil {
@@ -72,7 +74,7 @@ func TestFlushSplitsStretches(t *testing.T) {
 	for i := range int64(100) {
 		s.looks = append(s.looks, []Pause{looks(i, i+1)})
 	}
-	w, _ := scripted(SourceThrottled, s)
+	w, _ := scripted(result.PauseThrottled, s)
 	random := rand.New(rand.NewPCG(1, 2))
 	var told []Pause
 	for i := int64(1); i <= 100; i++ {
@@ -102,23 +104,23 @@ func TestFlushSplitsStretches(t *testing.T) {
 }
 
 func TestFlushLooksFirst(t *testing.T) {
-	w, _ := scripted(SourceSwap, &script{looks: [][]Pause{{looks(0, 1)}}})
+	w, _ := scripted(result.PauseSwap, &script{looks: [][]Pause{{looks(0, 1)}}})
 	w.flush(at(1))
-	if diff := cmp.Diff(named(SourceSwap, looks(0, 1)), w.pauses.untold(nil)); diff != "" {
+	if diff := cmp.Diff(named(result.PauseSwap, looks(0, 1)), w.pauses.untold(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
 
 func TestWatcherThatFailsIsMissing(t *testing.T) {
 	s := &script{looks: [][]Pause{{looks(0, 1)}}, err: errors.New("gone")}
-	w, missed := scripted(SourceSwap, s)
+	w, missed := scripted(result.PauseSwap, s)
 	for i := int64(1); i <= 4; i++ {
 		w.look(at(i))
 	}
 	if diff := cmp.Diff([]string{"swap: gone"}, *missed); diff != "" || !s.ended {
 		t.Errorf("ended %v (-want +got)\n%s", s.ended, diff)
 	}
-	if diff := cmp.Diff(named(SourceSwap, looks(0, 1)), w.pauses.list()); diff != "" {
+	if diff := cmp.Diff(named(result.PauseSwap, looks(0, 1)), w.pauses.list()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -140,11 +142,11 @@ func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
 		{"two parts of it", [][]Pause{nil, {looks(0, 2)}, nil, nil, {looks(4, 5)}}, looks(0, 5), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w, _ := scripted(SourceThrottled, &script{looks: c.throttled})
+			w, _ := scripted(result.PauseThrottled, &script{looks: c.throttled})
 			for i := int64(1); i <= 4; i++ {
 				w.look(at(i))
 			}
-			c.gap.Source = SourceIdle
+			c.gap.Source = result.PauseIdle
 			w.idleGap(c.gap)
 			for i := int64(5); i <= 8; i++ {
 				w.look(at(i))
@@ -179,7 +181,7 @@ func TestFullListForgetsWhatWasToldFirst(t *testing.T) {
 // 50 a second it is the share of a core.
 func BenchmarkLook(b *testing.B) {
 	list := newPauseList(4096)
-	w := newWatch(list, list, watcherOpeners(), 0, func(source string, err error) { b.Logf("%s: %v", source, err) })
+	w := newWatch(list, list, watcherOpeners(), 0, func(source result.PauseSource, err error) { b.Logf("%s: %v", source, err) })
 	defer w.close()
 	b.ReportAllocs()
 	now := int64(1)

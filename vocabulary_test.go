@@ -1,0 +1,90 @@
+package sixnines_test
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// vocabularies are the fields of package result that hold a word of a vocabulary, by the
+// types that have them.
+func vocabularies() map[string][]string {
+	return map[string][]string{"Reason": {"Code"}, "SuspectReason": {"Code"}, "Pause": {"Source"}, "Event": {"Kind"}}
+}
+
+// A word of a vocabulary is written as its constant of package result, so that it has a row
+// in the vocabulary's table: a literal would be one that nothing knows.
+func TestWordsAreConstants(t *testing.T) {
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		set := token.NewFileSet()
+		parsed, err := parser.ParseFile(set, path, nil, 0)
+		if err != nil {
+			return err
+		}
+		for _, at := range literals(parsed) {
+			t.Errorf("%s: write this word as its constant of package result, and give it a row in the table beside it", set.Position(at))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// literals returns where a file sets a word of a vocabulary, or compares one, by a literal.
+func literals(file *ast.File) (at []token.Pos) {
+	literal := func(e ast.Expr) {
+		if l, ok := e.(*ast.BasicLit); ok && l.Kind == token.STRING && l.Value != `""` {
+			at = append(at, l.Pos())
+		}
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.CompositeLit:
+			name := ""
+			switch of := n.Type.(type) {
+			case *ast.SelectorExpr:
+				if from, ok := of.X.(*ast.Ident); ok && (from.Name == "result" || from.Name == "compare") {
+					name = of.Sel.Name
+				}
+			case *ast.Ident:
+				name = of.Name
+			}
+			for _, e := range n.Elts {
+				if pair, ok := e.(*ast.KeyValueExpr); ok {
+					if key, ok := pair.Key.(*ast.Ident); ok && slices.Contains(vocabularies()[name], key.Name) {
+						literal(pair.Value)
+					}
+				}
+			}
+		case *ast.BinaryExpr:
+			if (n.Op == token.EQL || n.Op == token.NEQ) && word(n.X) {
+				literal(n.Y)
+			}
+		case *ast.SwitchStmt:
+			for _, c := range n.Body.List {
+				for _, e := range c.(*ast.CaseClause).List {
+					if word(n.Tag) {
+						literal(e)
+					}
+				}
+			}
+		}
+		return true
+	})
+	return at
+}
+
+// word reports whether an expression is a field that holds a word, by its name.
+func word(e ast.Expr) bool {
+	s, ok := e.(*ast.SelectorExpr)
+	return ok && (s.Sel.Name == "Code" || s.Sel.Name == "Source" || s.Sel.Name == "Kind")
+}
