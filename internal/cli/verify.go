@@ -96,7 +96,7 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 	for _, part := range run.Parts() {
 		problems := judge.Verify(part, a.Tool)
 		if part.Summary != nil && part.Closing == nil {
-			fmt.Fprintf(a.Stderr, "%s: written by an earlier version: it has no seal, and its header and the times of its intervals are not checked\n", file)
+			fmt.Fprintf(a.Stderr, "%s: written by an earlier version: it has no seal, its header and the times of its intervals are not checked, and rules that have changed since show as differences\n", file)
 		}
 		if part.Summary == nil {
 			// That it ends early is known; what else is wrong is not excused by it.
