@@ -37,13 +37,15 @@ func CapacityTerminal(w io.Writer, c *Capacity, opt Options) error {
 
 // document is what the answer says.
 func (c *Capacity) document() document {
-	x := &table{Head: columnHeads("lrrll", "trials", "rate", "window", "outcome", "limit"), Apart: true, Even: true}
+	x := &table{Head: columnHeads("lrrll", "trials", "rate", "window", "outcome", "limit"), Even: true}
 	for i, t := range c.Trials {
 		x.add(string(t.Stage), rate(t.Rate.Float()), spell.Period(c.Windows[i]), string(t.Outcome), string(t.Limit))
 	}
-	out := document{text{Lead: plain(c.Load), Text: plain(strings.Join(c.Objectives, ", "))}, x}
-	for i, sentence := range c.findings() {
-		out = append(out, text{Text: sentence, setting: setting{Apart: i == 0}})
+	var out document
+	out.say("", plain(c.Load)+": "+plain(strings.Join(c.Objectives, ", ")), normal)
+	out.add(gap{}, x, gap{})
+	for _, sentence := range c.findings() {
+		out.say("", sentence, normal)
 	}
 	return out
 }

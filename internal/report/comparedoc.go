@@ -128,7 +128,7 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 			x.Fixed, x.Gives = len(x.Head) < 5, []int{4} // the change in the figure's unit: the ranges below tell the scale
 			out = append(out, x.table)
 			if spread := compareSpread(x.all); spread != nil {
-				out = append(out, spread)
+				out.add(gap{}, spread)
 			}
 		case in == inMarkdown && x.judged:
 			out = append(out, x.table)
@@ -169,7 +169,7 @@ func compareOutcome(c *compare.Comparison) finding {
 		out.Blocks = append(out.Blocks, notice{Head: forcedText, Loud: true})
 	}
 	if len(c.Changes) > 0 {
-		out.Blocks = append(out.Blocks, facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{Margin: "  ", Style: strong}})
+		out.Blocks.add(facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{"  ", strong}})
 	}
 	return out
 }
@@ -194,11 +194,11 @@ func differences(c *compare.Comparison, in medium) block {
 	case inMarkdown:
 		return x
 	}
-	out := part{Title: name, Blocks: document{x}}
+	out := document{x}
 	if c.Refused != "" && !c.Asked {
-		out.Blocks = append(out.Blocks, text{Text: "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", setting: setting{Margin: "  ", Style: strong}})
+		out.say("  ", "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", strong)
 	}
-	return out
+	return part{Title: name, Blocks: out}
 }
 
 // compareLegend explains the columns.
@@ -223,7 +223,7 @@ func differenceText(d compare.Difference) string {
 // compareSpread is how much the runs of each set differ among themselves, beside what one
 // run knows of its own figure; nil where no set has two.
 func compareSpread(all []compare.Row) *table {
-	x := &table{Head: columnHeads("lr", "", "A", "spread", "B", "spread", "within a run"), About: "from run to run", Apart: true, Even: true, Gives: []int{5}}
+	x := &table{Head: columnHeads("lr", "", "A", "spread", "B", "spread", "within a run"), About: "from run to run", Even: true, Gives: []int{5}}
 	for _, r := range all {
 		if r.A.Runs < 2 && r.B.Runs < 2 {
 			continue

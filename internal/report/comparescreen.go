@@ -19,39 +19,41 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 	lists, judged := compareLists(c), judgedTables(c)
 	// One line stays free. Each list has a line, and those that matter most get the
 	// others.
-	p.fit(screenLines-1, screenLines, 0, func(p *printer, more int) {
+	p.fit(screenLines-1, screenLines, 0, func(more int) document {
 		for i := range lists {
 			l := &lists[i]
 			l.shown = min(len(l.lines), 1+more)
 			more -= max(l.shown-1, 0)
 		}
-		compareOutcome(c).terminal(p)
+		out := document{compareOutcome(c)}
 		if a, b := c.A, c.B; c.Kind != compare.KindSets && a.Label == b.Label && a.Runs == b.Runs {
 			a.Runs, a.Used, a.To = a.Runs+b.Runs, a.Used+b.Used, later(a.To, b.To)
 			if b.From.Before(a.From) {
 				a.From = b.From
 			}
-			p.joined("  ", append(compareSide(a), compareHow(c)), dot, normal)
+			out.list("  ", append(compareSide(a), compareHow(c)), normal)
 		} else {
-			p.document(compareSides(c))
+			out.add(compareSides(c)...)
 		}
-		writeLists(p, lists, false)
+		out.add(shownLists(lists, false)...)
 		for _, t := range judged {
-			p.heading(t.Name, "")
-			p.grid(compareShort(t.all, c, p.width))
+			x := compareShort(t.all, c, p.width)
+			x.Name, x.Fixed = t.Name, true
+			out.add(x)
 		}
-		writeLists(p, lists, true)
-		p.blank()
+		out.add(shownLists(lists, true)...)
+		out.add(gap{})
 		for _, side := range []string{"A", "B"} {
-			p.joined("  "+side+"  ", accountWords(c, side), dot, normal)
+			out.list("  "+side+"  ", accountWords(c, side), normal)
 		}
 		if c.Stated() {
-			p.wrapped("  ", columnsText(c)+"; the intervals hold for all rows at once."+outcomeLegend(c), faint)
+			out.say("  ", columnsText(c)+"; the intervals hold for all rows at once."+outcomeLegend(c), faint)
 		}
 		if page != "" {
-			p.command("  page     " + plain(page))
+			out.add(command("  page     " + plain(page)))
 		}
-		p.command("  details  " + cmp.Or(plain(details), "the same command with --full"))
+		out.add(command("  details  " + cmp.Or(plain(details), "the same command with --full")))
+		return out
 	})
 }
 
@@ -124,30 +126,24 @@ type compareList struct {
 	shown int
 }
 
-// write writes what is shown of the list.
-func (l *compareList) write(p *printer) {
-	if l.shown == 0 {
-		return
-	}
-	for i, text := range l.lines[:l.shown] {
-		lead, more := l.lead, ""
-		if i > 0 {
-			lead = strings.Repeat(" ", lipgloss.Width(lead))
+// shownLists are what is shown of the lists below the figures, or of those above.
+func shownLists(lists []compareList, below bool) (out document) {
+	for _, l := range lists {
+		if l.below != below {
+			continue
 		}
-		if left := len(l.lines) - l.shown; left > 0 && i == l.shown-1 {
-			more = fmt.Sprintf(" (and %d more)", left)
-		}
-		p.line(lead + l.style.paint(shorten(text, p.width-lipgloss.Width(lead+more))+more, p.colour))
-	}
-}
-
-// writeLists writes the lists below the figures, or those above.
-func writeLists(p *printer, lists []compareList, below bool) {
-	for i := range lists {
-		if lists[i].below == below {
-			lists[i].write(p)
+		for i, text := range l.lines[:l.shown] {
+			line := clipped{Mark: l.lead, Text: text, Style: l.style}
+			if i > 0 {
+				line.Mark = strings.Repeat(" ", lipgloss.Width(l.lead))
+			}
+			if left := len(l.lines) - l.shown; left > 0 && i == l.shown-1 {
+				line.More = fmt.Sprintf(" (and %d more)", left)
+			}
+			out.add(line)
 		}
 	}
+	return out
 }
 
 // compareLists are the lists of a comparison, those that matter most first.

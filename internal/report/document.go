@@ -68,7 +68,6 @@ type text struct {
 type setting struct {
 	Margin string // before the first line; those that follow are indented as far
 	Style  style
-	Apart  bool // an empty line goes before it
 }
 
 // heading is a heading between parts, on a page.
@@ -76,6 +75,31 @@ type heading string
 
 // minor is a heading within a finding, on a page.
 type minor string
+
+// gap is an empty line in a terminal.
+type gap struct{}
+
+// clipped is a line that is cut where a terminal is too narrow for it.
+type clipped struct {
+	Mark, Text, More string // More is never cut
+	MarkStyle, Style style
+}
+
+// command is a line that is to be copied from a terminal.
+type command string
+
+// say appends a text.
+func (d *document) say(margin, words string, s style) {
+	*d = append(*d, text{Text: words, setting: setting{margin, s}})
+}
+
+// list appends facts.
+func (d *document) list(margin string, all []string, s style) {
+	*d = append(*d, facts{List: all, setting: setting{margin, s}})
+}
+
+// add appends blocks.
+func (d *document) add(blocks ...block) { *d = append(*d, blocks...) }
 
 // code is a command or a file, which stands for itself.
 type code string
@@ -152,7 +176,10 @@ func livePictures(all []*chart) gallery {
 func keys(texts ...string) document {
 	var out document
 	for i, t := range texts {
-		out = append(out, text{Class: "key", Text: t, setting: setting{"  ", faint, i == 0}})
+		if i == 0 {
+			out.add(gap{})
+		}
+		out.add(text{Class: "key", Text: t, setting: setting{"  ", faint}})
 	}
 	return out
 }

@@ -51,9 +51,10 @@ func keptBlocks(s *subject) document {
 	if lines == nil {
 		return nil
 	}
-	out := part{Title: "Backlog", Of: s.of(), Blocks: document{facts{List: pairs(lines), setting: setting{Margin: "  "}}}}
+	var out document
+	out.list("  ", pairs(lines), normal)
 	if s.letter == "" {
-		out.Blocks = append(out.Blocks, keptTable(s))
+		out.add(keptTable(s))
 	}
-	return document{out}
+	return document{part{Title: "Backlog", Of: s.of(), Blocks: out}}
 }

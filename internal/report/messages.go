@@ -59,21 +59,20 @@ func countersTable(name, about string, entries []entry) *table {
 
 // messageLines say the same in a terminal, a line or two each.
 func messageLines(s *subject) document {
-	out := part{Title: "Messages", Of: s.of()}
-	add := func(b ...block) { out.Blocks = append(out.Blocks, b...) }
+	var out document
 	if s.sends() {
-		add(facts{List: pairs(rateLine(s)), setting: setting{Margin: "  rate       "}})
+		out.list("  rate       ", pairs(rateLine(s)), normal)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
-		add(text{Text: l.Value + ": " + l.Means, setting: setting{Margin: "  available  "}})
+		out.say("  available  ", l.Value+": "+l.Means, normal)
 	}
-	add(facts{List: pairs(throughputLines(s)), setting: setting{Margin: "  throughput "}})
+	out.list("  throughput ", pairs(throughputLines(s)), normal)
 	if s.sends() {
-		add(sumOf("  publish    ", s.publishSide()))
+		out.add(sumOf("  publish    ", s.publishSide()))
 	}
 	c := &s.sum.Counters
 	if c.Expected > 0 {
-		add(sumOf("  delivery   ", s.deliverySide()))
+		out.add(sumOf("  delivery   ", s.deliverySide()))
 	}
 	var seen, zero []string
 	for _, e := range s.otherCounters() {
@@ -83,29 +82,29 @@ func messageLines(s *subject) document {
 		}
 		seen = append(seen, e.Name+" "+count(e.Value))
 	}
-	add(facts{List: seen, setting: setting{Margin: "  besides    ", Style: warning}})
+	out.list("  besides    ", seen, warning)
 	if len(zero) > 0 && s.letter == "" {
-		add(text{Text: strings.Join(zero, ", "), setting: setting{Margin: "  none       ", Style: faint}})
+		out.say("  none       ", strings.Join(zero, ", "), faint)
 	}
 	if problem := s.unbalanced(); problem != "" {
-		add(text{Text: sentence(problem), setting: setting{Margin: "  ", Style: bad}})
+		out.say("  ", sentence(problem), bad)
 	}
 	if f := fates(c, neverAcknowledges(&s.run.Header)); f != nil && !s.cut && (s.letter == "" || c.Missing > 0) {
-		x := &table{Head: columnHeads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true, Apart: true}
+		x := &table{Head: columnHeads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
 		for _, r := range f {
 			out := x.add(r.Name, r.arrived("–"), count(r.Missing))
 			if r.Missing > 0 && r.Name == "acked" {
 				out.styled(2, bad).noted(strings.TrimPrefix(r.Means, "missing here: "))
 			}
 		}
-		add(x)
+		out.add(gap{}, x)
 	}
-	return append(document{out}, keptBlocks(s)...)
+	return append(document{part{Title: "Messages", Of: s.of(), Blocks: out}}, keptBlocks(s)...)
 }
 
 // sumOf writes an account as a sum: "expected 20 = received 17 + missing 3".
 func sumOf(margin string, entries []entry) facts {
-	out := facts{Separator: " ", setting: setting{Margin: margin}}
+	out := facts{Separator: " ", setting: setting{margin, normal}}
 	for i, e := range entries {
 		sign := "+ "
 		switch i {
@@ -132,15 +131,13 @@ func pairs(entries []entryText) []string {
 // and settings, cold figures, and the file.
 func setupLines(s *subject) document {
 	h := &s.run.Header
-	var out document
-	setup := part{Title: "Broker guarantees and settings", Of: s.of()}
-	add := func(b block) { setup.Blocks = append(setup.Blocks, b) }
+	var out, setup document
 	for _, e := range append(semanticsLines(&h.Semantics), deploymentLines(h.Deployment)...) {
-		add(text{Text: e.Value, setting: setting{Margin: "  " + e.Name + strings.Repeat(" ", max(1, 17-len(e.Name)))}})
+		setup.say("  "+e.Name+strings.Repeat(" ", max(1, 17-len(e.Name))), e.Value, normal)
 	}
 	for _, w := range h.Semantics.Warnings {
 		if !slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool { return r.Text == w }) {
-			add(text{Text: plain(w), setting: setting{Margin: "  ! ", Style: warning}})
+			setup.say("  ! ", plain(w), warning)
 		}
 	}
 	var cold []string
@@ -148,14 +145,15 @@ func setupLines(s *subject) document {
 		cold = append(cold, plain(c.Name)+" "+duration(int64(c.Duration)))
 	}
 	if len(cold) > 0 {
-		add(facts{List: cold, setting: setting{Margin: "  cold             "}})
+		setup.list("  cold             ", cold, normal)
 	}
-	if len(setup.Blocks) > 0 {
-		add(facts{List: brokerUse(s.run), setting: setting{Margin: "  broker processes "}})
-		out = append(out, setup)
+	if len(setup) > 0 {
+		setup.list("  broker processes ", brokerUse(s.run), normal)
+		out.add(part{Title: "Broker guarantees and settings", Of: s.of(), Blocks: setup})
 	}
 	if s.run.Path != "" {
-		out = append(out, text{Text: plain(s.run.Path), setting: setting{"  result  ", faint, true}})
+		out.add(gap{})
+		out.say("  result  ", plain(s.run.Path), faint)
 	}
 	return out
 }

@@ -170,14 +170,13 @@ const assumption = "Independent: each response is slow with the same probability
 // percentiles stand beside. Percentiles are decimals as people write them, in
 // (0, 100).
 func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt Options) error {
-	p := newPrinter(opt)
+	var out document
 	var s *subject
 	if run != nil {
 		s = subjectOf(run)
-		verdictOf(s, false, false, inTerminal).terminal(p)
-		p.blank()
+		out.add(verdictOf(s, false, false, inTerminal), gap{})
 	}
-	p.wrapped("", a.sessionText(), strong)
+	out.say("", a.sessionText(), strong)
 	x := &table{Head: columnHeads("lr", "worse than", "responses", "users, clustered", "users, independent"), Fixed: true}
 	var m result.Metric
 	if s != nil {
@@ -195,17 +194,16 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 			r.Notes = f.notes()
 		}
 	}
-	p.blank()
-	p.table(x, "")
-	p.blank()
-	p.wrapped("", a.neededText(s, m), normal)
-	p.blank()
-	p.wrapped("", assumption, faint)
+	out.add(gap{}, x, gap{})
+	out.say("", a.neededText(s, m), normal)
+	out.add(gap{})
+	out.say("", assumption, faint)
 	if m != "" {
-		p.wrapped("", "Measured is the "+metricName(m)+".", faint)
+		out.say("", "Measured is the "+metricName(m)+".", faint)
 	}
-	_, err := w.Write(p.buf.Bytes())
-	return err
+	p := newPrinter(opt)
+	p.document(out)
+	return p.write(w)
 }
 
 // neededText says which percentile must be good, and what it is in a run if

@@ -63,12 +63,12 @@ func (p *printer) encode(text string) string {
 // terminal unless all of it is asked for.
 const screenLines = 30
 
-// fit writes what fits so many lines: what write writes with the largest amount, from
-// most down to least, with which it does, or with the least.
-func (p *printer) fit(lines, most, least int, write func(p *printer, most int)) {
+// fit writes a document that fits so many lines: the one of the largest amount, from most
+// down to least, that does, or that of the least.
+func (p *printer) fit(lines, most, least int, of func(most int) document) {
 	for ; ; most-- {
 		q := &printer{width: p.width, colour: p.colour, ascii: p.ascii}
-		write(q, most)
+		q.document(of(most))
 		if most <= least || bytes.Count(q.buf.Bytes(), []byte("\n")) <= lines {
 			p.buf.Write(q.buf.Bytes())
 			return

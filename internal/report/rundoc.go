@@ -20,7 +20,7 @@ func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) d
 		out = append(out, x)
 	}
 	for _, sentence := range omission(prepared) {
-		out = append(out, text{Class: "callout", Text: sentence, Quoted: true, setting: setting{Style: strong, Apart: true}})
+		out.add(gap{}, text{Class: "callout", Text: sentence, Quoted: true, setting: setting{Style: strong}})
 	}
 	if in == onPage {
 		keys := part{Label: "Key figures", Blocks: document{keyFigures(prepared)}}
@@ -174,10 +174,10 @@ func percentilesOf(prepared []*subject, in medium, wanted func(family) bool) doc
 func findingLines(s *subject) document {
 	var out document
 	if st := s.sum.Steady; st != nil {
-		out = append(out, text{Text: "steady state: " + plain(st.Text), setting: setting{Margin: "  "}})
+		out.say("  ", "steady state: "+plain(st.Text), normal)
 	}
 	for _, a := range s.sum.Attribution {
-		out = append(out, text{Text: attributionLine(a), setting: setting{Margin: "  "}})
+		out.say("  ", attributionLine(a), normal)
 	}
 	return out
 }

@@ -14,45 +14,38 @@ import (
 // screen writes what fits a terminal at once: the verdict, what was run, the one
 // table, what became of the messages, why it is not better and what to do, and
 // where the rest is. Of reasons and notes there are as many as find room.
-func screen(p *printer, s *subject, foot []string) {
+func screen(p *printer, s *subject, foot document) {
 	least := 0
 	if p.width < 80 {
 		least = 1
 	}
-	p.fit(screenLines, 3, least, func(p *printer, most int) {
-		screenOf(p, s, most)
-		for i, l := range foot {
-			if i == 0 {
-				p.blank()
-			}
-			p.command(l)
-		}
-	})
+	p.fit(screenLines, 3, least, func(most int) document { return append(screenOf(s, most, p.width), foot...) })
 }
 
-// screenOf is a screen with so many reasons, notes and objectives that are met.
-func screenOf(p *printer, s *subject, most int) {
-	v := s.sum.Verdict
+// screenOf is a screen of a width with so many reasons, notes and objectives that are met.
+func screenOf(s *subject, most, width int) document {
+	var out document
 	name := ""
 	if s.letter != "" {
 		name = s.label + ": "
 	}
-	p.wrapped("", name+verdictLine(s), statusStyle(v.Status))
-	p.joined("", setupLine(s), dot, normal)
+	out.say("", name+verdictLine(s), statusStyle(s.sum.Verdict.Status))
+	out.list("", setupLine(s), normal)
 	for _, b := range s.banners {
 		if b.marks() {
-			p.wrapped("! ", b.Head+": "+b.Text, alarm)
+			out.say("! ", b.Head+": "+b.Text, alarm)
 		}
 	}
-	p.blank()
-	screenTable(p, s)
+	out.add(gap{})
+	out.add(screenTable(s, width)...)
 	for _, l := range otherLatencies(s) {
-		p.joined("  ", l, dot, normal)
+		out.list("  ", l, normal)
 	}
-	p.blank()
-	screenAccounts(p, s)
-	screenObjectives(p, s, 2+most)
-	screenReasons(p, s, most)
+	out.add(gap{})
+	out.add(screenAccounts(s)...)
+	out.add(screenObjectives(s, 2+most, width)...)
+	out.add(screenReasons(s, most)...)
+	return out
 }
 
 // verdictLine is the verdict with what stands behind it in a few words.
@@ -149,13 +142,13 @@ func screenRows() []string {
 	return []string{"50", "90", "99", "99.9", "99.99", "99.999", "99.9999", maximum}
 }
 
-// screenTable writes the latency that the verdict is about. Columns from the right
-// give way where the terminal is too narrow.
-func screenTable(p *printer, s *subject) {
+// screenTable is the latency that the verdict is about. Columns from the right give way
+// where the terminal is too narrow.
+func screenTable(s *subject, width int) (out document) {
 	m := s.measuredMetric()
 	if m == "" {
-		p.wrapped("  ", "no latency was measured", warning)
-		return
+		out.say("  ", "no latency was measured", warning)
+		return out
 	}
 	main := s.column(m)
 	withheld := s.sum.Verdict.Status == result.Unstable && m.IsResponse()
@@ -168,10 +161,10 @@ func screenTable(p *printer, s *subject) {
 	}
 	for columns := 3; !withheld || !main.Metric.IsResponse(); columns-- {
 		x := screenGrid(s, main, service, columns)
-		if columns == 1 || x.total() <= p.width {
-			p.grid(x)
+		if columns == 1 || x.total() <= width {
+			out.add(x)
 			if columns > 1 && slices.ContainsFunc(main.Figures, func(f figure) bool { return slices.Contains(screenRows(), f.Percentile) && f.byMessages() }) {
-				p.wrapped("  ", byMessagesMark+" by messages, as if they were independent: it decides nothing", faint)
+				out.say("  ", byMessagesMark+" by messages, as if they were independent: it decides nothing", faint)
 			}
 			break
 		}
@@ -181,11 +174,12 @@ func screenTable(p *printer, s *subject) {
 		if f := s.figureAt(m, maximum); f.ok() {
 			line += " (max " + f.text() + ")"
 		}
-		p.wrapped("  ", line, warning)
+		out.say("  ", line, warning)
 		if d := s.column(m).Dist; main.Metric != m && d.Total() > d.Count {
-			p.wrapped("  ", "service times are those of the "+count(d.Count)+" of "+count(d.Total())+" messages that came through", warning)
+			out.say("  ", "service times are those of the "+count(d.Count)+" of "+count(d.Total())+" messages that came through", warning)
 		}
 	}
+	return out
 }
 
 // screenGrid lays out the first of three columns: the latency, its interval, and
@@ -195,7 +189,7 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 	if of := metricName(main.Of); main.Of != result.DeliveryResponse && main.Of != result.DeliveryService {
 		head = of
 	}
-	x := &table{Head: columnHeads("lr", "", head)}
+	x := &table{Head: columnHeads("lr", "", head), Fixed: true}
 	if columns > 1 {
 		x.Head = append(x.Head, cell{Text: "95 % interval"})
 	}
@@ -320,9 +314,9 @@ func otherLatencies(s *subject) [][]string {
 	return out
 }
 
-// screenObjectives writes a line for each objective; of those that are met as many
-// as there is room for.
-func screenObjectives(p *printer, s *subject, most int) {
+// screenObjectives are the objectives, a line each; of those that are met as many as there
+// is room for.
+func screenObjectives(s *subject, most, width int) (out document) {
 	left, cut := 0, false
 	for _, failed := range []bool{true, false} {
 		for _, o := range s.sum.Objectives {
@@ -334,43 +328,43 @@ func screenObjectives(p *printer, s *subject, most int) {
 				left++
 				continue
 			}
-			word := outcome + strings.Repeat(" ", max(1, 12-lipgloss.Width(outcome)))
-			line := plain(o.Text) + ": " + plain(o.Found)
-			short := shorten(line, max(20, p.width-2-lipgloss.Width(word)))
-			cut = cut || short != line
-			p.line("  " + objectiveStyle(outcome).paint(word, p.colour) + short)
+			line := clipped{Mark: "  " + outcome + strings.Repeat(" ", max(1, 12-lipgloss.Width(outcome))), Text: plain(o.Text) + ": " + plain(o.Found), MarkStyle: objectiveStyle(outcome)}
+			cut = cut || lipgloss.Width(line.Mark+line.Text) > width
+			out.add(line)
 		}
 	}
 	switch {
 	case left > 0:
-		p.wrapped("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
+		out.say("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
 	case cut:
-		p.wrapped("  ", "what was found in full: --show objectives", faint)
+		out.say("  ", "what was found in full: --show objectives", faint)
 	}
+	return out
 }
 
-// screenReasons writes why the verdict is not better and what to do, then what must
-// be known beside it.
-func screenReasons(p *printer, s *subject, most int) {
+// screenReasons are why the verdict is not better and what to do, then what must be known
+// beside it.
+func screenReasons(s *subject, most int) (out document) {
 	all := advices(s)
 	for i, a := range all {
 		if i >= max(most, 1) {
-			p.wrapped("  ", "and "+plural(int64(len(all)-i), "reason")+" more: --show reasons", faint)
+			out.say("  ", "and "+plural(int64(len(all)-i), "reason")+" more: --show reasons", faint)
 			break
 		}
-		p.wrapped("  why   ", a.why, normal)
+		out.say("  why   ", a.why, normal)
 		if a.try != "" {
-			p.wrapped("  try   ", a.try, strong)
+			out.say("  try   ", a.try, strong)
 		}
 	}
 	if line := steadyLine(s); line != "" {
-		p.wrapped("  ", line, warning)
+		out.say("  ", line, warning)
 	}
 	for i, n := range screenNotes(s) {
 		if i < most {
-			p.wrapped("  note  ", n, faint)
+			out.say("  note  ", n, faint)
 		}
 	}
+	return out
 }
 
 // steadyLine says how far the steady state was not assessed; empty where it was.
@@ -420,28 +414,15 @@ func screenNotes(s *subject) []string {
 }
 
 // footer is where the rest of a report is.
-func footer(s *subject, opt Options) []string {
-	var out []string
+func footer(s *subject, opt Options) (out document) {
 	if opt.Page != "" {
-		out = append(out, "  page     "+plain(opt.Page))
+		out.add(command("  page     " + plain(opt.Page)))
 	}
 	if s.run.Path != "" {
-		out = append(out, "  details  sixnines report --full "+plain(s.run.Path))
+		out.add(command("  details  sixnines report --full " + plain(s.run.Path)))
+	}
+	if len(out) > 0 {
+		out = append(document{gap{}}, out...)
 	}
 	return out
-}
-
-// command writes a line that is to be copied: it is broken before its last word,
-// where that finds no room, and nowhere else.
-func (p *printer) command(text string) {
-	if lipgloss.Width(text) > p.width {
-		if at := strings.LastIndexByte(text, ' '); at > 0 {
-			p.line(strings.TrimRight(text[:at], " "))
-			text = "    " + text[at+1:]
-			if lipgloss.Width(text) > p.width {
-				text = text[4:]
-			}
-		}
-	}
-	p.line(text)
 }

@@ -63,21 +63,20 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	return parts, troubles
 }
 
-// screenAccounts writes what was sent and what became of it, in a line or two.
-func screenAccounts(p *printer, s *subject) {
+// screenAccounts are what was sent and what became of it, in a line or two.
+func screenAccounts(s *subject) (out document) {
 	parts, troubles := accountWordsOf(s)
-	p.joined("  ", parts, dot, normal)
-	p.joined("  ", troubles, dot, warning)
+	out.list("  ", parts, normal)
+	out.list("  ", troubles, warning)
 	if text := s.unbalanced(); text != "" {
-		p.wrapped("  ", sentence(text), bad)
+		out.say("  ", sentence(text), bad)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
-		p.wrapped("  available ", l.Value, normal)
+		out.say("  available ", l.Value, normal)
 	}
-	screenRefusals(p, s)
-	if lines := keptLines(s); lines != nil {
-		p.joined("  backlog ", pairs(lines), dot, normal)
-	}
+	out.add(screenRefusals(s)...)
+	out.list("  backlog ", pairs(keptLines(s)), normal)
+	return out
 }
 
 // tellsRefusal reports whether a reason quotes what the broker has refused: such a one is
@@ -86,17 +85,18 @@ func tellsRefusal(r result.Reason) bool {
 	return r.Code.Properties().Shown == result.ShownAsRefusal
 }
 
-// screenRefusals writes what the broker has refused, in its words, and what to do where
+// screenRefusals are what the broker has refused, in its words, and what to do where
 // that makes the run suspect.
-func screenRefusals(p *printer, s *subject) {
+func screenRefusals(s *subject) (out document) {
 	for _, r := range s.reasons() {
 		if !tellsRefusal(r) {
 			continue
 		}
 		a := adviceOf(s, r)
-		p.wrapped("  refused   ", a.why, warning)
+		out.say("  refused   ", a.why, warning)
 		if r.Status != result.Valid && a.try != "" {
-			p.wrapped("  try       ", a.try, strong)
+			out.say("  try       ", a.try, strong)
 		}
 	}
+	return out
 }

@@ -9,7 +9,7 @@ import (
 
 // comparison is the first screen of several results: a verdict each, what is said
 // of all of them, one table with a row for each, and what became of their messages.
-func comparison(p *printer, subjects []*subject) {
+func comparison(subjects []*subject) (out document) {
 	for _, s := range subjects {
 		line := s.label + ": " + verdictLine(s)
 		for _, b := range s.banners {
@@ -17,12 +17,14 @@ func comparison(p *printer, subjects []*subject) {
 				line += dot + b.Head
 			}
 		}
-		p.wrapped("", line, statusStyle(s.sum.Verdict.Status))
+		out.say("", line, statusStyle(s.sum.Verdict.Status))
 	}
-	p.table(objectivesOfAll(subjects), "")
+	if x := objectivesOfAll(subjects); x != nil {
+		out.add(x)
+	}
 	for _, sentence := range omission(subjects) {
-		p.blank()
-		p.wrapped("", sentence, strong)
+		out.add(gap{})
+		out.say("", sentence, strong)
 	}
 	measured := func(m result.Metric) bool {
 		return slices.ContainsFunc(subjects, func(s *subject) bool { return s.measuredMetric() == m })
@@ -31,17 +33,17 @@ func comparison(p *printer, subjects []*subject) {
 		x.Rows = slices.DeleteFunc(x.Rows, func(r row) bool {
 			return !slices.ContainsFunc(screenRows(), func(name string) bool { return rowName(name) == r.Cells[0].Text })
 		})
-		p.table(x, "")
+		out.add(x)
 	}
 	for _, kind := range kinds() {
 		for _, k := range kind.Columns {
 			if x := rowsOfRuns(subjects, k.Metric); x != nil {
 				x.Name = kind.Name + ", " + k.Head
-				p.table(x, "")
+				out.add(x)
 			}
 		}
 	}
-	p.blank()
+	out.add(gap{})
 	var good []string
 	for _, s := range subjects {
 		parts, troubles := accountWordsOf(s)
@@ -52,12 +54,13 @@ func comparison(p *printer, subjects []*subject) {
 			good = append(good, s.letter)
 			continue
 		}
-		p.joined("  "+s.letter+"  ", append(parts, troubles...), dot, warning)
+		out.list("  "+s.letter+"  ", append(parts, troubles...), warning)
 	}
 	if len(good) > 0 {
-		p.wrapped("  ", strings.Join(good, " ")+": nothing lost, duplicated, reordered or refused", normal)
+		out.say("  ", strings.Join(good, " ")+": nothing lost, duplicated, reordered or refused", normal)
 	}
-	p.wrapped("  ", "all of it: the same command with --full; parts of it: --show", faint)
+	out.say("  ", "all of it: the same command with --full; parts of it: --show", faint)
+	return out
 }
 
 // rowsOfRuns is a metric of the runs whose main latency it is, a row each and a

@@ -24,18 +24,19 @@ func StudyTerminal(w io.Writer, o *study.Outcome, opt Options) error {
 
 // brief is a study in short: how each conclusion stands, then the table of all cells.
 func (v *studyView) brief() document {
-	out := document{text{Text: "Study: " + plain(v.Study.Title), setting: setting{Style: strong}}}
-	add := func(b ...block) { out = append(out, b...) }
+	var out document
+	out.say("", "Study: "+plain(v.Study.Title), strong)
 	for _, n := range v.warnings() {
-		add(n)
+		out.add(n)
 	}
-	add(facts{List: v.facts(), setting: setting{Margin: "  ", Style: faint}})
+	out.list("  ", v.facts(), faint)
 	claims := v.claims()
 	if len(claims) > 0 {
-		add(text{Text: standingOf(claims), setting: setting{Style: strong, Apart: true}})
+		out.add(gap{})
+		out.say("", standingOf(claims), strong)
 	}
 	for _, c := range claims {
-		add(text{Lead: plain(string(c.verdict)), Text: plain(c.Claim), setting: setting{Margin: "  ", Style: studyStyle(c.verdict)}})
+		out.say("  ", plain(string(c.verdict))+": "+plain(c.Claim), studyStyle(c.verdict))
 		for i, t := range c.tests {
 			found := ended(plain(t.Text))
 			if t.Verdict == study.Undecidable {
@@ -44,19 +45,20 @@ func (v *studyView) brief() document {
 				}
 				found = shorten(found, 2*studyWidth-20) // why, in brief: the page has the others
 			}
-			add(text{Text: found, setting: setting{Margin: "      ", Style: faint}})
+			out.say("      ", found, faint)
 		}
 	}
-	add(v.cellsBriefly())
+	out.add(v.cellsBriefly())
 	if len(v.Skipped) > 0 {
-		skipped := part{Title: "Not measured"}
+		var skipped document
 		for _, reason := range v.skippedBriefly() {
-			skipped.Blocks = append(skipped.Blocks, text{Text: reason, setting: setting{Margin: "  ", Style: faint}})
+			skipped.say("  ", reason, faint)
 		}
-		add(skipped)
+		out.add(part{Title: "Not measured", Blocks: skipped})
 	}
 	if command := plain(v.GoOn); command != "" {
-		add(text{Text: "go on: " + command, setting: setting{"  ", strong, true}})
+		out.add(gap{})
+		out.say("  ", "go on: "+command, strong)
 	}
 	return out
 }

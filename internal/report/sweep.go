@@ -23,9 +23,8 @@ type Sweep struct {
 // way where the terminal is too narrow.
 func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 	p := newPrinter(opt)
-	p.table(s.cells(), "")
-	_, err := w.Write(p.buf.Bytes())
-	return err
+	p.document(document{s.cells()})
+	return p.write(w)
 }
 
 // cells is the table, a row a cell.

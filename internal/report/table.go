@@ -34,7 +34,6 @@ type table struct {
 	// In a terminal.
 	Wrap  int   // the width from which on a head that is wider than its column goes on in the next line; 0: none does
 	Gap   int   // between columns; 0: gridGap
-	Apart bool  // an empty line goes before it
 	Even  bool  // names in the first column are like other text
 	Spill bool  // columns that give way go below their rows
 	Fixed bool  // no column gives way

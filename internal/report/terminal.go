@@ -28,10 +28,10 @@ func Terminal(w io.Writer, runs []*result.Run, opt Options) error {
 	case opt.Full:
 		p.document(runsDocument(subjects, nil, opt, inTerminal))
 	case len(subjects) > 1 && !ofOneRun(subjects):
-		comparison(p, subjects)
+		p.document(comparison(subjects))
 	default:
 		for i, s := range subjects {
-			var foot []string
+			var foot document
 			if i > 0 {
 				p.blank()
 			}
@@ -105,16 +105,10 @@ func (x finding) terminal(p *printer) {
 }
 
 func (x text) terminal(p *printer) {
-	if x.Apart {
-		p.blank()
-	}
 	p.wrapped(x.Margin, joinNonEmpty(" ", joinNonEmpty(": ", x.Lead, x.Text), x.Tail), x.Style)
 }
 
 func (x facts) terminal(p *printer) {
-	if x.Apart {
-		p.blank()
-	}
 	separator, margin := cmp.Or(x.Separator, dot), x.Margin
 	if x.Lead != "" {
 		margin += x.Lead + "  "
@@ -145,11 +139,28 @@ func (x notice) terminal(p *printer) {
 	}
 }
 
-func (x *table) terminal(p *printer) {
-	if x.Apart {
-		p.blank()
+func (x *table) terminal(p *printer) { p.table(x, x.Of) }
+
+func (gap) terminal(p *printer) { p.blank() }
+
+func (x clipped) terminal(p *printer) {
+	room := p.width - lipgloss.Width(x.Mark+x.More)
+	p.line(x.MarkStyle.paint(x.Mark, p.colour) + x.Style.paint(shorten(x.Text, max(room, 20)), p.colour) + x.More)
+}
+
+// A command is broken before its last word, where that finds no room, and nowhere else.
+func (x command) terminal(p *printer) {
+	line := string(x)
+	if lipgloss.Width(line) > p.width {
+		if at := strings.LastIndexByte(line, ' '); at > 0 {
+			p.line(strings.TrimRight(line[:at], " "))
+			line = "    " + line[at+1:]
+			if lipgloss.Width(line) > p.width {
+				line = line[4:]
+			}
+		}
 	}
-	p.table(x, x.Of)
+	p.line(line)
 }
 
 // shorten cuts text to a width, with an ellipsis.
