@@ -280,7 +280,7 @@ func forgeries(t *testing.T, specimen string, text []byte) (all []forgery) {
 			forgery{specimen, whole, "twice", false, func(lines []string) []string { return slices.Insert(slices.Clone(lines), n, lines[n]) }})
 		if n+1 < len(lines) {
 			place := whole
-			if next, _ := decoded(t, lines[n+1]).(map[string]any); next["workload"] != record.(map[string]any)["workload"] && name != "event" && next["type"] != "event" {
+			if next, _ := decoded(t, lines[n+1]).(map[string]any); next["workload"] != record.(map[string]any)["workload"] || name == "event" || next["type"] == "event" {
 				place = "order/"
 			}
 			all = append(all, forgery{specimen, place, "swapped with the next", false, func(lines []string) []string {

@@ -21,7 +21,7 @@ type Unverifiable struct {
 // list.
 func Unverified() []Unverifiable {
 	return []Unverifiable{
-		{"order/", false, "the order of the records of different workloads"},
+		{"order/", false, "the order of the records of different workloads, and of events among intervals"},
 		{"header/id", false, "a random number; a raw file has it too"},
 		{"header/started", false, "the wall clock"},
 		{"header/tool/**", false, "which program wrote the file"},
