@@ -1,6 +1,12 @@
 package sixnines
 
-import "sixnines/internal/engine"
+import (
+	"context"
+	"errors"
+
+	"sixnines/internal/engine"
+	"sixnines/result"
+)
 
 // Option changes how a scenario is run, not what it says.
 type Option struct{ set func(*engine.Config) }
@@ -26,33 +32,45 @@ func WithSameHost() Option {
 	return Option{func(c *engine.Config) { c.SameHost = true }}
 }
 
-// Progress tells how a run is getting on: its phase, what the last interval was
-// like, and the counters since the window began. It is an alias so that it can
-// be named here; its fields are part of this package's promise:
-//
-//	Phase            string          // "connect", "warm-up", "measure", "drain", …
-//	Elapsed, Left    time.Duration   // of the phase; Left is 0 if not known
-//	Metric           result.Metric   // which Count, P50, P99 and Max are of
-//	Count            int64           // messages resolved in the interval
-//	Sent, Asked      float64         // messages a second, sent and due
-//	InFlight         int64           // unanswered now
-//	Backlog          int64           // due and not sent now
-//	P50, P99, Max    time.Duration   // of the interval
-//	Counters         result.Counters // since the start of the window
-type Progress = engine.Progress
-
 // WithObserver has observe called with the run's progress, once an interval
 // (scenario.Record.Interval) and when a phase begins, on a goroutine of the
 // run's; never twice at a time. It should return within milliseconds: the next
 // interval waits for it, the load does not.
 func WithObserver(observe func(Progress)) Option {
-	return Option{func(c *engine.Config) { c.Observer = observe }}
+	return Option{func(c *engine.Config) {
+		c.Observer = func(p engine.Progress) { observe(progressOf(p)) }
+	}}
 }
 
-// WithAbort ends the run at once when abort is closed: no waiting for
-// outstanding messages. The error wraps [ErrAborted]; what was measured until
-// then is returned and written. To end the window early and keep a whole
-// result, end Run's context instead.
+// WithAbort ends the run at once when abort is closed, as the end of Run's context with
+// the cause [ErrAborted] does. It is for a run whose context may have ended before, and
+// that drains meanwhile: a context ends once.
 func WithAbort(abort <-chan struct{}) Option {
 	return Option{func(c *engine.Config) { c.Abort = abort }}
+}
+
+// run executes c. Where ctx ends with the cause ErrAborted, the run ends at once.
+func run(ctx context.Context, c engine.Config) (*result.Run, error) {
+	abort, ended := make(chan struct{}), make(chan struct{})
+	defer close(ended)
+	given := c.Abort
+	c.Abort = abort
+	go func() {
+		done := ctx.Done()
+		for {
+			select {
+			case <-done:
+				if !errors.Is(context.Cause(ctx), ErrAborted) {
+					done = nil // it drains
+					continue
+				}
+			case <-given:
+			case <-ended:
+				return
+			}
+			close(abort)
+			return
+		}
+	}()
+	return engine.Run(ctx, c)
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"sixnines/driver"
-	"sixnines/internal/engine"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -100,7 +99,7 @@ func RunRequester(ctx context.Context, s *scenario.Scenario, create func() (Requ
 		threads: w.Loop == scenario.Open && !w.Rate.IsMax()}
 	entry := driver.Entry{Name: requesterName, Summary: "requests of this program's own",
 		Capabilities: driver.Capabilities{Ack: driver.AckKindReply, OwnsDialing: true}, Driver: d}
-	return engine.Run(ctx, configure(settled, entry, opts))
+	return run(ctx, configure(settled, entry, opts))
 }
 
 // reduce leaves of s what a Requester has, and refuses what it cannot have.

@@ -389,23 +389,38 @@ func TestContextEndsTheWindowEarly(t *testing.T) {
 	}
 }
 
+// A run is ended at once by its context's cause, and by a channel also after its context
+// has ended.
 func TestAbortEndsAtOnce(t *testing.T) {
-	abort := make(chan struct{})
-	var calls atomic.Int32
-	r, err := sixnines.RunRequester(t.Context(), parse(t, "phases: {warmup: 0s, duration: 1h, drain: 1h}"), always(func(ctx context.Context) error {
-		switch calls.Add(1) {
-		case 1: // which is tried before the window
-			return nil
-		case 2:
+	for name, way := range map[string]func(cancel context.CancelCauseFunc, abort chan struct{}){
+		"by the cause":   func(cancel context.CancelCauseFunc, _ chan struct{}) { cancel(sixnines.ErrAborted) },
+		"by the channel": func(_ context.CancelCauseFunc, abort chan struct{}) { close(abort) },
+		"by the channel while it drains": func(cancel context.CancelCauseFunc, abort chan struct{}) {
+			cancel(nil)
 			close(abort)
-		}
-		<-ctx.Done() // the run's end; the timeout is the drain limit
-		return ctx.Err()
-	}), sixnines.WithAbort(abort))
-	if !errors.Is(err, sixnines.ErrAborted) {
-		t.Fatal(err)
-	}
-	if r == nil || r.Counters.Unknown == 0 || r.Counters.Nacked != 0 {
-		t.Errorf("requests that were cut off have no outcome: %+v", r)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			abort := make(chan struct{})
+			run, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			var calls atomic.Int32
+			r, err := sixnines.RunRequester(run, parse(t, "phases: {warmup: 0s, duration: 1h, drain: 1h}"), always(func(ctx context.Context) error {
+				switch calls.Add(1) {
+				case 1: // which is tried before the window
+					return nil
+				case 2:
+					way(cancel, abort)
+				}
+				<-ctx.Done() // the run's end; the timeout is the drain limit
+				return ctx.Err()
+			}), sixnines.WithAbort(abort))
+			if !errors.Is(err, sixnines.ErrAborted) {
+				t.Fatal(err)
+			}
+			if r == nil || r.Counters.Unknown == 0 || r.Counters.Nacked != 0 {
+				t.Errorf("requests that were cut off have no outcome: %+v", r)
+			}
+		})
 	}
 }

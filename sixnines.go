@@ -1,10 +1,9 @@
-// Package sixnines measures the latency of message brokers, and of anything
-// else that answers requests, without being fooled by it.
+// Package sixnines measures the latency of message brokers, and of anything else that
+// answers requests.
 //
-// Load is issued on a schedule that the system under test cannot slow down, and
-// every message is timed from the instant it was due. The complete distribution
-// is kept, to 99.9999 % and the maximum, beside the proof that the generator
-// itself kept up.
+// It sends on a fixed schedule that the system under test cannot slow down, and times
+// every message from the instant it was due. It keeps the complete distribution, to
+// 99.9999 % and the maximum, and measures beside it what the generator added itself.
 //
 // [Run] executes a scenario against a broker:
 //
@@ -46,7 +45,7 @@ var (
 	// do. The message says what to change; where the scenario itself is at
 	// fault the error also is a scenario.Errors.
 	ErrUsage = engine.ErrUsage
-	// ErrAborted: the run was ended at once, see [WithAbort].
+	// ErrAborted: the run was ended at once, see [Run] and [WithAbort].
 	ErrAborted = engine.ErrAborted
 )
 
@@ -56,7 +55,10 @@ var (
 //
 // The end of ctx ends the measured window early. The run then drains, writes
 // and returns a result marked as interrupted, and no error; only if ctx ends
-// before there is load is nothing measured, and the error wraps [ErrAborted].
+// before there is load is nothing measured, and the error wraps [ErrAborted]. With
+// [ErrAborted] as its cause, see [context.WithCancelCause], the run ends at once, without
+// waiting for outstanding messages: the error wraps ErrAborted, and what was measured
+// until then is returned and written.
 //
 // The broker must be running already: Run starts none. Its address is
 // s.Target.URL or [WithURL]; only drivers whose broker is part of the process
@@ -87,7 +89,7 @@ func Run(ctx context.Context, s *scenario.Scenario, drivers driver.Set, opts ...
 		return nil, fmt.Errorf("%w: target.url: where is the %s broker? Give its address in the scenario or by WithURL, for example %s; only the command sixnines starts one of its own",
 			ErrUsage, entry.Name, exampleURL(entry))
 	}
-	return engine.Run(ctx, c)
+	return run(ctx, c)
 }
 
 // settle returns a normalised, valid copy of s.
