@@ -22,7 +22,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/brokers"
-	"sixnines/internal/engine"
+	"sixnines/internal/engine/prober"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
 	"sixnines/internal/telemetry"
@@ -139,7 +139,7 @@ func (a *app) measureBeside(ctx context.Context, s *scenario.Scenario, tell func
 	if !ok {
 		return a.unknownDriver(s.Target.Driver)
 	}
-	return engine.RunProbe(ctx, s, e, tell)
+	return prober.Run(ctx, s, e, tell)
 }
 
 // getenv returns the value of an environment variable, the last one given.

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"sixnines/internal/engine/payload"
 	"testing"
 
 	"sixnines/drivers/mem"
@@ -92,7 +93,7 @@ func TestTimeoutsAreThoseOfTheWindow(t *testing.T) {
 			t.Errorf("%s: %d of %d messages have timed out", name, c.TimedOut, c.Sent)
 		}
 	}
-	l := &lane{counted: true, slots: newSlots(8, false, &bodies{size: 64, rng: rand.NewChaCha8([32]byte{}), lanes: 1})}
+	l := &lane{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	for _, measured := range []bool{false, true, false} {
 		sl, _ := l.slots.take()
 		sl.sent = 100

@@ -67,9 +67,7 @@ func (c *collector) loop() {
 		}
 		r.tcp.begin()
 	}
-	if r.config.quiet == nil {
-		c.brokers.add(nil)
-	}
+	c.brokers.add(nil)
 	for _, ld := range r.loads {
 		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.start.Load(), ld.sending.unmeasured()
 	}
@@ -135,7 +133,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			}
 			ld.accounts.holdOften(now, grid/10)
 		}
-		r.rest(t - now)
+		time.Sleep(time.Duration(min(t-now, stopSlice)))
 	}
 	r.quiesce(orderCollect)
 	return !r.stopped.Load()
@@ -151,9 +149,6 @@ func (r *run) sweep() {
 // collect writes the interval [from, to).
 func (c *collector) collect(phase string, from, to int64) error {
 	r := c.run
-	if r.config.quiet != nil {
-		return c.collectQuietly(from, to)
-	}
 	start := r.start.Load()
 	r.breath.begin()
 	clear(c.vitals)

@@ -45,10 +45,9 @@ type Config struct {
 	// the accounts must find; 0: none. For trials of the accounts.
 	Forget int64
 	// Probe is the command line of a process that measures beside the load (its
-	// main calls probe.Serve with RunProbe), for scenarios that ask for one; empty:
+	// main calls probe.Serve with prober.Run), for scenarios that ask for one; empty:
 	// there is none.
 	Probe []string
-	quiet *quiet // not nil: the run is a probe
 	// Virtual, if not nil, has the run be in virtual time.
 	Virtual Virtual
 	// Pacers is how many threads send on the schedule at most; 0: one for each

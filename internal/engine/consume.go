@@ -273,23 +273,16 @@ type responder struct {
 	work  work
 }
 
-// respond returns the request's payload as a reply: same envelope, kind Reply,
-// the rest untouched. What arrives damaged goes back damaged, for the requester
-// to find.
+// respond answers a request. It is called serially.
 func (p *responder) respond(m driver.Message) []byte {
 	now := clock.Now()
-	var e integrity.Envelope
-	check := e.Get(m.Payload, true)
-	if check == integrity.Short {
+	answer, kind := integrity.Answer(p.reply, m.Payload)
+	if answer == nil {
 		return nil
 	}
-	p.reply = append(p.reply[:0], m.Payload...)
-	if check == integrity.Good && e.Kind == integrity.Data {
-		e.Kind = integrity.Reply
-		e.Put(p.reply, integrity.BodySum(p.reply))
-	}
-	if check != integrity.Good || e.Kind != integrity.Probe {
+	p.reply = answer
+	if kind != integrity.Probe {
 		p.work.do(now)
 	}
-	return p.reply
+	return answer
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
-	"sixnines/internal/probe"
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
 )
@@ -150,45 +149,4 @@ func (c *control) connected(d *transport.Dialer) {
 	if here, known := d.Here(); known && (here || c.near.Load() == nil) {
 		c.near.Store(&here)
 	}
-}
-
-// quiet is what makes a run a probe beside another one: it does as little as it
-// can beside sending and receiving. Nothing of the process or the machine is
-// watched, no pacer spins, no file is written and nothing judged: Run returns no
-// result.
-type quiet struct{ tell func(probe.Report) }
-
-// quietSlice is how long a quiet run sleeps at a time, at most: each timer that
-// goes off wakes threads, and then the runtime's monitor for a while.
-const quietSlice = 250 * time.Millisecond
-
-// waitQuietly returns when until has come, by some milliseconds at most too late,
-// which service times do not see; false if the run is over before.
-func (c *control) waitQuietly(until int64) bool {
-	if left := until - clock.Now(); left > 0 {
-		t := time.NewTimer(time.Duration(left))
-		defer t.Stop()
-		select {
-		case <-c.stop:
-		case <-t.C:
-		}
-	}
-	return !c.stopped.Load()
-}
-
-// rest sleeps for d ns, or for as long as the collector may before it looks again.
-func (c *control) rest(d int64) {
-	if c.config.quiet == nil {
-		time.Sleep(time.Duration(min(d, stopSlice)))
-		return
-	}
-	c.waitQuietly(clock.Now() + min(d, int64(quietSlice)))
-}
-
-// patience is how long untilEnd may sleep before it looks again.
-func (c *control) patience() time.Duration {
-	if c.config.quiet == nil {
-		return 10 * time.Millisecond
-	}
-	return quietSlice
 }

@@ -41,7 +41,7 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 // broker may be away for a while.
 func (r *receiving) startDepth() {
 	teller, ok := r.session.main.(driver.DepthTeller)
-	if !ok || !r.workload.Consumer.Interrupted() && r.workload.Existing == "" || r.config.quiet != nil {
+	if !ok || !r.workload.Consumer.Interrupted() && r.workload.Existing == "" {
 		return
 	}
 	queues := 0

@@ -11,6 +11,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/payload"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -69,7 +70,7 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
 		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
-	if _, err := loadMaterial(w.Payload); err != nil {
+	if _, err := payload.Load(w.Payload); err != nil {
 		return refuse("%w", err)
 	}
 	return nil

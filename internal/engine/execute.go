@@ -21,7 +21,7 @@ const lead = 5 * time.Millisecond
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
-	if r.out, err = newOutput(r.config.File, r.config.quiet, r.config.Scenario.Secrets(r.config.Entry.Secret)); err != nil {
+	if r.out, err = newOutput(r.config.File, r.config.Scenario.Secrets(r.config.Entry.Secret)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -76,9 +76,6 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	for _, ld := range r.loads {
 		leftOver = errors.Join(leftOver, ld.disconnect())
 		ld.side.end(aborted)
-	}
-	if r.config.quiet != nil {
-		return nil, col.finishQuietly()
 	}
 	res, err := col.finish(leftOver, aborted)
 	if err != nil {
@@ -216,6 +213,9 @@ func (r *run) place(start int64) {
 	}
 }
 
+// endLook is how long untilEnd may sleep before it looks again: the window's end may be moved.
+const endLook = 10 * time.Millisecond
+
 // untilEnd waits for the end of the window. The context's end moves it to now.
 func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	done := ctx.Done()
@@ -242,7 +242,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 			r.early = true
 			return true
 		case <-r.past:
-		case <-time.After(min(time.Duration(end-now), r.patience())):
+		case <-time.After(min(time.Duration(end-now), endLook)):
 		}
 	}
 }

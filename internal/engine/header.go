@@ -22,9 +22,6 @@ import (
 
 // writeHeader writes what is known before the load begins: a header for each load.
 func (r *run) writeHeader(start int64) error {
-	if r.config.quiet != nil {
-		return r.out.begin(start)
-	}
 	r.readNs = clockCost()
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID,
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool,

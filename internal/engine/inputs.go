@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 
+	"sixnines/internal/engine/payload"
 	"sixnines/scenario"
 )
 
@@ -47,7 +48,7 @@ func (i Input) Digest() (string, error) {
 			return "", fmt.Errorf("%w: workload.arrivals %s: %w", ErrUsage, i.Name, err)
 		}
 	} else {
-		files, err := loadMaterial(i.payload)
+		files, err := payload.Load(i.payload)
 		if err != nil {
 			return "", err
 		}

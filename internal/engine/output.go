@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"sixnines/internal/probe"
 	"sixnines/internal/secret"
 	"sixnines/result"
 )
@@ -18,7 +17,6 @@ type output struct {
 	mu      sync.Mutex
 	writer  *result.Writer
 	path    string
-	quiet   *quiet // not nil: the records go there, and nowhere else
 	scratch string // directory to remove when the file has been read; empty: none
 	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
 	begun   bool
@@ -30,11 +28,8 @@ type output struct {
 	err     error
 }
 
-func newOutput(path string, quiet *quiet, secrets []string) (*output, error) {
-	o := &output{path: path, quiet: quiet, secrets: secrets}
-	if quiet != nil {
-		return o, nil
-	}
+func newOutput(path string, secrets []string) (*output, error) {
+	o := &output{path: path, secrets: secrets}
 	if path == "" {
 		dir, err := os.MkdirTemp("", "sixnines-run-")
 		if err != nil {
@@ -61,10 +56,6 @@ func (o *output) begin(origin int64, headers ...result.Header) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
-	if o.quiet != nil {
-		o.quiet.tell(probe.Report{})
-		return nil
-	}
 	for _, h := range headers {
 		if err := o.writer.Header(h); err != nil {
 			return err
@@ -81,7 +72,7 @@ func (o *output) begin(origin int64, headers ...result.Header) error {
 func (o *output) event(e result.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if !o.ended && o.quiet == nil {
+	if !o.ended {
 		o.events.add(e, o.write)
 	}
 }
@@ -149,7 +140,7 @@ func (o *output) end(summarise func(part *result.Run) result.Summary) (*result.R
 func (o *output) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.ended || o.quiet != nil {
+	if o.ended {
 		return
 	}
 	o.ended = true

@@ -81,9 +81,6 @@ func (p *pacer) pace() {
 func (p *pacer) wait() bool {
 	c := p.control
 	until := p.queue.first().key
-	if c.config.quiet != nil {
-		return c.waitQuietly(until)
-	}
 	now := clock.Now()
 	if now >= p.division.next {
 		p.mayDivide(now)

@@ -98,7 +98,7 @@ func (l *lane) takePlace(now int64) bool {
 func (p *pacer) await(l *lane) {
 	now := clock.Now()
 	l.key = now + placePoll
-	if !p.control.canWake() || p.control.config.quiet != nil ||
+	if !p.control.canWake() ||
 		l.fullAt == l.fullSince && l.limit != 1 && p.control.config.Virtual == nil {
 		return
 	}

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
+	"sixnines/internal/engine/payload"
 	"sync/atomic"
 	"time"
 
@@ -26,12 +27,12 @@ type plan struct {
 	// session is open, by what that acknowledges with these options.
 	flow     flow.Flow
 	layout   *layout
-	schedule *schedule.Plan  // nil unless paced
-	sizes    *schedule.Sizes // nil: all payloads are alike
-	material material        // what bodies are cut from; nil: nothing
-	id       uint32          // in every envelope
-	name     string          // of what is at the broker
-	forget   int64           // Config.Forget
+	schedule *schedule.Plan   // nil unless paced
+	sizes    *schedule.Sizes  // nil: all payloads are alike
+	material payload.Material // what bodies are cut from; nil: nothing
+	id       uint32           // in every envelope
+	name     string           // of what is at the broker
+	forget   int64            // Config.Forget
 	window   time.Duration
 	warmup   time.Duration
 
@@ -66,7 +67,7 @@ func newPlan(c *control, part scenario.Part) (*plan, error) {
 	}
 	p.sizes = schedule.NewSizes(w.Size, s.Seed)
 	var err error
-	if p.material, err = loadMaterial(w.Payload); err != nil {
+	if p.material, err = payload.Load(w.Payload); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	p.start.Store(never)
@@ -146,7 +147,7 @@ func (p *plan) mostPacers() int {
 // long, on a busy machine and on a single core there was no difference
 // (benchmarks/README.md).
 func (p *plan) spinBudget() int64 {
-	if p.config.quiet != nil || p.config.Virtual != nil {
+	if p.config.Virtual != nil {
 		return 0
 	}
 	return int64(min(1e9/p.schedule.MeanRate()*spinShare(p.processors, p.sameHost())/float64(p.pacedLoads), 200_000))

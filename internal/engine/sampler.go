@@ -77,9 +77,6 @@ type sampler struct {
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
 func (a *accounts) newSampler() *sampler {
-	if a.config.quiet != nil {
-		return nil
-	}
 	w := &sampler{control: a.control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"sixnines/internal/engine/payload"
 	"sync"
 	"sync/atomic"
 
@@ -106,8 +107,8 @@ func (s *sending) makeLanes(n, span int) {
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], s.scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.slots = newSlots(places, !acked, &bodies{size: int(w.Size.Largest()), payload: w.Payload, material: s.material,
-			sizes: s.sizes, rng: rand.NewChaCha8(sha256.Sum256(seed[:])), lane: i, lanes: n, key: int(w.KeySize)})
+		l.slots = newSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.material,
+			Sizes: s.sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 		if acked {
 			l.acks = brokerAcks{l}
 		} else {

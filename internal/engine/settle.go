@@ -31,7 +31,7 @@ const (
 // latency holds: where the broker was started for this run, so that it is cold,
 // and the scenario does not say how long to warm up.
 func (p *plan) settles() bool {
-	return p.config.Managed != "" && p.config.quiet == nil && p.flow.Timed && p.warmup > 0 &&
+	return p.config.Managed != "" && p.flow.Timed && p.warmup > 0 &&
 		p.scenario.DefaultWarmup() && !p.flow.Publishes && p.workload.Existing == ""
 }
 

@@ -18,6 +18,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/null"
+	"sixnines/internal/engine/prober"
 	"sixnines/internal/nullbroker"
 	"sixnines/internal/probe"
 	"sixnines/result"
@@ -32,7 +33,7 @@ func serveProbe() int {
 		if !ok {
 			return errors.New("no such driver")
 		}
-		return RunProbe(ctx, s, e, tell)
+		return prober.Run(ctx, s, e, tell)
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sixnines/internal/engine/payload"
 	"sync/atomic"
 
 	"sixnines/internal/integrity"
@@ -39,7 +40,7 @@ type slots struct {
 	all      []slot
 	made     int          // slots whose payloads exist
 	there    atomic.Int64 // made, for others than the pacer
-	bodies   *bodies
+	bodies   *payload.Bodies
 	distinct int // bodies; what is made later repeats them
 
 	// rotate: the client is done with a payload when Send returns or soon
@@ -51,12 +52,12 @@ type slots struct {
 	free *ring.Ring
 }
 
-func newSlots(n int, rotate bool, b *bodies) *slots {
-	s := &slots{all: make([]slot, n), bodies: b, distinct: b.distinct(), rotate: rotate}
+func newSlots(n int, rotate bool, b *payload.Bodies) *slots {
+	s := &slots{all: make([]slot, n), bodies: b, distinct: b.Distinct(), rotate: rotate}
 	if !rotate {
 		s.free = ring.New(n)
 	}
-	first := min(n, max(64, min(4096, bodiesAtOnce/b.size)), max(2, bodiesAtOnce/b.size))
+	first := min(n, max(64, min(4096, payload.BodiesAtOnce/b.Size)), max(2, payload.BodiesAtOnce/b.Size))
 	for range first {
 		s.make()
 	}
@@ -71,13 +72,13 @@ func newSlots(n int, rotate bool, b *bodies) *slots {
 // make gives the next slot its payload.
 func (s *slots) make() {
 	sl := &s.all[s.made]
-	sl.payload = make([]byte, s.bodies.size)
-	if s.bodies.key > 0 {
-		sl.key = make([]byte, s.bodies.key)
+	sl.payload = make([]byte, s.bodies.Size)
+	if s.bodies.Key > 0 {
+		sl.key = make([]byte, s.bodies.Key)
 	}
 	if s.made < s.distinct {
-		s.bodies.fill(sl.payload[integrity.EnvelopeSize:], s.made)
-		sl.sum, sl.sums = integrity.BodySum(sl.payload), s.bodies.sums(sl.payload)
+		s.bodies.Fill(sl.payload[integrity.EnvelopeSize:], s.made)
+		sl.sum, sl.sums = integrity.BodySum(sl.payload), s.bodies.Sums(sl.payload)
 	} else {
 		from := &s.all[s.made%s.distinct]
 		copy(sl.payload[integrity.EnvelopeSize:], from.payload[integrity.EnvelopeSize:])

@@ -53,8 +53,6 @@ func (r *recording) refuseStages(format string, a ...any) {
 func (r *recording) planStages() {
 	r.stages.onAck = r.flow.Publishes
 	switch {
-	case r.config.quiet != nil:
-		r.refuseStages("not asked for")
 	case !r.flow.Timed:
 		r.refuseStages("flat out a client writes many messages at a time")
 	case r.session.ownsDialing:

@@ -41,7 +41,7 @@ func newPrecise(c Config) *clock.Precise {
 }
 
 // watched reports whether the process and the machine are watched.
-func (c *control) watched() bool { return c.config.quiet == nil && c.config.Virtual == nil }
+func (c *control) watched() bool { return c.config.Virtual == nil }
 
 // quiesce has everything else done that is done at this instant, in virtual time. In real
 // time there is no such moment.

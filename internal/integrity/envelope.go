@@ -124,3 +124,24 @@ func (e *Envelope) Get(payload []byte, verify bool) Check {
 	}
 	return Good
 }
+
+// Answer makes the answer to a request, in into's memory: the same envelope, of kind Reply, and
+// the rest untouched. What arrives damaged goes back damaged, for the requester to find. kind
+// is the request's, as far as it is whole; what is too short to be ours gets no answer.
+func Answer(into, request []byte) (reply []byte, kind Kind) {
+	var e Envelope
+	check := e.Get(request, true)
+	if check == Short {
+		return nil, Data
+	}
+	reply = append(into[:0], request...)
+	if check != Good {
+		return reply, Data
+	}
+	kind = e.Kind
+	if kind == Data {
+		e.Kind = Reply
+		e.Put(reply, BodySum(reply))
+	}
+	return reply, kind
+}

@@ -3,8 +3,8 @@
 // broker at the same time. What the load waits for and the probe does not is in
 // the load's own connections, queues or client.
 //
-// The process is this program again; its run is an ordinary one of the engine,
-// which watches nothing ([Serve]). It gets its scenario, in which passwords
+// The process is this program again ([Serve]), and measures by package
+// internal/engine/prober. It gets its scenario, in which passwords
 // may be, through its standard input, and ends when that is closed, so that it
 // deletes its topic even if its starter was killed. It reports what it measured
 // on its standard output, an interval at a time ([Report]).

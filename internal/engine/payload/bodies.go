@@ -1,4 +1,6 @@
-package engine
+// Package payload makes what messages carry: bodies of random bytes, of zeros, or cut from
+// files. An [integrity.Envelope] comes before each body.
+package payload
 
 import (
 	"fmt"
@@ -13,16 +15,16 @@ import (
 	"sixnines/scenario"
 )
 
-// material is what the bodies of payloads are cut from: files in memory. Lanes
+// Material is what the bodies of payloads are cut from: files in memory. Lanes
 // share it.
-type material [][]byte
+type Material [][]byte
 
 // mostMaterial bounds what is read of files, in bytes.
 const mostMaterial = 64 << 20
 
-// loadMaterial reads the files that payloads are made of, if any.
-func loadMaterial(p scenario.Payload) (material, error) {
-	refuse := func(hint string, err error) (material, error) {
+// Load reads the files that payloads are made of, if any.
+func Load(p scenario.Payload) (Material, error) {
+	refuse := func(hint string, err error) (Material, error) {
 		return nil, fmt.Errorf("workload.payload %s: %w (%s)", p, err, hint)
 	}
 	var names []string
@@ -42,7 +44,7 @@ func loadMaterial(p scenario.Payload) (material, error) {
 	default:
 		return nil, nil
 	}
-	var m material
+	var m Material
 	left := int64(mostMaterial)
 	for _, name := range names {
 		text, err := readAtMost(name, left+1)
@@ -75,69 +77,69 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// bodies makes the bodies of one lane's payloads.
-type bodies struct {
-	size     int // of the largest payload
-	payload  scenario.Payload
-	material material
-	sizes    *schedule.Sizes // nil: all are alike
-	rng      *rand.ChaCha8
-	lane     int // and of how many, so that they do not send the same
-	lanes    int
-	key      int // length of the keys beside them; 0: there are none
+// Bodies makes the bodies of one lane's payloads.
+type Bodies struct {
+	Size     int // of the largest payload
+	Payload  scenario.Payload
+	Material Material
+	Sizes    *schedule.Sizes // nil: all are alike
+	RNG      *rand.ChaCha8
+	Lane     int // and of how many, so that they do not send the same
+	Lanes    int
+	Key      int // length of the keys beside them; 0: there are none
 }
 
-// bodiesAtOnce bounds what different bodies take, in bytes.
-const bodiesAtOnce = 32 << 20
+// BodiesAtOnce bounds what different bodies take, in bytes.
+const BodiesAtOnce = 32 << 20
 
-// distinct is how many bodies are made before they repeat: so many that no client
+// Distinct is how many bodies are made before they repeat: so many that no client
 // has two equal ones in a batch.
-func (b *bodies) distinct() int {
-	each := b.size
-	if b.sizes != nil {
-		each += 4 * len(b.sizes.Classes()) // their checksums
+func (b *Bodies) Distinct() int {
+	each := b.Size
+	if b.Sizes != nil {
+		each += 4 * len(b.Sizes.Classes()) // their checksums
 	}
-	return max(1, bodiesAtOnce/each)
+	return max(1, BodiesAtOnce/each)
 }
 
 // compressBlock is the length in which random bytes and zeros take turns, for
 // compress: short, so that small payloads and parts of payloads compress alike.
 const compressBlock = 256
 
-// fill makes the lane's k-th body.
-func (b *bodies) fill(body []byte, k int) {
-	switch b.payload.Kind {
+// Fill makes the lane's k-th body.
+func (b *Bodies) Fill(body []byte, k int) {
+	switch b.Payload.Kind {
 	case scenario.ZeroPayload:
 		clear(body)
 	case scenario.CompressPayload:
 		for len(body) > 0 {
 			block := body[:min(len(body), compressBlock)]
-			_, _ = b.rng.Read(block[:int(math.Round(b.payload.Share*float64(len(block))))]) // never fails
+			_, _ = b.RNG.Read(block[:int(math.Round(b.Payload.Share*float64(len(block))))]) // never fails
 			body = body[len(block):]
 		}
 	case scenario.FilePayload:
-		text := b.material[0]
-		at := int(int64(k*b.lanes+b.lane) * int64(len(body)) % int64(len(text)))
+		text := b.Material[0]
+		at := int(int64(k*b.Lanes+b.Lane) * int64(len(body)) % int64(len(text)))
 		for len(body) > 0 {
 			body = body[copy(body, text[at:]):]
 			at = 0
 		}
 	case scenario.CorpusPayload:
-		for file := k*b.lanes + b.lane; len(body) > 0; file++ {
-			body = body[copy(body, b.material[file%len(b.material)]):]
+		for file := k*b.Lanes + b.Lane; len(body) > 0; file++ {
+			body = body[copy(body, b.Material[file%len(b.Material)]):]
 		}
 	default:
-		_, _ = b.rng.Read(body) // never fails
+		_, _ = b.RNG.Read(body) // never fails
 	}
 }
 
-// sums returns the checksums of the body's parts of all sizes; nil where all
+// Sums returns the checksums of the body's parts of all sizes; nil where all
 // payloads are alike.
-func (b *bodies) sums(payload []byte) []uint32 {
-	if b.sizes == nil {
+func (b *Bodies) Sums(payload []byte) []uint32 {
+	if b.Sizes == nil {
 		return nil
 	}
-	classes := b.sizes.Classes()
+	classes := b.Sizes.Classes()
 	sums := make([]uint32, len(classes))
 	sum, at := uint32(0), integrity.EnvelopeSize
 	for i, size := range classes {

@@ -1,0 +1,220 @@
+// Package prober measures beside a load: one producer and one consumer at a low rate, in a
+// process of their own (package probe has its scenario and its process). It does as little
+// as it can beside sending and receiving. It is no run of the engine: it waits by timers,
+// watches neither the process nor the machine, and writes no result. What it gives are
+// service times, which a late wake-up does not change.
+package prober
+
+import (
+	"context"
+	"encoding/binary"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/payload"
+	"sixnines/internal/integrity"
+	"sixnines/internal/probe"
+	"sixnines/internal/schedule"
+	"sixnines/internal/transport"
+	"sixnines/internal/vitals"
+	"sixnines/scenario"
+)
+
+const (
+	// openLimit bounds the first contact with the broker, setUpLimit all that comes before
+	// the first measured message.
+	openLimit  = 8 * time.Second
+	setUpLimit = 30 * time.Second
+	// answerLimit is how long the broker's answer to the first message is waited for, where
+	// nothing is delivered.
+	answerLimit = 2 * time.Second
+	// cutAfter is how long a send may last after the end of the probe. Then its connections are
+	// closed, which ends it.
+	cutAfter = time.Second
+	// closeLimit bounds disconnecting.
+	closeLimit = 10 * time.Second
+	// resolvedLook is how often the prober looks whether its last messages are resolved.
+	resolvedLook = 2 * time.Millisecond
+)
+
+// Run runs the probe's scenario s until ctx ends or the scenario's window is over. It calls
+// report with an empty report when it begins to measure, and then with what each interval
+// had, from one goroutine. It returns an error where it could not measure.
+func Run(ctx context.Context, s *scenario.Scenario, e driver.Entry, report func(probe.Report)) error {
+	p, err := plan(s, e)
+	if err != nil {
+		return err
+	}
+	if err := p.setUp(ctx); err != nil {
+		_ = p.close() // the error that stopped the setup is the one to return
+		return err
+	}
+	p.measure(ctx, report)
+	return p.close()
+}
+
+// prober is the probe in its own process.
+type prober struct {
+	scenario *scenario.Scenario
+	workload *scenario.Workload
+	entry    driver.Entry
+	schedule *schedule.Plan
+	sizes    *schedule.Sizes // nil: all payloads are alike
+	run      uint32          // in every envelope
+	replies  bool            // deliveries are replies
+	publish  bool            // nothing is delivered: acknowledgements are timed
+
+	dialer     *transport.Dialer
+	main       driver.Session // of producer and consumer
+	responders driver.Session // nil unless replies are timed
+	provided   bool           // Provision was called
+	acks       driver.AckKind
+	producer   driver.Producer
+	flusher    driver.Flusher // nil: the client does not buffer
+	consumers  []driver.Consumer
+
+	// start and end of the window, CLOCK_MONOTONIC; 0: not known yet.
+	start, end atomic.Int64
+	stop       chan struct{}           // closed when nothing more is to be sent
+	refused    context.CancelCauseFunc // ends the setup
+	answered   atomic.Bool             // the broker has acknowledged a first message
+	seen       atomic.Bool             // a first message was delivered
+	messages   []message               // by token
+	free       chan uint32             // indices of messages that the client has given back
+	next       uint64                  // sequence number; the sending goroutine's
+
+	// mu guards what follows: it is counted on the client's goroutines, and read by the one
+	// that reports. At some ten messages a second nobody waits for it.
+	mu       sync.Mutex
+	received *integrity.Ledger
+	total    tally
+	reported tally   // of it, what the reports so far had
+	values   []int64 // since the last report
+}
+
+// tally counts messages of the window.
+type tally struct {
+	sent     int64
+	resolved int64 // delivered, or acknowledged where nothing is delivered
+	failed   int64 // refused, or given up by the client
+}
+
+// message is the payload of a message that the client has until Done. Its fields are written
+// before Send and read by Done.
+type message struct {
+	payload  []byte
+	sum      uint32   // of the body, where all payloads are alike
+	sums     []uint32 // by class of size, where they are not
+	borrowed atomic.Bool
+	measured bool
+	sent     int64
+}
+
+// plan makes what can be made before anything is connected.
+func plan(s *scenario.Scenario, e driver.Entry) (*prober, error) {
+	w := &s.Workload
+	p := &prober{scenario: s, workload: w, entry: e, sizes: schedule.NewSizes(w.Size, s.Seed), run: rand.Uint32() | 1,
+		replies: w.Pattern == scenario.RequestReply, publish: w.Pattern == scenario.Publish,
+		stop: make(chan struct{}), received: integrity.NewLedger(0), refused: func(error) {}}
+	var err error
+	if p.schedule, err = schedule.New(w, s.Phases.Duration, s.Seed); err != nil {
+		return nil, err
+	}
+	material, err := payload.Load(w.Payload)
+	if err != nil {
+		return nil, err
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], s.Seed)
+	bodies := payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: material, Sizes: p.sizes, RNG: rand.NewChaCha8(seed), Lanes: 1}
+	n := w.Limit()
+	if bytes := int(w.InFlight.Bytes / w.Size.Largest()); bytes > 0 {
+		n = min(n, bytes)
+	}
+	p.messages, p.free = make([]message, max(1, n)), make(chan uint32, max(1, n))
+	for i := range p.messages {
+		m := &p.messages[i]
+		m.payload = make([]byte, w.Size.Largest())
+		bodies.Fill(m.payload[integrity.EnvelopeSize:], i)
+		m.sum, m.sums = integrity.BodySum(m.payload), bodies.Sums(m.payload)
+		p.free <- uint32(i)
+	}
+	return p, nil
+}
+
+// measure sends until the end of the window, and reports what came interval by interval.
+func (p *prober) measure(ctx context.Context, report func(probe.Report)) {
+	report(probe.Report{})
+	start := clock.Now()
+	p.end.Store(start + int64(p.scenario.Phases.Duration))
+	p.start.Store(start)
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		p.send(start)
+	}()
+	interval := p.scenario.Record.Interval
+	from, over := start, false
+	for next := start + int64(interval); !over; next += int64(interval) {
+		timer := time.NewTimer(time.Duration(next - clock.Now()))
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			over = true
+		case <-sent: // the window is over
+			over = true
+		}
+		timer.Stop()
+		if !over {
+			from = p.tell(report, from)
+		}
+	}
+	p.end.Store(clock.Now())
+	close(p.stop)
+	p.await(sent)
+	for limit := clock.Now() + int64(p.scenario.Phases.Drain); !p.isResolved() && clock.Now() < limit; {
+		time.Sleep(resolvedLook)
+	}
+	p.tell(report, from)
+}
+
+// await waits until the sending goroutine has ended. A send that the broker blocks ends when
+// its connection is closed or, where the client has made that itself, its session.
+func (p *prober) await(sent <-chan struct{}) {
+	for _, cut := range []func(){p.dialer.CloseAll, func() {
+		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
+		defer cancel()
+		_ = p.main.Close(ctx) // what it leaves is told when it is closed again
+	}} {
+		select {
+		case <-sent:
+			return
+		case <-time.After(cutAfter):
+			cut()
+		}
+	}
+	<-sent
+}
+
+// tell reports what came since from, and returns up to when.
+func (p *prober) tell(report func(probe.Report), from int64) (to int64) {
+	to = max(clock.Now(), from+1)
+	cpu, _ := vitals.ProcessorTime()
+	p.mu.Lock()
+	x := probe.Report{From: from, To: to, CPU: cpu, Sent: p.total.sent - p.reported.sent, Resolved: p.total.resolved - p.reported.resolved, Values: p.values}
+	p.reported, p.values = p.total, nil
+	p.mu.Unlock()
+	report(x)
+	return to
+}
+
+// isResolved reports whether nothing is awaited any more.
+func (p *prober) isResolved() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.total.resolved+p.total.failed >= p.total.sent
+}

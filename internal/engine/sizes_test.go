@@ -1,0 +1,150 @@
+package engine
+
+import (
+	"math/rand/v2"
+	"sixnines/internal/engine/payload"
+	"strings"
+	"sync"
+	"testing"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/internal/clock"
+	"sixnines/internal/schedule"
+	"sixnines/scenario"
+)
+
+// Sizes that differ are sent as they were drawn, arrive whole, and are counted to
+// the byte; the same with acknowledgements and without.
+func TestSizesAreCountedExactly(t *testing.T) {
+	t.Parallel()
+	for _, ack := range []string{"none", "broker"} {
+		for _, text := range []string{"{64B: 70%, 4KiB: 30%}", "lognormal:median=300B,sigma=1,max=8KiB"} {
+			if testing.Short() && (ack == "none") != (text[0] == '{') {
+				continue // each of both once, for the race detector
+			}
+			r := measure(t, `
+target: {driver: mem, options: {ack: `+ack+`}}
+workload: {rate: 3000/s, producers: 3, consumers: 2, payload: "compress:30%", size: "`+strings.Trim(text, "{}")+`"}
+phases: {warmup: 100ms, duration: 500ms}
+`, mem.Entry(), "")
+			c := r.Summary.Counters
+			if c.Corrupted != 0 || c.Received != 2*c.Sent || c.Sent == 0 {
+				t.Errorf("%s, ack %s: %+v", text, ack, c)
+			}
+			sizes, err := scenario.ParseSizes(strings.Trim(text, "{}"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x, want := schedule.NewSizes(sizes, 1), int64(0)
+			for i := range uint64(c.Sent) {
+				want += int64(x.Classes()[x.Class(uint32(i%3), i/3)])
+			}
+			if c.Sent%3 != 0 {
+				t.Fatalf("%d messages of three producers", c.Sent)
+			}
+			if c.BytesSent != want || c.BytesRecv != 2*want {
+				t.Errorf("%s, ack %s: %d bytes sent and %d received, want %d and %d", text, ack, c.BytesSent, c.BytesRecv, want, 2*want)
+			}
+			if r.Header.Sizes != sizes.String() || r.Header.Payload != "compress:30%" {
+				t.Errorf("the header says %q of %q", r.Header.Sizes, r.Header.Payload)
+			}
+		}
+	}
+}
+
+// What Send refuses was not sent, and its bytes neither.
+func TestRefusedBytesAreNotSent(t *testing.T) {
+	r := measure(t, `
+target: {driver: mem, options: {reject: 20, every: 10}}
+workload: {rate: 2000/s, size: "64B:50%,1KiB:50%"}
+phases: {warmup: 100ms, duration: 500ms}
+`, mem.Entry(), "")
+	if c := r.Summary.Counters; c.Rejected != 20 || c.BytesSent != c.BytesRecv || c.BytesSent == 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// Flat out and closed loops draw sizes, too, and the throughput is in bytes.
+func TestSizesFlatOutAndClosed(t *testing.T) {
+	t.Parallel()
+	for _, workload := range []string{"rate: max, messages: 5000", "loop: closed, messages: 300, outstanding: 4"} {
+		r := measureReally(t, `
+target: {driver: mem, options: {ack: broker}}
+workload: {`+workload+`, producers: 2, size: "64B:50%,1KiB:50%"}
+phases: {warmup: 0s}
+`, mem.Entry())
+		c := r.Summary.Counters
+		if c.Corrupted != 0 || c.BytesSent != c.BytesRecv || c.BytesSent <= 64*c.Sent || c.BytesSent >= 1024*c.Sent {
+			t.Errorf("%s: %+v", workload, c)
+		}
+		if p := r.Summary.Throughput; p != nil && p.Bytes != c.BytesSent {
+			t.Errorf("%s: a throughput of %d bytes of %d", workload, p.Bytes, c.BytesSent)
+		}
+	}
+}
+
+func TestSizesDoNotAllocate(t *testing.T) {
+	ld, p := loopRunOf(t, driver.AckKindBroker, `"64B:50%,1KiB:50%"`)
+	if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
+		t.Errorf("%v allocations a message", n)
+	}
+	if n := ld.sending.lanes[0].rejected.Load(); n != 0 {
+		t.Errorf("the client refused %d messages: they have room behind them", n)
+	}
+}
+
+// What has timed out is looked for while more payloads are made.
+func TestExpireWhileSlotsAreMade(t *testing.T) {
+	l := &lane{counted: true, slots: newSlots(1<<16, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
+	var looking sync.WaitGroup
+	looking.Go(func() {
+		for l.slots.there.Load() < 1<<16 {
+			l.oldest = 0 // or it would look once
+			l.expire(1)
+		}
+	})
+	for range 1 << 16 {
+		sl, _ := l.slots.take()
+		sl.sent = 2
+		sl.state.Store(slotBorrowed)
+	}
+	looking.Wait()
+	if n := l.timedOut.Load(); n != 0 {
+		t.Errorf("%d have timed out", n)
+	}
+}
+
+// What times out is found at its time, whatever was found before.
+func TestExpireFindsEachAtItsTime(t *testing.T) {
+	l := &lane{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
+	send := func(at int64) *slot {
+		sl, _ := l.slots.take()
+		sl.sent = at
+		sl.measured.Store(true)
+		sl.state.Store(slotBorrowed)
+		return sl
+	}
+	answered := send(100)
+	send(200)
+	send(400)
+	for _, step := range []struct{ horizon, timedOut int64 }{{100, 0}, {101, 0}, {200, 0}, {201, 1}, {300, 1}, {400, 1}, {401, 2}, {451, 3}} {
+		if step.horizon == 101 {
+			answered.state.Store(slotFree) // just in time
+		}
+		if step.horizon == 300 {
+			send(450)
+		}
+		l.expire(step.horizon)
+		if n := l.timedOut.Load(); n != step.timedOut {
+			t.Errorf("%d sent before %d have timed out, want %d", n, step.horizon, step.timedOut)
+		}
+	}
+	// With nothing in flight what is found is what is sent later.
+	l.expire(clock.Now())
+	later := clock.Now()
+	send(later)
+	if l.expire(later + 1); l.timedOut.Load() != 4 {
+		t.Errorf("what was sent after a look has not timed out")
+	}
+}
