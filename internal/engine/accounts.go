@@ -4,6 +4,7 @@ import (
 	"maps"
 	"slices"
 
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -12,7 +13,7 @@ import (
 // accounts count what was sent and received: from interval to interval, and closed
 // at the end.
 type accounts struct {
-	*plan
+	*plan.Plan
 	session   *session
 	recording *recording
 	sending   *sending
@@ -30,16 +31,16 @@ type accounts struct {
 func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Interval, error) {
 	total := a.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
-	end := a.end.Load()
+	end := a.End.Load()
 	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
-		a.recording.rec.Censor(id, a.observed-intended)
+		a.recording.rec.Censor(id, a.Observed-intended)
 		if id != recorder.DeliveryLast {
-			a.recording.tailOf(id).part(0, true).giveUp(st.id, seq, intended, a.observed)
+			a.recording.tailOf(id).part(0, true).giveUp(st.id, seq, intended, a.Observed)
 		}
 	}
 	// A message that was sent has waited from then on.
 	censorSent := func(id recorder.ID, st *stream, intended int64) {
-		a.recording.rec.Censor(id, a.observed-a.sentBy(st, intended))
+		a.recording.rec.Censor(id, a.Observed-a.sentBy(st, intended))
 	}
 	unsent := map[*stream]uint64{} // of each stream
 	// The publish side.
@@ -48,15 +49,15 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 			seq := st.next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
-			if a.flow.Acked {
-				censor(a.flow.AckResponse, st, seq, intended)
+			if a.Flow.Acked {
+				censor(a.Flow.AckResponse, st, seq, intended)
 				total.Censored++
 			}
-			for range st.plan.fanOut {
-				censor(a.flow.Response, st, seq, intended)
+			for range st.plan.FanOut {
+				censor(a.Flow.Response, st, seq, intended)
 				total.Censored++
 			}
-			if st.plan.fanOut > 1 {
+			if st.plan.FanOut > 1 {
 				censor(recorder.DeliveryLast, st, seq, intended)
 			}
 		}
@@ -67,10 +68,10 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 		}
 		total.Taken += st.taken
 	}
-	if a.schedule == nil {
+	if a.Schedule == nil {
 		total.Scheduled = total.Taken
 	} else {
-		total.Scheduled = a.dueBy(end - a.start.Load())
+		total.Scheduled = a.dueBy(end - a.Start.Load())
 	}
 	intended := a.intendedOf()
 	for _, st := range a.sending.streams {
@@ -93,9 +94,9 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 				continue
 			}
 			at := intended(st, seq, end)
-			censorSent(a.flow.AckService, st, at)
-			if a.flow.Timed {
-				censor(a.flow.AckResponse, st, seq, at)
+			censorSent(a.Flow.AckService, st, at)
+			if a.Flow.Timed {
+				censor(a.Flow.AckResponse, st, seq, at)
 			}
 		}
 	}
@@ -104,7 +105,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	total.EarlierMissing = a.receiving.earlier.missing()
 	delta := total
 	delta.Sub(a.told.counters)
-	start := a.start.Load()
+	start := a.Start.Load()
 	at := max(0, now-start) // before start if the load never began
 	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
 		InFlight: a.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
@@ -125,7 +126,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 // to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
 // is not in flight any more.
 func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64), censorSent func(recorder.ID, *stream, int64)) (lost map[int64]int64) {
-	start, end := a.start.Load(), a.end.Load()
+	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
 	lastMissing := make([]marks, len(a.sending.streams))
@@ -147,7 +148,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 				}
 				at := intended(st, seq, end)
 				due := int64(recorder.UnknownDue)
-				if a.schedule != nil {
+				if a.Schedule != nil {
 					due = at - start
 				}
 				nacked := st.nacked.has(seq)
@@ -155,9 +156,9 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					a.recording.refusedBy(due, 1)
 				} else {
 					total.Censored++
-					censorSent(a.flow.Service, st, at)
-					if a.flow.Timed {
-						censor(a.flow.Response, st, seq, at)
+					censorSent(a.Flow.Service, st, at)
+					if a.Flow.Timed {
+						censor(a.Flow.Response, st, seq, at)
 					}
 				}
 				if a.recording.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
@@ -178,7 +179,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					total.MissingNacked++
 				case st.acked == nil || !st.acked.Has(seq):
 					total.MissingUnknown++
-					inFlight = !a.flow.Acked
+					inFlight = !a.Flow.Acked
 				case overtaken:
 					total.LostAcked++
 					inFlight = true
@@ -186,7 +187,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 					total.Undelivered++
 					inFlight = silent
 				}
-				if (overtaken || silent) && inFlight && a.flow.Timed {
+				if (overtaken || silent) && inFlight && a.Flow.Timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}
@@ -213,17 +214,17 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 // it was due than any that was due in the same tenth of a second, and none later than the
 // last of its stream. In a closed loop, and flat out, only the second is known.
 func (a *accounts) sentBy(st *stream, intended int64) int64 {
-	if a.schedule == nil {
+	if a.Schedule == nil {
 		return st.latest
 	}
-	return min(st.latest, intended+a.recording.rec.LagAtMost(intended-a.start.Load()))
+	return min(st.latest, intended+a.recording.rec.LagAtMost(intended-a.Start.Load()))
 }
 
 // intendedOf returns a function that tells when a message was due, by walking
 // the schedule again; in a closed loop, and flat out, where only the send knew,
 // it returns the latest instant possible.
 func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
-	if a.schedule == nil {
+	if a.Schedule == nil {
 		return func(_ *stream, _ uint64, end int64) int64 { return end }
 	}
 	type walk struct {
@@ -232,15 +233,15 @@ func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 		at     map[*stream]uint64
 	}
 	walks := map[*stream]*walk{}
-	start := a.start.Load()
+	start := a.Start.Load()
 	return func(st *stream, seq uint64, end int64) int64 {
 		// One walk per stream and group; sequence numbers are asked for in
 		// ascending order, so a walk goes on, or begins anew for the next
 		// group.
 		w := walks[st]
 		if w == nil || w.at[st] > seq {
-			w = &walk{cursor: a.schedule.Producer(st.plan.producer), at: map[*stream]uint64{}}
-			ids := a.layout.byProducer[st.plan.producer]
+			w = &walk{cursor: a.Schedule.Producer(st.plan.Producer), at: map[*stream]uint64{}}
+			ids := a.Layout.ByProducer[st.plan.Producer]
 			// The window's first message went to the stream with the least
 			// first sequence number in turn.
 			var before uint64
@@ -251,7 +252,7 @@ func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 			w.turn = int(before % uint64(len(ids)))
 			walks[st] = w
 		}
-		ids := a.layout.byProducer[st.plan.producer]
+		ids := a.Layout.ByProducer[st.plan.Producer]
 		for {
 			offset, ok := w.cursor.Next()
 			if !ok {
@@ -273,16 +274,16 @@ func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
 // exemplars returns the slowest messages as the result file has them. No more may be
 // added by then.
 func (a *accounts) exemplars() (out []result.Exemplar) {
-	start := a.start.Load()
+	start := a.Start.Load()
 	parts := false // does any consumer see more than one part of a topic?
 	for _, c := range a.receiving.consumers {
 		parts = parts || len(c.highest) > 1
 	}
 	for _, t := range a.recording.tails {
 		for _, e := range t.slowest() {
-			st := &a.layout.streams[e.stream]
-			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: st.producer, Consumer: int(e.consumer),
-				Topic: a.layout.topics[st.topic], Partition: e.partition, Sequence: e.seq,
+			st := &a.Layout.Streams[e.stream]
+			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: st.Producer, Consumer: int(e.consumer),
+				Topic: a.Layout.Topics[st.Topic], Partition: e.partition, Sequence: e.seq,
 				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
 			if e.sent != unknownInstant {
 				x.Sent = e.sent - start

@@ -16,6 +16,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
@@ -51,7 +52,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 		defer func() { killed <- n }()
 		for ctx.Err() == nil {
 			time.Sleep(time.Millisecond)
-			if ld.start.Load() == never { // the senders are not connected yet, or just were
+			if ld.Start.Load() == window.Never { // the senders are not connected yet, or just were
 				continue
 			}
 			if c := ld.accounts.counts(); c.Received > c.Sent/10 {

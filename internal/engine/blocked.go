@@ -112,7 +112,7 @@ const freezeLeast = 5_000_000
 // block notes that the lane's client waited from start to end. While this process was
 // frozen as a whole it would have waited for nothing: that is the generator's own.
 func (l *lane) block(start, end int64) {
-	if end-start >= freezeLeast && l.plan.control.frozen != nil {
+	if end-start >= freezeLeast && l.plan.Control.Frozen != nil {
 		start = l.blockBetweenFreezes(start, end)
 	}
 	l.blocked.add(start, end)
@@ -121,7 +121,7 @@ func (l *lane) block(start, end int64) {
 // blockBetweenFreezes notes the wait up to the last freeze in it, and returns when that was
 // over.
 func (l *lane) blockBetweenFreezes(start, end int64) int64 {
-	l.plan.control.frozen(start, end, func(from, to int64) {
+	l.plan.Control.Frozen(start, end, func(from, to int64) {
 		l.blocked.add(start, from)
 		start = to
 	})

@@ -80,7 +80,7 @@ func TestFreezeWithinAWaitIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
 	l := ld.sending.lanes[0]
 	const ms = 1_000_000
-	ld.frozen = func(from, to int64, each func(start, end int64)) { each(200*ms, 900*ms) }
+	ld.Frozen = func(from, to int64, each func(start, end int64)) { each(200*ms, 900*ms) }
 	l.block(100*ms, 950*ms)
 	if got := l.blocked.within(0, 1000*ms); got != 150*ms {
 		t.Errorf("%d ms are blocked, and the process was frozen for 700 of 850", got/ms)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
@@ -26,7 +27,7 @@ type closed struct {
 func (c *closed) mode() string { return result.ModeClosed }
 
 // prepare: the loops go on through the warm-up.
-func (c *closed) prepare(context.Context) (ahead time.Duration, err error) { return c.warmup, nil }
+func (c *closed) prepare(context.Context) (ahead time.Duration, err error) { return c.Warmup, nil }
 
 // finish: each loop ends by itself.
 func (c *closed) finish(aborted bool) bool { return aborted }
@@ -35,15 +36,15 @@ func (c *closed) finish(aborted bool) bool { return aborted }
 func (c *closed) start() {
 	owner := -1
 	for _, st := range c.streams {
-		if st.plan.producer == owner {
+		if st.plan.Producer == owner {
 			continue
 		}
-		owner = st.plan.producer
+		owner = st.plan.Producer
 		c.senders.Go(func() {
-			if c.part.From > 0 && !c.sleepUntil(c.plan.start.Load()) {
+			if c.Part.From > 0 && !c.SleepUntil(c.Plan.Start.Load()) {
 				return
 			}
-			c.loop(st.plan.producer, st.waiter.ready, &c.left)
+			c.loop(st.plan.Producer, st.waiter.ready, &c.left)
 			c.past.Add(1)
 		})
 	}
@@ -52,16 +53,16 @@ func (c *closed) start() {
 // loop is the closed loop of one producer: so many messages outstanding, the
 // next one due when one is answered, plus the think time. It shows what a tool
 // that waits would have reported; it omits what users would have waited.
-func (c *closed) loop(producer int, ready chan completion, limit *quota) {
-	ids := c.layout.byProducer[producer]
-	think := int64(c.workload.Think)
-	timeout := int64(c.workload.Timeout)
+func (c *closed) loop(producer int, ready chan completion, limit *window.Quota) {
+	ids := c.Layout.ByProducer[producer]
+	think := int64(c.Workload.Think)
+	timeout := int64(c.Workload.Timeout)
 	var waiting []outstanding
-	due := make([]int64, 0, c.workload.Outstanding)
-	for range c.workload.Outstanding {
+	due := make([]int64, 0, c.Workload.Outstanding)
+	for range c.Workload.Outstanding {
 		due = append(due, clock.Now())
 	}
-	check := time.NewTicker(max(time.Millisecond, c.workload.Timeout/16))
+	check := time.NewTicker(max(time.Millisecond, c.Workload.Timeout/16))
 	defer check.Stop()
 	measured := false
 	for turn := 0; ; {
@@ -72,12 +73,12 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			}
 			// Of two answers the earlier may be reported later: once the window has
 			// begun, the next message belongs to it.
-			if start := c.plan.start.Load(); measured {
+			if start := c.Plan.Start.Load(); measured {
 				intended = max(intended, start)
 			} else {
 				measured = intended >= start
 			}
-			if intended >= c.end.Load() || measured && !limit.take() {
+			if intended >= c.End.Load() || measured && !limit.Take() {
 				return
 			}
 			due = due[1:]
@@ -86,7 +87,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			l := st.lane
 			sl, index := l.takeShared()
 			for sl == nil { // the client still holds what timed out
-				if !c.sleepUntil(clock.Now() + placePoll) {
+				if !c.SleepUntil(clock.Now() + placePoll) {
 					return
 				}
 				sl, index = l.takeShared()
@@ -98,7 +99,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 			sent := clock.Now()
 			waiting = append(waiting, outstanding{st, seq, sent, measured})
 			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
-				l.shard.Lag(sent-intended, 0, intended-c.plan.start.Load())
+				l.shard.Lag(sent-intended, 0, intended-c.Plan.Start.Load())
 			}
 			if st.flusher != nil {
 				_ = st.flusher.Flush() // a failure shows in the sends that follow
@@ -108,7 +109,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 		case a := <-ready:
 			waiting, due = answered(waiting, due, a)
 		case <-check.C:
-			c.quiesce(orderLoad)
+			c.Quiesce(window.OrderLoad)
 			for len(ready) > 0 { // answers that came while the loop slept or sent
 				waiting, due = answered(waiting, due, <-ready)
 			}
@@ -126,7 +127,7 @@ func (c *closed) loop(producer int, ready chan completion, limit *quota) {
 				}
 			}
 			waiting = kept
-		case <-c.stop:
+		case <-c.Stop:
 			return
 		}
 	}
@@ -164,10 +165,10 @@ func (l *lane) takeShared() (*slot, uint32) {
 func (c *closed) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {
-		return t, !c.stopped.Load()
+		return t, !c.Stopped.Load()
 	}
-	if !c.precise.Until(t, c.stop) {
+	if !c.Precise.Until(t, c.Stop) {
 		return 0, false
 	}
-	return max(t, clock.Now()), !c.stopped.Load()
+	return max(t, clock.Now()), !c.Stopped.Load()
 }

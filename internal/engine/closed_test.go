@@ -3,10 +3,10 @@ package engine
 import (
 	"fmt"
 	"math/rand/v2"
-	"sixnines/internal/engine/payload"
 	"testing"
 
 	"sixnines/drivers/mem"
+	"sixnines/internal/engine/payload"
 )
 
 // Producers of a closed loop that share a connection take its payload slots at

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
 	"sixnines/result"
@@ -41,23 +42,23 @@ func (c *collector) wait() error {
 func (c *collector) loop() {
 	defer close(c.done)
 	r := c.run
-	r.takeLowThread()
+	r.TakeLowThread()
 	for _, ld := range r.loads {
 		defer ld.accounts.told.pacers.close()
 	}
 	interval := int64(r.scenario.Record.Interval)
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
-	from := r.start.Load()
+	from := r.Start.Load()
 	began := clock.Now()
-	for tick := began + grid; r.sleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
-		r.quiesce(orderCollect)
+	for tick := began + grid; r.SleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
+		r.Quiesce(window.OrderCollect)
 		r.sweep()
 		c.warmupProgress(began, from)
 	}
 	if clock.Now() < from {
 		return // ended in the warm-up
 	}
-	if r.watched() {
+	if r.Virtual == nil {
 		r.breath.begin()
 		r.monitor.Sample() // the intervals' samples begin here
 		r.breath.take()
@@ -69,14 +70,14 @@ func (c *collector) loop() {
 	}
 	c.brokers.add(nil)
 	for _, ld := range r.loads {
-		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.start.Load(), ld.sending.unmeasured()
+		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.Start.Load(), ld.sending.unmeasured()
 	}
 	next := from + interval
 	for {
-		end := r.end.Load()
+		end := r.End.Load()
 		next = r.edge(from, next)
 		running := c.sleepWatching(next, from < end, grid)
-		end = r.end.Load()
+		end = r.End.Load()
 		// The interval ends now, and not when it was planned to: its counts are
 		// those of this moment.
 		to := max(clock.Now(), from+1)
@@ -100,7 +101,7 @@ func (c *collector) loop() {
 // that is sooner: no interval crosses an edge of a window.
 func (r *run) edge(from, until int64) int64 {
 	for _, ld := range r.loads {
-		for _, t := range []int64{ld.start.Load(), ld.end.Load()} {
+		for _, t := range []int64{ld.Start.Load(), ld.End.Load()} {
 			if t > from {
 				until = min(until, t)
 			}
@@ -115,16 +116,16 @@ func (r *run) edge(from, until int64) int64 {
 func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 	r := c.run
 	for now := clock.Now(); now < t; now = clock.Now() {
-		r.quiesce(orderCollect)
-		if r.stopped.Load() {
+		r.Quiesce(window.OrderCollect)
+		if r.Stopped.Load() {
 			return false
 		}
-		if inside && now >= r.end.Load() {
+		if inside && now >= r.End.Load() {
 			return true
 		}
 		r.breath.begin()
 		r.sweep()
-		r.quiesce(orderCollect) // a place that the sweep freed is taken
+		r.Quiesce(window.OrderCollect) // a place that the sweep freed is taken
 		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
@@ -133,10 +134,10 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			}
 			ld.accounts.holdOften(now, grid/10)
 		}
-		time.Sleep(time.Duration(min(t-now, stopSlice)))
+		time.Sleep(time.Duration(min(t-now, window.Slice)))
 	}
-	r.quiesce(orderCollect)
-	return !r.stopped.Load()
+	r.Quiesce(window.OrderCollect)
+	return !r.Stopped.Load()
 }
 
 // sweep takes what timed out out of the messages in flight of all loads.
@@ -149,7 +150,7 @@ func (r *run) sweep() {
 // collect writes the interval [from, to).
 func (c *collector) collect(phase string, from, to int64) error {
 	r := c.run
-	start := r.start.Load()
+	start := r.Start.Load()
 	r.breath.begin()
 	clear(c.vitals)
 	c.machine()
@@ -180,7 +181,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		r.breath.take()
 		ld.sending.tellRefusals()
-		v.Workload, v.Vitals, v.Pauses = ld.part.Name, c.vitals, ld.accounts.told.pauses
+		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
@@ -189,7 +190,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		ld.accounts.told.levels, ld.accounts.told.pauses = ld.accounts.told.levels[:0], ld.accounts.told.pauses[:0]
 		if ld.accounts.follower != nil {
-			last, err := ld.accounts.follower.add(ld.plan, ld.recording.rec, v)
+			last, err := ld.accounts.follower.add(ld.Plan, ld.recording.rec, v)
 			if err != nil {
 				return err
 			}
@@ -212,7 +213,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 // machine reads what the generator and the broker's processes have used since the
 // last interval.
 func (c *collector) machine() {
-	if r := c.run; r.watched() {
+	if r := c.run; r.Virtual == nil {
 		sample := r.monitor.SampleInto(c.sample)
 		c.sample = sample.Values
 		for _, x := range sample.Values {
@@ -226,7 +227,7 @@ func (c *collector) machine() {
 // newPauses returns the pauses that ended since the last call, with instants from
 // start.
 func (c *collector) newPauses(start int64) []result.Pause {
-	if !c.run.watched() {
+	if c.run.Virtual != nil {
 		return nil
 	}
 	var out []result.Pause
@@ -241,10 +242,10 @@ func (c *collector) warmupProgress(began, start int64) {
 	var n int64
 	var asked float64
 	for _, ld := range c.run.loads {
-		if !ld.flow.Timed || ld.part.From > 0 {
+		if !ld.Flow.Timed || ld.Part.From > 0 {
 			continue // its warm-up is over, or it has none
 		}
-		asked += ld.asked()
+		asked += ld.Rate()
 		n += ld.sending.unmeasured()
 	}
 	c.run.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: time.Duration(max(0, start-now)),
@@ -254,8 +255,8 @@ func (c *collector) warmupProgress(began, start int64) {
 // tell reports the interval that ends at to to the observer.
 func (c *collector) tell(phase string, to int64) {
 	r := c.run
-	start, end := r.start.Load(), r.end.Load()
-	if r.loads[0].part.Name == "" {
+	start, end := r.Start.Load(), r.End.Load()
+	if r.loads[0].Part.Name == "" {
 		r.progress(c.progress[0])
 		return
 	}
@@ -265,7 +266,7 @@ func (c *collector) tell(phase string, to int64) {
 	}
 	for i, ld := range r.loads {
 		w := &p.Workloads[i]
-		w.Workload, w.Background, w.Begins = ld.part.Name, ld.part.Background, time.Duration(max(0, ld.start.Load()-to))
+		w.Workload, w.Background, w.Begins = ld.Part.Name, ld.Part.Background, time.Duration(max(0, ld.Start.Load()-to))
 	}
 	r.progress(p)
 }
@@ -281,7 +282,7 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	ld.accounts.told.unmeasured = ld.sending.unmeasured()
 	sent := v.Counters.Sent + ld.accounts.told.unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
-		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.asked(), Counters: ld.accounts.told.counters}
+		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.told.counters}
 	if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
 		// What the schedule has in so short a time is no rate: each message stands for the time
 		// until the next.
@@ -292,9 +293,9 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 		p.Until = ld.accounts.follower.text()
 	}
 	if v.Phase == result.PhaseMeasure {
-		p.Left = max(0, time.Duration(ld.end.Load()-ld.start.Load()-v.End))
+		p.Left = max(0, time.Duration(ld.End.Load()-ld.Start.Load()-v.End))
 	}
-	id := ld.flow.Primary
+	id := ld.Flow.Primary
 	if !ld.recording.rec.Enabled(id) {
 		id = recorder.DeliveryService
 		if !ld.recording.rec.Enabled(id) {
@@ -307,8 +308,8 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	p.Metric = id.Metric()
 	if ld.recording.rec.Enabled(id) {
 		refused := v.Counters.Nacked + v.Counters.Rejected
-		if id == ld.flow.Response || id == ld.flow.Service {
-			refused *= int64(ld.layout.maxFanOut())
+		if id == ld.Flow.Response || id == ld.Flow.Service {
+			refused *= int64(ld.Layout.MaxFanOut())
 		}
 		n, q := ld.recording.rec.Last(id, refused, 0.5, 0.99)
 		if p.Count = n; n+refused > 0 {

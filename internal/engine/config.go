@@ -1,10 +1,11 @@
 package engine
 
 import (
-	"errors"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -49,7 +50,7 @@ type Config struct {
 	// there is none.
 	Probe []string
 	// Virtual, if not nil, has the run be in virtual time.
-	Virtual Virtual
+	Virtual window.Virtual
 	// Pacers is how many threads send on the schedule at most; 0: one for each
 	// connection of producers, up to two for each processor and 32 a load. There is
 	// one at first, and more as these have too much to do.
@@ -125,11 +126,8 @@ type Progress struct {
 	Until string
 }
 
-// Error classes of Run, besides those of package driver.
+// Error classes of Run, besides those of package driver: see plan.
 var (
-	// ErrUsage: the scenario asks for what this driver cannot do.
-	ErrUsage = errors.New("impossible scenario")
-	// ErrAborted: the run was ended at once; what was written is a cut-short
-	// result.
-	ErrAborted = errors.New("aborted")
+	ErrUsage   = plan.ErrUsage
+	ErrAborted = plan.ErrAborted
 )

@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -17,7 +18,7 @@ import (
 // group is a delivery group: a queue group, or a lone consumer. Each message
 // of the topics it is bound to is expected once.
 type group struct {
-	plan    groupPlan
+	plan    plan.Group
 	ledgers []atomic.Pointer[integrity.Ledger] // by place in the group, made on first sight
 	span    int
 	seen    []atomic.Bool // by position in plan.topics: a probe has arrived
@@ -33,14 +34,14 @@ func (g *group) ledger(place int) *integrity.Ledger {
 
 // place returns where a stream stands in the group's tables.
 func (g *group) place(st *stream) (int, bool) {
-	b := g.plan.base[st.plan.topic]
-	return int(b) + st.plan.place, b >= 0
+	b := g.plan.Base[st.plan.Topic]
+	return int(b) + st.plan.Index, b >= 0
 }
 
 // consumer is one subscription's side of the accounts. deliver is called
 // serially.
 type consumer struct {
-	plan      *plan
+	plan      *plan.Plan
 	session   *session
 	recording *recording
 	sending   *sending
@@ -92,7 +93,7 @@ func (c *consumer) deliver(m driver.Message) {
 		verify = c.count%c.sampled == 0
 	}
 	var e integrity.Envelope
-	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.id || e.Kind != c.kind || int(e.Stream) >= len(c.sending.streams) {
+	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.Id || e.Kind != c.kind || int(e.Stream) >= len(c.sending.streams) {
 		c.odd(&e, m.Payload, now)
 		return
 	}
@@ -102,7 +103,7 @@ func (c *consumer) deliver(m driver.Message) {
 		c.foreign.Add(1)
 		return
 	}
-	measured := e.Intended >= c.plan.start.Load() && e.Intended < c.plan.end.Load()
+	measured := e.Intended >= c.plan.Start.Load() && e.Intended < c.plan.End.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
 		if measured && st.waiter != nil {
@@ -125,7 +126,7 @@ func (c *consumer) deliver(m driver.Message) {
 		return
 	}
 	for m.Partition >= len(c.highest) {
-		c.highest = append(c.highest, make([]uint64, c.group.plan.streams))
+		c.highest = append(c.highest, make([]uint64, c.group.plan.Streams))
 	}
 	highest := &c.highest[m.Partition][place]
 	inOrder := e.Sequence >= *highest
@@ -135,7 +136,7 @@ func (c *consumer) deliver(m driver.Message) {
 	groups, latest := uint32(1), now
 	if st.fan != nil {
 		groups, latest = st.fan.Add(e.Sequence, now)
-		if groups == 0 && measured && c.plan.flow.Timed && st.lastUnknown.add(e.Sequence) {
+		if groups == 0 && measured && c.plan.Flow.Timed && st.lastUnknown.add(e.Sequence) {
 			c.recording.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
 		}
 	}
@@ -150,8 +151,8 @@ func (c *consumer) deliver(m driver.Message) {
 		if m.Redelivered {
 			c.redelivered.Add(1)
 		}
-		if c.plan.flow.Timed {
-			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.start.Load()
+		if c.plan.Flow.Timed {
+			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.Start.Load()
 			v := now - e.Intended
 			received := c.tap.received(now)
 			if received >= 0 {
@@ -162,7 +163,7 @@ func (c *consumer) deliver(m driver.Message) {
 				c.tail.offer(&exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
 					seq: e.Sequence, stream: e.Stream, consumer: c.party(), partition: int32(m.Partition)})
 			}
-			if st.fan != nil && int(groups) == st.plan.fanOut {
+			if st.fan != nil && int(groups) == st.plan.FanOut {
 				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, received, due)
 			}
 		}
@@ -174,7 +175,7 @@ func (c *consumer) deliver(m driver.Message) {
 		if c.raw != nil {
 			c.raw.put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
-		if c.plan.sizes != nil {
+		if c.plan.Sizes != nil {
 			c.bytes.Add(int64(len(m.Payload)))
 		}
 		c.received.Add(1) // last: who reads it also reads the rest
@@ -195,22 +196,22 @@ func (c *consumer) party() int32 {
 
 // first ends a message's time in flight where deliveries do that.
 func (c *consumer) first(st *stream, seq uint64, sent, now int64, measured bool) {
-	if c.plan.flow.Closes != flow.OnDelivery {
+	if c.plan.Flow.Closes != flow.OnDelivery {
 		return
 	}
 	if l := st.lane; l.counted {
 		if l.expiry.closed(sent, measured) {
 			l.inFlight.Add(-1)
 			var over *tap // before the window connections may not be followed yet
-			if sent >= c.plan.start.Load() {
+			if sent >= c.plan.Start.Load() {
 				over = c.tap
 			}
 			l.free.freedBy(now, over)
-		} else if measured && c.plan.flow.Replies {
+		} else if measured && c.plan.Flow.Replies {
 			c.receiving.lateReplies.Add(1)
 		}
 	}
-	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.flow.Replies {
+	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.Flow.Replies {
 		c.receiving.lateReplies.Add(1)
 	}
 }
@@ -224,9 +225,9 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	}
 	known := int(e.Stream) < len(c.sending.streams)
 	if check == integrity.Good {
-		if e.Run == c.plan.id && e.Kind == integrity.Probe && known {
+		if e.Run == c.plan.Id && e.Kind == integrity.Probe && known {
 			st := c.sending.streams[e.Stream]
-			if i := slices.Index(c.group.plan.topics, st.plan.topic); i >= 0 {
+			if i := slices.Index(c.group.plan.Topics, st.plan.Topic); i >= 0 {
 				c.receiving.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
 				c.group.seen[i].Store(true)
 			}
@@ -239,15 +240,15 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	}
 	// Damaged. It is one of ours if the envelope still says so: by the run or,
 	// where that is damaged, by a stream and an instant that fit.
-	start, end := c.plan.start.Load(), c.plan.end.Load()
+	start, end := c.plan.Start.Load(), c.plan.End.Load()
 	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
 	switch {
-	case e.Run != c.plan.id && !plausible:
+	case e.Run != c.plan.Id && !plausible:
 		c.foreign.Add(1)
 		return
-	case e.Run == c.plan.id && known && e.Intended < start && e.Intended > start-int64(c.plan.warmup)-int64(time.Minute):
+	case e.Run == c.plan.Id && known && e.Intended < start && e.Intended > start-int64(c.plan.Warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
-	case e.Run == c.plan.id && known && e.Intended >= end && e.Intended <= now:
+	case e.Run == c.plan.Id && known && e.Intended >= end && e.Intended <= now:
 		// of the load after the window: likewise
 	default:
 		c.corrupted.Add(1)

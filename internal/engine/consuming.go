@@ -35,11 +35,11 @@ func (c consuming) finish(aborted bool) bool { return aborted }
 // start watches what comes.
 func (c consuming) start() {
 	c.senders.Go(func() {
-		for c.sleepUntil(clock.Now()+int64(emptyLook)) && clock.Now() < c.end.Load() && !c.enough() && !c.empty() {
+		for c.SleepUntil(clock.Now()+int64(emptyLook)) && clock.Now() < c.End.Load() && !c.enough() && !c.empty() {
 		}
-		lower(&c.end, max(clock.Now(), c.sending.start.Load()))
+		c.EndBy(clock.Now())
 		c.past.Store(int64(c.several))
-		c.tellPast()
+		c.TellPast()
 	})
 }
 
@@ -49,16 +49,16 @@ func (c consuming) enough() bool {
 	for _, k := range c.receiving.consumers {
 		n += k.earlier.Load()
 	}
-	most := int64(c.workload.Messages)
+	most := int64(c.Workload.Messages)
 	return most > 0 && n >= most
 }
 
 // empty reports whether the broker has told, after the last message had come, that
 // it has nothing more, and nothing came for a moment.
 func (c consuming) empty() bool {
-	start := c.sending.start.Load()
+	start := c.Plan.Start.Load()
 	newest := max(start, c.receiving.earlier.last.Load())
 	told := c.receiving.depth.last.Load()
 	return told != nil && told.Messages == 0 && start+told.At > newest &&
-		clock.Now()-newest > int64(max(emptyAfter, 2*c.workload.Consumer.Work))
+		clock.Now()-newest > int64(max(emptyAfter, 2*c.Workload.Consumer.Work))
 }

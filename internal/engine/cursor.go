@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sixnines/internal/engine/window"
 	"sixnines/internal/schedule"
 )
 
@@ -31,7 +32,7 @@ func (l *lane) begin() {
 func (l *lane) enter(ph schedule.Phase) {
 	c := &l.cursor
 	c.phase, c.shift = ph, 0
-	c.messages = l.plan.schedule.Merge(c.producers, ph)
+	c.messages = l.plan.Schedule.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
@@ -39,7 +40,7 @@ func (l *lane) enter(ph schedule.Phase) {
 		}
 	case schedule.After:
 		// An early end moves the load after the window forward to it.
-		c.shift = l.plan.end.Load() - l.plan.start.Load() - int64(l.plan.window)
+		c.shift = l.plan.End.Load() - l.plan.Start.Load() - int64(l.plan.Length)
 		for _, st := range l.streams {
 			st.last = st.next
 		}
@@ -52,19 +53,19 @@ func (l *lane) enter(ph schedule.Phase) {
 func (l *lane) advance() {
 	c := &l.cursor
 	for {
-		if c.phase == schedule.After && l.plan.part.Stops {
-			c.intended = never
+		if c.phase == schedule.After && l.plan.Part.Stops {
+			c.intended = window.Never
 			return
 		}
 		offset, producer, ok := c.messages.Next()
 		if ok {
-			c.intended, c.producer = l.plan.start.Load()+offset+c.shift, producer
+			c.intended, c.producer = l.plan.Start.Load()+offset+c.shift, producer
 			if !l.beyond() {
 				return
 			}
 		}
 		if c.phase == schedule.After {
-			c.intended = never // the schedule has ended
+			c.intended = window.Never // the schedule has ended
 			return
 		}
 		l.enter(c.phase + 1)
@@ -74,7 +75,7 @@ func (l *lane) advance() {
 // beyond reports whether the message that is due next was planned for the window and
 // is no longer part of it, because the window was ended early.
 func (l *lane) beyond() bool {
-	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.end.Load()
+	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.End.Load()
 }
 
 // unsent yields the messages of the window that the lane did not get to, as their
@@ -86,14 +87,14 @@ func (l *lane) unsent(yield func(int64, *stream) bool) {
 		return
 	}
 	if c.phase == schedule.Before {
-		c.messages = l.plan.schedule.Merge(c.producers, schedule.Window)
+		c.messages = l.plan.Schedule.Merge(c.producers, schedule.Window)
 		offset, producer, ok := c.messages.Next()
 		if !ok {
 			return
 		}
-		c.intended, c.producer = l.plan.start.Load()+offset, producer
+		c.intended, c.producer = l.plan.Start.Load()+offset, producer
 	}
-	start, end := l.plan.start.Load(), l.plan.end.Load()
+	start, end := l.plan.Start.Load(), l.plan.End.Load()
 	for c.intended < end && yield(c.intended, l.sending.turnOf(c.producer)) {
 		offset, producer, ok := c.messages.Next()
 		if !ok {

@@ -8,6 +8,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/result"
 )
 
@@ -41,7 +42,7 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 // broker may be away for a while.
 func (r *receiving) startDepth() {
 	teller, ok := r.session.main.(driver.DepthTeller)
-	if !ok || !r.workload.Consumer.Interrupted() && r.workload.Existing == "" {
+	if !ok || !r.Workload.Consumer.Interrupted() && r.Workload.Existing == "" {
 		return
 	}
 	queues := 0
@@ -49,14 +50,14 @@ func (r *receiving) startDepth() {
 		queues += len(spec.Topics)
 	}
 	if queues > depthMost {
-		r.event(result.Event{At: clock.Now(), Kind: result.EventDepth, Detail: "there are too many queues to ask the broker for the depth of each", Count: int64(queues)})
+		r.Event(result.Event{At: clock.Now(), Kind: result.EventDepth, Detail: "there are too many queues to ask the broker for the depth of each", Count: int64(queues)})
 		return
 	}
 	r.sending.senders.Go(func() {
-		ctx, cancel := r.life()
+		ctx, cancel := r.Context()
 		defer cancel()
-		for r.sleepUntil(clock.Now() + int64(depthPeriod)) {
-			r.quiesce(orderLoad)
+		for r.SleepUntil(clock.Now() + int64(depthPeriod)) {
+			r.Quiesce(window.OrderLoad)
 			d, err := r.askDepth(ctx, teller)
 			if errors.Is(err, driver.ErrUnsupported) {
 				return
@@ -82,6 +83,6 @@ func (r *receiving) askDepth(ctx context.Context, teller driver.DepthTeller) (su
 			sum.Messages, sum.Unacknowledged = sum.Messages+one.Messages, one.Unacknowledged
 		}
 	}
-	sum.At = clock.Now() - r.start.Load()
+	sum.At = clock.Now() - r.Start.Load()
 	return sum, nil
 }

@@ -3,6 +3,8 @@ package engine
 import (
 	"runtime"
 	"time"
+
+	"sixnines/internal/engine/window"
 )
 
 // A load begins with one pacer for all of its lanes. Several wake each other's readers up
@@ -69,7 +71,7 @@ func (p *pacer) effort(now int64) effort {
 func (p *pacer) mayDivide(now int64) {
 	d := &p.division
 	if len(p.queue) < 2 {
-		d.next = never
+		d.next = window.Never
 		return
 	}
 	e := p.effort(now)

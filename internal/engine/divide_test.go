@@ -36,9 +36,9 @@ func TestTooMuch(t *testing.T) {
 // schedules, as often as more pacers may be.
 func TestPacerDivides(t *testing.T) {
 	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 7, size: 64B}")
-	ld.stopped.Store(true) // the other pacers' threads end at once
+	ld.Stopped.Store(true) // the other pacers' threads end at once
 	ld.sending.pacing.more = 2
-	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes)}
+	p := &pacer{sending: ld.sending, control: ld.Control, queue: slices.Clone(ld.sending.lanes)}
 	var want []int64
 	for _, l := range ld.sending.lanes {
 		want = append(want, l.cursor.intended)

@@ -71,7 +71,7 @@ func (x *earlier) missing() (n int64) {
 // earlierMessage counts a good message of another run where those are expected,
 // and reports whether it was one.
 func (c *consumer) earlierMessage(e *integrity.Envelope, now int64) bool {
-	if c.plan.workload.Existing == "" || e.Run == c.plan.id || e.Kind != integrity.Data {
+	if c.plan.Workload.Existing == "" || e.Run == c.plan.Id || e.Kind != integrity.Data {
 		return false
 	}
 	switch c.receiving.earlier.came(c.group, e, now) {

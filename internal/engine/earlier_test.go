@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/jetstream"
 	"sixnines/drivers/nats"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
@@ -64,7 +65,7 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 	}
 
 	_, err := Run(t.Context(), Config{Scenario: parse(t, "workload: {pattern: consume, topics: 2, existing: "+name+"}"), Entry: jetstream.Entry(), URL: b.URL})
-	if !errors.Is(err, driver.ErrNoTopic) || !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), name) {
+	if !errors.Is(err, driver.ErrNoTopic) || !errors.Is(err, plan.ErrUsage) || !strings.Contains(err.Error(), name) {
 		t.Errorf("what a run has removed: %v", err)
 	}
 }
@@ -151,7 +152,7 @@ phases: {warmup: 300ms, duration: 900ms}
 // Messages that no broker keeps can neither be left nor be found.
 func TestNothingIsKept(t *testing.T) {
 	for _, w := range []string{"pattern: publish, lifetime: keep", "pattern: consume, existing: 00c0ffee", "existing: 00c0ffee"} {
-		if err := Check(parse(t, "workload: {"+w+"}"), nats.Entry()); !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), "keeps no messages") {
+		if err := Check(parse(t, "workload: {"+w+"}"), nats.Entry()); !errors.Is(err, plan.ErrUsage) || !strings.Contains(err.Error(), "keeps no messages") {
 			t.Errorf("%s: %v", w, err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/plan"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -44,7 +45,7 @@ func Check(s *scenario.Scenario, e driver.Entry) error {
 func check(s *scenario.Scenario, e driver.Entry) error {
 	w, can := &s.Workload, e.Capabilities
 	refuse := func(format string, a ...any) error {
-		return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, a...))
+		return fmt.Errorf("%w: %w", plan.ErrUsage, fmt.Errorf(format, a...))
 	}
 	switch {
 	case w.Pattern == scenario.RequestReply && !can.RequestReply:

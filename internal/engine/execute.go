@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 )
@@ -31,7 +33,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	}()
 	r.progress(Progress{Phase: "connect"})
 	for _, ld := range r.loads {
-		ld.side = startProbe(ld.session, ld.recording)
+		ld.side = startProbe(ld.session, ld.recording, r.config.Probe)
 		defer func() { ld.side.end(err != nil) }()
 	}
 	if err := r.setUp(ctx); err != nil {
@@ -44,21 +46,21 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		}
 		ld.side.begin()
 	}
-	if err := r.refusedEarly(); err != nil {
+	if err := r.RefusedEarly(); err != nil {
 		_ = r.close()
 		return nil, err
 	}
-	if r.watched() {
+	if r.Virtual == nil {
 		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle, Connections: r.endsOfConns})
 		defer r.monitor.Stop()
-		r.frozen = r.monitor.Frozen
+		r.Frozen = r.monitor.Frozen
 	}
 	for _, ld := range r.loads {
 		ld.accounts.sampler = ld.accounts.newSampler()
 	}
 	r.tcp = newTCPWatch(r.openConns, readTCP, r.breath.take)
 	defer r.raiseProcs()()
-	if r.config.Virtual == nil {
+	if r.Virtual == nil {
 		r.held = holdCollector()
 		defer r.held.release()
 	}
@@ -71,7 +73,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	for _, ld := range r.loads {
 		ld.side.stop()
 	}
-	r.observed = clock.Now()
+	r.Observed = clock.Now()
 	var leftOver error
 	for _, ld := range r.loads {
 		leftOver = errors.Join(leftOver, ld.disconnect())
@@ -82,7 +84,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return nil, err
 	}
 	if aborted {
-		return res, ErrAborted
+		return res, plan.ErrAborted
 	}
 	return res, nil
 }
@@ -95,28 +97,28 @@ func (r *run) setUp(ctx context.Context) error {
 	defer refuse(nil)
 	go func() {
 		select {
-		case <-r.refused:
-			refuse(r.refusedEarly())
+		case <-r.Refused:
+			refuse(r.RefusedEarly())
 		case <-setup.Done():
 		}
 	}()
 	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).probe} {
 		for _, ld := range r.loads {
 			err := step(ld, setup)
-			if why := r.refusedEarly(); why != nil {
+			if why := r.RefusedEarly(); why != nil {
 				err = why // what the step ended with is its consequence
 			}
 			if err != nil {
-				return ofWorkload(ld.part.Name, err)
+				return ofWorkload(ld.Part.Name, err)
 			}
 		}
 	}
 	if ctx.Err() != nil {
-		return fmt.Errorf("%w before the load began", ErrAborted)
+		return fmt.Errorf("%w before the load began", plan.ErrAborted)
 	}
 	for _, ld := range r.loads {
-		if ld.workload.Keeps() {
-			r.progress(Progress{Phase: "connect", Workload: ld.part.Name, LeftAs: ld.name})
+		if ld.Workload.Keeps() {
+			r.progress(Progress{Phase: "connect", Workload: ld.Part.Name, LeftAs: ld.Name})
 		}
 	}
 	return nil
@@ -134,11 +136,11 @@ const hiccupPeriod = 4 * time.Millisecond
 // took one away from a sleeping thread, up to 10 ms later: the p99 of 20,000 messages a second
 // was 7 ms instead of a third of one.
 func (r *run) raiseProcs() (restore func()) {
-	if r.config.Virtual != nil {
+	if r.Virtual != nil {
 		return func() {}
 	}
 	holdProcess()
-	base, more := processors(), 0
+	base, more := plan.Processors(), 0
 	if r.monitor != nil {
 		more++ // the meter's
 	}
@@ -146,8 +148,8 @@ func (r *run) raiseProcs() (restore func()) {
 		if ld.accounts.sampler != nil {
 			more++
 		}
-		if ld.schedule != nil {
-			more += ld.mostPacers()
+		if ld.Schedule != nil {
+			more += ld.MostPacers()
 		}
 	}
 	setProcs(base + more)
@@ -161,11 +163,11 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	var ahead time.Duration
 	for _, ld := range r.loads {
 		before, err := ld.sender.prepare(ctx)
-		if why := r.refusedEarly(); why != nil {
+		if why := r.RefusedEarly(); why != nil {
 			err = why
 		}
 		if err != nil {
-			return nil, true, ofWorkload(ld.part.Name, err)
+			return nil, true, ofWorkload(ld.Part.Name, err)
 		}
 		ahead = max(ahead, before)
 	}
@@ -173,7 +175,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		ld.startStages()
 	}
 	start := clock.Now() + int64(lead) + int64(ahead)
-	r.place(start)
+	r.fixWindow(start)
 	if err := r.writeHeader(start); err != nil {
 		return nil, false, err
 	}
@@ -193,23 +195,21 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	r.halt()
 	err = col.wait()
-	if why := r.refusedEarly(); why != nil {
+	if why := r.RefusedEarly(); why != nil {
 		err = errors.Join(why, err)
 	} else if r.early {
-		err = errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", ErrAborted), err)
+		err = errors.Join(fmt.Errorf("%w in the warm-up: nothing has been measured", plan.ErrAborted), err)
 	}
 	return col, aborted, err
 }
 
-// place fixes the window, and those of the loads.
-func (r *run) place(start int64) {
-	r.end.Store(start + int64(r.window))
-	r.start.Store(start)
-	r.begins.Store(start)
+// fixWindow fixes the window, and those of the loads.
+func (r *run) fixWindow(start int64) {
+	r.Fix(start, start+int64(r.length))
+	r.Begins.Store(start)
 	for _, ld := range r.loads {
-		begin := start + int64(ld.part.From)
-		ld.end.Store(begin + int64(ld.window))
-		ld.start.Store(begin)
+		begin := start + int64(ld.Part.From)
+		ld.Fix(begin, begin+int64(ld.Length))
 	}
 }
 
@@ -220,28 +220,28 @@ const endLook = 10 * time.Millisecond
 func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	done := ctx.Done()
 	for {
-		r.quiesce(orderRun)
+		r.Quiesce(window.OrderRun)
 		now := clock.Now()
-		end := r.end.Load()
+		end := r.End.Load()
 		if now >= end || r.allSent() {
-			r.endBy(now + 1) // what was sent at this instant is part of the window
+			r.endAll(now + 1) // what was sent at this instant is part of the window
 			return false
 		}
 		select {
 		case <-done:
-			if r.early = clock.Now() < r.start.Load(); r.early {
+			if r.early = clock.Now() < r.Start.Load(); r.early {
 				return true
 			}
 			r.interrupt()
 			done = nil
 		case <-r.config.Abort:
-			r.early = clock.Now() < r.start.Load()
+			r.early = clock.Now() < r.Start.Load()
 			r.interrupt()
 			return true
-		case <-r.refused:
+		case <-r.Refused:
 			r.early = true
 			return true
-		case <-r.past:
+		case <-r.Past:
 		case <-time.After(min(time.Duration(end-now), endLook)):
 		}
 	}
@@ -252,19 +252,19 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 // nothing is due any more.)
 func (r *run) allSent() bool {
 	for _, ld := range r.loads {
-		if !ld.sending.left.limited || !ld.sending.isPast() {
+		if !ld.sending.left.Limited || !ld.sending.isPast() {
 			return false
 		}
 	}
 	return true
 }
 
-// endBy moves the end of every window that is later to now. One that has not
+// endAll moves the end of every window that is later to now. One that has not
 // begun is then empty.
-func (r *run) endBy(now int64) {
-	lower(&r.end, now)
+func (r *run) endAll(now int64) {
+	window.Lower(&r.End, now)
 	for _, ld := range r.loads {
-		lower(&ld.end, max(now, ld.start.Load()))
+		ld.EndBy(now)
 	}
 }
 
@@ -283,10 +283,10 @@ func (r *run) interrupt() {
 // of it. It is safe for concurrent use.
 func (r *run) shorten(why result.EventKind) bool {
 	now := clock.Now() + int64(graceOfEnd)
-	if !lower(&r.end, now) {
+	if !window.Lower(&r.End, now) {
 		return false
 	}
-	r.endBy(now)
+	r.endAll(now)
 	r.out.event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
 	return true
 }
@@ -302,9 +302,9 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 	var last int64
 	for _, ld := range r.loads {
 		aborted = ld.sender.finish(aborted)
-		last = max(last, ld.end.Load())
+		last = max(last, ld.End.Load())
 	}
-	lower(&r.end, last) // flat out it may be sooner
+	window.Lower(&r.End, last) // flat out it may be sooner
 	limit := clock.Now() + int64(r.scenario.Phases.Drain)
 	for !aborted && !r.resolved() && clock.Now() < limit && !r.stalled() {
 		select {
@@ -315,7 +315,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 			return aborted
 		case <-time.After(2 * time.Millisecond):
 		}
-		r.quiesce(orderRun)
+		r.Quiesce(window.OrderRun)
 	}
 	return aborted
 }
@@ -332,7 +332,7 @@ func (r *run) resolved() bool {
 
 // halt stops the senders and what supervises them.
 func (r *run) halt() {
-	r.stopAll()
+	r.StopAll()
 	// A send that the broker blocks ends when its connection is closed, or, where the
 	// client has made that itself, its session.
 	done := make(chan struct{})

@@ -12,16 +12,16 @@ import (
 // judges. What was left was given up when clients began to leave, however long that took.
 func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
-	now := max(r.observed, c.to)
+	now := max(r.Observed, c.to)
 	if leftover != nil {
 		r.out.event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
 	if r.unwritten() {
 		from := c.to
 		if from == 0 {
-			from = r.end.Load()
+			from = r.End.Load()
 			for _, ld := range r.loads {
-				ld.accounts.told.to = ld.end.Load()
+				ld.accounts.told.to = ld.End.Load()
 			}
 		}
 		if err := c.collect(result.PhaseDrain, from, max(clock.Now(), from+1)); err != nil {
@@ -29,7 +29,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		}
 		now = clock.Now()
 	}
-	start := r.start.Load()
+	start := r.Start.Load()
 	vitals := map[string]float64{}
 	pauses := append(c.newPauses(start), r.tcp.interval(start, true, vitals)...)
 	if n := r.tcp.unseen; n > 0 {
@@ -44,7 +44,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		ld.side.close(closing.Vitals)
 		maps.Copy(closing.Vitals, vitals)
 		ld.accounts.keepPauses(pauses)
-		closing.Workload, closing.Pauses = ld.part.Name, ld.accounts.told.pauses
+		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.told.pauses
 		closing.Closing = ld.accounts.closing(now, r.interrupted, aborted)
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
@@ -74,7 +74,7 @@ func (r *run) unwritten() bool {
 
 // closing is what only the run knows of the load, when it ends now.
 func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing {
-	start, x := a.start.Load(), &a.receiving.earlier
+	start, x := a.Start.Load(), &a.receiving.earlier
 	since := func(at int64) int64 {
 		if at == 0 {
 			return 0
@@ -85,8 +85,8 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 	for _, c := range a.receiving.consumers {
 		received = max(received, c.newest)
 	}
-	end := a.end.Load() - start
-	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.window), Aborted: aborted,
+	end := a.End.Load() - start
+	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
 		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.synced),
 		GivenUp: max(0, now-start), // before start if it never began
 		WarmUp:  a.warmLeft(), EarlierFrom: since(x.first.Load()), EarlierTo: since(x.last.Load())}
@@ -94,7 +94,7 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 
 // warmLeft is how much of what a flood's warm-up had sent was through in the window only.
 func (a *accounts) warmLeft() int64 {
-	if a.flow.Timed {
+	if a.Flow.Timed {
 		return 0
 	}
 	return max(a.receiving.warm()-a.receiving.warmedUp, a.sending.warm()-a.sending.warmedUp)

@@ -10,6 +10,8 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -21,7 +23,7 @@ const claimAtOnce = 256
 // flood sends on one lane as fast as the client takes messages. The instant of sending
 // is the intended one: there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped, and returns when that was.
-func (l *lane) flood(limit *quota, measured bool) (ended int64) {
+func (l *lane) flood(limit *window.Quota, measured bool) (ended int64) {
 	if measured {
 		for _, st := range l.streams {
 			st.begin()
@@ -29,11 +31,11 @@ func (l *lane) flood(limit *quota, measured bool) (ended int64) {
 	}
 	turn := 0
 	var left int64
-	var sleeper sleeper
-	sleeper.ready(l.plan.control)
+	var sleeper window.Sleeper
+	sleeper.Ready(l.plan.Life)
 	for {
 		if left == 0 {
-			if left = limit.claim(claimAtOnce); left == 0 || l.plan.stopped.Load() {
+			if left = limit.Claim(claimAtOnce); left == 0 || l.plan.Stopped.Load() {
 				break
 			}
 		}
@@ -41,7 +43,7 @@ func (l *lane) flood(limit *quota, measured bool) (ended int64) {
 			return clock.Now()
 		}
 		now := clock.Now()
-		if now >= l.plan.end.Load() {
+		if now >= l.plan.End.Load() {
 			break
 		}
 		left--
@@ -68,22 +70,22 @@ const placeSpins = 64
 // holds back goes out first: nothing else would free a place. It returns false if the
 // window or the run ends before: of a broker that answers no more, no place may ever be
 // free.
-func (l *lane) waitForPlace(sleeper *sleeper) bool {
+func (l *lane) waitForPlace(sleeper *window.Sleeper) bool {
 	l.flush()
 	for n := 0; !l.hasPlace(); n++ {
-		now, end := clock.Now(), l.plan.end.Load()
+		now, end := clock.Now(), l.plan.End.Load()
 		switch {
-		case l.plan.stopped.Load() || now >= end:
+		case l.plan.Stopped.Load() || now >= end:
 			return false
 		case n < placeSpins:
 			runtime.Gosched()
-		case n == placeSpins && l.limit != 1 && l.plan.config.Virtual == nil || !l.plan.canWake():
+		case n == placeSpins && l.limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
 			clock.SleepUntilBlocking(now + placePoll)
 		default:
 			sleeper.Woken()
 			l.free.want(sleeper)
 			if !l.hasPlace() {
-				sleeper.sleepUntil(min(now+placeWait, end), l.plan.precise)
+				sleeper.SleepUntil(min(now+placeWait, end), l.plan.Precise)
 			}
 		}
 	}
@@ -104,28 +106,28 @@ func (f *flatOut) mode() string { return result.ModeFlatOut }
 // prepare floods for as long as the warm-up is to last, and waits until that is
 // through.
 func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) {
-	if f.warmup > 0 {
-		f.end.Store(clock.Now() + int64(f.warmup))
+	if f.Warmup > 0 {
+		f.End.Store(clock.Now() + int64(f.Warmup))
 		done := make(chan struct{})
 		f.senders.Go(func() {
-			f.flood(&quota{}, false)
+			f.flood(&window.Quota{}, false)
 			close(done)
 		})
 		select {
 		case <-done:
 			err = f.quiet()
-		case <-f.refused:
-			err = f.refusedEarly()
+		case <-f.Refused:
+			err = f.RefusedEarly()
 		case <-ctx.Done():
-			err = fmt.Errorf("%w in the warm-up", ErrAborted)
-		case <-f.config.Abort:
-			err = fmt.Errorf("%w in the warm-up", ErrAborted)
-		case <-time.After(f.warmup + f.scenario.Phases.Drain):
+			err = fmt.Errorf("%w in the warm-up", plan.ErrAborted)
+		case <-f.Abort:
+			err = fmt.Errorf("%w in the warm-up", plan.ErrAborted)
+		case <-time.After(f.Warmup + f.Scenario.Phases.Drain):
 			err = fmt.Errorf("%w: a message of the warm-up could not be sent for %s: is the broker overloaded, or does it hang?",
-				driver.ErrTimeout, spell.Period(f.scenario.Phases.Drain))
+				driver.ErrTimeout, spell.Period(f.Scenario.Phases.Drain))
 		}
 		if err != nil {
-			lower(&f.end, clock.Now()) // no more is sent
+			window.Lower(&f.End, clock.Now()) // no more is sent
 			return 0, err
 		}
 	}
@@ -143,14 +145,14 @@ func (f *flatOut) markWarm() {
 func (f *flatOut) start() {
 	f.senders.Go(func() {
 		defer close(f.done)
-		if f.precise.Until(f.plan.start.Load(), f.stop) {
+		if f.Precise.Until(f.Plan.Start.Load(), f.Stop) {
 			f.markWarm() // the warm-ups of other loads were in between
 			f.ended = f.flood(&f.left, true)
 		} else {
 			f.ended = clock.Now()
 		}
 		f.past.Store(int64(f.several))
-		f.tellPast()
+		f.TellPast()
 		f.roundTrip()
 	})
 }
@@ -158,12 +160,12 @@ func (f *flatOut) start() {
 // roundTrip waits, where nothing is acknowledged, for the round trip with which the
 // clock stops: of each load when that has sent all, and not when the others have.
 func (f *flatOut) roundTrip() {
-	if f.flow.Acked || f.neverBegan() || f.stopped.Load() {
+	if f.Flow.Acked || f.NeverBegan() || f.Stopped.Load() {
 		return
 	}
 	at, err := f.sync()
-	if f.synced = at; err != nil && !f.stopped.Load() {
-		f.event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
+	if f.synced = at; err != nil && !f.Stopped.Load() {
+		f.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
 	}
 }
 
@@ -171,22 +173,22 @@ func (f *flatOut) roundTrip() {
 // hangs ends when its connection is closed. The clock stops with a round trip, or with the last
 // acknowledgement where there are any.
 func (f *flatOut) finish(aborted bool) bool {
-	if aborted || f.neverBegan() {
+	if aborted || f.NeverBegan() {
 		return aborted
 	}
 	select {
 	case <-f.done:
-		lower(&f.end, f.ended)
-	case <-f.config.Abort:
+		window.Lower(&f.End, f.ended)
+	case <-f.Abort:
 		return true
-	case <-time.After(f.scenario.Phases.Drain):
+	case <-time.After(f.Scenario.Phases.Drain):
 	}
 	return false
 }
 
 // flood sends on all lanes until the window, or the quota, is at its end, and returns when
 // the last lane was past it: what was sent at the instant before is part of the window.
-func (f *flatOut) flood(limit *quota, measured bool) int64 {
+func (f *flatOut) flood(limit *window.Quota, measured bool) int64 {
 	var lanes sync.WaitGroup
 	ended := make([]int64, len(f.lanes))
 	for i, l := range f.lanes {
@@ -199,9 +201,9 @@ func (f *flatOut) flood(limit *quota, measured bool) int64 {
 // sync waits for a round trip on every producer that can do one, and returns when the
 // last was back; 0: not all were, or there is none.
 func (f *flatOut) sync() (at int64, err error) {
-	life, over := f.life()
+	life, over := f.Context()
 	defer over()
-	ctx, cancel := context.WithTimeout(life, f.scenario.Phases.Drain)
+	ctx, cancel := context.WithTimeout(life, f.Scenario.Phases.Drain)
 	defer cancel()
 	for _, st := range f.streams {
 		if s, ok := st.producer.(driver.Syncer); ok {
@@ -221,8 +223,8 @@ func (f *flatOut) quiet() error {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
 	var before int64 = -1
-	for deadline := time.Now().Add(f.scenario.Phases.Drain); time.Now().Before(deadline); {
-		f.quiesce(orderRun)
+	for deadline := time.Now().Add(f.Scenario.Phases.Drain); time.Now().Before(deadline); {
+		f.Quiesce(window.OrderRun)
 		marked := f.receiving.warm()
 		if marked == before && f.idle() {
 			return nil

@@ -14,6 +14,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/window"
 	"sixnines/result"
 )
 
@@ -123,11 +124,11 @@ func TestFloodEndsWithoutAPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
 	ld.sending.streams[0].producer = unanswering{}
-	ld.end.Store(clock.Now() + int64(20*time.Millisecond))
-	late := time.AfterFunc(10*time.Second, ld.stopAll)
+	ld.End.Store(clock.Now() + int64(20*time.Millisecond))
+	late := time.AfterFunc(10*time.Second, ld.StopAll)
 	defer late.Stop()
-	l.flood(&quota{}, true)
-	if ld.stopped.Load() {
+	l.flood(&window.Quota{}, true)
+	if ld.Stopped.Load() {
 		t.Error("the flood waited for a place until the run was stopped")
 	}
 	if n := l.streams[0].sent.Load(); n != 1 {

@@ -25,10 +25,10 @@ func (r *run) writeHeader(start int64) error {
 	r.readNs = clockCost()
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID,
 		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool,
-		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.sameHost(),
+		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.SameHost(),
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
-	if r.config.Virtual != nil {
+	if r.Virtual != nil {
 		h.Clock = result.Clock{Source: "virtual"}
 		h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, "the process and the machine: the run is in virtual time", ""))
 	} else {
@@ -45,12 +45,12 @@ func (r *run) writeHeader(start int64) error {
 		if err := ld.describe(&h); err != nil {
 			return err
 		}
-		if r.watched() {
+		if r.Virtual == nil {
 			for _, m := range r.monitor.Missing() {
 				h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, m, ""))
 			}
 		}
-		if ld.scenario.Record.Raw {
+		if ld.Scenario.Record.Raw {
 			if err := ld.recording.openRaw(r.fullID); err != nil {
 				return err
 			}
@@ -84,36 +84,36 @@ func semanticsOf(s driver.Semantics) result.Semantics {
 
 // describe adds to the header what is the load's.
 func (ld *load) describe(h *result.Header) error {
-	w := ld.workload
-	s := ld.scenario.Redacted(ld.config.Entry.Secret)
-	s.Target.Driver = ld.config.Entry.Name // whoever gave it
+	w := ld.Workload
+	s := ld.Scenario.Redacted(ld.Entry.Secret)
+	s.Target.Driver = ld.Entry.Name // whoever gave it
 	text, err := s.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)
 	}
-	h.Workload, h.From, h.Background = ld.part.Name, ld.part.From, ld.part.Background
-	h.Started = h.Started.Add(ld.part.From)
+	h.Workload, h.From, h.Background = ld.Part.Name, ld.Part.From, ld.Part.Background
+	h.Started = h.Started.Add(ld.Part.From)
 	judge.Declare(h, s)
-	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.semantics)
-	h.Rate, h.Cold = ld.asked(), ld.session.cold
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.semantics)
+	h.Rate, h.Cold = ld.Rate(), ld.session.cold
 	h.Synchronous = ld.synchronous()
-	h.Stops = ld.part.Stops
+	h.Stops = ld.Part.Stops
 	if w.Keeps() {
-		h.LeftAs = ld.name
+		h.LeftAs = ld.Name
 	}
 	if info, ok := ld.session.main.(driver.ServerInfo); ok {
 		h.Broker = info.ServerInfo()
 	}
 	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
-	if ld.schedule != nil {
+	if ld.Schedule != nil {
 		pacers := "1"
-		if most := ld.mostPacers(); most > 1 {
+		if most := ld.MostPacers(); most > 1 {
 			pacers = fmt.Sprintf("1 at first, at most %d", most)
 		}
 		add("pacers", pacers, "")
 	}
-	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.layout.consumers))), "")
-	if n := ld.layout.maxFanOut(); n > fullChecks {
+	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.Layout.Consumers))), "")
+	if n := ld.Layout.MaxFanOut(); n > fullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is still counted")
 	}
 	value, note := ld.recording.stageFact()
@@ -130,20 +130,20 @@ func (ld *load) describe(h *result.Header) error {
 // synchronous describes the load if each of its producers waits for the answer to its
 // message before it sends the next; nil if not, or if there is no schedule.
 func (ld *load) synchronous() *result.Synchronous {
-	w, lanes := ld.workload, ld.sending.lanes
-	if ld.schedule == nil || len(lanes) < w.Producers || lanes[0].limit != 1 {
+	w, lanes := ld.Workload, ld.sending.lanes
+	if ld.Schedule == nil || len(lanes) < w.Producers || lanes[0].limit != 1 {
 		return nil
 	}
-	service := ld.flow.AckService
+	service := ld.Flow.AckService
 	switch {
-	case ld.flow.Closes == flow.OnAck:
-	case ld.layout.maxFanOut() == 1:
-		service = ld.flow.Service
+	case ld.Flow.Closes == flow.OnAck:
+	case ld.Layout.MaxFanOut() == 1:
+		service = ld.Flow.Service
 	default:
 		return nil // of several deliveries of a message only the first is waited for
 	}
 	return &result.Synchronous{Metric: service.Metric(), Mean: w.Arrivals.Kind != scenario.Constant,
-		Interval: int64(math.Round(float64(w.Producers) * 1e9 / ld.asked()))}
+		Interval: int64(math.Round(float64(w.Producers) * 1e9 / ld.Rate()))}
 }
 
 // clockCost measures one reading of the clock, in ns.

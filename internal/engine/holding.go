@@ -28,7 +28,7 @@ func (a *accounts) hold() (now int64) {
 	h := &a.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c, start := a.counts(), a.start.Load()
+	c, start := a.counts(), a.Start.Load()
 	if now = clock.Now(); now < start {
 		return now
 	}
@@ -51,7 +51,7 @@ func (a *accounts) pauses(over bool) {
 // holdOften is hold where the newest reading is old enough, of a load whose consumers come
 // late or pause.
 func (a *accounts) holdOften(now, apart int64) {
-	if !a.workload.Consumer.Interrupted() {
+	if !a.Workload.Consumer.Interrupted() {
 		return
 	}
 	a.holding.mu.Lock()

@@ -9,9 +9,11 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -37,7 +39,7 @@ func (l *loopback) Close(context.Context) error { return nil }
 
 // newLoadOf plans the load of a run that is not executed.
 func newLoadOf(c Config) (*load, error) {
-	return newLoad(newControl(c), scenario.Part{Scenario: c.Scenario})
+	return newLoad(plan.NewControl(settingsOf(c), c.Virtual, func(result.Event) {}), scenario.Part{Scenario: c.Scenario})
 }
 
 // loopRun returns a load whose one lane sends to a loopback, ready to send.
@@ -58,7 +60,7 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	ld.flow.Closes = flow.OnDelivery
+	ld.Flow.Closes = flow.OnDelivery
 	ld.session.main = fakeSession{}
 	ld.session.dialers = []*transport.Dialer{transport.NewDialer(false)}
 	if err := ld.connect(tb.Context()); err != nil {
@@ -67,12 +69,12 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	l := ld.sending.lanes[0]
 	st := ld.sending.streams[0]
 	st.producer = &loopback{acks: l.acks, deliver: ld.receiving.consumers[0].deliver}
-	ld.start.Store(clock.Now() - int64(time.Second))
-	ld.end.Store(ld.start.Load() + int64(time.Hour))
+	ld.Start.Store(clock.Now() - int64(time.Second))
+	ld.End.Store(ld.Start.Load() + int64(time.Hour))
 	ld.sending.turn = make([]int, 1)
 	l.cursor.producers = []int{0}
 	l.enter(schedule.Window)
-	return ld, &pacer{sending: ld.sending, control: ld.control, queue: ld.sending.lanes}
+	return ld, &pacer{sending: ld.sending, control: ld.Control, queue: ld.sending.lanes}
 }
 
 type fakeSession struct{}

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/plan"
 	"sixnines/scenario"
 )
 
@@ -41,11 +42,11 @@ func (i Input) Digest() (string, error) {
 	if i.trace != "" {
 		f, err := os.Open(i.trace)
 		if err != nil {
-			return "", fmt.Errorf("%w: workload.arrivals %s: %w", ErrUsage, i.Name, err)
+			return "", fmt.Errorf("%w: workload.arrivals %s: %w", plan.ErrUsage, i.Name, err)
 		}
 		defer f.Close() // read only: no write can fail here
 		if _, err := io.Copy(h, f); err != nil {
-			return "", fmt.Errorf("%w: workload.arrivals %s: %w", ErrUsage, i.Name, err)
+			return "", fmt.Errorf("%w: workload.arrivals %s: %w", plan.ErrUsage, i.Name, err)
 		}
 	} else {
 		files, err := payload.Load(i.payload)

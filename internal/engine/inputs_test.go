@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"sixnines/internal/engine/plan"
 	"sixnines/scenario"
 )
 
@@ -54,7 +55,7 @@ func TestInputDigest(t *testing.T) {
 		}
 	}
 	gone := Input{Name: "trace:gone", trace: filepath.Join(dir, "gone")}
-	if _, err := gone.Digest(); !errors.Is(err, ErrUsage) {
+	if _, err := gone.Digest(); !errors.Is(err, plan.ErrUsage) {
 		t.Errorf("a trace that is not there: %v", err)
 	}
 	s := &scenario.Scenario{}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/keys"
 	"sixnines/scenario"
 )
@@ -16,17 +17,17 @@ type streamKeys struct {
 
 // setKeys makes the stream's messages have keys, if the workload asks for them. The
 // stream has its producer.
-func (st *stream) setKeys(p *plan) error {
-	k := p.workload.Keys
+func (st *stream) setKeys(p *plan.Plan) error {
+	k := p.Workload.Keys
 	if k.IsZero() {
 		return nil
 	}
 	sender, ok := st.producer.(driver.KeySender)
 	if !ok {
-		return fmt.Errorf("%w: driver %s announces keys and does not have them", driver.ErrUnsupported, p.config.Entry.Name)
+		return fmt.Errorf("%w: driver %s announces keys and does not have them", driver.ErrUnsupported, p.Entry.Name)
 	}
-	st.keys = &streamKeys{send: sender.SendKeyed, source: keys.New(keys.Spec{Kind: keys.Kind(k.Kind), Size: int(p.workload.KeySize),
-		Space: k.Space, Skew: k.Skew, Seed: p.scenario.Seed}, st.id)}
+	st.keys = &streamKeys{send: sender.SendKeyed, source: keys.New(keys.Spec{Kind: keys.Kind(k.Kind), Size: int(p.Workload.KeySize),
+		Space: k.Space, Skew: k.Skew, Seed: p.Scenario.Seed}, st.id)}
 	return nil
 }
 

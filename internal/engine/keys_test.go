@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
+	"sixnines/internal/engine/plan"
 )
 
 // keyedLoopback is a loopback that notes the keys of its messages.
@@ -29,15 +30,15 @@ func (k *keyedLoopback) SendKeyed(token uint64, payload, key []byte) error {
 func keyedRun(t *testing.T, keys string, before int) (*keyedLoopback, func()) {
 	t.Helper()
 	ld, p := loopRun(t, driver.AckKindBroker)
-	ld.scenario.Seed = 7
-	if err := ld.workload.Keys.UnmarshalText([]byte(keys)); err != nil {
+	ld.Scenario.Seed = 7
+	if err := ld.Workload.Keys.UnmarshalText([]byte(keys)); err != nil {
 		t.Fatal(err)
 	}
-	ld.workload.KeySize = 16
+	ld.Workload.KeySize = 16
 	st, l := ld.sending.streams[0], ld.sending.lanes[0]
 	k := &keyedLoopback{loopback: *st.producer.(*loopback), note: true}
 	st.producer = k
-	if err := st.setKeys(ld.plan); err != nil {
+	if err := st.setKeys(ld.Plan); err != nil {
 		t.Fatal(err)
 	}
 	for i := range l.slots.all {
@@ -96,7 +97,7 @@ func TestKeysAndHeadersWhereThereAreNone(t *testing.T) {
 		"{headers: 4x32B}": "messages of driver mem carry no headers",
 	} {
 		err := Check(parse(t, "workload: "+workload), mem.Entry())
-		if !errors.Is(err, ErrUsage) || !strings.Contains(err.Error(), want) {
+		if !errors.Is(err, plan.ErrUsage) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", workload, err)
 		}
 	}

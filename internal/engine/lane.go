@@ -8,6 +8,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -17,7 +18,7 @@ import (
 // stream is one producer's messages to one topic.
 type stream struct {
 	id       uint32
-	plan     streamPlan
+	plan     plan.Stream
 	lane     *lane
 	producer driver.Producer
 	flusher  driver.Flusher // nil: the client does not buffer
@@ -86,7 +87,7 @@ func (st *stream) begin() {
 // lane is one producers' connection: its streams, its payload slots, its share
 // of the limits. Its pacer-side methods belong to one goroutine at a time.
 type lane struct {
-	plan      *plan
+	plan      *plan.Plan
 	session   *session
 	recording *recording
 	sending   *sending
@@ -151,7 +152,7 @@ func (a plainAcks) Done(token uint64, err error) {
 	}
 	switch {
 	case sl.kind != integrity.Data:
-		sl.stream.trial.answered(l.plan.control, err)
+		sl.stream.trial.answered(l.plan.Control, err)
 	case err == nil:
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: the outcome is unknown
 	default:
@@ -211,11 +212,11 @@ func (a brokerAcks) Done(token uint64, err error) {
 			l.nack(sl, err)
 		}
 	} else {
-		sl.stream.trial.answered(l.plan.control, err)
+		sl.stream.trial.answered(l.plan.Control, err)
 	}
 	data := sl.kind == integrity.Data
 	var over *tap // before the window connections may not be followed yet
-	if data && sl.measured.Load() && l.plan.flow.Timed {
+	if data && sl.measured.Load() && l.plan.Flow.Timed {
 		over = l.tap
 	}
 	sl.state.Store(gen)
@@ -236,21 +237,21 @@ func (l *lane) ack(sl *slot, now int64) {
 			at = max(at, sl.sent)
 			l.readLate.Add(now - at)
 			now = at
-		} else if l.plan.flow.Timed {
+		} else if l.plan.Flow.Timed {
 			received = l.tap.received(now)
 		}
-		if l.plan.flow.Timed {
+		if l.plan.Flow.Timed {
 			v := now - sl.intended
 			if received >= 0 {
 				l.shard.Value(recorder.LagReceiveAck, received)
 			}
-			l.shard.Response(l.plan.flow.AckResponse, v, sl.own, received, sl.intended-l.plan.start.Load())
+			l.shard.Response(l.plan.Flow.AckResponse, v, sl.own, received, sl.intended-l.plan.Start.Load())
 			if v > l.tail.floor.Load() {
 				l.tail.offer(&exemplar{value: v, intended: sl.intended, sent: sl.sent, done: now, own: sl.own,
 					seq: sl.seq, stream: sl.stream.id, consumer: -1, partition: -1})
 			}
 		}
-		l.shard.Value(l.plan.flow.AckService, now-sl.sent)
+		l.shard.Value(l.plan.Flow.AckService, now-sl.sent)
 		if st := sl.stream; st.stamps != nil && l.recording.stages.onAck {
 			l.recording.split(l.tap, st.stamps, sl.seq, sl.sent, now)
 		}
@@ -259,12 +260,12 @@ func (l *lane) ack(sl *slot, now int64) {
 			l.lastAck.Store(now)
 		}
 		if l.raw != nil {
-			l.raw.put(l.plan.flow.RawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
+			l.raw.put(l.plan.Flow.RawAcked, sl.stream.id, 0, sl.seq, sl.intended, sl.sent, now)
 		}
 	} else {
 		l.warm.Add(1)
 	}
-	if w := sl.stream.waiter; w != nil && l.plan.flow.Closes == flow.OnAck {
+	if w := sl.stream.waiter; w != nil && l.plan.Flow.Closes == flow.OnAck {
 		w.complete(sl.seq, now)
 	}
 }
@@ -283,7 +284,7 @@ func (l *lane) nack(sl *slot, err error) {
 			l.raw.put(result.RawNacked, st.id, 0, sl.seq, sl.intended, sl.sent, clock.Now())
 		}
 	} else if driver.Final(err) {
-		l.plan.refuse(err)
+		l.plan.Refuse(err)
 	}
 	if w := sl.stream.waiter; w != nil {
 		w.complete(sl.seq, clock.Now())
@@ -296,7 +297,7 @@ func (l *lane) nack(sl *slot, err error) {
 // will be.
 func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 	if w := sl.stream.waiter; w != nil { // its loop counts what that gives up
-		answered := l.plan.flow.Closes == flow.OnAck && w.complete(sl.seq, now)
+		answered := l.plan.Flow.Closes == flow.OnAck && w.complete(sl.seq, now)
 		placeless = placeless || !answered
 	}
 	if !placeless && sl.measured.Load() {
@@ -306,9 +307,9 @@ func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 		l.unanswered.Add(1)
 		sl.stream.gaveUp.add(sl.seq)
 		// Nothing came until now, and nothing can any more.
-		l.recording.rec.Censor(l.plan.flow.AckService, now-sl.sent)
-		if l.plan.flow.Timed {
-			l.recording.rec.Censor(l.plan.flow.AckResponse, now-sl.intended)
+		l.recording.rec.Censor(l.plan.Flow.AckService, now-sl.sent)
+		if l.plan.Flow.Timed {
+			l.recording.rec.Censor(l.plan.Flow.AckResponse, now-sl.intended)
 			l.tail.giveUp(sl.stream.id, sl.seq, sl.intended, now)
 		}
 	}
@@ -317,7 +318,7 @@ func (l *lane) unanswer(sl *slot, now int64, placeless bool) {
 // transmit builds a message in sl and hands it to the client. sending, if not
 // nil, holds the instant while the send goes on, for the supervisor.
 func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind, intended, sent, own int64, measured bool, sending *atomic.Int64) error {
-	if measured && l.plan.forget > 0 && l.sending.forgets() {
+	if measured && l.plan.DropEvery > 0 && l.sending.forgets() {
 		if sending != nil {
 			sending.Store(sent)
 		}
@@ -329,14 +330,14 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		st.sent.Add(1) // from sent on it is under way, for the sampler
 		st.latest = sent
 	}
-	env := integrity.Envelope{Run: l.plan.id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
+	env := integrity.Envelope{Run: l.plan.Id, Stream: st.id, Kind: kind, Intended: intended, Sequence: st.next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {
 		env.Own = uint8((own*7 + env.Lag/2) / env.Lag)
 	}
 	payload, sum := sl.payload, sl.sum
-	if l.plan.sizes != nil {
-		class := l.plan.sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
-		size := l.plan.sizes.Classes()[class]
+	if l.plan.Sizes != nil {
+		class := l.plan.Sizes.Class(st.id, st.next-st.first) // the n-th of the window, whatever came before
+		size := l.plan.Sizes.Classes()[class]
 		payload, sum = payload[:size:size], sl.sums[class] // a client that appends must not reach the rest
 		if measured {
 			st.bytes.Add(int64(len(payload)))
@@ -384,7 +385,7 @@ func (l *lane) transmit(st *stream, sl *slot, index uint32, kind integrity.Kind,
 		err = st.keys.send(token, payload, sl.key)
 	}
 	if err != nil {
-		if l.plan.sizes != nil && measured {
+		if l.plan.Sizes != nil && measured {
 			st.bytes.Add(-int64(len(payload)))
 		}
 		l.refuse(st, sl, index, kind, sent, err)
@@ -409,9 +410,9 @@ func (l *lane) refuse(st *stream, sl *slot, index uint32, kind integrity.Kind, s
 			l.refusals.add(err)
 			st.rejected.add(sl.seq)
 			l.recording.refusedPublish(sl.intended)
-			l.recording.refusedDelivery(st.plan.fanOut, sl.intended-l.plan.start.Load())
+			l.recording.refusedDelivery(st.plan.FanOut, sl.intended-l.plan.Start.Load())
 		} else if driver.Final(err) {
-			l.plan.refuse(err)
+			l.plan.Refuse(err)
 		}
 		if st.waiter != nil {
 			st.waiter.complete(sl.seq, clock.Now())

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -40,29 +41,29 @@ func (ld *load) startLate() {
 // stay undelivered, which the accounts show; the event says why, and the run is
 // INVALID.
 func (ld *load) joinLate() {
-	from := ld.workload.Consumer.From
-	if !from.Filled && !ld.sleepUntil(ld.start.Load()+int64(from.After)) {
+	from := ld.Workload.Consumer.From
+	if !from.Filled && !ld.SleepUntil(ld.Start.Load()+int64(from.After)) {
 		return
 	}
 	for from.Filled && !(ld.sending.isPast() && ld.accounts.answered(ld.accounts.counts())) {
-		if !ld.sleepUntil(clock.Now() + int64(2*time.Millisecond)) {
+		if !ld.SleepUntil(clock.Now() + int64(2*time.Millisecond)) {
 			return
 		}
-		ld.quiesce(orderLoad)
+		ld.Quiesce(window.OrderLoad)
 	}
-	life, end := ld.life()
+	life, end := ld.Context()
 	defer end()
 	ctx, cancel := context.WithTimeout(life, setupTimeout)
 	defer cancel()
 	in := ld.receiving
 	n := len(in.late.consumers)
 	in.late.began.Store(true)
-	ld.event(result.Event{At: ld.accounts.hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
+	ld.Event(result.Event{At: ld.accounts.hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
 	for i, c := range in.late.consumers {
 		client, err := ld.session.main.Consumer(ctx, c.spec, c.deliver)
 		if err != nil {
-			if !ld.stopped.Load() { // else the run did not wait for them
-				ld.event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
+			if !ld.Stopped.Load() { // else the run did not wait for them
+				ld.Event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
 			}
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -17,31 +18,33 @@ import (
 // load is one workload while it is run. Data goes from one part to the next, and
 // each knows only the parts before it: those that follow read what it has.
 type load struct {
-	*plan
+	*plan.Plan
 	session   *session
 	recording *recording
 	sending   *sending
 	receiving *receiving
 	accounts  *accounts
 
-	sender sender // on top of sending and receiving
-	side   *sideProbe
+	sender   sender         // on top of sending and receiving
+	observer func(Progress) // nil: nobody is told
+	breathe  func()         // gives way between two pieces of the collector's work
+	side     *sideProbe
 }
 
 // newLoad plans the workload of a part.
-func newLoad(c *control, part scenario.Part) (*load, error) {
-	p, err := newPlan(c, part)
+func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
+	p, err := plan.New(c, part)
 	if err != nil {
 		return nil, err
 	}
-	s := &session{plan: p}
-	rec := &recording{plan: p, session: s}
+	s := &session{Plan: p}
+	rec := &recording{Plan: p, session: s}
 	out := newSending(p, s, rec)
-	in := &receiving{plan: p, session: s, recording: rec, sending: out}
-	ld := &load{plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
-		accounts: &accounts{plan: p, session: s, recording: rec, sending: out, receiving: in}}
+	in := &receiving{Plan: p, session: s, recording: rec, sending: out}
+	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
+		breathe: func() {}, accounts: &accounts{Plan: p, session: s, recording: rec, sending: out, receiving: in}}
 	in.pauses = ld.accounts.pauses
-	if u := p.scenario.Phases.Until; !u.IsZero() {
+	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.follower = &follower{until: u}
 	}
 	return ld, nil
@@ -56,7 +59,7 @@ func (ld *load) open(ctx context.Context) error {
 		all := ld.metrics()
 		i := slices.IndexFunc(all, f.of)
 		if i < 0 {
-			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", ErrUsage, ld.config.Entry.Name, f.until.Metric)
+			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", plan.ErrUsage, ld.Entry.Name, f.until.Metric)
 		}
 		f.metric = all[i]
 	}
@@ -123,7 +126,7 @@ func (ld *load) startStages() {
 			}
 		}
 		if !s.off.Swap(true) {
-			ld.event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver made another connection: stage times end here"})
+			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver made another connection: stage times end here"})
 		}
 	})
 }
@@ -140,20 +143,20 @@ func (ld *load) receiveFact() (value, note string) {
 	for _, c := range ld.receiving.consumers {
 		count(c.conn)
 	}
-	if ld.flow.Acked {
+	if ld.Flow.Acked {
 		for _, l := range ld.sending.lanes {
 			count(l.conn)
 		}
 	}
 	switch {
-	case !ld.flow.Timed:
+	case !ld.Flow.Timed:
 		return "not measured", "flat out there is no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"
-	case known == 0 && ld.workload.Consumer.Interrupted():
+	case known == 0 && ld.Workload.Consumer.Interrupted():
 		return "not measured", "consumers connect late or pause: received data waits for them"
 	case known == 0 && ld.session.ownsDialing:
-		return "not known", "driver " + ld.config.Entry.Name + " makes its connections itself"
+		return "not known", "driver " + ld.Entry.Name + " makes its connections itself"
 	case known == 0:
 		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
 	case known < all:

@@ -14,24 +14,24 @@ type paced struct{ *sending }
 func (p paced) mode() string { return result.ModeOpen }
 
 // prepare: the warm-up is part of the schedule.
-func (p paced) prepare(context.Context) (ahead time.Duration, err error) { return p.warmup, nil }
+func (p paced) prepare(context.Context) (ahead time.Duration, err error) { return p.Warmup, nil }
 
 // finish: the schedule goes on after the window until the run is over.
 func (p paced) finish(aborted bool) bool { return aborted }
 
 // start starts a pacer for all lanes; see mayDivide.
 func (p paced) start() {
-	p.turn = make([]int, p.workload.Producers)
-	for q := range p.workload.Producers {
+	p.turn = make([]int, p.Workload.Producers)
+	for q := range p.Workload.Producers {
 		l := p.lanes[q%len(p.lanes)]
 		l.cursor.producers = append(l.cursor.producers, q)
 	}
-	one := &pacer{sending: p.sending, control: p.control, budget: p.spinBudget(), queue: slices.Clone(p.lanes)}
+	one := &pacer{sending: p.sending, control: p.Control, budget: p.SpinBudget(), queue: slices.Clone(p.lanes)}
 	one.divisible.Store(len(p.lanes) > 1)
-	one.sleeper.ready(p.control)
-	p.pacing.more = p.mostPacers() - 1
+	one.sleeper.Ready(p.Control.Life)
+	p.pacing.more = p.MostPacers() - 1
 	for _, l := range p.lanes {
-		l.gap = int64(1e9 / p.schedule.MeanRate() * float64(p.workload.Producers) / float64(len(l.cursor.producers)))
+		l.gap = int64(1e9 / p.Schedule.MeanRate() * float64(p.Workload.Producers) / float64(len(l.cursor.producers)))
 		for _, st := range l.streams {
 			l.flushes = l.flushes || st.flusher != nil
 		}

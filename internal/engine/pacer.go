@@ -6,14 +6,16 @@ import (
 	"sync/atomic"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
 )
 
 // pacer is a thread that sends the messages of some lanes when they are due.
 type pacer struct {
 	sending *sending
-	control *control  // tells, for each message, whether the run is over
-	queue   laneQueue // its lanes
+	control *plan.Control // tells, for each message, whether the run is over
+	queue   laneQueue     // its lanes
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
 
@@ -25,8 +27,8 @@ type pacer struct {
 	// thread keeps.
 	handOn bool
 
-	sleeper  sleeper // woken when a lane of its that was full no longer is
-	wakeable bool    // some lane was
+	sleeper  window.Sleeper // woken when a lane of its that was full no longer is
+	wakeable bool           // some lane was
 
 	current   *lane       // being served
 	divisible atomic.Bool // it has more than one lane
@@ -55,8 +57,8 @@ type pacer struct {
 // pace runs the open loop: every message is due when the schedule says, and timed
 // from then, whatever the system under test does.
 func (p *pacer) pace() {
-	p.control.takeThread()
-	if p.control.config.Virtual == nil {
+	p.control.TakeThread()
+	if p.control.Virtual == nil {
 		id := threadID()
 		p.thread = openThread(id)
 		defer p.thread.close()
@@ -87,7 +89,7 @@ func (p *pacer) wait() bool {
 		until, now = p.queue.first().key, clock.Now()
 	}
 	for {
-		if c.stopped.Load() {
+		if c.Stopped.Load() {
 			return false
 		}
 		if p.sleeper.Woken() {
@@ -102,9 +104,9 @@ func (p *pacer) wait() bool {
 			p.look(now)
 			now = clock.Now()
 		}
-		if target-now > stopSlice {
+		if target-now > window.Slice {
 			// Far off: in slices, so that the end of the run is noticed.
-			now = p.sleep(now, now+stopSlice)
+			now = p.sleep(now, now+window.Slice)
 			p.windowsEnd(now)
 			until = p.queue.first().key
 			continue
@@ -128,7 +130,7 @@ func (p *pacer) wait() bool {
 func (p *pacer) windowsEnd(now int64) {
 	found := false
 	for _, l := range p.queue {
-		if end := max(l.plan.end.Load(), now); l.key > end && l.beyond() {
+		if end := max(l.plan.End.Load(), now); l.key > end && l.beyond() {
 			l.key, found = end, true
 		}
 	}
@@ -144,10 +146,10 @@ func (p *pacer) windowsEnd(now int64) {
 // comes back by way of two others: with eight of them on two processors one message
 // in a hundred was 0.1 ms late for that.
 func (p *pacer) sleep(now, until int64) int64 {
-	if p.spare || p.handOn || until-now > keepMost || p.control.config.Virtual != nil {
+	if p.spare || p.handOn || until-now > keepMost || p.control.Virtual != nil {
 		p.handOn = false
-		if p.wakeable || p.control.config.Virtual != nil {
-			p.sleeper.sleepUntil(until, p.control.precise)
+		if p.wakeable || p.control.Virtual != nil {
+			p.sleeper.SleepUntil(until, p.control.Precise)
 		} else {
 			clock.SleepUntilHandingOver(until)
 		}
@@ -230,7 +232,7 @@ func (p *pacer) serve(l *lane) {
 		}
 		now = p.send(l)
 		l.advance()
-		if l.cursor.intended > now || p.control.stopped.Load() {
+		if l.cursor.intended > now || p.control.Stopped.Load() {
 			break
 		}
 	}
@@ -267,7 +269,7 @@ func (p *pacer) send(l *lane) (now int64) {
 		p.waited(l, sent, now)
 	}
 	if measured && err == nil {
-		l.shard.Lag(own, blocked, c.intended-l.plan.start.Load())
+		l.shard.Lag(own, blocked, c.intended-l.plan.Start.Load())
 	}
 	return now
 }
@@ -362,7 +364,7 @@ func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
 	one.sending, one.control, one.budget, one.margin = s, of.control, of.budget, of.margin
 	one.queue, one.wakeable = lanes, of.wakeable
 	one.divisible.Store(len(lanes) > 1)
-	one.sleeper.ready(of.control)
+	one.sleeper.Ready(of.control.Life)
 	for _, l := range lanes {
 		l.free.waiter.Store(&one.sleeper) // who is woken for the other just now is looked at after placeWait
 	}

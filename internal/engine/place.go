@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 )
 
 const (
@@ -24,7 +25,7 @@ const (
 type freedPlace struct {
 	// at is 0 or placeWanted, or the instant at which a place became free that was wanted.
 	at     atomic.Int64
-	waiter atomic.Pointer[sleeper] // whom to wake then
+	waiter atomic.Pointer[window.Sleeper] // whom to wake then
 }
 
 // placeWanted: from now on a place that becomes free is to be told.
@@ -53,7 +54,7 @@ func (f *freedPlace) freedBy(now int64, over *tap) {
 
 // want has waiter told of the next place. What became free before that is not told: look
 // once more after it.
-func (f *freedPlace) want(waiter *sleeper) {
+func (f *freedPlace) want(waiter *window.Sleeper) {
 	f.waiter.Store(waiter)
 	f.at.Store(placeWanted)
 }
@@ -98,8 +99,8 @@ func (l *lane) takePlace(now int64) bool {
 func (p *pacer) await(l *lane) {
 	now := clock.Now()
 	l.key = now + placePoll
-	if !p.control.canWake() ||
-		l.fullAt == l.fullSince && l.limit != 1 && p.control.config.Virtual == nil {
+	if !p.control.CanWake() ||
+		l.fullAt == l.fullSince && l.limit != 1 && p.control.Virtual == nil {
 		return
 	}
 	p.wakeable = true

@@ -32,7 +32,7 @@ func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
 	ld.sending.streams[0].producer = &lingering{lane: l, err: driver.ErrNotConnected}
-	p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
+	p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
 	for n := int64(1); n <= 3; n++ {
 		if !l.takePlace(clock.Now()) {
 			t.Fatal("no place though none is taken")
@@ -80,7 +80,7 @@ func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 	for each, polls := range map[int64]int{1: 0, 2: 1} { // with one place there is nothing to gather
 		ld := lanesRunOf(t, fmt.Sprintf("{rate: 1000/s, pattern: publish, in_flight: {each: %d}}", each), driver.AckKindBroker, flow.OnAck)
 		l := ld.sending.lanes[0]
-		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
+		p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
 		from := clock.Now()
 		l.inFlight.Store(each)
 		for n := range polls + 3 {
@@ -124,7 +124,7 @@ func TestUnreadAnswerIsOwn(t *testing.T) {
 	for lay, least := range map[int64]int64{15 * ms: 15 * ms, ms / 2: 0} {
 		ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 		l := ld.sending.lanes[0]
-		p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{l}}
+		p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
 		l.inFlight.Store(1)
 		from := clock.Now()
 		if l.takePlace(from) {

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -20,22 +21,22 @@ func (ld *load) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	if ld.flow.Publishes || ld.workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
+	if ld.Flow.Publishes || ld.Workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
 		// A kept message is never missed; and a probe would come after all others.
 		return nil
 	}
 	for round := 0; ; round++ {
 		missing := -1
-		for t := range ld.layout.topics {
+		for t := range ld.Layout.Topics {
 			if ld.receiving.seenEverywhere(t) {
 				continue
 			}
 			missing = t
 			for _, st := range ld.sending.streams {
-				if st.plan.topic == t && (round > 0 || !ld.tries()) {
+				if st.plan.Topic == t && (round > 0 || !ld.tries()) {
 					// Where those before are with the client still, one of them will do.
 					if err := ld.sending.sendProbe(st); err != nil && err != errKept {
-						return fmt.Errorf("first message to topic %s: %w", ld.layout.topics[t], err)
+						return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[t], err)
 					}
 					break
 				}
@@ -50,10 +51,10 @@ func (ld *load) probe(ctx context.Context) error {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
-					driver.ErrTimeout, ld.layout.topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
+					driver.ErrTimeout, ld.Layout.Topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}
-			ld.quiesce(orderRun)
+			ld.Quiesce(window.OrderRun)
 		}
 	}
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.firstTook.Load())})

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"sixnines/internal/engine/plan"
 	"sixnines/result"
 )
 
@@ -15,11 +16,11 @@ import (
 type rawSink struct {
 	mu    sync.Mutex
 	shard *result.RawShard
-	plan  *plan
+	plan  *plan.Plan
 }
 
 func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
-	start := s.plan.start.Load()
+	start := s.plan.Start.Load()
 	if kind != result.RawSent {
 		instant -= start
 	}
@@ -32,10 +33,10 @@ func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, 
 // rawSink returns a sink of its own for one lane or consumer, nil without a
 // raw file.
 func (r *recording) rawSink() *rawSink {
-	if !r.scenario.Record.Raw {
+	if !r.Scenario.Record.Raw {
 		return nil
 	}
-	s := &rawSink{plan: r.plan}
+	s := &rawSink{plan: r.Plan}
 	r.rawSinks = append(r.rawSinks, s)
 	return s
 }
@@ -46,38 +47,38 @@ func rawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + "
 // openRaw reserves the raw file, a row for each event of each message that the
 // schedule has, and connects the sinks. The window's start is known by then.
 func (r *recording) openRaw(id string) error {
-	w := r.workload
-	if r.config.File == "" {
-		return fmt.Errorf("%w: record.raw needs a result file to lie beside", ErrUsage)
+	w := r.Workload
+	if r.File == "" {
+		return fmt.Errorf("%w: record.raw needs a result file to lie beside", plan.ErrUsage)
 	}
 	var messages float64
 	switch {
 	case w.Messages > 0:
 		messages = float64(w.Messages)
-	case r.schedule != nil:
-		n, _ := r.schedule.Total()
+	case r.Schedule != nil:
+		n, _ := r.Schedule.Total()
 		messages = float64(n) * 1.01
 	default:
-		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", ErrUsage)
+		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", plan.ErrUsage)
 	}
-	perMessage := 1.0 + float64(max(1, r.layout.maxFanOut()))
-	if r.flow.Acked {
+	perMessage := 1.0 + float64(max(1, r.Layout.MaxFanOut()))
+	if r.Flow.Acked {
 		perMessage++
 	}
-	if r.flow.Replies {
+	if r.Flow.Replies {
 		perMessage++
 	}
-	sinks := len(r.layout.streams) + len(r.layout.consumers) + w.Connections.Producers
+	sinks := len(r.Layout.Streams) + len(r.Layout.Consumers) + w.Connections.Producers
 	rows := int64(messages*perMessage) + 1000 + int64(sinks)*result.RawBlockRows
 	var err error
-	r.raw, err = result.CreateRaw(rawPath(r.config.File), result.RawHeader{Run: id, Base: r.start.Load()}, rows)
+	r.raw, err = result.CreateRaw(rawPath(r.File), result.RawHeader{Run: id, Base: r.Start.Load()}, rows)
 	if err != nil {
 		return err
 	}
 	for _, s := range r.rawSinks {
 		s.shard = r.raw.Shard()
 	}
-	ahead := 2 * r.asked() * perMessage * r.scenario.Record.Interval.Seconds()
+	ahead := 2 * r.Rate() * perMessage * r.Scenario.Record.Interval.Seconds()
 	r.rawAhead = min(int64(sinks)+int64(ahead/result.RawBlockRows)+1, mostAhead)
 	r.readyRaw(func() {})
 	return nil

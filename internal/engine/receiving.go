@@ -7,13 +7,14 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/internal/transport"
 )
 
 // receiving is the consumers and what their groups have seen.
 type receiving struct {
-	*plan
+	*plan.Plan
 	session   *session
 	recording *recording
 	sending   *sending
@@ -39,35 +40,35 @@ type receiving struct {
 
 func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 	var err error
-	if r.ack, err = flow.ConsumerAck(r.workload.Consumer.Ack); err != nil {
-		return fmt.Errorf("%w: %w", ErrUsage, err)
+	if r.ack, err = flow.ConsumerAck(r.Workload.Consumer.Ack); err != nil {
+		return fmt.Errorf("%w: %w", plan.ErrUsage, err)
 	}
 	byConn := make([]*transport.Conn, r.conns())
-	for i, cp := range r.layout.consumers {
+	for i, cp := range r.Layout.Consumers {
 		spec := r.spec(i)
-		r.depth.add(spec, cp.group)
-		if !r.workload.Consumer.From.IsZero() || r.flow.Consumes && r.part.Name != "" {
+		r.depth.add(spec, cp.Group)
+		if !r.Workload.Consumer.From.IsZero() || r.Flow.Consumes && r.Part.Name != "" {
 			// Beside other loads one that only consumes begins with its window: in their
 			// warm-up it would consume much of what is to be measured.
-			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.group, lanes+i, integrity.Data).deliver})
+			r.late.consumers = append(r.late.consumers, lateConsumer{spec, r.newConsumer(cp.Group, lanes+i, integrity.Data).deliver})
 			continue
 		}
 		var client driver.Consumer
-		if r.flow.Replies {
+		if r.Flow.Replies {
 			rr, ok := r.session.responders.(driver.RequestReplier)
 			if !ok {
-				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.config.Entry.Name)
+				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.Entry.Name)
 			}
 			p := &responder{work: r.newWork()}
 			client, err = rr.Responder(ctx, spec, p.respond)
 		} else {
-			c := r.newConsumer(cp.group, lanes+i, integrity.Data)
+			c := r.newConsumer(cp.Group, lanes+i, integrity.Data)
 			mark := r.session.dialers[0].Mark()
 			client, err = r.session.main.Consumer(ctx, spec, c.deliver)
 			if c.conn = r.recording.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
 				byConn[spec.Conn] = c.conn
 			}
-			if c.conn = byConn[spec.Conn]; r.workload.Consumer.Interrupted() {
+			if c.conn = byConn[spec.Conn]; r.Workload.Consumer.Interrupted() {
 				c.conn = nil // unread messages wait for the consumer, not for the generator
 			}
 		}
@@ -81,15 +82,15 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 
 // conns is how many connections the consumers have.
 func (r *receiving) conns() int {
-	return max(1, min(r.workload.Connections.Consumers, r.workload.Consumers))
+	return max(1, min(r.Workload.Connections.Consumers, r.Workload.Consumers))
 }
 
 // spec describes consumer i of the layout to the driver.
 func (r *receiving) spec(i int) driver.ConsumerSpec {
-	cp := r.layout.consumers[i]
-	spec := driver.ConsumerSpec{ID: i, Group: cp.name, Conn: i % r.conns(), Ack: r.ack, Slow: r.workload.Consumer.Slow()}
-	for _, t := range cp.topics {
-		spec.Topics = append(spec.Topics, r.layout.topics[t])
+	cp := r.Layout.Consumers[i]
+	spec := driver.ConsumerSpec{ID: i, Group: cp.Name, Conn: i % r.conns(), Ack: r.ack, Slow: r.Workload.Consumer.Slow()}
+	for _, t := range cp.Topics {
+		spec.Topics = append(spec.Topics, r.Layout.Topics[t])
 	}
 	return spec
 }
@@ -98,17 +99,17 @@ func (r *receiving) spec(i int) driver.ConsumerSpec {
 const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
-	c := &consumer{plan: r.plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.flow.RawDelivered,
-		kind: kind, response: r.flow.Response, service: r.flow.Service}
+	c := &consumer{plan: r.Plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.Flow.RawDelivered,
+		kind: kind, response: r.Flow.Response, service: r.Flow.Service}
 	if kind == integrity.Data { // those who get replies only receive
 		c.work = r.newWork()
 	}
-	if n := r.layout.maxFanOut(); n > fullChecks {
+	if n := r.Layout.MaxFanOut(); n > fullChecks {
 		c.sampled = uint32(n / fullChecks)
 	}
 	c.tail = r.recording.tailOf(c.response).part(int(c.index), true)
-	c.unordered = r.flow.Replies && r.workload.Consumers > 1
-	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.streams)}
+	c.unordered = r.Flow.Replies && r.Workload.Consumers > 1
+	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.Streams)}
 	r.consumers = append(r.consumers, c)
 	return c
 }
@@ -124,7 +125,7 @@ func (r *receiving) warm() (n int64) {
 // seenEverywhere reports whether each group of a topic has received a probe.
 func (r *receiving) seenEverywhere(topic int) bool {
 	for _, g := range r.groups {
-		for i, t := range g.plan.topics {
+		for i, t := range g.plan.Topics {
 			if t == topic && !g.seen[i].Load() {
 				return false
 			}
@@ -146,13 +147,13 @@ func (r *receiving) probed(now, sent int64) {
 // came in the second half of the time for which they were waited for, up to now. quiet is
 // true where none came then, by however many ways.
 func (r *receiving) stillComing(g *group, now int64) (may, quiet bool) {
-	waited, ways, coming := now-r.end.Load(), 0, false
+	waited, ways, coming := now-r.End.Load(), 0, false
 	for _, c := range r.consumers {
 		if c.group != g {
 			continue
 		}
 		ways += max(1, len(c.highest))
-		if c.unordered || !r.config.Entry.Capabilities.Ordered {
+		if c.unordered || !r.Entry.Capabilities.Ordered {
 			ways++
 		}
 		coming = coming || c.newest != 0 && now-c.newest < waited/2

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/recorder"
 	"sixnines/result"
 )
@@ -9,7 +10,7 @@ import (
 // received: times, the slowest of them, stages, rows of the raw file. A goroutine that
 // adds to it has a part of its own, or adds atomically.
 type recording struct {
-	*plan
+	*plan.Plan
 	session *session
 
 	rec      *recorder.Recorder
@@ -22,15 +23,15 @@ type recording struct {
 
 // metrics returns what is recorded of the load itself.
 func (r *recording) metrics() []recorder.ID {
-	m := r.flow.Metrics(r.layout.maxFanOut())
+	m := r.Flow.Metrics(r.Layout.MaxFanOut())
 	if r.mayHaveStages() {
 		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
 	}
-	if r.flow.Timed && !r.session.ownsDialing {
-		if r.flow.Delivers && !r.workload.Consumer.Interrupted() {
+	if r.Flow.Timed && !r.session.ownsDialing {
+		if r.Flow.Delivers && !r.Workload.Consumer.Interrupted() {
 			m = append(m, recorder.LagReceive)
 		}
-		if r.flow.Acked {
+		if r.Flow.Acked {
 			m = append(m, recorder.LagReceiveAck)
 		}
 	}
@@ -55,13 +56,13 @@ func (r *recording) tailOf(id recorder.ID) *tail {
 
 // refusedPublish records a refused message in the publish latencies.
 func (r *recording) refusedPublish(intended int64) {
-	if !r.flow.Acked {
+	if !r.Flow.Acked {
 		return
 	}
-	due := intended - r.start.Load()
-	r.rec.Refuse(r.flow.AckService, due, 1)
-	if r.flow.Timed {
-		r.rec.Refuse(r.flow.AckResponse, due, 1)
+	due := intended - r.Start.Load()
+	r.rec.Refuse(r.Flow.AckService, due, 1)
+	if r.Flow.Timed {
+		r.rec.Refuse(r.Flow.AckResponse, due, 1)
 	}
 }
 
@@ -69,12 +70,12 @@ func (r *recording) refusedPublish(intended int64) {
 // window's start, in the delivery latencies: once for each group that waits for
 // it.
 func (r *recording) refusedDelivery(fanOut int, due int64) {
-	if len(r.layout.groups) == 0 {
+	if len(r.Layout.Groups) == 0 {
 		return
 	}
 	groups := int64(fanOut)
 	r.refusedBy(due, groups)
-	if groups > 1 && r.flow.Timed {
+	if groups > 1 && r.Flow.Timed {
 		r.rec.Refuse(recorder.DeliveryLast, due, 1)
 	}
 }
@@ -82,8 +83,8 @@ func (r *recording) refusedDelivery(fanOut int, due int64) {
 // refusedBy records a refused message in the delivery latencies of so many
 // groups.
 func (r *recording) refusedBy(due, groups int64) {
-	r.rec.Refuse(r.flow.Service, due, groups)
-	if r.flow.Timed {
-		r.rec.Refuse(r.flow.Response, due, groups)
+	r.rec.Refuse(r.Flow.Service, due, groups)
+	if r.Flow.Timed {
+		r.rec.Refuse(r.Flow.Response, due, groups)
 	}
 }

@@ -70,7 +70,7 @@ func (s *sending) tellRefusals() {
 		} else {
 			first = &refusal{told.first.err, clock.Now()}
 		}
-		s.event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n - told.n})
+		s.Event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n - told.n})
 		told.n = n
 	}
 }

@@ -1,13 +1,12 @@
 package engine
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"context"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"

@@ -1,30 +1,34 @@
 package engine
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"sync/atomic"
 	"time"
 
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
 // run is what the loads of a run share: the phases, the window, the
 // collector, the watch of the machine, and the output.
 type run struct {
-	*control
+	*plan.Control
+	config   Config
+	out      *output
+	breath   breath // the collector's
 	scenario *scenario.Scenario
 	loads    []*load
 	fullID   string // in the result
 
-	// start and end of the window, CLOCK_MONOTONIC; far off until known. Each load
-	// has its own within it.
-	start, end atomic.Int64
-	window     time.Duration
+	window.Window               // of the run; each load has its own within it
+	length        time.Duration // of it as planned
 
 	monitor *vitals.Monitor
 	held    *collectorHeld
@@ -36,22 +40,36 @@ type run struct {
 }
 
 func newRun(c Config) (*run, error) {
-	r := &run{control: newControl(c), scenario: c.Scenario}
+	r := &run{config: c, scenario: c.Scenario}
+	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.event(e) })
 	for _, p := range c.Scenario.Parts() {
 		if err := check(p.Scenario, c.Entry); err != nil {
 			return nil, ofWorkload(p.Name, err)
 		}
-		ld, err := newLoad(r.control, p)
+		ld, err := newLoad(r.Control, p)
 		if err != nil {
 			return nil, ofWorkload(p.Name, err)
 		}
+		ld.observer, ld.breathe = c.Observer, r.breath.take
 		r.loads = append(r.loads, ld)
-		r.window = max(r.window, ld.part.From+ld.window)
+		r.length = max(r.length, ld.Part.From+ld.Length)
 	}
-	r.start.Store(never)
-	r.end.Store(never)
-	r.fullID = fmt.Sprintf("%08x%08x", r.loads[0].id, rand.Uint32())
+	r.Reset()
+	r.fullID = fmt.Sprintf("%08x%08x", r.loads[0].Id, rand.Uint32())
 	return r, nil
+}
+
+// settingsOf is what of c the loads need.
+func settingsOf(c Config) plan.Settings {
+	return plan.Settings{Entry: c.Entry, Url: cmp.Or(c.URL, c.Scenario.Target.URL, c.Entry.DefaultURL), Options: c.Options,
+		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.Forget, Threads: c.Pacers, File: c.File, Abort: c.Abort}
+}
+
+// progress tells the observer, if there is one.
+func (r *run) progress(p Progress) {
+	if r.config.Observer != nil {
+		r.config.Observer(p)
+	}
 }
 
 // ofWorkload says which of several workloads an error is about.

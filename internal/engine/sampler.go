@@ -7,6 +7,8 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/recorder"
 	"sixnines/result"
 )
@@ -55,7 +57,7 @@ const (
 // woken late takes the value of that moment, at which many overdue messages may be
 // sent: its difference from the look before adds to the tolerance.
 type sampler struct {
-	control        *control
+	control        *plan.Control
 	opened, closed []*atomic.Int64
 	readLate       []*atomic.Int64 // ns, in all; see lane
 	weight         float64         // of an opened one: deliveries a message
@@ -77,29 +79,29 @@ type sampler struct {
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
 func (a *accounts) newSampler() *sampler {
-	w := &sampler{control: a.control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.scenario.Seed, 0x6c6974746c65))}
+	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
 		w.opened = append(w.opened, &st.sent)
 	}
-	switch a.flow.Sampled {
+	switch a.Flow.Sampled {
 	case flow.Never:
 		return nil
 	case flow.OnAck:
-		w.metric, w.acked = a.flow.AckService, true
+		w.metric, w.acked = a.Flow.AckService, true
 		for _, l := range a.sending.lanes {
 			w.closed, w.readLate = append(w.closed, &l.acked), append(w.readLate, &l.readLate)
 		}
 	case flow.OnDelivery:
-		w.metric = a.flow.Service
-		fanOut := a.sending.streams[0].plan.fanOut
+		w.metric = a.Flow.Service
+		fanOut := a.sending.streams[0].plan.FanOut
 		for _, st := range a.sending.streams {
-			if st.plan.fanOut != fanOut {
+			if st.plan.FanOut != fanOut {
 				return nil
 			}
 		}
 		w.weight = float64(fanOut)
 		for _, c := range a.receiving.consumers {
-			if a.flow.Closed {
+			if a.Flow.Closed {
 				w.closed = append(w.closed, &c.arrived)
 			} else {
 				w.closed = append(w.closed, &c.received)
@@ -115,13 +117,13 @@ func (a *accounts) newSampler() *sampler {
 // watch looks from the start of the window until finish.
 func (w *sampler) watch(start int64) {
 	defer close(w.done)
-	w.control.takeThread()
+	w.control.TakeThread()
 	next := start
 	before := 0.0 // what the last look saw
 	for !w.stop.Load() {
 		now := clock.Now()
 		if now < next {
-			w.control.sleepHandingOver(min(next, now+stopSlice))
+			w.control.SleepHandingOver(min(next, now+window.Slice))
 			continue
 		}
 		w.lateness, w.wakes = w.lateness+min(now-next, lateLook), w.wakes+1
@@ -304,7 +306,7 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 // startSampler starts the sampler of a load, if it can have one.
 func (a *accounts) startSampler() {
 	if a.sampler != nil {
-		go a.sampler.watch(a.start.Load())
+		go a.sampler.watch(a.Start.Load())
 	}
 }
 

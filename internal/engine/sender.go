@@ -24,11 +24,11 @@ type sender interface {
 // newSender returns what sends as the plan says.
 func newSender(out *sending, in *receiving) sender {
 	switch {
-	case out.flow.Consumes:
+	case out.Flow.Consumes:
 		return consuming{out, in}
-	case out.schedule != nil:
+	case out.Schedule != nil:
 		return paced{out}
-	case out.flow.Timed:
+	case out.Flow.Timed:
 		return &closed{sending: out}
 	}
 	return &flatOut{sending: out, receiving: in, done: make(chan struct{})}

@@ -5,20 +5,22 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"sixnines/internal/engine/payload"
 	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
 )
 
 // sending is what the senders have in common: connections, streams, and how
 // many messages they have sent.
 type sending struct {
-	*plan
+	*plan.Plan
 	session   *session
 	recording *recording
 
@@ -29,7 +31,7 @@ type sending struct {
 	senders   sync.WaitGroup
 	several   int          // how many of them get past the window one by one
 	past      atomic.Int64 // of these, those that have
-	left      quota        // of messages, where the window is limited by them
+	left      window.Quota // of messages, where the window is limited by them
 	lastSweep int64        // when messages in flight were looked through for what timed out
 	synced    int64        // flat out: when the round trip after the last message was back
 	warmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
@@ -41,17 +43,17 @@ type sending struct {
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten
 }
 
-func newSending(p *plan, s *session, rec *recording) *sending {
-	out := &sending{plan: p, session: s, recording: rec, several: p.laneCount()}
-	if p.flow.Closed {
-		out.several = p.workload.Producers
+func newSending(p *plan.Plan, s *session, rec *recording) *sending {
+	out := &sending{Plan: p, session: s, recording: rec, several: p.LaneCount()}
+	if p.Flow.Closed {
+		out.several = p.Workload.Producers
 	}
-	if p.flow.Consumes {
+	if p.Flow.Consumes {
 		out.several = 1 // the goroutine that watches what comes, and says when the window is over
-		out.left.limited = true
 	}
-	out.left.limited = out.left.limited || p.workload.Messages > 0
-	out.left.left.Store(int64(p.workload.Messages))
+	if p.Flow.Consumes || p.Workload.Messages > 0 {
+		out.left.Limit(int64(p.Workload.Messages))
+	}
 	return out
 }
 
@@ -69,10 +71,10 @@ const inFlightDefault = 65536
 
 // makeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
 func (s *sending) makeLanes(n, span int) {
-	w := s.workload
-	acked := s.flow.Acked
+	w := s.Workload
+	acked := s.Flow.Acked
 	for i := range n {
-		l := &lane{plan: s.plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
+		l := &lane{plan: s.Plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
 		places := 1024
 		if acked {
 			total := w.Limit()
@@ -81,7 +83,7 @@ func (s *sending) makeLanes(n, span int) {
 			}
 			places = max(1, total/n)
 			l.limit, l.counted = int64(places), true
-		} else if limit := w.Limit(); limit > 0 && s.flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
+		} else if limit := w.Limit(); limit > 0 && s.Flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
 			l.limit, l.counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
@@ -91,12 +93,12 @@ func (s *sending) makeLanes(n, span int) {
 			}
 		}
 		if acked {
-			l.tail = s.recording.tailOf(s.flow.AckResponse).part(i, false)
+			l.tail = s.recording.tailOf(s.Flow.AckResponse).part(i, false)
 		}
-		if s.flow.Closed {
+		if s.Flow.Closed {
 			l.counted = false // each loop knows for what it waits, and for how long
 		}
-		if l.counted && s.flow.Closes == flow.OnDelivery {
+		if l.counted && s.Flow.Closes == flow.OnDelivery {
 			l.expiry = newExpiry(w.Timeout)
 		}
 		if acked {
@@ -105,10 +107,10 @@ func (s *sending) makeLanes(n, span int) {
 			places *= 2
 		}
 		var seed [32]byte
-		binary.LittleEndian.PutUint64(seed[:], s.scenario.Seed)
+		binary.LittleEndian.PutUint64(seed[:], s.Scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.slots = newSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.material,
-			Sizes: s.sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
+		l.slots = newSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
+			Sizes: s.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 		if acked {
 			l.acks = brokerAcks{l}
 		} else {
@@ -118,17 +120,17 @@ func (s *sending) makeLanes(n, span int) {
 	}
 	var ready chan completion
 	owner := -1
-	for id, sp := range s.layout.streams {
-		st := &stream{id: uint32(id), plan: sp, lane: s.lanes[sp.producer%n]}
+	for id, sp := range s.Layout.Streams {
+		st := &stream{id: uint32(id), plan: sp, lane: s.lanes[sp.Producer%n]}
 		if acked {
 			st.acked = integrity.NewLedger(span)
 		}
-		if sp.fanOut > 1 {
+		if sp.FanOut > 1 {
 			st.fan = integrity.NewFan(span)
 		}
-		if s.flow.Closed {
-			if sp.producer != owner {
-				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.producer
+		if s.Flow.Closed {
+			if sp.Producer != owner {
+				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.Producer
 			}
 			st.waiter = &waiter{st: st, ready: ready}
 		}
@@ -143,7 +145,7 @@ func (s *sending) isPast() bool { return s.past.Load() >= int64(s.several) }
 // turnOf returns the stream that takes a producer's next message: its streams
 // take turns.
 func (s *sending) turnOf(producer int32) *stream {
-	ids := s.layout.byProducer[producer]
+	ids := s.Layout.ByProducer[producer]
 	if len(ids) == 1 {
 		return s.streams[ids[0]]
 	}
@@ -159,11 +161,11 @@ func (s *sending) turnOf(producer int32) *stream {
 // of the time limit later: each sweep goes through all that are.
 func (s *sending) sweep() {
 	now := clock.Now()
-	if now-s.lastSweep < int64(s.workload.Timeout)/64 {
+	if now-s.lastSweep < int64(s.Workload.Timeout)/64 {
 		return
 	}
 	s.lastSweep = now
-	horizon := now - int64(s.workload.Timeout)
+	horizon := now - int64(s.Workload.Timeout)
 	for _, l := range s.lanes {
 		if l.counted {
 			l.expire(horizon)
@@ -173,7 +175,7 @@ func (s *sending) sweep() {
 
 // forgets reports whether the message that is about to be sent is one that
 // [Config.Forget] drops.
-func (s *sending) forgets() bool { return s.due.Add(1)%s.forget == 0 }
+func (s *sending) forgets() bool { return s.due.Add(1)%s.DropEvery == 0 }
 
 // unanswered returns how many measured messages the driver has given up on.
 func (s *sending) unanswered() (n int64) {
@@ -194,32 +196,13 @@ func (s *sending) sendProbe(st *stream) error {
 	}
 	now := clock.Now()
 	// Sent never: it has no place in flight that it could lose.
-	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, never, 0, false, nil); err != nil {
+	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, window.Never, 0, false, nil); err != nil {
 		return err
 	}
 	if st.flusher != nil {
 		return st.flusher.Flush()
 	}
 	return nil
-}
-
-// quota is the number of messages that a window of fixed size still has. The
-// zero value has no end.
-type quota struct {
-	limited bool
-	left    atomic.Int64
-}
-
-// take reports whether one more message belongs to the window.
-func (q *quota) take() bool { return !q.limited || q.left.Add(-1) >= 0 }
-
-// claim takes up to n messages at once.
-func (q *quota) claim(n int64) int64 {
-	if !q.limited {
-		return n
-	}
-	left := q.left.Add(-n)
-	return max(0, min(n, left+n))
 }
 
 // completion tells a closed loop that a message was answered.

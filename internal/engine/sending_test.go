@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/window"
 	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -33,18 +34,18 @@ func lanesRunOf(t *testing.T, workload string, ack driver.AckKind, closes flow.E
 	if err != nil {
 		t.Fatal(err)
 	}
-	ld.flow = flow.Of(ld.workload, ack)
-	ld.flow.Closes = closes
+	ld.Flow = flow.Of(ld.Workload, ack)
+	ld.Flow.Closes = closes
 	ld.session.main = fakeSession{}
 	ld.session.dialers = []*transport.Dialer{transport.NewDialer(true)}
 	if err := ld.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	ld.start.Store(clock.Now())
-	ld.end.Store(ld.start.Load() + int64(time.Hour))
-	ld.sending.turn = make([]int, ld.workload.Producers)
+	ld.Start.Store(clock.Now())
+	ld.End.Store(ld.Start.Load() + int64(time.Hour))
+	ld.sending.turn = make([]int, ld.Workload.Producers)
 	for i, l := range ld.sending.lanes {
-		for q := i; q < ld.workload.Producers; q += len(ld.sending.lanes) {
+		for q := i; q < ld.Workload.Producers; q += len(ld.sending.lanes) {
 			l.cursor.producers = append(l.cursor.producers, q)
 		}
 		l.enter(schedule.Window)
@@ -67,8 +68,8 @@ func TestTakeoverKeepsCursors(t *testing.T) {
 	for _, l := range ld.sending.lanes {
 		want = append(want, l.cursor.intended)
 	}
-	ld.stopped.Store(true) // the spare pacer's thread ends at once
-	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes), current: ld.sending.lanes[2]}
+	ld.Stopped.Store(true) // the spare pacer's thread ends at once
+	p := &pacer{sending: ld.sending, control: ld.Control, queue: slices.Clone(ld.sending.lanes), current: ld.sending.lanes[2]}
 	messages := map[*lane]*schedule.Merged{}
 	for _, l := range ld.sending.lanes {
 		messages[l] = l.cursor.messages
@@ -82,7 +83,7 @@ func TestTakeoverKeepsCursors(t *testing.T) {
 		if l.cursor.intended != want[i] || l.cursor.messages != messages[l] {
 			t.Errorf("lane %d is elsewhere in its schedule", i)
 		}
-		if n := l.blocked.within(0, never); n != 0 {
+		if n := l.blocked.within(0, window.Never); n != 0 {
 			t.Errorf("lane %d: %d ns of its wait for another connection are called blocked", i, n)
 		}
 	}
@@ -91,13 +92,13 @@ func TestTakeoverKeepsCursors(t *testing.T) {
 // Lanes that are far behind do not starve those that are in time.
 func TestLanesBehindTakeTurns(t *testing.T) {
 	ld := lanesRun(t, "{rate: 3000/s, pattern: publish, producers: 3, size: 64B}")
-	p := &pacer{sending: ld.sending, control: ld.control, queue: slices.Clone(ld.sending.lanes)}
+	p := &pacer{sending: ld.sending, control: ld.Control, queue: slices.Clone(ld.sending.lanes)}
 	now := clock.Now()
 	for i, l := range ld.sending.lanes {
 		l.gap = 1_000_000
 		if i < 2 {
 			l.cursor.intended = now - int64(10*time.Second) // and so are all that follow
-			ld.start.Store(now - int64(10*time.Second))
+			ld.Start.Store(now - int64(10*time.Second))
 		} else {
 			l.cursor.intended = now
 		}
@@ -169,9 +170,9 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	lane.conn.Observe(&w)
 	lane.gap = 100_000
 	ld.sending.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
-	p := &pacer{sending: ld.sending, control: ld.control, queue: laneQueue{lane}}
+	p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{lane}}
 	const overdue = 6400
-	ld.start.Store(clock.Now() - overdue*100_000)
+	ld.Start.Store(clock.Now() - overdue*100_000)
 	lane.enter(schedule.Window)
 	lane.advance()
 	for lane.streams[0].next < overdue {

@@ -11,6 +11,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/transport"
 	"sixnines/result"
 )
@@ -23,7 +24,7 @@ const openTimeout = 8 * time.Second
 // is with these options. Nothing of it changes after open but the connections and
 // what the driver tells.
 type session struct {
-	*plan
+	*plan.Plan
 	main       driver.Session // of producers and consumers
 	responders driver.Session // of its own, for request–reply
 	dialers    []*transport.Dialer
@@ -48,73 +49,73 @@ func (s *session) open(ctx context.Context) (err error) {
 	}
 	s.cold = append(s.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
 	if a, ok := s.main.(driver.AckReporter); ok {
-		s.flow = flow.Of(s.workload, a.Ack())
+		s.Flow = flow.Of(s.Workload, a.Ack())
 	}
-	s.ownsDialing = s.config.Entry.Capabilities.OwnsDialing
+	s.ownsDialing = s.Entry.Capabilities.OwnsDialing
 	if d, ok := s.main.(driver.DialReporter); ok {
 		s.ownsDialing = d.OwnsDialing()
 	}
-	w := s.workload
-	if s.flow.Closed && s.flow.Closes == flow.Never {
-		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", ErrUsage, s.config.Entry.Name)
+	w := s.Workload
+	if s.Flow.Closed && s.Flow.Closes == flow.Never {
+		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", plan.ErrUsage, s.Entry.Name)
 	}
-	if s.flow.Closes == flow.Never && w.InFlight.Each > 0 {
-		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", ErrUsage, s.config.Entry.Name)
+	if s.Flow.Closes == flow.Never && w.InFlight.Each > 0 {
+		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", plan.ErrUsage, s.Entry.Name)
 	}
-	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.layout.topics, Groups: s.layout.groupNames,
+	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
 		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers),
 		Keep: w.Keeps(), Existing: w.Existing != ""})
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
-		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", ErrUsage, w.Existing, err)
+		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)
 	}
 	return err
 }
 
 // openResponders opens the session of the responders, if there are any.
 func (s *session) openResponders(ctx context.Context) (err error) {
-	if s.flow.Replies {
+	if s.Flow.Replies {
 		s.responders, err = s.openSession(ctx)
 	}
 	return err
 }
 
 func (s *session) openSession(ctx context.Context) (driver.Session, error) {
-	t := s.scenario.Target
-	d := transport.NewDialer(s.flow.Timed)
+	t := s.Scenario.Target
+	d := transport.NewDialer(s.Flow.Timed)
 	options := t.Options
-	if len(s.config.Options) > 0 {
-		options = maps.Clone(s.config.Options)
+	if len(s.Options) > 0 {
+		options = maps.Clone(s.Options)
 		maps.Copy(options, t.Options)
 	}
-	target := driver.Target{URL: s.brokerURL(), Run: s.name, Options: options, Dial: d.Dial,
-		Batch: !s.flow.Timed, Notify: s.notify, Wait: s.wait}
+	target := driver.Target{URL: s.Url, Run: s.Name, Options: options, Dial: d.Dial,
+		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	opened, err := s.config.Entry.Driver.Open(ctx, target)
+	opened, err := s.Entry.Driver.Open(ctx, target)
 	if err != nil {
 		d.CloseAll()
 		return nil, err
 	}
-	s.connected(d)
+	s.Connected(d)
 	s.dialers = append(s.dialers, d)
 	return opened, nil
 }
 
 // wait is [driver.Target.Wait].
 func (s *session) wait(until time.Time, quit <-chan struct{}) bool {
-	return s.precise.Until(clock.At(until), quit)
+	return s.Precise.Until(clock.At(until), quit)
 }
 
 // notify takes what the driver tells. What the broker refuses before the window ends the
 // run; in it, it is counted.
 func (s *session) notify(e driver.Event) {
 	n := int64(max(1, e.Count))
-	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.refuse(e.Err) {
+	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.Refuse(e.Err) {
 		return
 	}
 	switch e.Kind {
@@ -132,7 +133,7 @@ func (s *session) notify(e driver.Event) {
 			told.Detail = e.Err.Error()
 		}
 	}
-	s.event(told)
+	s.Event(told)
 }
 
 // close ends the sessions, within a time limit of its own.
@@ -141,7 +142,7 @@ func (s *session) close() error {
 	defer cancel()
 	var errs []error
 	// A run that measured nothing does not remove what others have made.
-	if s.main != nil && s.semantics.Transport != "" && (s.workload.Existing == "" || s.measured) {
+	if s.main != nil && s.semantics.Transport != "" && (s.Workload.Existing == "" || s.measured) {
 		errs = append(errs, s.main.Deprovision(ctx))
 	}
 	for _, s := range []driver.Session{s.responders, s.main} {

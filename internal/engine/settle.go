@@ -30,9 +30,9 @@ const (
 // settles reports whether the warm-up is preceded by single messages until their
 // latency holds: where the broker was started for this run, so that it is cold,
 // and the scenario does not say how long to warm up.
-func (p *plan) settles() bool {
-	return p.config.Managed != "" && p.flow.Timed && p.warmup > 0 &&
-		p.scenario.DefaultWarmup() && !p.flow.Publishes && p.workload.Existing == ""
+func (ld *load) settles() bool {
+	return ld.Managed && ld.Flow.Timed && ld.Warmup > 0 &&
+		ld.Scenario.DefaultWarmup() && !ld.Flow.Publishes && ld.Workload.Existing == ""
 }
 
 // settle sends one message after the other, through all producers in turn, until
@@ -42,14 +42,14 @@ func (p *plan) settles() bool {
 // settle is an event.
 func (ld *load) settle(ctx context.Context) {
 	began := clock.Now()
-	limit := began + int64(min(settleAtMost, settleTimes*ld.warmup))
+	limit := began + int64(min(settleAtMost, settleTimes*ld.Warmup))
 	var first, level, last int64
 	next := 0
 	for held := 0; held < settleHeld; {
 		var took []int64
 		for from := clock.Now(); len(took) < settleFewest || clock.Now()-from < int64(settleRound); next++ {
 			if clock.Now() >= limit {
-				ld.event(result.Event{At: clock.Now(), Kind: result.EventWarmUp, Detail: fmt.Sprintf(
+				ld.Event(result.Event{At: clock.Now(), Kind: result.EventWarmUp, Detail: fmt.Sprintf(
 					"the latency of single messages had not settled after %s: p50 fell from %s to %s, and was still falling",
 					spell.Period(time.Duration(limit-began)), spell.Duration(first), spell.Duration(last))})
 				return
@@ -72,8 +72,10 @@ func (ld *load) settle(ctx context.Context) {
 		if now-began < int64(time.Second) {
 			continue // too short to be shown
 		}
-		ld.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.warmup,
-			Settling: true, P50: time.Duration(last)})
+		if ld.observer != nil {
+			ld.observer(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: ld.Warmup,
+				Settling: true, P50: time.Duration(last)})
+		}
 	}
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
 		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
@@ -94,9 +96,9 @@ func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
 		select {
 		case <-ctx.Done():
 			return 0, false
-		case <-ld.refused:
+		case <-ld.Refused:
 			return 0, false
-		case <-ld.config.Abort:
+		case <-ld.Abort:
 			return 0, false
 		default:
 			time.Sleep(50 * time.Microsecond)

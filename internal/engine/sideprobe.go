@@ -6,6 +6,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/probe"
 	"sixnines/internal/recorder"
 	"sixnines/internal/spell"
@@ -40,7 +41,7 @@ const (
 // belong to the run's goroutine, but for collect, which belongs to the
 // collector until that has finished.
 type sideProbe struct {
-	plan      *plan
+	plan      *plan.Plan
 	session   *session
 	recording *recording
 
@@ -58,22 +59,22 @@ type sideProbe struct {
 
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
-func startProbe(s *session, rec *recording) *sideProbe {
-	p := &sideProbe{plan: s.plan, session: s, recording: rec, wanted: s.scenario.Probed(s.asked())}
-	e := &s.config.Entry
+func startProbe(s *session, rec *recording, command []string) *sideProbe {
+	p := &sideProbe{plan: s.Plan, session: s, recording: rec, wanted: s.Scenario.Probed(s.Rate())}
+	e := &s.Entry
 	switch {
 	case !p.wanted:
-	case len(s.config.Probe) == 0:
+	case len(command) == 0:
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
 		p.leftOut = "driver " + e.Name + " has no broker that two loads could share"
 	case e.InProcess:
 		p.leftOut = "the broker of driver " + e.Name + " is in the process of the load"
-	case s.warmup == 0 && s.scenario.Record.Probe == scenario.ProbeAuto:
+	case s.Warmup == 0 && s.Scenario.Record.Probe == scenario.ProbeAuto:
 		p.leftOut = "without a warm-up it would connect in the window; with --probe=on the run waits for it"
 	default:
 		var err error
-		if p.process, err = probe.Start(s.config.Probe); err != nil {
+		if p.process, err = probe.Start(command); err != nil {
 			p.leftOut = err.Error()
 		}
 	}
@@ -85,16 +86,16 @@ func (p *sideProbe) begin() {
 	if p.process == nil {
 		return
 	}
-	if p.plan.flow.Closes == flow.Never {
+	if p.plan.Flow.Closes == flow.Never {
 		p.end(false)
 		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
 		return
 	}
-	if err := p.process.Begin(probe.Scenario(p.plan.scenario, p.plan.config.Entry, p.plan.brokerURL(), p.plan.config.Options)); err != nil && p.process.Failure() == "" {
+	if err := p.process.Begin(probe.Scenario(p.plan.Scenario, p.plan.Entry, p.plan.Url, p.plan.Options)); err != nil && p.process.Failure() == "" {
 		p.leftOut = err.Error()
 	}
 	patience := probePatience
-	if p.plan.scenario.Record.Probe == scenario.ProbeOn {
+	if p.plan.Scenario.Record.Probe == scenario.ProbeOn {
 		patience = probeAsked
 	}
 	p.process.Await(patience)
@@ -109,7 +110,7 @@ func (p *sideProbe) fact() (value, note string) {
 		p.told = true
 		return "left out", p.leftOut
 	}
-	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
 // collect takes what the probe has reported. What it measured wholly within the
@@ -118,7 +119,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 	if p.process == nil {
 		return
 	}
-	start, end := p.plan.start.Load(), p.plan.end.Load()
+	start, end := p.plan.Start.Load(), p.plan.End.Load()
 	for _, x := range p.process.Take() {
 		p.sent += x.Sent
 		p.resolved += x.Resolved
@@ -143,7 +144,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 func (p *sideProbe) tell(why string) {
 	if !p.told {
 		p.told = true
-		p.plan.event(result.Event{At: clock.Now(), Kind: result.EventProbe, Detail: "the probe ended before the load: " + why})
+		p.plan.Event(result.Event{At: clock.Now(), Kind: result.EventProbe, Detail: "the probe ended before the load: " + why})
 	}
 }
 

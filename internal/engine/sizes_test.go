@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math/rand/v2"
-	"sixnines/internal/engine/payload"
 	"strings"
 	"sync"
 	"testing"
@@ -10,6 +9,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/payload"
 	"sixnines/internal/schedule"
 	"sixnines/scenario"
 )

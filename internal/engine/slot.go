@@ -1,9 +1,9 @@
 package engine
 
 import (
-	"sixnines/internal/engine/payload"
 	"sync/atomic"
 
+	"sixnines/internal/engine/payload"
 	"sixnines/internal/integrity"
 	"sixnines/internal/ring"
 )

@@ -51,15 +51,15 @@ func (r *recording) refuseStages(format string, a ...any) {
 
 // planStages decides what can be known before anything is connected.
 func (r *recording) planStages() {
-	r.stages.onAck = r.flow.Publishes
+	r.stages.onAck = r.Flow.Publishes
 	switch {
-	case !r.flow.Timed:
+	case !r.Flow.Timed:
 		r.refuseStages("flat out a client writes many messages at a time")
 	case r.session.ownsDialing:
-		r.refuseStages("driver %s makes its connections itself", r.config.Entry.Name)
-	case r.workload.Consumer.Interrupted():
+		r.refuseStages("driver %s makes its connections itself", r.Entry.Name)
+	case r.Workload.Consumer.Interrupted():
 		r.refuseStages("consumers connect late or pause")
-	case r.flow.Closes == flow.Never:
+	case r.Flow.Closes == flow.Never:
 		r.refuseStages("nothing comes back")
 	}
 }
@@ -231,7 +231,7 @@ func (r *recording) stageFact() (value, note string) {
 	end := "delivery"
 	if r.stages.onAck {
 		end = "acknowledgement"
-	} else if r.flow.Response == recorder.RoundTripResponse {
+	} else if r.Flow.Response == recorder.RoundTripResponse {
 		end = "reply"
 	}
 	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"

@@ -32,7 +32,7 @@ const (
 // several threads each time: with looks by such a timer, four in takeoverAfter, a run that is
 // nearly idle had a quarter more context switches.
 func (s *sending) supervise() {
-	for !s.stopped.Load() {
+	for !s.Stopped.Load() {
 		now := clock.Now()
 		next := now + int64(takeoverAfter)
 		pacers := s.pacing.list()
@@ -54,7 +54,7 @@ func (s *sending) supervise() {
 		if !divisible {
 			return // every pacer has one lane: no takeover is possible any more
 		}
-		s.sleepHandingOver(next)
+		s.SleepHandingOver(next)
 	}
 }
 

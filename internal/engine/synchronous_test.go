@@ -11,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
@@ -239,11 +240,11 @@ func TestNothingToWaitFor(t *testing.T) {
 	if err := Check(s, e); err != nil {
 		t.Errorf("with other options there is: %v", err)
 	}
-	if _, err := Run(t.Context(), Config{Scenario: s, Entry: e}); !errors.Is(err, ErrUsage) {
+	if _, err := Run(t.Context(), Config{Scenario: s, Entry: e}); !errors.Is(err, plan.ErrUsage) {
 		t.Errorf("%v", err)
 	}
 	e.Capabilities.AckVaries = false
-	if err := Check(s, e); !errors.Is(err, ErrUsage) {
+	if err := Check(s, e); !errors.Is(err, plan.ErrUsage) {
 		t.Errorf("%v", err)
 	}
 }

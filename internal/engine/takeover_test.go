@@ -14,6 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/nats"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
@@ -143,7 +144,7 @@ func TestAbort(t *testing.T) {
 				once()
 			}
 		}})
-	if err == nil || !strings.Contains(err.Error(), ErrAborted.Error()) {
+	if err == nil || !strings.Contains(err.Error(), plan.ErrAborted.Error()) {
 		t.Fatalf("error %v", err)
 	}
 	r, err := result.Load(file)
@@ -184,7 +185,7 @@ func TestInterruptInTheWarmUp(t *testing.T) {
 			Entry: nats.Entry(), URL: b.URL, File: file,
 			Observer: func(p Progress) { time.AfterFunc(200*time.Millisecond, cancel) }})
 		cancel()
-		if !errors.Is(err, ErrAborted) {
+		if !errors.Is(err, plan.ErrAborted) {
 			t.Errorf("%s: error %v", workload, err)
 		}
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {

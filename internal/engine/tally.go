@@ -33,13 +33,13 @@ type level struct{ at, due, sent int64 }
 // takeLevel reads what is due, sent and in flight within an interval.
 func (a *accounts) takeLevel(now int64) {
 	c := a.counts()
-	if a.schedule != nil {
-		c.Scheduled = a.dueBy(min(now, a.end.Load()) - a.start.Load())
+	if a.Schedule != nil {
+		c.Scheduled = a.dueBy(min(now, a.End.Load()) - a.Start.Load())
 	}
 	k := &a.told
 	// As in sinceLast, what was counted as sent is not taken back.
 	due, sent := max(c.Scheduled, k.level.due), max(c.Sent+c.Rejected, k.level.sent)
-	k.levels = append(k.levels, result.Level{At: now - a.start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
+	k.levels = append(k.levels, result.Level{At: now - a.Start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
 		InFlight: a.inFlight(c), Backlog: max(0, due-sent)})
 	k.level = level{at: now, due: due, sent: sent}
 }
@@ -52,7 +52,7 @@ func (a *accounts) counts() result.Counters {
 		n := st.sent.Load()
 		c.Sent += n
 		if len(a.receiving.groups) > 0 {
-			c.Expected += n * int64(st.plan.fanOut)
+			c.Expected += n * int64(st.plan.FanOut)
 		}
 		c.BytesSent += st.bytes.Load()
 		c.LastUnknown += st.lastUnknown.n.Load()
@@ -75,7 +75,7 @@ func (a *accounts) counts() result.Counters {
 		c.Earlier += k.earlier.Load()
 		c.EarlierDuplicated += k.earlierAgain.Load()
 	}
-	if a.schedule == nil { // else the schedule says
+	if a.Schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected
 	}
 	c.LateReplies = a.receiving.lateReplies.Load()
@@ -84,7 +84,7 @@ func (a *accounts) counts() result.Counters {
 	c.Dropped = a.session.dropped.Load()
 	c.Returned = a.session.returned.Load()
 	c.Denied = a.session.denied.Load()
-	if size, alike := a.workload.Size.Fixed(); alike {
+	if size, alike := a.Workload.Size.Fixed(); alike {
 		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
 	}
 	return c
@@ -102,16 +102,16 @@ func (a *accounts) sinceLast(counters result.Counters) result.Counters {
 // and counted. What it is made of is used again for the next one: garbage is not
 // collected while the window lasts.
 func (a *accounts) interval(phase string, from, to int64) (v result.Interval, err error) {
-	start := a.start.Load()
+	start := a.Start.Load()
 	counters := a.counts()
 	// A send in progress that is refused in the end was counted as sent
 	// meanwhile; the count does not fall before later sends make up for it.
 	counters.Sent = max(counters.Sent, a.told.counters.Sent)
 	counters.Expected = max(counters.Expected, a.told.counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, a.told.counters.BytesSent)
-	if a.schedule != nil {
+	if a.Schedule != nil {
 		// As of now, after the others were read: nothing is sent before it is due.
-		counters.Scheduled = a.dueBy(min(clock.Now(), a.end.Load()) - start)
+		counters.Scheduled = a.dueBy(min(clock.Now(), a.End.Load()) - start)
 	}
 	metrics, clamps, err := a.recording.rec.Encode()
 	if err != nil {
@@ -133,11 +133,11 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 func (a *accounts) dueBy(offset int64) int64 {
 	k := &a.told
 	if k.schedule == nil {
-		all := make([]int, a.workload.Producers)
+		all := make([]int, a.Workload.Producers)
 		for i := range all {
 			all[i] = i
 		}
-		k.schedule = a.schedule.Merge(all, schedule.Window)
+		k.schedule = a.Schedule.Merge(all, schedule.Window)
 		k.next, _, k.more = k.schedule.Next()
 	}
 	for k.more && k.next < offset {
@@ -152,7 +152,7 @@ func (a *accounts) dueBy(offset int64) int64 {
 // at once may well be one whose consumers fall behind.
 func (a *accounts) inFlight(c result.Counters) int64 {
 	var unacknowledged, undelivered int64
-	if a.flow.Acked {
+	if a.Flow.Acked {
 		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.unanswered()
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
@@ -167,7 +167,7 @@ func (a *accounts) inFlight(c result.Counters) int64 {
 // resolved reports whether nothing measured is outstanding: all senders are
 // past the window, and what they handed over was answered and delivered.
 func (a *accounts) resolved() bool {
-	if a.neverBegan() {
+	if a.NeverBegan() {
 		return true
 	}
 	if !a.sending.isPast() {
@@ -180,7 +180,7 @@ func (a *accounts) resolved() bool {
 // answered reports whether the broker has answered what was sent so far, or it was
 // given up.
 func (a *accounts) answered(c result.Counters) bool {
-	return !a.flow.Acked || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
+	return !a.Flow.Acked || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
 }
 
 // within reports whether the load has a part in the run's interval from runFrom to to.
@@ -188,15 +188,15 @@ func (a *accounts) answered(c result.Counters) bool {
 // ends in it: what has come until then belongs to the next one, or to this one if there
 // is no next.
 func (a *accounts) within(runFrom, to int64) bool {
-	start := a.start.Load()
-	return to > max(a.told.to, start) && (runFrom >= start || a.stopped.Load())
+	start := a.Start.Load()
+	return to > max(a.told.to, start) && (runFrom >= start || a.Stopped.Load())
 }
 
 // next returns the load's next interval, which goes on until to: it begins where its last
 // one ended, or with its window.
 func (a *accounts) next(phase string, to int64) (own string, from, until int64) {
-	from = max(a.told.to, a.start.Load())
-	switch end := a.end.Load(); {
+	from = max(a.told.to, a.Start.Load())
+	switch end := a.End.Load(); {
 	case from >= end:
 		phase = result.PhaseDrain
 	case phase == result.PhaseMeasure && to > end:
@@ -211,8 +211,8 @@ func (a *accounts) next(phase string, to int64) (own string, from, until int64) 
 // next interval, with instants from the window's start.
 func (a *accounts) keepPauses(all []result.Pause) {
 	for _, p := range all {
-		p.Start -= int64(a.part.From)
-		p.End -= int64(a.part.From)
+		p.Start -= int64(a.Part.From)
+		p.End -= int64(a.Part.From)
 		if p.End > 0 {
 			a.told.pauses = append(a.told.pauses, p)
 		}

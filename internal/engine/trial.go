@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
 )
 
 const (
@@ -28,13 +30,13 @@ type trial struct {
 }
 
 // answered takes an answer. One that will not change ends the run.
-func (t *trial) answered(c *control, err error) {
+func (t *trial) answered(c *plan.Control, err error) {
 	switch {
 	case err == nil:
 		t.refused.Store(nil)
 		t.passed.Store(true)
 	case driver.Final(err):
-		c.refuse(fmt.Errorf("first message: %w", err))
+		c.Refuse(fmt.Errorf("first message: %w", err))
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed),
 		errors.Is(err, driver.ErrNotConnected), errors.Is(err, driver.ErrThrottled): // not refused
 	default:
@@ -45,8 +47,8 @@ func (t *trial) answered(c *control, err error) {
 // tries reports whether the load begins with messages that are no part of it. Where what
 // is sent is kept for later they would be kept, too.
 func (ld *load) tries() bool {
-	w := ld.workload
-	return w.Existing == "" && !w.Keeps() && !ld.flow.Consumes && len(ld.receiving.late.consumers) == 0
+	w := ld.Workload
+	return w.Existing == "" && !w.Keeps() && !ld.Flow.Consumes && len(ld.receiving.late.consumers) == 0
 }
 
 // try sends a message by each producer to each of its topics, and returns when the broker
@@ -62,7 +64,7 @@ func (ld *load) try(ctx context.Context) error {
 			case err == errKept:
 				kept = append(kept, st) // those before are with the client still
 			case err != nil:
-				return fmt.Errorf("first message to topic %s: %w", ld.layout.topics[st.plan.topic], err)
+				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.plan.Topic], err)
 			}
 		}
 		again, why, err := ld.awaitTrials(ctx, pending, limit)
@@ -101,7 +103,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 // awaitTrials waits for the answers to what was sent by the streams, and returns those that
 // were refused, and why.
 func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.Time) (again []*stream, why, err error) {
-	if !ld.flow.Acked {
+	if !ld.Flow.Acked {
 		return nil, nil, nil
 	}
 	for _, st := range streams {
@@ -113,7 +115,7 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.T
 			if !pause(ctx, 200*time.Microsecond) {
 				return nil, nil, context.Cause(ctx)
 			}
-			ld.quiesce(orderRun)
+			ld.Quiesce(window.OrderRun)
 		}
 	}
 	return again, why, nil
@@ -122,7 +124,7 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.T
 // syncTrials waits for a round trip by each connection, behind which the broker has said what
 // it has to say to what was sent on it.
 func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
-	if ld.flow.Acked {
+	if ld.Flow.Acked {
 		return nil
 	}
 	limited, cancel := context.WithDeadline(ctx, limit)

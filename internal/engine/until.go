@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/result"
@@ -31,14 +32,14 @@ type follower struct {
 func (f *follower) of(id recorder.ID) bool { return string(id.Metric()) == f.until.Metric }
 
 // add takes an interval, and reports whether it is the last that is needed.
-func (f *follower) add(p *plan, rec *recorder.Recorder, v result.Interval) (last bool, err error) {
+func (f *follower) add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) (last bool, err error) {
 	if v.Phase != result.PhaseMeasure {
 		return false, nil
 	}
 	m := result.Metric(f.until.Metric)
 	if f.sofar == nil {
-		f.next = float64(p.scenario.Phases.Duration) / 2
-		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: p.window},
+		f.next = float64(p.Scenario.Phases.Duration) / 2
+		f.sofar = &result.Run{Header: result.Header{Until: f.until.String(), Slot: recorder.Slot, Window: p.Length},
 			Metrics: map[result.Metric]*result.Merged{m: {Hist: rec.Empty()}}}
 	}
 	if err := f.sofar.Follow(m, &v, rec.LastRanks(f.metric)); err != nil {
@@ -49,7 +50,7 @@ func (f *follower) add(p *plan, rec *recorder.Recorder, v result.Interval) (last
 	}
 	f.next = max(float64(v.End)*lookRatio, f.next)
 	f.found = judge.SequenceOf(f.sofar, f.until, v.End, v.InFlight+f.sofar.Counters.Nacked+f.sofar.Counters.Rejected)
-	return f.found.Narrow() && time.Duration(v.End) >= p.scenario.Phases.Duration, nil
+	return f.found.Narrow() && time.Duration(v.End) >= p.Scenario.Phases.Duration, nil
 }
 
 // text is how exactly the percentile is known by now, and how exactly it is to be.

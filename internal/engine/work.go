@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
 	"sixnines/scenario"
 )
 
@@ -11,7 +12,7 @@ import (
 // it waits, as one that calls something else does, and needs no processor. Its
 // methods are called serially.
 type work struct {
-	plan   *plan
+	plan   *plan.Plan
 	takes  time.Duration
 	pause  scenario.Pause
 	pauses func(over bool) // called before and after a pause
@@ -25,7 +26,7 @@ type work struct {
 const waitedFor = 50_000
 
 func (r *receiving) newWork() work {
-	return work{plan: r.plan, takes: r.workload.Consumer.Work, pause: r.workload.Consumer.Pause, pauses: r.pauses}
+	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pause: r.Workload.Consumer.Pause, pauses: r.pauses}
 }
 
 // do takes the time of the work on a message that came at now, and of the pause. The work on
@@ -38,13 +39,13 @@ func (w *work) do(now int64) {
 			begin -= max(w.back-w.until, 0)
 		}
 		w.until = begin + int64(w.takes)
-		w.plan.precise.Until(w.until, nil)
+		w.plan.Precise.Until(w.until, nil)
 		w.back = clock.Now()
 	}
 	if p := w.pause; p.For > 0 {
-		if begin := w.plan.start.Load() + int64(p.At); now >= begin && now < begin+int64(p.For) {
+		if begin := w.plan.Start.Load() + int64(p.At); now >= begin && now < begin+int64(p.For) {
 			w.pauses(false)
-			w.plan.sleepUntil(begin + int64(p.For))
+			w.plan.SleepUntil(begin + int64(p.For))
 			w.pauses(true) // before anything of the backlog comes
 			w.until, w.back = 0, 0
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/drivers/nats"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -138,10 +139,10 @@ func TestErrorsNameTheWorkload(t *testing.T) {
 func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	later := func() *load {
-		p := &plan{control: newControl(Config{}), part: scenario.Part{From: time.Second}}
-		ld := &load{plan: p, accounts: &accounts{plan: p}}
-		ld.start.Store(1000 * ms)
-		ld.end.Store(2000 * ms)
+		p := &plan.Plan{Control: plan.NewControl(plan.Settings{}, nil, nil), Part: scenario.Part{From: time.Second}}
+		ld := &load{Plan: p, accounts: &accounts{Plan: p}}
+		ld.Start.Store(1000 * ms)
+		ld.End.Store(2000 * ms)
 		return ld
 	}
 	within := func(ld *load, runFrom, to, wantFrom, wantTo int64) {
@@ -166,7 +167,7 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 		t.Errorf("%v, want %v", ld.accounts.told.pauses, want)
 	}
 	ended := later()
-	ended.stopAll() // no interval follows
+	ended.StopAll() // no interval follows
 	within(ended, 900*ms, 1005*ms, 1000*ms, 1005*ms)
 }
 

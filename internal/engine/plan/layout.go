@@ -1,4 +1,4 @@
-package engine
+package plan
 
 import (
 	"strconv"
@@ -12,34 +12,34 @@ import (
 // A stream is one producer's messages to one topic. It is the unit of sequence
 // numbers and of order: each envelope has its number.
 type layout struct {
-	topics     []string
-	streams    []streamPlan
-	byProducer [][]int // streams of each producer; it takes them in turn
-	consumers  []consumerPlan
-	groups     []groupPlan // delivery groups: a queue group, or a lone consumer
-	groupNames []string    // queue groups as the broker knows them
+	Topics     []string
+	Streams    []Stream
+	ByProducer [][]int // streams of each producer; it takes them in turn
+	Consumers  []Consumer
+	Groups     []Group  // delivery groups: a queue group, or a lone consumer
+	GroupNames []string // queue groups as the broker knows them
 }
 
-type streamPlan struct {
-	producer int
-	topic    int
-	place    int // among the streams of its topic
-	fanOut   int // delivery groups bound to its topic
+type Stream struct {
+	Producer int
+	Topic    int
+	Index    int // among the streams of its topic
+	FanOut   int // delivery groups bound to its topic
 }
 
-type consumerPlan struct {
-	topics []int
-	group  int    // delivery group
-	name   string // queue group, or ""
+type Consumer struct {
+	Topics []int
+	Group  int    // delivery group
+	Name   string // queue group, or ""
 }
 
-type groupPlan struct {
-	topics  []int
+type Group struct {
+	Topics  []int
 	members int
-	// base gives, by topic, where the streams of that topic begin in the
+	// Base gives, by topic, where the streams of that topic begin in the
 	// group's tables; −1 where the group is not bound to the topic.
-	base    []int32
-	streams int
+	Base    []int32
+	Streams int
 }
 
 // layOut lays a workload out. Producers and topics are matched so that each
@@ -50,7 +50,7 @@ type groupPlan struct {
 func layOut(w *scenario.Workload) *layout {
 	l := &layout{}
 	for t := range w.Topics {
-		l.topics = append(l.topics, "t"+strconv.Itoa(t))
+		l.Topics = append(l.Topics, "t"+strconv.Itoa(t))
 	}
 	perTopic := make([]int, w.Topics)
 	for p := range w.Producers {
@@ -69,11 +69,11 @@ func layOut(w *scenario.Workload) *layout {
 		}
 		var ids []int
 		for _, t := range topics {
-			ids = append(ids, len(l.streams))
-			l.streams = append(l.streams, streamPlan{producer: p, topic: t, place: perTopic[t]})
+			ids = append(ids, len(l.Streams))
+			l.Streams = append(l.Streams, Stream{Producer: p, Topic: t, Index: perTopic[t]})
 			perTopic[t]++
 		}
-		l.byProducer = append(l.byProducer, ids)
+		l.ByProducer = append(l.ByProducer, ids)
 	}
 	all := make([]int, w.Topics)
 	for t := range all {
@@ -82,28 +82,28 @@ func layOut(w *scenario.Workload) *layout {
 	if w.Pattern == scenario.RequestReply {
 		// Responders compete for requests; what is accounted is the reply,
 		// which comes to the producer only.
-		l.groups = []groupPlan{l.group(all, 1, perTopic)}
+		l.Groups = []Group{l.group(all, 1, perTopic)}
 		name := ""
 		if w.Groups > 0 || w.Consumers > 1 {
 			name = "responders"
-			l.groupNames = []string{name}
+			l.GroupNames = []string{name}
 		}
 		for range w.Consumers {
-			l.consumers = append(l.consumers, consumerPlan{topics: all, name: name})
+			l.Consumers = append(l.Consumers, Consumer{Topics: all, Name: name})
 		}
 	} else if w.Pattern == scenario.Publish {
 		for g := range w.Groups { // which hold the messages for another run
-			l.groupNames = append(l.groupNames, "g"+strconv.Itoa(g))
+			l.GroupNames = append(l.GroupNames, "g"+strconv.Itoa(g))
 		}
 	} else if w.Groups > 0 {
 		for g := range w.Groups {
-			l.groupNames = append(l.groupNames, "g"+strconv.Itoa(g))
-			l.groups = append(l.groups, l.group(all, 0, perTopic))
+			l.GroupNames = append(l.GroupNames, "g"+strconv.Itoa(g))
+			l.Groups = append(l.Groups, l.group(all, 0, perTopic))
 		}
 		for c := range w.Consumers {
 			g := c % w.Groups
-			l.groups[g].members++
-			l.consumers = append(l.consumers, consumerPlan{topics: all, group: g, name: l.groupNames[g]})
+			l.Groups[g].members++
+			l.Consumers = append(l.Consumers, Consumer{Topics: all, Group: g, Name: l.GroupNames[g]})
 		}
 	} else {
 		for c := range w.Consumers {
@@ -111,39 +111,39 @@ func layOut(w *scenario.Workload) *layout {
 			for t := c + w.Consumers; t < w.Topics; t += w.Consumers {
 				topics = append(topics, t)
 			}
-			l.consumers = append(l.consumers, consumerPlan{topics: topics, group: c})
-			l.groups = append(l.groups, l.group(topics, 1, perTopic))
+			l.Consumers = append(l.Consumers, Consumer{Topics: topics, Group: c})
+			l.Groups = append(l.Groups, l.group(topics, 1, perTopic))
 		}
 	}
 	bound := make([]int, w.Topics)
-	for _, g := range l.groups {
-		for _, t := range g.topics {
+	for _, g := range l.Groups {
+		for _, t := range g.Topics {
 			bound[t]++
 		}
 	}
-	for i := range l.streams {
-		l.streams[i].fanOut = bound[l.streams[i].topic]
+	for i := range l.Streams {
+		l.Streams[i].FanOut = bound[l.Streams[i].Topic]
 	}
 	return l
 }
 
-func (l *layout) group(topics []int, members int, perTopic []int) groupPlan {
-	g := groupPlan{topics: topics, members: members, base: make([]int32, len(perTopic))}
-	for t := range g.base {
-		g.base[t] = -1
+func (l *layout) group(topics []int, members int, perTopic []int) Group {
+	g := Group{Topics: topics, members: members, Base: make([]int32, len(perTopic))}
+	for t := range g.Base {
+		g.Base[t] = -1
 	}
 	for _, t := range topics {
-		g.base[t] = int32(g.streams)
-		g.streams += perTopic[t]
+		g.Base[t] = int32(g.Streams)
+		g.Streams += perTopic[t]
 	}
 	return g
 }
 
-// maxFanOut returns the largest number of delivery groups a message goes to.
-func (l *layout) maxFanOut() int {
+// MaxFanOut returns the largest number of delivery groups a message goes to.
+func (l *layout) MaxFanOut() int {
 	n := 0
-	for _, s := range l.streams {
-		n = max(n, s.fanOut)
+	for _, s := range l.Streams {
+		n = max(n, s.FanOut)
 	}
 	return n
 }

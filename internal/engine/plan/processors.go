@@ -1,4 +1,4 @@
-package engine
+package plan
 
 import (
 	"os"
@@ -7,11 +7,11 @@ import (
 	"sixnines/internal/vitals"
 )
 
-// processors is how many of the client's goroutines may run at once: GOMAXPROCS
+// Processors is how many of the client's goroutines may run at once: GOMAXPROCS
 // as it was found, or less where a control group's quota allows less. Go looks at
 // the process's own group only, where it looks at all; it never takes fewer than
 // two either. What the user has set stays.
-func processors() int {
+func Processors() int {
 	n := runtime.GOMAXPROCS(0)
 	if os.Getenv("GOMAXPROCS") != "" {
 		return n
@@ -19,4 +19,4 @@ func processors() int {
 	return min(n, max(2, vitals.Processors()))
 }
 
-func maxShards() int { return processors() }
+func MaxShards() int { return Processors() }

@@ -1,0 +1,156 @@
+// Package plan is what a load is to do, known before anything is connected, and what its run
+// shares with it: what was asked for, where events go, and what ends the run early.
+package plan
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/window"
+	"sixnines/internal/integrity"
+	"sixnines/internal/schedule"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Plan is what a load is to do, known before anything is connected: who sends what
+// to whom, and when. It does not change, but for the instants of the window, which
+// the run fixes. What a load knows of its run is in control.
+type Plan struct {
+	*Control
+	Part     scenario.Part
+	Scenario *scenario.Scenario // the part's, with this workload
+	Workload *scenario.Workload
+
+	// Flow is what the load measures, by what its driver usually acknowledges; when the
+	// session is open, by what that acknowledges with these options.
+	Flow     flow.Flow
+	Layout   *layout
+	Schedule *schedule.Plan   // nil unless paced
+	Sizes    *schedule.Sizes  // nil: all payloads are alike
+	Material payload.Material // what bodies are cut from; nil: nothing
+	Id       uint32           // in every envelope
+	Name     string           // of what is at the broker
+	forget   int64            // Config.Forget
+	Length   time.Duration    // of the window as planned
+	Warmup   time.Duration
+
+	processors int // as found, before any were added for pacers
+
+	window.Window // of the load
+}
+
+// longestCounted bounds a window that a number of messages should end.
+const longestCounted = time.Hour
+
+// New plans the workload of a part, which the driver can carry: see check.
+func New(c *Control, part scenario.Part) (*Plan, error) {
+	s := part.Scenario
+	w := &s.Workload
+	length := s.Phases.Longest()
+	if w.Messages > 0 {
+		length = longestCounted
+	}
+	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Layout: layOut(w), Length: length, Warmup: s.Phases.Warmup,
+		Flow: flow.Of(w, c.Entry.Capabilities.Ack), processors: Processors()}
+	if len(p.Layout.Streams) > integrity.MaxStreams {
+		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
+			ErrUsage, w.Producers, w.Topics, len(p.Layout.Streams), integrity.MaxStreams)
+	}
+	if err := p.planSchedule(); err != nil {
+		return nil, err
+	}
+	p.Sizes = schedule.NewSizes(w.Size, s.Seed)
+	var err error
+	if p.Material, err = payload.Load(w.Payload); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	p.Reset()
+	for p.Id == 0 {
+		p.Id = rand.Uint32()
+	}
+	if p.Name = w.Existing; p.Name == "" {
+		p.Name = fmt.Sprintf("%08x", p.Id)
+	}
+	return p, nil
+}
+
+// planSchedule decides whether there is a schedule, and makes it.
+func (p *Plan) planSchedule() error {
+	if !p.Flow.Timed || p.Flow.Closed {
+		return nil
+	}
+	s, err := schedule.New(p.Workload, p.Length, p.Scenario.Seed)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	p.Schedule = s.WithWarmup(p.Warmup)
+	p.pacedLoads++
+	return nil
+}
+
+// Event writes an event of this load's.
+func (p *Plan) Event(e result.Event) {
+	e.Workload = p.Part.Name
+	p.Control.event(e)
+}
+
+// Rate is how many messages a second the schedule has; 0: there is none.
+func (p *Plan) Rate() float64 {
+	if p.Schedule == nil {
+		return 0
+	}
+	return p.Schedule.MeanRate()
+}
+
+// LaneCount is how many connections the producers have.
+func (p *Plan) LaneCount() int { return min(p.Workload.Connections.Producers, p.Workload.Producers) }
+
+// pacersEach is how many pacers a load has at most for each processor, and pacersMost in
+// all, spare ones apart. More take the processors from each other: on two cores, with
+// 20,000/s, p50 with four was 0.6 to 1.0 times what it was with one for each over 8 and 16
+// connections (benchmarks/README.md).
+const pacersEach, pacersMost = 2, 32
+
+// pacersFor is the most pacers of so many lanes on so many processors.
+func pacersFor(lanes, processors int) int {
+	return max(1, min(lanes, pacersEach*processors, pacersMost))
+}
+
+// MostPacers is how many pacers the load may come to, spare ones apart; it begins with
+// one.
+func (p *Plan) MostPacers() int {
+	if p.Virtual != nil {
+		return 1 // none has too much to do
+	}
+	if p.Threads > 0 {
+		return min(max(p.LaneCount(), 1), p.Threads)
+	}
+	return pacersFor(p.LaneCount(), p.processors)
+}
+
+// SpinBudget is the most that a pacer may spin before a message, in ns. On
+// average over the schedule all of them together, with those of other loads, spin for
+// less than a half of a processor, and where the broker shares the processors for less than a fifth of these. A sleep ends
+// 10 to 30 µs late and costs about as much of the processor, so that little is won by one
+// that is no longer. On two cores, at 20,000 and 30,000/s, p50 was 0.6 to 0.9 times what it
+// was with a budget of a tenth of one core, and p99 no more; at rates where a sleep is
+// long, on a busy machine and on a single core there was no difference
+// (benchmarks/README.md).
+func (p *Plan) SpinBudget() int64 {
+	if p.Virtual != nil {
+		return 0
+	}
+	return int64(min(1e9/p.Schedule.MeanRate()*spinShare(p.processors, p.SameHost())/float64(p.pacedLoads), 200_000))
+}
+
+// spinShare is how much of one processor the pacers may spin away.
+func spinShare(processors int, shared bool) float64 {
+	if shared {
+		return min(0.5, 0.2*float64(processors))
+	}
+	return 0.5
+}

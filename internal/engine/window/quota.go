@@ -1,0 +1,28 @@
+package window
+
+import "sync/atomic"
+
+// Quota is the number of messages that a window of fixed size still has. The zero value
+// has no end. Its methods are safe for concurrent use.
+type Quota struct {
+	Limited bool
+	left    atomic.Int64
+}
+
+// Limit sets the number, before anything is sent.
+func (q *Quota) Limit(n int64) {
+	q.Limited = true
+	q.left.Store(n)
+}
+
+// Take reports whether one more message belongs to the window.
+func (q *Quota) Take() bool { return !q.Limited || q.left.Add(-1) >= 0 }
+
+// Claim takes up to n messages at once.
+func (q *Quota) Claim(n int64) int64 {
+	if !q.Limited {
+		return n
+	}
+	left := q.left.Add(-n)
+	return max(0, min(n, left+n))
+}
