@@ -3,7 +3,7 @@
 // load.
 //
 // Each has its standard input, which stays open as long as its starter lives, and
-// its standard output, by which it tells. Its first words on standard error are
+// its standard output, by which it reports. Its first words on standard error are
 // kept: they say why it ended.
 package child
 

@@ -17,7 +17,7 @@ type Precise struct {
 	asleep  atomic.Int64
 }
 
-// NewPrecise returns one of which at most so many goroutines sleep in the kernel at the same
+// NewPrecise returns one that lets at most that many goroutines sleep in the kernel at the same
 // time, each with a thread; others wait by Go's timers alone. With none all do, as they must
 // in a testing/synctest bubble, where timers are exact.
 func NewPrecise(threads int) *Precise { return &Precise{threads: int64(threads)} }

@@ -37,7 +37,7 @@ func SleepUntil(t int64) {
 	}
 }
 
-// SleepUntilKeeping is [SleepUntil] that tells when the kernel let the thread go
+// SleepUntilKeeping is [SleepUntil] that returns when the kernel let the thread go
 // on: a clock reading taken before anything else. It sleeps once: woke is before
 // t where a signal ended the sleep early; if that was the runtime's, the runtime has
 // stopped the thread as it wanted when the call returns. woke − t is what the operating
@@ -236,7 +236,7 @@ func ReceiveHandingOver(fd uintptr, head *unix.Msghdr) (n uintptr, errno syscall
 // SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
 // let the thread go on: a clock reading taken before the thread asks Go's
 // scheduler for a processor. woke − t is what the operating system added;
-// Now() − woke afterwards is what the runtime added. It tells the two apart
+// Now() − woke afterwards is what the runtime added. It separates the two
 // where reading the clock after the call cannot.
 func SleepUntilStamped(t int64) (woke int64) {
 	until := unix.NsecToTimespec(t)

@@ -36,7 +36,7 @@ func (*Sleeper) Woken() bool { return false }
 func (*Sleeper) SleepUntilHandingOver(t int64) { SleepUntil(t) }
 
 // SleepUntilStamped is [SleepUntil] here, and returns the time after it: the
-// operating system's and the runtime's share of the delay cannot be told apart.
+// operating system's and the runtime's share of the delay cannot be separated.
 func SleepUntilStamped(t int64) (woke int64) {
 	SleepUntil(t)
 	return Now()

@@ -19,7 +19,7 @@ const Version = 1
 // MaxSequence is the largest sequence number an envelope can carry.
 const MaxSequence = 1<<48 - 1
 
-// MaxStreams is the number of streams an envelope can tell apart.
+// MaxStreams is the number of streams an envelope can distinguish.
 const MaxStreams = 1 << 24
 
 // Kind says what a message is for.
@@ -41,7 +41,7 @@ const (
 //	22 u48 sent − intended, ns, saturating
 //	28 u32 CRC-32C over the body, then bytes 0–27
 //
-// A stream is one producer's messages to one topic. Own tells, in sevenths,
+// A stream is one producer's messages to one topic. Own is, in sevenths,
 // which part of sent − intended was the generator's own delay, so that a
 // consumer in another process can attribute the lag too. The body comes first
 // in the checksum: a sender whose bodies are fixed computes 28 bytes only.

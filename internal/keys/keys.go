@@ -12,13 +12,13 @@ type Kind string
 const (
 	Fixed  Kind = "fixed"  // the same in all messages of a stream
 	Unique Kind = "unique" // no other message has it
-	Zipf   Kind = "zipf"   // drawn from so many, the first ones most often
+	Zipf   Kind = "zipf"   // drawn from Space keys, the first ones most often
 )
 
 // Spec says what keys are.
 type Spec struct {
 	Kind Kind
-	Size int // of each key in bytes, at least 1; those of unique keys beyond 11 tell nothing apart
+	Size int // of each key in bytes, at least 1; unique keys need no more than 11
 	// Space and Skew are those of zipf: the key of rank r, from 1 to Space, is drawn
 	// with a probability proportional to r^-Skew. Space is at least 1 and Skew above 1.
 	Space uint64

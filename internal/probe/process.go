@@ -84,7 +84,7 @@ func (p *Process) Waiting() bool {
 	return len(p.reports) > 0
 }
 
-// Failure says why there will be no more reports, though the probe was not told
+// Failure says why there will be no more reports, though the probe was not asked
 // to end; empty: there will be.
 func (p *Process) Failure() string {
 	p.mu.Lock()
@@ -136,11 +136,11 @@ func (p *Process) listen() {
 		err := json.Unmarshal(lines.Bytes(), &r)
 		switch {
 		case err != nil:
-			err = fmt.Errorf("it told what nobody understands: %w", err)
+			err = fmt.Errorf("its report cannot be read: %w", err)
 		case !ready && r.Domain != clock.Domain():
 			err = fmt.Errorf("its clock is %q, that of the load %q", r.Domain, clock.Domain())
 		case ready && (r.To < r.From || r.Sent < 0 || r.Resolved < 0):
-			err = fmt.Errorf("it told of an interval from %d to %d", r.From, r.To)
+			err = fmt.Errorf("it reported an interval from %d to %d", r.From, r.To)
 		}
 		if err != nil {
 			p.child.Kill()

@@ -16,14 +16,14 @@ import (
 	"sixnines/scenario"
 )
 
-// endLimit is how long a probe may take to end once it was told to: longer than
+// endLimit is how long a probe may take to end once it was asked to: longer than
 // its last messages, and disconnecting from a broker that does not answer.
 const endLimit = 20 * time.Second
 
 // Serve makes this process a probe: it reads its scenario from stdin, has run
-// measure until stdin is closed, with tell for the reports, and returns
+// measure until stdin is closed, with report for its reports, and returns
 // when run has. If run does not return in time, the process ends.
-func Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, s *scenario.Scenario, tell func(Report)) error) error {
+func Serve(stdin io.Reader, stdout io.Writer, run func(ctx context.Context, s *scenario.Scenario, report func(Report)) error) error {
 	// A starter that was killed reads no more, and a write on standard output would
 	// end this process before it has deleted its topic.
 	signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)

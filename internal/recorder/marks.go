@@ -42,7 +42,7 @@ func (m marks) take() iter.Seq[int] {
 	}
 }
 
-// blocks is a set of blocks of which one goroutine knows.
+// blocks is a set of blocks, owned by one goroutine.
 type blocks []uint64
 
 func newBlocks(places int) blocks { return make(blocks, (places+wordSpan-1)/wordSpan) }
@@ -50,7 +50,7 @@ func newBlocks(places int) blocks { return make(blocks, (places+wordSpan-1)/word
 func (s blocks) add(i int) { s[i/wordSpan] |= 1 << (i / block % 64) }
 
 // next returns the first place of the first block in the set that ends after
-// place i, or i itself where that block begins before; length if there is none.
+// place i, or i itself where that block begins before; length if no block follows.
 func (s blocks) next(i, length int) int {
 	if i >= length {
 		return length

@@ -33,9 +33,9 @@ type Config struct {
 	Metrics []ID
 	Shards  int
 	Digits  int           // significant decimal digits, 2 or 3
-	Highest time.Duration // the largest value to tell apart from larger ones
+	Highest time.Duration // the largest value that is distinguished from larger ones
 	Window  time.Duration // the longest measured window
-	Breathe func()        // Snapshot and Encode call it between metrics, to give way to those who record; nil: there is none
+	Breathe func()        // Snapshot and Encode call it between metrics, to give way to recording threads; may be nil
 }
 
 // Recorder holds the shards and what was collected of them. Shards are written
@@ -52,11 +52,11 @@ type Recorder struct {
 	lags    []atomic.Int64 // by slot: the largest lag of the messages that were due in it
 
 	// What is rare has no shards: lower bounds of what was given up, by bucket,
-	// and refused messages by slot, in the last place those of which it is not known.
+	// and refused messages by slot; the last element counts those whose slot is unknown.
 	censored, refused [ids]sparse
 
 	seen     [ids]*collected
-	told     map[result.Metric]*result.MetricInterval // by the last Encode
+	encoded  map[result.Metric]*result.MetricInterval // by the last Encode
 	enc      encoder
 	negative int64
 	outRange int64
@@ -72,8 +72,8 @@ type collected struct {
 	last     int     // the highest bucket of delta
 	min, max int64   // of delta
 	bands    []result.OwnBand
-	slots    []int64               // as told
-	told     result.MetricInterval // by the last Encode, over hist
+	slots    []int64               // as encoded
+	encoded  result.MetricInterval // by the last Encode, over hist
 	hist     []byte
 }
 
@@ -155,7 +155,7 @@ func (r *Recorder) Probe(v int64) { r.shards[0].Value(ProbeService, v) }
 // Enabled reports whether id is recorded.
 func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 
-// Snapshot takes what came out of all shards; Encode then tells it.
+// Snapshot takes what all shards have recorded; Encode then encodes it.
 func (r *Recorder) Snapshot() {
 	// The own lags are counted before the blocked ones are: of a message
 	// recorded meanwhile only the blocked part is seen, and the number of
@@ -234,7 +234,7 @@ func (r *Recorder) take(id ID) {
 	}
 }
 
-// takeBands takes the lags of the bands of which there are values.
+// takeBands takes the lags of the bands that have values.
 func (r *Recorder) takeBands(id ID) {
 	k := r.seen[id]
 	k.bands = k.bands[:0]
@@ -279,7 +279,7 @@ func (k *collected) nonzero() iter.Seq2[int, int64] {
 	}
 }
 
-// deriveZeros adds the zeros that Shard.Lag left out, of so many messages.
+// deriveZeros adds the zeros that Shard.Lag left out, given the number of messages.
 func (k *collected) deriveZeros(lags int64) {
 	if more := lags - k.sum; more > 0 {
 		k.counts[0] += more
@@ -296,17 +296,17 @@ func (k *collected) deriveZeros(lags int64) {
 // are left out. It also takes the clamps counted meanwhile. What it returns is
 // good until it is called again: an interval leaves no garbage behind.
 func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Counters, error) {
-	if r.told == nil {
-		r.told = map[result.Metric]*result.MetricInterval{}
+	if r.encoded == nil {
+		r.encoded = map[result.Metric]*result.MetricInterval{}
 	}
-	clear(r.told)
+	clear(r.encoded)
 	for _, id := range r.ids {
 		k := r.seen[id]
 		if k.total == 0 {
 			continue
 		}
 		r.breathe()
-		m := &k.told
+		m := &k.encoded
 		// A count is added before its extreme: between the two a snapshot sees
 		// a bucket without its extreme. The bucket's edges then stand in.
 		first := k.last
@@ -328,7 +328,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 				}
 			}
 		}
-		r.told[id.Metric()] = m
+		r.encoded[id.Metric()] = m
 	}
 	var c result.Counters
 	for _, s := range r.shards {
@@ -337,11 +337,11 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 	}
 	c.Negative, r.negative = c.Negative-r.negative, c.Negative
 	c.OutOfRange, r.outRange = c.OutOfRange-r.outRange, c.OutOfRange
-	return r.told, c, nil
+	return r.encoded, c, nil
 }
 
 // Last returns how many values of id the last Snapshot added, and the quantiles
-// by nearest rank of these and of so many refused messages above them, each at
+// by nearest rank of these and of the refused messages above them, each at
 // its bucket's upper edge; result.Refused where a refused message has the rank.
 func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at []int64) {
 	k := r.seen[id]
@@ -363,7 +363,7 @@ func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at
 
 // Values returns the values of id that the last Snapshot added, in ns, ascending:
 // each as the middle of its bucket, but the least and the largest as they were. It is
-// for metrics of which there are few.
+// for metrics with few values.
 func (r *Recorder) Values(id ID) []int64 {
 	k := r.seen[id]
 	if k == nil || k.total == 0 {
@@ -429,7 +429,7 @@ func (r *Recorder) Censor(id ID, atLeast int64) {
 	r.censored[id].count(r.geo.Index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
 }
 
-// UnknownDue is the instant at which a message was due of which it is not known.
+// UnknownDue stands for an unknown due instant.
 const UnknownDue = -1
 
 // Refuse records that n messages of metric id, due at due ns after the window's

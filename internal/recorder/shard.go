@@ -61,7 +61,7 @@ type histogram struct {
 	min, max atomic.Int64
 	own      []int64 // atomic; Σ own lag by band, response metrics only
 	received []int64 // atomic; Σ receive lag by band, likewise
-	majority []int64 // atomic; messages of which the two are the larger part, by band
+	majority []int64 // atomic; messages with own and received lag above half, by band
 }
 
 // Shard is a part of the recorder that one or a few goroutines write to, so
@@ -98,7 +98,7 @@ func (s *Shard) Lag(own, blocked, due int64) {
 	}
 }
 
-// Response records v under the response metric id, of which own ns were the
+// Response records v under the response metric id; own ns of it were the
 // generator's own lag before the message was sent, and received ns the lag with
 // which it was read (−1: not known), for a message due at due ns after the
 // window's start.

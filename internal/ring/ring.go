@@ -35,7 +35,7 @@ func New(n int) *Ring {
 	return r
 }
 
-// Take returns the number that was put first; ok false: there is none.
+// Take returns the number that was put first; ok is false if the ring is empty.
 func (r *Ring) Take() (number uint32, ok bool) {
 	c := &r.cells[r.head&uint64(len(r.cells)-1)]
 	if c.turn.Load() != r.head+1 {
@@ -47,7 +47,7 @@ func (r *Ring) Take() (number uint32, ok bool) {
 	return number, true
 }
 
-// Put adds a number. Never may there be more of them than New was told.
+// Put adds a number. The ring must never hold more than New was asked for.
 func (r *Ring) Put(number uint32) {
 	at := r.tail.Add(1) - 1
 	c := &r.cells[at&uint64(len(r.cells)-1)]

@@ -70,7 +70,7 @@ func pieces(all []stretch) (out []piece, total int64, lambda *big.Rat) {
 }
 
 // following returns the endless piece that follows at start, where lambda
-// messages were due, of which the last was number first−1.
+// messages were due; the last was number first−1.
 func following(start int64, lambda *big.Rat, first int64, rate scenario.Rate) piece {
 	p := piece{start: start, first: first, last: math.MaxInt64, m: rate.Messages, per: uint64(rate.Per)}
 	p.f = leftOver(lambda, first, p.per)

@@ -92,7 +92,7 @@ func (m *Merged) mergeStreams(p *Plan, phase Phase) {
 }
 
 // Next returns the next instant, in nanoseconds from the start of the window,
-// and the producer that is due; ok is false when there is none left. Next does
+// and the producer that is due; ok is false when none is left. Next does
 // not allocate. It takes constant time for numbered schedules, and time in the
 // logarithm of the number of producers for random ones.
 func (m *Merged) Next() (offset int64, producer int32, ok bool) {

@@ -26,7 +26,7 @@ type Sizes struct {
 	mean    float64
 }
 
-// NewSizes returns the sizes of a load, of which each message's is drawn on its
+// NewSizes returns the sizes of a load; each message's is drawn on its
 // own; nil where all are alike.
 func NewSizes(s scenario.Sizes, seed uint64) *Sizes {
 	if _, fixed := s.Fixed(); fixed {

@@ -12,7 +12,7 @@ import (
 //
 // The run is cut into stretches of length blocks. At the quantile, the exceedances
 // of a stretch differ from 1−p of its values by a D with the mean 0, and where
-// stretches are independent and these D as often so much above as below 0,
+// stretches are independent and D is symmetric about 0,
 // exp(λΣD − λ²ΣD²/2) is a supermartingale for every λ (de la Peña, Annals of
 // Probability 27, 1999). Mixed over λ as Robbins does, ΣD never leaves
 //

@@ -2,7 +2,7 @@ package stats
 
 import "gonum.org/v1/gonum/stat/distuv"
 
-// EffectiveSize returns how many independent values would tell as much about a
+// EffectiveSize returns how many independent values would say as much about a
 // quantile as those of the blocks do, at most their number; v is the value of the
 // grid that the quantile lies at. With D the difference of a block's number of
 // values above v from what its share of them would be,
@@ -79,7 +79,7 @@ func (x excess) variance() (variance float64, memory int) {
 	return variance, memory
 }
 
-// stretches are the sums over so many blocks each; what is left over is in the last.
+// stretches are sums over the given number of blocks each; the last has the remainder.
 func (x excess) stretches(length int) []float64 {
 	sums := make([]float64, max(1, len(x.d)/length))
 	for i, v := range x.d {
@@ -88,7 +88,7 @@ func (x excess) stretches(length int) []float64 {
 	return sums
 }
 
-// margin is by how much a variance from so many sums has to be enlarged for an interval
+// margin is the factor by which a variance from n sums is enlarged for an interval
 // with the normal law's quantile to be as wide as one with Student's. Where few of the
 // sums make up most of it, its degrees of freedom are fewer (after Satterthwaite, An
 // approximate distribution of estimates of variance components, Biometrics 2, 1946): of
@@ -109,7 +109,7 @@ func margin(sums []float64) float64 {
 	return t * t
 }
 
-// leastEvents is how many values must lie above one for their places to tell something.
+// leastEvents is how many values must lie above a value before their positions mean anything.
 const leastEvents = 4
 
 // varianceStretches is how many stretches of a run one of the two estimates of
@@ -124,7 +124,7 @@ const varianceStretches = 10
 // does not make too small. memory is how many blocks it takes until they have
 // nothing in common any more.
 //
-// Where fewer than four values lie above v, or up to it, they tell nothing: 1 and 0.
+// With fewer than four values above v, or up to it, the result is 1 and 0.
 func VarianceFactor(b Blocks, v int) (factor float64, memory int) {
 	x, ok := excessOf(b, v)
 	if !ok || min(x.above, x.all-x.above) < leastEvents {

@@ -27,13 +27,13 @@ type ExponentialFit struct {
 // FitExponential compares gaps between arrivals with an exponential
 // distribution of known mean, as those of a Poisson process are. Compare A2
 // with [AndersonDarling5] or [AndersonDarling1], on samples of 200 to 1000:
-// more always reject, for no clock is perfect, and there Distance tells whether
+// more always reject, since no clock is perfect; there Distance says whether
 // it matters.
 //
 // resolution is the step of the clock, in the unit of the gaps; 0 if there is
 // none. A gap below half of it, zero included, counts as half of it: ln 0 would
 // make A2 infinite for the first two arrivals within one step. The gaps are
-// neither changed nor kept. ok is false where there are none, one is negative
+// neither changed nor kept. ok is false if gaps is empty, one is negative
 // or not finite, or the mean is not positive.
 func FitExponential(gaps []float64, mean, resolution float64) (fit ExponentialFit, ok bool) {
 	if len(gaps) == 0 || !(mean > 0) || math.IsInf(mean, 0) || !(resolution >= 0) {

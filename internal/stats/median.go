@@ -28,7 +28,7 @@ func MedianInterval(x []float64, conf float64) (lo, hi float64, ok bool) {
 	return MedianIntervalAbsent(x, 0, conf)
 }
 
-// MedianIntervalAbsent is [MedianInterval] where so many values more should be there
+// MedianIntervalAbsent is [MedianInterval] where that many more values should be there
 // and are not known: lo is the lower end with all of them below x, and hi the upper end
 // with all of them above. ok is false where an absent value would be an end.
 func MedianIntervalAbsent(x []float64, absent int, conf float64) (lo, hi float64, ok bool) {
@@ -41,7 +41,7 @@ func MedianIntervalAbsent(x []float64, absent int, conf float64) (lo, hi float64
 	return 0, 0, false
 }
 
-// Ratio is the outcome of pairs of runs, of which the run is the unit.
+// Ratio is the outcome of pairs of runs; the unit is the run.
 type Ratio struct {
 	Median float64
 	// Lo and Hi enclose the median ratio with the confidence asked for, if

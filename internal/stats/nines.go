@@ -4,7 +4,7 @@ import "math"
 
 // Encounter is the share of users who, in a number of responses each, meet at
 // least one of those that are worse than a percentile, in [0, 1]. What it is
-// depends on how the slow responses fall, which a percentile does not tell.
+// depends on how the slow responses fall, which a percentile does not say.
 type Encounter struct {
 	// Clustered is the share if all slow responses come together and hit the
 	// same users with everything: 1−p. No way to fall gives less.
@@ -18,7 +18,7 @@ type Encounter struct {
 }
 
 // Meet returns the share of users who meet at least one response worse than a
-// percentile, in so many responses each. worse is the share of responses that
+// percentile, with that many responses each. worse is the share of responses that
 // are worse, 1−p, in [0, 1]: 0.01 for p99; it is asked for instead of p so that
 // p99.99999 loses no digits. responses is at least 1 and need not be whole.
 // Outside of these the result is NaN.

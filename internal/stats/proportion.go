@@ -3,7 +3,7 @@ package stats
 import "math"
 
 // ProportionInterval returns the interval of Clopper and Pearson (1934) for a
-// probability, of which k of n independent trials were successes: each end has
+// probability after k successes in n independent trials: each end has
 // at most (1-conf)/2 of error, whatever the probability is. With k = 0 the
 // lower end is 0, with k = n the upper one 1. ok is false where n < 1, k is not
 // in [0, n], or conf not in (0, 1).

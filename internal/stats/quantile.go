@@ -18,7 +18,7 @@ import (
 // With X binomial(n, p), lo is the largest rank for which P(X < lo), and hi the
 // smallest for which P(X ≥ hi), is at most (1-conf)/2. So the coverage
 // B(hi-1) - B(lo-1) is at least conf, either end is a one-sided bound at
-// 1 - (1-conf)/2, and the interval is the tightest of which that is true. A
+// 1 - (1-conf)/2, and the interval is the tightest for which that holds. A
 // shorter one can often be had by giving one side more of the error; it would
 // depend on the order of the attempts and is not offered.
 //
@@ -44,7 +44,7 @@ func QuantileRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	return lo, hi, true
 }
 
-// smallest returns the smallest k with P(X ≥ k) ≤ alpha, n+1 if there is none
+// smallest returns the smallest k with P(X ≥ k) ≤ alpha, n+1 if no k does
 // below. The search starts from the normal approximation and steps, which takes
 // a few steps however large n is.
 func (b binomial) smallest(alpha float64) int64 {
@@ -77,7 +77,7 @@ func RankCoverage(n int64, p float64, lo, hi int64) float64 {
 	return max(0, 1-b.below(lo-1)-b.above(hi))
 }
 
-// MinSamples returns the least number of independent values of which the
+// MinSamples returns the least number of independent values for which the
 // quantile p has a two-sided interval with both ends finite at the given
 // confidence: ceil(ln((1-conf)/2) / ln p). At 95 % that is 368 for p99, 3,688
 // for p99.9, and in general about 3.7 values beyond the quantile. Below the

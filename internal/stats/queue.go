@@ -116,7 +116,7 @@ func (q *md1) waits(x float64) float64 {
 // a share of the time, waits for another share of it before it may serve: a queue empties in
 // the time that is left over, and the waiting times of single-server queues have the factor
 // 1/(1−ρ); hence (1−busy)/(1−busy−waited). From 1 to 100: no share is known so well that more
-// could be told.
+// could be given.
 func QueueDelay(busy, waited float64) float64 {
 	free := max(0, 1-busy)
 	return max(1, free/max(free-waited, 0.01))

@@ -24,12 +24,12 @@ const (
 )
 
 // OverRounds returns figures that are computed from several rounds of the same
-// experiment, and their intervals, of which the round is the unit: what differs
+// experiment, and their intervals, whose unit is the round: what differs
 // between rounds, and what is common to a round, is in them. figures computes them
 // from rounds 0 to n−1, of which the bootstrap asks for some several times and for
 // others not at all; NaN where one has none. It must not keep the slice.
 //
-// The interval is value ± t·s·√(n/(n−1)), of which s is the standard deviation over
+// The interval is value ± t·s·√(n/(n−1)), where s is the standard deviation over
 // 999 resamplings and t is Student's for n−1 degrees of freedom (Hesterberg, What
 // teachers should know about the bootstrap, The American Statistician 69, 2015: the
 // t interval with bootstrap standard error). The percentiles of the resamplings

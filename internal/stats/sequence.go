@@ -50,11 +50,11 @@ func SequentialRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 		}
 		return in
 	}
-	// At least so many values are at or below the quantile, and at most so many.
+	// Bounds on the number of values at or below the quantile.
 	return edge(centre, 0), edge(centre, n) + 1, true
 }
 
-// MinSequential returns the least number of independent values of which
+// MinSequential returns the least number of independent values for which
 // [SequentialRanks] has an interval.
 func MinSequential(p, conf float64) int64 {
 	if !(p > 0 && p < 1 && conf > 0 && conf < 1) {
@@ -99,7 +99,7 @@ func newBetaMixture(p float64) betaMixture {
 func (m betaMixture) log(n, s int64) float64 {
 	a, b := m.a+float64(s), m.b+float64(n-s)
 	total := a + b
-	// total · KL(a/total ‖ p), of which δ is the difference.
+	// total · KL(a/total ‖ p); δ is the difference.
 	delta := (float64(s) - float64(n)*m.p) / total
 	divergence := a*math.Log1p(delta/m.p) + b*math.Log1p(-delta/m.q)
 	return divergence + logBetaTail(a, b) + m.start

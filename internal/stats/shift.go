@@ -34,7 +34,7 @@ type ShiftPoint struct {
 	Bounded bool
 }
 
-// ShiftFunction compares two systems by pairs of runs, of which the run is the
+// ShiftFunction compares two systems by pairs of runs; the run is the
 // unit: a[i][k] and b[i][k] are the k-th quantile of the i-th pair's runs.
 //
 // In each pair d = ln b/a. If A and B do not differ, the pair's order is chance
@@ -182,7 +182,7 @@ func newFlipped(d []float64, flips [][]uint64) *flipped {
 	for k, s := range flips {
 		total, weight := 0.0, 0.0
 		for i, v := range d {
-			sign := 1 - 2*float64(s[i/64]>>(i%64)&1) // not a branch, which nobody could foresee
+			sign := 1 - 2*float64(s[i/64]>>(i%64)&1) // no branch: the processor could not predict it
 			total += sign * v
 			weight += sign
 		}

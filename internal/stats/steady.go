@@ -32,7 +32,7 @@ const LeastSteady = 20
 type Steady struct {
 	Class Steadiness
 	// From is where the steady part begins: 0 if Flat or NotAssessed, the length
-	// of the series if there is none.
+	// of the series if it has none.
 	From int
 	// Change is how many times as large as at the beginning the figure is at the
 	// end; 1 if Flat or NotAssessed.
@@ -84,7 +84,7 @@ func SteadyState(series []float64, matters float64) Steady {
 	return s
 }
 
-// classify is SteadyState of n values of which x are the logarithms, group of
+// classify is SteadyState of n values whose logarithms are x, group of
 // them each.
 func classify(x []float64, group, n int, matters float64) Steady {
 	parts := changePoints(x, changePenalty*math.Log(float64(len(x))), resolution)

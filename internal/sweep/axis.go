@@ -42,7 +42,7 @@ const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:li
 // canonical). Those between are rounded: rates to whole messages, and below 1,000 to
 // four significant digits, over the time that the first end counts over (where that
 // makes no rate, to whole messages a day); sizes to whole bytes; durations to four significant digits and whole nanoseconds; whole
-// numbers (1..8, not 1.0..8) to whole ones, of which two that fall together are one;
+// numbers (1..8, not 1.0..8) to whole ones, where two equal ones count once;
 // other numbers to six significant digits.
 //
 // Each value is decoded by the scenario's own rules here already, so that a value
@@ -256,7 +256,7 @@ func (n number) text(x float64) string {
 	return strconv.FormatFloat(significant(x, 6), 'f', -1, 64)
 }
 
-// significant rounds x to so many significant digits.
+// significant rounds x to the given number of significant digits.
 func significant(x float64, digits int) float64 {
 	r, err := strconv.ParseFloat(strconv.FormatFloat(x, 'e', digits-1, 64), 64)
 	if err != nil {

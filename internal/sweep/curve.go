@@ -67,7 +67,7 @@ func (t *Table) RateKey() string {
 }
 
 // Main is the key of the axis that charts have as x: the rate, else the first of
-// numbers; empty: there is none.
+// numbers; empty if none.
 func (t *Table) Main() string {
 	main := ""
 	for _, a := range t.Axes {
@@ -100,7 +100,7 @@ func (t *Table) Plane() (across, up int) {
 // Knee finds the knee of a curve over the rate, of a percentile of its latency.
 // Trials that are INVALID, whose percentile is suspect or not supported, or that were
 // not made show nothing: the text says how many they are, and where they are most at a
-// rate that decides the knee is not told.
+// rate that decides the knee, no knee is given.
 func (c Curve) Knee(percentile string, conf float64) Knee {
 	rounds, left := c.byRound(func(o Outcome) bool {
 		f := o.Figures[percentile]

@@ -4,7 +4,7 @@
 // holds its objectives ([Search]).
 //
 // It is opinionated as package stats is: an estimate comes with an interval, and
-// where the data do not tell, the answer is that they do not. It runs nothing and
-// reads no clock; whoever runs trials gives it what they showed. All functions are
+// where the data are insufficient, the answer says so. It runs nothing and
+// reads no clock; its callers run the trials and pass it their outcomes. All functions are
 // pure, but that [Search] calls whom it is given.
 package sweep

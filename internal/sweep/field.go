@@ -60,7 +60,7 @@ func FindKey(name string) (string, error) {
 }
 
 // canonical returns a value of the field at a dotted key in the notation in which the
-// field is written, where it lacks the unit that tells what it is: 1000 is 1000/s of a
+// field is written, with its unit if that is missing: 1000 is 1000/s of a
 // rate, 1K is 1KiB of a size, 20k is 20000 of a number. Other texts stay as they are.
 func canonical(key, text string) string {
 	sizes := []reflect.Type{reflect.TypeFor[scenario.Size](), reflect.TypeFor[scenario.Sizes]()}
@@ -85,7 +85,7 @@ func canonical(key, text string) string {
 	return text
 }
 
-// typeAt returns the type of the field at a dotted key; nil: there is none.
+// typeAt returns the type of the field at a dotted key, or nil.
 func typeAt(key string) reflect.Type {
 	t := reflect.TypeFor[scenario.Scenario]()
 	for word := range strings.SplitSeq(key, ".") {

@@ -13,7 +13,7 @@ import (
 	"sixnines/internal/stats"
 )
 
-// KneeRule says what the knee is, for whoever shows one.
+// KneeRule defines the knee in words, for output.
 const KneeRule = "the rate at which rate ÷ latency is highest: beyond it latency grows by a larger factor than the rate (Kleinrock's power)"
 
 // Point is one trial of a rate–latency curve.
@@ -43,7 +43,7 @@ const LeastRates = 4
 // its maximum.
 const kneeWindow = 0.7
 
-// FindKnee finds the knee of a curve of which each round has the same rates.
+// FindKnee finds the knee of a curve whose rounds have the same rates.
 //
 // The knee is the maximum of Kleinrock's power, rate ÷ latency (Power and
 // deterministic rules of thumb for probabilistic problems in computer
@@ -58,7 +58,7 @@ const kneeWindow = 0.7
 // A rate is beyond if at least half of its trials are unstable, and so is every rate
 // above. The maximum is that of a parabola through the power of all trials at rates
 // with 70 % of the highest and more (of M/M/1 the power is a parabola). Where it is
-// not between rates that were tried it is not told; nor where most trials show nothing
+// not between rates that were tried, or most trials show nothing, there is no knee
 // at one of the rates that place it or next to these.
 func FindKnee(rounds [][]Point, conf float64) Knee {
 	var k Knee
@@ -93,7 +93,7 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 	return k
 }
 
-// unbounded is why there is no interval over so many rounds.
+// unbounded says why that many rounds have no interval.
 func unbounded(rounds int) string {
 	if rounds < stats.LeastRounds {
 		return fmt.Sprintf("it needs %d rounds", stats.LeastRounds)
@@ -112,7 +112,7 @@ func amount(x float64) string {
 	return strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
 }
 
-// kneeAt is a knee, or why there is none.
+// kneeAt is a knee, or the reason for not giving one.
 type kneeAt struct {
 	rate    float64
 	between [2]float64
@@ -122,7 +122,7 @@ type kneeAt struct {
 	why      string
 }
 
-// blindSpot says why a knee is not told although there is one: at a rate that decides on
+// blindSpot says why a knee is withheld: at a rate that decides on
 // it more trials show nothing than show something. Empty: there is no such rate.
 func (k kneeAt) blindSpot(rounds [][]Point) string {
 	var tried []float64

@@ -22,7 +22,7 @@ type Outcome struct {
 	Asked     float64 `json:"asked_per_s"` // messages a second; 0: flat out or a closed loop
 	Achieved  float64 `json:"achieved_per_s"`
 	Bytes     float64 `json:"bytes_per_s"` // of payload, sent
-	// Few says that there were too few messages for a rate: Achieved and Bytes are none.
+	// Few says that there were too few messages for a rate: Achieved and Bytes are 0.
 	Few bool `json:"few,omitempty"`
 	// GeneratorCPU and BrokerCPU are seconds of processor time for each message sent
 	// in the window; 0: not known.
@@ -39,7 +39,7 @@ type Outcome struct {
 // Figure is a percentile of one run, ns.
 type Figure struct {
 	Value int64 `json:"value_ns"`
-	Low   int64 `json:"low_ns,omitempty"` // its 95 % interval; both 0: there is none
+	Low   int64 `json:"low_ns,omitempty"` // its 95 % interval; both 0 if it has none
 	High  int64 `json:"high_ns,omitempty"`
 	// Open says that Value or High is a lower bound: unresolved or refused messages
 	// reach it.

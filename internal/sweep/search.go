@@ -50,7 +50,7 @@ type SearchOptions struct {
 	Within     float64       // how much larger than its lower end the upper end of the answer may be; default 0.03
 	Confidence float64       // of the answer, in (0, 1); default 0.95
 	MaxTimes   int           // how many times as long as the shortest a trial may be; default 4
-	MaxTrials  int           // at most so many in all; default 200
+	MaxTrials  int           // limit on all trials; default 200
 	// Confirm is how many fresh trials there are at least at each end of the answer,
 	// none of which shows the opposite; default 5.
 	Confirm int
@@ -95,7 +95,7 @@ const (
 )
 
 // Bracket is a rate at which the objectives hold and a higher one at which they
-// fail, in messages a second. 0 is none.
+// fail, in messages a second; 0 if none.
 type Bracket struct {
 	Holds, Fails float64
 }
@@ -223,7 +223,7 @@ func (s *search) explored(rate float64, stage Stage) (*evidence, state, error) {
 // rateOf is x messages a second, rounded as the values of an axis are.
 func rateOf(x float64) scenario.Rate {
 	r, err := scenario.ParseRate(number{kind: rate, per: perSecond}.text(x))
-	if err != nil { // of a positive number there is none
+	if err != nil { // never, for a positive number
 		return scenario.Rate{}
 	}
 	return r

@@ -19,7 +19,7 @@ type Table struct {
 	Background bool   `json:"background,omitempty"`
 	Axes       []Axis `json:"axes"`
 	Rounds     int    `json:"rounds"` // planned for each cell
-	Rows       []Row  `json:"rows"`   // in the order of the grid; cells of which nothing was made are left out
+	Rows       []Row  `json:"rows"`   // in the order of the grid, without cells that have no run
 }
 
 // Row is a cell, or one part of its runs where their semantics differ.
@@ -66,8 +66,8 @@ type Spread struct {
 	Open bool `json:"open,omitempty"`
 	// Suspect is how many runs' verdicts do not believe their figure.
 	Suspect int `json:"suspect,omitempty"`
-	// Missing is why there is no figure, where there is none in half of these runs or
-	// more: as in [Figure], or "invalid" where there are none of these.
+	// Missing is why the figure is missing, if it is in half of these runs or
+	// more: as in [Figure], or "invalid" where all runs are.
 	Missing string `json:"missing,omitempty"`
 }
 

@@ -11,7 +11,7 @@ import (
 	"sixnines/internal/stats"
 )
 
-// USLForm is the law that [FitUSL] fits, for whoever shows one.
+// USLForm is the law that [FitUSL] fits, for output.
 const USLForm = "X(N) = γN / (1 + σ(N−1) + κN(N−1))"
 
 // Load is one trial of a curve of throughput over concurrency.
@@ -62,7 +62,7 @@ func (u USL) At(n float64) float64 {
 //
 // The intervals are those of [stats.OverRounds], of the same fit without these
 // limits and cut at 0 then: at the limit itself a resampling has no spread. The peak
-// is told only if the interval of κ lies above 0, so that the data bend, and if it
+// is given only if the interval of κ lies above 0, so that the data bend, and if it
 // lies among the concurrencies that were tried: nothing is extrapolated.
 func FitUSL(rounds [][]Load, conf float64) USL {
 	var u USL

@@ -21,7 +21,7 @@ func SealDescriptors() {
 	}
 	open, err := os.ReadDir("/dev/fd")
 	if err != nil {
-		return // nothing tells which there are
+		return // they cannot be listed
 	}
 	for _, d := range open {
 		if n, err := strconv.Atoi(d.Name()); err == nil && n >= first {

@@ -17,8 +17,8 @@ const (
 var begun = settings()
 
 type scheduling struct {
-	attr  *unix.SchedAttr // nil: the kernel does not tell
-	slack int             // of timers, ns; 0: it does not tell
+	attr  *unix.SchedAttr // nil: unknown
+	slack int             // of timers, ns; 0: unknown
 }
 
 func settings() (s scheduling) {

@@ -9,7 +9,7 @@ import (
 	"sixnines/internal/clock"
 )
 
-// Observer is told when a connection is written to and read from. Its methods
+// Observer observes the writes and reads of a connection. Its methods
 // are called on the goroutines that write and read; they must not block.
 type Observer interface {
 	// Writing is called before each write that reaches the socket.
@@ -37,13 +37,13 @@ type Conn struct {
 		corked bool
 		buf    []byte
 		limit  *time.Timer
-		err    error // of a write that nobody was told of
+		err    error // of a write, not reported yet
 	}
 }
 
 const (
 	// directMost is the largest write, in bytes, during which the scheduler may
-	// be left untold: a write of so much takes some 20 µs on loopback.
+	// bypass the scheduler: a larger one takes some 20 µs on loopback.
 	directMost = 64 << 10
 	// corkSize is how much is held back at most.
 	corkSize = 64 << 10
@@ -73,11 +73,11 @@ func (c *Conn) Observe(o Observer) {
 	c.observer.Store(&o)
 }
 
-// Stamped reports whether reads tell since when the kernel had what they return.
+// Stamped reports whether reads return the kernel's receive time.
 func (c *Conn) Stamped() bool { return c.raw != nil && c.raw.stamped }
 
 // Writes counts the calls of Write so far, held back or not: who calls a client
-// can tell by it whether the client has written by itself.
+// can see by it whether the client has written by itself.
 func (c *Conn) Writes() int64 { return c.writes.Load() }
 
 // Closed reports whether the connection was closed from this side.
@@ -85,7 +85,7 @@ func (c *Conn) Closed() bool { return c.closed.Load() }
 
 // Cork has what is written from now on held back, up to corkSize bytes and
 // corkLimit, until Uncork. Write then returns before the socket has taken
-// anything: an error of the socket is told by Uncork and by the writes after it.
+// anything: Uncork and later writes return an error of the socket.
 // It reports false, and holds nothing back, while somebody is just writing.
 func (c *Conn) Cork() bool {
 	if !c.out.TryLock() {
@@ -111,7 +111,7 @@ func (c *Conn) Uncork() error {
 func (c *Conn) expire() {
 	c.out.Lock()
 	defer c.out.Unlock()
-	_ = c.drain() // the next write tells
+	_ = c.drain() // the next write returns the error
 }
 
 // drain writes out.buf. The lock is held.
@@ -228,7 +228,7 @@ func (c *Conn) Close() error {
 	if c.out.TryLock() {
 		if len(c.out.buf) > 0 {
 			_ = c.Conn.SetWriteDeadline(time.Now().Add(closeGrace))
-			_ = c.drain() // nobody is left to be told
+			_ = c.drain() // no caller is left to return it to
 		}
 		c.out.Unlock()
 	}

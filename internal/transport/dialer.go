@@ -17,14 +17,14 @@ type Dialer struct {
 
 	place atomic.Int32 // where the other sides are, see Here
 
-	mu    sync.Mutex
-	conns map[*Conn]struct{}
-	log   []*Conn // all so far, until OnDial
-	told  func()  // of each further one; nil: log it
+	mu      sync.Mutex
+	conns   map[*Conn]struct{}
+	log     []*Conn // all so far, until OnDial
+	onExtra func()  // called for each further one; nil: log it
 }
 
 // NewDialer returns a dialer. direct says that writes up to [directMost] bytes and
-// reads do not tell Go's scheduler, and that readers wait in the kernel.
+// reads bypass Go's scheduler, and that readers wait in the kernel.
 func NewDialer(direct bool) *Dialer {
 	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
 }
@@ -41,13 +41,13 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	t := newConn(d, c)
 	d.mu.Lock()
 	d.conns[t] = struct{}{}
-	told := d.told
-	if told == nil {
+	onExtra := d.onExtra
+	if onExtra == nil {
 		d.log = append(d.log, t)
 	}
 	d.mu.Unlock()
-	if told != nil {
-		told()
+	if onExtra != nil {
+		onExtra()
 	}
 	return t, nil
 }
@@ -71,7 +71,7 @@ func (d *Dialer) Since(mark int) []*Conn {
 func (d *Dialer) OnDial(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.told, d.log = f, nil
+	d.onExtra, d.log = f, nil
 }
 
 // Open returns the connections that are open.

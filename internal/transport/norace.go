@@ -2,7 +2,7 @@
 
 package transport
 
-// written and received tell the race detector what it cannot see, where there is
+// written and received inform the race detector of what it cannot see, where it is
 // one.
 func written()  {}
 func received() {}

@@ -15,8 +15,8 @@ import (
 	"sixnines/internal/clock"
 )
 
-// rawSocket reads and writes a non-blocking TCP socket by system calls of which
-// Go's scheduler is not told. Where the kernel would block, conn waits, deadlines and
+// rawSocket reads and writes a non-blocking TCP socket by system calls that bypass
+// Go's scheduler. Where the kernel would block, conn waits, deadlines and
 // closing included: in the kernel or in the runtime's poller.
 type rawSocket struct {
 	conn    syscall.RawConn

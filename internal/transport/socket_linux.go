@@ -16,7 +16,7 @@ import (
 	"sixnines/internal/thread"
 )
 
-// socket is a connected TCP socket of which the runtime's poller does not know: who
+// socket is a connected TCP socket outside the runtime's poller: who
 // reads it waits in the kernel, on a thread of its own. A goroutine that waits in the
 // poller is woken by way of a thread that the poller wakes first, and which wakes
 // another to take its place.
@@ -46,7 +46,7 @@ type direction struct {
 	wake     int // an eventfd that ends a wait
 	thread   thread.Reader
 	deadline atomic.Int64 // on the monotonic clock, ns; 0: none
-	until    atomic.Int64 // what a wait goes on until, MaxInt64 without a deadline; 0: nobody waits
+	until    atomic.Int64 // the deadline of the current wait, MaxInt64 without one; 0: no wait
 }
 
 // threadsMost is up to how many open connections each reader waits in the kernel, on

@@ -15,7 +15,7 @@ type Keeper struct {
 	broker Broker
 	key    string
 	why    string                     // a fresh one is to be started
-	note   func(b Broker, why string) // of each that is started; nil: nobody asks
+	note   func(b Broker, why string) // called for each that is started; may be nil
 	served bool                       // it was asked for since the last trial
 }
 

@@ -28,7 +28,7 @@ type State string
 // series goes on, and those that are refused if another trial of their cell was made.
 const (
 	Planned State = "planned" // nothing of it exists
-	Running State = "running" // begun; in a manifest that nobody works on: the process ended meanwhile
+	Running State = "running" // begun; in a manifest without a process: it ended meanwhile
 	Made    State = "made"    // its result is complete
 	Cut     State = "cut"     // its window was ended before its time: the result holds what there was
 	Failed  State = "failed"  // Trial.Error says why; there may be a result

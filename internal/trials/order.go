@@ -18,7 +18,7 @@ func Shuffled(cells, rounds int, seed uint64) []Place {
 }
 
 // Balanced returns the order of two cells: each goes first in half of the rounds,
-// of which the lot draws which ones, so that what a run leaves behind for the
+// drawn by lot, so that what a run leaves behind for the
 // next falls on both alike.
 func Balanced(rounds int, seed uint64) []Place {
 	r := rand.New(rand.NewPCG(seed, 0xab))

@@ -17,14 +17,14 @@ type Options struct {
 	// Ending is closed when no further trial shall begin.
 	Ending <-chan struct{}
 	// Make makes a trial, and says how it came out: Planned where there is nothing
-	// of it and nobody wants it. An error ends the series unless the state is Failed
+	// of it that is wanted. An error ends the series unless the state is Failed
 	// and Failures allows it.
 	Make func(*Turn) (State, error)
 	// More is asked when none is planned any more which others shall be made: those of
 	// new rounds, in place of some that were set aside. None: the series is over; nil:
 	// there are no others.
 	More func() []Trial
-	// Progress is told after each trial; nil: nobody asks.
+	// Progress is called after each trial; it may be nil.
 	Progress func(Progress)
 }
 

@@ -224,7 +224,7 @@ func (s *Series) Complete() bool {
 // Close leaves the directory to others.
 func (s *Series) Close() { s.unlock() }
 
-// Discard removes a series of which nothing was made, and its directory unless
+// Discard removes a series without runs, and its directory unless
 // there is something else in it. It closes the series.
 func (s *Series) Discard() error {
 	var all []error

@@ -43,7 +43,7 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 			elsewhere = append(elsewhere, host)
 		}
 	}
-	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; every result tells what it uses"
+	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; every result says what it uses"
 	switch {
 	case len(elsewhere) == 0:
 		return note("on this machine: "+strings.Join(here, ", "), shared)
@@ -53,7 +53,7 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 	return note(fmt.Sprintf("on this machine: %s; elsewhere: %s", strings.Join(here, ", "), strings.Join(elsewhere, ", ")), shared)
 }
 
-// BrokerHosts returns the hosts of a broker's address, of which there may be
+// BrokerHosts returns the hosts of a broker's address, which may have
 // several between commas; none of an empty one. Passwords in it go nowhere.
 func BrokerHosts(address string) ([]string, error) {
 	if address == "" {

@@ -130,7 +130,7 @@ func (m machine) checkSMT() Check {
 		return note("two threads share each core", advice)
 	case hypervisor != "none" && hypervisor != "":
 		// A virtual machine may not show what the host has.
-		return note("off, as far as a virtual machine can tell", "ask who runs the host whether two of its processors may be one core")
+		return note("off, as far as a virtual machine can see", "ask who runs the host whether two of its processors may be one core")
 	case controlErr == nil:
 		return good(control)
 	}

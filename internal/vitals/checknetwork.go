@@ -45,7 +45,7 @@ func (m machine) checkSlowStart() Check {
 	return good("keeps its window")
 }
 
-// nic tells the settings of network interfaces.
+// nic reads the settings of network interfaces.
 type nic interface {
 	// offloads returns which of segmentation and receive offloads are on.
 	offloads(name string) (offloads, error)

@@ -26,7 +26,7 @@ type load struct {
 	held int64
 }
 
-// contention tells a process that waits because others have the processors from one
+// contention distinguishes a process that waits because others have the processors from one
 // that has too much to do itself, and from one that a quota stops. The
 // kernel counts how long threads waited (run_delay of /proc/PID/task/TID/
 // schedstat: CONFIG_SCHED_INFO), also in control groups and without PSI, but not

@@ -88,7 +88,7 @@ func (o *idleOutbox) add(due, woke int64) (full bool) {
 // sent removes the first n bytes, whole records or not.
 func (o *idleOutbox) sent(n int) { o.records = o.records[:copy(o.records, o.records[n:])] }
 
-// refused keeps, of what was not written, the gaps. A record of which a part was
+// refused keeps, of what was not written, the gaps. A record that was partly
 // written already must be completed.
 func (o *idleOutbox) refused() {
 	kept := o.records[:len(o.records)%idleRecord]

@@ -106,7 +106,7 @@ type idleProcess struct {
 	done           sync.WaitGroup
 }
 
-// startIdle starts the process. On an error there is none, and failed is not
+// startIdle starts the process. On an error no process runs, and failed is not
 // called.
 func startIdle(command []string, period, threshold int64, gap func(Pause), failed func(error)) (*idleProcess, error) {
 	p := &idleProcess{meter: &meter{source: result.PauseIdle, period: period, threshold: threshold}, gap: gap, failed: failed}

@@ -294,7 +294,7 @@ func (q cpuQuota) note(what string) string {
 	return strings.Join(parts, "; ")
 }
 
-// container tells whether the process runs in one, and by what sign.
+// container reports whether the process runs in one, and the evidence.
 func (m machine) container() (value, note string) {
 	for _, s := range []struct{ name, kind string }{
 		{".dockerenv", "docker"}, {"run/.containerenv", "podman"},

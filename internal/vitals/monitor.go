@@ -33,7 +33,7 @@ type Options struct {
 	Connections func() []Connection
 	// Idle is the command line of this program as the process that only
 	// watches whether it is woken in time (its main calls [ServeIdle]); empty:
-	// there is none, and no [result.PauseIdle].
+	// no idle process, and no [result.PauseIdle].
 	Idle []string
 }
 
@@ -94,7 +94,7 @@ type opened struct {
 // All methods are safe for concurrent use.
 type Monitor struct {
 	thread, goroutine *meter
-	idle              *idleProcess // nil: there is none
+	idle              *idleProcess // may be nil
 	pauses            *pauseList   // of meters
 	stretches         *pauseList   // of counters
 	watch             *watch
@@ -281,7 +281,7 @@ func (m *Monitor) NewPauses() []Pause {
 	m.watch.flush(clock.Now())
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	list := m.pauses.untold(nil)
+	list := m.pauses.unreported(nil)
 	// A freeze is known when both gaps have ended, in order of its end: the gaps
 	// of each meter are.
 	for _, f := range Freezes(m.pauses.list()) {
@@ -290,7 +290,7 @@ func (m *Monitor) NewPauses() []Pause {
 			m.frozen = f.End
 		}
 	}
-	list = m.stretches.untold(list)
+	list = m.stretches.unreported(list)
 	sortByStart(list)
 	return list
 }

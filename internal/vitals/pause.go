@@ -71,11 +71,11 @@ func sortByStart(pauses []Pause) {
 // pauseList keeps the longest pauses up to a limit and counts the rest. Safe
 // for concurrent use.
 type pauseList struct {
-	mu      sync.Mutex
-	kept    []keptPause // never grows beyond its capacity
-	added   uint64
-	dropped uint64
-	told    uint64 // of those added, how many untold has returned or never will
+	mu       sync.Mutex
+	kept     []keptPause // never grows beyond its capacity
+	added    uint64
+	dropped  uint64
+	reported uint64 // how many of those added unreported has returned or never will
 }
 
 type keptPause struct {
@@ -103,29 +103,29 @@ func (l *pauseList) add(p Pause) {
 	shortest := 0
 	for i, k := range l.kept {
 		s := l.kept[shortest]
-		if told := k.number <= l.told; told != (s.number <= l.told) {
-			if told {
+		if reported := k.number <= l.reported; reported != (s.number <= l.reported) {
+			if reported {
 				shortest = i
 			}
 		} else if k.Length() < s.Length() {
 			shortest = i
 		}
 	}
-	if s := l.kept[shortest]; s.number <= l.told || s.Length() < p.Length() {
+	if s := l.kept[shortest]; s.number <= l.reported || s.Length() < p.Length() {
 		l.kept[shortest] = next
 	}
 }
 
-// untold returns those that were added since the last call, in no order.
-func (l *pauseList) untold(out []Pause) []Pause {
+// unreported returns those that were added since the last call, in no order.
+func (l *pauseList) unreported(out []Pause) []Pause {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, k := range l.kept {
-		if k.number > l.told {
+		if k.number > l.reported {
 			out = append(out, k.Pause)
 		}
 	}
-	l.told = l.added
+	l.reported = l.added
 	return out
 }
 

@@ -23,7 +23,7 @@ func programFacts(modules []string) []Fact {
 	f.add("processors usable", strconv.Itoa(usable), note)
 	f.add("GOMAXPROCS", strconv.Itoa(runtime.GOMAXPROCS(0)), "")
 	settings := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
-	metrics.Read(settings) // debug.SetGCPercent could tell only by changing it
+	metrics.Read(settings) // debug.SetGCPercent returns it only by changing it
 	f.add("GOGC", gcSetting(settings[0].Value, "off", math.MaxUint64), "")
 	f.add("GOMEMLIMIT", gcSetting(settings[1].Value, "none", math.MaxInt64), "bytes")
 	godebug := os.Getenv("GODEBUG")
@@ -36,7 +36,7 @@ func programFacts(modules []string) []Fact {
 	return append(f.list, buildFacts(info, ok, modules)...)
 }
 
-// gcSetting prints a setting of the collector of which one value means absent.
+// gcSetting prints a setting of the collector; one value means absent.
 func gcSetting(v metrics.Value, absent string, mark uint64) string {
 	switch {
 	case v.Kind() != metrics.KindUint64:

@@ -21,7 +21,7 @@
 // before Go's scheduler is asked for a processor; what it sees is the kernel
 // and the hypervisor. The goroutine meter sleeps on a Go timer and sees the
 // runtime as well: timers rounded to the next millisecond, a stopped world, a
-// long run queue. Comparing them tells which of them caused a gap. What stops both
+// long run queue. Comparing them shows which of them caused a gap. What stops both
 // at once ([Freezes]) stopped the whole process: a SIGSTOP, a frozen container,
 // a paused virtual machine, or no processor for any process.
 //

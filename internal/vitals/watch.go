@@ -11,7 +11,7 @@ import (
 
 const (
 	// quickLook is how often the cheap counters are looked at: how
-	// finely a stretch can be placed decides how well a slow message can be told
+	// precisely a stretch can be placed decides how well a slow message can be
 	// from its neighbours. BenchmarkLook has the cost.
 	quickLook = int64(20 * time.Millisecond)
 	// slowLook is for counters in ticks of 10 ms, which show nothing shorter.
@@ -22,7 +22,7 @@ const (
 	freshLook = quickLook / 2
 )
 
-// stretch places growth by so many ns between two looks. Looks are a fixed time
+// stretch places growth by ns between two readings. Readings are a fixed time
 // apart; where this process was paused they are farther, and a little growth
 // before or after must not be taken for what went on all the time. What is
 // counted when it is over is at the end.

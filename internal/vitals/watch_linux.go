@@ -25,7 +25,7 @@ func watcherOpeners() []watcherOpener {
 // again, so the whole time for which it was stopped, the looking included, lies between
 // the two looks around it.
 type throttleWatch struct {
-	source *throttling // nil: there is none
+	source *throttling // may be nil
 	last   int64
 }
 
@@ -121,7 +121,7 @@ func (w *stealWatch) look(now int64, out []Pause) ([]Pause, error) {
 
 func (w *stealWatch) close() { w.ticks.close() }
 
-// stolen reports whether so much was stolen that it matters.
+// stolen reports whether the stolen time matters.
 func stolen(d cpuTime) bool {
 	return d.steal >= stealTicks && float64(d.steal) >= stealShare*float64(d.total())
 }

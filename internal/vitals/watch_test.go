@@ -81,11 +81,11 @@ func TestFlushSplitsStretches(t *testing.T) {
 		w.look(at(i))
 		if random.IntN(7) == 0 {
 			w.flush(at(i)) // the look was just now: none is taken
-			told = w.pauses.untold(told)
+			told = w.pauses.unreported(told)
 		}
 	}
 	w.flush(at(100))
-	told = w.pauses.untold(told)
+	told = w.pauses.unreported(told)
 	if len(told) < 5 {
 		t.Fatalf("only %d stretches", len(told))
 	}
@@ -106,7 +106,7 @@ func TestFlushSplitsStretches(t *testing.T) {
 func TestFlushLooksFirst(t *testing.T) {
 	w, _ := scripted(result.PauseSwap, &script{looks: [][]Pause{{looks(0, 1)}}})
 	w.flush(at(1))
-	if diff := cmp.Diff(named(result.PauseSwap, looks(0, 1)), w.pauses.untold(nil)); diff != "" {
+	if diff := cmp.Diff(named(result.PauseSwap, looks(0, 1)), w.pauses.unreported(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -162,17 +162,17 @@ func TestFullListForgetsWhatWasToldFirst(t *testing.T) {
 	l := newPauseList(2)
 	l.add(thread(0, 1000))
 	l.add(thread(0, 500))
-	l.untold(nil)
+	l.unreported(nil)
 	l.add(thread(0, 10))
 	l.add(thread(0, 20))
-	if diff := cmp.Diff([]Pause{thread(0, 20), thread(0, 10)}, l.untold(nil)); diff != "" {
+	if diff := cmp.Diff([]Pause{thread(0, 20), thread(0, 10)}, l.unreported(nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	l.add(thread(0, 5))
-	if got := l.untold(nil); len(got) != 1 {
+	if got := l.unreported(nil); len(got) != 1 {
 		t.Errorf("%v", got)
 	}
-	if got := l.untold(nil); got != nil {
+	if got := l.unreported(nil); got != nil {
 		t.Errorf("%v is told twice", got)
 	}
 }
