@@ -1,12 +1,7 @@
 package result
 
 import (
-	"compress/zlib"
-	"encoding/base64"
-	"encoding/binary"
-	"errors"
 	"fmt"
-	"io"
 	"math"
 	"math/big"
 	"math/bits"
@@ -63,24 +58,29 @@ func NewRankIndex(h *hdrhistogram.Histogram) *RankIndex {
 			filled++
 		}
 	}
+	x := newRankIndex(filled)
+	for i, c := range s.Counts {
+		if c > 0 {
+			x.add(g, i, c)
+		}
+	}
+	return x
+}
+
+// newRankIndex makes the index of so many buckets, which are to be added in ascending order.
+func newRankIndex(filled int) *RankIndex {
 	edges := make([]int64, 3*filled)
-	x := &RankIndex{
+	return &RankIndex{
 		low:        edges[:0:filled],
 		high:       edges[filled : filled : 2*filled],
 		cumulative: edges[2*filled : 2*filled : 3*filled],
 	}
-	var sum int64
-	for i, c := range s.Counts {
-		if c <= 0 {
-			continue
-		}
-		low, high := g.edges(i)
-		sum += c
-		x.low = append(x.low, low)
-		x.high = append(x.high, high)
-		x.cumulative = append(x.cumulative, sum)
-	}
-	return x
+}
+
+// add adds counter i of a histogram.
+func (x *RankIndex) add(g hdrGeometry, i int, count int64) {
+	low, high := g.edges(i)
+	x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, x.Count()+count)
 }
 
 // NewRanks makes the index of n buckets in ascending order, of which those without
@@ -267,72 +267,11 @@ func EncodeHistogram(h *hdrhistogram.Histogram) (string, error) {
 // refuses text over 32 MiB and histograms whose counters would take more than
 // 32 MiB before it allocates them.
 func DecodeHistogram(s string) (*hdrhistogram.Histogram, error) {
-	if len(s) > hdrMaxEncoded {
-		return nil, fmt.Errorf("decode histogram: %d bytes of text, at most %d are accepted", len(s), hdrMaxEncoded)
-	}
-	if err := hdrCheck(s); err != nil {
-		return nil, fmt.Errorf("decode histogram: %w", err)
-	}
-	h, err := hdrhistogram.Decode([]byte(s))
+	c, err := new(inflater).decode(s)
 	if err != nil {
-		return nil, fmt.Errorf("decode histogram: %w", err)
+		return nil, err
 	}
-	return h, nil
-}
-
-// Cookies of the encoding: the low byte is the format (3: a histogram, 4: a
-// compressed one), the second nibble the word size, which V2 fixes at 1 and
-// readers mask.
-const (
-	hdrCookieMask       = ^uint32(0xf0)
-	hdrCookieV2         = uint32(hdrhistogram.V2EncodingCookieBase)
-	hdrCookieCompressed = uint32(hdrhistogram.V2CompressedEncodingCookieBase)
-	hdrHeaderSize       = hdrhistogram.ENCODING_HEADER_SIZE
-)
-
-// hdrCheck reads no more of the text than the header of the histogram, and
-// reports why it should not be decoded.
-func hdrCheck(s string) error {
-	text := base64.NewDecoder(base64.StdEncoding, strings.NewReader(s))
-	var outer [8]byte
-	if _, err := io.ReadFull(text, outer[:]); err != nil {
-		return fmt.Errorf("base64 header: %w", hdrTruncated(err))
-	}
-	if c := binary.BigEndian.Uint32(outer[:]); c&hdrCookieMask != hdrCookieCompressed {
-		return fmt.Errorf("cookie %#x is not that of a V2 compressed histogram", c)
-	}
-	z, err := zlib.NewReader(text)
-	if err != nil {
-		return fmt.Errorf("compressed part: %w", hdrTruncated(err))
-	}
-	defer z.Close() // reads only: nothing to lose
-	var b [hdrHeaderSize]byte
-	if _, err := io.ReadFull(z, b[:]); err != nil {
-		return fmt.Errorf("histogram header: %w", hdrTruncated(err))
-	}
-	if c := binary.BigEndian.Uint32(b[:]); c&hdrCookieMask != hdrCookieV2 {
-		return fmt.Errorf("inner cookie %#x is not that of a V2 histogram", c)
-	}
-	digits := int32(binary.BigEndian.Uint32(b[12:]))
-	lowest := int64(binary.BigEndian.Uint64(b[16:]))
-	highest := int64(binary.BigEndian.Uint64(b[24:]))
-	g, err := hdrNewGeometry(lowest, highest, int64(digits))
-	if err != nil {
-		return err
-	}
-	if n := g.counts(); n > hdrMaxCounts {
-		return fmt.Errorf("range %d to %d with %d significant digits takes %d counters, at most %d are accepted",
-			lowest, highest, digits, n, hdrMaxCounts)
-	}
-	return nil
-}
-
-// hdrTruncated names the end of the input for what it is here.
-func hdrTruncated(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return c.histogram(), nil
 }
 
 // hdrGeometry is the layout of a histogram's counters: buckets whose widths

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // hdrForge returns the text of a histogram with the given header and payload.
@@ -106,6 +108,10 @@ func FuzzDecodeHistogram(f *testing.F) {
 		h, err := DecodeHistogram(text)
 		if err != nil {
 			return
+		}
+		theirs, err := hdrhistogram.Decode([]byte(text))
+		if err != nil || !theirs.Equals(h) || !SameGeometry(theirs, h) || theirs.TotalCount() != h.TotalCount() {
+			t.Fatalf("the library has another histogram, or %v", err)
 		}
 		x := NewRankIndex(h)
 		if x.Count() != h.TotalCount() {

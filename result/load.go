@@ -109,6 +109,9 @@ func (r *Run) addInterval(v *Interval) error {
 		}
 		at = k.At
 	}
+	if r.inflater == nil {
+		r.inflater = new(inflater)
+	}
 	shares := make(map[Metric]values, len(v.Metrics))
 	for name, m := range v.Metrics {
 		if m == nil {
@@ -126,7 +129,7 @@ func (r *Run) addInterval(v *Interval) error {
 		if name.IsResponse() {
 			slots = r.Header.slots()
 		}
-		v, err := merged.add(m, slots, func(v values) { r.look(name, m, v, merged) })
+		v, err := merged.add(m, slots, r.inflater, func(v values) { r.look(name, m, v, merged) })
 		if err == nil {
 			err = merged.addRefused(m.Refused, r.Header.slots(), slots)
 		}
@@ -160,9 +163,8 @@ func (r *Run) addInterval(v *Interval) error {
 
 // values is one metric of one interval, decoded.
 type values struct {
-	hist     *hdrhistogram.Histogram
-	index    *RankIndex // of hist
-	min, max int64      // exact
+	index    *RankIndex
+	min, max int64 // exact
 }
 
 // pointOf reduces a histogram to its figures. A bucket's upper edge may exceed
@@ -184,21 +186,18 @@ func (h *Header) slots() int64 {
 // add merges one interval's share and returns its values. slots is how many
 // slots the window may have, 0 for metrics that have none. look sees the values before
 // anything but their histogram is merged.
-func (x *Merged) add(m *MetricInterval, slots int64, look func(values)) (values, error) {
-	v, err := x.addValues(m)
+func (x *Merged) add(m *MetricInterval, slots int64, z *inflater, look func(values)) (values, error) {
+	v, err := x.addValues(m, z)
 	if err != nil {
 		return values{}, err
 	}
 	look(v)
 	if m.Censored != "" {
-		h, err := decodeShare(m.Censored)
+		c, err := x.decode(m.Censored, z)
+		if err == nil {
+			err = c.mergeInto(&x.Censored)
+		}
 		if err != nil {
-			return values{}, fmt.Errorf("censored: %w", err)
-		}
-		if err := x.fits(h); err != nil {
-			return values{}, fmt.Errorf("censored: %w", err)
-		}
-		if err := mergeInto(&x.Censored, h); err != nil {
 			return values{}, fmt.Errorf("censored: %w", err)
 		}
 	}
@@ -261,18 +260,15 @@ func (x *Merged) addRefused(refused [][2]int64, slots, known int64) error {
 	return x.addSlots(due, known)
 }
 
-func (x *Merged) addValues(m *MetricInterval) (values, error) {
+func (x *Merged) addValues(m *MetricInterval, z *inflater) (values, error) {
 	if m.Hist == "" {
 		return values{index: new(RankIndex)}, nil
 	}
-	h, err := decodeShare(m.Hist)
+	c, err := x.decode(m.Hist, z)
 	if err != nil {
 		return values{}, err
 	}
-	if err := x.fits(h); err != nil {
-		return values{}, err
-	}
-	v := values{hist: h, index: NewRankIndex(h), min: m.Min, max: m.Max}
+	v := values{index: c.ranks(), min: m.Min, max: m.Max}
 	if v.index.Count() > 0 {
 		if x.Hist == nil || x.Hist.TotalCount() == 0 {
 			x.Min, x.Max = m.Min, m.Max
@@ -280,31 +276,26 @@ func (x *Merged) addValues(m *MetricInterval) (values, error) {
 			x.Min, x.Max = min(x.Min, m.Min), max(x.Max, m.Max)
 		}
 	}
-	return v, mergeInto(&x.Hist, h)
+	return v, c.mergeInto(&x.Hist)
 }
 
-// decodeShare decodes a histogram of a result file.
-func decodeShare(text string) (*hdrhistogram.Histogram, error) {
-	h, err := DecodeHistogram(text)
+// decode decodes a histogram of a result file, which must have the geometry of what was
+// merged before: counts of other buckets could only be added by moving values.
+func (x *Merged) decode(text string, z *inflater) (*hdrCounts, error) {
+	c, err := z.decode(text)
 	if err != nil {
 		return nil, err
 	}
-	if d := h.SignificantFigures(); d > maxDigits {
-		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", d, maxDigits, ErrFormat)
+	if c.digits > maxDigits {
+		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", c.digits, maxDigits, ErrFormat)
 	}
-	return h, nil
-}
-
-// fits reports whether h has the geometry of what was merged before: counts of
-// other buckets could only be added by moving values.
-func (x *Merged) fits(h *hdrhistogram.Histogram) error {
 	for _, o := range []*hdrhistogram.Histogram{x.Hist, x.Censored} {
-		if o != nil && !SameGeometry(o, h) {
-			return fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w",
-				geometry(h), geometry(o), ErrFormat)
+		if o != nil && (o.LowestTrackableValue() != c.lowest || o.HighestTrackableValue() != c.highest || o.SignificantFigures() != c.digits) {
+			return nil, fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w",
+				geometry(c.lowest, c.highest, c.digits), geometry(o.LowestTrackableValue(), o.HighestTrackableValue(), o.SignificantFigures()), ErrFormat)
 		}
 	}
-	return nil
+	return c, nil
 }
 
 // SameGeometry reports whether two histograms have the same buckets, so that
@@ -324,18 +315,6 @@ func HighestCounted(h *hdrhistogram.Histogram) int64 {
 	return high
 }
 
-func geometry(h *hdrhistogram.Histogram) string {
-	return fmt.Sprintf("%d to %d ns at %d digits", h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
-}
-
-// mergeInto adds h to *into, which becomes h if it is nil.
-func mergeInto(into **hdrhistogram.Histogram, h *hdrhistogram.Histogram) error {
-	if *into == nil {
-		*into = h
-		return nil
-	}
-	if dropped := (*into).Merge(h); dropped != 0 {
-		return fmt.Errorf("%d values do not fit into the histogram: %w", dropped, ErrFormat)
-	}
-	return nil
+func geometry(lowest, highest, digits int64) string {
+	return fmt.Sprintf("%d to %d ns at %d digits", lowest, highest, digits)
 }

@@ -32,6 +32,8 @@ type Run struct {
 
 	measured int // intervals of the window so far
 	perBlock int // intervals in each block
+
+	inflater *inflater // nil before the first interval
 }
 
 // Merged is one metric over the whole run.
