@@ -81,7 +81,11 @@ func (p *printer) fit(lines, most, least int, of func(most int) document) {
 func (p *printer) wrapped(lead, text string, s style) {
 	indent := strings.Repeat(" ", lipgloss.Width(lead))
 	room := max(p.width-lipgloss.Width(lead), 20)
-	for i, l := range wrap(text, room) {
+	lines := []string{text} // as it is, spaces included, if it fits
+	if lipgloss.Width(text) > room {
+		lines = wrap(text, room)
+	}
+	for i, l := range lines {
 		if i > 0 {
 			lead = indent
 		}
@@ -108,7 +112,7 @@ func wrap(text string, width int) []string {
 	return append(lines, line)
 }
 
-// joined writes parts with a separator between them, broken between parts only.
+// joined writes parts with a separator between them, broken between parts, and within one that is longer than a line.
 func (p *printer) joined(lead string, parts []string, separator string, s style) {
 	indent := strings.Repeat(" ", lipgloss.Width(lead))
 	line := ""
@@ -119,11 +123,11 @@ func (p *printer) joined(lead string, parts []string, separator string, s style)
 		case lipgloss.Width(lead)+lipgloss.Width(line)+lipgloss.Width(separator)+lipgloss.Width(part) <= p.width:
 			line += separator + part
 		default:
-			p.line(lead + s.paint(line, p.colour))
+			p.wrapped(lead, line, s)
 			lead, line = indent, part
 		}
 	}
 	if line != "" {
-		p.line(lead + s.paint(line, p.colour))
+		p.wrapped(lead, line, s)
 	}
 }

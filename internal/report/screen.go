@@ -77,7 +77,7 @@ func verdictLine(s *subject) string {
 // limitWords spells a limit's reason out.
 func limitWords(why string) string {
 	why = plain(why)
-	if share, is := strings.CutSuffix(why, " own lag"); is && !strings.Contains(why, ",") {
+	if share, is := strings.CutSuffix(why, " own lag"); is && strings.HasSuffix(share, "%") {
 		return share + " of it is the generator's own lag"
 	}
 	return why
