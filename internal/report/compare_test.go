@@ -213,7 +213,7 @@ func TestCompareMarkdown(t *testing.T) {
 			t.Errorf("%q is not escaped", bad)
 		}
 	}
-	for _, want := range []string{"### SLOWER", "| difference | A | B |", "**SLOWER**", "+20 % (+16.0 µs)", "</details>"} {
+	for _, want := range []string{"### SLOWER", "| difference | A | B |", "**SLOWER**", "| +20 % | +16.0 µs |", "</details>"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

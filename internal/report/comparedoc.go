@@ -122,7 +122,7 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 		out = append(out, part{Label: "Pictures", Blocks: document{livePictures(drawn)}})
 	}
 	more := folded{Title: "other latencies"}
-	for _, x := range compareTables(c, formOf(in)) {
+	for _, x := range compareTables(c, in != inTerminal) {
 		switch {
 		case in == inTerminal:
 			x.Fixed, x.Gives = len(x.Head) < 5, []int{4} // the change in the figure's unit: the ranges below tell the scale
@@ -308,26 +308,6 @@ func differencesTable(all []compare.Difference, weighed bool, in medium) block {
 	return x
 }
 
-// compareForm is how much room the figures of a comparison have.
-type compareForm int
-
-const (
-	inColumns  compareForm = iota // ranges, spreads and changes in the figure's unit have columns
-	inBrackets                    // they stand behind the figures
-	inShort                       // there are no ranges, and changes in both units
-)
-
-// formOf is how much room there is in a medium.
-func formOf(in medium) compareForm {
-	switch in {
-	case onPage:
-		return inColumns
-	case inMarkdown:
-		return inBrackets
-	}
-	return inShort
-}
-
 // compareTable is the table of a metric or of the throughput.
 type compareTable struct {
 	*table
@@ -336,16 +316,16 @@ type compareTable struct {
 	shown  bool // where only what matters is
 }
 
-// compareTables are the tables of a comparison's figures.
-func compareTables(c *compare.Comparison, form compareForm) []compareTable {
+// compareTables are the tables of a comparison's figures; ranged as figuresOf has it.
+func compareTables(c *compare.Comparison, ranged bool) []compareTable {
 	var out []compareTable
 	if c.Throughput != nil {
 		all := []compare.Row{*c.Throughput}
-		out = append(out, compareTable{figuresOf(all, c, form), all, true, true})
+		out = append(out, compareTable{figuresOf(all, c, ranged), all, true, true})
 		out[0].Name = "Throughput"
 	}
 	for i, m := range c.Metrics {
-		x := compareTable{figuresOf(m.Rows, c, form), m.Rows, m.Judged, m.Judged || c.Background && i == 0}
+		x := compareTable{figuresOf(m.Rows, c, ranged), m.Rows, m.Judged, m.Judged || c.Background && i == 0}
 		x.Name = metricName(m.Metric)
 		if c.Stated() {
 			x.About = compareAbout(m, c)
@@ -355,62 +335,44 @@ func compareTables(c *compare.Comparison, form compareForm) []compareTable {
 	return out
 }
 
-// figuresOf lays out figures and statements.
-func figuresOf(all []compare.Row, c *compare.Comparison, form compareForm) *table {
+// figuresOf lays out figures and statements; ranged: with the range and the spread of the
+// runs.
+func figuresOf(all []compare.Row, c *compare.Comparison, ranged bool) *table {
 	stated := slices.ContainsFunc(all, func(r compare.Row) bool { return r.Shift != nil })
 	decided := slices.ContainsFunc(all, func(r compare.Row) bool { return r.Outcome != "" })
-	centre := "median"
-	if stated {
-		centre = "mean"
-	}
 	x := &table{Head: textCells("")}
 	head := func(align string, names ...string) { x.Head = append(x.Head, columnHeads(align, names...)...) }
-	switch form {
-	case inColumns:
-		head("r", "A, "+centre, "runs", "spread", "B, "+centre, "runs", "spread")
-	case inBrackets:
-		head("r", "A: "+centre+" (range, spread)", "B")
+	switch {
+	case ranged && stated:
+		head("r", "A, mean", "runs", "spread", "B, mean", "runs", "spread")
+	case ranged:
+		head("r", "A, median", "runs", "spread", "B, median", "runs", "spread")
 	default:
 		head("r", "A", "B")
 	}
 	if stated {
-		head("r", "change")
-		if form != inBrackets {
-			head("r", "by")
-		}
-		head("l", "95 % interval")
+		head("rrl", "change", "by", "95 % interval")
 		x.Head[len(x.Head)-1].Centre = true
 	}
-	if decided {
-		head("l", map[bool]string{true: "outcome"}[form == inColumns])
+	if decided && ranged {
+		head("l", "outcome")
+	} else if decided {
+		head("l", "")
 	}
 	for _, r := range all {
 		out := x.add(compareRowName(r)).noted(r.Notes...)
-		say := func(form compareForm, text string, beside ...cell) {
-			x := cell{Text: text}
-			for _, b := range beside {
-				if form == inBrackets {
-					x.Notes = append(x.Notes, cellNotes("note", b.Text)...)
-				}
-			}
-			out.Cells = append(out.Cells, x)
-			if form == inColumns {
-				out.Cells = append(out.Cells, beside...)
-			}
-		}
+		say := func(more ...cell) { out.Cells = append(out.Cells, more...) }
 		for _, f := range []compare.Figures{r.A, r.B} {
-			say(form, compareCentre(r, f, stated), cell{Text: compareRange(r, f), Style: faint, Class: "interval"}, cell{Text: between(f)})
+			say(cell{Text: compareCentre(r, f, stated)})
+			if ranged {
+				say(cell{Text: compareRange(r, f), Style: faint, Class: "interval"}, cell{Text: between(f)})
+			}
 		}
 		if stated {
-			by := form
-			if form == inShort {
-				by = inColumns
-			}
-			say(by, compareChange(r), cell{Text: compareBy(r)})
-			out.Cells = append(out.Cells, cell{Text: compareInterval(r), Style: faint, Class: "interval"})
+			say(cell{Text: compareChange(r)}, cell{Text: compareBy(r)}, cell{Text: compareInterval(r), Style: faint, Class: "interval"})
 		}
 		if decided {
-			out.Cells = append(out.Cells, cell{Text: outcomeWord(r.Outcome, c.MinEffect), Style: outcomeStyle(r.Outcome), Bold: r.Outcome == compare.Slower || r.Outcome == compare.Faster})
+			say(cell{Text: outcomeWord(r.Outcome, c.MinEffect), Style: outcomeStyle(r.Outcome), Bold: r.Outcome == compare.Slower || r.Outcome == compare.Faster})
 		}
 	}
 	return x

@@ -80,7 +80,7 @@ func changesText(c *compare.Comparison) []string {
 // judgedTables are the tables of which there are outcomes, or would be.
 func judgedTables(c *compare.Comparison) []compareTable {
 	var out []compareTable
-	for _, x := range compareTables(c, inShort) {
+	for _, x := range compareTables(c, false) {
 		if x.shown {
 			out = append(out, x)
 		}
@@ -204,10 +204,10 @@ func remarksOf(rows []compare.Row) []string {
 // there is no room for them; without a statement the range of the runs stands beside
 // their median.
 func compareShort(all []compare.Row, c *compare.Comparison, width int) *table {
-	x := figuresOf(all, c, inShort)
+	x := figuresOf(all, c, false)
 	stated := len(x.Head) > 4
 	if !stated && len(c.Pairs) > 1 {
-		x = figuresOf(all, c, inColumns).without(6).without(3)
+		x = figuresOf(all, c, true).without(6).without(3)
 		x.Head = columnHeads("lrrrrl", "", "A", "runs", "B", "runs", "")[:len(x.Head)]
 	}
 	for i := range x.Rows {
