@@ -235,15 +235,11 @@ func (x *table) ofGroups(from, to int) *table {
 	return &y
 }
 
-// table writes a table; of is the run that it is about, where there are several. One with
-// groups of columns goes on in further tables where the terminal is too narrow; of others
-// columns give way.
-func (p *printer) table(x *table, of string) {
-	if x == nil {
-		return
-	}
+// A table with groups of columns goes on in further tables where the terminal is too
+// narrow; of others columns give way.
+func (x *table) terminal(p *printer) {
 	if x.Name != "" {
-		p.heading(x.Name, of)
+		p.heading(x.Name, x.Of)
 	}
 	if x.About != "" {
 		p.wrapped("  ", x.About, faint)

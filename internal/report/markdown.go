@@ -126,16 +126,10 @@ func (x gallery) markdown(m *markdown) {
 	}
 }
 
-func (x *table) markdown(m *markdown) { m.table(x, x.Of) }
-
-// table writes a table; of is the run that it is about, where there are several.
-func (m *markdown) table(x *table, of string) {
-	if x == nil {
-		return
-	}
+func (x *table) markdown(m *markdown) {
 	x = x.gathered()
 	if x.Name != "" {
-		m.f("\n**%s**\n", joinNonEmpty(": ", of, x.Name))
+		m.f("\n**%s**\n", joinNonEmpty(": ", x.Of, x.Name))
 	}
 	if x.About != "" {
 		m.f("\n%s\n", x.About)

@@ -139,8 +139,6 @@ func (x notice) terminal(p *printer) {
 	}
 }
 
-func (x *table) terminal(p *printer) { p.table(x, x.Of) }
-
 func (gap) terminal(p *printer) { p.blank() }
 
 func (x clipped) terminal(p *printer) {
