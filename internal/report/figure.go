@@ -212,17 +212,18 @@ func (c *column) at(percentile string) figure { return c.Figures[slices.Index(ro
 
 // hasOwnLag reports whether any figure's own share is known.
 func (c *column) hasOwnLag() bool {
-	for _, f := range c.Figures {
-		if f.own() != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.own() != "" })
 }
 
 // hasFloor reports whether any figure has a noise floor to be held against.
 func (c *column) hasFloor() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && !math.IsNaN(f.Floor) })
+}
+
+// hasIntervals reports whether any figure has an interval; one that is corrected has none
+// that holds.
+func (c *column) hasIntervals() bool {
+	return !c.Corrected && slices.ContainsFunc(c.Figures, func(f figure) bool { return f.interval() != "" })
 }
 
 // hasBlocks reports whether any figure has an interval from stretches of the

@@ -65,7 +65,7 @@ func figureColumns() []figureColumn {
 			known: (*column).hasOwnLag, cell: ownCell},
 
 		{head: cell{Text: "95 % interval", Centre: true, Title: "exact binomial order statistics"}, page: ofAlone, text: ofFirst, gives: 1,
-			known: func(c *column) bool { return !c.Corrected },
+			known: (*column).hasIntervals,
 			cell:  func(f figure) cell { return cell{Text: f.interval(), Style: faint, Class: "interval"} },
 			fields: []figureField{
 				{name: "lo_ns", bound: "low", ns: func(f figure) (int64, bool) { return f.Lo, f.interval() != "" }},
