@@ -15,6 +15,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/scenario"
@@ -142,39 +143,15 @@ long each length takes, and the conclusions with how each is tested.`,
 
 // showStudy prints a study.
 func (a *app) showStudy(s *study.Study) error {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s  %s\n%s\n", s.Name, s.Title, s.Question)
-	if o := s.Original; o != nil {
-		fmt.Fprintf(&b, "\nafter %s, %q%s\n  %s\n  %s\n", o.Author, o.Title, before(", ", o.Date), o.Setting, o.Versions)
-	}
-	if x := s.Argument; x != nil {
-		fmt.Fprintf(&b, "\nWhat follows is an example: its run takes --broker PRODUCT=VERSION,VERSION…\n  --broker %s\n", x)
-	}
-	b.WriteString("\nSYSTEMS\n")
-	for _, x := range s.Systems {
-		fmt.Fprintf(&b, "  %-20s %s\n", x.Name, x.Title)
-	}
-	b.WriteString("\nLOADS\n")
-	for _, x := range s.Loads {
-		fmt.Fprintf(&b, "  %-20s %s\n", x.Name, x.Title)
-	}
-	b.WriteString("\nLENGTHS\n")
+	var lengths []report.StudyLength
 	for _, length := range []string{study.Quick, study.Default, study.Full} {
 		p, err := a.planStudy(s, studyOptions{length: length})
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(&b, "  %-20s %s\n", length, p.estimate(p.places))
+		lengths = append(lengths, report.StudyLength{Name: length, Takes: p.estimate(p.places)})
 	}
-	b.WriteString("\nCONCLUSIONS\n")
-	for _, c := range s.Conclusions {
-		fmt.Fprintf(&b, "  %s\n      %s\n", c.Name, c.Claim)
-		for _, t := range c.Tests {
-			fmt.Fprintf(&b, "      %s\n", strings.TrimSpace(t.String()))
-		}
-	}
-	_, err := io.WriteString(a.Stdout, b.String())
-	return err
+	return report.StudyPlan(a.Stdout, s, lengths, a.reportOptions(a.Stdout))
 }
 
 func (a *app) studyExportCommand() *cobra.Command {
