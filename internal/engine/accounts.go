@@ -4,7 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -15,7 +17,7 @@ import (
 type accounts struct {
 	*plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 	sending   *sending
 	receiving *receiving
 
@@ -32,41 +34,41 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	total := a.counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
 	end := a.End.Load()
-	censor := func(id recorder.ID, st *stream, seq uint64, intended int64) {
-		a.recording.rec.Censor(id, a.Observed-intended)
+	censor := func(id recorder.ID, st *stream.Stream, seq uint64, intended int64) {
+		a.recording.Rec.Censor(id, a.Observed-intended)
 		if id != recorder.DeliveryLast {
-			a.recording.tailOf(id).part(0, true).giveUp(st.id, seq, intended, a.Observed)
+			a.recording.TailOf(id).Part(0, true).GiveUp(st.ID, seq, intended, a.Observed)
 		}
 	}
 	// A message that was sent has waited from then on.
-	censorSent := func(id recorder.ID, st *stream, intended int64) {
-		a.recording.rec.Censor(id, a.Observed-a.sentBy(st, intended))
+	censorSent := func(id recorder.ID, st *stream.Stream, intended int64) {
+		a.recording.Rec.Censor(id, a.Observed-a.sentBy(st, intended))
 	}
-	unsent := map[*stream]uint64{} // of each stream
+	unsent := map[*stream.Stream]uint64{} // of each stream
 	// The publish side.
 	for _, l := range a.sending.lanes {
 		for intended, st := range l.unsent {
-			seq := st.next + unsent[st] // which it would have had
+			seq := st.Next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
 			if a.Flow.Acked {
 				censor(a.Flow.AckResponse, st, seq, intended)
 				total.Censored++
 			}
-			for range st.plan.FanOut {
+			for range st.Plan.FanOut {
 				censor(a.Flow.Response, st, seq, intended)
 				total.Censored++
 			}
-			if st.plan.FanOut > 1 {
+			if st.Plan.FanOut > 1 {
 				censor(recorder.DeliveryLast, st, seq, intended)
 			}
 		}
 	}
 	for _, st := range a.sending.streams {
-		if st.last == 0 {
-			st.last = st.next
+		if st.Last == 0 {
+			st.Last = st.Next
 		}
-		total.Taken += st.taken
+		total.Taken += st.Taken
 	}
 	if a.Schedule == nil {
 		total.Scheduled = total.Taken
@@ -75,22 +77,22 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	intended := a.intendedOf()
 	for _, st := range a.sending.streams {
-		if st.acked == nil { // nothing tells what became of those that were not refused
-			total.Unknown += st.taken - st.rejected.n.Load() - st.nacked.n.Load()
+		if st.Acked == nil { // nothing tells what became of those that were not refused
+			total.Unknown += st.Taken - st.Rejected.N.Load() - st.Nacked.N.Load()
 			continue
 		}
-		if !st.begun {
+		if !st.Begun {
 			continue
 		}
-		forgotten, late := st.acked.Forgotten()
-		total.Unknown -= forgotten + late + st.rejected.n.Load() + st.nacked.n.Load()
-		for seq := range st.acked.Missing(st.first, st.last) {
+		forgotten, late := st.Acked.Forgotten()
+		total.Unknown -= forgotten + late + st.Rejected.N.Load() + st.Nacked.N.Load()
+		for seq := range st.Acked.Missing(st.First, st.Last) {
 			total.Unknown++
-			if st.rejected.has(seq) || st.nacked.has(seq) {
+			if st.Rejected.Has(seq) || st.Nacked.Has(seq) {
 				continue
 			}
 			total.Censored++
-			if st.gaveUp.has(seq) {
+			if st.GaveUp.Has(seq) {
 				continue
 			}
 			at := intended(st, seq, end)
@@ -114,9 +116,9 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
 	if a.sampler != nil && !aborted {
-		a.sampler.assess(&total, a.recording.rec, readNs, v.Vitals)
+		a.sampler.assess(&total, a.recording.Rec, readNs, v.Vitals)
 	}
-	return v, a.recording.rec.Unresolved(v.Metrics)
+	return v, a.recording.Rec.Unresolved(v.Metrics)
 }
 
 // accountMissing finds the messages that never arrived, group by group, and
@@ -125,25 +127,25 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 // shows that these still may; or nothing of the stream has come at all, and nothing else came
 // to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
 // is not in flight any more.
-func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream, uint64, int64) int64, censor func(recorder.ID, *stream, uint64, int64), censorSent func(recorder.ID, *stream, int64)) (lost map[int64]int64) {
+func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
-	lastMissing := make([]marks, len(a.sending.streams))
+	lastMissing := make([]stream.Marks, len(a.sending.streams))
 	for _, g := range a.receiving.groups {
 		coming, quiet := a.receiving.stillComing(g, now)
 		for _, st := range a.sending.streams {
 			place, bound := g.place(st)
-			if !bound || !st.begun {
+			if !bound || !st.Begun {
 				continue
 			}
 			ledger := g.ledger(place)
 			newest, any := ledger.Highest()
 			forgotten, _ := ledger.Forgotten()
-			absent -= forgotten + st.rejected.n.Load()
-			for seq := range ledger.Missing(st.first, st.last) {
+			absent -= forgotten + st.Rejected.N.Load()
+			for seq := range ledger.Missing(st.First, st.Last) {
 				absent++
-				if st.rejected.has(seq) {
+				if st.Rejected.Has(seq) {
 					continue
 				}
 				at := intended(st, seq, end)
@@ -151,9 +153,9 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 				if a.Schedule != nil {
 					due = at - start
 				}
-				nacked := st.nacked.has(seq)
+				nacked := st.Nacked.Has(seq)
 				if nacked {
-					a.recording.refusedBy(due, 1)
+					a.recording.RefusedBy(due, 1)
 				} else {
 					total.Censored++
 					censorSent(a.Flow.Service, st, at)
@@ -161,23 +163,22 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 						censor(a.Flow.Response, st, seq, at)
 					}
 				}
-				if a.recording.rec.Enabled(recorder.DeliveryLast) && st.fan != nil && !st.lastUnknown.has(seq) && lastMissing[st.id].add(seq) {
+				if a.recording.Rec.Enabled(recorder.DeliveryLast) && st.Fan != nil && !st.LastUnknown.Has(seq) && lastMissing[st.ID].Add(seq) {
 					if nacked {
-						a.recording.rec.Refuse(recorder.DeliveryLast, due, 1)
+						a.recording.Rec.Refuse(recorder.DeliveryLast, due, 1)
 					} else {
 						censor(recorder.DeliveryLast, st, seq, at)
 					}
 				}
-				if st.tampered[seq] > 0 {
-					st.tampered[seq]-- // it arrived, damaged
+				if st.CameDamaged(seq) {
 					continue
 				}
-				overtaken, silent := !coming && any && seq <= newest, quiet && (!any || newest < st.first)
+				overtaken, silent := !coming && any && seq <= newest, quiet && (!any || newest < st.First)
 				inFlight := false
 				switch {
 				case nacked:
 					total.MissingNacked++
-				case st.acked == nil || !st.acked.Has(seq):
+				case st.Acked == nil || !st.Acked.Has(seq):
 					total.MissingUnknown++
 					inFlight = !a.Flow.Acked
 				case overtaken:
@@ -213,46 +214,46 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 // known when the message itself is forgotten: no message of the window was sent later after
 // it was due than any that was due in the same tenth of a second, and none later than the
 // last of its stream. In a closed loop, and flat out, only the second is known.
-func (a *accounts) sentBy(st *stream, intended int64) int64 {
+func (a *accounts) sentBy(st *stream.Stream, intended int64) int64 {
 	if a.Schedule == nil {
-		return st.latest
+		return st.Latest
 	}
-	return min(st.latest, intended+a.recording.rec.LagAtMost(intended-a.Start.Load()))
+	return min(st.Latest, intended+a.recording.Rec.LagAtMost(intended-a.Start.Load()))
 }
 
 // intendedOf returns a function that tells when a message was due, by walking
 // the schedule again; in a closed loop, and flat out, where only the send knew,
 // it returns the latest instant possible.
-func (a *accounts) intendedOf() func(st *stream, seq uint64, end int64) int64 {
+func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) int64 {
 	if a.Schedule == nil {
-		return func(_ *stream, _ uint64, end int64) int64 { return end }
+		return func(_ *stream.Stream, _ uint64, end int64) int64 { return end }
 	}
 	type walk struct {
 		cursor schedule.Cursor
 		turn   int // of the producer's streams, which is next
-		at     map[*stream]uint64
+		at     map[*stream.Stream]uint64
 	}
-	walks := map[*stream]*walk{}
+	walks := map[*stream.Stream]*walk{}
 	start := a.Start.Load()
-	return func(st *stream, seq uint64, end int64) int64 {
+	return func(st *stream.Stream, seq uint64, end int64) int64 {
 		// One walk per stream and group; sequence numbers are asked for in
 		// ascending order, so a walk goes on, or begins anew for the next
 		// group.
 		w := walks[st]
 		if w == nil || w.at[st] > seq {
-			w = &walk{cursor: a.Schedule.Producer(st.plan.Producer), at: map[*stream]uint64{}}
-			ids := a.Layout.ByProducer[st.plan.Producer]
+			w = &walk{cursor: a.Schedule.Producer(st.Plan.Producer), at: map[*stream.Stream]uint64{}}
+			ids := a.Layout.ByProducer[st.Plan.Producer]
 			// The window's first message went to the stream with the least
 			// first sequence number in turn.
 			var before uint64
 			for _, id := range ids {
-				w.at[a.sending.streams[id]] = a.sending.streams[id].first
-				before += a.sending.streams[id].first
+				w.at[a.sending.streams[id]] = a.sending.streams[id].First
+				before += a.sending.streams[id].First
 			}
 			w.turn = int(before % uint64(len(ids)))
 			walks[st] = w
 		}
-		ids := a.Layout.ByProducer[st.plan.Producer]
+		ids := a.Layout.ByProducer[st.Plan.Producer]
 		for {
 			offset, ok := w.cursor.Next()
 			if !ok {
@@ -279,14 +280,14 @@ func (a *accounts) exemplars() (out []result.Exemplar) {
 	for _, c := range a.receiving.consumers {
 		parts = parts || len(c.highest) > 1
 	}
-	for _, t := range a.recording.tails {
-		for _, e := range t.slowest() {
-			st := &a.Layout.Streams[e.stream]
-			x := result.Exemplar{Metric: t.metric.Metric(), Value: e.value, Producer: st.Producer, Consumer: int(e.consumer),
-				Topic: a.Layout.Topics[st.Topic], Partition: e.partition, Sequence: e.seq,
-				Intended: e.intended - start, Sent: unknownInstant, Done: e.done - start, Own: e.own}
-			if e.sent != unknownInstant {
-				x.Sent = e.sent - start
+	for _, t := range a.recording.Tails {
+		for _, e := range t.Slowest() {
+			st := &a.Layout.Streams[e.Stream]
+			x := result.Exemplar{Metric: t.Metric.Metric(), Value: e.Value, Producer: st.Producer, Consumer: int(e.Consumer),
+				Topic: a.Layout.Topics[st.Topic], Partition: e.Partition, Sequence: e.Seq,
+				Intended: e.Intended - start, Sent: observe.UnknownInstant, Done: e.Done - start, Own: e.Own}
+			if e.Sent != observe.UnknownInstant {
+				x.Sent = e.Sent - start
 			}
 			if !parts {
 				x.Partition = -1

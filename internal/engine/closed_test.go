@@ -2,11 +2,9 @@ package engine
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"testing"
 
 	"sixnines/drivers/mem"
-	"sixnines/internal/engine/payload"
 )
 
 // Producers of a closed loop that share a connection take its payload slots at
@@ -92,32 +90,5 @@ func TestTimeoutsAreThoseOfTheWindow(t *testing.T) {
 		if c := r.Counters; c.Sent != 3 || c.TimedOut != 3 || c.LateReplies > 3 {
 			t.Errorf("%s: %d of %d messages have timed out", name, c.TimedOut, c.Sent)
 		}
-	}
-	l := &lane{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
-	for _, measured := range []bool{false, true, false} {
-		sl, _ := l.slots.take()
-		sl.sent = 100
-		sl.measured.Store(measured)
-		sl.state.Store(slotBorrowed)
-	}
-	if l.expire(101); l.timedOut.Load() != 1 || l.inFlight.Load() != -3 {
-		t.Errorf("%d have timed out, %d are in flight", l.timedOut.Load(), l.inFlight.Load())
-	}
-}
-
-// However many late answers come at once, that to a message which its loop still waits for
-// is among those that the loop gets.
-func TestLateAnswersTakeNoPlaceOfOthers(t *testing.T) {
-	const given = 1000
-	w := &waiter{ready: make(chan completion, 2)}
-	w.lapsed.Store(given)
-	for seq := range uint64(given + 1) {
-		w.complete(seq, 1)
-	}
-	if n := len(w.ready); n != 1 {
-		t.Fatalf("%d answers are waited for", n)
-	}
-	if a := <-w.ready; a.seq != given {
-		t.Errorf("the answer is that to message %d", a.seq)
 	}
 }

@@ -171,8 +171,8 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		ld.side.collect(c.vitals)
 		r.breath.take()
-		ld.recording.readyRaw(r.breath.take)
-		ld.recording.rec.Snapshot()
+		ld.recording.ReadyRaw(r.breath.take)
+		ld.recording.Rec.Snapshot()
 		// That took a while: the counts are those of now.
 		phase, from, to := ld.accounts.next(phase, max(to, clock.Now()))
 		v, err := ld.accounts.interval(phase, from, to)
@@ -186,11 +186,11 @@ func (c *collector) collect(phase string, from, to int64) error {
 			return err
 		}
 		if r.config.Exporter != nil {
-			r.config.Exporter.Interval(&v, ld.recording.rec.Added)
+			r.config.Exporter.Interval(&v, ld.recording.Rec.Added)
 		}
 		ld.accounts.told.levels, ld.accounts.told.pauses = ld.accounts.told.levels[:0], ld.accounts.told.pauses[:0]
 		if ld.accounts.follower != nil {
-			last, err := ld.accounts.follower.add(ld.Plan, ld.recording.rec, v)
+			last, err := ld.accounts.follower.add(ld.Plan, ld.recording.Rec, v)
 			if err != nil {
 				return err
 			}
@@ -296,22 +296,22 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 		p.Left = max(0, time.Duration(ld.End.Load()-ld.Start.Load()-v.End))
 	}
 	id := ld.Flow.Primary
-	if !ld.recording.rec.Enabled(id) {
+	if !ld.recording.Rec.Enabled(id) {
 		id = recorder.DeliveryService
-		if !ld.recording.rec.Enabled(id) {
+		if !ld.recording.Rec.Enabled(id) {
 			id = recorder.RoundTripService
 		}
-		if !ld.recording.rec.Enabled(id) {
+		if !ld.recording.Rec.Enabled(id) {
 			id = recorder.PublishService
 		}
 	}
 	p.Metric = id.Metric()
-	if ld.recording.rec.Enabled(id) {
+	if ld.recording.Rec.Enabled(id) {
 		refused := v.Counters.Nacked + v.Counters.Rejected
 		if id == ld.Flow.Response || id == ld.Flow.Service {
 			refused *= int64(ld.Layout.MaxFanOut())
 		}
-		n, q := ld.recording.rec.Last(id, refused, 0.5, 0.99)
+		n, q := ld.recording.Rec.Last(id, refused, 0.5, 0.99)
 		if p.Count = n; n+refused > 0 {
 			p.P50, p.P99 = time.Duration(q[0]), time.Duration(q[1])
 		}

@@ -9,6 +9,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/result"
@@ -19,7 +20,7 @@ func (ld *load) connect(ctx context.Context) error {
 	s, w := ld.Scenario, ld.Workload
 	lanes := ld.LaneCount()
 	shards := min(max(lanes, 1)+max(w.Consumers, 1), 4*plan.MaxShards())
-	ld.recording.planStages()
+	ld.recording.PlanStages()
 	metrics := ld.metrics()
 	if len(metrics) == 0 {
 		// Publishing flat out without acknowledgements: there is nothing to
@@ -27,7 +28,7 @@ func (ld *load) connect(ctx context.Context) error {
 		metrics = []recorder.ID{recorder.LagOwn}
 	}
 	var err error
-	ld.recording.rec, err = recorder.New(recorder.Config{Metrics: metrics, Shards: shards, Digits: s.Record.Digits,
+	ld.recording.Rec, err = recorder.New(recorder.Config{Metrics: metrics, Shards: shards, Digits: s.Record.Digits,
 		Highest: ld.Length + s.Phases.Drain + w.Timeout + time.Second, Window: ld.Length,
 		Breathe: ld.breathe})
 	if err != nil {
@@ -44,6 +45,9 @@ func (ld *load) connect(ctx context.Context) error {
 		ld.receiving.groups = append(ld.receiving.groups, &group{plan: g, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], g.Streams),
 			seen: make([]atomic.Bool, len(g.Topics))})
 	}
+	for _, st := range ld.sending.streams {
+		ld.receiving.credits = append(ld.receiving.credits, &ld.sending.laneOf(st).credits)
+	}
 	began := clock.Now()
 	if err := ld.receiving.connectConsumers(ctx, lanes); err != nil {
 		return err
@@ -51,22 +55,23 @@ func (ld *load) connect(ctx context.Context) error {
 	if err := ld.connectProducers(ctx, lanes); err != nil {
 		return err
 	}
-	ld.recording.stages.attributed = ld.session.dialers[0].Mark()
+	ld.recording.Stages.Attributed = ld.session.dialers[0].Mark()
 	ld.session.cold = append(ld.session.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil
 }
 
-// manyPlaces is how many places in flight a connection needs, so that no sender waits
+// manyCredits is how many credits a connection needs, so that no sender waits
 // for one while acknowledgements are unread for some milliseconds.
-const manyPlaces = 1024
+const manyCredits = 1024
 
 func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	w := ld.Workload
 	for _, st := range ld.sending.streams {
-		spec := driver.ProducerSpec{ID: int(st.id), Topic: ld.Layout.Topics[st.plan.Topic],
-			Conn: st.plan.Producer % lanes, Size: int(w.Size.Largest()),
-			Limited: ld.Flow.Closed || w.Limit() > 0 || st.lane.limit < manyPlaces,
-			KeySize: int(w.KeySize), Headers: headersOf(w.Headers)}
+		l := ld.sending.laneOf(st)
+		spec := driver.ProducerSpec{ID: int(st.ID), Topic: ld.Layout.Topics[st.Plan.Topic],
+			Conn: st.Plan.Producer % lanes, Size: int(w.Size.Largest()),
+			Limited: ld.Flow.Closed || w.Limit() > 0 || l.credits.Limit < manyCredits,
+			KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers)}
 		var err error
 		mark := ld.session.dialers[0].Mark()
 		if ld.Flow.Replies {
@@ -74,25 +79,24 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 			if !ok {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, ld.Entry.Name)
 			}
-			c := ld.receiving.newConsumer(0, int(st.id), integrity.Reply)
-			st.producer, err = rr.Requester(ctx, spec, st.lane.acks, c.deliver)
+			c := ld.receiving.newConsumer(0, int(st.ID), integrity.Reply)
+			st.Producer, err = rr.Requester(ctx, spec, l.acks, c.deliver)
 		} else {
-			st.producer, err = ld.session.main.Producer(ctx, spec, st.lane.acks)
+			st.Producer, err = ld.session.main.Producer(ctx, spec, l.acks)
 		}
 		if err != nil {
-			return fmt.Errorf("producer %d: %w", st.plan.Producer, err)
+			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
 		}
-		if err := st.setKeys(ld.Plan); err != nil {
-			return fmt.Errorf("producer %d: %w", st.plan.Producer, err)
+		if err := st.SetKeys(ld.Plan); err != nil {
+			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
 		}
-		l := st.lane
-		if c := ld.recording.attribute("producer", mark, l.conn == nil); c != nil {
+		if c := ld.recording.Attribute("producer", ld.session.dialers[0], mark, l.conn == nil); c != nil {
 			l.conn = c
 		}
 		if ld.Flow.Replies {
 			ld.receiving.consumers[len(ld.receiving.consumers)-1].conn = l.conn // replies come by it
 		}
-		st.flusher, _ = st.producer.(driver.Flusher)
+		st.Flusher, _ = st.Producer.(driver.Flusher)
 	}
 	return nil
 }

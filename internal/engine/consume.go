@@ -8,7 +8,9 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -33,9 +35,9 @@ func (g *group) ledger(place int) *integrity.Ledger {
 }
 
 // place returns where a stream stands in the group's tables.
-func (g *group) place(st *stream) (int, bool) {
-	b := g.plan.Base[st.plan.Topic]
-	return int(b) + st.plan.Index, b >= 0
+func (g *group) place(st *stream.Stream) (int, bool) {
+	b := g.plan.Base[st.Plan.Topic]
+	return int(b) + st.Plan.Index, b >= 0
 }
 
 // consumer is one subscription's side of the accounts. deliver is called
@@ -43,18 +45,18 @@ func (g *group) place(st *stream) (int, bool) {
 type consumer struct {
 	plan      *plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 	sending   *sending
 	receiving *receiving
 
 	group   *group
 	index   uint32
 	shard   *recorder.Shard
-	raw     *rawSink
+	raw     *observe.RawSink
 	rawKind result.RawKind // of what it receives
-	tail    *tailShard
+	tail    *observe.TailShard
 	conn    *transport.Conn // nil: not known
-	tap     *tap
+	tap     *observe.Tap
 	kind    integrity.Kind // what it waits for: Data, or Reply
 	work    work
 
@@ -94,7 +96,7 @@ func (c *consumer) deliver(m driver.Message) {
 	}
 	var e integrity.Envelope
 	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.Id || e.Kind != c.kind || int(e.Stream) >= len(c.sending.streams) {
-		c.odd(&e, m.Payload, now)
+		c.unexpected(&e, m.Payload, now)
 		return
 	}
 	st := c.sending.streams[e.Stream]
@@ -106,7 +108,7 @@ func (c *consumer) deliver(m driver.Message) {
 	measured := e.Intended >= c.plan.Start.Load() && e.Intended < c.plan.End.Load()
 	switch c.group.ledger(place).Mark(e.Sequence) {
 	case integrity.New:
-		if measured && st.waiter != nil {
+		if measured && st.Waiter != nil {
 			c.arrived.Add(1)
 		}
 	case integrity.Duplicate:
@@ -134,10 +136,10 @@ func (c *consumer) deliver(m driver.Message) {
 		*highest = e.Sequence + 1
 	}
 	groups, latest := uint32(1), now
-	if st.fan != nil {
-		groups, latest = st.fan.Add(e.Sequence, now)
-		if groups == 0 && measured && c.plan.Flow.Timed && st.lastUnknown.add(e.Sequence) {
-			c.recording.rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
+	if st.Fan != nil {
+		groups, latest = st.Fan.Add(e.Sequence, now)
+		if groups == 0 && measured && c.plan.Flow.Timed && st.LastUnknown.Add(e.Sequence) {
+			c.recording.Rec.Censor(recorder.DeliveryLast, now-e.Intended) // this one is not slower than the slowest
 		}
 	}
 	sent := e.Intended + e.Lag
@@ -154,26 +156,26 @@ func (c *consumer) deliver(m driver.Message) {
 		if c.plan.Flow.Timed {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.Start.Load()
 			v := now - e.Intended
-			received := c.tap.received(now)
+			received := c.tap.Received(now)
 			if received >= 0 {
 				c.shard.Value(recorder.LagReceive, received)
 			}
 			c.shard.Response(c.response, v, own, received, due)
-			if v > c.tail.floor.Load() {
-				c.tail.offer(&exemplar{value: v, intended: e.Intended, sent: sent, done: now, own: own,
-					seq: e.Sequence, stream: e.Stream, consumer: c.party(), partition: int32(m.Partition)})
+			if v > c.tail.Floor.Load() {
+				c.tail.Offer(&observe.Exemplar{Value: v, Intended: e.Intended, Sent: sent, Done: now, Own: own,
+					Seq: e.Sequence, Stream: e.Stream, Consumer: c.number(), Partition: int32(m.Partition)})
 			}
-			if st.fan != nil && int(groups) == st.plan.FanOut {
+			if st.Fan != nil && int(groups) == st.Plan.FanOut {
 				c.shard.Response(recorder.DeliveryLast, latest-e.Intended, own, received, due)
 			}
 		}
 		c.shard.Value(c.service, now-sent)
-		if st.stamps != nil && !c.recording.stages.onAck {
-			c.recording.split(c.tap, st.stamps, e.Sequence, sent, now)
+		if st.Stamps != nil && !c.recording.Stages.OnAck {
+			c.recording.Split(c.tap, st.Stamps, e.Sequence, sent, now)
 		}
 		c.newest = now
 		if c.raw != nil {
-			c.raw.put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
+			c.raw.Put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
 		if c.plan.Sizes != nil {
 			c.bytes.Add(int64(len(m.Payload)))
@@ -185,9 +187,9 @@ func (c *consumer) deliver(m driver.Message) {
 	c.work.do(now)
 }
 
-// party is the consumer's number in exemplars. A requester, which receives the replies
+// number is the consumer's number in exemplars. A requester, which receives the replies
 // to what it sent, has none.
-func (c *consumer) party() int32 {
+func (c *consumer) number() int32 {
 	if c.kind == integrity.Reply {
 		return -1
 	}
@@ -195,29 +197,21 @@ func (c *consumer) party() int32 {
 }
 
 // first ends a message's time in flight where deliveries do that.
-func (c *consumer) first(st *stream, seq uint64, sent, now int64, measured bool) {
+func (c *consumer) first(st *stream.Stream, seq uint64, sent, now int64, measured bool) {
 	if c.plan.Flow.Closes != flow.OnDelivery {
 		return
 	}
-	if l := st.lane; l.counted {
-		if l.expiry.closed(sent, measured) {
-			l.inFlight.Add(-1)
-			var over *tap // before the window connections may not be followed yet
-			if sent >= c.plan.Start.Load() {
-				over = c.tap
-			}
-			l.free.freedBy(now, over)
-		} else if measured && c.plan.Flow.Replies {
-			c.receiving.lateReplies.Add(1)
-		}
+	var over *observe.Tap // before the window connections may not be followed yet
+	if sent >= c.plan.Start.Load() {
+		over = c.tap
 	}
-	if st.waiter != nil && !st.waiter.complete(seq, now) && measured && c.plan.Flow.Replies {
+	if !c.receiving.credits[st.ID].Delivered(st, seq, sent, now, measured, over) && measured && c.plan.Flow.Replies {
 		c.receiving.lateReplies.Add(1)
 	}
 }
 
-// odd accounts for what is not a good message of this run's load.
-func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
+// unexpected accounts for what is not a good message of this run's load.
+func (c *consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) {
 	check := e.Get(payload, true)
 	if check == integrity.Short {
 		c.foreign.Add(1)
@@ -227,7 +221,7 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 	if check == integrity.Good {
 		if e.Run == c.plan.Id && e.Kind == integrity.Probe && known {
 			st := c.sending.streams[e.Stream]
-			if i := slices.Index(c.group.plan.Topics, st.plan.Topic); i >= 0 {
+			if i := slices.Index(c.group.plan.Topics, st.Plan.Topic); i >= 0 {
 				c.receiving.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
 				c.group.seen[i].Store(true)
 			}
@@ -254,14 +248,9 @@ func (c *consumer) odd(e *integrity.Envelope, payload []byte, now int64) {
 		c.corrupted.Add(1)
 		if plausible {
 			st := c.sending.streams[e.Stream]
-			st.mu.Lock()
-			if st.tampered == nil {
-				st.tampered = map[uint64]int{}
-			}
-			st.tampered[e.Sequence]++
-			st.mu.Unlock()
+			st.Damaged(e.Sequence)
 			if c.raw != nil {
-				c.raw.put(result.RawCorrupted, e.Stream, c.index, e.Sequence, e.Intended, e.Intended+e.Lag, now)
+				c.raw.Put(result.RawCorrupted, e.Stream, c.index, e.Sequence, e.Intended, e.Intended+e.Lag, now)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/schedule"
 )
@@ -36,13 +37,13 @@ func (l *lane) enter(ph schedule.Phase) {
 	switch ph {
 	case schedule.Window:
 		for _, st := range l.streams {
-			st.begin()
+			st.Begin()
 		}
 	case schedule.After:
 		// An early end moves the load after the window forward to it.
 		c.shift = l.plan.End.Load() - l.plan.Start.Load() - int64(l.plan.Length)
 		for _, st := range l.streams {
-			st.last = st.next
+			st.Last = st.Next
 		}
 		l.sending.past.Add(1)
 	}
@@ -81,7 +82,7 @@ func (l *lane) beyond() bool {
 // unsent yields the messages of the window that the lane did not get to, as their
 // intended instants and streams. It is called when the lane has no pacer any more, and
 // uses the cursor up.
-func (l *lane) unsent(yield func(int64, *stream) bool) {
+func (l *lane) unsent(yield func(int64, *stream.Stream) bool) {
 	c := &l.cursor
 	if c.messages == nil || c.phase == schedule.After {
 		return

@@ -68,7 +68,7 @@ func TestPacerDivides(t *testing.T) {
 	for _, other := range ld.sending.pacing.list() {
 		all = append(all, other.queue...)
 		for _, l := range other.queue {
-			if l.free.waiter.Load() != &other.sleeper {
+			if l.credits.Free.Waiter.Load() != &other.sleeper {
 				t.Error("a place of a lane that was given away is told to another pacer")
 			}
 		}

@@ -49,7 +49,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
 		}
-		if dropped, err := ld.recording.closeRaw(); err != nil {
+		if dropped, err := ld.recording.CloseRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
 			r.out.event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit", Count: dropped})
@@ -65,7 +65,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 // unwritten reports whether something came in after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.accounts.counts(); late.Earlier != ld.accounts.told.counters.Earlier || late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.rec.Behind() {
+		if late := ld.accounts.counts(); late.Earlier != ld.accounts.told.counters.Earlier || late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.Rec.Behind() {
 			return true
 		}
 	}

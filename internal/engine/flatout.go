@@ -20,13 +20,13 @@ import (
 // claimAtOnce is how many messages of a quota a flat-out loop takes at a time.
 const claimAtOnce = 256
 
-// flood sends on one lane as fast as the client takes messages. The instant of sending
+// unpaced sends on one lane as fast as the client takes messages. The instant of sending
 // is the intended one: there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped, and returns when that was.
-func (l *lane) flood(limit *window.Quota, measured bool) (ended int64) {
+func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
 	if measured {
 		for _, st := range l.streams {
-			st.begin()
+			st.Begin()
 		}
 	}
 	turn := 0
@@ -39,7 +39,7 @@ func (l *lane) flood(limit *window.Quota, measured bool) (ended int64) {
 				break
 			}
 		}
-		if !l.hasPlace() && !l.waitForPlace(&sleeper) {
+		if !l.credits.Has() && !l.waitForCredit(&sleeper) {
 			return clock.Now()
 		}
 		now := clock.Now()
@@ -51,9 +51,8 @@ func (l *lane) flood(limit *window.Quota, measured bool) (ended int64) {
 		if turn++; turn == len(l.streams) {
 			turn = 0
 		}
-		sl := l.next
-		l.next = nil
-		if err := l.transmit(st, sl, l.nextIndex, integrity.Data, now, now, 0, measured, nil); err != nil {
+		sl, index := l.credits.Take()
+		if err := l.transmit(st, sl, index, integrity.Data, now, now, 0, measured, nil); err != nil {
 			runtime.Gosched() // refused: let the client's goroutines run
 		}
 	}
@@ -61,38 +60,38 @@ func (l *lane) flood(limit *window.Quota, measured bool) (ended int64) {
 	return clock.Now()
 }
 
-// placeSpins is how often waitForPlace looks again at once: about as long as an
+// creditSpins is how often waitForCredit looks again at once: about as long as an
 // answer of a fast broker takes. After that it sleeps: by spinning it would use the
 // processor that the client or the broker needs to free a place.
-const placeSpins = 64
+const creditSpins = 64
 
-// waitForPlace waits until the lane has a slot and a place in flight. What the client
+// waitForCredit waits until the lane has a slot and a place in flight. What the client
 // holds back goes out first: nothing else would free a place. It returns false if the
 // window or the run ends before: of a broker that answers no more, no place may ever be
 // free.
-func (l *lane) waitForPlace(sleeper *window.Sleeper) bool {
+func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 	l.flush()
-	for n := 0; !l.hasPlace(); n++ {
+	for n := 0; !l.credits.Has(); n++ {
 		now, end := clock.Now(), l.plan.End.Load()
 		switch {
 		case l.plan.Stopped.Load() || now >= end:
 			return false
-		case n < placeSpins:
+		case n < creditSpins:
 			runtime.Gosched()
-		case n == placeSpins && l.limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
-			clock.SleepUntilBlocking(now + placePoll)
+		case n == creditSpins && l.credits.Limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
+			clock.SleepUntilBlocking(now + creditPoll)
 		default:
 			sleeper.Woken()
-			l.free.want(sleeper)
-			if !l.hasPlace() {
-				sleeper.SleepUntil(min(now+placeWait, end), l.plan.Precise)
+			l.credits.Free.Want(sleeper)
+			if !l.credits.Has() {
+				sleeper.SleepUntil(min(now+creditWait, end), l.plan.Precise)
 			}
 		}
 	}
 	return true
 }
 
-// flatOut floods the broker: a warm-up, a pause until all of it is through, then
+// flatOut sends without a schedule: a warm-up, a pause until all of it is through, then
 // the window, whose clock stops when everything measured is through.
 type flatOut struct {
 	*sending
@@ -103,19 +102,19 @@ type flatOut struct {
 
 func (f *flatOut) mode() string { return result.ModeFlatOut }
 
-// prepare floods for as long as the warm-up is to last, and waits until that is
+// prepare sends for as long as the warm-up is to last, and waits until that is
 // through.
 func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) {
 	if f.Warmup > 0 {
 		f.End.Store(clock.Now() + int64(f.Warmup))
 		done := make(chan struct{})
 		f.senders.Go(func() {
-			f.flood(&window.Quota{}, false)
+			f.unpaced(&window.Quota{}, false)
 			close(done)
 		})
 		select {
 		case <-done:
-			err = f.quiet()
+			err = f.awaitWarmup()
 		case <-f.Refused:
 			err = f.RefusedEarly()
 		case <-ctx.Done():
@@ -147,7 +146,7 @@ func (f *flatOut) start() {
 		defer close(f.done)
 		if f.Precise.Until(f.Plan.Start.Load(), f.Stop) {
 			f.markWarm() // the warm-ups of other loads were in between
-			f.ended = f.flood(&f.left, true)
+			f.ended = f.unpaced(&f.left, true)
 		} else {
 			f.ended = clock.Now()
 		}
@@ -186,13 +185,13 @@ func (f *flatOut) finish(aborted bool) bool {
 	return false
 }
 
-// flood sends on all lanes until the window, or the quota, is at its end, and returns when
+// unpaced sends on all lanes until the window, or the quota, is at its end, and returns when
 // the last lane was past it: what was sent at the instant before is part of the window.
-func (f *flatOut) flood(limit *window.Quota, measured bool) int64 {
+func (f *flatOut) unpaced(limit *window.Quota, measured bool) int64 {
 	var lanes sync.WaitGroup
 	ended := make([]int64, len(f.lanes))
 	for i, l := range f.lanes {
-		lanes.Go(func() { ended[i] = l.flood(limit, measured) })
+		lanes.Go(func() { ended[i] = l.unpaced(limit, measured) })
 	}
 	lanes.Wait()
 	return slices.Max(ended) + 1
@@ -206,7 +205,7 @@ func (f *flatOut) sync() (at int64, err error) {
 	ctx, cancel := context.WithTimeout(life, f.Scenario.Phases.Drain)
 	defer cancel()
 	for _, st := range f.streams {
-		if s, ok := st.producer.(driver.Syncer); ok {
+		if s, ok := st.Producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
 				return 0, err
 			}
@@ -216,9 +215,9 @@ func (f *flatOut) sync() (at int64, err error) {
 	return at, nil
 }
 
-// quiet waits until the warm-up's messages are through: a round trip, and no
+// awaitWarmup waits until the warm-up's messages are through: a round trip, and no
 // more deliveries.
-func (f *flatOut) quiet() error {
+func (f *flatOut) awaitWarmup() error {
 	if _, err := f.sync(); err != nil {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
@@ -238,7 +237,7 @@ func (f *flatOut) quiet() error {
 // idle reports whether nothing is in flight.
 func (f *flatOut) idle() bool {
 	for _, l := range f.lanes {
-		if l.inFlight.Load() > 0 {
+		if l.credits.InFlight.Load() > 0 {
 			return false
 		}
 	}

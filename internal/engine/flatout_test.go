@@ -123,15 +123,15 @@ workloads:
 func TestFloodEndsWithoutAPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
-	ld.sending.streams[0].producer = unanswering{}
+	ld.sending.streams[0].Producer = unanswering{}
 	ld.End.Store(clock.Now() + int64(20*time.Millisecond))
 	late := time.AfterFunc(10*time.Second, ld.StopAll)
 	defer late.Stop()
-	l.flood(&window.Quota{}, true)
+	l.unpaced(&window.Quota{}, true)
 	if ld.Stopped.Load() {
 		t.Error("the flood waited for a place until the run was stopped")
 	}
-	if n := l.streams[0].sent.Load(); n != 1 {
+	if n := l.streams[0].Sent.Load(); n != 1 {
 		t.Errorf("%d messages were sent, and one has a place", n)
 	}
 }

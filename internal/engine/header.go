@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
@@ -51,10 +52,10 @@ func (r *run) writeHeader(start int64) error {
 			}
 		}
 		if ld.Scenario.Record.Raw {
-			if err := ld.recording.openRaw(r.fullID); err != nil {
+			if err := ld.recording.OpenRaw(r.fullID); err != nil {
 				return err
 			}
-			h.Raw = baseName(rawPath(r.config.File))
+			h.Raw = observe.BaseName(observe.RawPath(r.config.File))
 		}
 		headers = append(headers, h)
 	}
@@ -116,7 +117,7 @@ func (ld *load) describe(h *result.Header) error {
 	if n := ld.Layout.MaxFanOut(); n > fullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is still counted")
 	}
-	value, note := ld.recording.stageFact()
+	value, note := ld.recording.StageFact()
 	add("stage times", value, note)
 	value, note = ld.receiveFact()
 	add("receive lag", value, note)
@@ -131,7 +132,7 @@ func (ld *load) describe(h *result.Header) error {
 // message before it sends the next; nil if not, or if there is no schedule.
 func (ld *load) synchronous() *result.Synchronous {
 	w, lanes := ld.Workload, ld.sending.lanes
-	if ld.Schedule == nil || len(lanes) < w.Producers || lanes[0].limit != 1 {
+	if ld.Schedule == nil || len(lanes) < w.Producers || lanes[0].credits.Limit != 1 {
 		return nil
 	}
 	service := ld.Flow.AckService

@@ -68,7 +68,7 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	}
 	l := ld.sending.lanes[0]
 	st := ld.sending.streams[0]
-	st.producer = &loopback{acks: l.acks, deliver: ld.receiving.consumers[0].deliver}
+	st.Producer = &loopback{acks: l.acks, deliver: ld.receiving.consumers[0].deliver}
 	ld.Start.Store(clock.Now() - int64(time.Second))
 	ld.End.Store(ld.Start.Load() + int64(time.Hour))
 	ld.sending.turn = make([]int, 1)
@@ -96,7 +96,7 @@ func sendOne(t *testing.T, ld *load, p *pacer) func() {
 	l := ld.sending.lanes[0]
 	return func() {
 		l.cursor.intended = clock.Now()
-		if !l.takePlace(l.cursor.intended) {
+		if !l.takeCredit(l.cursor.intended) {
 			t.Fatal("no place")
 		}
 		p.send(l)
@@ -109,7 +109,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
 			ld.sending.lanes[0].conn, ld.receiving.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
-			ld.recording.stages.why = ""
+			ld.recording.Stages.Why = ""
 			ld.startStages()
 		}
 		if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
@@ -132,7 +132,7 @@ func BenchmarkMessage(b *testing.B) {
 			for b.Loop() {
 				now += 100
 				l.cursor.intended = min(now, clock.Now())
-				l.takePlace(now)
+				l.takeCredit(now)
 				p.send(l)
 			}
 			per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)

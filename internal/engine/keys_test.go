@@ -36,23 +36,23 @@ func keyedRun(t *testing.T, keys string, before int) (*keyedLoopback, func()) {
 	}
 	ld.Workload.KeySize = 16
 	st, l := ld.sending.streams[0], ld.sending.lanes[0]
-	k := &keyedLoopback{loopback: *st.producer.(*loopback), note: true}
-	st.producer = k
-	if err := st.setKeys(ld.Plan); err != nil {
+	k := &keyedLoopback{loopback: *st.Producer.(*loopback), note: true}
+	st.Producer = k
+	if err := st.SetKeys(ld.Plan); err != nil {
 		t.Fatal(err)
 	}
-	for i := range l.slots.all {
-		l.slots.all[i].key = make([]byte, 16)
+	for i := range l.credits.Slots.All {
+		l.credits.Slots.All[i].Key = make([]byte, 16)
 	}
 	send := sendOne(t, ld, p)
-	st.begun = false
+	st.Begun = false
 	for range before {
 		if err := ld.sending.sendProbe(st); err != nil {
 			t.Fatal(err)
 		}
-		st.next++ // as data before the window
+		st.Next++ // as data before the window
 	}
-	st.begin()
+	st.Begin()
 	return k, send
 }
 

@@ -4,6 +4,7 @@ import (
 	"net"
 	"testing"
 
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/transport"
 )
 
@@ -26,11 +27,11 @@ func TestLateAcknowledgementsCountFromTheirArrival(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer other.Close()
-	tp := &tap{conn: c}
+	tp := &observe.Tap{Conn: c}
 	c.Observe(tp)
 	const read, lay, called = 5_000_000, 3_000_000, 5_000_100
 	tp.HasRead(read, lay)
-	if at, late := tp.arrived(called); late || at != called {
+	if at, late := tp.Arrived(called); late || at != called {
 		t.Errorf("read at once: %d, late %t", at, late)
 	}
 	if _, err := other.Write([]byte("x")); err != nil {
@@ -39,17 +40,17 @@ func TestLateAcknowledgementsCountFromTheirArrival(t *testing.T) {
 	for n := 0; n == 0; n, _ = c.ReadNow(make([]byte, 1)) {
 	}
 	tp.HasRead(read, lay)
-	if at, late := tp.arrived(called); !late || at != read-lay {
+	if at, late := tp.Arrived(called); !late || at != read-lay {
 		t.Errorf("read late: %d, late %t", at, late)
 	}
 	tp.HasRead(read+1, -1)
-	if at, late := tp.arrived(called); late || at != called {
+	if at, late := tp.Arrived(called); late || at != called {
 		t.Errorf("without a stamp: %d, late %t", at, late)
 	}
 	// What comes by its successor is not of its reads.
 	tp.HasRead(read, lay)
 	c.Close()
-	if at, late := tp.arrived(called); late || at != called {
+	if at, late := tp.Arrived(called); late || at != called {
 		t.Errorf("of a connection that was replaced: %d, late %t", at, late)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -20,7 +21,7 @@ import (
 type load struct {
 	*plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 	sending   *sending
 	receiving *receiving
 	accounts  *accounts
@@ -38,7 +39,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 		return nil, err
 	}
 	s := &session{Plan: p}
-	rec := &recording{Plan: p, session: s}
+	rec := &observe.Recording{Plan: p}
 	out := newSending(p, s, rec)
 	in := &receiving{Plan: p, session: s, recording: rec, sending: out}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
@@ -55,6 +56,7 @@ func (ld *load) open(ctx context.Context) error {
 	if err := ld.session.open(ctx); err != nil {
 		return err
 	}
+	ld.recording.OwnsDialing = ld.session.ownsDialing
 	if f := ld.accounts.follower; f != nil {
 		all := ld.metrics()
 		i := slices.IndexFunc(all, f.of)
@@ -67,7 +69,7 @@ func (ld *load) open(ctx context.Context) error {
 }
 
 // metrics returns what is recorded.
-func (ld *load) metrics() []recorder.ID { return append(ld.recording.metrics(), ld.side.metrics()...) }
+func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), ld.side.metrics()...) }
 
 // disconnect closes producers and consumers, then the sessions. Leftovers are
 // reported, not fatal: the measurement is done.
@@ -77,7 +79,7 @@ func (ld *load) disconnect() error {
 	ld.session.measured = true
 	var errs []error
 	for _, st := range ld.sending.streams {
-		errs = append(errs, st.producer.Close(ctx))
+		errs = append(errs, st.Producer.Close(ctx))
 	}
 	for _, c := range ld.receiving.clients {
 		errs = append(errs, c.Close(ctx))
@@ -88,21 +90,21 @@ func (ld *load) disconnect() error {
 // startStages taps the connections that are known, and has messages followed if
 // all are. Nothing measured has been sent yet.
 func (ld *load) startStages() {
-	s := &ld.recording.stages
+	s := &ld.recording.Stages
 	d := ld.session.dialers[0]
-	if s.why == "" && d.Mark() != s.attributed {
-		ld.recording.refuseStages("the driver makes more connections during the run")
+	if s.Why == "" && d.Mark() != s.Attributed {
+		ld.recording.RefuseStages("the driver makes more connections during the run")
 	}
 	for _, d := range ld.session.dialers {
 		d.OnDial(func() {})
 	}
-	taps := map[*transport.Conn]*tap{}
-	tapped := func(c *transport.Conn) *tap {
+	taps := map[*transport.Conn]*observe.Tap{}
+	tapped := func(c *transport.Conn) *observe.Tap {
 		if c == nil {
 			return nil
 		}
 		if taps[c] == nil {
-			taps[c] = &tap{conn: c}
+			taps[c] = &observe.Tap{Conn: c}
 			c.Observe(taps[c])
 		}
 		return taps[c]
@@ -113,11 +115,11 @@ func (ld *load) startStages() {
 	for _, c := range ld.receiving.consumers {
 		c.tap = tapped(c.conn)
 	}
-	if s.why != "" {
+	if s.Why != "" {
 		return
 	}
 	for _, st := range ld.sending.streams {
-		st.stamps = make([]stamp, stagePlaces)
+		st.Stamps = make([]observe.Stamp, observe.StagePlaces)
 	}
 	d.OnDial(func() {
 		for c := range taps {
@@ -125,7 +127,7 @@ func (ld *load) startStages() {
 				return // it replaces that one, and is not followed
 			}
 		}
-		if !s.off.Swap(true) {
+		if !s.Off.Swap(true) {
 			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver made another connection: stage times end here"})
 		}
 	})

@@ -33,7 +33,7 @@ func (p paced) start() {
 	for _, l := range p.lanes {
 		l.gap = int64(1e9 / p.Schedule.MeanRate() * float64(p.Workload.Producers) / float64(len(l.cursor.producers)))
 		for _, st := range l.streams {
-			l.flushes = l.flushes || st.flusher != nil
+			l.flushes = l.flushes || st.Flusher != nil
 		}
 	}
 	p.startPacer(one)

@@ -93,7 +93,7 @@ func (p *pacer) wait() bool {
 			return false
 		}
 		if p.sleeper.Woken() {
-			p.placesFreed()
+			p.creditsFreed()
 			until = p.queue.first().key
 		}
 		if now >= until-p.margin {
@@ -111,7 +111,7 @@ func (p *pacer) wait() bool {
 			until = p.queue.first().key
 			continue
 		}
-		if now = p.sleep(now, target); now >= target { // else a place is free
+		if now = p.sleep(now, target); now >= target { // else a credit is free
 			p.learn(now - target)
 		}
 	}
@@ -221,7 +221,7 @@ func (p *pacer) serve(l *lane) {
 				break
 			}
 		}
-		if !l.takePlace(now) {
+		if !l.takeCredit(now) {
 			p.release(l)
 			p.handOn = true // the client may need the processor to free a place
 			p.await(l)
@@ -253,8 +253,7 @@ func (p *pacer) send(l *lane) (now int64) {
 	c := &l.cursor
 	measured := c.measured()
 	st := p.sending.turnOf(c.producer)
-	sl, index := l.next, l.nextIndex
-	l.next = nil
+	sl, index := l.credits.Take()
 	sent := clock.Now()
 	blocked := l.blocked.within(c.intended, sent)
 	own := sent - c.intended - blocked
@@ -321,7 +320,7 @@ func (p *pacer) announce() *atomic.Int64 {
 // back says that the client has returned from what was begun at since.
 func (p *pacer) back(sending *atomic.Int64, since int64) {
 	if sending != nil && !sending.CompareAndSwap(since, 0) {
-		p.settle()
+		p.awaitTakeover()
 	}
 }
 
@@ -366,7 +365,8 @@ func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
 	one.divisible.Store(len(lanes) > 1)
 	one.sleeper.Ready(of.control.Life)
 	for _, l := range lanes {
-		l.free.waiter.Store(&one.sleeper) // who is woken for the other just now is looked at after placeWait
+		// A wake-up that is sent to the old pacer is lost: the lane is then looked at after creditWait.
+		l.credits.Free.Waiter.Store(&one.sleeper)
 	}
 	s.startPacer(one)
 }
@@ -374,8 +374,8 @@ func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
 // flush sends what the clients of the lane's streams hold back.
 func (l *lane) flush() {
 	for _, st := range l.streams {
-		if st.flusher != nil {
-			_ = st.flusher.Flush() // a failure shows in the sends that follow
+		if st.Flusher != nil {
+			_ = st.Flusher.Flush() // a failure shows in the sends that follow
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/transport"
 )
 
@@ -21,7 +22,7 @@ type lingering struct {
 }
 
 func (p *lingering) Send(uint64, []byte) error {
-	p.lane.expire(clock.Now() + 1)
+	p.lane.credits.Expire(clock.Now() + 1)
 	return p.err
 }
 
@@ -31,15 +32,15 @@ func (p *lingering) Send(uint64, []byte) error {
 func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.lanes[0]
-	ld.sending.streams[0].producer = &lingering{lane: l, err: driver.ErrNotConnected}
+	ld.sending.streams[0].Producer = &lingering{lane: l, err: driver.ErrNotConnected}
 	p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
 	for n := int64(1); n <= 3; n++ {
-		if !l.takePlace(clock.Now()) {
+		if !l.takeCredit(clock.Now()) {
 			t.Fatal("no place though none is taken")
 		}
 		l.cursor.intended = clock.Now()
 		p.send(l)
-		if in, out, refused := l.inFlight.Load(), l.timedOut.Load(), l.rejected.Load(); in != 0 || out != n || refused != n {
+		if in, out, refused := l.credits.InFlight.Load(), l.credits.TimedOut.Load(), l.rejected.Load(); in != 0 || out != n || refused != n {
 			t.Fatalf("%d in flight, %d timed out and %d refused after %d messages", in, out, refused, n)
 		}
 	}
@@ -49,11 +50,11 @@ func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 func TestProbesTakeNoPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l, st := ld.sending.lanes[0], ld.sending.streams[0]
-	st.producer = &lingering{lane: l}
+	st.Producer = &lingering{lane: l}
 	if err := ld.sending.sendProbe(st); err != nil {
 		t.Fatal(err)
 	}
-	if in, out := l.inFlight.Load(), l.timedOut.Load(); in != 0 || out != 0 {
+	if in, out := l.credits.InFlight.Load(), l.credits.TimedOut.Load(); in != 0 || out != 0 {
 		t.Errorf("%d in flight, %d timed out", in, out)
 	}
 }
@@ -82,33 +83,33 @@ func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 		l := ld.sending.lanes[0]
 		p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
 		from := clock.Now()
-		l.inFlight.Store(each)
+		l.credits.InFlight.Store(each)
 		for n := range polls + 3 {
 			now := clock.Now()
-			if l.takePlace(now) {
+			if l.takeCredit(now) {
 				t.Fatal("a place though none is free")
 			}
-			if p.await(l); (l.key-now < placeWait) != (n < polls) {
+			if p.await(l); (l.key-now < creditWait) != (n < polls) {
 				t.Errorf("of %d places, after look %d: the next is %d ns later", each, n+1, l.key-now)
 			}
 		}
-		l.inFlight.Add(-1)
-		l.free.freed()
+		l.credits.InFlight.Add(-1)
+		l.credits.Free.Freed()
 		told := clock.Now()
 		if !p.sleeper.Woken() {
 			t.Fatal("a place is free, and the pacer not woken")
 		}
-		if p.placesFreed(); l.key > told {
+		if p.creditsFreed(); l.key > told {
 			t.Errorf("the lane is looked at %d ns after it was told", l.key-told)
 		}
 		late := told + int64(time.Second)
-		if !l.takePlace(late) {
+		if !l.takeCredit(late) {
 			t.Fatal("no place though one is free")
 		}
-		if blocked := l.blocked.within(from, late); blocked > told+placePoll-from {
+		if blocked := l.blocked.within(from, late); blocked > told+creditPoll-from {
 			t.Errorf("%d ns are blocked, and the place was free after %d", blocked, told-from)
 		}
-		if l.free.freed(); p.sleeper.Woken() {
+		if l.credits.Free.Freed(); p.sleeper.Woken() {
 			t.Error("woken for a place that nobody waits for")
 		}
 	}
@@ -125,24 +126,23 @@ func TestUnreadAnswerIsOwn(t *testing.T) {
 		ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 		l := ld.sending.lanes[0]
 		p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{l}}
-		l.inFlight.Store(1)
+		l.credits.InFlight.Store(1)
 		from := clock.Now()
-		if l.takePlace(from) {
+		if l.takeCredit(from) {
 			t.Fatal("a place though none is free")
 		}
 		p.await(l)
 		clock.SleepUntilBlocking(from + 20*ms)
-		l.inFlight.Add(-1)
+		l.credits.InFlight.Add(-1)
 		now := clock.Now()
-		tap := &tap{conn: &transport.Conn{}}
-		tap.last.at.Store(now)
-		tap.last.waited.Store(lay)
-		l.free.freedBy(now, tap)
+		tap := &observe.Tap{Conn: &transport.Conn{}}
+		tap.HasRead(now, lay)
+		l.credits.Free.FreedBy(now, tap)
 		freed := clock.Now()
-		if !l.takePlace(freed) {
+		if !l.takeCredit(freed) {
 			t.Fatal("no place though one is free")
 		}
-		if got := l.blocked.within(from, freed); got > freed-least+placePoll-from || least == 0 && got < now-from {
+		if got := l.blocked.within(from, freed); got > freed-least+creditPoll-from || least == 0 && got < now-from {
 			t.Errorf("%d of %d ns are blocked, and the answer lay here for %d", got, now-from, lay)
 		}
 	}

@@ -33,7 +33,7 @@ func (ld *load) probe(ctx context.Context) error {
 			}
 			missing = t
 			for _, st := range ld.sending.streams {
-				if st.plan.Topic == t && (round > 0 || !ld.tries()) {
+				if st.Plan.Topic == t && (round > 0 || !ld.tries()) {
 					// Where those before are with the client still, one of them will do.
 					if err := ld.sending.sendProbe(st); err != nil && err != errKept {
 						return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[t], err)

@@ -6,7 +6,9 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/credit"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
 	"sixnines/internal/transport"
@@ -16,9 +18,10 @@ import (
 type receiving struct {
 	*plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 	sending   *sending
 
+	credits   []*credit.Credits // by stream: those of its connection
 	ack       driver.ConsumerAck
 	groups    []*group
 	consumers []*consumer
@@ -65,7 +68,7 @@ func (r *receiving) connectConsumers(ctx context.Context, lanes int) error {
 			c := r.newConsumer(cp.Group, lanes+i, integrity.Data)
 			mark := r.session.dialers[0].Mark()
 			client, err = r.session.main.Consumer(ctx, spec, c.deliver)
-			if c.conn = r.recording.attribute("consumer", mark, byConn[spec.Conn] == nil); c.conn != nil {
+			if c.conn = r.recording.Attribute("consumer", r.session.dialers[0], mark, byConn[spec.Conn] == nil); c.conn != nil {
 				byConn[spec.Conn] = c.conn
 			}
 			if c.conn = byConn[spec.Conn]; r.Workload.Consumer.Interrupted() {
@@ -99,7 +102,7 @@ func (r *receiving) spec(i int) driver.ConsumerSpec {
 const fullChecks = 64
 
 func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer {
-	c := &consumer{plan: r.Plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.rec.Shard(shard), raw: r.recording.rawSink(), rawKind: r.Flow.RawDelivered,
+	c := &consumer{plan: r.Plan, session: r.session, recording: r.recording, sending: r.sending, receiving: r, group: r.groups[group], index: uint32(len(r.consumers)), shard: r.recording.Rec.Shard(shard), raw: r.recording.RawSink(), rawKind: r.Flow.RawDelivered,
 		kind: kind, response: r.Flow.Response, service: r.Flow.Service}
 	if kind == integrity.Data { // those who get replies only receive
 		c.work = r.newWork()
@@ -107,7 +110,7 @@ func (r *receiving) newConsumer(group, shard int, kind integrity.Kind) *consumer
 	if n := r.Layout.MaxFanOut(); n > fullChecks {
 		c.sampled = uint32(n / fullChecks)
 	}
-	c.tail = r.recording.tailOf(c.response).part(int(c.index), true)
+	c.tail = r.recording.TailOf(c.response).Part(int(c.index), true)
 	c.unordered = r.Flow.Replies && r.Workload.Consumers > 1
 	c.highest = [][]uint64{make([]uint64, r.groups[group].plan.Streams)}
 	r.consumers = append(r.consumers, c)

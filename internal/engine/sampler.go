@@ -81,7 +81,7 @@ type sampler struct {
 func (a *accounts) newSampler() *sampler {
 	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Scenario.Seed, 0x6c6974746c65))}
 	for _, st := range a.sending.streams {
-		w.opened = append(w.opened, &st.sent)
+		w.opened = append(w.opened, &st.Sent)
 	}
 	switch a.Flow.Sampled {
 	case flow.Never:
@@ -93,9 +93,9 @@ func (a *accounts) newSampler() *sampler {
 		}
 	case flow.OnDelivery:
 		w.metric = a.Flow.Service
-		fanOut := a.sending.streams[0].plan.FanOut
+		fanOut := a.sending.streams[0].Plan.FanOut
 		for _, st := range a.sending.streams {
-			if st.plan.FanOut != fanOut {
+			if st.Plan.FanOut != fanOut {
 				return nil
 			}
 		}

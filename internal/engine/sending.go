@@ -10,9 +10,12 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/credit"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/payload"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
 )
@@ -22,9 +25,9 @@ import (
 type sending struct {
 	*plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 
-	streams   []*stream
+	streams   []*stream.Stream
 	lanes     []*lane
 	turn      []int // by producer: which of its streams is next; each entry is its lane's pacer's
 	pacing    pacing
@@ -43,7 +46,7 @@ type sending struct {
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten
 }
 
-func newSending(p *plan.Plan, s *session, rec *recording) *sending {
+func newSending(p *plan.Plan, s *session, rec *observe.Recording) *sending {
 	out := &sending{Plan: p, session: s, recording: rec, several: p.LaneCount()}
 	if p.Flow.Closed {
 		out.several = p.Workload.Producers
@@ -74,7 +77,7 @@ func (s *sending) makeLanes(n, span int) {
 	w := s.Workload
 	acked := s.Flow.Acked
 	for i := range n {
-		l := &lane{plan: s.Plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.rec.Shard(i), raw: s.recording.rawSink()}
+		l := &lane{plan: s.Plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.Rec.Shard(i), raw: s.recording.RawSink()}
 		places := 1024
 		if acked {
 			total := w.Limit()
@@ -82,24 +85,24 @@ func (s *sending) makeLanes(n, span int) {
 				total = inFlightDefault
 			}
 			places = max(1, total/n)
-			l.limit, l.counted = int64(places), true
+			l.credits.Limit, l.credits.Counted = int64(places), true
 		} else if limit := w.Limit(); limit > 0 && s.Flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
-			l.limit, l.counted = int64(max(1, limit/n)), true
+			l.credits.Limit, l.credits.Counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
 			places = max(1, byBytes)
-			if l.counted {
-				l.limit = min(l.limit, int64(places))
+			if l.credits.Counted {
+				l.credits.Limit = min(l.credits.Limit, int64(places))
 			}
 		}
 		if acked {
-			l.tail = s.recording.tailOf(s.Flow.AckResponse).part(i, false)
+			l.tail = s.recording.TailOf(s.Flow.AckResponse).Part(i, false)
 		}
 		if s.Flow.Closed {
-			l.counted = false // each loop knows for what it waits, and for how long
+			l.credits.Counted = false // each loop knows for what it waits, and for how long
 		}
-		if l.counted && s.Flow.Closes == flow.OnDelivery {
-			l.expiry = newExpiry(w.Timeout)
+		if l.credits.Counted && s.Flow.Closes == flow.OnDelivery {
+			l.credits.Expiry = credit.NewExpiry(w.Timeout)
 		}
 		if acked {
 			// What timed out keeps its payload until Done: twice the places,
@@ -109,7 +112,7 @@ func (s *sending) makeLanes(n, span int) {
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], s.Scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.slots = newSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
+		l.credits.Slots = credit.NewSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
 			Sizes: s.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 		if acked {
 			l.acks = brokerAcks{l}
@@ -118,33 +121,37 @@ func (s *sending) makeLanes(n, span int) {
 		}
 		s.lanes = append(s.lanes, l)
 	}
-	var ready chan completion
+	var ready chan stream.Completion
 	owner := -1
 	for id, sp := range s.Layout.Streams {
-		st := &stream{id: uint32(id), plan: sp, lane: s.lanes[sp.Producer%n]}
+		st := &stream.Stream{ID: uint32(id), Plan: sp}
 		if acked {
-			st.acked = integrity.NewLedger(span)
+			st.Acked = integrity.NewLedger(span)
 		}
 		if sp.FanOut > 1 {
-			st.fan = integrity.NewFan(span)
+			st.Fan = integrity.NewFan(span)
 		}
 		if s.Flow.Closed {
 			if sp.Producer != owner {
-				ready, owner = make(chan completion, 2*w.Outstanding+16), sp.Producer
+				ready, owner = make(chan stream.Completion, 2*w.Outstanding+16), sp.Producer
 			}
-			st.waiter = &waiter{st: st, ready: ready}
+			st.Waiter = &stream.Waiter{St: st, Ready: ready}
 		}
-		st.lane.streams = append(st.lane.streams, st)
+		l := s.laneOf(st)
+		l.streams = append(l.streams, st)
 		s.streams = append(s.streams, st)
 	}
 }
+
+// laneOf is the connection by which a stream's messages go.
+func (s *sending) laneOf(st *stream.Stream) *lane { return s.lanes[st.Plan.Producer%len(s.lanes)] }
 
 // isPast reports whether all senders are past the window.
 func (s *sending) isPast() bool { return s.past.Load() >= int64(s.several) }
 
 // turnOf returns the stream that takes a producer's next message: its streams
 // take turns.
-func (s *sending) turnOf(producer int32) *stream {
+func (s *sending) turnOf(producer int32) *stream.Stream {
 	ids := s.Layout.ByProducer[producer]
 	if len(ids) == 1 {
 		return s.streams[ids[0]]
@@ -167,9 +174,7 @@ func (s *sending) sweep() {
 	s.lastSweep = now
 	horizon := now - int64(s.Workload.Timeout)
 	for _, l := range s.lanes {
-		if l.counted {
-			l.expire(horizon)
-		}
+		l.credits.Expire(horizon)
 	}
 }
 
@@ -189,57 +194,21 @@ func (s *sending) unanswered() (n int64) {
 var errKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
 
 // sendProbe sends a message that is not accounted.
-func (s *sending) sendProbe(st *stream) error {
-	sl, index := st.lane.slots.take()
+func (s *sending) sendProbe(st *stream.Stream) error {
+	l := s.laneOf(st)
+	sl, index := l.credits.Slots.Take()
 	if sl == nil {
 		return errKept
 	}
 	now := clock.Now()
 	// Sent never: it has no place in flight that it could lose.
-	if err := st.lane.transmit(st, sl, index, integrity.Probe, now, window.Never, 0, false, nil); err != nil {
+	if err := l.transmit(st, sl, index, integrity.Probe, now, window.Never, 0, false, nil); err != nil {
 		return err
 	}
-	if st.flusher != nil {
-		return st.flusher.Flush()
+	if st.Flusher != nil {
+		return st.Flusher.Flush()
 	}
 	return nil
-}
-
-// completion tells a closed loop that a message was answered.
-type completion struct {
-	seq uint64
-	at  int64
-	st  *stream
-}
-
-// waiter is what the completions of one stream go to.
-type waiter struct {
-	st    *stream
-	ready chan completion // shared by the streams of a producer
-	// lapsed is one more than the highest number for which its loop waits no longer,
-	// nor for any before it.
-	lapsed atomic.Uint64
-}
-
-// complete is called once per message from any goroutine, and reports whether the loop
-// still waited for it. The channel holds twice what may be outstanding, and so all that
-// the loop can be waiting for.
-func (w *waiter) complete(seq uint64, at int64) bool {
-	if seq < w.lapsed.Load() {
-		return false
-	}
-	select {
-	case w.ready <- completion{seq, at, w.st}:
-	default:
-	}
-	return true
-}
-
-// follow begins to follow a message that is about to be handed to the client.
-func (l *lane) follow(st *stream, seq uint64, sent int64) {
-	if i, ok := followed(seq); ok {
-		l.tap.expect(&st.stamps[i], seq, sent)
-	}
 }
 
 // unmeasured is how many messages were sent outside the window.

@@ -116,7 +116,7 @@ func TestLanesBehindTakeTurns(t *testing.T) {
 		if served[l] == 0 {
 			t.Errorf("lane %d had no turn", i)
 		}
-		if n := l.streams[0].next; n > 3*atOnce {
+		if n := l.streams[0].Next; n > 3*atOnce {
 			t.Errorf("lane %d sent %d messages in its turns", i, n)
 		}
 	}
@@ -169,23 +169,23 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	var w written
 	lane.conn.Observe(&w)
 	lane.gap = 100_000
-	ld.sending.streams[0].producer = &connProducer{conn: c, acks: lane.acks}
+	ld.sending.streams[0].Producer = &connProducer{conn: c, acks: lane.acks}
 	p := &pacer{sending: ld.sending, control: ld.Control, queue: laneQueue{lane}}
 	const overdue = 6400
 	ld.Start.Store(clock.Now() - overdue*100_000)
 	lane.enter(schedule.Window)
 	lane.advance()
-	for lane.streams[0].next < overdue {
+	for lane.streams[0].Next < overdue {
 		p.serve(lane)
 	}
-	sent := lane.streams[0].next
+	sent := lane.streams[0].Next
 	if n := w.Load(); n > int64(sent)/20 {
 		t.Errorf("%d messages were overdue and took %d writes", sent, n)
 	}
 	before := w.Load()
 	for range 5 {
 		lane.cursor.intended = clock.Now()
-		lane.takePlace(clock.Now())
+		lane.takeCredit(clock.Now())
 		p.send(lane)
 		p.release(lane)
 	}
@@ -313,21 +313,21 @@ func TestFullConnectionDoesNotHoldUpOthers(t *testing.T) {
 func TestLateLookForAPlaceIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
 	l := ld.sending.lanes[0]
-	l.limit = 1
-	l.inFlight.Store(1)
+	l.credits.Limit = 1
+	l.credits.InFlight.Store(1)
 	from := clock.Now()
 	for i := range int64(3) {
-		if l.takePlace(from + i*placePoll) {
+		if l.takeCredit(from + i*creditPoll) {
 			t.Fatal("a place though all are taken")
 		}
 	}
-	l.inFlight.Store(0)
+	l.credits.InFlight.Store(0)
 	late := from + int64(50*time.Millisecond)
-	if !l.takePlace(late) {
+	if !l.takeCredit(late) {
 		t.Fatal("no place though all are free")
 	}
-	if blocked := l.blocked.within(from, late); blocked != 3*placePoll {
-		t.Errorf("blocked for %v, of which %v is known", time.Duration(blocked), time.Duration(3*placePoll))
+	if blocked := l.blocked.within(from, late); blocked != 3*creditPoll {
+		t.Errorf("blocked for %v, of which %v is known", time.Duration(blocked), time.Duration(3*creditPoll))
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/transport"
 	"sixnines/result"
 )
@@ -64,7 +65,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	}
 	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
-		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: headersOf(w.Headers),
+		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
 		Keep: w.Keeps(), Existing: w.Existing != ""})
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -83,7 +84,7 @@ func (ld *load) settle(ctx context.Context) {
 
 // single sends a message and returns how long it took to its first consumer. One
 // that does not come counts as long as it was waited for.
-func (ld *load) single(ctx context.Context, st *stream) (took int64, ok bool) {
+func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok bool) {
 	began := clock.Now()
 	ld.receiving.probeTook.Store(0)
 	if err := ld.sending.sendProbe(st); err != nil {

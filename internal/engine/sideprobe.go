@@ -6,6 +6,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/probe"
 	"sixnines/internal/recorder"
@@ -43,7 +44,7 @@ const (
 type sideProbe struct {
 	plan      *plan.Plan
 	session   *session
-	recording *recording
+	recording *observe.Recording
 
 	wanted  bool
 	process *probe.Process // nil: there is none
@@ -59,7 +60,7 @@ type sideProbe struct {
 
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
-func startProbe(s *session, rec *recording, command []string) *sideProbe {
+func startProbe(s *session, rec *observe.Recording, command []string) *sideProbe {
 	p := &sideProbe{plan: s.Plan, session: s, recording: rec, wanted: s.Scenario.Probed(s.Rate())}
 	e := &s.Entry
 	switch {
@@ -132,7 +133,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 		}
 		p.span += x.To - x.From
 		for _, v := range x.Values {
-			p.recording.rec.Probe(v)
+			p.recording.Rec.Probe(v)
 		}
 	}
 	if why := p.process.Failure(); why != "" {

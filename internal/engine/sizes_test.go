@@ -1,15 +1,11 @@
 package engine
 
 import (
-	"math/rand/v2"
 	"strings"
-	"sync"
 	"testing"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
-	"sixnines/internal/clock"
-	"sixnines/internal/engine/payload"
 	"sixnines/internal/schedule"
 	"sixnines/scenario"
 )
@@ -91,60 +87,5 @@ func TestSizesDoNotAllocate(t *testing.T) {
 	}
 	if n := ld.sending.lanes[0].rejected.Load(); n != 0 {
 		t.Errorf("the client refused %d messages: they have room behind them", n)
-	}
-}
-
-// What has timed out is looked for while more payloads are made.
-func TestExpireWhileSlotsAreMade(t *testing.T) {
-	l := &lane{counted: true, slots: newSlots(1<<16, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
-	var looking sync.WaitGroup
-	looking.Go(func() {
-		for l.slots.there.Load() < 1<<16 {
-			l.oldest = 0 // or it would look once
-			l.expire(1)
-		}
-	})
-	for range 1 << 16 {
-		sl, _ := l.slots.take()
-		sl.sent = 2
-		sl.state.Store(slotBorrowed)
-	}
-	looking.Wait()
-	if n := l.timedOut.Load(); n != 0 {
-		t.Errorf("%d have timed out", n)
-	}
-}
-
-// What times out is found at its time, whatever was found before.
-func TestExpireFindsEachAtItsTime(t *testing.T) {
-	l := &lane{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
-	send := func(at int64) *slot {
-		sl, _ := l.slots.take()
-		sl.sent = at
-		sl.measured.Store(true)
-		sl.state.Store(slotBorrowed)
-		return sl
-	}
-	answered := send(100)
-	send(200)
-	send(400)
-	for _, step := range []struct{ horizon, timedOut int64 }{{100, 0}, {101, 0}, {200, 0}, {201, 1}, {300, 1}, {400, 1}, {401, 2}, {451, 3}} {
-		if step.horizon == 101 {
-			answered.state.Store(slotFree) // just in time
-		}
-		if step.horizon == 300 {
-			send(450)
-		}
-		l.expire(step.horizon)
-		if n := l.timedOut.Load(); n != step.timedOut {
-			t.Errorf("%d sent before %d have timed out, want %d", n, step.horizon, step.timedOut)
-		}
-	}
-	// With nothing in flight what is found is what is sent later.
-	l.expire(clock.Now())
-	later := clock.Now()
-	send(later)
-	if l.expire(later + 1); l.timedOut.Load() != 4 {
-		t.Errorf("what was sent after a look has not timed out")
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/drivers/null"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/internal/nullbroker"
 	"sixnines/result"
@@ -204,8 +205,8 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 	var want int64
 	var service, sum float64
 	for _, kind := range []result.RawKind{result.RawReceived, result.RawReplied} {
-		for _, row := range rawRows(t, rawPath(c.File), kind) {
-			if _, ok := followed(uint64(row.Seq)); ok && row.Intended >= 0 && row.Intended < r.Summary.End {
+		for _, row := range rawRows(t, observe.RawPath(c.File), kind) {
+			if _, ok := observe.Followed(uint64(row.Seq)); ok && row.Intended >= 0 && row.Intended < r.Summary.End {
 				want++
 				service += float64(row.Instant - row.Sent)
 			}
@@ -365,26 +366,4 @@ func startNull(t *testing.T, law string) string {
 		serving.Wait()
 	})
 	return "null://" + l.Addr().String()
-}
-
-// One message of each sixteen is followed, and not always the same one.
-func TestFollowedIsASample(t *testing.T) {
-	var places [stageEvery]int
-	for group := range uint64(1000) {
-		n := 0
-		for i := range uint64(stageEvery) {
-			if _, ok := followed(group*stageEvery + i); ok {
-				n++
-				places[i]++
-			}
-		}
-		if n != 1 {
-			t.Fatalf("of group %d %d are followed", group, n)
-		}
-	}
-	for i, n := range places {
-		if n < 40 || n > 85 {
-			t.Errorf("place %d is followed %d times in 1,000", i, n)
-		}
-	}
 }

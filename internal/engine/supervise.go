@@ -70,9 +70,9 @@ func (s *sending) takeOver(p *pacer) {
 	p.began.Store(takenOver)
 }
 
-// settle waits for the supervisor to be done with a pacer whose send has come
+// awaitTakeover waits for the supervisor to be done with a pacer whose send has come
 // back meanwhile.
-func (p *pacer) settle() {
+func (p *pacer) awaitTakeover() {
 	for p.began.Load() != takenOver {
 		runtime.Gosched()
 	}

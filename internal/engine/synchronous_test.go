@@ -159,43 +159,6 @@ workload: {pattern: request-reply, rate: 1000/s, timeout: 1h, in_flight: {each: 
 	}
 }
 
-// A message that is delivered long after its time limit takes no place in flight.
-func TestLateReplyTakesNoPlace(t *testing.T) {
-	e := newExpiry(100 * time.Millisecond)
-	first := 5000 * e.length
-	again := first + int64(len(e.buckets))*e.length // the same bucket
-	e.opened(first, true)
-	if n, measured := e.sweep(first + 2*e.length); n != 1 || measured != 1 {
-		t.Fatalf("%d messages timed out", n)
-	}
-	e.opened(again, false)
-	if e.closed(first, true) {
-		t.Error("a late reply ends the time in flight of another message")
-	}
-	if !e.closed(again, false) || e.closed(again, false) {
-		t.Error("a message has another number of places than one")
-	}
-}
-
-// A first look, and one after a long pause, leaves alone what is under way.
-func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
-	const timeout = 10 * time.Second
-	e := newExpiry(timeout)
-	for _, now := range []int64{int64(time.Hour), int64(2 * time.Hour)} {
-		for age := int64(0); age < int64(timeout); age += e.length {
-			e.opened(now-age, true)
-		}
-		if n, _ := e.sweep(now - int64(timeout)); n != 0 {
-			t.Errorf("%d messages timed out too soon", n)
-		}
-		for age := int64(0); age < int64(timeout); age += e.length {
-			if !e.closed(now-age, true) {
-				t.Errorf("one that was sent %v ago has no place", time.Duration(age))
-			}
-		}
-	}
-}
-
 // Which loads are those of producers that wait for each answer, and for which.
 func TestSynchronous(t *testing.T) {
 	for _, tt := range []struct {

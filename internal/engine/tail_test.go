@@ -4,17 +4,15 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
 	"testing"
 
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
+	"sixnines/internal/engine/observe"
 	"sixnines/internal/judge/judgetest"
-	"sixnines/internal/recorder"
 	"sixnines/result"
 )
 
@@ -79,7 +77,7 @@ record: {raw: true}
 			r = judgetest.Verified(t, r, file)
 			seen := 0
 			for metric, kind := range tt.kinds {
-				rows := rawRows(t, rawPath(file), kind)
+				rows := rawRows(t, observe.RawPath(file), kind)
 				// Those of the warm-up are not in the distribution.
 				rows = slices.DeleteFunc(rows, func(w result.RawRow) bool { return w.Intended < 0 || w.Intended >= r.Summary.End })
 				slices.SortFunc(rows, func(a, b result.RawRow) int { return cmp.Compare(b.Instant-b.Intended, a.Instant-a.Intended) })
@@ -89,7 +87,7 @@ record: {raw: true}
 						tail = append(tail, x)
 					}
 				}
-				if len(tail) != tailKept {
+				if len(tail) != observe.TailKept {
 					t.Fatalf("%s: %d exemplars", metric, len(tail))
 				}
 				for i, x := range tail {
@@ -124,56 +122,16 @@ phases: {warmup: 100ms, duration: 500ms, drain: 200ms}
 target: {driver: mem, options: {lose: 7}}
 workload: {rate: 1000/s}
 `, mem.Entry(), "")
-	if len(r.Tail) != tailKept {
+	if len(r.Tail) != observe.TailKept {
 		t.Fatalf("%d exemplars", len(r.Tail))
 	}
 	for i, x := range r.Tail {
-		lost := x.Sent == unknownInstant
+		lost := x.Sent == observe.UnknownInstant
 		if lost != (i < 7) || lost != (x.Consumer == -1) || x.Done-x.Intended != x.Value {
 			t.Errorf("%d: %+v", i, x)
 		}
 		if lost && x.Done < r.Summary.End {
 			t.Errorf("given up on at %d, before the window's end at %d", x.Done, r.Summary.End)
 		}
-	}
-}
-
-// Whatever comes, and from however many at once, what is kept are the slowest,
-// and nothing is allocated.
-func TestTailKeepsTheSlowest(t *testing.T) {
-	tl := newTail(recorder.DeliveryResponse)
-	const writers, each = 4, 20_000
-	var all []int64
-	var wg sync.WaitGroup
-	parts := make([]*tailShard, writers)
-	for w := range writers {
-		parts[w] = tl.part([]int{0, 1, 1, 2}[w], true) // one has a part for itself
-	}
-	for w := range writers {
-		rng := rand.New(rand.NewPCG(uint64(w), 7))
-		values := make([]int64, each)
-		for i := range values {
-			values[i] = rng.Int64N(1 << 40)
-		}
-		all = append(all, values...)
-		wg.Go(func() {
-			s := parts[w]
-			for i, v := range values {
-				if v > s.floor.Load() {
-					s.offer(&exemplar{value: v, seq: uint64(i)})
-				}
-			}
-		})
-	}
-	wg.Wait()
-	slices.SortFunc(all, func(a, b int64) int { return cmp.Compare(b, a) })
-	for i, e := range tl.slowest() {
-		if e.value != all[i] {
-			t.Fatalf("the slowest but %d is %d, want %d", i, e.value, all[i])
-		}
-	}
-	next := int64(1 << 41)
-	if n := testing.AllocsPerRun(1000, func() { next++; tl.shards[0].offer(&exemplar{value: next}) }); n != 0 {
-		t.Errorf("%v allocations an exemplar", n)
 	}
 }

@@ -49,19 +49,19 @@ func (a *accounts) takeLevel(now int64) {
 func (a *accounts) counts() result.Counters {
 	var c result.Counters
 	for _, st := range a.sending.streams {
-		n := st.sent.Load()
+		n := st.Sent.Load()
 		c.Sent += n
 		if len(a.receiving.groups) > 0 {
-			c.Expected += n * int64(st.plan.FanOut)
+			c.Expected += n * int64(st.Plan.FanOut)
 		}
-		c.BytesSent += st.bytes.Load()
-		c.LastUnknown += st.lastUnknown.n.Load()
+		c.BytesSent += st.Bytes.Load()
+		c.LastUnknown += st.LastUnknown.N.Load()
 	}
 	for _, l := range a.sending.lanes {
 		c.Rejected += l.rejected.Load()
 		c.Acked += l.acked.Load()
 		c.Nacked += l.nacked.Load()
-		c.TimedOut += l.timedOut.Load()
+		c.TimedOut += l.credits.TimedOut.Load()
 	}
 	for _, k := range a.receiving.consumers {
 		c.Received += k.received.Load()
@@ -113,7 +113,7 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 		// As of now, after the others were read: nothing is sent before it is due.
 		counters.Scheduled = a.dueBy(min(clock.Now(), a.End.Load()) - start)
 	}
-	metrics, clamps, err := a.recording.rec.Encode()
+	metrics, clamps, err := a.recording.Rec.Encode()
 	if err != nil {
 		return v, err
 	}

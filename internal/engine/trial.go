@@ -2,14 +2,12 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
-	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/engine/window"
 )
 
@@ -21,28 +19,6 @@ const (
 	// later.
 	trialAgain = time.Second
 )
-
-// trial is what the broker answered to the first messages of a stream, which are no part
-// of the load. The methods are safe for concurrent use.
-type trial struct {
-	passed  atomic.Bool
-	refused atomic.Pointer[error] // the newest answer, where it may change
-}
-
-// answered takes an answer. One that will not change ends the run.
-func (t *trial) answered(c *plan.Control, err error) {
-	switch {
-	case err == nil:
-		t.refused.Store(nil)
-		t.passed.Store(true)
-	case driver.Final(err):
-		c.Refuse(fmt.Errorf("first message: %w", err))
-	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed),
-		errors.Is(err, driver.ErrNotConnected), errors.Is(err, driver.ErrThrottled): // not refused
-	default:
-		t.refused.Store(&err)
-	}
-}
 
 // tries reports whether the load begins with messages that are no part of it. Where what
 // is sent is kept for later they would be kept, too.
@@ -58,13 +34,13 @@ func (ld *load) try(ctx context.Context) error {
 	var since time.Time // a refusal
 	pending := ld.sending.streams
 	for round := 0; len(pending) > 0; round++ {
-		var kept []*stream
+		var kept []*stream.Stream
 		for _, st := range pending {
 			switch err := ld.sending.sendProbe(st); {
 			case err == errKept:
 				kept = append(kept, st) // those before are with the client still
 			case err != nil:
-				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.plan.Topic], err)
+				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.Plan.Topic], err)
 			}
 		}
 		again, why, err := ld.awaitTrials(ctx, pending, limit)
@@ -102,13 +78,13 @@ func pause(ctx context.Context, d time.Duration) bool {
 
 // awaitTrials waits for the answers to what was sent by the streams, and returns those that
 // were refused, and why.
-func (ld *load) awaitTrials(ctx context.Context, streams []*stream, limit time.Time) (again []*stream, why, err error) {
+func (ld *load) awaitTrials(ctx context.Context, streams []*stream.Stream, limit time.Time) (again []*stream.Stream, why, err error) {
 	if !ld.Flow.Acked {
 		return nil, nil, nil
 	}
 	for _, st := range streams {
-		for !st.trial.passed.Load() && time.Now().Before(limit) {
-			if refused := st.trial.refused.Swap(nil); refused != nil {
+		for !st.Trial.Passed.Load() && time.Now().Before(limit) {
+			if refused := st.Trial.Refused.Swap(nil); refused != nil {
 				again, why = append(again, st), *refused
 				break
 			}
@@ -135,7 +111,7 @@ func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
 		if len(l.streams) == 0 {
 			continue
 		}
-		if s, ok := l.streams[len(l.streams)-1].producer.(driver.Syncer); ok {
+		if s, ok := l.streams[len(l.streams)-1].Producer.(driver.Syncer); ok {
 			trips.Go(func() { errs[i] = s.Sync(limited) })
 		}
 	}

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 	"sixnines/internal/transport"
 )
 
-// stageEvery is of how many messages one is followed through its stages.
+// stageEvery: one message in so many is followed through its stages.
 const stageEvery = 16
 
-// stagePlaces is how many of a stream's followed messages may be under way at a
+// StagePlaces is how many of a stream's followed messages may be under way at a
 // time; the oldest beyond that are given up.
-const stagePlaces = 256
+const StagePlaces = 256
 
 // stages splits the service time of a sample of the messages at the engine's
 // own connections: handed to the client, first byte written, what came back
@@ -29,80 +29,80 @@ const stagePlaces = 256
 // stage ends then, and the time until the read has one of its own. The stages add
 // up to the service time, to the nanosecond.
 type stages struct {
-	onAck bool        // the acknowledgement ends them, not the delivery
-	why   string      // there are none
-	off   atomic.Bool // an unknown connection was made: no more
-	// attributed is how many connections were made once all producers and
+	OnAck bool        // the acknowledgement ends them, not the delivery
+	Why   string      // there are none
+	Off   atomic.Bool // an unknown connection was made: no more
+	// Attributed is how many connections were made once all producers and
 	// consumers had theirs.
-	attributed int
+	Attributed int
 }
 
 // mayHaveStages reports whether the driver might show its connections.
-func (r *recording) mayHaveStages() bool {
-	return r.stages.why == ""
+func (r *Recording) mayHaveStages() bool {
+	return r.Stages.Why == ""
 }
 
-// refuseStages says why there will be none, unless that is known already.
-func (r *recording) refuseStages(format string, a ...any) {
-	if r.stages.why == "" {
-		r.stages.why = fmt.Sprintf(format, a...)
+// RefuseStages says why there will be none, unless that is known already.
+func (r *Recording) RefuseStages(format string, a ...any) {
+	if r.Stages.Why == "" {
+		r.Stages.Why = fmt.Sprintf(format, a...)
 	}
 }
 
-// planStages decides what can be known before anything is connected.
-func (r *recording) planStages() {
-	r.stages.onAck = r.Flow.Publishes
+// PlanStages decides what can be known before anything is connected.
+func (r *Recording) PlanStages() {
+	r.Stages.OnAck = r.Flow.Publishes
 	switch {
 	case !r.Flow.Timed:
-		r.refuseStages("flat out a client writes many messages at a time")
-	case r.session.ownsDialing:
-		r.refuseStages("driver %s makes its connections itself", r.Entry.Name)
+		r.RefuseStages("flat out a client writes many messages at a time")
+	case r.OwnsDialing:
+		r.RefuseStages("driver %s makes its connections itself", r.Entry.Name)
 	case r.Workload.Consumer.Interrupted():
-		r.refuseStages("consumers connect late or pause")
+		r.RefuseStages("consumers connect late or pause")
 	case r.Flow.Closes == flow.Never:
-		r.refuseStages("nothing comes back")
+		r.RefuseStages("nothing comes back")
 	}
 }
 
-// attribute returns the connection that was dialled for a producer or consumer
+// Attribute returns the connection that was dialled for a producer or consumer
 // since mark, nil if that cannot be told. first says that there should be one,
 // and not for an earlier one that shares it.
-func (r *recording) attribute(who string, mark int, first bool) *transport.Conn {
-	if r.session.ownsDialing {
+func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first bool) *transport.Conn {
+	if r.OwnsDialing {
 		return nil
 	}
-	made := r.session.dialers[0].Since(mark)
+	made := d.Since(mark)
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
 		return made[0]
 	case first:
-		r.refuseStages("%d connections were made for a %s, which is not one", len(made), who)
+		r.RefuseStages("%d connections were made for a %s, which is not one", len(made), who)
 	default:
-		r.refuseStages("more connections were made for %ss than were asked for", who)
+		r.RefuseStages("more connections were made for %ss than were asked for", who)
 	}
 	return nil
 }
 
-// stamp is what is known of one followed message.
-type stamp struct {
+// Stamp is what is known of one followed message.
+type Stamp struct {
 	seq           atomic.Uint64 // one more than the message's; 0: none
 	sent, written atomic.Int64
 }
 
-// followed reports whether a message is one of the sample, and where its stamp
-// is: one of each sixteen, at a changing place, so that a burst of sixteen does
+// Followed reports whether a message is one of the sample, and which of its stream's stamps
+// it has: one message of each sixteen, at a changing offset, so that a burst of sixteen does
 // not always show its first.
-func followed(seq uint64) (place int, ok bool) {
+func Followed(seq uint64) (sample int, ok bool) {
 	group := seq / stageEvery
-	return int(group % stagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60
+	return int(group % StagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60
 }
 
-// split records the stages of a message that came back by t, if it was
+// Split records the stages of a message that came back by t, if it was
 // followed.
-func (r *recording) split(t *tap, stamps []stamp, seq uint64, sent, now int64) {
-	i, ok := followed(seq)
-	if !ok || r.stages.off.Load() {
+func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
+	i, ok := Followed(seq)
+	if !ok || r.Stages.Off.Load() {
 		return
 	}
 	s := &stamps[i]
@@ -118,15 +118,15 @@ func (r *recording) split(t *tap, stamps []stamp, seq uint64, sent, now int64) {
 	if waited < 0 || arrived < written {
 		arrived = read // not known, or it is that of another message
 	}
-	r.rec.Stages(written-sent, arrived-written, read-arrived, now-read)
+	r.Rec.Stages(written-sent, arrived-written, read-arrived, now-read)
 }
 
-// tap notes when a connection is written to and read from. It is the
+// Tap notes when a connection is written to and read from. It is the
 // connection's observer.
-type tap struct {
-	conn    *transport.Conn
+type Tap struct {
+	Conn    *transport.Conn
 	waiting atomic.Uint64 // by place: a message whose write has not begun
-	places  [64]atomic.Pointer[stamp]
+	places  [64]atomic.Pointer[Stamp]
 
 	// The last two reads of anything. An odd version: they are just being noted.
 	version      atomic.Uint64
@@ -139,7 +139,7 @@ type reading struct{ at, waited atomic.Int64 }
 
 // expect has the next write that begins stamped. With too many waiting for one
 // the message is not followed.
-func (t *tap) expect(s *stamp, seq uint64, sent int64) {
+func (t *Tap) expect(s *Stamp, seq uint64, sent int64) {
 	i := bits.TrailingZeros64(^t.waiting.Load())
 	if i == 64 {
 		s.seq.Store(0)
@@ -152,8 +152,16 @@ func (t *tap) expect(s *stamp, seq uint64, sent int64) {
 	t.waiting.Or(1 << i)
 }
 
+// Follow begins to follow a message that is about to be handed to the client, if it is one of
+// the sample. stamps are its stream's.
+func (t *Tap) Follow(stamps []Stamp, seq uint64, sent int64) {
+	if i, ok := Followed(seq); ok {
+		t.expect(&stamps[i], seq, sent)
+	}
+}
+
 // Writing implements transport.Observer.
-func (t *tap) Writing() {
+func (t *Tap) Writing() {
 	if t.waiting.Load() == 0 {
 		return
 	}
@@ -167,7 +175,7 @@ func (t *tap) Writing() {
 }
 
 // HasRead implements transport.Observer.
-func (t *tap) HasRead(now, waited int64) {
+func (t *Tap) HasRead(now, waited int64) {
 	t.version.Add(1)
 	t.before.at.Store(t.last.at.Load())
 	t.before.waited.Store(t.last.waited.Load())
@@ -179,7 +187,7 @@ func (t *tap) HasRead(now, waited int64) {
 // readBefore returns when the last read before now returned, 0 if that has been
 // forgotten, and for how long what it returned had lain in this machine, −1 if
 // that is not known.
-func (t *tap) readBefore(now int64) (at, waited int64) {
+func (t *Tap) readBefore(now int64) (at, waited int64) {
 	for range 8 {
 		v := t.version.Load()
 		a, b := t.last.at.Load(), t.before.at.Load()
@@ -198,22 +206,22 @@ func (t *tap) readBefore(now int64) (at, waited int64) {
 	return 0, -1
 }
 
-// received returns for how long what was called back at now had lain in this
+// Received returns for how long what was called back at now had lain in this
 // machine before it was read, −1 if that is not known: on a connection that has
 // been replaced it is not.
-func (t *tap) received(now int64) int64 {
-	if t == nil || t.conn.Closed() {
+func (t *Tap) Received(now int64) int64 {
+	if t == nil || t.Conn.Closed() {
 		return -1
 	}
 	_, waited := t.readBefore(now)
 	return waited
 }
 
-// arrived returns when the acknowledgement that is called back at now had come, if the
+// Arrived returns when the acknowledgement that is called back at now had come, if the
 // driver reads acknowledgements late on purpose; else now, also on a connection that
 // has been replaced. Of several in one read the last one's arrival counts.
-func (t *tap) arrived(now int64) (at int64, late bool) {
-	if t == nil || t.conn.Closed() || !t.conn.Late() {
+func (t *Tap) Arrived(now int64) (at int64, late bool) {
+	if t == nil || t.Conn.Closed() || !t.Conn.Late() {
 		return now, false
 	}
 	read, waited := t.readBefore(now)
@@ -223,13 +231,13 @@ func (t *tap) arrived(now int64) (at int64, late bool) {
 	return read - waited, true
 }
 
-// stageFact says for the header what the stage times are of.
-func (r *recording) stageFact() (value, note string) {
-	if r.stages.why != "" {
-		return "none", r.stages.why
+// StageFact says for the header what the stage times are of.
+func (r *Recording) StageFact() (value, note string) {
+	if r.Stages.Why != "" {
+		return "none", r.Stages.Why
 	}
 	end := "delivery"
-	if r.stages.onAck {
+	if r.Stages.OnAck {
 		end = "acknowledgement"
 	} else if r.Flow.Response == recorder.RoundTripResponse {
 		end = "reply"

@@ -1,4 +1,4 @@
-package engine
+package stream
 
 import (
 	"fmt"
@@ -11,41 +11,41 @@ import (
 
 // streamKeys gives the messages of a stream their keys.
 type streamKeys struct {
-	source *keys.Source
-	send   func(token uint64, payload, key []byte) error
+	Source *keys.Source
+	Send   func(token uint64, payload, key []byte) error
 }
 
-// setKeys makes the stream's messages have keys, if the workload asks for them. The
+// SetKeys makes the stream's messages have keys, if the workload asks for them. The
 // stream has its producer.
-func (st *stream) setKeys(p *plan.Plan) error {
+func (st *Stream) SetKeys(p *plan.Plan) error {
 	k := p.Workload.Keys
 	if k.IsZero() {
 		return nil
 	}
-	sender, ok := st.producer.(driver.KeySender)
+	sender, ok := st.Producer.(driver.KeySender)
 	if !ok {
 		return fmt.Errorf("%w: driver %s announces keys and does not have them", driver.ErrUnsupported, p.Entry.Name)
 	}
-	st.keys = &streamKeys{send: sender.SendKeyed, source: keys.New(keys.Spec{Kind: keys.Kind(k.Kind), Size: int(p.Workload.KeySize),
-		Space: k.Space, Skew: k.Skew, Seed: p.Scenario.Seed}, st.id)}
+	st.Keys = &streamKeys{Send: sender.SendKeyed, Source: keys.New(keys.Spec{Kind: keys.Kind(k.Kind), Size: int(p.Workload.KeySize),
+		Space: k.Space, Skew: k.Skew, Seed: p.Scenario.Seed}, st.ID)}
 	return nil
 }
 
 // beforeWindow is a bit of the number of every message before the window.
 const beforeWindow = 1 << 39
 
-// keyNumber returns the number from which the stream's next message gets its key. In
+// KeyNumber returns the number from which the stream's next message gets its key. In
 // the window it counts from the window's start, so that runs have equal keys whatever
 // came before; before the window it is a number that does not occur in it.
-func (st *stream) keyNumber() uint64 {
-	if !st.begun {
-		return st.next | beforeWindow
+func (st *Stream) KeyNumber() uint64 {
+	if !st.Begun {
+		return st.Next | beforeWindow
 	}
-	return st.next - st.first
+	return st.Next - st.First
 }
 
-// headersOf returns the headers as drivers take them.
-func headersOf(h scenario.Headers) []driver.Header {
+// HeadersOf returns the headers as drivers take them.
+func HeadersOf(h scenario.Headers) []driver.Header {
 	var all []driver.Header
 	for _, x := range h.List() {
 		all = append(all, driver.Header(x))

@@ -1,4 +1,4 @@
-package engine
+package observe
 
 import (
 	"fmt"
@@ -10,16 +10,16 @@ import (
 	"sixnines/result"
 )
 
-// rawSink is one writer's access to the raw file. Acknowledgements of one lane
+// RawSink is one writer's access to the raw file. Acknowledgements of one lane
 // may come from several goroutines, hence the lock: it is uncontended nearly
 // always, and only runs with a raw file have it.
-type rawSink struct {
+type RawSink struct {
 	mu    sync.Mutex
 	shard *result.RawShard
 	plan  *plan.Plan
 }
 
-func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
+func (s *RawSink) Put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
 	start := s.plan.Start.Load()
 	if kind != result.RawSent {
 		instant -= start
@@ -30,23 +30,23 @@ func (s *rawSink) put(kind result.RawKind, stream, consumer uint32, seq uint64, 
 	s.mu.Unlock()
 }
 
-// rawSink returns a sink of its own for one lane or consumer, nil without a
+// RawSink returns a sink of its own for one lane or consumer, nil without a
 // raw file.
-func (r *recording) rawSink() *rawSink {
+func (r *Recording) RawSink() *RawSink {
 	if !r.Scenario.Record.Raw {
 		return nil
 	}
-	s := &rawSink{plan: r.Plan}
+	s := &RawSink{plan: r.Plan}
 	r.rawSinks = append(r.rawSinks, s)
 	return s
 }
 
-// rawPath returns where the raw file of a result file is.
-func rawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + ".raw" }
+// RawPath returns where the raw file of a result file is.
+func RawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + ".raw" }
 
-// openRaw reserves the raw file, a row for each event of each message that the
+// OpenRaw reserves the raw file, a row for each event of each message that the
 // schedule has, and connects the sinks. The window's start is known by then.
-func (r *recording) openRaw(id string) error {
+func (r *Recording) OpenRaw(id string) error {
 	w := r.Workload
 	if r.File == "" {
 		return fmt.Errorf("%w: record.raw needs a result file to lie beside", plan.ErrUsage)
@@ -71,7 +71,7 @@ func (r *recording) openRaw(id string) error {
 	sinks := len(r.Layout.Streams) + len(r.Layout.Consumers) + w.Connections.Producers
 	rows := int64(messages*perMessage) + 1000 + int64(sinks)*result.RawBlockRows
 	var err error
-	r.raw, err = result.CreateRaw(rawPath(r.File), result.RawHeader{Run: id, Base: r.Start.Load()}, rows)
+	r.raw, err = result.CreateRaw(RawPath(r.File), result.RawHeader{Run: id, Base: r.Start.Load()}, rows)
 	if err != nil {
 		return err
 	}
@@ -80,25 +80,25 @@ func (r *recording) openRaw(id string) error {
 	}
 	ahead := 2 * r.Rate() * perMessage * r.Scenario.Record.Interval.Seconds()
 	r.rawAhead = min(int64(sinks)+int64(ahead/result.RawBlockRows)+1, mostAhead)
-	r.readyRaw(func() {})
+	r.ReadyRaw(func() {})
 	return nil
 }
 
 // mostAhead bounds the blocks whose memory is made ready beforehand, of 40 KiB each.
 const mostAhead = 2000
 
-// readyRaw makes the memory ready for the rows of the next two intervals. A row that
+// ReadyRaw makes the memory ready for the rows of the next two intervals. A row that
 // comes to a fresh page waits for it otherwise, the first ones of a run for up to 2 ms,
 // when all shards begin at once. between is called after each block.
-func (r *recording) readyRaw(between func()) {
+func (r *Recording) ReadyRaw(between func()) {
 	for r.raw != nil && r.raw.Ready(r.rawAhead) {
 		between()
 	}
 }
 
-// closeRaw cuts the raw file to what was written and returns how many rows
+// CloseRaw cuts the raw file to what was written and returns how many rows
 // did not fit.
-func (r *recording) closeRaw() (dropped int64, err error) {
+func (r *Recording) CloseRaw() (dropped int64, err error) {
 	if r.raw == nil {
 		return 0, nil
 	}
@@ -111,5 +111,5 @@ func (r *recording) closeRaw() (dropped int64, err error) {
 	return dropped, err
 }
 
-// baseName is the raw file's name beside the result.
-func baseName(path string) string { return filepath.Base(path) }
+// BaseName is the raw file's name beside the result.
+func BaseName(path string) string { return filepath.Base(path) }

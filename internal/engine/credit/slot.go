@@ -1,30 +1,31 @@
-package engine
+package credit
 
 import (
 	"sync/atomic"
 
 	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/ring"
 )
 
-// slot holds a message from the moment it is built until the client has done with
+// Slot holds a message from the moment it is built until the client has done with
 // its payload. Its fields are written by the pacer before Send and read by
 // Done; the state orders the two.
-type slot struct {
+type Slot struct {
 	// state is generation<<2 | one of the constants below.
 	state    atomic.Uint64
-	payload  []byte
-	sum      uint32 // checksum of the body, where all payloads are alike
-	kind     integrity.Kind
-	measured atomic.Bool // expire looks at it
-	stream   *stream
-	seq      uint64
-	intended int64
-	sent     int64
-	own      int64
-	sums     []uint32 // of the body's parts, by class of size; nil: all payloads are alike
-	key      []byte   // nil: there are no keys
+	Payload  []byte
+	Sum      uint32 // checksum of the body, where all payloads are alike
+	Kind     integrity.Kind
+	Measured atomic.Bool // expire looks at it
+	Stream   *stream.Stream
+	Seq      uint64
+	Intended int64
+	Sent     int64
+	Own      int64
+	Sums     []uint32 // of the body's parts, by class of size; nil: all payloads are alike
+	Key      []byte   // nil: there are no keys
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 // slots is one lane's supply of slots. take, on the pacer's side,
 // belongs to one goroutine; release may come from any.
 type slots struct {
-	all      []slot
+	All      []Slot
 	made     int          // slots whose payloads exist
 	there    atomic.Int64 // made, for others than the pacer
 	bodies   *payload.Bodies
@@ -52,8 +53,8 @@ type slots struct {
 	free *ring.Ring
 }
 
-func newSlots(n int, rotate bool, b *payload.Bodies) *slots {
-	s := &slots{all: make([]slot, n), bodies: b, distinct: b.Distinct(), rotate: rotate}
+func NewSlots(n int, rotate bool, b *payload.Bodies) *slots {
+	s := &slots{All: make([]Slot, n), bodies: b, distinct: b.Distinct(), rotate: rotate}
 	if !rotate {
 		s.free = ring.New(n)
 	}
@@ -71,49 +72,49 @@ func newSlots(n int, rotate bool, b *payload.Bodies) *slots {
 
 // make gives the next slot its payload.
 func (s *slots) make() {
-	sl := &s.all[s.made]
-	sl.payload = make([]byte, s.bodies.Size)
+	sl := &s.All[s.made]
+	sl.Payload = make([]byte, s.bodies.Size)
 	if s.bodies.Key > 0 {
-		sl.key = make([]byte, s.bodies.Key)
+		sl.Key = make([]byte, s.bodies.Key)
 	}
 	if s.made < s.distinct {
-		s.bodies.Fill(sl.payload[integrity.EnvelopeSize:], s.made)
-		sl.sum, sl.sums = integrity.BodySum(sl.payload), s.bodies.Sums(sl.payload)
+		s.bodies.Fill(sl.Payload[integrity.EnvelopeSize:], s.made)
+		sl.Sum, sl.Sums = integrity.BodySum(sl.Payload), s.bodies.Sums(sl.Payload)
 	} else {
-		from := &s.all[s.made%s.distinct]
-		copy(sl.payload[integrity.EnvelopeSize:], from.payload[integrity.EnvelopeSize:])
-		sl.sum, sl.sums = from.sum, from.sums
+		from := &s.All[s.made%s.distinct]
+		copy(sl.Payload[integrity.EnvelopeSize:], from.Payload[integrity.EnvelopeSize:])
+		sl.Sum, sl.Sums = from.Sum, from.Sums
 	}
 	s.made++
 	s.there.Store(int64(s.made))
 }
 
-// take returns a free slot and its index, or nil if all are borrowed.
-func (s *slots) take() (*slot, uint32) {
+// Take returns a free slot and its index, or nil if all are borrowed.
+func (s *slots) Take() (*Slot, uint32) {
 	if s.rotate {
 		for range s.made {
 			i := s.next
 			if s.next++; s.next == s.made {
 				s.next = 0
 			}
-			if sl := &s.all[i]; sl.state.Load()&slotMask == slotFree {
+			if sl := &s.All[i]; sl.state.Load()&slotMask == slotFree {
 				return sl, uint32(i)
 			}
 		}
-		if s.made == len(s.all) {
+		if s.made == len(s.All) {
 			return nil, 0
 		}
 		s.make()
-		return &s.all[s.made-1], uint32(s.made - 1)
+		return &s.All[s.made-1], uint32(s.made - 1)
 	}
 	if i, ok := s.free.Take(); ok {
-		return &s.all[i], i
+		return &s.All[i], i
 	}
-	if s.made == len(s.all) {
+	if s.made == len(s.All) {
 		return nil, 0
 	}
 	s.make()
-	return &s.all[s.made-1], uint32(s.made - 1)
+	return &s.All[s.made-1], uint32(s.made - 1)
 }
 
 // release makes a slot available again after its state was set to free.

@@ -1,0 +1,33 @@
+package stream
+
+import "sync/atomic"
+
+// Completion tells a closed loop that a message was answered.
+type Completion struct {
+	Seq uint64
+	At  int64
+	St  *Stream
+}
+
+// Waiter is what the completions of one stream go to.
+type Waiter struct {
+	St    *Stream
+	Ready chan Completion // shared by the streams of a producer
+	// Lapsed is one more than the highest number for which its loop waits no longer,
+	// nor for any before it.
+	Lapsed atomic.Uint64
+}
+
+// Complete is called once per message from any goroutine, and reports whether the loop
+// still waited for it. The channel holds twice what may be outstanding, and so all that
+// the loop can be waiting for.
+func (w *Waiter) Complete(seq uint64, at int64) bool {
+	if seq < w.Lapsed.Load() {
+		return false
+	}
+	select {
+	case w.Ready <- Completion{seq, at, w.St}:
+	default:
+	}
+	return true
+}
