@@ -79,7 +79,7 @@ objective that was missed, or one of both that could not be decided.`,
 		ValidArgsFunction: a.completeSubjects(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.exporting(cmd.Context(), o.outputOptions, func() error {
-				return a.ab(cmd.Context(), args, flags.list, onlyA.list, onlyB.list, o)
+				return a.experiment(cmd.Context(), o.outputOptions, &abRuns{abOptions: o, args: args, flags: flags.list, only: [2][]scenario.Override{onlyA.list, onlyB.list}})
 			})
 		},
 	}
@@ -102,54 +102,49 @@ func armFlag(to *overrides, flag string) *pairs {
 	return &pairs{to: to, flag: flag, key: keyOf, example: ", such as " + flag + " rate=2k/s"}
 }
 
-// ab is the whole of it, from the scenarios to the comparison.
-func (a *app) ab(ctx context.Context, args []string, flags, onlyA, onlyB []scenario.Override, o abOptions) error {
-	o.decides = true
-	options, err := o.options(a)
-	if err != nil {
+// check loads both sides and refuses those that cannot be compared.
+func (t *abRuns) check(_ context.Context, a *app) (err error) {
+	t.decides = true
+	if t.options, err = t.compareOptions.options(a); err != nil {
 		return err
 	}
-	if o.pairs < compare.MinPairs || o.pairs > maxPairs {
+	if t.pairs < compare.MinPairs || t.pairs > maxPairs {
 		why := "cannot show anything at 95 %"
-		if o.pairs > maxPairs {
+		if t.pairs > maxPairs {
 			why = "are too many: make the runs longer"
 		}
 		return wrongUsage(fmt.Sprintf("--pairs takes %d to %d; %d are recommended", compare.MinPairs, maxPairs, compare.RecommendedPairs),
-			"%s %s", plural(o.pairs, "pair"), why)
+			"%s %s", plural(t.pairs, "pair"), why)
 	}
-	if o.replace > maxPairs {
-		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s in place of INVALID ones are too many", plural(o.replace, "pair"))
+	if t.replace > maxPairs {
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s in place of INVALID ones are too many", plural(t.replace, "pair"))
 	}
-	arms, err := a.arms(args, flags, [2][]scenario.Override{onlyA, onlyB})
+	if t.arms, err = a.arms(t.args, t.flags, t.only); err == nil {
+		err = comparableArms(t.arms, t.of, t.gate)
+	}
+	if err == nil && t.gate && !t.rankUnlike {
+		err = gateableArms(t.arms, t.of)
+	}
 	if err == nil {
-		err = comparableArms(arms, o.of, o.gate)
+		t.changes, err = changesBetween(t.arms, [2]*scenario.Scenario{t.arms[0].scenario, t.arms[1].scenario})
 	}
-	if err == nil && o.gate && !o.rankUnlike {
-		err = gateableArms(arms, o.of)
-	}
-	if err != nil {
-		return err
-	}
-	changes, err := changesBetween(arms, [2]*scenario.Scenario{arms[0].scenario, arms[1].scenario})
-	if err != nil {
-		return err
-	}
+	return err
+}
+
+func (t *abRuns) plan() (string, trials.Manifest, error) {
 	set := randomHex()
-	m, err := abManifest(arms, set, o.pairs)
-	if err != nil {
-		return err
-	}
-	opened, err := a.begin(o.outputOptions, fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]), m)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	t := &abRuns{series: opened, arms: arms, changes: changes, options: options, abOptions: o}
-	if err := t.load(t.keep); err != nil {
-		return err
-	}
+	m, err := abManifest(t.arms, set, t.pairs)
+	return fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]), m, err
+}
+
+func (t *abRuns) begin(s *series) error {
+	t.series = s
+	return s.load(t.keep)
+}
+
+func (t *abRuns) make(ctx context.Context) error {
 	t.announce()
-	return t.finish(t.makeAll(ctx, trials.Options{Make: t.one, More: t.more}))
+	return t.makeAll(ctx, trials.Options{Make: t.one, More: t.more})
 }
 
 // abManifest is an ab as a series. Both runs of a pair have one seed, so that they meet
@@ -231,9 +226,13 @@ func comparableArms(arms [2]arm, of string, gate bool) error {
 type abRuns struct {
 	*series
 	abOptions
+	args    []string
+	flags   []scenario.Override
+	only    [2][]scenario.Override // of one side
 	arms    [2]arm
 	changes []compare.Change
 	options compare.Options
+	found   []*compare.Comparison // of each workload
 }
 
 // sides are the runs of each, without those set aside if counted is set.
@@ -273,7 +272,7 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	if n := turn.Trial.Replaces; n > 0 {
 		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
 	}
-	run, state, err := t.make(turn, trialSpec{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
+	run, state, err := t.measured(turn, trialSpec{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
 		header: result.Trial{Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
 	if run != nil {
 		t.keep(turn.Number-1, run)
@@ -309,24 +308,29 @@ func (t *abRuns) foresee() error {
 	return nil
 }
 
-// finish compares what there is.
-func (t *abRuns) finish(ended error) error {
+// conclude compares what there is.
+func (t *abRuns) conclude(ended error) (something bool, err error) {
 	runs := t.sides(false)
 	if len(runs[0]) == 0 || len(runs[1]) == 0 {
 		if ended != nil {
-			return ended
+			return false, ended
 		}
-		return failed("run it again and let it finish a pair", errors.New("stopped before a pair of runs was complete: nothing to compare"))
+		return false, failed("run it again and let it finish a pair", errors.New("stopped before a pair of runs was complete: nothing to compare"))
 	}
 	if isUsage(ended) {
-		return ended
+		return false, ended
 	}
-	all, err := compare.Workloads(runs[0], runs[1], t.options)
-	if err != nil {
-		return errors.Join(ended, compareFault(err))
+	if t.found, err = compare.Workloads(runs[0], runs[1], t.options); err != nil {
+		return false, errors.Join(ended, compareFault(err))
 	}
+	return true, nil
+}
+
+// show prints the comparison, and decides on the exit code.
+func (t *abRuns) show(ended error) error {
+	runs := t.sides(false)
 	t.details = "sixnines compare --full " + t.dir
-	err = t.compared(all, t.compareOptions, runs[0], runs[1])
+	err := t.compared(t.found, t.compareOptions, runs[0], runs[1])
 	if missed := t.objectives(); err == nil {
 		err = missed
 	}

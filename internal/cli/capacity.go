@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +84,9 @@ tried holds, or the search ended before its answer was confirmed.`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.capacity(cmd.Context(), args, flags.list, o) })
+			return a.exporting(cmd.Context(), o.outputOptions, func() error {
+				return a.experiment(cmd.Context(), o.outputOptions, &capacityRun{capacityOptions: o, args: args, flags: flags.list})
+			})
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
@@ -156,74 +159,84 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 	return nil
 }
 
-// capacity is the whole of it, from the scenario to the answer.
-func (a *app) capacity(ctx context.Context, args []string, flags []scenario.Override, o capacityOptions) error {
-	if err := o.check(); err != nil {
-		return err
-	}
-	s, e, err := a.loadOf(args, flags, o.of)
-	if err != nil {
-		return err
-	}
-	load, err := searched(s, o.of)
-	if err != nil {
-		return err
-	}
-	if err := checkSearched(s, load, o.most); err != nil {
-		return err
-	}
-	if _, err := planOfAll(s, e); err != nil {
-		return err
-	}
-	m, err := planned(trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed},
-		[]cell{{trials.Cell{Name: "capacity", Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, s, e}}, nil, true, nil)
-	if err != nil {
-		return err
-	}
-	// What decides on the way of the search belongs to what it is.
-	m.Cells[0].Digest = joinWords(fmt.Sprintf("%s %s %g %d", m.Cells[0].Digest, o.most, o.within.share, o.confirm), o.of)
-	opened, err := a.begin(o.outputOptions, "capacity-"+resultName(s, time.Now()), m)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	c := &capacityRun{series: opened, scenario: s, load: load, entry: e}
-	answer, err := c.search(ctx, o)
-	if len(answer.Trials) == 0 {
-		c.discard()
-		if err == nil {
-			err = failed("run it again and let it finish a trial", errors.New("stopped before a trial was complete"))
-		}
-		return err
-	}
-	shown := c.show(answer, o)
-	c.note("results %s", c.dir)
-	if err != nil {
-		return err
-	}
-	return shown
-}
-
-// capacityRun is a search under way.
+// capacityRun is a search.
 type capacityRun struct {
 	*series
+	capacityOptions
+	args     []string
+	flags    []scenario.Override
 	scenario *scenario.Scenario
 	load     scenario.Part // whose rate is searched for
 	entry    driver.Entry
 	keeper   trials.Keeper
-	made     int
+	tried    int
 	missed   bool // the trial before overloaded, or may have
+	answer   sweep.Answer
 }
 
-func (c *capacityRun) search(ctx context.Context, o capacityOptions) (sweep.Answer, error) {
+// check refuses a load that has no rate to search for.
+func (c *capacityRun) check(_ context.Context, a *app) (err error) {
+	if err := c.capacityOptions.check(); err != nil {
+		return err
+	}
+	if c.scenario, c.entry, err = a.loadOf(c.args, c.flags, c.of); err != nil {
+		return err
+	}
+	if c.load, err = searched(c.scenario, c.of); err != nil {
+		return err
+	}
+	if err := checkSearched(c.scenario, c.load, c.most); err != nil {
+		return err
+	}
+	_, err = planOfAll(c.scenario, c.entry)
+	return err
+}
+
+// plan has no trials: the search chooses them as it goes.
+func (c *capacityRun) plan() (string, trials.Manifest, error) {
+	s := c.scenario
+	m, err := planned(trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed},
+		[]cell{{trials.Cell{Name: "capacity", Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, s, c.entry}}, nil, true, nil)
+	if err == nil { // what decides on the way of the search belongs to what it is
+		m.Cells[0].Digest = joinWords(fmt.Sprintf("%s %s %g %d", m.Cells[0].Digest, c.most, c.within.share, c.confirm), c.of)
+	}
+	return "capacity-" + resultName(s, time.Now()), m, err
+}
+
+// begin loads nothing: a result is read when the search comes to its trial.
+func (c *capacityRun) begin(s *series) error {
+	c.series = s
+	return nil
+}
+
+func (c *capacityRun) make(ctx context.Context) (err error) {
 	c.stops = c.seriesStops(ctx)
 	defer c.stops.stop()
 	defer c.keeper.Stop("")
 	if d := c.scenario.Phases.Duration; d < 300*time.Millisecond {
 		c.note("trials of %s are too short for intervals that take dependence between messages into account: --duration 10s is better", seconds(d))
 	}
-	return sweep.Search(c.measureRate, sweep.SearchOptions{From: c.load.Workload.Rate, Most: o.most, Within: o.within.share,
-		MaxTrials: o.maxTrials, Confirm: o.confirm})
+	c.answer, err = sweep.Search(c.measureRate, sweep.SearchOptions{From: c.load.Workload.Rate, Most: c.most, Within: c.within.share,
+		MaxTrials: c.maxTrials, Confirm: c.confirm})
+	return err
+}
+
+func (c *capacityRun) conclude(ended error) (something bool, err error) {
+	if len(c.answer.Trials) > 0 {
+		return true, nil
+	}
+	c.discard()
+	if ended == nil {
+		ended = failed("run it again and let it finish a trial", errors.New("stopped before a trial was complete"))
+	}
+	return false, ended
+}
+
+// show prints the answer, and decides on the exit code.
+func (c *capacityRun) show(ended error) error {
+	shown := c.print(c.answer, c.capacityOptions)
+	c.note("results %s", c.dir)
+	return cmp.Or(ended, shown)
 }
 
 // fileOf names the result of a trial by all that decides on it, so that a search
@@ -235,15 +248,15 @@ func fileOf(number int, t sweep.Trial) string {
 
 // measureRate makes a trial, or takes the one that was made before.
 func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
-	number := c.made + 1
+	number := c.tried + 1
 	file := fileOf(number, t)
 	var run *result.Run
-	if c.made < len(c.Trials) && c.Trials[c.made].State == trials.Made {
-		if c.Trials[c.made].File != file {
-			return sweep.Observation{}, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", c.dir, number, c.Trials[c.made].File, file)
+	if c.tried < len(c.Trials) && c.Trials[c.tried].State == trials.Made {
+		if c.Trials[c.tried].File != file {
+			return sweep.Observation{}, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", c.dir, number, c.Trials[c.tried].File, file)
 		}
 		var err error
-		if run, err = c.result(c.made); err != nil {
+		if run, err = c.result(c.tried); err != nil {
 			return sweep.Observation{}, err
 		}
 	}
@@ -253,7 +266,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 			return sweep.Observation{}, err
 		}
 	}
-	c.made++
+	c.tried++
 	found, err := c.observe(run)
 	if err != nil {
 		return found, wrongUsage("name what this load has", "%w", err)
@@ -318,7 +331,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	var run *result.Run
 	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
 		func(turn *trials.Turn) (state trials.State, err error) {
-			run, state, err = c.make(turn, trialSpec{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
+			run, state, err = c.measured(turn, trialSpec{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
 				header: result.Trial{Index: number},
 				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, spell.Rate(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err

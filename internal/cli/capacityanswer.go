@@ -82,8 +82,8 @@ type capacityTrial struct {
 // assumption is what --for rests on.
 const assumption = "they share nothing: the load divides evenly, and each carries as much as the measured one"
 
-// show prints the answer and decides on the exit code.
-func (c *capacityRun) show(answer sweep.Answer, o capacityOptions) error {
+// print prints the answer and decides on the exit code.
+func (c *capacityRun) print(answer sweep.Answer, o capacityOptions) error {
 	object := c.object(answer, o)
 	var err error
 	if o.json {

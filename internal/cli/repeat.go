@@ -31,8 +31,8 @@ type repeated struct {
 type set struct {
 	*series
 	scenarios []*repeated
-	passing   passing
-	stopped   string // why not all were made; empty: they were
+	runOptions
+	stopped string // why not all were made; empty: they were
 }
 
 // setManifest plans the runs of a set: every scenario once a round, in an order that
@@ -63,46 +63,44 @@ func setManifest(scenarios []*repeated, o runOptions) (trials.Manifest, error) {
 // made are the runs that were made, in their order.
 func (s *set) made() []*result.Run { return s.runs(func(trials.Trial) bool { return true }) }
 
-// runSet makes the runs of a set and shows them together. What was made before
-// an error or Ctrl-C is kept and shown.
-func (a *app) runSet(ctx context.Context, scenarios []*repeated, o runOptions) error {
-	m, err := setManifest(scenarios, o)
-	if err != nil {
-		return err
-	}
+// check has nothing to refuse: the scenarios are checked as those of one run are.
+func (s *set) check(context.Context, *app) error { return nil }
+
+func (s *set) plan() (string, trials.Manifest, error) {
 	named := &scenario.Scenario{Name: "set"}
-	if len(scenarios) == 1 {
-		named = scenarios[0].scenario
+	if len(s.scenarios) == 1 {
+		named = s.scenarios[0].scenario
 	}
-	opened, err := a.begin(o.outputOptions, resultName(named, time.Now()), m)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	s := &set{series: opened, scenarios: scenarios, passing: o.passing}
-	if err := s.load(s.keep); err != nil {
-		return err
-	}
-	err = s.makeAll(ctx, trials.Options{Pause: o.pause, Make: s.one})
+	m, err := setManifest(s.scenarios, s.runOptions)
+	return resultName(named, time.Now()), m, err
+}
+
+func (s *set) begin(of *series) error {
+	s.series = of
+	return of.load(s.keep)
+}
+
+func (s *set) make(ctx context.Context) error {
+	return s.makeAll(ctx, trials.Options{Pause: s.pause, Make: s.one})
+}
+
+// conclude says why not all runs were made.
+func (s *set) conclude(ended error) (something bool, err error) {
 	if len(s.kept) == 0 {
 		s.discard()
-		return errors.Join(err, a.writeJUnit(o.junit, o.passing, nil, wentWrong(err)))
+		return false, errors.Join(ended, s.writeJUnit(s.junit, s.passing, nil, wentWrong(ended)))
 	}
-	if err == nil && len(s.kept) < len(s.Trials) {
+	if ended == nil && len(s.kept) < len(s.Trials) {
 		s.stopped = fmt.Sprintf("stopped after %d of %d", len(s.kept), len(s.Trials))
 	}
-	presented := s.present(o, err)
-	if err != nil {
-		return err
-	}
-	return presented
+	return true, nil
 }
 
 // one makes one run of a set, with a fresh broker where that is ours to start, unless
 // somebody wants no more.
 func (s *set) one(t *trials.Turn) (trials.State, error) {
 	x, where := s.scenarios[t.Trial.Cell], whereOf(t)
-	run, state, err := s.make(t, trialSpec{scenario: x.scenario, entry: x.entry, where: where,
+	run, state, err := s.measured(t, trialSpec{scenario: x.scenario, entry: x.entry, where: where,
 		header: result.Trial{Index: t.Trial.Round, Of: s.Rounds}, begin: fmt.Sprintf("%s: %s, seed %d", where, x.label, t.Trial.Seed)})
 	switch {
 	case run != nil:
@@ -117,18 +115,27 @@ func (s *set) one(t *trials.Turn) (trials.State, error) {
 	return state, err
 }
 
-// present writes the report of a set and its JUnit file, prints the runs and
+// show writes the report of a set and its JUnit file, prints the runs and
 // decides on the exit code: the worst of the runs', and 3 where an objective was
-// not met in all of them. broke is what ended the set, if it ended badly.
-func (s *set) present(o runOptions, broke error) error {
+// not met in all of them.
+func (s *set) show(ended error) error {
+	shown := s.present(ended)
+	if ended != nil {
+		return ended
+	}
+	return shown
+}
+
+// present is [set.show] for a set that ended well; broke is what else ended it.
+func (s *set) present(broke error) error {
 	page := filepath.Join(s.dir, "report.html")
 	pageErr := s.writeNew(page, s.resumed, func(w io.Writer) error { return report.HTML(w, byWorkload(s.made()), report.Options{}) })
 	more := []report.JUnitSuite{s.suite()}
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := s.writeJUnit(o.junit, o.passing, byWorkload(s.made()), more...)
-	if err := s.print(o); err != nil {
+	junitErr := s.writeJUnit(s.junit, s.passing, byWorkload(s.made()), more...)
+	if err := s.print(); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the set: %w", err))
 	}
 	if !s.quiet {
@@ -164,9 +171,9 @@ func (s *set) judged() error {
 }
 
 // print prints the runs of a set on stdout.
-func (s *set) print(o runOptions) error {
-	if !o.json {
-		return report.Terminal(s.Stdout, byWorkload(s.made()), o.showing.options(s.reportOptions(s.Stdout)))
+func (s *set) print() error {
+	if !s.json {
+		return report.Terminal(s.Stdout, byWorkload(s.made()), s.showing.options(s.reportOptions(s.Stdout)))
 	}
 	object, err := s.object()
 	if err != nil {

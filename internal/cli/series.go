@@ -198,8 +198,8 @@ type trialSpec struct {
 	begin    string       // is said when it begins
 }
 
-// make makes one trial. The error is of the run, as measure returns it.
-func (s *series) make(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
+// measured makes one trial. The error is of the run, as measure returns it.
+func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	show := s.display(s.quiet, endsSeries, o.scenario)
 	defer show.close()
 	if turn.Pause > 0 {
@@ -235,7 +235,7 @@ func whereOf(turn *trials.Turn) string { return fmt.Sprintf("run %d of %d", turn
 func (s *series) makeCell(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	o.where = whereOf(turn)
 	o.begin = o.where + ": " + o.begin
-	run, state, err := s.make(turn, o)
+	run, state, err := s.measured(turn, o)
 	switch {
 	case state == trials.Made:
 		s.noteVerdicts(o.where, run)

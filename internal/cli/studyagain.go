@@ -18,8 +18,8 @@ import (
 // many rounds more as --replace allows, each time that the study is run, and none where
 // it has no round of use, but where it had one round.
 func (s *studyRuns) again() []trials.Trial {
-	need := make([]int, len(s.plan.cells))
-	more := make([]int, len(s.plan.cells)) // rounds of each cell that this run of the study has added
+	need := make([]int, len(s.planned.cells))
+	more := make([]int, len(s.planned.cells)) // rounds of each cell that this run of the study has added
 	last := 0
 	for i, t := range s.Trials {
 		last = max(last, t.Round)
@@ -27,22 +27,22 @@ func (s *studyRuns) again() []trials.Trial {
 			more[t.Cell]++
 		}
 	}
-	for _, set := range s.plan.study.Sets(each(s.plan.cells, func(c studyCell) study.Cell { return c.Cell })) {
+	for _, set := range s.planned.study.Sets(each(s.planned.cells, func(c studyCell) study.Cell { return c.Cell })) {
 		cells := each(set.Cells, func(name string) int {
-			return slices.IndexFunc(s.plan.cells, func(c studyCell) bool { return c.Name == name })
+			return slices.IndexFunc(s.planned.cells, func(c studyCell) bool { return c.Name == name })
 		})
 		n := s.lacking(cells, set.Test)
 		for _, i := range cells {
 			most := s.replace
 			if most < 0 {
-				most = (s.plan.cells[i].Rounds + 1) / 2
+				most = (s.planned.cells[i].Rounds + 1) / 2
 			}
 			need[i] = max(need[i], min(n, most-more[i]))
 		}
 	}
 	var groups []int
 	var names []string
-	for _, c := range s.plan.cells {
+	for _, c := range s.planned.cells {
 		if !slices.Contains(names, c.group) {
 			names = append(names, c.group)
 		}
@@ -51,8 +51,8 @@ func (s *studyRuns) again() []trials.Trial {
 	var added []trials.Trial
 	for _, at := range trials.Grouped(groups, need, s.Seed+uint64(len(s.Trials))) {
 		at.Round += last
-		number := fmt.Sprintf("%0*d", len(fmt.Sprint(len(s.plan.places))), len(s.Trials)+len(added)+1)
-		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.plan.cells[at.Cell].scenario.Seed, at.Round-1), File: s.plan.fileOf(number, at)})
+		number := fmt.Sprintf("%0*d", len(fmt.Sprint(len(s.planned.places))), len(s.Trials)+len(added)+1)
+		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.planned.cells[at.Cell].scenario.Seed, at.Round-1), File: s.planned.fileOf(number, at)})
 	}
 	if len(added) > 0 {
 		s.note("runs are of no use: %s more, of the cells that have one and of those that they are compared with", spell.Plural(len(added), "trial"))
@@ -63,13 +63,13 @@ func (s *studyRuns) again() []trials.Trial {
 // lacking is how many rounds more a set of cells needs until each has as many of use to
 // the test that compares them as were planned.
 func (s *studyRuns) lacking(cells []int, test *study.Test) int {
-	planned := s.plan.cells[cells[0]].Rounds
+	planned := s.planned.cells[cells[0]].Rounds
 	useful := map[int]int{} // by cell
 	for _, i := range cells {
 		if !s.wanted(trials.Trial{Cell: i}) {
 			return 0
 		}
-		planned = min(planned, s.plan.cells[i].Rounds)
+		planned = min(planned, s.planned.cells[i].Rounds)
 		useful[i] = 0
 	}
 	for i, t := range s.Trials {
@@ -78,7 +78,7 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 		case !ours:
 		case t.State == trials.Made:
 			run := s.made[i].Run
-			if run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.plan.cells[t.Cell].Spoilt(run, test)) {
+			if run == nil || compare.Invalid(run, "") == "" && (test == nil || !s.planned.cells[t.Cell].Spoilt(run, test)) {
 				useful[t.Cell]++
 			}
 		case t.Round <= planned:

@@ -80,7 +80,7 @@ func TestStudyAgain(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer opened.Close()
-			s := &studyRuns{series: &series{app: a, Series: opened, dir: dir}, plan: p, studyOptions: studyOptions{replace: tt.replace}, before: len(opened.Trials), made: map[int]study.TrialOutcome{}}
+			s := &studyRuns{series: &series{app: a, Series: opened, dir: dir}, planned: p, studyOptions: studyOptions{replace: tt.replace}, before: len(opened.Trials), made: map[int]study.TrialOutcome{}}
 			var added []string
 			err = s.Run(trials.Options{Wanted: s.wanted, More: s.again, Make: func(turn *trials.Turn) (trials.State, error) {
 				name, status := p.cells[turn.Trial.Cell].Name, result.Valid

@@ -64,7 +64,16 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 		ValidArgsFunction: completeStudies,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.arg = args[0]
-			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.runStudy(cmd.Context(), o) })
+			return a.exporting(cmd.Context(), o.outputOptions, func() error {
+				s := &studyRuns{studyOptions: o}
+				if !o.dryRun {
+					return a.experiment(cmd.Context(), o.outputOptions, s)
+				}
+				if err := s.check(cmd.Context(), a); err != nil {
+					return err
+				}
+				return a.listCells(s.planned, s.missing, o.json)
+			})
 		},
 	}
 	what := sectionOf("Study", func(f *pflag.FlagSet) {
@@ -94,67 +103,65 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 	return cmd
 }
 
-// runStudy is the whole of it, from the cells to the page.
-func (a *app) runStudy(ctx context.Context, o studyOptions) error {
+// check refuses a study that cannot be run, and plans its cells.
+func (s *studyRuns) check(ctx context.Context, a *app) error {
 	switch {
-	case o.replace > mostRepeats:
-		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s in place of INVALID ones are too many", spell.Plural(o.replace, "round"))
-	case o.quick && o.full:
+	case s.replace > mostRepeats:
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s in place of INVALID ones are too many", spell.Plural(s.replace, "round"))
+	case s.quick && s.full:
 		return wrongUsage("leave one of them out", "--quick and --full together")
-	case o.quick:
-		o.length = study.Quick
-	case o.full:
-		o.length = study.Full
+	case s.quick:
+		s.length = study.Quick
+	case s.full:
+		s.length = study.Full
 	default:
-		o.length = study.Default
+		s.length = study.Default
 	}
-	st, err := a.studyOf(o.arg)
+	st, err := a.studyOf(s.arg)
 	if err != nil {
 		return err
 	}
-	if st, o.broker, err = a.argued(st, o.broker); err != nil {
+	if st, s.broker, err = a.argued(st, s.broker); err != nil {
 		return err
 	}
-	p, err := a.planStudy(st, o)
-	if err != nil {
+	if s.planned, err = a.planStudy(st, s.studyOptions); err != nil {
 		return err
 	}
-	missing := a.missingProducts(ctx, p)
-	if o.dryRun {
-		return a.listCells(p, missing, o.json)
+	s.missing = a.missingProducts(ctx, s.planned)
+	return nil
+}
+
+// plan refuses a study of which no system is here, or not the one that was asked for.
+func (s *studyRuns) plan() (name string, m trials.Manifest, err error) {
+	if !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return c.chosen && s.missing[c.System.Name].Why == "" }) {
+		none := s.missing[s.planned.firstChosen()]
+		return "", m, failed(none.How, errors.New("none of the systems is here: "+none.Why))
 	}
-	if !slices.ContainsFunc(p.cells, func(c studyCell) bool { return c.chosen && missing[c.System.Name].Why == "" }) {
-		return failed(missing[p.firstChosen()].How, errors.New("none of the systems is here: "+missing[p.firstChosen()].Why))
-	}
-	if o.broker != "" {
-		for _, c := range p.cells {
-			if x := missing[c.System.Name]; c.chosen && x.Why != "" {
-				return failed(x.How, errors.New(x.Why)) // there is nothing to compare with
-			}
+	for _, c := range s.planned.cells {
+		if x := s.missing[c.System.Name]; s.broker != "" && c.chosen && x.Why != "" {
+			return "", m, failed(x.How, errors.New(x.Why)) // there is nothing to compare with
 		}
 	}
-	m, err := p.manifest()
-	if err != nil {
+	m, err = s.planned.manifest()
+	return resultName(&scenario.Scenario{Name: s.planned.study.Name}, time.Now()), m, err
+}
+
+// begin writes the study down beside its results.
+func (s *studyRuns) begin(of *series) error {
+	s.series, s.made, s.row, s.before = of, map[int]study.TrialOutcome{}, map[string]int{}, len(of.Trials)
+	st, file := s.planned.study, filepath.Join(s.dir, study.FileName)
+	if err := s.sameConclusions(file, s.dir, st); err != nil {
 		return err
 	}
-	opened, err := a.begin(o.outputOptions, resultName(&scenario.Scenario{Name: st.Name}, time.Now()), m)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	file := filepath.Join(opened.dir, study.FileName)
-	if err := a.sameConclusions(file, opened.dir, st); err != nil {
-		return err
-	}
-	s := &studyRuns{series: opened, studyOptions: o, plan: p, missing: missing, made: map[int]study.TrialOutcome{}, row: map[string]int{}, before: len(opened.Trials)}
-	if err := a.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
+	if err := s.writeNew(file, true, func(w io.Writer) error { _, err := w.Write(st.Text()); return err }); err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 	}
-	if err := errors.Join(s.load(s.keep), s.loadBenches()); err != nil {
-		return err
-	}
+	return errors.Join(s.load(s.keep), s.loadBenches())
+}
+
+func (s *studyRuns) make(ctx context.Context) error {
 	s.announce()
-	return s.finish(s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, More: s.again}))
+	return s.makeAll(ctx, trials.Options{Failures: len(s.Trials) + 1, Wanted: s.wanted, Make: s.one, More: s.again})
 }
 
 // sameConclusions refuses to go on with a study whose conclusions, or tests of them, are

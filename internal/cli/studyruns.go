@@ -26,14 +26,15 @@ const studyFailures = 3
 type studyRuns struct {
 	*series
 	studyOptions
-	plan    *studyPlan
+	planned *studyPlan
 	missing map[string]study.Skipped   // by system: its broker is not here, or fails
 	made    map[int]study.TrialOutcome // by trial
-	machine []result.Fact              // of the last trial that was made
-	row     map[string]int             // by system: runs that failed, one after the other
-	last    string                     // the system of the last trial
-	written time.Time                  // when the pages were written last
-	before  int                        // trials that there were when this run of the study began
+	found   *study.Outcome
+	machine []result.Fact  // of the last trial that was made
+	row     map[string]int // by system: runs that failed, one after the other
+	last    string         // the system of the last trial
+	written time.Time      // when the pages were written last
+	before  int            // trials that there were when this run of the study began
 }
 
 // keep takes what a trial came to, without what is large.
@@ -43,7 +44,7 @@ func (s *studyRuns) keep(trial int, run *result.Run) {
 }
 
 // cellOf returns the cell of a trial.
-func (s *studyRuns) cellOf(t trials.Trial) *studyCell { return &s.plan.cells[t.Cell] }
+func (s *studyRuns) cellOf(t trials.Trial) *studyCell { return &s.planned.cells[t.Cell] }
 
 // wanted reports whether a trial shall be made now.
 func (s *studyRuns) wanted(t trials.Trial) bool {
@@ -64,8 +65,8 @@ func (s *studyRuns) announce() {
 			left = append(left, trials.Place{Cell: t.Cell, Round: t.Round})
 		}
 	}
-	s.note("%s, length %s", s.plan.study.Title, s.length)
-	for _, c := range s.plan.cells {
+	s.note("%s, length %s", s.planned.study.Title, s.length)
+	for _, c := range s.planned.cells {
 		if x := s.missing[c.System.Name]; c.chosen && x.Why != "" {
 			s.sayMissing(x)
 		}
@@ -77,7 +78,7 @@ func (s *studyRuns) announce() {
 		s.note("version %s made them: the pages are written anew, and no rounds are added; results in %s", s.Series.Tool, s.dir)
 		return
 	}
-	s.note("%s; results in %s", s.plan.estimate(left), s.dir)
+	s.note("%s; results in %s", s.planned.estimate(left), s.dir)
 }
 
 // sayMissing says once that a system is left out.
@@ -131,8 +132,8 @@ func (s *studyRuns) command(only ...string) string {
 	for _, x := range only {
 		words = append(words, "--only '"+x+"'")
 	}
-	for _, x := range s.plan.study.Systems {
-		if s.plan.urls[x.Name] != "" {
+	for _, x := range s.planned.study.Systems {
+		if s.planned.urls[x.Name] != "" {
 			words = append(words, "--url "+x.Name+"=…")
 		}
 	}
@@ -148,8 +149,8 @@ func resumed(dir string) string { return " --resume " + dir }
 // pages, which are passed on, have its last part only.
 func (s *studyRuns) outcome(dir string) *study.Outcome {
 	goOn := s.goOn(dir)
-	o := &study.Outcome{Study: s.plan.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, WrittenBy: s.app.Tool, Machine: s.machine,
-		Cells: each(s.plan.cells, func(c studyCell) study.CellOutcome { return study.CellOutcome{Cell: c.Cell} })}
+	o := &study.Outcome{Study: s.planned.study, Length: s.length, Command: s.command(s.only...), Tool: s.app.Tool, WrittenBy: s.app.Tool, Machine: s.machine,
+		Cells: each(s.planned.cells, func(c studyCell) study.CellOutcome { return study.CellOutcome{Cell: c.Cell} })}
 	if s.Other() {
 		o.Tool = result.Tool{Name: s.app.Tool.Name, Version: s.Series.Tool}
 	}
@@ -184,15 +185,15 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 	for i := range o.Cells {
 		slices.SortFunc(o.Cells[i].Trials, func(x, y study.TrialOutcome) int { return x.Round - y.Round })
 	}
-	for _, x := range s.plan.study.Systems {
+	for _, x := range s.planned.study.Systems {
 		of := func(c studyCell) bool { return c.System.Name == x.Name }
 		switch {
-		case began[x.Name] || !slices.ContainsFunc(s.plan.cells, of):
+		case began[x.Name] || !slices.ContainsFunc(s.planned.cells, of):
 		case s.missing[x.Name].Why != "":
 			skipped := s.missing[x.Name]
 			skipped.How = cmp.Or(skipped.How, goOn+" tries again")
 			o.Skipped = append(o.Skipped, skipped)
-		case !slices.ContainsFunc(s.plan.cells, func(c studyCell) bool { return of(c) && c.chosen }):
+		case !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return of(c) && c.chosen }):
 			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.command() + resumed(dir)})
 		}
 	}
@@ -204,26 +205,29 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 	return o
 }
 
-// finish shows what was made, and decides on the exit code.
-func (s *studyRuns) finish(ended error) error {
+// conclude decides the conclusions, if a trial was made.
+func (s *studyRuns) conclude(ended error) (something bool, err error) {
 	if isUsage(ended) && s.Count(trials.Failed) == 0 {
-		return ended
+		return false, ended
 	}
-	name := func(cell int) string { return s.plan.cells[cell].Name }
-	failures := s.failures(trials.Failed, name)
-	if len(s.made) == 0 {
-		if failures == nil {
-			failures = s.failures(trials.Refused, name)
-		}
-		switch {
-		case failures == nil:
-			s.discard(study.FileName)
-		case ended == nil:
-			return s.failedTrials(failures)
-		}
-		return errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+	if len(s.made) > 0 {
+		s.found = s.outcome(s.dir)
+		return true, nil
 	}
-	o := s.outcome(s.dir)
+	name := func(cell int) string { return s.planned.cells[cell].Name }
+	failures := cmp.Or(s.failures(trials.Failed, name), s.failures(trials.Refused, name))
+	switch {
+	case failures == nil:
+		s.discard(study.FileName)
+	case ended == nil:
+		return false, s.failedTrials(failures)
+	}
+	return false, errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+}
+
+// show prints the conclusions, writes the pages, and decides on the exit code.
+func (s *studyRuns) show(ended error) error {
+	o := s.found
 	if err := s.print(o); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the study: %w", err))
 	}
@@ -235,7 +239,7 @@ func (s *studyRuns) finish(ended error) error {
 	if o.GoOn != "" {
 		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
-	if ended = cmp.Or(ended, failures); ended != nil {
+	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.planned.cells[cell].Name })); ended != nil {
 		return s.failedTrials(ended)
 	}
 	var t tally

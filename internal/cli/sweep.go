@@ -100,7 +100,9 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.sweep(cmd.Context(), args, flags.list, o) })
+			return a.exporting(cmd.Context(), o.outputOptions, func() error {
+				return a.experiment(cmd.Context(), o.outputOptions, &sweepRuns{sweepOptions: o, args: args, flags: flags.list})
+			})
 		},
 	}
 	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {
@@ -138,29 +140,27 @@ type sweepPlan struct {
 	title     string
 }
 
-// sweep is the whole of it, from the axes to the table.
-func (a *app) sweep(ctx context.Context, args []string, flags []scenario.Override, o sweepOptions) error {
-	p, err := a.planSweep(args, flags, o)
-	if err != nil {
-		return err
-	}
-	m, err := p.manifest(o)
-	if err != nil {
-		return err
-	}
-	named := p.cells[0].scenario
+// check plans the sweep and refuses one that cannot be.
+func (s *sweepRuns) check(_ context.Context, a *app) (err error) {
+	s.planned, err = a.planSweep(s.args, s.flags, s.sweepOptions)
+	return err
+}
+
+func (s *sweepRuns) plan() (string, trials.Manifest, error) {
+	named := s.planned.cells[0].scenario
 	named = &scenario.Scenario{Name: "sweep-" + cmp.Or(named.Name, named.Target.Driver)}
-	opened, err := a.begin(o.outputOptions, resultName(named, time.Now()), m)
-	if err != nil {
-		return err
-	}
-	defer opened.Close()
-	s := &sweepRuns{series: opened, sweepOptions: o, plan: p, outcomes: map[string]map[int][]sweep.Outcome{}}
-	if err := s.load(s.keep); err != nil {
-		return err
-	}
+	m, err := s.planned.manifest(s.sweepOptions)
+	return resultName(named, time.Now()), m, err
+}
+
+func (s *sweepRuns) begin(of *series) error {
+	s.series, s.outcomes = of, map[string]map[int][]sweep.Outcome{}
+	return of.load(s.keep)
+}
+
+func (s *sweepRuns) make(ctx context.Context) error {
 	s.announce()
-	return s.finish(s.makeAll(ctx, trials.Options{Pause: s.pause, Failures: sweepFailures, Make: s.one}))
+	return s.makeAll(ctx, trials.Options{Pause: s.pause, Failures: sweepFailures, Make: s.one})
 }
 
 // planSweep checks all that can be checked before something is run.

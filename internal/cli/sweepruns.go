@@ -19,7 +19,10 @@ import (
 type sweepRuns struct {
 	*series
 	sweepOptions
-	plan     *sweepPlan
+	args     []string
+	flags    []scenario.Override
+	planned  *sweepPlan
+	tables   []sweptWorkload
 	outcomes map[string]map[int][]sweep.Outcome // by workload, then by cell
 }
 
@@ -41,11 +44,11 @@ func (s *sweepRuns) announce() {
 	left := 0
 	for _, t := range s.Trials {
 		if t.State == trials.Planned {
-			least += s.plan.cells[t.Cell].takes + s.pause
+			least += s.planned.cells[t.Cell].takes + s.pause
 			left++
 		}
 	}
-	s.note("%s: %s in %s", s.plan.title, plural(len(s.plan.cells), "cell"), plural(s.Rounds, "round"))
+	s.note("%s: %s in %s", s.planned.title, plural(len(s.planned.cells), "cell"), plural(s.Rounds, "round"))
 	if left == len(s.Trials) {
 		s.note("%s in random order take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
 	} else {
@@ -55,7 +58,7 @@ func (s *sweepRuns) announce() {
 
 // one makes one trial.
 func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
-	c := s.plan.cells[turn.Trial.Cell]
+	c := s.planned.cells[turn.Trial.Cell]
 	run, state, err := s.makeCell(turn, trialSpec{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.at.Text(), turn.Trial.Round),
 		header: result.Trial{Index: turn.Trial.Round, Of: s.Rounds}})
 	if state == trials.Made {
@@ -64,26 +67,31 @@ func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
 	return state, err
 }
 
-// finish shows what was made, and decides on the exit code.
-func (s *sweepRuns) finish(ended error) error {
+// conclude makes the table of each workload.
+func (s *sweepRuns) conclude(ended error) (something bool, err error) {
 	if isUsage(ended) {
-		return ended
+		return false, ended
 	}
 	if len(s.outcomes) == 0 {
 		if s.Count(trials.Failed) == 0 {
 			s.discard()
 		}
-		return errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
+		return false, errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
 	}
-	tables := each(s.plan.workloads, func(w scenario.Part) sweptWorkload {
-		t := sweep.NewTable(s.plan.grid, s.Rounds, s.outcomes[w.Name])
+	s.tables = each(s.planned.workloads, func(w scenario.Part) sweptWorkload {
+		t := sweep.NewTable(s.planned.grid, s.Rounds, s.outcomes[w.Name])
 		t.Workload, t.Background = w.Name, w.Background
 		return sweptWorkload{s.findings(t), t}
 	})
-	shown := each(tables, func(x sweptWorkload) *report.Sweep {
-		return &report.Sweep{Table: x.Table, Title: s.plan.title, Findings: x.findings.lines(), Left: x.Left()}
+	return true, nil
+}
+
+// show prints and writes the tables, and decides on the exit code.
+func (s *sweepRuns) show(ended error) error {
+	shown := each(s.tables, func(x sweptWorkload) *report.Sweep {
+		return &report.Sweep{Table: x.Table, Title: s.planned.title, Findings: x.findings.lines(), Left: x.Left()}
 	})
-	if err := s.print(shown, tables); err != nil {
+	if err := s.print(shown); err != nil {
 		return failed("the results are in "+s.dir, fmt.Errorf("print the sweep: %w", err))
 	}
 	if err := s.write(shown); err != nil {
@@ -92,10 +100,10 @@ func (s *sweepRuns) finish(ended error) error {
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
 	s.noteLeft("trial")
-	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.plan.cells[cell].at.Text() })); ended != nil {
+	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.planned.cells[cell].at.Text() })); ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
 	}
-	return s.judged(tables)
+	return s.judged()
 }
 
 // mostSaid is of how many cells it is said why they do not meet their objectives.
@@ -103,11 +111,11 @@ const mostSaid = 3
 
 // judged turns the objectives of the cells into the command's end, as those of repeats:
 // each cell must meet its own, and a trial that was not made shows nothing.
-func (s *sweepRuns) judged(tables []sweptWorkload) error {
+func (s *sweepRuns) judged() error {
 	var all tally
 	cells := 0
-	for i, t := range tables {
-		for _, c := range s.plan.cells {
+	for i, t := range s.tables {
+		for _, c := range s.planned.cells {
 			if n := len(c.scenario.Parts()[i].Objectives); t.Left() != "" {
 				all.undecided += n
 			}
@@ -155,14 +163,14 @@ type sweptWorkload struct {
 }
 
 // print prints the sweep on stdout.
-func (s *sweepRuns) print(shown []*report.Sweep, tables []sweptWorkload) error {
+func (s *sweepRuns) print(shown []*report.Sweep) error {
 	if s.json {
-		object := sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed), Title: s.plan.title,
+		object := sweepObject{Directory: s.dir, Planned: len(s.Trials), Made: s.Count(trials.Made), Failed: s.Count(trials.Failed), Title: s.planned.title,
 			Format: sweepFormat, Version: sweepVersion}
-		if tables[0].Workload == "" {
-			object.sweptWorkload = &tables[0]
+		if s.tables[0].Workload == "" {
+			object.sweptWorkload = &s.tables[0]
 		} else {
-			object.Workloads = tables
+			object.Workloads = s.tables
 		}
 		return s.writeJSON(object)
 	}

@@ -43,14 +43,14 @@ func TestSweepJudged(t *testing.T) {
 		{"a cell not made", true, func(cell, _ int) string { return []string{"", "met"}[min(cell, 1)] }, status(exitThreshold), 0, 0},
 	} {
 		var said bytes.Buffer
-		s := &sweepRuns{series: &series{app: &app{Env: Env{Stderr: &said}}}, plan: &sweepPlan{grid: sweep.Grid{Axes: []sweep.Axis{axis}}}}
+		s := &sweepRuns{series: &series{app: &app{Env: Env{Stderr: &said}}}, planned: &sweepPlan{grid: sweep.Grid{Axes: []sweep.Axis{axis}}}}
 		outcomes := map[int][]sweep.Outcome{}
 		for i := range axis.Values {
 			one := &scenario.Scenario{}
 			if c.asked {
 				one.Objectives = []scenario.Objective{o}
 			}
-			s.plan.cells = append(s.plan.cells, sweepCell{scenario: one})
+			s.planned.cells = append(s.planned.cells, sweepCell{scenario: one})
 			for round := 1; round <= rounds; round++ {
 				made := sweep.Outcome{Round: round, Status: result.Valid}
 				switch outcome := c.outcome(i, round); {
@@ -62,7 +62,8 @@ func TestSweepJudged(t *testing.T) {
 				outcomes[i] = append(outcomes[i], made)
 			}
 		}
-		if got := s.judged([]sweptWorkload{{Table: sweep.NewTable(s.plan.grid, rounds, outcomes)}}); got != c.want {
+		s.tables = []sweptWorkload{{Table: sweep.NewTable(s.planned.grid, rounds, outcomes)}}
+		if got := s.judged(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 		if n := strings.Count(said.String(), "objective "); n != c.said {
