@@ -6,6 +6,8 @@ import (
 
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/session"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/recorder"
 	"sixnines/internal/schedule"
@@ -16,10 +18,10 @@ import (
 // at the end.
 type accounts struct {
 	*plan.Plan
-	session   *session
+	session   *session.Session
 	recording *observe.Recording
 	sending   *sending
-	receiving *receiving
+	receiving *receive.Receiving
 
 	told     told
 	sampler  *sampler  // nil: there is nothing that it could sample
@@ -104,7 +106,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	// The delivery side.
 	lost := a.accountMissing(&total, now, intended, censor, censorSent)
-	total.EarlierMissing = a.receiving.earlier.missing()
+	total.EarlierMissing = a.receiving.Earlier.Missing()
 	delta := total
 	delta.Sub(a.told.counters)
 	start := a.Start.Load()
@@ -132,14 +134,14 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
 	lastMissing := make([]stream.Marks, len(a.sending.streams))
-	for _, g := range a.receiving.groups {
-		coming, quiet := a.receiving.stillComing(g, now)
+	for _, g := range a.receiving.Groups {
+		coming, quiet := a.receiving.StillComing(g, now)
 		for _, st := range a.sending.streams {
-			place, bound := g.place(st)
+			place, bound := g.Place(st)
 			if !bound || !st.Begun {
 				continue
 			}
-			ledger := g.ledger(place)
+			ledger := g.Ledger(place)
 			newest, any := ledger.Highest()
 			forgotten, _ := ledger.Forgotten()
 			absent -= forgotten + st.Rejected.N.Load()
@@ -277,8 +279,8 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 func (a *accounts) exemplars() (out []result.Exemplar) {
 	start := a.Start.Load()
 	parts := false // does any consumer see more than one part of a topic?
-	for _, c := range a.receiving.consumers {
-		parts = parts || len(c.highest) > 1
+	for _, c := range a.receiving.Consumers {
+		parts = parts || len(c.Highest) > 1
 	}
 	for _, t := range a.recording.Tails {
 		for _, e := range t.Slowest() {

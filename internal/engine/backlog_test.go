@@ -16,6 +16,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
@@ -56,7 +57,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 				continue
 			}
 			if c := ld.accounts.counts(); c.Received > c.Sent/10 {
-				for _, c := range ld.session.dialers[0].Open() {
+				for _, c := range ld.session.Dialers[0].Open() {
 					_ = c.Close() // producers' too, which have sent all
 					n++
 				}
@@ -210,27 +211,27 @@ func TestStalledDrain(t *testing.T) {
 	}
 	ld := r.loads[0]
 	in := ld.receiving
-	in.late.consumers = make([]lateConsumer, 1)
-	in.late.at = clock.Now() - 2*int64(stallLimit)
+	in.Late.Consumers = make([]receive.LateConsumer, 1)
+	in.Late.At = clock.Now() - 2*int64(stallLimit)
 	if ld.stalled() {
 		t.Error("consumers that have not begun to connect are waited for no longer")
 	}
-	in.late.began.Store(true)
+	in.Late.Began.Store(true)
 	if ld.stalled() {
 		t.Error("consumers have no time to get anything")
 	}
-	in.late.at -= 2 * int64(stallLimit)
+	in.Late.At -= 2 * int64(stallLimit)
 	if !ld.stalled() {
 		t.Error("nothing came for long, and it is waited for")
 	}
-	c := &consumer{}
-	c.received.Store(1)
-	in.consumers = append(in.consumers, c)
+	c := &receive.Consumer{}
+	c.Received.Store(1)
+	in.Consumers = append(in.Consumers, c)
 	if ld.stalled() {
 		t.Error("something came, and it is waited for no longer")
 	}
-	in.late.at -= 2 * int64(stallLimit)
-	c.earlier.Store(1)
+	in.Late.At -= 2 * int64(stallLimit)
+	c.Earlier.Store(1)
 	if ld.stalled() {
 		t.Error("something that an earlier run left came, and what is behind it is waited for no longer")
 	}

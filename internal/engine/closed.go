@@ -18,6 +18,9 @@ type closed struct {
 	*sending
 }
 
+// newClosed returns what sends s in closed loops.
+func newClosed(s *sending) *closed { return &closed{s} }
+
 func (c *closed) mode() string { return result.ModeClosed }
 
 // prepare: the loops go on through the warm-up.

@@ -9,6 +9,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
@@ -42,21 +43,22 @@ func (ld *load) connect(ctx context.Context) error {
 	}
 	ld.sending.makeLanes(lanes, span)
 	for _, g := range ld.Layout.Groups {
-		ld.receiving.groups = append(ld.receiving.groups, &group{plan: g, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], g.Streams),
-			seen: make([]atomic.Bool, len(g.Topics))})
+		ld.receiving.Groups = append(ld.receiving.Groups, &receive.Group{Plan: g, Span: span, Ledgers: make([]atomic.Pointer[integrity.Ledger], g.Streams),
+			Seen: make([]atomic.Bool, len(g.Topics))})
 	}
+	ld.receiving.Streams = ld.sending.streams
 	for _, st := range ld.sending.streams {
-		ld.receiving.credits = append(ld.receiving.credits, &ld.sending.laneOf(st).credits)
+		ld.receiving.Credits = append(ld.receiving.Credits, &ld.sending.laneOf(st).credits)
 	}
 	began := clock.Now()
-	if err := ld.receiving.connectConsumers(ctx, lanes); err != nil {
+	if err := ld.receiving.ConnectConsumers(ctx, lanes); err != nil {
 		return err
 	}
 	if err := ld.connectProducers(ctx, lanes); err != nil {
 		return err
 	}
-	ld.recording.Stages.Attributed = ld.session.dialers[0].Mark()
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
+	ld.recording.Stages.Attributed = ld.session.Dialers[0].Mark()
+	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil
 }
 
@@ -73,16 +75,16 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 			Limited: ld.Flow.Closed || w.Limit() > 0 || l.credits.Limit < manyCredits,
 			KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers)}
 		var err error
-		mark := ld.session.dialers[0].Mark()
+		mark := ld.session.Dialers[0].Mark()
 		if ld.Flow.Replies {
-			rr, ok := ld.session.main.(driver.RequestReplier)
+			rr, ok := ld.session.Main.(driver.RequestReplier)
 			if !ok {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, ld.Entry.Name)
 			}
-			c := ld.receiving.newConsumer(0, int(st.ID), integrity.Reply)
-			st.Producer, err = rr.Requester(ctx, spec, l.acks, c.deliver)
+			c := ld.receiving.NewConsumer(0, int(st.ID), integrity.Reply)
+			st.Producer, err = rr.Requester(ctx, spec, l.acks, c.Deliver)
 		} else {
-			st.Producer, err = ld.session.main.Producer(ctx, spec, l.acks)
+			st.Producer, err = ld.session.Main.Producer(ctx, spec, l.acks)
 		}
 		if err != nil {
 			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
@@ -90,11 +92,11 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 		if err := st.SetKeys(ld.Plan); err != nil {
 			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
 		}
-		if c := ld.recording.Attribute("producer", ld.session.dialers[0], mark, l.conn == nil); c != nil {
+		if c := ld.recording.Attribute("producer", ld.session.Dialers[0], mark, l.conn == nil); c != nil {
 			l.conn = c
 		}
 		if ld.Flow.Replies {
-			ld.receiving.consumers[len(ld.receiving.consumers)-1].conn = l.conn // replies come by it
+			ld.receiving.Consumers[len(ld.receiving.Consumers)-1].Conn = l.conn // replies come by it
 		}
 		st.Flusher, _ = st.Producer.(driver.Flusher)
 	}

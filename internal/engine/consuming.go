@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/receive"
 	"sixnines/result"
 )
 
@@ -21,7 +22,7 @@ const (
 // broker says that it has no more, or when its time is over.
 type consuming struct {
 	*sending
-	receiving *receiving
+	receiving *receive.Receiving
 }
 
 func (c consuming) mode() string { return result.ModeConsume }
@@ -46,8 +47,8 @@ func (c consuming) start() {
 // enough reports whether as many messages have come as were asked for.
 func (c consuming) enough() bool {
 	var n int64
-	for _, k := range c.receiving.consumers {
-		n += k.earlier.Load()
+	for _, k := range c.receiving.Consumers {
+		n += k.Earlier.Load()
 	}
 	most := int64(c.Workload.Messages)
 	return most > 0 && n >= most
@@ -57,8 +58,8 @@ func (c consuming) enough() bool {
 // it has nothing more, and nothing came for a moment.
 func (c consuming) empty() bool {
 	start := c.Plan.Start.Load()
-	newest := max(start, c.receiving.earlier.last.Load())
-	told := c.receiving.depth.last.Load()
+	newest := max(start, c.receiving.Earlier.Last.Load())
+	told := c.receiving.Depth.Last.Load()
 	return told != nil && told.Messages == 0 && start+told.At > newest &&
 		clock.Now()-newest > int64(max(emptyAfter, 2*c.Workload.Consumer.Work))
 }

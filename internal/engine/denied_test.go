@@ -14,6 +14,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
@@ -266,7 +267,7 @@ func TestEventsAreBounded(t *testing.T) {
 
 // The classes that results name are the contract's.
 func TestClassesOfEvents(t *testing.T) {
-	if className(driver.ErrUnauthorized) != result.ClassUnauthorized || className(driver.ErrNotConnected) != result.ClassNotConnected {
-		t.Errorf("%q, %q", className(driver.ErrUnauthorized), className(driver.ErrNotConnected))
+	if plan.ClassName(driver.ErrUnauthorized) != result.ClassUnauthorized || plan.ClassName(driver.ErrNotConnected) != result.ClassNotConnected {
+		t.Errorf("%q, %q", plan.ClassName(driver.ErrUnauthorized), plan.ClassName(driver.ErrNotConnected))
 	}
 }

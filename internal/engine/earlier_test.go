@@ -14,6 +14,7 @@ import (
 	"sixnines/drivers/jetstream"
 	"sixnines/drivers/nats"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/receive"
 	"sixnines/internal/integrity"
 	"sixnines/result"
 )
@@ -161,24 +162,24 @@ func TestNothingIsKept(t *testing.T) {
 // Gaps are counted between the first and the last number that came of a stream, for
 // each group, run and stream by itself.
 func TestGapsAmongEarlierMessages(t *testing.T) {
-	var x earlier
-	one, other := &group{}, &group{}
+	var x receive.Earlier
+	one, other := &receive.Group{}, &receive.Group{}
 	for _, m := range []struct {
-		group    *group
+		group    *receive.Group
 		run      uint32
 		sequence uint64
 	}{{one, 1, 7}, {one, 1, 5}, {one, 1, 10}, {other, 1, 5}, {one, 2, 100}, {one, 2, 101}} {
-		if got := x.came(m.group, &integrity.Envelope{Run: m.run, Sequence: m.sequence}, 1); got != integrity.New {
+		if got := x.Came(m.group, &integrity.Envelope{Run: m.run, Sequence: m.sequence}, 1); got != integrity.New {
 			t.Errorf("%+v: %v", m, got)
 		}
 	}
-	if got := x.came(one, &integrity.Envelope{Run: 1, Sequence: 7}, 2); got != integrity.Duplicate {
+	if got := x.Came(one, &integrity.Envelope{Run: 1, Sequence: 7}, 2); got != integrity.Duplicate {
 		t.Errorf("a second copy: %v", got)
 	}
-	if n := x.missing(); n != 3 { // 6, 8 and 9
+	if n := x.Missing(); n != 3 { // 6, 8 and 9
 		t.Errorf("%d are missing", n)
 	}
-	if x.first.Load() != 1 || x.last.Load() != 1 {
-		t.Errorf("from %d to %d", x.first.Load(), x.last.Load())
+	if x.First.Load() != 1 || x.Last.Load() != 1 {
+		t.Errorf("from %d to %d", x.First.Load(), x.Last.Load())
 	}
 }

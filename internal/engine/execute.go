@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/session"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/vitals"
 	"sixnines/result"
@@ -184,7 +185,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		ld.accounts.startSampler()
 		ld.sender.start()
 		ld.startLate()
-		ld.receiving.startDepth()
+		ld.receiving.StartDepth(ld.sending.senders.Go)
 	}
 	aborted = r.untilEnd(ctx)
 	if !r.early {
@@ -342,7 +343,7 @@ func (r *run) halt() {
 		}
 		close(done)
 	}()
-	for _, end := range []func(*session){(*session).cut, (*session).giveUp} {
+	for _, end := range []func(*session.Session){(*session.Session).Cut, (*session.Session).GiveUp} {
 		select {
 		case <-done:
 			return

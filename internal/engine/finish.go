@@ -74,7 +74,7 @@ func (r *run) unwritten() bool {
 
 // closing is what only the run knows of the load, when it ends now.
 func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing {
-	start, x := a.Start.Load(), &a.receiving.earlier
+	start, x := a.Start.Load(), &a.receiving.Earlier
 	since := func(at int64) int64 {
 		if at == 0 {
 			return 0
@@ -82,14 +82,14 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 		return at - start
 	}
 	var received int64
-	for _, c := range a.receiving.consumers {
-		received = max(received, c.newest)
+	for _, c := range a.receiving.Consumers {
+		received = max(received, c.Newest)
 	}
 	end := a.End.Load() - start
 	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
 		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.synced),
 		GivenUp: max(0, now-start), // before start if it never began
-		WarmUp:  a.warmLeft(), EarlierFrom: since(x.first.Load()), EarlierTo: since(x.last.Load())}
+		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
 }
 
 // warmLeft is how much of what a flood's warm-up had sent was through in the window only.
@@ -97,7 +97,7 @@ func (a *accounts) warmLeft() int64 {
 	if a.Flow.Timed {
 		return 0
 	}
-	return max(a.receiving.warm()-a.receiving.warmedUp, a.sending.warm()-a.sending.warmedUp)
+	return max(a.receiving.Warm()-a.receiving.WarmedUp, a.sending.warm()-a.sending.warmedUp)
 }
 
 // lastAck returns when the last measured message was acknowledged, 0 if none was.

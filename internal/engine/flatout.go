@@ -95,9 +95,16 @@ func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 // the window, whose clock stops when everything measured is through.
 type flatOut struct {
 	*sending
-	receiving *receiving
+	delivered func() int64  // how many of the warm-up's messages were delivered
+	mark      func()        // notes that: what is delivered later takes of the window's time
 	done      chan struct{} // all of the window is sent, and the round trip is back
 	ended     int64         // when all was sent; read after done
+}
+
+// newFlatOut returns what sends so; delivered tells how many of the warm-up's messages were
+// delivered, and mark notes it.
+func newFlatOut(s *sending, delivered func() int64, mark func()) *flatOut {
+	return &flatOut{sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
 }
 
 func (f *flatOut) mode() string { return result.ModeFlatOut }
@@ -138,7 +145,8 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 // markWarm notes how much of the warm-up is through: what comes later takes of the window's
 // time.
 func (f *flatOut) markWarm() {
-	f.receiving.warmedUp, f.sending.warmedUp = f.receiving.warm(), f.sending.warm()
+	f.mark()
+	f.warmedUp = f.warm()
 }
 
 func (f *flatOut) start() {
@@ -224,7 +232,7 @@ func (f *flatOut) awaitWarmup() error {
 	var before int64 = -1
 	for deadline := time.Now().Add(f.Scenario.Phases.Drain); time.Now().Before(deadline); {
 		f.Quiesce(window.OrderRun)
-		marked := f.receiving.warm()
+		marked := f.delivered()
 		if marked == before && f.idle() {
 			return nil
 		}

@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
+	"sixnines/internal/engine/receive"
 	"sixnines/internal/judge"
 	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
@@ -95,14 +96,14 @@ func (ld *load) describe(h *result.Header) error {
 	h.Workload, h.From, h.Background = ld.Part.Name, ld.Part.From, ld.Part.Background
 	h.Started = h.Started.Add(ld.Part.From)
 	judge.Declare(h, s)
-	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.semantics)
-	h.Rate, h.Cold = ld.Rate(), ld.session.cold
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.Semantics)
+	h.Rate, h.Cold = ld.Rate(), ld.session.Cold
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.Part.Stops
 	if w.Keeps() {
 		h.LeftAs = ld.Name
 	}
-	if info, ok := ld.session.main.(driver.ServerInfo); ok {
+	if info, ok := ld.session.Main.(driver.ServerInfo); ok {
 		h.Broker = info.ServerInfo()
 	}
 	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
@@ -114,8 +115,8 @@ func (ld *load) describe(h *result.Header) error {
 		add("pacers", pacers, "")
 	}
 	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.Layout.Consumers))), "")
-	if n := ld.Layout.MaxFanOut(); n > fullChecks {
-		add("checksums of deliveries", fmt.Sprintf("one in %d", n/fullChecks), "the fan-out is large; every loss and duplicate is still counted")
+	if n := ld.Layout.MaxFanOut(); n > receive.FullChecks {
+		add("checksums of deliveries", fmt.Sprintf("one in %d", n/receive.FullChecks), "the fan-out is large; every loss and duplicate is still counted")
 	}
 	value, note := ld.recording.StageFact()
 	add("stage times", value, note)

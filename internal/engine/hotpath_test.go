@@ -61,14 +61,14 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 		tb.Fatal(err)
 	}
 	ld.Flow.Closes = flow.OnDelivery
-	ld.session.main = fakeSession{}
-	ld.session.dialers = []*transport.Dialer{transport.NewDialer(false)}
+	ld.session.Main = fakeSession{}
+	ld.session.Dialers = []*transport.Dialer{transport.NewDialer(false)}
 	if err := ld.connect(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
 	l := ld.sending.lanes[0]
 	st := ld.sending.streams[0]
-	st.Producer = &loopback{acks: l.acks, deliver: ld.receiving.consumers[0].deliver}
+	st.Producer = &loopback{acks: l.acks, deliver: ld.receiving.Consumers[0].Deliver}
 	ld.Start.Store(clock.Now() - int64(time.Second))
 	ld.End.Store(ld.Start.Load() + int64(time.Hour))
 	ld.sending.turn = make([]int, 1)
@@ -108,7 +108,7 @@ func TestHotPathDoesNotAllocate(t *testing.T) {
 		ld, p := loopRun(t, ack)
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
-			ld.sending.lanes[0].conn, ld.receiving.consumers[0].conn = &transport.Conn{}, &transport.Conn{}
+			ld.sending.lanes[0].conn, ld.receiving.Consumers[0].Conn = &transport.Conn{}, &transport.Conn{}
 			ld.recording.Stages.Why = ""
 			ld.startStages()
 		}

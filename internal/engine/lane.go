@@ -21,7 +21,6 @@ import (
 // of the limits. Its pacer-side methods belong to one goroutine at a time.
 type lane struct {
 	plan      *plan.Plan
-	session   *session
 	recording *observe.Recording
 	sending   *sending
 

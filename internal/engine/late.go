@@ -4,35 +4,18 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync/atomic"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
-// lateConsumers are the consumers of a load that connect during it, or after it.
-type lateConsumers struct {
-	consumers []lateConsumer
-	began     atomic.Bool // they were told to connect
-	// What stalled has found: how many deliveries there were at its last look, and
-	// when that number had changed.
-	received, at int64
-}
-
-// lateConsumer is a consumer that has not connected yet.
-type lateConsumer struct {
-	spec    driver.ConsumerSpec
-	deliver driver.Deliver
-}
-
 // startLate has consumers that come late connect when it is time: with the window,
 // if the load has consumers only.
 func (ld *load) startLate() {
-	if len(ld.receiving.late.consumers) > 0 {
+	if len(ld.receiving.Late.Consumers) > 0 {
 		ld.sending.senders.Go(ld.joinLate)
 	}
 }
@@ -56,24 +39,24 @@ func (ld *load) joinLate() {
 	ctx, cancel := context.WithTimeout(life, setupTimeout)
 	defer cancel()
 	in := ld.receiving
-	n := len(in.late.consumers)
-	in.late.began.Store(true)
+	n := len(in.Late.Consumers)
+	in.Late.Began.Store(true)
 	ld.Event(result.Event{At: ld.accounts.hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
-	for i, c := range in.late.consumers {
-		client, err := ld.session.main.Consumer(ctx, c.spec, c.deliver)
+	for i, c := range in.Late.Consumers {
+		client, err := ld.session.Main.Consumer(ctx, c.Spec, c.Deliver)
 		if err != nil {
 			if !ld.Stopped.Load() { // else the run did not wait for them
 				ld.Event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
 			}
 			return
 		}
-		in.clients = append(in.clients, client) // read when this has ended
+		in.Clients = append(in.Clients, client) // read when this has ended
 	}
 }
 
 // hasLate reports whether any load has consumers that come late.
 func (r *run) hasLate() bool {
-	return slices.ContainsFunc(r.loads, func(ld *load) bool { return len(ld.receiving.late.consumers) > 0 })
+	return slices.ContainsFunc(r.loads, func(ld *load) bool { return len(ld.receiving.Late.Consumers) > 0 })
 }
 
 // stallLimit is how long a run waits for late consumers that get nothing:
@@ -105,13 +88,13 @@ func (r *run) stalled() bool {
 // stalled reports whether the load's consumers came late and have got nothing for
 // long.
 func (ld *load) stalled() bool {
-	l := &ld.receiving.late
-	if len(l.consumers) == 0 {
+	l := &ld.receiving.Late
+	if len(l.Consumers) == 0 {
 		return false
 	}
 	c := ld.accounts.counts()
-	if n := c.Received + c.Duplicated + c.Corrupted + c.Late + c.Earlier + c.EarlierDuplicated; n != l.received || l.at == 0 || !l.began.Load() {
-		l.received, l.at = n, clock.Now()
+	if n := c.Received + c.Duplicated + c.Corrupted + c.Late + c.Earlier + c.EarlierDuplicated; n != l.Received || l.At == 0 || !l.Began.Load() {
+		l.Received, l.At = n, clock.Now()
 	}
-	return clock.Now()-l.at > int64(stallLimit)
+	return clock.Now()-l.At > int64(stallLimit)
 }

@@ -10,6 +10,8 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/session"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -20,10 +22,10 @@ import (
 // each knows only the parts before it: those that follow read what it has.
 type load struct {
 	*plan.Plan
-	session   *session
+	session   *session.Session
 	recording *observe.Recording
 	sending   *sending
-	receiving *receiving
+	receiving *receive.Receiving
 	accounts  *accounts
 
 	sender   sender         // on top of sending and receiving
@@ -38,13 +40,13 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Plan: p}
+	s := &session.Session{Plan: p}
 	rec := &observe.Recording{Plan: p}
-	out := newSending(p, s, rec)
-	in := &receiving{Plan: p, session: s, recording: rec, sending: out}
+	out := newSending(p, rec)
+	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &accounts{Plan: p, session: s, recording: rec, sending: out, receiving: in}}
-	in.pauses = ld.accounts.pauses
+	in.Pauses = ld.accounts.pauses
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.follower = &follower{until: u}
 	}
@@ -53,10 +55,10 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 
 // open connects both sides and provisions.
 func (ld *load) open(ctx context.Context) error {
-	if err := ld.session.open(ctx); err != nil {
+	if err := ld.session.Open(ctx); err != nil {
 		return err
 	}
-	ld.recording.OwnsDialing = ld.session.ownsDialing
+	ld.recording.OwnsDialing = ld.session.OwnsDialing
 	if f := ld.accounts.follower; f != nil {
 		all := ld.metrics()
 		i := slices.IndexFunc(all, f.of)
@@ -65,7 +67,7 @@ func (ld *load) open(ctx context.Context) error {
 		}
 		f.metric = all[i]
 	}
-	return ld.session.openResponders(ctx)
+	return ld.session.OpenResponders(ctx)
 }
 
 // metrics returns what is recorded.
@@ -76,26 +78,26 @@ func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), 
 func (ld *load) disconnect() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	ld.session.measured = true
+	ld.session.Measured = true
 	var errs []error
 	for _, st := range ld.sending.streams {
 		errs = append(errs, st.Producer.Close(ctx))
 	}
-	for _, c := range ld.receiving.clients {
+	for _, c := range ld.receiving.Clients {
 		errs = append(errs, c.Close(ctx))
 	}
-	return errors.Join(append(errs, ld.session.close())...)
+	return errors.Join(append(errs, ld.session.Close())...)
 }
 
 // startStages taps the connections that are known, and has messages followed if
 // all are. Nothing measured has been sent yet.
 func (ld *load) startStages() {
 	s := &ld.recording.Stages
-	d := ld.session.dialers[0]
+	d := ld.session.Dialers[0]
 	if s.Why == "" && d.Mark() != s.Attributed {
 		ld.recording.RefuseStages("the driver makes more connections during the run")
 	}
-	for _, d := range ld.session.dialers {
+	for _, d := range ld.session.Dialers {
 		d.OnDial(func() {})
 	}
 	taps := map[*transport.Conn]*observe.Tap{}
@@ -112,8 +114,8 @@ func (ld *load) startStages() {
 	for _, l := range ld.sending.lanes {
 		l.tap = tapped(l.conn)
 	}
-	for _, c := range ld.receiving.consumers {
-		c.tap = tapped(c.conn)
+	for _, c := range ld.receiving.Consumers {
+		c.Tap = tapped(c.Conn)
 	}
 	if s.Why != "" {
 		return
@@ -142,8 +144,8 @@ func (ld *load) receiveFact() (value, note string) {
 			known++
 		}
 	}
-	for _, c := range ld.receiving.consumers {
-		count(c.conn)
+	for _, c := range ld.receiving.Consumers {
+		count(c.Conn)
 	}
 	if ld.Flow.Acked {
 		for _, l := range ld.sending.lanes {
@@ -157,7 +159,7 @@ func (ld *load) receiveFact() (value, note string) {
 		return "not measured", "nothing comes back"
 	case known == 0 && ld.Workload.Consumer.Interrupted():
 		return "not measured", "consumers connect late or pause: received data waits for them"
-	case known == 0 && ld.session.ownsDialing:
+	case known == 0 && ld.session.OwnsDialing:
 		return "not known", "driver " + ld.Entry.Name + " makes its connections itself"
 	case known == 0:
 		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"

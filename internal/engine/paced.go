@@ -11,6 +11,9 @@ import (
 // paced sends on a schedule, by pacers.
 type paced struct{ *sending }
 
+// newPaced returns what sends s on its schedule.
+func newPaced(s *sending) paced { return paced{s} }
+
 func (p paced) mode() string { return result.ModeOpen }
 
 // prepare: the warm-up is part of the schedule.

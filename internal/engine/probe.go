@@ -21,14 +21,14 @@ func (ld *load) probe(ctx context.Context) error {
 			return err
 		}
 	}
-	if ld.Flow.Publishes || ld.Workload.Existing != "" || len(ld.receiving.late.consumers) > 0 {
+	if ld.Flow.Publishes || ld.Workload.Existing != "" || len(ld.receiving.Late.Consumers) > 0 {
 		// A kept message is never missed; and a probe would come after all others.
 		return nil
 	}
 	for round := 0; ; round++ {
 		missing := -1
 		for t := range ld.Layout.Topics {
-			if ld.receiving.seenEverywhere(t) {
+			if ld.receiving.SeenEverywhere(t) {
 				continue
 			}
 			missing = t
@@ -47,7 +47,7 @@ func (ld *load) probe(ctx context.Context) error {
 		}
 		// Wait a moment for the round, longer each time, then send again.
 		patience := time.Now().Add(min(time.Second, 5*time.Millisecond<<min(round, 8)))
-		for time.Now().Before(patience) && !ld.receiving.seenEverywhere(missing) {
+		for time.Now().Before(patience) && !ld.receiving.SeenEverywhere(missing) {
 			select {
 			case <-ctx.Done():
 				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
@@ -57,7 +57,7 @@ func (ld *load) probe(ctx context.Context) error {
 			ld.Quiesce(window.OrderRun)
 		}
 	}
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.firstTook.Load())})
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.probeAt.Load() - began)})
+	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.FirstTook.Load())})
+	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.ProbeAt.Load() - began)})
 	return nil
 }

@@ -7,16 +7,9 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
 	"sixnines/result"
 )
-
-// className is the name of the class that err wraps; empty: it wraps none.
-func className(err error) string {
-	if class := driver.Class(err); class != nil {
-		return class.Error()
-	}
-	return ""
-}
 
 // refusals counts a lane's refused messages of the window by the class of their error,
 // see driver.Classes; those of none come after the last class.
@@ -70,7 +63,7 @@ func (s *sending) tellRefusals() {
 		} else {
 			first = &refusal{told.first.err, clock.Now()}
 		}
-		s.Event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: className(first.err), Count: n - told.n})
+		s.Event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: plan.ClassName(first.err), Count: n - told.n})
 		told.n = n
 	}
 }

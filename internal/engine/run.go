@@ -83,7 +83,7 @@ func ofWorkload(name string, err error) error {
 // openConns returns the open connections of all sessions.
 func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {
-		for _, d := range ld.session.dialers {
+		for _, d := range ld.session.Dialers {
 			all = append(all, d.Open()...)
 		}
 	}
@@ -114,7 +114,7 @@ func (r *run) pacers() (all []*pacer) {
 func (r *run) close() error {
 	var errs []error
 	for _, ld := range r.loads {
-		errs = append(errs, ld.session.close())
+		errs = append(errs, ld.session.Close())
 	}
 	return errors.Join(errs...)
 }

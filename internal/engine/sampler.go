@@ -100,11 +100,11 @@ func (a *accounts) newSampler() *sampler {
 			}
 		}
 		w.weight = float64(fanOut)
-		for _, c := range a.receiving.consumers {
+		for _, c := range a.receiving.Consumers {
 			if a.Flow.Closed {
-				w.closed = append(w.closed, &c.arrived)
+				w.closed = append(w.closed, &c.Arrived)
 			} else {
-				w.closed = append(w.closed, &c.received)
+				w.closed = append(w.closed, &c.Received)
 			}
 		}
 	}

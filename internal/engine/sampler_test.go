@@ -152,10 +152,10 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 	c.Observer = func(p Progress) {
 		switch {
 		case p.Phase == result.PhaseMeasure && !leaked:
-			r.loads[0].receiving.consumers[0].received.Add(-10)
+			r.loads[0].receiving.Consumers[0].Received.Add(-10)
 			leaked = true
 		case p.Phase == result.PhaseDrain && leaked: // or the run would wait for them
-			r.loads[0].receiving.consumers[0].received.Add(10)
+			r.loads[0].receiving.Consumers[0].Received.Add(10)
 			leaked = false
 		}
 	}

@@ -3,6 +3,8 @@ package engine
 import (
 	"context"
 	"time"
+
+	"sixnines/internal/engine/receive"
 )
 
 // sender issues the messages of a load. There are four: paced by a schedule,
@@ -22,14 +24,14 @@ type sender interface {
 }
 
 // newSender returns what sends as the plan says.
-func newSender(out *sending, in *receiving) sender {
+func newSender(out *sending, in *receive.Receiving) sender {
 	switch {
 	case out.Flow.Consumes:
 		return consuming{out, in}
 	case out.Schedule != nil:
-		return paced{out}
+		return newPaced(out)
 	case out.Flow.Timed:
-		return &closed{sending: out}
+		return newClosed(out)
 	}
-	return &flatOut{sending: out, receiving: in, done: make(chan struct{})}
+	return newFlatOut(out, in.Warm, in.MarkWarm)
 }

@@ -24,7 +24,6 @@ import (
 // many messages they have sent.
 type sending struct {
 	*plan.Plan
-	session   *session
 	recording *observe.Recording
 
 	streams   []*stream.Stream
@@ -46,8 +45,8 @@ type sending struct {
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten
 }
 
-func newSending(p *plan.Plan, s *session, rec *observe.Recording) *sending {
-	out := &sending{Plan: p, session: s, recording: rec, several: p.LaneCount()}
+func newSending(p *plan.Plan, rec *observe.Recording) *sending {
+	out := &sending{Plan: p, recording: rec, several: p.LaneCount()}
 	if p.Flow.Closed {
 		out.several = p.Workload.Producers
 	}
@@ -77,7 +76,7 @@ func (s *sending) makeLanes(n, span int) {
 	w := s.Workload
 	acked := s.Flow.Acked
 	for i := range n {
-		l := &lane{plan: s.Plan, session: s.session, recording: s.recording, sending: s, shard: s.recording.Rec.Shard(i), raw: s.recording.RawSink()}
+		l := &lane{plan: s.Plan, recording: s.recording, sending: s, shard: s.recording.Rec.Shard(i), raw: s.recording.RawSink()}
 		places := 1024
 		if acked {
 			total := w.Limit()

@@ -36,8 +36,8 @@ func lanesRunOf(t *testing.T, workload string, ack driver.AckKind, closes flow.E
 	}
 	ld.Flow = flow.Of(ld.Workload, ack)
 	ld.Flow.Closes = closes
-	ld.session.main = fakeSession{}
-	ld.session.dialers = []*transport.Dialer{transport.NewDialer(true)}
+	ld.session.Main = fakeSession{}
+	ld.session.Dialers = []*transport.Dialer{transport.NewDialer(true)}
 	if err := ld.connect(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 		n, _ := io.Copy(io.Discard, c)
 		got <- n
 	}()
-	c, err := ld.session.dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
+	c, err := ld.session.Dialers[0].Dial(t.Context(), "tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (ld *load) settle(ctx context.Context) {
 				Settling: true, P50: time.Duration(last)})
 		}
 	}
-	ld.session.cold = append(ld.session.cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
+	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
 		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
 }
 
@@ -86,11 +86,11 @@ func (ld *load) settle(ctx context.Context) {
 // that does not come counts as long as it was waited for.
 func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok bool) {
 	began := clock.Now()
-	ld.receiving.probeTook.Store(0)
+	ld.receiving.ProbeTook.Store(0)
 	if err := ld.sending.sendProbe(st); err != nil {
 		return 0, false
 	}
-	for ld.receiving.probeTook.Load() == 0 {
+	for ld.receiving.ProbeTook.Load() == 0 {
 		if clock.Now()-began > int64(settlePatience) {
 			return int64(settlePatience), true
 		}
@@ -105,5 +105,5 @@ func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok b
 			time.Sleep(50 * time.Microsecond)
 		}
 	}
-	return ld.receiving.probeTook.Load(), true
+	return ld.receiving.ProbeTook.Load(), true
 }

@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/session"
 	"sixnines/internal/probe"
 	"sixnines/internal/recorder"
 	"sixnines/internal/spell"
@@ -43,7 +44,7 @@ const (
 // collector until that has finished.
 type sideProbe struct {
 	plan      *plan.Plan
-	session   *session
+	session   *session.Session
 	recording *observe.Recording
 
 	wanted  bool
@@ -60,7 +61,7 @@ type sideProbe struct {
 
 // startProbe starts the process of the probe, if the run is to have one. It
 // connects later, when the load has: see begin.
-func startProbe(s *session, rec *observe.Recording, command []string) *sideProbe {
+func startProbe(s *session.Session, rec *observe.Recording, command []string) *sideProbe {
 	p := &sideProbe{plan: s.Plan, session: s, recording: rec, wanted: s.Scenario.Probed(s.Rate())}
 	e := &s.Entry
 	switch {

@@ -51,7 +51,7 @@ func (a *accounts) counts() result.Counters {
 	for _, st := range a.sending.streams {
 		n := st.Sent.Load()
 		c.Sent += n
-		if len(a.receiving.groups) > 0 {
+		if len(a.receiving.Groups) > 0 {
 			c.Expected += n * int64(st.Plan.FanOut)
 		}
 		c.BytesSent += st.Bytes.Load()
@@ -63,27 +63,27 @@ func (a *accounts) counts() result.Counters {
 		c.Nacked += l.nacked.Load()
 		c.TimedOut += l.credits.TimedOut.Load()
 	}
-	for _, k := range a.receiving.consumers {
-		c.Received += k.received.Load()
-		c.BytesRecv += k.bytes.Load()
-		c.Duplicated += k.duplicated.Load()
-		c.Redelivered += k.redelivered.Load()
-		c.Reordered += k.reordered.Load()
-		c.Late += k.late.Load()
-		c.Corrupted += k.corrupted.Load()
-		c.Foreign += k.foreign.Load()
-		c.Earlier += k.earlier.Load()
-		c.EarlierDuplicated += k.earlierAgain.Load()
+	for _, k := range a.receiving.Consumers {
+		c.Received += k.Received.Load()
+		c.BytesRecv += k.Bytes.Load()
+		c.Duplicated += k.Duplicated.Load()
+		c.Redelivered += k.Redelivered.Load()
+		c.Reordered += k.Reordered.Load()
+		c.Late += k.Late.Load()
+		c.Corrupted += k.Corrupted.Load()
+		c.Foreign += k.Foreign.Load()
+		c.Earlier += k.Earlier.Load()
+		c.EarlierDuplicated += k.EarlierAgain.Load()
 	}
 	if a.Schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected
 	}
-	c.LateReplies = a.receiving.lateReplies.Load()
+	c.LateReplies = a.receiving.LateReplies.Load()
 	c.Violations = a.sending.violations.Load()
 	c.Takeovers = a.sending.takeovers.Load()
-	c.Dropped = a.session.dropped.Load()
-	c.Returned = a.session.returned.Load()
-	c.Denied = a.session.denied.Load()
+	c.Dropped = a.session.Dropped.Load()
+	c.Returned = a.session.Returned.Load()
+	c.Denied = a.session.Denied.Load()
 	if size, alike := a.Workload.Size.Fixed(); alike {
 		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
 	}
@@ -121,7 +121,7 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels, Depth: a.receiving.depth.newest.Swap(nil)}
+		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels, Depth: a.receiving.Depth.Newest.Swap(nil)}
 	a.told.kept = a.held(a.told.kept, v.End)
 	v.Kept = a.told.kept
 	a.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}

@@ -143,20 +143,20 @@ func TestLateWorkIsMadeUpFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		w := r.loads[0].receiving.newWork()
+		w := r.loads[0].receiving.NewWork()
 		do := func() time.Duration {
 			began := time.Now()
-			w.do(clock.Now())
+			w.Do(clock.Now())
 			return time.Since(began)
 		}
 		if took := do(); took != 10*time.Millisecond {
 			t.Errorf("the first took %s", took)
 		}
-		w.until -= int64(3 * time.Millisecond) // as if it had been woken so late
+		w.Until -= int64(3 * time.Millisecond) // as if it had been woken so late
 		if took := do(); took != 7*time.Millisecond {
 			t.Errorf("one that had waited took %s", took)
 		}
-		w.until -= int64(3 * time.Millisecond)
+		w.Until -= int64(3 * time.Millisecond)
 		time.Sleep(time.Millisecond)
 		if took := do(); took != 10*time.Millisecond {
 			t.Errorf("one that had not waited took %s", took)

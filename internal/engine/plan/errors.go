@@ -1,6 +1,10 @@
 package plan
 
-import "errors"
+import (
+	"errors"
+
+	"sixnines/driver"
+)
 
 // Error classes of Run, besides those of package driver.
 var (
@@ -10,3 +14,11 @@ var (
 	// result.
 	ErrAborted = errors.New("aborted")
 )
+
+// ClassName is the name of the class that err wraps; empty: it wraps none.
+func ClassName(err error) string {
+	if class := driver.Class(err); class != nil {
+		return class.Error()
+	}
+	return ""
+}

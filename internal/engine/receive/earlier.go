@@ -1,4 +1,4 @@
-package engine
+package receive
 
 import (
 	"sync"
@@ -7,18 +7,18 @@ import (
 	"sixnines/internal/integrity"
 )
 
-// earlier accounts for messages that earlier runs have left where this one uses
+// Earlier accounts for messages that earlier runs have left where this one uses
 // what exists. They are told apart by the run and the stream in their envelopes.
 // How old they are is not known: the instants in them are of the clock of the
 // machine that sent them, since its start, and nothing says which machine that was.
-type earlier struct {
+type Earlier struct {
 	streams sync.Map // of *earlierStream by earlierKey
-	// first and last are when the first and the last new one came; 0: none has.
-	first, last atomic.Int64
+	// First and last are when the first and the last new one came; 0: none has.
+	First, Last atomic.Int64
 }
 
 type earlierKey struct {
-	group       *group
+	group       *Group
 	run, stream uint32
 }
 
@@ -28,9 +28,9 @@ type earlierStream struct {
 	lowest atomic.Uint64 // sequence number
 }
 
-// came ticks a message off and reports whether it is new to the group. It is safe
+// Came ticks a message off and reports whether it is new to the group. It is safe
 // for concurrent use.
-func (x *earlier) came(g *group, e *integrity.Envelope, now int64) integrity.Mark {
+func (x *Earlier) Came(g *Group, e *integrity.Envelope, now int64) integrity.Mark {
 	key := earlierKey{g, e.Run, e.Stream}
 	known, ok := x.streams.Load(key)
 	if !ok {
@@ -43,16 +43,16 @@ func (x *earlier) came(g *group, e *integrity.Envelope, now int64) integrity.Mar
 	if m == integrity.New {
 		for low := st.lowest.Load(); e.Sequence < low && !st.lowest.CompareAndSwap(low, e.Sequence); low = st.lowest.Load() {
 		}
-		x.first.CompareAndSwap(0, now)
-		for last := x.last.Load(); last < now && !x.last.CompareAndSwap(last, now); last = x.last.Load() {
+		x.First.CompareAndSwap(0, now)
+		for last := x.Last.Load(); last < now && !x.Last.CompareAndSwap(last, now); last = x.Last.Load() {
 		}
 	}
 	return m
 }
 
-// missing counts the gaps in what came, when nothing comes any more. Numbers that a
+// Missing counts the gaps in what came, when nothing comes any more. Numbers that a
 // ledger had to forget count as come.
-func (x *earlier) missing() (n int64) {
+func (x *Earlier) Missing() (n int64) {
 	for _, v := range x.streams.Range {
 		st := v.(*earlierStream)
 		highest, ok := st.ledger.Highest()
@@ -70,18 +70,18 @@ func (x *earlier) missing() (n int64) {
 
 // earlierMessage counts a good message of another run where those are expected,
 // and reports whether it was one.
-func (c *consumer) earlierMessage(e *integrity.Envelope, now int64) bool {
+func (c *Consumer) earlierMessage(e *integrity.Envelope, now int64) bool {
 	if c.plan.Workload.Existing == "" || e.Run == c.plan.Id || e.Kind != integrity.Data {
 		return false
 	}
-	switch c.receiving.earlier.came(c.group, e, now) {
+	switch c.receiving.Earlier.Came(c.group, e, now) {
 	case integrity.New:
-		c.earlier.Add(1)
+		c.Earlier.Add(1)
 	case integrity.Duplicate:
-		c.earlierAgain.Add(1)
+		c.EarlierAgain.Add(1)
 	default:
-		c.late.Add(1)
+		c.Late.Add(1)
 	}
-	c.work.do(now)
+	c.work.Do(now)
 	return true
 }

@@ -1,4 +1,6 @@
-package engine
+// Package session is a load's presence at the broker: its sessions with the driver, the
+// connections that they made, what was provisioned, and what the driver reports.
+package session
 
 import (
 	"context"
@@ -21,40 +23,40 @@ import (
 // soon.
 const openTimeout = 8 * time.Second
 
-// session is a load's presence at the broker, and what follows from what the driver
+// Session is a load's presence at the broker, and what follows from what the driver
 // is with these options. Nothing of it changes after open but the connections and
 // what the driver tells.
-type session struct {
+type Session struct {
 	*plan.Plan
-	main       driver.Session // of producers and consumers
-	responders driver.Session // of its own, for request–reply
-	dialers    []*transport.Dialer
-	semantics  driver.Semantics
-	cold       []result.Cold
-	measured   bool // the load was measured
+	Main       driver.Session // of producers and consumers
+	Responders driver.Session // of its own, for request–reply
+	Dialers    []*transport.Dialer
+	Semantics  driver.Semantics
+	Cold       []result.Cold
+	Measured   bool // the load was measured
 
-	ownsDialing bool // the client dials by itself
+	OwnsDialing bool // the client dials by itself
 
 	// What the driver told of.
-	dropped  atomic.Int64
-	returned atomic.Int64
-	denied   atomic.Int64
+	Dropped  atomic.Int64
+	Returned atomic.Int64
+	Denied   atomic.Int64
 }
 
-// open connects both sides, provisions, and decides what follows from what the
+// Open connects both sides, provisions, and decides what follows from what the
 // driver is with these options.
-func (s *session) open(ctx context.Context) (err error) {
+func (s *Session) Open(ctx context.Context) (err error) {
 	began := clock.Now()
-	if s.main, err = s.openSession(ctx); err != nil {
+	if s.Main, err = s.openSession(ctx); err != nil {
 		return err
 	}
-	s.cold = append(s.cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
-	if a, ok := s.main.(driver.AckReporter); ok {
+	s.Cold = append(s.Cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
+	if a, ok := s.Main.(driver.AckReporter); ok {
 		s.Flow = flow.Of(s.Workload, a.Ack())
 	}
-	s.ownsDialing = s.Entry.Capabilities.OwnsDialing
-	if d, ok := s.main.(driver.DialReporter); ok {
-		s.ownsDialing = d.OwnsDialing()
+	s.OwnsDialing = s.Entry.Capabilities.OwnsDialing
+	if d, ok := s.Main.(driver.DialReporter); ok {
+		s.OwnsDialing = d.OwnsDialing()
 	}
 	w := s.Workload
 	if s.Flow.Closed && s.Flow.Closes == flow.Never {
@@ -63,7 +65,7 @@ func (s *session) open(ctx context.Context) (err error) {
 	if s.Flow.Closes == flow.Never && w.InFlight.Each > 0 {
 		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", plan.ErrUsage, s.Entry.Name)
 	}
-	s.semantics, err = s.main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
+	s.Semantics, err = s.Main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
 		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
 		Keep: w.Keeps(), Existing: w.Existing != ""})
@@ -73,15 +75,15 @@ func (s *session) open(ctx context.Context) (err error) {
 	return err
 }
 
-// openResponders opens the session of the responders, if there are any.
-func (s *session) openResponders(ctx context.Context) (err error) {
+// OpenResponders opens the session of the responders, if there are any.
+func (s *Session) OpenResponders(ctx context.Context) (err error) {
 	if s.Flow.Replies {
-		s.responders, err = s.openSession(ctx)
+		s.Responders, err = s.openSession(ctx)
 	}
 	return err
 }
 
-func (s *session) openSession(ctx context.Context) (driver.Session, error) {
+func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.Scenario.Target
 	d := transport.NewDialer(s.Flow.Timed)
 	options := t.Options
@@ -103,33 +105,33 @@ func (s *session) openSession(ctx context.Context) (driver.Session, error) {
 		return nil, err
 	}
 	s.Connected(d)
-	s.dialers = append(s.dialers, d)
+	s.Dialers = append(s.Dialers, d)
 	return opened, nil
 }
 
 // wait is [driver.Target.Wait].
-func (s *session) wait(until time.Time, quit <-chan struct{}) bool {
+func (s *Session) wait(until time.Time, quit <-chan struct{}) bool {
 	return s.Precise.Until(clock.At(until), quit)
 }
 
 // notify takes what the driver tells. What the broker refuses before the window ends the
 // run; in it, it is counted.
-func (s *session) notify(e driver.Event) {
+func (s *Session) notify(e driver.Event) {
 	n := int64(max(1, e.Count))
 	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.Refuse(e.Err) {
 		return
 	}
 	switch e.Kind {
 	case driver.Dropped:
-		s.dropped.Add(n)
+		s.Dropped.Add(n)
 	case driver.Returned:
-		s.returned.Add(n)
+		s.Returned.Add(n)
 	case driver.Denied:
-		s.denied.Add(n)
+		s.Denied.Add(n)
 	}
 	told := result.Event{At: clock.Now(), Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
 	if e.Err != nil {
-		told.Class = className(e.Err)
+		told.Class = plan.ClassName(e.Err)
 		if told.Detail == "" {
 			told.Detail = e.Err.Error()
 		}
@@ -137,34 +139,34 @@ func (s *session) notify(e driver.Event) {
 	s.Event(told)
 }
 
-// close ends the sessions, within a time limit of its own.
-func (s *session) close() error {
+// Close ends the sessions, within a time limit of its own.
+func (s *Session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	var errs []error
 	// A run that measured nothing does not remove what others have made.
-	if s.main != nil && s.semantics.Transport != "" && (s.Workload.Existing == "" || s.measured) {
-		errs = append(errs, s.main.Deprovision(ctx))
+	if s.Main != nil && s.Semantics.Transport != "" && (s.Workload.Existing == "" || s.Measured) {
+		errs = append(errs, s.Main.Deprovision(ctx))
 	}
-	for _, s := range []driver.Session{s.responders, s.main} {
+	for _, s := range []driver.Session{s.Responders, s.Main} {
 		if s != nil {
 			errs = append(errs, s.Close(ctx))
 		}
 	}
-	s.cut()
+	s.Cut()
 	return errors.Join(errs...)
 }
 
-// giveUp closes the session of producers and consumers, whatever they do.
-func (s *session) giveUp() {
+// GiveUp closes the session of producers and consumers, whatever they do.
+func (s *Session) GiveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = s.main.Close(ctx) // what it leaves is told of when it is closed again
+	_ = s.Main.Close(ctx) // what it leaves is told of when it is closed again
 }
 
-// cut closes all connections of the load.
-func (s *session) cut() {
-	for _, d := range s.dialers {
+// Cut closes all connections of the load.
+func (s *Session) Cut() {
+	for _, d := range s.Dialers {
 		d.CloseAll()
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package receive
 
 import (
 	"time"
@@ -17,7 +17,7 @@ type work struct {
 	pause  scenario.Pause
 	pauses func(over bool) // called before and after a pause
 
-	until int64 // when the work on the last message was over, had no wake-up been late
+	Until int64 // when the work on the last message was over, had no wake-up been late
 	back  int64 // when it was
 }
 
@@ -25,21 +25,21 @@ type work struct {
 // to be one that had waited for it: about what a client takes between two callbacks.
 const waitedFor = 50_000
 
-func (r *receiving) newWork() work {
-	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pause: r.Workload.Consumer.Pause, pauses: r.pauses}
+func (r *Receiving) NewWork() work {
+	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pause: r.Workload.Consumer.Pause, pauses: r.Pauses}
 }
 
-// do takes the time of the work on a message that came at now, and of the pause. The work on
+// Do takes the time of the work on a message that came at now, and of the pause. The work on
 // a message that had waited begins as much sooner as the wake-up after the one before was
 // late, so that late wake-ups do not add up to a slower consumer.
-func (w *work) do(now int64) {
+func (w *work) Do(now int64) {
 	if w.takes > 0 {
 		begin := now
 		if now-w.back < waitedFor {
-			begin -= max(w.back-w.until, 0)
+			begin -= max(w.back-w.Until, 0)
 		}
-		w.until = begin + int64(w.takes)
-		w.plan.Precise.Until(w.until, nil)
+		w.Until = begin + int64(w.takes)
+		w.plan.Precise.Until(w.Until, nil)
 		w.back = clock.Now()
 	}
 	if p := w.pause; p.For > 0 {
@@ -47,7 +47,7 @@ func (w *work) do(now int64) {
 			w.pauses(false)
 			w.plan.SleepUntil(begin + int64(p.For))
 			w.pauses(true) // before anything of the backlog comes
-			w.until, w.back = 0, 0
+			w.Until, w.back = 0, 0
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package engine
+package receive
 
 import (
 	"context"
@@ -26,8 +26,8 @@ const (
 // where they connect late or pause, or consume what another run left.
 type depth struct {
 	specs  []driver.ConsumerSpec        // a consumer of each group
-	newest atomic.Pointer[result.Depth] // told since the last interval; nil: nothing
-	last   atomic.Pointer[result.Depth] // told last; nil: nothing yet
+	Newest atomic.Pointer[result.Depth] // told since the last interval; nil: nothing
+	Last   atomic.Pointer[result.Depth] // told last; nil: nothing yet
 }
 
 // add adds a consumer of a delivery group, unless there is one.
@@ -37,23 +37,23 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 	}
 }
 
-// startDepth asks now and then, until the run is over or the driver says that it cannot
+// StartDepth has start run what asks now and then, until the run is over or the driver says that it cannot
 // tell. After any other error it asks again: a consumer may not have connected yet, and a
 // broker may be away for a while.
-func (r *receiving) startDepth() {
-	teller, ok := r.session.main.(driver.DepthTeller)
+func (r *Receiving) StartDepth(start func(func())) {
+	teller, ok := r.Session.Main.(driver.DepthTeller)
 	if !ok || !r.Workload.Consumer.Interrupted() && r.Workload.Existing == "" {
 		return
 	}
 	queues := 0
-	for _, spec := range r.depth.specs {
+	for _, spec := range r.Depth.specs {
 		queues += len(spec.Topics)
 	}
 	if queues > depthMost {
 		r.Event(result.Event{At: clock.Now(), Kind: result.EventDepth, Detail: "there are too many queues to ask the broker for the depth of each", Count: int64(queues)})
 		return
 	}
-	r.sending.senders.Go(func() {
+	start(func() {
 		ctx, cancel := r.Context()
 		defer cancel()
 		for r.SleepUntil(clock.Now() + int64(depthPeriod)) {
@@ -63,18 +63,18 @@ func (r *receiving) startDepth() {
 				return
 			}
 			if err == nil {
-				r.depth.last.Store(&d)
-				r.depth.newest.Store(&d)
+				r.Depth.Last.Store(&d)
+				r.Depth.Newest.Store(&d)
 			}
 		}
 	})
 }
 
 // askDepth asks for the depth of all queues.
-func (r *receiving) askDepth(ctx context.Context, teller driver.DepthTeller) (sum result.Depth, err error) {
+func (r *Receiving) askDepth(ctx context.Context, teller driver.DepthTeller) (sum result.Depth, err error) {
 	ctx, cancel := context.WithTimeout(ctx, depthPatience)
 	defer cancel()
-	for _, spec := range r.depth.specs {
+	for _, spec := range r.Depth.specs {
 		for _, topic := range spec.Topics {
 			one, err := teller.Depth(ctx, topic, spec)
 			if err != nil {

@@ -1,4 +1,4 @@
-package engine
+package receive
 
 import (
 	"slices"
@@ -10,6 +10,7 @@ import (
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/session"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
@@ -17,77 +18,77 @@ import (
 	"sixnines/result"
 )
 
-// group is a delivery group: a queue group, or a lone consumer. Each message
+// Group is a delivery group: a queue group, or a lone consumer. Each message
 // of the topics it is bound to is expected once.
-type group struct {
-	plan    plan.Group
-	ledgers []atomic.Pointer[integrity.Ledger] // by place in the group, made on first sight
-	span    int
-	seen    []atomic.Bool // by position in plan.topics: a probe has arrived
+type Group struct {
+	Plan    plan.Group
+	Ledgers []atomic.Pointer[integrity.Ledger] // by place in the group, made on first sight
+	Span    int
+	Seen    []atomic.Bool // by position in plan.topics: a probe has arrived
 }
 
-func (g *group) ledger(place int) *integrity.Ledger {
-	if l := g.ledgers[place].Load(); l != nil {
+func (g *Group) Ledger(place int) *integrity.Ledger {
+	if l := g.Ledgers[place].Load(); l != nil {
 		return l
 	}
-	g.ledgers[place].CompareAndSwap(nil, integrity.NewLedger(g.span))
-	return g.ledgers[place].Load()
+	g.Ledgers[place].CompareAndSwap(nil, integrity.NewLedger(g.Span))
+	return g.Ledgers[place].Load()
 }
 
-// place returns where a stream stands in the group's tables.
-func (g *group) place(st *stream.Stream) (int, bool) {
-	b := g.plan.Base[st.Plan.Topic]
+// Place returns where a stream stands in the group's tables.
+func (g *Group) Place(st *stream.Stream) (int, bool) {
+	b := g.Plan.Base[st.Plan.Topic]
 	return int(b) + st.Plan.Index, b >= 0
 }
 
-// consumer is one subscription's side of the accounts. deliver is called
+// Consumer is one subscription's side of the accounts. deliver is called
 // serially.
-type consumer struct {
+type Consumer struct {
 	plan      *plan.Plan
-	session   *session
+	session   *session.Session
 	recording *observe.Recording
-	sending   *sending
-	receiving *receiving
+	streams   []*stream.Stream // of the load, by their numbers
+	receiving *Receiving
 
-	group   *group
+	group   *Group
 	index   uint32
 	shard   *recorder.Shard
 	raw     *observe.RawSink
 	rawKind result.RawKind // of what it receives
 	tail    *observe.TailShard
-	conn    *transport.Conn // nil: not known
-	tap     *observe.Tap
+	Conn    *transport.Conn // nil: not known
+	Tap     *observe.Tap
 	kind    integrity.Kind // what it waits for: Data, or Reply
 	work    work
 
 	response, service recorder.ID
-	// highest is, by partition and place, one more than the highest sequence
+	// Highest is, by partition and place, one more than the highest sequence
 	// number seen.
-	highest [][]uint64
+	Highest [][]uint64
 	// sampled: of a large fan-out only every so many deliveries are checked
 	// for corruption; 0 checks all.
 	sampled   uint32
 	unordered bool // several responders answer one producer: replies have no order
 	count     uint32
 
-	// arrived counts the same as received, but sooner: in a closed loop, for the
+	// Arrived counts the same as received, but sooner: in a closed loop, for the
 	// sampler, since waking the producer takes microseconds.
-	arrived               atomic.Int64
-	received              atomic.Int64 // unique, measured
-	bytes                 atomic.Int64 // of those, where sizes differ
-	duplicated            atomic.Int64
-	redelivered           atomic.Int64
-	reordered             atomic.Int64
-	late                  atomic.Int64
-	corrupted             atomic.Int64
-	foreign               atomic.Int64
-	earlier, earlierAgain atomic.Int64 // of earlier runs: new ones, and copies
-	newest                int64        // instant of the newest measured delivery; read when no more can come
+	Arrived               atomic.Int64
+	Received              atomic.Int64 // unique, measured
+	Bytes                 atomic.Int64 // of those, where sizes differ
+	Duplicated            atomic.Int64
+	Redelivered           atomic.Int64
+	Reordered             atomic.Int64
+	Late                  atomic.Int64
+	Corrupted             atomic.Int64
+	Foreign               atomic.Int64
+	Earlier, EarlierAgain atomic.Int64 // of earlier runs: new ones, and copies
+	Newest                int64        // instant of the newest measured delivery; read when no more can come
 	warm                  atomic.Int64 // new messages outside the window
 	_                     [64]byte
 }
 
-func (c *consumer) deliver(m driver.Message) {
+func (c *Consumer) Deliver(m driver.Message) {
 	now := clock.Now() // first of all: this is the instant that is reported
 	verify := true
 	if c.sampled > 1 {
@@ -95,42 +96,42 @@ func (c *consumer) deliver(m driver.Message) {
 		verify = c.count%c.sampled == 0
 	}
 	var e integrity.Envelope
-	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.Id || e.Kind != c.kind || int(e.Stream) >= len(c.sending.streams) {
+	if e.Get(m.Payload, verify) != integrity.Good || e.Run != c.plan.Id || e.Kind != c.kind || int(e.Stream) >= len(c.streams) {
 		c.unexpected(&e, m.Payload, now)
 		return
 	}
-	st := c.sending.streams[e.Stream]
-	place, bound := c.group.place(st)
+	st := c.streams[e.Stream]
+	place, bound := c.group.Place(st)
 	if !bound {
-		c.foreign.Add(1)
+		c.Foreign.Add(1)
 		return
 	}
 	measured := e.Intended >= c.plan.Start.Load() && e.Intended < c.plan.End.Load()
-	switch c.group.ledger(place).Mark(e.Sequence) {
+	switch c.group.Ledger(place).Mark(e.Sequence) {
 	case integrity.New:
 		if measured && st.Waiter != nil {
-			c.arrived.Add(1)
+			c.Arrived.Add(1)
 		}
 	case integrity.Duplicate:
 		if measured {
-			c.duplicated.Add(1)
+			c.Duplicated.Add(1)
 			if m.Redelivered {
-				c.redelivered.Add(1)
+				c.Redelivered.Add(1)
 			}
 		}
-		c.work.do(now)
+		c.work.Do(now)
 		return
 	default:
 		if measured {
-			c.late.Add(1)
+			c.Late.Add(1)
 		}
-		c.work.do(now)
+		c.work.Do(now)
 		return
 	}
-	for m.Partition >= len(c.highest) {
-		c.highest = append(c.highest, make([]uint64, c.group.plan.Streams))
+	for m.Partition >= len(c.Highest) {
+		c.Highest = append(c.Highest, make([]uint64, c.group.Plan.Streams))
 	}
-	highest := &c.highest[m.Partition][place]
+	highest := &c.Highest[m.Partition][place]
 	inOrder := e.Sequence >= *highest
 	if inOrder {
 		*highest = e.Sequence + 1
@@ -148,15 +149,15 @@ func (c *consumer) deliver(m driver.Message) {
 	}
 	if measured {
 		if !inOrder && !c.unordered {
-			c.reordered.Add(1)
+			c.Reordered.Add(1)
 		}
 		if m.Redelivered {
-			c.redelivered.Add(1)
+			c.Redelivered.Add(1)
 		}
 		if c.plan.Flow.Timed {
 			own, due := e.Lag*int64(e.Own)/7, e.Intended-c.plan.Start.Load()
 			v := now - e.Intended
-			received := c.tap.Received(now)
+			received := c.Tap.Received(now)
 			if received >= 0 {
 				c.shard.Value(recorder.LagReceive, received)
 			}
@@ -171,25 +172,25 @@ func (c *consumer) deliver(m driver.Message) {
 		}
 		c.shard.Value(c.service, now-sent)
 		if st.Stamps != nil && !c.recording.Stages.OnAck {
-			c.recording.Split(c.tap, st.Stamps, e.Sequence, sent, now)
+			c.recording.Split(c.Tap, st.Stamps, e.Sequence, sent, now)
 		}
-		c.newest = now
+		c.Newest = now
 		if c.raw != nil {
 			c.raw.Put(c.rawKind, e.Stream, c.index, e.Sequence, e.Intended, sent, now)
 		}
 		if c.plan.Sizes != nil {
-			c.bytes.Add(int64(len(m.Payload)))
+			c.Bytes.Add(int64(len(m.Payload)))
 		}
-		c.received.Add(1) // last: who reads it also reads the rest
+		c.Received.Add(1) // last: who reads it also reads the rest
 	} else {
 		c.warm.Add(1)
 	}
-	c.work.do(now)
+	c.work.Do(now)
 }
 
 // number is the consumer's number in exemplars. A requester, which receives the replies
 // to what it sent, has none.
-func (c *consumer) number() int32 {
+func (c *Consumer) number() int32 {
 	if c.kind == integrity.Reply {
 		return -1
 	}
@@ -197,38 +198,38 @@ func (c *consumer) number() int32 {
 }
 
 // first ends a message's time in flight where deliveries do that.
-func (c *consumer) first(st *stream.Stream, seq uint64, sent, now int64, measured bool) {
+func (c *Consumer) first(st *stream.Stream, seq uint64, sent, now int64, measured bool) {
 	if c.plan.Flow.Closes != flow.OnDelivery {
 		return
 	}
 	var over *observe.Tap // before the window connections may not be followed yet
 	if sent >= c.plan.Start.Load() {
-		over = c.tap
+		over = c.Tap
 	}
-	if !c.receiving.credits[st.ID].Delivered(st, seq, sent, now, measured, over) && measured && c.plan.Flow.Replies {
-		c.receiving.lateReplies.Add(1)
+	if !c.receiving.Credits[st.ID].Delivered(st, seq, sent, now, measured, over) && measured && c.plan.Flow.Replies {
+		c.receiving.LateReplies.Add(1)
 	}
 }
 
 // unexpected accounts for what is not a good message of this run's load.
-func (c *consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) {
+func (c *Consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) {
 	check := e.Get(payload, true)
 	if check == integrity.Short {
-		c.foreign.Add(1)
+		c.Foreign.Add(1)
 		return
 	}
-	known := int(e.Stream) < len(c.sending.streams)
+	known := int(e.Stream) < len(c.streams)
 	if check == integrity.Good {
 		if e.Run == c.plan.Id && e.Kind == integrity.Probe && known {
-			st := c.sending.streams[e.Stream]
-			if i := slices.Index(c.group.plan.Topics, st.Plan.Topic); i >= 0 {
+			st := c.streams[e.Stream]
+			if i := slices.Index(c.group.Plan.Topics, st.Plan.Topic); i >= 0 {
 				c.receiving.probed(now, e.Intended) // before seen, which the setup waits for and then reads on
-				c.group.seen[i].Store(true)
+				c.group.Seen[i].Store(true)
 			}
 			return
 		}
 		if !c.earlierMessage(e, now) {
-			c.foreign.Add(1)
+			c.Foreign.Add(1)
 		}
 		return
 	}
@@ -238,23 +239,23 @@ func (c *consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) 
 	plausible := known && e.Intended >= start && e.Intended < end && e.Intended <= now
 	switch {
 	case e.Run != c.plan.Id && !plausible:
-		c.foreign.Add(1)
+		c.Foreign.Add(1)
 		return
 	case e.Run == c.plan.Id && known && e.Intended < start && e.Intended > start-int64(c.plan.Warmup)-int64(time.Minute):
 		// of the warm-up: not accounted
 	case e.Run == c.plan.Id && known && e.Intended >= end && e.Intended <= now:
 		// of the load after the window: likewise
 	default:
-		c.corrupted.Add(1)
+		c.Corrupted.Add(1)
 		if plausible {
-			st := c.sending.streams[e.Stream]
+			st := c.streams[e.Stream]
 			st.Damaged(e.Sequence)
 			if c.raw != nil {
 				c.raw.Put(result.RawCorrupted, e.Stream, c.index, e.Sequence, e.Intended, e.Intended+e.Lag, now)
 			}
 		}
 	}
-	c.work.do(now) // nobody who consumes it knows that it is damaged
+	c.work.Do(now) // nobody who consumes it knows that it is damaged
 }
 
 // responder answers requests. It has a session and a connection of its own.
@@ -272,7 +273,7 @@ func (p *responder) respond(m driver.Message) []byte {
 	}
 	p.reply = answer
 	if kind != integrity.Probe {
-		p.work.do(now)
+		p.work.Do(now)
 	}
 	return answer
 }

@@ -1,4 +1,4 @@
-package engine
+package receive
 
 import (
 	"testing"
@@ -16,12 +16,12 @@ func TestWorkBeginsWithTheMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes, between, late = time.Millisecond, 30 * time.Microsecond, 20 * time.Microsecond
 		w := work{plan: &plan.Plan{Control: &plan.Control{Life: window.NewLife(still{})}}, takes: takes}
-		w.do(clock.Now())
+		w.Do(clock.Now())
 		for _, by := range []time.Duration{0, late} {
 			w.back += int64(by)
 			time.Sleep(by + between)
 			began := time.Now()
-			w.do(clock.Now())
+			w.Do(clock.Now())
 			if took := time.Since(began); took != takes-by {
 				t.Errorf("after a wake-up that was %v late it takes %v, want %v", by, took, takes-by)
 			}
