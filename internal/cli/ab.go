@@ -78,9 +78,7 @@ objective that was missed, or one of both that could not be decided.`,
 		Args:              counted(1, 2, "A, and perhaps B"),
 		ValidArgsFunction: a.completeSubjects(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exporting(cmd.Context(), o.outputOptions, func() error {
-				return a.experiment(cmd.Context(), o.outputOptions, &abRuns{abOptions: o, args: args, flags: flags.list, only: [2][]scenario.Override{onlyA.list, onlyB.list}})
-			})
+			return a.experiment(cmd.Context(), o.outputOptions, &abRuns{abOptions: o, args: args, flags: flags.list, only: [2][]scenario.Override{onlyA.list, onlyB.list}})
 		},
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {

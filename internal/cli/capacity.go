@@ -84,9 +84,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exporting(cmd.Context(), o.outputOptions, func() error {
-				return a.experiment(cmd.Context(), o.outputOptions, &capacityRun{capacityOptions: o, args: args, flags: flags.list})
-			})
+			return a.experiment(cmd.Context(), o.outputOptions, &capacityRun{capacityOptions: o, args: args, flags: flags.list})
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {

@@ -29,6 +29,11 @@ type experiment interface {
 // experiment does an experiment, from what was asked to the exit code. What was made
 // before an error or Ctrl-C is kept and shown.
 func (a *app) experiment(ctx context.Context, o outputOptions, x experiment) error {
+	return a.exporting(ctx, o, func() error { return a.acts(ctx, o, x) })
+}
+
+// acts is [app.experiment] while monitoring systems are told of it.
+func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err := x.check(ctx, a); err != nil {
 		return err
 	}

@@ -151,7 +151,7 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 		return err
 	}
 	if len(scenarios) > 1 || o.repeat > 1 {
-		return a.experiment(ctx, o.outputOptions, &set{scenarios: scenarios, runOptions: o})
+		return a.acts(ctx, o.outputOptions, &set{scenarios: scenarios, runOptions: o})
 	}
 	return a.runOnce(ctx, scenarios[0].scenario, scenarios[0].entry, o)
 }

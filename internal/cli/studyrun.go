@@ -64,16 +64,11 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 		ValidArgsFunction: completeStudies,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o.arg = args[0]
-			return a.exporting(cmd.Context(), o.outputOptions, func() error {
-				s := &studyRuns{studyOptions: o}
-				if !o.dryRun {
-					return a.experiment(cmd.Context(), o.outputOptions, s)
-				}
-				if err := s.check(cmd.Context(), a); err != nil {
-					return err
-				}
-				return a.listCells(s.planned, s.missing, o.json)
-			})
+			s := &studyRuns{studyOptions: o}
+			if o.dryRun {
+				return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.listCells(cmd.Context(), s) })
+			}
+			return a.experiment(cmd.Context(), o.outputOptions, s)
 		},
 	}
 	what := sectionOf("Study", func(f *pflag.FlagSet) {
@@ -258,7 +253,11 @@ type plannedCell struct {
 }
 
 // listCells lists the cells of a study that is not run.
-func (a *app) listCells(p *studyPlan, missing map[string]study.Skipped, asJSON bool) error {
+func (a *app) listCells(ctx context.Context, s *studyRuns) error {
+	if err := s.check(ctx, a); err != nil {
+		return err
+	}
+	p, missing := s.planned, s.missing
 	rows := []plannedCell{}
 	width := 0
 	for _, c := range p.cells {
@@ -271,7 +270,7 @@ func (a *app) listCells(p *studyPlan, missing map[string]study.Skipped, asJSON b
 			width = max(width, len(c.Name))
 		}
 	}
-	if asJSON {
+	if s.json {
 		return a.writeJSON(rows)
 	}
 	var b strings.Builder

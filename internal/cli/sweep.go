@@ -100,9 +100,7 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.exporting(cmd.Context(), o.outputOptions, func() error {
-				return a.experiment(cmd.Context(), o.outputOptions, &sweepRuns{sweepOptions: o, args: args, flags: flags.list})
-			})
+			return a.experiment(cmd.Context(), o.outputOptions, &sweepRuns{sweepOptions: o, args: args, flags: flags.list})
 		},
 	}
 	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {
