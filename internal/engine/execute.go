@@ -108,6 +108,8 @@ func (r *run) setUp(ctx context.Context) error {
 			err := step(ld, setup)
 			if why := r.RefusedEarly(); why != nil {
 				err = why // what the step ended with is its consequence
+			} else if err != nil && ctx.Err() != nil {
+				err = fmt.Errorf("%w before the load began", plan.ErrAborted) // and so is that of an interruption
 			}
 			if err != nil {
 				return ofWorkload(ld.Part.Name, err)

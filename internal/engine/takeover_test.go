@@ -10,10 +10,13 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
+	"sixnines/internal/clock/clocktest"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
@@ -192,4 +195,17 @@ func TestInterruptInTheWarmUp(t *testing.T) {
 			t.Errorf("%s: the file stayed: %v", workload, err)
 		}
 	}
+}
+
+// An interruption while the first messages are awaited is no broker's fault.
+func TestInterruptBeforeTheFirstMessageArrives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := parse(t, "target: {driver: mem, options: {delay: 5s}}\nworkload: {rate: 10/s}")
+		virtual := clocktest.New()
+		time.AfterFunc(time.Second, cancel)
+		if _, err := Run(ctx, Config{Scenario: s, Entry: mem.Entry(), Virtual: virtual}); !errors.Is(err, ErrAborted) {
+			t.Errorf("%v", err)
+		}
+	})
 }
