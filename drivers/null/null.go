@@ -34,7 +34,7 @@ func Entry() driver.Entry {
 	options := DefaultOptions()
 	return driver.Entry{
 		Name:       "null",
-		Summary:    "Sixnines' own null broker, which does nothing, or delays and queues messages as it is told: for the floor and for trials of the tool itself",
+		Summary:    "Sixnines' own null broker, which does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself",
 		DefaultURL: scheme + "127.0.0.1:6999",
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,

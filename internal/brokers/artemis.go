@@ -61,7 +61,7 @@ func planArtemis(h Home) []Step {
 }
 
 // deployArtemis writes what the product's command create would, without the parts that
-// nobody needs here: other protocols, the console, a cluster.
+// is not needed here: other protocols, the console, a cluster.
 func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "name", "acceptors", "acceptor.host", "acceptor.port", "acceptor.protocols", "connectors", "address-settings", "security-settings",
 		"bindings-directory", "journal-directory", "large-messages-directory", "paging-directory"); err != nil {
@@ -141,7 +141,7 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	}, nil
 }
 
-// artemisRole is who may do everything.
+// artemisRole is the role with all permissions.
 const artemisRole = "sixnines"
 
 // artemisConfig returns broker.xml.

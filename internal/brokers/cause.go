@@ -20,13 +20,13 @@ const causeLimit = 400
 //	2026-11-21 17:48:42,302 ERROR …                       Kafka
 var logPrefix = regexp.MustCompile(`^(\[\w+\] )?(\d+(:[A-Z])?:? )?((\d{4}[-/]\d\d[-/]\d\d|\d+ \w{3} \d{4}) \d\d:\d\d:\d\d[.,]\d+(\+\d\d:\d\d)? )?([#*.-] |\[\w+\] )?(<[\d.]+> *)?`)
 
-// complaint is what lines that tell of a failure have in them.
+// complaint matches lines that report a failure.
 var complaint = regexp.MustCompile(`(?i)\b(fatal|ftl|err|error|exception|panic|invalid|unknown|unrecognized|not defined|aborting|denied|no such|in use)\b`)
 
 // harmless is what lines say that only look like a complaint.
 var harmless = regexp.MustCompile(`WARN|\[warning\]|this is okay`)
 
-// aftermath is what lines begin with that tell no cause: usage, stack traces. What
+// aftermath matches the beginning of lines that name no cause: usage, stack traces. What
 // those of Java say behind "Caused by" does.
 var (
 	aftermath = regexp.MustCompile(`^(\s+at |Caused by: |\s*\.\.\. \d+ more|Usage|goroutine |=+$)`)
@@ -58,7 +58,7 @@ func cause(said string) string {
 		case grave && !begun:
 			begun, lines = true, nil
 		case !begun:
-			lines = nil // of those that tell nothing, the last
+			lines = nil // of lines that name no cause, the last
 		}
 		if len(lines) < 4 {
 			lines = append(lines, strings.TrimSpace(text))

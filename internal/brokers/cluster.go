@@ -185,7 +185,7 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 func (c *Cluster) startNodes(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Of several errors the first is the one to tell: the others have been
+	// Of several errors the first is returned: the others have been
 	// cancelled for its sake.
 	var failure error
 	var failing sync.Once
@@ -217,7 +217,7 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 }
 
 // ended returns a channel that is closed when the first node has ended, or nil
-// if there is none.
+// or empty.
 func (c *Cluster) ended() <-chan struct{} {
 	for _, i := range c.Nodes() {
 		return i.done

@@ -73,7 +73,7 @@ func (s *State) end(ctx context.Context, p Process, gently bool) error {
 	// comes after the comparison cannot hit another.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
-		return nil // there is none
+		return nil // no such broker
 	}
 	defer handle.Release()
 	if !s.alive(p) {

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// startOf returns a word that tells the process from any other that has had, or
+// startOf returns a word that distinguishes the process from any other that has had, or
 // will have, its number since the machine was started: the instant it was made.
 // The error wraps [os.ErrNotExist] if there is no such process; one that only
 // waits for its parent to take note of its end is none.
@@ -31,7 +31,7 @@ func startOf(pid int) (string, error) {
 	return strconv.FormatInt(s.started, 10), nil
 }
 
-// bootOf returns a word that tells one start of the machine from the next.
+// bootOf returns a word that distinguishes one start of the machine from the next.
 func bootOf() (string, error) {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	return strings.TrimSpace(string(text)), err

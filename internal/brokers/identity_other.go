@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// startOf returns a word that tells the process from any other that has had, or
+// startOf returns a word that distinguishes the process from any other that has had, or
 // will have, its number: the second in which it was made. The error wraps
 // [os.ErrNotExist] if there is no such process.
 func startOf(pid int) (string, error) {

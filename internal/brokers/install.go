@@ -75,7 +75,7 @@ func (in *Installer) Check(ctx context.Context, steps []Step) error {
 // found. Directories that the steps fill are made under other names, which they
 // lose only when all steps have succeeded: whenever it ends, however it ends,
 // what is found is whole. Steps that this installer has run for another product
-// are not run again. say, if not nil, is told of each step before it is run.
+// are not run again. say, if not nil, is called with each step before it runs.
 func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say func(Step)) (Installation, error) {
 	fail := func(err error) (Installation, error) {
 		return Installation{}, fmt.Errorf("brokers: install %s: %w", p.Name, err)
@@ -140,7 +140,7 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 type move struct{ from, to string }
 
 // moves lists what the steps fill. All of it lies below the home: what is
-// removed and renamed here is nobody else's.
+// removed and renamed here belongs to this call alone.
 func (in *Installer) moves(steps []Step) ([]move, error) {
 	var all []move
 	for _, s := range steps {

@@ -11,7 +11,7 @@ import (
 )
 
 // How long Stop leaves the broker to end by itself before it insists, and how
-// long the kernel may take for what nobody can refuse.
+// long the kernel may take for what cannot be refused.
 const (
 	stopGrace = 3 * time.Second
 	termGrace = time.Second
@@ -27,7 +27,7 @@ type Instance struct {
 	Version    string // the product's version, "2.15.2"
 	URL        string // where clients connect, in the product's notation
 	Dir        string // the process's working directory; empty: the one of its parent
-	Log        string // the file that takes what the process prints; empty: there is none
+	Log        string // the file with the process's output; may be empty
 	PID        int    // the process
 	Processors int    // the process's GOMAXPROCS; 0 if it is not a Go program
 
@@ -172,7 +172,7 @@ func (i *Instance) kill() {
 }
 
 // Freeze stops the broker's process where it stands (SIGSTOP): its connections
-// stay open and nobody serves them. On Linux it returns when every thread of
+// stay open and unserved. On Linux it returns when every thread of
 // the process has come to rest, and fails if that takes more than a second.
 // Freezing twice is allowed. On Windows it returns an error that wraps
 // [ErrUnavailable].

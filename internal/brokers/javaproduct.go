@@ -13,7 +13,7 @@ type javaProduct struct {
 	name     string
 	variable string   // that names the directory
 	scripts  []string // in its directory bin, as they may be on PATH
-	jar      string   // path of the jar that tells the version, up to that
+	jar      string   // path of the jar whose name ends with the version, up to that
 	dir      string   // of the usual version, below the home
 }
 

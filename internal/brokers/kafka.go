@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The versions that have names of their own. 4.3.1 is the last of which all artifacts were to be had; 0.8.2.2 is the
+// The versions that have names of their own. 4.3.1 is the last whose artifacts were all available; 0.8.2.2 is the
 // last of the protocol's first generation, and 0.9.0.0 the one after it, with which
 // much of what was published about Kafka was measured.
 const (
@@ -51,7 +51,7 @@ func Kafka09() Product {
 	return oldKafka("kafka-0.9", kafka09, "Apache Kafka 0.9.0.0 with ZooKeeper: the first with consumer groups, for comparisons with figures of its time")
 }
 
-// oldKafka is a version of Kafka that nobody would choose today, under a name of its
+// oldKafka is a version of Kafka for studies of its time, under a name of its
 // own.
 func oldKafka(name, version, summary string) Product {
 	p := Kafka().at(name, version)

@@ -217,7 +217,7 @@ func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o 
 		return nil, err
 	}
 	config := filepath.Join(o.Dir, "format.properties")
-	address := loopback(9) // nobody connects
+	address := loopback(9) // never connected to
 	if err := writeProperties(config, map[string]string{"process.roles": "broker,controller", "node.id": "1",
 		"controller.quorum.voters": "1@" + address, "listeners": "CONTROLLER://" + address + ",PEER://" + loopback(10), "controller.listener.names": "CONTROLLER",
 		"inter.broker.listener.name": "PEER", "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PEER:PLAINTEXT", "log.dirs": dir}); err != nil {

@@ -52,7 +52,7 @@ func readMetadata(r io.Reader) (int, error) {
 		return 0, fmt.Errorf("no answer to a request for metadata: %w", err)
 	}
 	if got := binary.BigEndian.Uint32(head[4:]); got != metadataCorrelation {
-		return 0, errors.New("the answer to a request for metadata is none of Kafka's")
+		return 0, errors.New("the answer to a metadata request is not Kafka's")
 	}
 	n := int32(binary.BigEndian.Uint32(head[8:]))
 	if n < 0 {

@@ -48,7 +48,7 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 			"broker.id": strconv.Itoa(i + 1), "zookeeper.connect": keeper, "log.dirs": filepath.Join(dir, "data"),
 			// The broker that was killed is taken for alive until this has passed.
 			"zookeeper.session.timeout.ms": "2000",
-			// Without it nobody can make a topic before 0.10.1.
+			// Before 0.10.1 topics cannot be created without it.
 			"auto.create.topics.enable": "true",
 		})
 		if since(in.Version, 0, 9) {

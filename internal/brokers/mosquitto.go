@@ -67,7 +67,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 		"log_dest":              "stderr",
 	}
 	if os.Geteuid() == 0 {
-		// It would become user mosquitto, who may not read what is laid here.
+		// It would switch to user mosquitto, which may not read these files.
 		settings["user"] = "root"
 	}
 	if o.MaxMessage > 0 {

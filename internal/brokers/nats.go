@@ -11,7 +11,7 @@ import (
 )
 
 // DefaultMaxPayload is the largest message in bytes that a NATS server started
-// here carries unless told otherwise. The product's own default is 1 MiB of
+// here carries by default. The product's own default is 1 MiB of
 // payload and headers together.
 const DefaultMaxPayload = 8 << 20
 

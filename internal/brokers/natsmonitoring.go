@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// natsGroup is a set of servers that agree among themselves, as one tells of it.
+// natsGroup is a Raft group as one server describes it.
 type natsGroup struct {
 	Leader   string `json:"leader"`
 	Size     int    `json:"cluster_size"`

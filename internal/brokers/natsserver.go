@@ -18,7 +18,7 @@ import (
 )
 
 // readyLimit is how long the server may take to listen. It takes milliseconds;
-// whoever waits for less has a context.
+// callers that wait for less pass a context.
 const readyLimit = 30 * time.Second
 
 // ServeNATS is the main function of the processes of the NATS server that is
@@ -79,7 +79,7 @@ func ServeNATS(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 	}
 	report := ready{URL: s.ClientURL(), Version: server.VERSION, Processors: runtime.GOMAXPROCS(0)}
 	if err := json.NewEncoder(stdout).Encode(report); err != nil {
-		fmt.Fprintf(stderr, "nats-server: nobody reads its address: %v\n", err)
+		fmt.Fprintf(stderr, "nats-server: its address could not be written: %v\n", err)
 		return 1
 	}
 	<-orphaned

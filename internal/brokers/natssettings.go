@@ -42,7 +42,7 @@ func (s natsSettings) jetstream() bool {
 	return !slices.Contains(off, strings.Trim(s["jetstream"], `"'`)) && !slices.Contains(off, strings.Trim(s["jetstream.enabled"], `"'`))
 }
 
-// mqtt returns the port of the server's MQTT listener, 0 if there is none.
+// mqtt returns the port of the server's MQTT listener, or 0.
 func (s natsSettings) mqtt() int {
 	port, err := strconv.Atoi(s["mqtt.port"])
 	if err != nil {

@@ -35,7 +35,7 @@ func Serve(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
 func Null() Product {
 	return Product{
 		Name:     "null",
-		Summary:  "does nothing, or delays and queues messages as it is told: for the floor and for trials of the tool itself; built in",
+		Summary:  "does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself; built in",
 		Drivers:  []string{"null"},
 		Clusters: []int{1},
 		find: func(_ context.Context, h Home) (Installation, error) {

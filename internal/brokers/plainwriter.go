@@ -10,7 +10,7 @@ type plainWriter struct {
 }
 
 // Write implements io.Writer. All of p is taken, whatever becomes of it: a
-// command must not fail because nobody looks.
+// command must not fail because its reader is gone.
 func (w *plainWriter) Write(p []byte) (int, error) {
 	text := make([]byte, 0, len(p))
 	for _, c := range p {

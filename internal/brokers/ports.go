@@ -35,7 +35,7 @@ type reservation struct {
 	io.Closer
 }
 
-// reservePorts reserves n ports of loopback at which nobody listens now. They lie
+// reservePorts reserves n loopback ports that are free now. They lie
 // where the kernel takes none of itself for a connection that somebody opens; the
 // port but is not among them.
 func reservePorts(n, but int) ([]reservation, error) {

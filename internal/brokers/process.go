@@ -127,7 +127,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		default:
 			if why := context.Cause(ctx); why != nil && !errors.Is(why, context.DeadlineExceeded) {
 				err = fmt.Errorf("%s was not ready yet: %w", p.name, why)
-				break // somebody wants no more of it: what it waited for is nobody's concern
+				break // cancelled: what it waited for no longer matters
 			}
 			err = fmt.Errorf("%s is not ready: %w; its log says: %s", p.name, err, i.lastWords())
 		}

@@ -21,7 +21,7 @@ func terminate(*os.Process) error { return ErrUnavailable }
 func freeze(*os.Process) error    { return ErrUnavailable }
 func thaw(*os.Process) error      { return ErrUnavailable }
 
-// stopSignal makes a process stand still; there is none here.
+// stopSignal pauses a process; Windows has none.
 func stopSignal() os.Signal { return os.Kill }
 
 func usage(int) (Usage, error) { return Usage{}, ErrUnavailable }

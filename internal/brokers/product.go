@@ -29,7 +29,7 @@ type Product struct {
 	// the product has no broker, see [ErrBrokerless].
 	Clusters []int
 	// Variable names the environment variable by which a person says which
-	// installation to use, such as KAFKA_HOME; empty: there is none.
+	// installation to use, such as KAFKA_HOME; may be empty.
 	Variable string
 
 	// find locates an installation and changes nothing: the one that Variable
@@ -80,7 +80,7 @@ func Lookup(name string) (Product, bool) {
 	return all[i], true
 }
 
-// ForDriver returns the product that the driver's runs use unless told
+// ForDriver returns the product that the driver's runs use unless asked
 // otherwise: the one that names the driver first, else any that speaks with it.
 func ForDriver(name string) (Product, bool) {
 	all := Products()

@@ -56,7 +56,7 @@ func (p program) asked(ctx context.Context, h Home, in Installation) (Installati
 	_, version, _ := strings.Cut(string(text), p.before)
 	version, _, _ = strings.Cut(version, p.after)
 	if in.Version = strings.TrimSpace(version); in.Version == "" {
-		problem := fmt.Errorf("%w: %s %s (%s) does not tell its version", ErrUnusable, in.Path, strings.Join(p.version, " "), in.Origin)
+		problem := fmt.Errorf("%w: %s %s (%s) does not print its version", ErrUnusable, in.Path, strings.Join(p.version, " "), in.Origin)
 		switch first, _, _ := strings.Cut(strings.TrimSpace(string(text)), "\n"); {
 		case ctx.Err() != nil:
 			return in, fmt.Errorf("%w: %w", problem, context.Cause(ctx))

@@ -71,7 +71,7 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	}
 	plugins, err := filepath.Glob(filepath.Join(in.Path, "plugins", "rabbit-*"))
 	if err != nil || len(plugins) == 0 {
-		return in, fmt.Errorf("%w: %s (%s) does not tell its version: there is no plugins/rabbit-VERSION", ErrUnusable, in.Path, in.Origin)
+		return in, fmt.Errorf("%w: %s (%s) has no readable version: plugins/rabbit-VERSION is missing", ErrUnusable, in.Path, in.Origin)
 	}
 	in.Version = strings.TrimSuffix(strings.TrimPrefix(filepath.Base(plugins[0]), "rabbit-"), ".ez")
 	return in, nil

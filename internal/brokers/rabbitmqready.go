@@ -39,7 +39,7 @@ func greetRabbit(ctx context.Context, address string, t *ServerTLS) error {
 }
 
 // rabbitsTogether looks into the nodes' logs for the peers that each has seen
-// come up since it was last started: a node that is asked by AMQP does not tell
+// come up since it was last started: a node that is asked by AMQP does not say
 // which others there are.
 func rabbitsTogether(dir string, nodes []rabbitNode) error {
 	var errs []error
@@ -56,7 +56,7 @@ func rabbitsTogether(dir string, nodes []rabbitNode) error {
 	}
 	for i, n := range nodes {
 		for j, peer := range nodes[:i] {
-			// The one that is up first is told of the other.
+			// The one that is up first learns of the other.
 			if !sawUp(logs[i], peer) && !sawUp(logs[j], n) {
 				errs = append(errs, fmt.Errorf("%s and %s have not joined", n, peer))
 			}

@@ -135,7 +135,7 @@ func redisSettings(o *Options, port int) (settings map[string]string, users []st
 	case strings.ContainsFunc(o.User, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r > '~' }):
 		return nil, nil, fmt.Errorf("user %q: names of users have neither spaces nor quotes", o.User)
 	default:
-		// Who does not log in is the user default, who may do everything unless
+		// A client without a login is the user default, who may do everything unless
 		// that is switched off. The password's hash needs no quoting.
 		users = []string{"default off", fmt.Sprintf("%s on #%x ~* &* +@all", o.User, sha256.Sum256([]byte(o.Password)))}
 	}
@@ -157,7 +157,7 @@ func redisQuote(word string) string {
 }
 
 // pingRedis wants an answer from the server, which listens before it has loaded
-// its data and says so to those who have logged in.
+// its data and says so to clients that have logged in.
 func pingRedis(ctx context.Context, network, address string, o *Options) error {
 	c, err := dial(ctx, network, address)
 	if err != nil {
@@ -186,7 +186,7 @@ func pingRedis(ctx context.Context, network, address string, o *Options) error {
 			return err
 		}
 		if strings.HasPrefix(line, "-NOAUTH") && o.Password == "" {
-			return nil // a login of which Options.Settings alone knows
+			return nil // a login that only Options.Settings knows
 		}
 		if !strings.HasPrefix(line, "+") {
 			return fmt.Errorf("%s is answered with %s", words[0], strings.TrimSpace(line))

@@ -16,7 +16,7 @@ import (
 //	sixnines-PRODUCT-MACHINE-PID-START-RANDOM
 //
 // where MACHINE stands for the start of the machine and whatever else numbers
-// processes, so that nothing is taken for abandoned of which we cannot know.
+// processes, so that nothing is taken for abandoned that we cannot see.
 func scratch(product string) (string, error) {
 	start, err := startOf(os.Getpid())
 	if err != nil {

@@ -46,7 +46,7 @@ type Asked struct {
 type Process struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // tells it from others with its number, see startOf
+	Start string `json:"start"` // distinguishes it from others with its number, see startOf
 	Log   string `json:"log"`
 	Node  bool   `json:"node"` // else a helper
 }

@@ -19,7 +19,7 @@ type tail struct {
 }
 
 // Write implements io.Writer. It never fails: a broker must not block on a
-// standard error that nobody takes.
+// standard error that is not read.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -91,7 +91,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	o.forked = func(i *Instance, node bool) error {
 		start, err := startOf(i.PID)
 		if isGone(err) {
-			return nil // it has ended, which will be told
+			return nil // it has ended, which is reported elsewhere
 		}
 		if err != nil {
 			return err

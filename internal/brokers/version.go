@@ -14,7 +14,7 @@ import (
 // of Debian's packages.
 var ErrOneVersion = errors.New("is had in one version only")
 
-// ErrVersion says that a version is none, or none that can be started.
+// ErrVersion says that a version is malformed or cannot be started.
 var ErrVersion = errors.New("not a version that can be started")
 
 // versions says how a product is had in versions of one's choice, side by side.
@@ -22,7 +22,7 @@ type versions struct {
 	// prefix begins the names of their directories below the home; the version ends
 	// them.
 	prefix string
-	usual  string // the version that the product has unless told otherwise
+	usual  string // the version that the product has by default
 	oldest string // that can be started
 	// find looks into the version's directory, for the product of that name.
 	find func(ctx context.Context, h Home, product, dir string) (Installation, error)
@@ -78,7 +78,7 @@ func (p Product) at(name, version string) Product {
 	return p
 }
 
-// Installed returns the product in each version of which there is a directory below the
+// Installed returns the product in each version that has a directory below the
 // home, the oldest first. That it is whole says its Find.
 func (p Product) Installed(h Home) ([]Product, error) {
 	if p.versions == nil {

@@ -53,7 +53,7 @@ func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	}
 	dir, err := ask("--variable=libdir")
 	if err != nil || dir == "" {
-		return Installation{}, fmt.Errorf("%w: %s does not tell where libzmq %s is: %q, %v", ErrUnusable, tool, version, dir, err)
+		return Installation{}, fmt.Errorf("%w: %s does not say where libzmq %s is: %q, %v", ErrUnusable, tool, version, dir, err)
 	}
 	return Installation{Version: version, Path: dir, Origin: "known to pkg-config"}, nil
 }

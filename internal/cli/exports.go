@@ -53,8 +53,8 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 		if pushes.Failed > 0 {
 			fmt.Fprintf(a.Stderr, "otlp    %d of %d pushes failed, at last: %v; the results are whole\n", pushes.Failed, pushes.Made, pushes.Failure)
 		}
-		if pushes.Untold > 0 {
-			fmt.Fprintf(a.Stderr, "otlp    %s does not know how %s ended\n", target, plural(pushes.Untold, "run"))
+		if pushes.Unreported > 0 {
+			fmt.Fprintf(a.Stderr, "otlp    %s does not know how %s ended\n", target, plural(pushes.Unreported, "run"))
 		}
 	}
 	if server == nil {

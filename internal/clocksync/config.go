@@ -8,7 +8,7 @@ import (
 // Config are the assumptions of an [Estimator]. The zero value of a field stands
 // for its default.
 type Config struct {
-	// Keep is the stretch of time of which the exchange of least delay is kept;
+	// Keep is the stretch of time whose exchange of least delay is kept;
 	// 10 s by default, 10 ms at least.
 	Keep time.Duration
 	// Points is how many of them the estimate rests on, the newest; 64 by

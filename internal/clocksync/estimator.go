@@ -56,7 +56,7 @@ type Estimator struct {
 	base    int64 // its offset, ns
 	bucket  int64 // number of the stretch that the last point belongs to
 	latest  int64 // instant of the newest exchange taken, here, ns
-	stepped bool  // the segment began by a step: nothing before it can be told
+	stepped bool  // the segment began by a step: nothing is known before it
 
 	refused int64
 	steps   int

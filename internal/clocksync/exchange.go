@@ -31,7 +31,7 @@ func (x Exchange) Delay() int64 { return (x.T4 - x.T1) - (x.T3 - x.T2) }
 // middle returns the instant here that the exchange is taken to speak of.
 func (x Exchange) middle() int64 { return x.T1 + (x.T4-x.T1)/2 }
 
-// possible reports whether two clocks, neither of which runs faster than the
+// possible reports whether two clocks, neither running faster than the
 // other by more than the share drift, can have stamped x.
 func (x Exchange) possible(drift float64) bool {
 	there, ok1 := difference(x.T2, x.T1)

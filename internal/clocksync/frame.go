@@ -15,7 +15,7 @@ const (
 	answerMark = 0x39635121 // "9cQ!"
 )
 
-// frame is a question, of which t2 and t3 are zero, or an answer, which repeats
+// frame is a question, with t2 and t3 zero, or an answer, which repeats
 // the question's number and t1. Little-endian: mark u32, number u32, t1, t2, t3
 // i64.
 type frame struct {

@@ -141,7 +141,7 @@ func Respond(ctx context.Context, conn net.Conn, now func() int64) error {
 		case ctx.Err() != nil, errors.Is(err, io.EOF):
 			return nil
 		default:
-			return fmt.Errorf("clocksync: tell %s the time: %w", conn.RemoteAddr(), err)
+			return fmt.Errorf("clocksync: send the time to %s: %w", conn.RemoteAddr(), err)
 		}
 	}
 }
@@ -167,7 +167,7 @@ func RespondPackets(ctx context.Context, conn net.PacketConn, now func() int64) 
 			// Some systems report here what became of an earlier answer, or that a
 			// datagram was too long. What lasts is the socket's trouble.
 			if errs++; errs == patience || errors.Is(err, net.ErrClosed) {
-				return fmt.Errorf("clocksync: tell the time at %s: %w", conn.LocalAddr(), err)
+				return fmt.Errorf("clocksync: serve the time at %s: %w", conn.LocalAddr(), err)
 			}
 			continue
 		}

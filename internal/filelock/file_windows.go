@@ -6,7 +6,7 @@ import (
 	"syscall"
 )
 
-// open opens the file so that nobody else can.
+// open opens the file exclusively.
 func open(path string) (*os.File, error) {
 	name, err := syscall.UTF16PtrFromString(path)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// Replace writes a file in one step: whoever reads it sees the one before or this,
+// Replace writes a file in one step: a reader sees the one before or this,
 // whatever ends us. The directory must be there.
 func Replace(path string, mode os.FileMode, write func(io.Writer) error) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-*")

@@ -28,7 +28,7 @@ type Benchmark struct {
 type Result struct {
 	N          int     `json:"n"`                // operations
 	PerOp      float64 `json:"ns_op"`            // ns
-	P99        float64 `json:"p99_ns,omitempty"` // ns, of those that tell one
+	P99        float64 `json:"p99_ns,omitempty"` // ns, where the benchmark reports one
 	Allocs     int64   `json:"allocs_op"`        // allocations
 	Bytes      int64   `json:"bytes_op"`         // bytes allocated
 	Processors int     `json:"gomaxprocs"`       // that Go used
@@ -41,7 +41,7 @@ func All() []Benchmark {
 	return slices.Concat(queues(), locks(), codecs(), calls(), memory(), snapshots(), files())
 }
 
-// Run runs a benchmark on so many processors until it took the given time. It sets
+// Run runs a benchmark on the given number of processors until it took the given time. It sets
 // GOMAXPROCS and a flag of the package testing while it runs: nothing else of the
 // process may be measured then, nor may two run at the same time.
 func (b Benchmark) Run(processors int, least time.Duration) (Result, error) {

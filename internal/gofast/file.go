@@ -15,7 +15,7 @@ const appended = 256
 
 // appendAndSync appends to a file and waits until the disk has it, in the directory
 // for temporary files, where brokers that are started for a run have theirs. It also
-// tells the 99th percentile, of those that there are.
+// reports the 99th percentile, where it has one.
 func appendAndSync(b *testing.B) {
 	f, err := os.CreateTemp("", "sixnines-fsync-")
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 const many = 100
 
 // queues are the benchmarks of handing numbers from goroutine to goroutine. An
-// operation is a number handed over by each sender: so many senders, so many numbers.
+// operation is one number handed over by each sender.
 func queues() []Benchmark {
 	channel := func() queue { return make(channelQueue, queueLength) }
 	packed := func() queue { return newBounded[packedCell, *packedCell](queueLength) }
@@ -129,7 +129,7 @@ func hand(made func() queue, senders, receivers int) func(*testing.B) {
 }
 
 // engineRing hands indices over as the engine does: by one sender that takes back what
-// it has out, of which there is a window.
+// it has outstanding, within its window.
 func engineRing(b *testing.B) {
 	const window = 64
 	back, out := ring.New(window), ring.New(window)

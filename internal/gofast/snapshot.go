@@ -22,7 +22,7 @@ func snapshots() []Benchmark {
 const entries = 100_000
 
 // trie is a persistent hash trie: a change makes new nodes on its way and leaves the
-// others, so that whoever has a root has a snapshot. (Prokopec et al., "Concurrent
+// others, so a root is a snapshot. (Prokopec et al., "Concurrent
 // Tries with Efficient Non-Blocking Snapshots", PPoPP 2012, has the same in constant
 // time, with changes in place between two snapshots.)
 type trie struct {

@@ -25,7 +25,7 @@ type Config struct {
 // holds reports whether messages are held back.
 func (c Config) holds() bool { return !c.Law.None() || !c.Server.None() }
 
-// welcome is what a client is told of it.
+// welcome describes it to a client.
 func (c Config) welcome() Welcome {
 	w := Welcome{MaxPayload: MaxPayload, Seed: c.Seed, Law: c.Law.String()}
 	if !c.Server.None() {
@@ -49,7 +49,7 @@ type Broker struct {
 	done   sync.WaitGroup // one for each connection, the log's clock and the holder
 }
 
-// topic is a name and who listens to it.
+// topic is a name and its subscribers.
 type topic struct {
 	name  string
 	users int // handles and subscriptions; guarded by Broker.mu
@@ -58,7 +58,7 @@ type topic struct {
 	subscribers atomic.Pointer[subscribers]
 }
 
-// subscribers is who listens to a topic.
+// subscribers are the subscribers of a topic.
 type subscribers struct {
 	plain  []*subscription
 	groups []*group
@@ -235,7 +235,7 @@ type message struct {
 	entry   Entry
 }
 
-// forward puts m into the senders of who gets it, and the confirmation into the
+// forward puts m into the senders of its subscribers, and the confirmation into the
 // publisher's. touched collects the senders to flush.
 func (b *Broker) forward(m *message, touched *senders) {
 	if b.log != nil {

@@ -154,7 +154,7 @@ func (c *conn) handle(f *Frame) error {
 	return nil
 }
 
-// publish hands a message on, or to who holds it back.
+// publish forwards a message, or hands it to the delayer.
 func (c *conn) publish(f *Frame, handle, number uint32, confirm bool) error {
 	if int64(handle) >= int64(len(c.handles)) {
 		return fmt.Errorf("%w: handle %d was not declared", ErrProtocol, handle)

@@ -7,7 +7,7 @@
 // back for a time that a [Law] draws from a seed, and writes down when each one
 // came and went ([ReadLog]). Delays overlap: a message that is held longer is
 // overtaken. Or all messages pass a single server, one after the other, with
-// service times by a law ([Timetable]): a queue of which theory knows the
+// service times by a law ([Timetable]): a queue for which theory knows the
 // latencies. What is reported through it can be held against what was done.
 //
 // # Protocol

@@ -24,7 +24,7 @@ type Entry struct {
 	Planned int64
 }
 
-// NoEnvelope is the Kind of a message that is none of Sixnines'.
+// NoEnvelope is the Kind of a message that Sixnines did not send.
 const NoEnvelope = 0xff
 
 // The log is a header of 8 bytes, "69null\x01\n", and then 40 bytes an entry,

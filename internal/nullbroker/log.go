@@ -111,7 +111,7 @@ func (l *log) tick(over <-chan struct{}) {
 		case <-over:
 			return
 		case <-every.C:
-			_ = l.flush() // close tells
+			_ = l.flush() // close returns the error
 		}
 	}
 }

@@ -13,7 +13,7 @@ const senderMost = 32 << 20
 // sender is the sending side of a connection. Whoever has something for the
 // client appends it and flushes; the bytes go out on that goroutine, as far as
 // the socket takes them without waiting. Only what it does not take is left to
-// a goroutine, so that a slow client holds up nobody else.
+// a goroutine, so that a slow client delays no other.
 type sender struct {
 	conn net.Conn
 	now  *attempt // nil: bytes always go out by the goroutine; under mu
@@ -22,7 +22,7 @@ type sender struct {
 	room     sync.Cond
 	buf      []byte
 	spare    []byte // what the goroutine writes from
-	draining bool   // the goroutine writes, and nobody else may
+	draining bool   // the goroutine writes, and no one else may
 	closed   bool
 }
 

@@ -75,7 +75,7 @@ func brokerStarved(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err := errors.Join(err, <-done); err != nil {
 		return nil, err
 	}
-	return Conclude(fmt.Sprintf("a broker that waits for a processor of this machine is told from one that is slow: the second had less than 0.5 %% of a processor for %s", Time(brokerStarvedFor)),
+	return Conclude(fmt.Sprintf("a broker that waits for a processor of this machine is distinguished from one that is slow: the second had less than 0.5 %% of a processor for %s", Time(brokerStarvedFor)),
 		judgeBrokerStarved(ease, run)...), nil
 }
 

@@ -27,7 +27,7 @@ type Child struct {
 	stderr bytes.Buffer  // after ended
 }
 
-// childGrace is how long a run may take to end after it was told to.
+// childGrace is how long a run may take to end after it was asked to.
 const childGrace = 10 * time.Second
 
 // Child starts this program on a scenario in a process of its own. The
@@ -82,7 +82,7 @@ func startUnbound(c *exec.Cmd) error {
 // Process is the child's process.
 func (c *Child) Process() *os.Process { return c.cmd.Process }
 
-// file returns the path of the child's result, empty while there is none.
+// file returns the path of the child's result, empty until it exists.
 func (c *Child) file() string {
 	matches, _ := filepath.Glob(filepath.Join(c.dir, "*.jsonl")) // the pattern is well formed
 	if len(matches) == 0 {

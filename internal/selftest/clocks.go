@@ -136,7 +136,7 @@ func middle(values []int64) int64 {
 	return s[len(s)/2]
 }
 
-// simulate makes ten exchanges a second for so many seconds and reads the
+// simulate makes ten exchanges a second for the given time and reads the
 // estimate once a second, five seconds late. It returns the delays and the
 // number of steps as well.
 func simulate(c clockCase, seed uint64, seconds int) (all []clockReading, delays []int64, steps int, err error) {

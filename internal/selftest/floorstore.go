@@ -131,7 +131,7 @@ func writeLines[T any](path string, all []T) error {
 
 // Found is what a store has for a load.
 type Found struct {
-	// Floor is the one to show; nil: there is none.
+	// Floor is the one to show, or nil.
 	Floor *result.Floor
 	// Note says what must be known of Floor, or why one that is there is not
 	// used; for users, one line, may be empty.

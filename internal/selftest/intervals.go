@@ -35,7 +35,7 @@ type virtualLaw struct {
 }
 
 // virtualLaws are those that the intervals are tried with: a smooth one, one
-// with a step at p90 and one of which one message in 10⁵ takes 200 ms. Of the
+// with a step at p90 and one in which one message in 10⁵ takes 200 ms. Of the
 // last p99.999 is printed, which needs 368,888 messages a seed.
 func virtualLaws() []virtualLaw {
 	return []virtualLaw{
@@ -134,12 +134,12 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 		}
 		chart.Lines = append(chart.Lines, line)
 	}
-	o := Conclude("the intervals are 95 % intervals: with independent delays they must contain the true quantile at least that often, minus what chance allows for so many seeds", figures...)
+	o := Conclude("the intervals are 95 % intervals: with independent delays they must contain the true quantile at least that often, minus what chance allows for this number of seeds", figures...)
 	o.Charts = []report.Picture{chart}
 	return o, nil
 }
 
-// leastHits is how many of so many seeds must hit: of 500 it is 465, which is
+// leastHits is how many of n seeds must hit: of 500 it is 465, which is
 // 93 %. An interval of exactly 95 % falls below it with a probability of 2 %
 // (2.05 standard errors); exact binomial intervals are wider than they need be.
 func leastHits(seeds int) int {

@@ -439,7 +439,7 @@ func judgeRare(law nullbroker.Law, above time.Duration, r *record, index *result
 		}
 		longest = max(longest, whole)
 	}
-	figures := []Figure{Exactly(fmt.Sprintf("%s: messages slower than %s, of which %d for another reason than the delay", law, Time(above), more),
+	figures := []Figure{Exactly(fmt.Sprintf("%s: messages slower than %s, %d for another reason than the delay", law, Time(above), more),
 		int64(n+more), index.CountAbove(int64(above)))}
 	if n == 0 {
 		return append(figures, Exactly(law.String()+": delays that occurred", "some", "none"))

@@ -54,7 +54,7 @@ func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
 	return true, nil
 }
 
-// Find returns a machine's limits, nil if there are none that are no older than
+// Find returns a machine's limits, nil if it has none younger than
 // [FloorMaxAge].
 func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 	all, err := s.read()
@@ -66,8 +66,8 @@ func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 	return nil, err
 }
 
-// For returns the limit for a load of so many bytes and producers'
-// connections, nil if there is none: measured with a number of connections within
+// For returns the limit for a load with a size and a number of producers'
+// connections, or nil: measured with a number of connections within
 // a factor of two, and with payloads of at most twice the size, since larger ones
 // cost no less. Of several it is that of the nearest number of connections, then
 // of the largest payloads.

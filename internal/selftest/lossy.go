@@ -41,7 +41,7 @@ func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("a slow consumer: %w", err)
 	}
-	return Conclude("messages that a broker loses without having acknowledged them are counted and attributed to nobody; a consumer that is slower than the load is an overload",
+	return Conclude("messages that a broker loses without having acknowledged them are counted and not attributed; a consumer that is slower than the load is an overload",
 		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
 }
 
@@ -51,7 +51,7 @@ func attributesLoss(r result.Reason) bool {
 	return has(result.ReasonBacklog, result.ReasonSteady, result.ReasonMissing, result.ReasonLostAcked, result.ReasonConservation, result.ReasonGeneratorLimit)(r)
 }
 
-// judgeLossy judges a run of so many messages of which one in lossyOf was lost.
+// judgeLossy judges a run in which one message in lossyOf was lost.
 func judgeLossy(run *result.Run, due int64) []Figure {
 	const name = "a lossy broker"
 	lost := due / lossyOf

@@ -18,7 +18,7 @@ import (
 )
 
 // What the stall oracle tolerates, and how fast the broker must be for the
-// oracle to apply: it has to catch up so much faster than messages come that ρ
+// oracle to apply: it has to catch up so fast that ρ
 // is small.
 const (
 	oracleTolerance = 0.03

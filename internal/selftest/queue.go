@@ -64,7 +64,7 @@ func (t queueTrial) scenario(url string, seed uint64, window time.Duration) stri
 		seed, url, window, t.load/queueService.Seconds(), t.arrivals)
 }
 
-// knownQueues has the null broker be a queue with one server, of which theory
+// knownQueues has the null broker be a queue with one server, whose times theory
 // gives the latencies, and compares what is reported with it. Of some thousand
 // messages in a queue no percentile is exact; so a seed of the schedule is taken
 // with which it would be as theory says if nothing took any time but the
@@ -78,7 +78,7 @@ func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the floor: %w", err)
 	}
-	figures := []Figure{{What: "the floor: p50 of a queue in which nobody waits, without its service time", Found: Time(floor), Verdict: Information}}
+	figures := []Figure{{What: "the floor: p50 of a queue in which no message waits, without its service time", Found: Time(floor), Verdict: Information}}
 	for _, t := range queueTrials(b.Short) {
 		seed, err := b.queueSeed(t, window)
 		if err != nil {
@@ -97,7 +97,7 @@ func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 // queueFloor measures what a message takes beside the server: with a queue in which
 // no message waits, since the messages come at equal distances.
 func (b *Bench) queueFloor(ctx context.Context) (time.Duration, error) {
-	b.Say("the floor: a queue in which nobody waits")
+	b.Say("the floor: a queue in which no message waits")
 	run, err := b.queueRun(ctx, queueTrial{arrivals: "constant", law: queueService.String(), load: 0.7}, 1, time.Second)
 	if err != nil {
 		return 0, err

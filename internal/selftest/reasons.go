@@ -7,10 +7,10 @@ import (
 	"sixnines/result"
 )
 
-// noCodes is what codesThat returns where there are none.
+// noCodes is what codesThat returns without a match.
 const noCodes = "none"
 
-// codesThat lists the codes of those reasons that lower a run's verdict and of which
+// codesThat lists the codes of those reasons that lower a run's verdict and for which
 // something holds, or "none".
 func codesThat(run *result.Run, holds func(result.Reason) bool) string {
 	var codes []string

@@ -25,7 +25,7 @@ const (
 	unreadPeriod = 100 * time.Millisecond
 	unreadFor    = 20 * time.Millisecond
 	// unreadTolerance is how far the receive lag may be off from how long the
-	// reader waited. Of what one read returns the kernel tells the last
+	// reader waited. Of the segments of one read the kernel gives the last
 	// arrival's time, which is that of the end of the burst.
 	unreadTolerance = 0.10
 	// unreadElsewhere is the most, as a part of that wait, that a stage or a run
@@ -33,7 +33,7 @@ const (
 	unreadElsewhere = 0.25
 )
 
-// errNoPeeking says that this system cannot tell that bytes have come without
+// errNoPeeking says that this system cannot see that bytes have come without
 // reading them.
 var errNoPeeking = errors.New("this system gives no receive time stamps; run this on Linux")
 

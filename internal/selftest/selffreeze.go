@@ -15,7 +15,7 @@ import (
 	"sixnines/result"
 )
 
-// What a pause of the tool is tried with. It takes so much of the window that p99 is its
+// The load for a pause of the tool. The pause takes enough of the window that p99 is its
 // own doing, and invalid.
 const (
 	stopRate      = 1000 // a second
@@ -131,12 +131,12 @@ func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 
 // survived judges what is true of both: the schedule goes on, nothing is lost, and
 // the pause is in the latencies, whichever was stopped.
-func survived(who string, run *result.Run, d time.Duration, due int64) []Figure {
+func survived(subject string, run *result.Run, d time.Duration, due int64) []Figure {
 	figures := []Figure{
-		Exactly(who+": messages that were due", due, run.Counters.Scheduled),
-		Exactly(who+": messages that arrived, once", due, run.Counters.Received),
+		Exactly(subject+": messages that were due", due, run.Counters.Scheduled),
+		Exactly(subject+": messages that arrived, once", due, run.Counters.Received),
 	}
-	slowest := Figure{What: who + ": the longest delivery.response", Expected: "at least " + Time(d), Found: "none",
+	slowest := Figure{What: subject + ": the longest delivery.response", Expected: "at least " + Time(d), Found: "none",
 		Tolerance: fmt.Sprintf("%.0f %%", 100*stopTolerance), Verdict: Failed}
 	if h := run.Summary.Histograms[result.DeliveryResponse]; h != nil {
 		slowest.Found = Time(time.Duration(h.Max))

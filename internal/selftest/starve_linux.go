@@ -51,7 +51,7 @@ func bind(pid, processor, niceness int) error {
 
 // startBound starts a command bound to one processor, with the niceness (0 to
 // 19). A new process takes both from the thread that makes it; that thread is
-// then ended, for a user who is not root cannot take niceness back.
+// then ended, since only root can lower niceness again.
 func startBound(c *exec.Cmd, processor, niceness int) error {
 	done := make(chan error, 1)
 	go func() { // never unlocked: the thread ends with it

@@ -93,12 +93,12 @@ type blocker struct {
 // blockedSend is one send that blocks.
 type blockedSend struct {
 	conn  int
-	at    int64        // after so many messages in all
+	at    int64        // after this many messages in all
 	began atomic.Int64 // instant; 0: not yet
 	cost  atomic.Int64 // ns until a connection that never blocks sent again; 0: not yet
 }
 
-// newBlocker returns a blocker with three stalls after so many messages, and
+// newBlocker returns a blocker with three stalls after n messages, and
 // three more after late.
 func newBlocker(early, late int64) *blocker {
 	b := &blocker{}

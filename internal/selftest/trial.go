@@ -32,7 +32,7 @@ func All() []Trial {
 			Takes: 9 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: selfFreeze},
 		{Number: 2, Name: "receive-lag", Question: "Is the time that received data stays unread in this machine reported as such, and not as the broker's?",
 			Takes: 10 * time.Second, TakesShort: 4 * time.Second, Timed: true, Run: receiveLag},
-		{Number: 2, Name: "broker-starved", Question: "Is a broker that waits for a processor of this machine told from one that is slow?",
+		{Number: 2, Name: "broker-starved", Question: "Is a broker that waits for a processor of this machine distinguished from one that is slow?",
 			Takes: 12 * time.Second, TakesShort: 7 * time.Second, Timed: true, Run: brokerStarved},
 		{Number: 3, Name: "laws", Question: "Are delays from known distributions reported correctly, for each message and each percentile?",
 			Takes: 18 * time.Second, TakesShort: 6 * time.Second, Timed: true, Run: knownLaws},

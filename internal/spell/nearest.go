@@ -38,7 +38,7 @@ func Meant(word string, candidates ...string) string {
 }
 
 // distance counts the insertions, deletions, replacements and swaps of neighbours
-// that turn a into b, by the usual table, of which three rows are kept.
+// that turn a into b, by the usual table, three rows at a time.
 func distance(a, b []rune) int {
 	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range last {

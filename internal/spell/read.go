@@ -175,7 +175,7 @@ func ParseBytes(s string) (int64, error) {
 	return 0, wrong
 }
 
-// Bytes writes a number of bytes in the largest unit of which it is a whole number:
+// Bytes writes a number of bytes in the largest unit that divides it:
 // "64KiB", as [ParseBytes] reads it.
 func Bytes(n int64) string {
 	if n != 0 {

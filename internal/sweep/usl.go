@@ -28,11 +28,11 @@ type USL struct {
 	// with every other (coherency). Sigma and Kappa are at least 0.
 	Gamma, Sigma, Kappa stats.Estimate
 	// Peak is √((1−σ)/κ), the concurrency at which the throughput is highest, if
-	// PeakTold; Untold is why not.
-	Peak     stats.Estimate
-	PeakTold bool
-	Untold   string
-	Highest  float64 // throughput at Peak
+	// PeakTold; Unreported is why not.
+	Peak       stats.Estimate
+	PeakTold   bool
+	Unreported string
+	Highest    float64 // throughput at Peak
 	// Residuals are in the order of rounds and trials.
 	Residuals []Residual
 	Text      string // one line, for people
@@ -108,17 +108,17 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	peak := g.peak()
 	switch {
 	case !found[2].Bounded:
-		u.Untold = "there is no interval for whether the curve bends: " + unbounded(len(rounds))
+		u.Unreported = "there is no interval for whether the curve bends: " + unbounded(len(rounds))
 	case !(found[2].Low > 0):
-		u.Untold = "the curve does not bend: the data are described as well without coherency (κ = 0), and then the throughput has no peak"
+		u.Unreported = "the curve does not bend: the data are described as well without coherency (κ = 0), and then the throughput has no peak"
 	case math.IsNaN(peak):
-		u.Untold = "σ is 1 or more: a concurrency of one is fastest"
+		u.Unreported = "σ is 1 or more: a concurrency of one is fastest"
 	case peak > most:
-		u.Untold = fmt.Sprintf("it lies beyond %s, the highest concurrency tried: nothing is extrapolated", amount(most))
+		u.Unreported = fmt.Sprintf("it lies beyond %s, the highest concurrency tried: nothing is extrapolated", amount(most))
 	case peak < least:
-		u.Untold = fmt.Sprintf("it lies below %s, the lowest concurrency tried", amount(least))
+		u.Unreported = fmt.Sprintf("it lies below %s, the lowest concurrency tried", amount(least))
 	case !found[3].Bounded:
-		u.Untold = "it has no interval: " + unbounded(len(rounds))
+		u.Unreported = "it has no interval: " + unbounded(len(rounds))
 	default:
 		u.PeakTold, u.Peak, u.Highest = true, exp(found[3], peak), g.at(peak)
 	}
@@ -126,7 +126,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	if u.PeakTold {
 		u.Text += fmt.Sprintf("; the peak of %s is at N = %s", spell.Rate(u.Highest), shown(u.Peak))
 	} else {
-		u.Text += "; the peak is not known: " + u.Untold
+		u.Text += "; the peak is not known: " + u.Unreported
 	}
 	if found[1].Bounded && found[1].High < 0 {
 		u.Text += "; the throughput grows faster than N, and the law has no term for that"

@@ -39,7 +39,7 @@ func counterNames() []string {
 	return names
 }
 
-// collector shows loads to Prometheus's library. What it has to tell is not known
+// collector shows loads to Prometheus's library. Its families are not known
 // beforehand, so that it describes nothing.
 type collector struct {
 	loads func() (phase string, all []*load)
@@ -73,7 +73,7 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 	gauge("run_info", "What is measured, and by which version of Sixnines.", 1, "name", h.Name, "driver", h.Driver, "broker", broker(h),
 		"pattern", h.Pattern, "mode", h.Mode, "version", h.Tool.Version, "background", strconv.FormatBool(h.Background), "same_host", strconv.FormatBool(h.SameHost))
 	gauge("window_start_timestamp_seconds", "When the measured window began.", seconds(float64(h.Started.UnixNano())))
-	gauge("asked_rate", "Messages a second by the schedule; 0: there is none.", h.Rate)
+	gauge("asked_rate", "Messages a second by the schedule; 0 without one.", h.Rate)
 	gauge("payload_bytes", "Bytes of a payload, where they differ their mean.", float64(h.Size))
 	if l.phase != "" {
 		gauge("phase", "1 for the phase in which the run is: warm-up, measure or drain.", 1, "phase", l.phase)

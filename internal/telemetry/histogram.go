@@ -46,7 +46,7 @@ type histogram struct {
 	zero    int64
 	count   int64
 	sum     float64 // ns, each value as the middle of its bucket
-	// beyond are messages of which nobody knows that they were as fast as any bound:
+	// beyond are messages that were not shown to be as fast as any bound:
 	// never resolved, or refused. They are in no other count.
 	beyond int64
 }

@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// Live is what is told of runs while they go on: of the one under way and, until the
+// Live holds what is exported of runs while they last: of the current one and, until the
 // next has ended, of the one before. It is safe for concurrent use; what
 // adds to it waits for no reader for longer than a copy takes.
 type Live struct {
@@ -21,10 +21,10 @@ type Live struct {
 	ended    chan struct{} // gets a value when a run has ended, if it has room
 }
 
-// NewLive returns one that has nothing to tell.
+// NewLive returns an empty one.
 func NewLive() *Live { return &Live{ended: make(chan struct{}, 1)} }
 
-// Phase tells in which phase the run is whose window has not begun.
+// Phase sets the phase of a run whose window has not begun.
 func (l *Live) Phase(phase string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -68,7 +68,7 @@ func (l *load) add(v *result.Interval, added func(visit func(m result.Metric, lo
 	})
 }
 
-// Finish tells how the run under way ended: by its records and its verdict. A nil run
+// Finish sets how the current run ended: its records and its verdict. A nil run
 // left no result.
 func (l *Live) Finish(run *result.Run) {
 	l.mu.Lock()
@@ -88,8 +88,8 @@ func (l *Live) Finish(run *result.Run) {
 	}
 }
 
-// loads is a copy of what there is to tell, the run before first; phase is that of a run
-// of which there is nothing else yet.
+// loads is a copy of the loads to export, the previous run first; phase is that of a run
+// without any other data yet.
 func (l *Live) loads() (phase string, all []*load) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -117,7 +117,7 @@ func (l *Live) withResult() int {
 	return l.results
 }
 
-// clone is a copy that nobody adds to.
+// clone is a copy that no longer changes.
 func (l *load) clone() *load {
 	c := *l
 	c.vitals, c.metrics = maps.Clone(l.vitals), map[result.Metric]*histogram{}

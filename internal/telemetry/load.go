@@ -6,7 +6,7 @@ import (
 	"sixnines/result"
 )
 
-// load is what is told of a run, or of one of its workloads.
+// load is what is exported of a run, or of one of its workloads.
 type load struct {
 	header            result.Header
 	phase             string // empty: the run is over
@@ -14,7 +14,7 @@ type load struct {
 	inFlight, backlog int64
 	vitals            map[string]float64
 	metrics           map[result.Metric]*histogram
-	summary           *result.Summary // nil: there is none yet
+	summary           *result.Summary // nil until the run has ended
 }
 
 func newLoad(h result.Header, phase string) *load {

@@ -1,7 +1,7 @@
-// Package telemetry tells monitoring systems of runs, in families named after the
+// Package telemetry exports runs to monitoring systems, in families named after the
 // metrics and counters of the result file.
 //
-// What it tells is for watching. Its buckets are twenty times as wide as those of the
+// Its output is for watching. Its buckets are twenty times as wide as those of the
 // result file, which is what counts.
 package telemetry
 

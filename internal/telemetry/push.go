@@ -46,7 +46,7 @@ type Pushes struct {
 	Made, Failed int
 	Last         error // of the last push; nil: it did not fail
 	Failure      error // the last failure
-	Untold       int   // runs whose end no push has brought
+	Unreported   int   // runs whose end no push has brought
 }
 
 // Target is where to push. Its headers may be secret and are in no error.
@@ -153,7 +153,7 @@ func (p *Pusher) Close(ctx context.Context) Pushes {
 	}
 	_ = p.exporter.Shutdown(ctx) // it holds nothing back
 	pushes := p.result()
-	pushes.Untold = p.live.withResult() - len(p.over)
+	pushes.Unreported = p.live.withResult() - len(p.over)
 	return pushes
 }
 

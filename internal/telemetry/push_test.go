@@ -142,7 +142,7 @@ func TestPush(t *testing.T) {
 	if n := all["sixnines_unresolved_messages"].GetGauge().GetDataPoints()[0].GetAsDouble(); n != 2 {
 		t.Errorf("%v unresolved, want 2", n)
 	}
-	if got := p.Close(t.Context()); got.Made != 1 || got.Failed != 0 || got.Untold != 0 {
+	if got := p.Close(t.Context()); got.Made != 1 || got.Failed != 0 || got.Unreported != 0 {
 		t.Errorf("the same end is pushed again: %+v", got)
 	}
 }
@@ -167,7 +167,7 @@ func TestPushesThatFail(t *testing.T) {
 	r.mu.Unlock()
 	live.Finish(testRun(1000))
 	got := p.Close(t.Context())
-	if got.Failed == 0 || got.Failed == got.Made || got.Last != nil || got.Untold != 0 || len(told) != 1 {
+	if got.Failed == 0 || got.Failed == got.Made || got.Last != nil || got.Unreported != 0 || len(told) != 1 {
 		t.Errorf("%+v; told %d times", got, len(told))
 	}
 	if err := (<-told).Error(); strings.Contains(err, "secret") || !strings.Contains(err, "403") || !strings.Contains(err, "/otlp/metrics") {
@@ -176,7 +176,7 @@ func TestPushesThatFail(t *testing.T) {
 	s.Close()
 	p = push(t, target, live, time.Hour)
 	live.Finish(testRun(1000))
-	if got := p.Close(t.Context()); got.Last == nil || got.Untold == 0 || strings.Contains(got.Failure.Error(), "secret") {
+	if got := p.Close(t.Context()); got.Last == nil || got.Unreported == 0 || strings.Contains(got.Failure.Error(), "secret") {
 		t.Errorf("nobody listens: %+v", got)
 	}
 }
@@ -201,7 +201,7 @@ func TestPushAsTheEnvironmentSays(t *testing.T) {
 	r.answer = http.StatusOK
 	r.mu.Unlock()
 	r.await(t)
-	if got := p.Close(t.Context()); got.Made == 0 || got.Last != nil || got.Untold != 0 {
+	if got := p.Close(t.Context()); got.Made == 0 || got.Last != nil || got.Unreported != 0 {
 		t.Errorf("%+v", got)
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certificate(t))

@@ -21,21 +21,21 @@ const (
 	closeTimeout  = time.Second
 )
 
-// Server is the page /metrics that Prometheus scrapes: native histograms for whoever
+// Server is the page /metrics that Prometheus scrapes: native histograms for those who
 // negotiates its protocol buffers, else text.
 type Server struct {
 	live    *Live
 	http    *http.Server
 	address string
 
-	mu      sync.Mutex
-	at      time.Time     // of the last scrape; zero: there was none
-	period  time.Duration // between the last two
-	told    int           // finished runs that the last scrape saw
-	scraped chan struct{} // gets a value for a scrape, if it has room
+	mu       sync.Mutex
+	at       time.Time     // of the last scrape; zero: there was none
+	period   time.Duration // between the last two
+	reported int           // finished runs that the last scrape saw
+	scraped  chan struct{} // gets a value for a scrape, if it has room
 }
 
-// Listen serves what live tells at an address, such as ":9090": all interfaces, as
+// Listen serves live at an address, such as ":9090": all interfaces, as
 // Prometheus has it.
 func Listen(address string, live *Live) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
@@ -54,7 +54,7 @@ func Listen(address string, live *Live) (*Server, error) {
 		metrics.ServeHTTP(w, r) // Close waits for it
 	})
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, "Sixnines: the metrics of the run are at /metrics\n") // nobody is told if they left
+		_, _ = io.WriteString(w, "Sixnines: the metrics of the run are at /metrics\n") // the client may have left
 	})
 	s.http = &http.Server{Handler: mux, ReadHeaderTimeout: scrapeTimeout, ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = s.http.Serve(listener) }() // returns when it is closed
@@ -64,7 +64,7 @@ func Listen(address string, live *Live) (*Server, error) {
 // Address is where it listens.
 func (s *Server) Address() string { return s.address }
 
-// seen notes a scrape that sees so many finished runs.
+// seen notes a scrape that sees the given number of finished runs.
 func (s *Server) seen(runs int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *Server) seen(runs int) {
 	if !s.at.IsZero() {
 		s.period = now.Sub(s.at)
 	}
-	s.at, s.told = now, runs
+	s.at, s.reported = now, runs
 	select {
 	case s.scraped <- struct{}{}:
 	default:
@@ -86,12 +86,12 @@ const (
 	longestWait = 30 * time.Second
 )
 
-// Due is how long the next scrape may take to come, for whoever scrapes in periods; 0:
-// nobody does, or the last scrape saw how all runs ended.
+// Due is how long the next periodic scrape may take to come; 0:
+// no one scrapes in periods, or the last scrape saw how all runs ended.
 func (s *Server) Due() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.period == 0 || s.told == s.live.finishedRuns() {
+	if s.period == 0 || s.reported == s.live.finishedRuns() {
 		return 0
 	}
 	return min(max(0, time.Until(s.at.Add(s.period+patience))), longestWait)
