@@ -65,6 +65,10 @@ func literals(file *ast.File) (at []token.Pos) {
 					}
 				}
 			}
+		case *ast.CallExpr:
+			if of, ok := n.Fun.(*ast.Ident); ok && of.Name == "note" && len(n.Args) > 0 {
+				literal(n.Args[0])
+			}
 		case *ast.BinaryExpr:
 			if (n.Op == token.EQL || n.Op == token.NEQ) && word(n.X) {
 				literal(n.Y)

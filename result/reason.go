@@ -16,7 +16,15 @@ type Reason struct {
 	// it. Without a metric all latencies, without either the whole run.
 	Metric     Metric `json:"metric,omitempty"`
 	Percentile string `json:"percentile,omitempty"`
+	// Found, Means and Try are what Text is made of: what was found, what it means for the
+	// figures, and what to do. Files of earlier versions have Text alone.
+	Found string `json:"found,omitempty"`
+	Means string `json:"means,omitempty"`
+	Try   string `json:"try,omitempty"`
 }
+
+// What is what was found, in an earlier version's file with what it means and what to do.
+func (r Reason) What() string { return cmp.Or(r.Found, r.Text) }
 
 // Short is what was found in a few words.
 func (r Reason) Short() string { return cmp.Or(r.Brief, r.Code.Properties().Brief, r.Code.words()) }

@@ -161,7 +161,9 @@ type Cause struct {
 	// beyond chance, or it is when the process was paused or a connection was
 	// lost, and that took most of these messages' time.
 	Named bool   `json:"named"`
-	Text  string `json:"text"` // for people, one line
+	Text  string `json:"text"` // for people, one line: Found, and Try where it is Named
+	Found string `json:"found,omitempty"`
+	Try   string `json:"try,omitempty"` // what to do about it
 }
 
 // Objective is how a run stands to one of its objectives.

@@ -147,7 +147,7 @@ func fabricated(turn *trials.Turn, status result.Status) *result.Run {
 	d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: 1e6, Percentiles: map[string]int64{"50": int64(1000 + turn.Number)}}
 	v := result.Verdict{Status: status}
 	if status != result.Valid {
-		v.Reasons = []result.Reason{{Status: status, Code: "x", Text: "disturbed; try again"}}
+		v.Reasons = []result.Reason{{Status: status, Code: "x", Found: "disturbed", Try: "try again"}}
 	}
 	return &result.Run{Path: turn.Trial.File, Header: result.Header{ID: fmt.Sprint(turn.Number, turn.Trial.File), Mode: result.ModeOpen, Rate: 1000,
 		Trial: &result.Trial{Set: "set", Kind: result.TrialAB, Arm: string(rune('A' + turn.Trial.Cell)), Pair: turn.Trial.Round, Replaces: turn.Trial.Replaces, Index: turn.Number}},

@@ -75,7 +75,7 @@ func comparisons(t *testing.T) string {
 	writeSet(t, in("slow"), "l", 8, 1.3, nil)
 	writeSet(t, in("few"), "f", 5, 3, nil)
 	writeSet(t, in("bad"), "x", 8, 1, func(_ int, _ *result.Header, s *result.Summary) {
-		s.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "throttled", Text: "throttled; ask for more"}}}
+		s.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "throttled", Found: "throttled", Try: "ask for more"}}}
 	})
 	writeSet(t, in("noisy"), "n", 8, 1, func(n int, _ *result.Header, s *result.Summary) {
 		for p, v := range s.Histograms[result.DeliveryResponse].Percentiles {

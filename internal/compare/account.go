@@ -84,11 +84,11 @@ func suspectReasons(pairs []couple) []SuspectReason {
 		for _, p := range pairs {
 			r := p.runs[i]
 			counted := map[int]bool{} // a run counts once for each reason
-			add := func(code result.ReasonCode, m result.Metric, percentile, text string) {
+			add := func(code result.ReasonCode, m result.Metric, percentile, found, text string) {
 				at := slices.IndexFunc(out, func(d SuspectReason) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
 				if at < 0 {
 					at = len(out)
-					out = append(out, SuspectReason{Side: side(i), Code: code, Metric: m, Text: text})
+					out = append(out, SuspectReason{Side: side(i), Code: code, Metric: m, Text: text, Found: found})
 				}
 				d := &out[at]
 				if !counted[at] {
@@ -100,11 +100,11 @@ func suspectReasons(pairs []couple) []SuspectReason {
 				}
 			}
 			if r.Summary.Interrupted {
-				add(result.ReasonInterrupted, "", "", "the window was ended early")
+				add(result.ReasonInterrupted, "", "", "the window was ended early", "the window was ended early")
 			}
 			for _, reason := range r.Summary.Verdict.Reasons {
 				if reason.Status != result.Valid {
-					add(reason.Code, reason.Metric, reason.Percentile, reason.Text)
+					add(reason.Code, reason.Metric, reason.Percentile, reason.What(), reason.Text)
 				}
 			}
 		}

@@ -154,7 +154,7 @@ func TestUnfitRunsAreLeftOutWithTheirPartners(t *testing.T) {
 	a, b := steady(8, 1.2, func(side, n int, r *result.Run) {
 		switch {
 		case side == 0 && n == 2:
-			r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Text: "throttled; do that"}}}
+			r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Found: "throttled", Try: "do that"}}}
 		case side == 1 && n == 5:
 			r.Summary = nil
 		}

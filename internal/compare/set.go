@@ -54,8 +54,7 @@ func verdictOf(s *result.Summary) string {
 	why := string(s.Verdict.Status)
 	for _, reason := range s.Verdict.Reasons {
 		if reason.Status == s.Verdict.Status {
-			text, _, _ := strings.Cut(reason.Text, "; ")
-			return why + ": " + text
+			return why + ": " + reason.What()
 		}
 	}
 	return why

@@ -21,11 +21,11 @@ func cutShort(e *evidence) []result.Reason {
 	if !e.in.CutShort {
 		return nil
 	}
-	text := fmt.Sprintf("cut short after %s of %s: the file has no summary, and messages that were unresolved then are in no figure", wholeSeconds(e.in.End), spell.Period(e.run.Header.Window))
+	found := fmt.Sprintf("cut short after %s of %s", wholeSeconds(e.in.End), spell.Period(e.run.Header.Window))
 	if e.run.Damaged != "" {
-		text += " (" + e.run.Damaged + ")"
+		found += " (" + e.run.Damaged + ")"
 	}
-	return one(result.Suspect, result.ReasonCutShort, text+"; run again")
+	return one(result.Reason{Status: result.Suspect, Code: result.ReasonCutShort, Found: found, Means: "the file has no summary, and messages that were unresolved then are in no figure"})
 }
 
 // wholeSeconds writes the whole seconds of ns.
@@ -35,7 +35,7 @@ func wholeSeconds(ns int64) string { return spell.Period(time.Duration(ns).Trunc
 // short lacks the record that closes the accounts.
 func conservation(e *evidence) []result.Reason {
 	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
-		return one(result.Invalid, result.ReasonConservation, "the message counts do not add up: "+problem+"; this is a defect of sixnines or of the driver: please report it with the result file")
+		return one(result.Reason{Status: result.Invalid, Code: result.ReasonConservation, Found: "the message counts do not add up: " + problem})
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func conservation(e *evidence) []result.Reason {
 // message can be relied on.
 func violations(e *evidence) []result.Reason {
 	if n := e.run.Counters.Violations; n > 0 {
-		return one(result.Invalid, result.ReasonViolations, fmt.Sprintf("the driver broke its contract %s; run its conformance suite", spell.Times(n)))
+		return one(result.Reason{Status: result.Invalid, Code: result.ReasonViolations, Found: "the driver broke its contract " + spell.Times(n)})
 	}
 	return nil
 }
@@ -56,26 +56,29 @@ func clientDrops(e *evidence) []result.Reason {
 	if c.Dropped == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the client library dropped %s itself, which looks like a loss by the broker; raise its limits", spell.Plural(c.Dropped, "message"))
+	r := result.Reason{Status: result.Invalid, Code: result.ReasonClientDrops, Brief: spell.Plural(c.Dropped, "message") + " dropped by the client",
+		Found: fmt.Sprintf("the client library dropped %s itself, which looks like a loss by the broker", spell.Plural(c.Dropped, "message"))}
 	share := float64(c.Dropped) / float64(max(c.Sent, 1))
 	if share > dropsInvalid {
-		return one(result.Invalid, result.ReasonClientDrops, text)
+		return one(r)
 	}
-	return e.partly(share, result.ReasonClientDrops, spell.Plural(c.Dropped, "message")+" dropped by the client", text)
+	return e.partly(share, r)
 }
 
 // clamps: values that a histogram could not hold were recorded at its ends.
 func clamps(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.Negative > 0 {
-		found = append(found, one(result.Suspect, result.ReasonNegative, fmt.Sprintf("%s came out negative and were recorded as 0: instants of different clocks were compared, or a clock went back", spell.Plural(c.Negative, "difference")))...)
+		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonNegative, Found: spell.Plural(c.Negative, "difference") + " came out negative and were recorded as 0",
+			Means: "instants of different clocks were compared, or a clock went back"})
 	}
 	if c.OutOfRange > 0 {
 		share := 0.0 // of the metric that has the fewest, if all are in that one
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
-		found = append(found, e.partly(share, result.ReasonOutOfRange, spell.Plural(c.OutOfRange, "value")+" out of range", fmt.Sprintf("%s exceeded the range of the histograms and were recorded at its end; the upper percentiles may be larger than shown", spell.Plural(c.OutOfRange, "value")))...)
+		found = append(found, e.partly(share, result.Reason{Code: result.ReasonOutOfRange, Brief: spell.Plural(c.OutOfRange, "value") + " out of range",
+			Found: spell.Plural(c.OutOfRange, "value") + " exceeded the range of the histograms and were recorded at its end", Means: "the upper percentiles may be larger than shown"})...)
 	}
 	return found
 }
@@ -87,18 +90,18 @@ func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
 	}
-	return one(result.Valid, result.ReasonClosedLoop, "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
+	return note(result.ReasonClosedLoop, "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
 }
 
 func unpaced(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeFlatOut {
 		return nil
 	}
-	found := one(result.Valid, result.ReasonUnpaced, "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
+	found := note(result.ReasonUnpaced, "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
 	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= cmp.Or(t.Received, t.Messages) {
-		found = append(found, one(result.Suspect, result.ReasonWarmUpLeft, fmt.Sprintf(
-			"what the warm-up had sent was still being received or acknowledged when the window began: %s of it, and %s of the window; the rates are short by that",
-			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))))...)
+		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonWarmUpLeft, Found: fmt.Sprintf(
+			"what the warm-up had sent was still being received or acknowledged when the window began: %s of it, and %s of the window",
+			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))), Means: "the rates are short by that"})
 	}
 	return found
 }
@@ -107,7 +110,7 @@ func sameHost(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost {
 		return nil
 	}
-	return one(result.Valid, result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
+	return note(result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
 }
 
 // delayNote is from which factor on it is told by how much the broker's own waiting for
@@ -136,7 +139,7 @@ func interrupted(e *evidence) []result.Reason {
 	if e.run.Header.Until != "" {
 		planned = "allowed at most"
 	}
-	return one(result.Valid, result.ReasonInterrupted, fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
+	return note(result.ReasonInterrupted, fmt.Sprintf("the run was interrupted after %s of the %s %s", span(e.in.End), spell.Period(e.run.Header.Window), planned))
 }
 
 // aborted: the run did not wait for the messages under way at the end.
@@ -144,7 +147,7 @@ func aborted(e *evidence) []result.Reason {
 	if !e.in.Aborted {
 		return nil
 	}
-	return one(result.Suspect, result.ReasonAborted, "the run was aborted: messages in flight at that moment count as missing; run again, or interrupt it only once")
+	return one(result.Reason{Status: result.Suspect, Code: result.ReasonAborted, Found: "the run was aborted", Means: "messages in flight at that moment count as missing"})
 }
 
 // losses: messages that the broker did not deliver. A fact about it, and no reason to
@@ -152,16 +155,16 @@ func aborted(e *evidence) []result.Reason {
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.LostAcked > 0 {
-		found = append(found, one(result.Valid, result.ReasonLostAcked, fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
+		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
 	}
 	if c.Undelivered > 0 {
-		found = append(found, one(result.Valid, result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
 	}
 	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
-		found = append(found, one(result.Valid, result.ReasonMissing, fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
+		found = append(found, note(result.ReasonMissing, fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
 	}
 	if c.Corrupted > 0 {
-		found = append(found, one(result.Valid, result.ReasonCorrupted, fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
+		found = append(found, note(result.ReasonCorrupted, fmt.Sprintf("%s arrived damaged (checksum)", spell.Plural(c.Corrupted, "message")))...)
 	}
 	return found
 }
@@ -193,43 +196,42 @@ func refusals(e *evidence) []result.Reason {
 	}
 	if c.Acked+c.Unknown+c.Received == 0 {
 		if e.forbidden() {
-			return allRefused(result.Invalid, text+"; nothing was measured")
+			return allRefused(result.Invalid, text, "nothing was measured")
 		}
-		return allRefused(result.Valid, text+"; they count as slower than any latency")
+		return allRefused(result.Valid, text, "they count as slower than any latency")
 	}
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return e.asked(result.EventRefused, result.ReasonRefused, text+"; they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
+			return e.asked(result.EventRefused, result.ReasonRefused, text, "they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
 	if len(e.latencies()) == 0 { // nothing answers, and no percentile lacks them
-		return e.asked(result.EventRefused, result.ReasonRefused, text)
+		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
 	}
 	// Results of earlier versions have them in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {
-		return e.asked(result.EventRefused, result.ReasonRefused, text)
+		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
 	}
-	return one(result.Suspect, result.ReasonRefused, fmt.Sprintf("%s; they have no latency, so the percentiles describe the other %s only", text, spell.ExactShare(1-share)))
+	return one(result.Reason{Status: result.Suspect, Code: result.ReasonRefused, Found: text,
+		Means: fmt.Sprintf("they have no latency, so the percentiles describe the other %s only", spell.ExactShare(1-share))})
 }
 
 // asked is a finding about what was refused: a fact about the system, and SUSPECT where any
 // of it was refused because of who asked. That part of the load was never carried, which
 // says nothing of what the system can do.
-func (e *evidence) asked(kind result.EventKind, code result.ReasonCode, text string) []result.Reason {
+func (e *evidence) asked(kind result.EventKind, code result.ReasonCode, found, means string) []result.Reason {
+	r := result.Reason{Status: result.Valid, Code: code, Found: found, Means: means}
 	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
-		return one(result.Valid, code, text)
+		return one(r)
 	}
-	r := one(result.Suspect, code, text)
-	r[0].Brief = "the broker refuses this user"
-	return r
+	r.Status, r.Brief = result.Suspect, "the broker refuses this user"
+	return one(r)
 }
 
 // allRefused is the finding that no message came through.
-func allRefused(s result.Status, text string) []result.Reason {
-	r := one(s, result.ReasonAllRefused, text)
-	r[0].Brief = "every message was refused"
-	return r
+func allRefused(s result.Status, found, means string) []result.Reason {
+	return one(result.Reason{Status: s, Code: result.ReasonAllRefused, Brief: "every message was refused", Found: found, Means: means})
 }
 
 // forbidden reports whether what was refused was so because of who asked, and not because
@@ -307,23 +309,21 @@ func denials(e *evidence) []result.Reason {
 	}
 	switch {
 	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
-		return allRefused(result.Invalid, text+"; nothing was measured")
+		return allRefused(result.Invalid, text, "nothing was measured")
 	case c.Expected == 0 && e.run.Header.Ack == "none":
-		r := one(result.Suspect, result.ReasonDenied, text+"; rates and counts have the messages that it refused in them")
-		r[0].Brief = "the broker refused messages"
-		return r
+		return one(result.Reason{Status: result.Suspect, Code: result.ReasonDenied, Found: text, Means: "rates and counts have the messages that it refused in them"})
 	}
-	return e.asked(result.EventDenied, result.ReasonDenied, text+"; they count as not answered, or as missing")
+	return e.asked(result.EventDenied, result.ReasonDenied, text, "they count as not answered, or as missing")
 }
 
 // answers: what else the broker refused, and the connections that were given up for it.
 func answers(e *evidence) (found []result.Reason) {
 	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
-		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words+"; what was to go by it was refused, or did not arrive")...)
+		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words, "what was to go by it was refused, or did not arrive")...)
 	}
 	for _, ev := range e.run.Events {
 		if ev.Class == result.ClassUnauthorized && ev.Kind != result.EventRefused && ev.Kind != result.EventDenied && ev.Kind != result.EventGivenUp {
-			return append(found, e.asked(ev.Kind, result.ReasonUnauthorised, "the broker refused what the client asked for: "+ev.Detail)...)
+			return append(found, e.asked(ev.Kind, result.ReasonUnauthorised, "the broker refused what the client asked for: "+ev.Detail, "")...)
 		}
 	}
 	return found
@@ -351,7 +351,7 @@ func duplicates(e *evidence) []result.Reason {
 	if len(parts) == 0 {
 		return nil
 	}
-	return one(result.Valid, result.ReasonDeliveries, "messages "+strings.Join(parts, ", "))
+	return note(result.ReasonDeliveries, "messages "+strings.Join(parts, ", "))
 }
 
 // censoredMessages: unresolved messages count in the figures as lower bounds.
@@ -360,14 +360,14 @@ func censoredMessages(e *evidence) []result.Reason {
 	if c.Censored == 0 {
 		return nil
 	}
-	return one(result.Valid, result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
+	return note(result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
 // lastUnknown: of some messages it was forgotten which consumers had them, when the
 // slowest of their consumers did.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
-		return one(result.Valid, result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
+		return note(result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
 			spell.Plural(n, "message"), result.DeliveryLast))
 	}
 	return nil
@@ -377,7 +377,7 @@ func lastUnknown(e *evidence) []result.Reason {
 // pacer.
 func takeovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Takeovers; n > 0 {
-		return one(result.Valid, result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
+		return note(result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
 	}
 	return nil
 }
@@ -406,7 +406,7 @@ func events(e *evidence) []result.Reason {
 	if len(parts) == 0 {
 		return nil
 	}
-	return one(result.Valid, result.ReasonEvents, "during the run: "+strings.Join(parts, ", "))
+	return note(result.ReasonEvents, "during the run: "+strings.Join(parts, ", "))
 }
 
 // firstWords is how many characters of what an event says are said beside others.
@@ -414,7 +414,7 @@ const firstWords = 120
 
 // shortened is the beginning of what an event says, as a part of a sentence.
 func shortened(words string) string {
-	words = strings.ReplaceAll(strings.Join(strings.Fields(words), " "), "; ", ", ")
+	words = strings.Join(strings.Fields(words), " ")
 	if all := []rune(words); len(all) > firstWords {
 		words = strings.TrimSpace(string(all[:firstWords])) + "…"
 	}
@@ -424,7 +424,7 @@ func shortened(words string) string {
 // semantics: what the driver finds suspect in what it set up.
 func semantics(e *evidence) (found []result.Reason) {
 	for _, w := range e.run.Header.Semantics.Warnings {
-		found = append(found, one(result.Valid, result.ReasonSemantics, w)...)
+		found = append(found, note(result.ReasonSemantics, w)...)
 	}
 	return found
 }

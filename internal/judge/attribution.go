@@ -96,7 +96,10 @@ func attribute(run *result.Run, in Inputs) (found []result.Attribution, attribut
 				explained[i] = explained[i] || hit && s.cause.Named
 				own[i] = own[i] || hit && s.cause.Named && generatorSide(s.source)
 			}
-			s.cause.Text = causeText(s, len(tail), idle)
+			s.cause.Found, s.cause.Try = causeWords(s, len(tail), idle)
+			if s.cause.Text = s.cause.Found; s.cause.Try != "" {
+				s.cause.Text += ": " + s.cause.Try
+			}
 			a.Causes = append(a.Causes, s.cause)
 		}
 		a.Unexplained = len(tail) - countTrue(explained)

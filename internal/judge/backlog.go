@@ -125,7 +125,7 @@ func backlogGrows(e *evidence) []result.Reason {
 		return own
 	}
 	return e.overload(fmt.Sprintf(
-		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain; the percentiles depend on the length of the run and describe no steady state: lower the rate",
+		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain",
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
 }
 
@@ -163,8 +163,8 @@ func (e *evidence) readings(yield func(start int64, l result.Level) bool) {
 
 // overload is the finding that a backlog did not return, and how much of what was
 // asked the system carried.
-func (e *evidence) overload(text string) []result.Reason {
-	r := result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Text: text}
+func (e *evidence) overload(found string) []result.Reason {
+	r := result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Found: found, Means: "the percentiles depend on the length of the run and describe no steady state"}
 	if share, ok := e.carried(); ok {
 		r.Brief = "carried " + spell.Share(share) + " of the asked rate"
 	}
@@ -189,7 +189,8 @@ func (e *evidence) nothingComes(from int64) []result.Reason {
 	if d := e.summary.Histograms[all[0]]; d.Count > 0 {
 		text = fmt.Sprintf("from %s on no message came through any more", span(from))
 	}
-	return one(result.Valid, result.ReasonNothingCame, text+", nor in the drain: it is lost, or the broker or its consumers hang; that is no overload, which carries a part of its load, and the percentiles have it as lower bounds")
+	return one(result.Reason{Status: result.Valid, Code: result.ReasonNothingCame, Found: text + ", nor in the drain: it is lost, or the broker or its consumers hang",
+		Means: "that is no overload, which carries a part of its load, and the percentiles have it as lower bounds"})
 }
 
 // carried is the rate at which messages of the window were resolved, as a share of
@@ -246,9 +247,9 @@ func (e *evidence) tooShort() []result.Reason {
 	if still := e.nothingComes(0); still != nil {
 		return still
 	}
-	return one(result.Suspect, result.ReasonBacklog, fmt.Sprintf(
-		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers: run longer (--duration)",
-		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")))
+	return one(result.Reason{Status: result.Suspect, Code: result.ReasonBacklog, Brief: "overload or slow answers: the run is too short to tell", Found: fmt.Sprintf(
+		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers",
+		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")), Try: "run longer (--duration)"})
 }
 
 // waiting returns what was due or in flight at a reading, in messages,

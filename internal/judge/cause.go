@@ -25,8 +25,8 @@ func Describe(source string) (what, remedy string) {
 	return e.What, e.Try
 }
 
-// causeText is the line of a cause.
-func causeText(s *suspect, messages int, idle bool) string {
+// causeWords are what was found of a cause, and what to do about one that is named.
+func causeWords(s *suspect, messages int, idle bool) (found, try string) {
 	what, remedy := Describe(s.source)
 	if s.source == string(result.PauseProcess) && idle && s.cause.Named {
 		what, remedy = "a pause of sixnines itself, not of the machine", "look for what stopped the process: a signal, a debugger, a container that was paused"
@@ -39,14 +39,14 @@ func causeText(s *suspect, messages int, idle bool) string {
 	text := fmt.Sprintf("%s of the slowest %s overlapped %s (%s expected by chance)", spell.Count(s.cause.Messages), spell.Count(messages), what, chance)
 	switch {
 	case s.explainsStops:
-		return text + ", which is when the generator was paused: " + remedy
+		return text + ", which is when the generator was paused", remedy
 	case s.cause.Named:
-		return text + ": " + remedy
+		return text, remedy
 	case s.explainedBy != "":
 		by, _ := Describe(s.explainedBy)
-		return text + "; the cause was " + by
+		return text + "; the cause was " + by, ""
 	}
-	return text + ": coincided, not shown to be a cause"
+	return text + ": coincided, not shown to be a cause", ""
 }
 
 // watchedIdle reports whether an idle process beside the generator could tell a pause
@@ -93,7 +93,7 @@ func attributed(e *evidence) (found []result.Reason) {
 				continue
 			}
 			found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonAttribution, Metric: a.Metric, Percentile: name, Brief: source.Brief,
-				Text: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine made slow: %s", a.Metric, name, span(v), cause.Text)})
+				Found: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine made slow", a.Metric, name, span(v)), Means: cause.Found, Try: cause.Try})
 		}
 	}
 	return found
@@ -127,15 +127,22 @@ func (e *evidence) causeOfStops() *result.Cause {
 	return nil
 }
 
-// because names, in the reason of another gate, the cause of what is at v of a
-// metric, if the slowest messages are among that and have one.
-func (e *evidence) because(m result.Metric, v int64) string {
+// causeAt is the cause of what is at v of a metric, if the slowest messages are among that
+// and have one; else nil.
+func (e *evidence) causeAt(m result.Metric, v int64) *result.Cause {
 	for i := range e.summary.Attribution {
 		if a := &e.summary.Attribution[i]; a.Metric == m && v >= a.From {
-			if c := e.mainCause(m); c != nil {
-				return "; " + c.Text
-			}
+			return e.mainCause(m)
 		}
 	}
-	return ""
+	return nil
+}
+
+// because gives a reason the cause of what it found, and what to do about that; nil: nothing
+// is known of it.
+func because(r result.Reason, c *result.Cause) result.Reason {
+	if c != nil {
+		r.Means, r.Try = joined(r.Means, c.Found), c.Try
+	}
+	return r
 }

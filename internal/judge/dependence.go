@@ -65,11 +65,13 @@ func dependence(e *evidence) []result.Reason {
 	}
 	percentile, what := "99", "p99 and the percentiles above it are"
 	if x.P50*0.5 < fewestBeyond {
-		percentile, what = "50", "The percentiles are"
+		percentile, what = "50", "the percentiles are"
 	}
 	return []result.Reason{{Status: result.Valid, Code: result.ReasonOneSample, Metric: x.Metric, Percentile: percentile,
-		Text: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s count as about %s independent ones, of which %s beyond it (at least %d are needed). %s hardly more than one sample of the system at this load, and the interval by messages is too narrow: run %s times as long (--duration), or repeat the run (--repeat 10)",
-			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond, what, spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
+		Found: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s count as about %s independent ones, of which %s beyond it (at least %d are needed)",
+			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond),
+		Means: what + " hardly more than one sample of the system at this load, and the interval by messages is too narrow",
+		Try:   fmt.Sprintf("run %s times as long (--duration), or repeat the run (--repeat 10)", spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
 }
 
 // lie writes how many messages lie beyond a value.

@@ -41,9 +41,10 @@ func nearFloor(e *evidence) (found []result.Reason) {
 			continue
 		}
 		f := e.run.Header.Floor
-		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonFloor, Metric: m, Text: fmt.Sprintf(
-			"%s is less than %d times the noise floor of this machine (%s), measured with a broker that does nothing at %s of %s: these percentiles say as much about this machine as about the broker",
-			m, floorMatters, strings.Join(low, ", "), spell.Rate(f.Rate), spell.Size(f.Size))})
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonFloor, Metric: m, Found: fmt.Sprintf(
+			"%s is less than %d times the noise floor of this machine (%s), measured with a broker that does nothing at %s of %s",
+			m, floorMatters, strings.Join(low, ", "), spell.Rate(f.Rate), spell.Size(f.Size)),
+			Means: "these percentiles say as much about this machine as about the broker"})
 	}
 	return found
 }

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -31,7 +32,9 @@ func gates() []gate {
 func decide(e *evidence) result.Verdict {
 	reasons := []result.Reason{}
 	for _, g := range gates() {
-		reasons = append(reasons, g(e)...)
+		for _, r := range g(e) {
+			reasons = append(reasons, worded(r))
+		}
 	}
 	return e.verdict(reasons)
 }
@@ -138,49 +141,82 @@ func rank(s result.Status) int {
 	return 3
 }
 
+// worded completes a reason: what lowers the verdict says what to do, by the table of codes
+// where the gate does not, and Text is all of it in one line.
+func worded(r result.Reason) result.Reason {
+	if r.Status != result.Valid {
+		r.Try = cmp.Or(r.Try, r.Code.Properties().Try)
+	}
+	r.Text = r.Found
+	if r.Means != "" {
+		r.Text += "; " + r.Means
+	}
+	switch {
+	case r.Try == "":
+	case r.Means != "":
+		r.Text += ": " + r.Try
+	default:
+		r.Text += "; " + r.Try
+	}
+	return r
+}
+
 // one is the outcome of a gate with one finding.
-func one(s result.Status, code result.ReasonCode, text string) []result.Reason {
-	return []result.Reason{{Status: s, Code: code, Text: text}}
+func one(r result.Reason) []result.Reason { return []result.Reason{r} }
+
+// note is that of a gate with one finding that lowers no verdict.
+func note(code result.ReasonCode, found string) []result.Reason {
+	return one(result.Reason{Status: result.Valid, Code: code, Found: found})
 }
 
 // partly is the outcome of a gate whose finding can have touched no more than a
 // share of the messages: SUSPECT from the first percentile on that it can have
 // moved, a note where none of those that are published is so high. Twice the
 // share counts: a delayed message delays those behind it, for no longer
-// than itself in a system that is loaded to half of its capacity. brief are a
-// few words for headlines.
-func (e *evidence) partly(share float64, code result.ReasonCode, brief, text string) []result.Reason {
-	r := result.Reason{Status: result.Suspect, Code: code, Text: text, Brief: brief}
+// than itself in a system that is loaded to half of its capacity.
+func (e *evidence) partly(share float64, r result.Reason) []result.Reason {
+	r.Status = result.Suspect
+	reaches := ""
 	published := e.reaches(1)
 	reached := e.reaches(2 * share)
 	switch {
 	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // all there is are totals
 	case len(reached) == 0:
 		r.Status = result.Valid
-		r.Text += "; it is too little to affect a percentile of this run"
+		reaches = "it is too little to affect a percentile of this run"
 	case reached[0] == published[0]:
-		r.Text += "; every percentile may be affected"
+		reaches = "every percentile may be affected"
 	default:
 		r.Percentile = reached[0]
-		r.Text += "; p" + reached[0]
+		reaches = "p" + reached[0]
 		if len(reached) > 1 {
-			r.Text += " and the percentiles above it"
+			reaches += " and the percentiles above it"
 		}
-		r.Text += " may be affected"
+		reaches += " may be affected"
 	}
-	return []result.Reason{r}
+	r.Means = joined(reaches, r.Means)
+	return one(r)
 }
 
 // mostly is partly of so large a share of the window that nothing holds where it can
 // have moved every percentile, or where throughput is what the run is about, as in a
 // closed loop: the run is INVALID then.
-func (e *evidence) mostly(share float64, code result.ReasonCode, brief, text string) []result.Reason {
+func (e *evidence) mostly(share float64, r result.Reason) []result.Reason {
 	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
-		return []result.Reason{{Status: result.Invalid, Code: code, Text: text, Brief: brief}}
+		r.Status = result.Invalid
+		return one(r)
 	}
-	found := e.partly(e.mostDue(share), code, brief, text)
+	found := e.partly(e.mostDue(share), r)
 	if r := &found[0]; r.Status == result.Suspect && r.Percentile == "" {
 		r.Status = result.Invalid
 	}
 	return found
+}
+
+// joined are two clauses as one, of which either may be missing.
+func joined(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "; " + b
 }

@@ -417,3 +417,25 @@ func TestFlatOutBesideItsWarmUp(t *testing.T) {
 		}
 	}
 }
+
+// What a reason says is in its parts, and Text is all of them: what lowers the verdict says
+// what to do, by the table where the gate does not.
+func TestReasonsHaveParts(t *testing.T) {
+	for _, tt := range []struct {
+		reason    result.Reason
+		text, try string
+	}{
+		{result.Reason{Status: result.Valid, Code: result.ReasonSwap, Found: "a"}, "a", ""},
+		{result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: "a"}, "a; free memory, or switch swapping off", "free memory, or switch swapping off"},
+		{result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: "a", Means: "b", Try: "c"}, "a; b: c", "c"},
+		{result.Reason{Status: result.Suspect, Code: "of a later version", Found: "a", Means: "b"}, "a; b", ""},
+	} {
+		if r := worded(tt.reason); r.Text != tt.text || r.Try != tt.try {
+			t.Errorf("%+v: %q, %q", tt.reason, r.Text, r.Try)
+		}
+	}
+	old := result.Reason{Text: "what was found; what to do"}
+	if old.What() != old.Text {
+		t.Errorf("of an earlier version: %q", old.What())
+	}
+}

@@ -27,7 +27,7 @@ func suspended(e *evidence) []result.Reason {
 	if ns <= 0 {
 		return nil
 	}
-	return one(result.Invalid, result.ReasonSuspended, fmt.Sprintf("the machine was suspended for %s during the run; switch sleeping off and run again", span(int64(ns))))
+	return one(result.Reason{Status: result.Invalid, Code: result.ReasonSuspended, Found: fmt.Sprintf("the machine was suspended for %s during the run", span(int64(ns)))})
 }
 
 // throttled: a processor quota stopped the generator: suspect at all; above 1 % of
@@ -40,14 +40,16 @@ func throttled(e *evidence) []result.Reason {
 		return nil
 	}
 	share := ns / (e.window() * max(e.cores, 1))
-	text := fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time; raise the limit", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))
+	r := result.Reason{Status: result.Suspect, Code: result.ReasonThrottled, Brief: "throttled for " + span(int64(ns)),
+		Found: fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))}
 	switch {
 	case ns <= 0: // the system does not tell for how long
-		return one(result.Suspect, result.ReasonThrottled, text)
+		r.Brief = ""
+		return one(r)
 	case share > throttleInvalid:
-		return e.mostly(ns/e.window(), result.ReasonThrottled, "throttled for "+span(int64(ns)), text)
+		return e.mostly(ns/e.window(), r)
 	}
-	return e.partly(ns/e.window(), result.ReasonThrottled, "throttled for "+span(int64(ns)), text)
+	return e.partly(ns/e.window(), r)
 }
 
 // steal: the hypervisor gave the processors to others. A message may be delayed by it on
@@ -60,21 +62,23 @@ func steal(e *evidence) []result.Reason {
 	if share <= stealSuspect {
 		return nil
 	}
-	text := fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s); run again on a machine of your own or at another time", spell.Share(share), spell.Share(stealSuspect))
+	r := result.Reason{Status: result.Suspect, Code: result.ReasonSteal, Brief: spell.Share(share) + " steal",
+		Found: fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s)", spell.Share(share), spell.Share(stealSuspect))}
 	stolen, told := sum(e.measure, vitalStealTime)
 	switch {
 	case !told && share > stealInvalid:
-		return one(result.Invalid, result.ReasonSteal, text)
+		r.Status = result.Invalid
+		return one(r)
 	case !told:
-		return one(result.Suspect, result.ReasonSteal, text)
+		return one(r)
 	case share > stealInvalid:
 		met := stolen * 1e9 / e.window()
 		if busy, ok := mean(e.measure, vitalBusy); ok {
 			met = max(met, share/(share+busy))
 		}
-		return e.mostly(met, result.ReasonSteal, spell.Share(share)+" steal", text)
+		return e.mostly(met, r)
 	}
-	return e.partly(stolen*1e9/e.window(), result.ReasonSteal, spell.Share(share)+" steal", text)
+	return e.partly(stolen*1e9/e.window(), r)
 }
 
 // swap: memory was read back from the disk.
@@ -83,7 +87,7 @@ func swap(e *evidence) []result.Reason {
 	if pages <= 0 {
 		return nil
 	}
-	return one(result.Suspect, result.ReasonSwap, fmt.Sprintf("%s swapped in from disk during the run; free memory or switch swapping off", spell.Plural(int64(pages), "page")))
+	return one(result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: spell.Plural(int64(pages), "page") + " swapped in from disk during the run"})
 }
 
 // starved: the broker's threads waited for a processor of this machine so long that messages
@@ -95,9 +99,9 @@ func starved(e *evidence) []result.Reason {
 	if !e.paced() || share == 0 {
 		return nil
 	}
-	return e.partly(e.mostDue(share), result.ReasonStarved, spell.Share(share)+" without processor for the broker", fmt.Sprintf(
-		"for %s of the window the broker's threads waited so long for processors of this machine that its queues took three times as long, or messages four times as long to pass it; give the broker processors of its own, or lower the rate",
-		spell.Share(share)))
+	return e.partly(e.mostDue(share), result.Reason{Code: result.ReasonStarved, Brief: spell.Share(share) + " without processor for the broker", Found: fmt.Sprintf(
+		"for %s of the window the broker's threads waited so long for processors of this machine that its queues took three times as long, or messages four times as long to pass it",
+		spell.Share(share))})
 }
 
 // starvedShare is the share of the window in which the broker was starved. It is so by looks
@@ -218,9 +222,9 @@ func unseen(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(busy) / e.window()
-	return e.partly(e.mostDue(share), result.ReasonUnseen, "processors busy, broker not in sight", fmt.Sprintf(
-		"in %s of the window %s or more of the processors that the generator may use were in use, the broker shares them, and for how long its threads waited for a processor is not known (%s); run sixnines as the broker's user or as root, give the broker processors of its own, or lower the rate",
-		spell.Share(share), spell.Share(unseenBusy), why))
+	return e.partly(e.mostDue(share), result.Reason{Code: result.ReasonUnseen, Brief: "processors busy, broker not in sight", Found: fmt.Sprintf(
+		"in %s of the window %s or more of the processors that the generator may use were in use, the broker shares them, and for how long its threads waited for a processor is not known (%s)",
+		spell.Share(share), spell.Share(unseenBusy), why)})
 }
 
 // processors: the generator used most of the machine. Flat out it may: that it
@@ -231,14 +235,16 @@ func processors(e *evidence) []result.Reason {
 		return nil
 	}
 	share := used / e.cores
-	text := fmt.Sprintf("the generator used %s of the %.0f processors it may use", spell.Share(share), e.cores)
+	r := result.Reason{Status: result.Valid, Code: result.ReasonCPU, Found: fmt.Sprintf("the generator used %s of the %.0f processors it may use", spell.Share(share), e.cores)}
 	switch {
 	case e.run.Header.Mode == result.ModeFlatOut, e.run.Header.Mode == result.ModeConsume:
-		return one(result.Valid, result.ReasonCPU, text+"; the throughput may be the generator's limit, not the broker's")
+		r.Means = "the throughput may be the generator's limit, not the broker's"
 	case share > cpuSuspect:
-		return one(result.Suspect, result.ReasonCPU, text+"; messages waited for it: lower the rate or use a larger machine")
+		r.Status, r.Means = result.Suspect, "messages waited for it"
+	default:
+		r.Means = "near its limit the generator's own lag grows"
 	}
-	return one(result.Valid, result.ReasonCPU, text+"; near its limit the generator's own lag grows")
+	return one(r)
 }
 
 // collector: Go's garbage collector stopped the generator for a hundredth of the
@@ -248,10 +254,11 @@ func collector(e *evidence) []result.Reason {
 	longest, _ := highest(e.measure, vitalGCMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return e.partly(share, result.ReasonGC, spell.Share(share)+" garbage collection", fmt.Sprintf("garbage collection paused the generator for %s, %s of the window; raise GOMEMLIMIT or lower the rate", span(int64(all)), spell.Share(share)))
+		return e.partly(share, result.Reason{Code: result.ReasonGC, Brief: spell.Share(share) + " garbage collection",
+			Found: fmt.Sprintf("garbage collection paused the generator for %s, %s of the window", span(int64(all)), spell.Share(share))})
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {
-		return one(result.Valid, result.ReasonGC, fmt.Sprintf("the longest pause for garbage collection, %s, exceeds %s p99 (%s); such pauses took %s of the window", span(int64(longest)), m, span(p99), spell.Share(share)))
+		return note(result.ReasonGC, fmt.Sprintf("the longest pause for garbage collection, %s, exceeds %s p99 (%s); such pauses took %s of the window", span(int64(longest)), m, span(p99), spell.Share(share)))
 	}
 	return nil
 }
@@ -264,7 +271,7 @@ func scheduler(e *evidence) []result.Reason {
 	if !ok || worst <= float64(p99)/2 {
 		return nil
 	}
-	return one(result.Valid, result.ReasonScheduler, fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, and %s p99 is %s; deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
+	return note(result.ReasonScheduler, fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, and %s p99 is %s; deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
 }
 
 // firstP99 is the p99 of the first response metric that has one.

@@ -244,18 +244,19 @@ func backlogKept(e *evidence) []result.Reason {
 	if h.ConsumersFrom != "" {
 		why = "consumers came late (" + h.ConsumersFrom + ")"
 	}
-	found := one(result.Valid, result.ReasonBacklogKept, why+
-		"; delivery latencies include the time in the queue and depend on how long that was")
+	found := one(result.Reason{Status: result.Valid, Code: result.ReasonBacklogKept, Found: why,
+		Means: "delivery latencies include the time in the queue and depend on how long that was"})
 	stops := h.Stops || h.Mode == result.ModeFlatOut
 	switch {
 	case k.Gone > 0 || stops || e.in.CutShort || e.in.Aborted:
 	case e.in.Interrupted && k.From >= e.in.End:
-		found = append(found, one(result.Suspect, result.ReasonBacklog,
-			"the run was interrupted before the consumers connected or resumed, so it does not show whether they keep up: run it to its end")...)
+		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonBacklog, Brief: "interrupted before the consumers came",
+			Found: "the run was interrupted before the consumers connected or resumed, so it does not show whether they keep up", Try: "run it to its end"})
 	default:
-		found = append(found, one(result.Unstable, result.ReasonBacklog, fmt.Sprintf(
-			"the backlog was not gone when the window ended: of %s at its peak %s were left; consumers have little or no spare capacity at this rate: lower it, or make the window longer",
-			spell.Count(k.Peak)+" deliveries", spell.Count(e.leftInWindow())))...)
+		found = append(found, result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Brief: "consumers did not catch up", Found: fmt.Sprintf(
+			"the backlog was not gone when the window ended: of %s at its peak %s were left",
+			spell.Count(k.Peak)+" deliveries", spell.Count(e.leftInWindow())),
+			Means: "consumers have little or no spare capacity at this rate", Try: "lower --rate, or make the window longer (--duration)"})
 	}
 	return found
 }
@@ -265,7 +266,8 @@ func backlogKept(e *evidence) []result.Reason {
 func consumersAbsent(e *evidence) []result.Reason {
 	for _, ev := range e.run.Events {
 		if ev.Kind == result.EventAbsent && ev.Workload == e.run.Header.Workload {
-			return one(result.Invalid, result.ReasonConsumersAbsent, fmt.Sprintf("%s could not connect (%s), so the messages for them were not delivered: see why the broker refuses them, and run again", spell.Plural(ev.Count, "consumer"), ev.Detail))
+			return one(result.Reason{Status: result.Invalid, Code: result.ReasonConsumersAbsent,
+				Found: fmt.Sprintf("%s could not connect (%s), so the messages for them were not delivered", spell.Plural(ev.Count, "consumer"), ev.Detail)})
 		}
 	}
 	return nil

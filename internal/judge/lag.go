@@ -33,11 +33,11 @@ func ownLag(e *evidence) (found []result.Reason) {
 			if !ok || share <= ownLagSuspect {
 				continue
 			}
-			found = append(found, result.Reason{
+			found = append(found, because(result.Reason{
 				Status: result.Suspect, Code: result.ReasonOwnLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " own lag",
-				Text: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag (limit %s); lower the rate, give the generator more processor or pin it, or compare service times",
-					spell.Share(share), m, name, span(d.Percentiles[name]), spell.Share(ownLagSuspect)) + e.because(m, d.Percentiles[name]),
-			})
+				Found: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag (limit %s)",
+					spell.Share(share), m, name, span(d.Percentiles[name]), spell.Share(ownLagSuspect)),
+			}, e.causeAt(m, d.Percentiles[name])))
 		}
 	}
 	return found
@@ -68,12 +68,13 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 				continue
 			}
 			share := spell.Share(float64(tail.Majority) / float64(tail.Count))
-			found = append(found, result.Reason{
+			found = append(found, because(result.Reason{
 				Status: result.Invalid, Code: result.ReasonSelfInflicted, Metric: m, Percentile: name,
 				Brief: share + " of the tail mostly own lag",
-				Text: fmt.Sprintf("self-inflicted: %s of the %s at or above %s p%s (%s) were late mostly by the generator itself, %s on average; from there on the figures are not the broker's: see the pauses and the processor use, and run again on a quieter machine or at a lower rate",
-					share, spell.Plural(tail.Count, "message"), m, name, span(v), span(tail.Own/tail.Count)) + e.because(m, d.Max),
-			})
+				Found: fmt.Sprintf("%s of the %s at or above %s p%s (%s) were late mostly by the generator itself, %s on average",
+					share, spell.Plural(tail.Count, "message"), m, name, span(v), span(tail.Own/tail.Count)),
+				Means: "from there on the figures are not the broker's",
+			}, e.causeAt(m, d.Max)))
 			break
 		}
 	}
@@ -119,19 +120,14 @@ func frozen(e *evidence) []result.Reason {
 		}
 	}
 	share := float64(sum) / e.window()
-	because := ""
-	if c := e.causeOfStops(); c != nil {
-		because = "; " + c.Text
-	}
+	r := because(result.Reason{Code: result.ReasonFrozen, Brief: "sixnines paused for " + span(sum), Found: fmt.Sprintf(
+		"sixnines itself was paused for %s in the measured window, %s at the longest (%s)", span(sum), span(longest), spell.Plural(int64(len(e.freezes)), "pause"))}, e.causeOfStops())
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:
-		return e.mostly(share, result.ReasonFrozen, "sixnines paused for "+span(sum), fmt.Sprintf(
-			"self-inflicted: sixnines itself was paused for %s in the measured window, %s at the longest (%s); the broker did not cause this: look for what stopped the process (a signal, a container's limit, the hypervisor) and run again",
-			span(sum), span(longest), spell.Plural(int64(len(e.freezes)), "pause"))+because)
+		r.Means = joined("the broker did not cause this", r.Means)
+		return e.mostly(share, r)
 	case worthy > 0:
-		return e.partly(share, result.ReasonFrozen, "sixnines paused for "+span(sum), fmt.Sprintf(
-			"sixnines itself was paused for %s in the measured window, %s at the longest; run again on a quieter machine%s",
-			span(sum), span(longest), because))
+		return e.partly(share, r)
 	}
 	return nil
 }

@@ -12,27 +12,27 @@ import (
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
 	if h.Existing != "" {
-		text := fmt.Sprintf("%s that earlier runs had left as %s were received; they are in no latency, because their time stamps are of another run's clock", spell.Plural(c.Earlier, "message"), h.Existing)
-		found = one(result.Valid, result.ReasonEarlier, text)
+		found = one(result.Reason{Status: result.Valid, Code: result.ReasonEarlier, Found: fmt.Sprintf("%s that earlier runs had left as %s were received", spell.Plural(c.Earlier, "message"), h.Existing),
+			Means: "they are in no latency, because their time stamps are of another run's clock"})
 		if c.Earlier == 0 && h.Mode == result.ModeConsume {
-			found = one(result.Suspect, result.ReasonNothingCame, fmt.Sprintf(
-				"no message was received of those that earlier runs had left as %s: other consumers may have taken them, or nothing was left for these groups; fill the topics again, with as many groups", h.Existing))
+			found = one(result.Reason{Status: result.Suspect, Code: result.ReasonNothingCame, Found: fmt.Sprintf("no message was received of those that earlier runs had left as %s", h.Existing),
+				Means: "other consumers may have taken them, or nothing was left for these groups", Try: "fill the topics again, with as many groups"})
 		}
 	}
 	if c.EarlierMissing > 0 {
-		found = append(found, one(result.Valid, result.ReasonEarlierMissing, fmt.Sprintf(
+		found = append(found, note(result.ReasonEarlierMissing, fmt.Sprintf(
 			"%s between those received are missing: an earlier run failed to send them, other consumers took them, or the broker lost them", spell.Plural(c.EarlierMissing, "sequence number")))...)
 	}
 	if n, told := e.leftAtBroker(); h.Mode == result.ModeConsume && c.Earlier > 0 {
 		switch {
 		case !told:
-			found = append(found, one(result.Valid, result.ReasonDrained, "it is not known whether that was all: with these options the driver cannot ask the broker how much it holds")...)
+			found = append(found, note(result.ReasonDrained, "it is not known whether that was all: with these options the driver cannot ask the broker how much it holds")...)
 		case n > 0:
-			found = append(found, one(result.Valid, result.ReasonDrained, fmt.Sprintf("the broker still held %s when it was asked last: lengthen --duration", spell.Plural(n, "message")))...)
+			found = append(found, note(result.ReasonDrained, fmt.Sprintf("the broker still held %s when it was asked last: lengthen --duration", spell.Plural(n, "message")))...)
 		}
 	}
 	if h.LeftAs != "" {
-		found = append(found, one(result.Valid, result.ReasonLeft, "topics, groups and messages stay at the broker: --existing "+h.LeftAs+" uses them")...)
+		found = append(found, note(result.ReasonLeft, "topics, groups and messages stay at the broker: --existing "+h.LeftAs+" uses them")...)
 	}
 	return found
 }

@@ -35,8 +35,8 @@ func TestLifetime(t *testing.T) {
 				code += " " + string(r.Status)
 			}
 			got = append(got, code)
-			if r.Code == "drained" && tt.series != nil && !strings.Contains(r.Text, "held 5 messages") {
-				t.Errorf("%s: %s", tt.name, r.Text)
+			if r.Code == "drained" && tt.series != nil && !strings.Contains(r.Found, "held 5 messages") {
+				t.Errorf("%s: %s", tt.name, r.Found)
 			}
 		}
 		if !slices.Equal(got, tt.want) {

@@ -97,9 +97,6 @@ func limitText(share, most float64, part string) string {
 		spell.Share(share), part, spell.Share(pacerBusy), spell.Share(most))
 }
 
-// limitRemedy is what to do about it.
-const limitRemedy = "lower the rate, use more connections or a larger machine"
-
 // ByGenerator reports whether a reason is about the generator or its machine: what
 // such a reason limits says nothing of the system under test.
 func ByGenerator(r result.Reason) bool {
@@ -125,7 +122,7 @@ func generatorLimit(e *evidence) []result.Reason {
 		return nil
 	}
 	share := within(over, 0, e.in.End)
-	return e.partly(max(share, e.dueWithin(over)), result.ReasonGeneratorLimit, "generator at its limit", limitText(share, most, "the window")+"; messages that were due then waited for it: "+limitRemedy)
+	return e.partly(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
 }
 
 // generatorBehind says, of a backlog that grows over the end of the window, that
@@ -150,8 +147,8 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 	if share, ok := e.carried(); ok {
 		brief += " and sent " + spell.Share(share) + " of the asked rate"
 	}
-	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Text: limitText(share, most, "the last third of the window") +
-		"; it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker: " + limitRemedy}}
+	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Found: limitText(share, most, "the last third of the window"),
+		Means: "it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
 }
 
 // receiveLag: what ended a message had arrived in this machine long before it was
@@ -165,11 +162,11 @@ func receiveLag(e *evidence) (found []result.Reason) {
 				continue
 			}
 			v := d.Percentiles[name]
-			found = append(found, result.Reason{
+			found = append(found, because(result.Reason{
 				Status: result.Suspect, Code: result.ReasonReceiveLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
-				Text: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s); lower the rate, use more connections or give the generator more processor",
-					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)) + e.because(m, v),
-			})
+				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s)",
+					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)),
+			}, e.causeAt(m, v)))
 		}
 	}
 	return found
@@ -204,7 +201,7 @@ func aboveLimit(e *evidence) []result.Reason {
 	if l.Disturbed != "" {
 		disturbed = ", while " + l.Disturbed
 	}
-	return one(result.Valid, result.ReasonAboveLimit, fmt.Sprintf(
+	return note(result.ReasonAboveLimit, fmt.Sprintf(
 		"in %s of the window %s were due, above the %s %s (%s, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads show how that affected this run",
 		spell.Share(within(over, 0, e.in.End)), spell.Rate(math.Round(due/length)), spell.Rate(math.Round(known)), what, spell.Size(l.Size), spell.Plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

@@ -95,7 +95,8 @@ func little(e *evidence) []result.Reason {
 	if off > littleInvalid*c.Tolerance {
 		s = result.Invalid
 	}
-	return one(s, result.ReasonLittle, fmt.Sprintf(
-		"Little's law does not hold: %s messages were in flight on average by counting (%s), and %s by their time stamps; they differ by %s, and chance explains %s; time stamps or counters are wrong: please report it with the result file",
-		spell.Number(c.Sampled), spell.Plural(c.Samples, "sample"), spell.Number(c.Expected), spell.Share(off), spell.Share(c.Tolerance)))
+	return one(result.Reason{Status: s, Code: result.ReasonLittle, Found: fmt.Sprintf(
+		"Little's law does not hold: %s messages were in flight on average by counting (%s), and %s by their time stamps",
+		spell.Number(c.Sampled), spell.Plural(c.Samples, "sample"), spell.Number(c.Expected)),
+		Means: fmt.Sprintf("they differ by %s, and chance explains %s; time stamps or counters are wrong", spell.Share(off), spell.Share(c.Tolerance))})
 }

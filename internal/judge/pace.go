@@ -55,9 +55,9 @@ func notSent(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
-	return e.partly(share, result.ReasonNotSent, spell.Share(share)+" not sent", fmt.Sprintf(
-		"%s of %s due could not be sent before the run ended; they count in the percentiles as lower bounds: lower the rate or lengthen the drain",
-		spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)))
+	return e.partly(share, result.Reason{Code: result.ReasonNotSent, Brief: spell.Share(share) + " not sent", Found: fmt.Sprintf(
+		"%s of %s due could not be sent before the run ended", spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)),
+		Means: "they count in the percentiles as lower bounds"})
 }
 
 // sentLate: less than 99.9 % of the schedule was sent within the window. Where
@@ -81,10 +81,10 @@ func sentLate(e *evidence) []result.Reason {
 	text := fmt.Sprintf("%s of the %s due in the window were sent in it", spell.ExactShare(float64(sent)/float64(due)), spell.Plural(due, "message"))
 	missing := float64(due-sent) / e.run.Header.Rate * 1e9 // ns of the schedule
 	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
-		return one(result.Valid, result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
+		return note(result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
-	return e.partly(late, result.ReasonRate, spell.Share(late)+" sent late", text+"; the generator did not keep the rate: lower it or give the generator more processor")
+	return e.partly(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep the rate"})
 }
 
 // worstSecond: in some second, or in a shorter window, less than nine tenths of what was
@@ -103,8 +103,8 @@ func worstSecond(e *evidence) []result.Reason {
 	}
 	text := fmt.Sprintf("%s only %s of the messages due were sent", where, spell.Share(w.share))
 	if e.blockedAt(w) {
-		return one(result.Valid, result.ReasonWorstSecondBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
+		return note(result.ReasonWorstSecondBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), (1-w.share)*float64(w.length)/e.window())
-	return e.partly(late, result.ReasonWorstSecond, spell.Share(late)+" sent late", text+" because the generator was late; see its pauses and processor use")
+	return e.partly(late, result.Reason{Code: result.ReasonWorstSecond, Brief: spell.Share(late) + " sent late", Found: text + " because the generator was late"})
 }

@@ -59,15 +59,15 @@ func besideProbe(e *evidence) (found []result.Reason) {
 		}
 		switch {
 		case l.exceeds(p) && l.low <= copies(load)*p.high:
-			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Text: fmt.Sprintf(
-				"%s; each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, which can explain it", beside(m, name, l, p), copies(load))})
+			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p),
+				Means: fmt.Sprintf("each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, which can explain it", copies(load))})
 		case l.exceeds(p):
 			if r, ok := e.behindLoad(m, name, l, p); ok {
 				found = append(found, r)
 			}
 		case p.exceeds(l):
-			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Text: fmt.Sprintf(
-				"%s; a connection that is hardly used is answered later than those of this load: its threads, or the broker's, were asleep", beside(m, name, l, p))})
+			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p),
+				Means: "a connection that is hardly used is answered later than those of this load: its threads, or the broker's, were asleep"})
 		}
 	}
 	return found
@@ -100,13 +100,14 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	if e.nodes() > 1 {
 		place += ", or in nodes that serve it and not the probe"
 	}
-	text := fmt.Sprintf("%s: %s of it are spent in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
+	r.Found = fmt.Sprintf("%s: %s of it are spent in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
 	if len(own) > 0 {
 		r.Status = result.Suspect
-		r.Text = text + "; the generator itself may have caused it, because " + strings.Join(own, ", and ") + ": run again at a lower rate or with fewer connections, and see whether it goes away"
+		r.Means = "the generator itself may have caused it, because " + strings.Join(own, ", and ")
+		r.Try = "run again at a lower rate or with fewer connections, and see whether it goes away"
 		return r, true
 	}
-	r.Text = text + fmt.Sprintf("; the generator did not cause it: it read what arrived after %s (p99), and its processors had time; a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
+	r.Means = fmt.Sprintf("the generator did not cause it: it read what arrived after %s (p99), and its processors had time; a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
 	return r, true
 }
 

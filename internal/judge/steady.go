@@ -197,7 +197,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		}
 	}
 	if from > 0 {
-		found = append(found, fmt.Sprintf("the first %s look like warm-up%s", span(from), lengthen(run, from)))
+		found = append(found, fmt.Sprintf("the first %s look like warm-up: %s", span(from), lengthen(run, from)))
 	}
 	if len(events) > 0 {
 		aside = "; short events, not a change of level: " + strings.Join(events, ", ") + aside
@@ -211,17 +211,17 @@ func conclusion(run *result.Run, s *result.Steady) string {
 // lengthen is the advice that makes a warm-up cover ns more.
 func lengthen(run *result.Run, ns int64) string {
 	if run.Header.From > 0 {
-		return "; a workload that begins in the window (from) has no warm-up: the longer it lasts, the less this weighs"
+		return "a workload that begins in the window (from) has no warm-up; the longer it lasts, the less this weighs"
 	}
 	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {
-		return ": lengthen --warmup by that"
+		return "lengthen --warmup by that"
 	}
 	need := s.Phases.Warmup + time.Duration(ns)
 	if rest := need % time.Second; rest > 0 {
 		need += time.Second - rest
 	}
-	return ": run with --warmup " + need.String()
+	return "run with --warmup " + need.String()
 }
 
 // times3 writes a ratio to three digits.
@@ -257,7 +257,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 			beyond = " and the percentiles above it depend"
 		}
 		found = append(found, result.Reason{Status: status, Code: result.ReasonSteady, Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,
-			Text: fmt.Sprintf("%s p%s%s on the length of the run (%s): %s", s.Metric, c.percentile, beyond, c.Class, s.Text)})
+			Found: fmt.Sprintf("%s p%s%s on the length of the run (%s)", s.Metric, c.percentile, beyond, c.Class), Means: s.Text})
 	}
 	if s.P50.Class == string(stats.WarmUp) || s.P99.Class == string(stats.WarmUp) {
 		r := e.warmUpReaches()
@@ -266,16 +266,16 @@ func steadiness(e *evidence) (found []result.Reason) {
 			r.Status = status
 			found = append(found, *r)
 		case len(found) == 0:
-			found = one(result.Valid, result.ReasonWarmUp, s.Text)
+			found = note(result.ReasonWarmUp, s.Text)
 		}
 	}
 	switch {
 	case flatOut:
 	case s.P50.Class == string(stats.NotAssessed):
-		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Text: "steady state " + s.Text})
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Found: "steady state " + s.Text})
 	case s.P99.Class == string(stats.NotAssessed):
 		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Percentile: "99",
-			Text: "steady state not assessed for p99 and the percentiles above it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
+			Found: "steady state not assessed for p99 and the percentiles above it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
 	}
 	return found
 }
@@ -304,9 +304,9 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			break
 		}
 		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {
-			return &result.Reason{Code: result.ReasonWarmUp, Metric: s.Metric, Percentile: name, Brief: "warm-up", Text: fmt.Sprintf(
-				"%s p%s and the percentiles above it include a warm-up (p%s is %s over the whole window and %s from %s on): %s",
-				s.Metric, name, name, span(a), span(b), span(from), s.Text)}
+			return &result.Reason{Code: result.ReasonWarmUp, Metric: s.Metric, Percentile: name, Brief: "warm-up", Found: fmt.Sprintf(
+				"%s p%s and the percentiles above it include a warm-up (p%s is %s over the whole window and %s from %s on)",
+				s.Metric, name, name, span(a), span(b), span(from)), Means: fmt.Sprintf("the first %s look like warm-up", span(from)), Try: lengthen(e.run, from)}
 		}
 	}
 	return nil

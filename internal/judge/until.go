@@ -210,5 +210,6 @@ func until(e *evidence) []result.Reason {
 	if u == nil {
 		return nil
 	}
-	return one(result.Valid, result.ReasonUntil, fmt.Sprintf("asked for %s; %s. The intervals of other percentiles assume a length that was fixed beforehand", u.Text, u.Found))
+	return one(result.Reason{Status: result.Valid, Code: result.ReasonUntil, Found: "asked for " + u.Text,
+		Means: u.Found + ". The intervals of other percentiles assume a length that was fixed beforehand"})
 }

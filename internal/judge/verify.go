@@ -171,7 +171,7 @@ func extremes(x *result.Merged) string {
 // sentences are the fields of a summary that are text for people, by the ends of their
 // names.
 func sentences() []string {
-	return []string{".text", ".found", ".brief", ".why"}
+	return []string{".text", ".found", ".brief", ".why", ".try"}
 }
 
 // flatten names every figure of a summary by its path; with words, its sentences too.
@@ -190,6 +190,7 @@ func flatten(s *result.Summary, words bool) map[string]any {
 		}
 		if out[name] = r.Status; words {
 			out[name+".text"], out[name+".brief"] = r.Text, r.Brief
+			out[name+".found"], out[name+".means"], out[name+".try"] = r.Found, r.Means, r.Try
 		}
 	}
 	if words {

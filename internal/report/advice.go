@@ -3,7 +3,6 @@ package report
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"sixnines/internal/judge"
 	"sixnines/result"
@@ -16,50 +15,13 @@ type advice struct {
 	try   string // what to do; empty: nobody knows
 }
 
-// adviceOf is a reason in short.
-func adviceOf(s *subject, r result.Reason) advice {
-	usual, told := r.Code.Properties(), firstClause(plain(r.Text))
-	a := advice{brief: cmp.Or(plain(r.Brief), usual.Brief), why: strings.TrimPrefix(told, "self-inflicted: "), try: usual.Try}
-	where := rowName(plain(r.Percentile))
-	switch r.Code {
-	case result.ReasonSelfInflicted:
-		a.why = "the generator itself made most of the slowest messages late"
-	case result.ReasonOwnLag:
-		a.why = "the generator itself was late: own lag is above a quarter of " + where
-	case result.ReasonReceiveLag:
-		a.why = "received data waited to be read for more than half of " + where
-	case result.ReasonGeneratorLimit:
-		a.why = "the busiest sending thread of the generator was busy nearly all the time"
-	case result.ReasonBacklog:
-		switch {
-		case r.Status == result.Suspect:
-			a = advice{"overload or slow answers: the run is too short to tell", told, "run longer (--duration)"}
-		case s.sum.Kept != nil && r.Status == result.Unstable:
-			a = advice{"consumers did not catch up", told, "lower --rate, or make the window longer (--duration)"}
-		default:
-			a.why = "the backlog (messages due or in flight) grew until the end and did not shrink again"
-		}
-	case result.ReasonSteady:
-		a.why = where + " depends on how long the run was: " + a.brief
-	case result.ReasonWarmUp:
-		a.why = where + " and the percentiles above it include a warm-up"
-		for _, remedy := range []string{"run with --warmup ", "lengthen "} { // files of earlier versions have the second
-			if _, how, found := strings.Cut(plain(r.Text), remedy); found {
-				a.try = remedy + firstClause(how)
-				break
-			}
-		}
-	case result.ReasonAttribution:
+// adviceOf is a reason in short. An earlier version's has no parts: its text says what to do.
+func adviceOf(r result.Reason) advice {
+	a := advice{brief: cmp.Or(plain(r.Brief), r.Code.Properties().Brief, plain(r.What())), why: plain(r.What()), try: plain(r.Try)}
+	if r.Code == result.ReasonAttribution {
 		return advice{brief: a.brief} // the cause is told by itself
 	}
-	a.brief = cmp.Or(a.brief, a.why)
 	return a
-}
-
-// firstClause is what was found, without what it means and what to do.
-func firstClause(text string) string {
-	clause, _, _ := strings.Cut(text, "; ")
-	return clause
 }
 
 // advices are the reasons why a run is not better, each once whatever it touches,
@@ -87,7 +49,7 @@ func advices(s *subject) []advice {
 			continue
 		}
 		told[r.Code] = true
-		if a := adviceOf(s, r); a.why != "" {
+		if a := adviceOf(r); a.why != "" {
 			out = append(out, a)
 		}
 	}

@@ -147,8 +147,11 @@ func limitText(l result.Limit, spell func(string) string) string {
 }
 
 // reasonText is a reason as one line, with what it applies to before it.
-func reasonText(r result.Reason) string {
-	text := plain(r.Text)
+func reasonText(r result.Reason) string { return placed(r, r.Text) }
+
+// placed is what a reason says, with what it applies to before it.
+func placed(r result.Reason, text string) string {
+	text = plain(text)
 	if r.Metric == "" {
 		return text
 	}

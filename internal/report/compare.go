@@ -331,7 +331,6 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 // suspectText is why runs are suspect of a set. What to do about it stands in the
 // runs' own reports.
 func suspectText(d compare.SuspectReason, s compare.Set) string {
-	about, _, _ := strings.Cut(plain(d.Text), "; ")
 	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(string(d.Code)))
 	if len(d.Percentiles) > 0 {
 		text += " at"
@@ -342,7 +341,7 @@ func suspectText(d compare.SuspectReason, s compare.Set) string {
 			text += " of " + plain(string(d.Metric))
 		}
 	}
-	return text + ": " + about
+	return text + ": " + plain(d.Found)
 }
 
 // accountCells are an account as cells.

@@ -152,13 +152,13 @@ func TestCompareScreen(t *testing.T) {
 			for i := range 9 {
 				r.Header.Machine = append(r.Header.Machine, result.Fact{Section: "cpu", Name: fmt.Sprintf("fact %d", i), Value: []string{"one of many words", "another of many words"}[side]})
 				r.Summary.Verdict.Status = result.Suspect
-				r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: result.ReasonCode(fmt.Sprintf("reason-%d", i)), Metric: result.DeliveryResponse, Percentile: "99", Text: "a reason with many words, so many that they fit no line of any terminal that is in use today or was then; do something"})
+				r.Summary.Verdict.Reasons = append(r.Summary.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: result.ReasonCode(fmt.Sprintf("reason-%d", i)), Metric: result.DeliveryResponse, Percentile: "99", Found: "a reason with many words, so many that they fit no line of any terminal that is in use today or was then"})
 			}
 			if n > 17 {
 				r.Header.Trial.Replaces = 1 + (n-18)/2
 			}
 			if n < 2 || n > 11 && n < 16 {
-				r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "accounts", Text: "the accounts do not agree; report it"}}}
+				r.Summary.Verdict = result.Verdict{Status: result.Invalid, Reasons: []result.Reason{{Status: result.Invalid, Code: "accounts", Found: "the accounts do not agree"}}}
 			}
 		}),
 	} {

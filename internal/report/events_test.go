@@ -22,7 +22,7 @@ func TestEventsAreShown(t *testing.T) {
 	}
 	run.Summary = judge.Summarise(run, judge.InputsOf(run))
 	screen := strings.Join(strings.Fields(screenText(t, Options{Width: 120}, run)), " ")
-	for _, want := range []string{"disconnected (5): read: connection reset by peer, the client reconnects", words} {
+	for _, want := range []string{"disconnected (5): read: connection reset by peer; the client reconnects", words} {
 		if !strings.Contains(screen, want) {
 			t.Errorf("the screen has no %q:\n%s", want, screen)
 		}

@@ -159,7 +159,7 @@ func TestScreenQuotesTheBroker(t *testing.T) {
 		for i := range 12 {
 			v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: result.ReasonCode(fmt.Sprint("other-", i)), Text: fmt.Sprint("another reason, number ", i)})
 		}
-		v.Reasons = append(v.Reasons, result.Reason{Status: status, Code: "all-refused", Text: `7 messages of 7 refused: the server says "NOPERM"; nothing was measured`})
+		v.Reasons = append(v.Reasons, result.Reason{Status: status, Code: "all-refused", Found: `7 messages of 7 refused: the server says "NOPERM"`, Means: "nothing was measured", Try: result.ReasonAllRefused.Properties().Try})
 		text := screenText(t, Options{Width: 80}, r)
 		if !strings.Contains(text, `the server says "NOPERM"`) || strings.Contains(text, "allow this user at the broker") != tried {
 			t.Errorf("%s:\n%s", status, text)

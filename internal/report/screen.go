@@ -68,7 +68,7 @@ func verdictLine(s *subject) string {
 	}
 	for _, r := range s.reasons() {
 		if r.Status == v.Status && (r.Status != result.Valid || r.Code == result.ReasonAllRefused) {
-			return status + ": " + adviceOf(s, r).brief
+			return status + ": " + adviceOf(r).brief
 		}
 	}
 	return status
@@ -404,7 +404,7 @@ func screenNotes(s *subject) []string {
 	}
 	for _, r := range s.reasons() {
 		if r.Status == result.Valid && r.Code.Properties().Shown == result.ShownAsNote {
-			out = append(out, firstClause(reasonText(r)))
+			out = append(out, placed(r, r.What()))
 		}
 	}
 	if s.sum.Interrupted {

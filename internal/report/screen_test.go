@@ -54,7 +54,7 @@ func screens() map[string]*result.Run {
 	overload.Summary.Rate.Sent, overload.Summary.Rate.WorstSecond = 240, 0.11
 	overload.Summary.Verdict = result.Verdict{Status: result.Unstable, Reasons: []result.Reason{
 		{Status: result.Unstable, Code: "backlog", Brief: "carried 12 % of the asked rate",
-			Text: "overload: the backlog (messages due or in flight) grew by 1,760/s over the last third of the window, to 17,600 messages, and did not shrink in the drain"},
+			Found: "overload: the backlog (messages due or in flight) grew by 1,760/s over the last third of the window, to 17,600 messages, and did not shrink in the drain", Try: result.ReasonBacklog.Properties().Try},
 		{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryService, Percentile: "50", Text: "x", Brief: "30 % own lag"}}}
 
 	acked := openRun()
@@ -96,7 +96,7 @@ func limit(r *result.Run, m result.Metric, to, from string, code result.ReasonCo
 	}
 	v.Limits = append(v.Limits, result.Limit{Metric: m, ValidTo: to, From: from, Why: why})
 	v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: code, Metric: m, Percentile: from, Brief: why,
-		Text: why + " was found at this percentile in the measured window; run again on a quieter machine"})
+		Found: why + " was found at this percentile in the measured window", Try: code.Properties().Try})
 }
 
 func TestScreenGolden(t *testing.T) {

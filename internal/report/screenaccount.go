@@ -92,7 +92,7 @@ func screenRefusals(s *subject) (out document) {
 		if !tellsRefusal(r) {
 			continue
 		}
-		a := adviceOf(s, r)
+		a := adviceOf(r)
 		out.say("  refused   ", a.why, warning)
 		if r.Status != result.Valid && a.try != "" {
 			out.say("  try       ", a.try, strong)
