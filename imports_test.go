@@ -58,7 +58,8 @@ func layers() []layer {
 		{"credit", "internal/engine/credit", "basics contract files flow payload window observe stream", "senders take what is in flight and receivers give it back, so it knows neither"},
 		{"session", "internal/engine/session", "basics contract files measuring flow window plan stream", "a session is opened before anything is sent or received"},
 		{"receive", "internal/engine/receive", "basics contract files measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
-		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit session receive", "the engine knows no driver by name, starts no broker and shows no results"},
+		{"send", "internal/engine/send", "words basics contract files schedule measuring flow payload window plan observe stream credit", "senders know no receiver, and what a delivery ends comes back by their credits"},
+		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit session receive send", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
 		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
 		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports", "a report is made from records alone, without the engine that wrote them"},
@@ -85,7 +86,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/engine/send internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},

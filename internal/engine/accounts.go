@@ -7,6 +7,7 @@ import (
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/session"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/recorder"
@@ -20,7 +21,7 @@ type accounts struct {
 	*plan.Plan
 	session   *session.Session
 	recording *observe.Recording
-	sending   *sending
+	sending   *send.Sending
 	receiving *receive.Receiving
 
 	told     told
@@ -48,8 +49,8 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	unsent := map[*stream.Stream]uint64{} // of each stream
 	// The publish side.
-	for _, l := range a.sending.lanes {
-		for intended, st := range l.unsent {
+	for _, l := range a.sending.Lanes {
+		for intended, st := range l.Unsent {
 			seq := st.Next + unsent[st] // which it would have had
 			unsent[st]++
 			total.NotSent++
@@ -66,7 +67,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 			}
 		}
 	}
-	for _, st := range a.sending.streams {
+	for _, st := range a.sending.Streams {
 		if st.Last == 0 {
 			st.Last = st.Next
 		}
@@ -78,7 +79,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 		total.Scheduled = a.dueBy(end - a.Start.Load())
 	}
 	intended := a.intendedOf()
-	for _, st := range a.sending.streams {
+	for _, st := range a.sending.Streams {
 		if st.Acked == nil { // nothing tells what became of those that were not refused
 			total.Unknown += st.Taken - st.Rejected.N.Load() - st.Nacked.N.Load()
 			continue
@@ -133,10 +134,10 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
-	lastMissing := make([]stream.Marks, len(a.sending.streams))
+	lastMissing := make([]stream.Marks, len(a.sending.Streams))
 	for _, g := range a.receiving.Groups {
 		coming, quiet := a.receiving.StillComing(g, now)
-		for _, st := range a.sending.streams {
+		for _, st := range a.sending.Streams {
 			place, bound := g.Place(st)
 			if !bound || !st.Begun {
 				continue
@@ -249,8 +250,8 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 			// first sequence number in turn.
 			var before uint64
 			for _, id := range ids {
-				w.at[a.sending.streams[id]] = a.sending.streams[id].First
-				before += a.sending.streams[id].First
+				w.at[a.sending.Streams[id]] = a.sending.Streams[id].First
+				before += a.sending.Streams[id].First
 			}
 			w.turn = int(before % uint64(len(ids)))
 			walks[st] = w
@@ -261,7 +262,7 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 			if !ok {
 				return end
 			}
-			this := a.sending.streams[ids[w.turn]]
+			this := a.sending.Streams[ids[w.turn]]
 			if w.turn++; w.turn == len(ids) {
 				w.turn = 0
 			}

@@ -7,6 +7,7 @@ import (
 
 	"sixnines/drivers/mem"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/judge"
 	"sixnines/result"
 )
@@ -92,7 +93,7 @@ func conserves(t *testing.T, r *result.Run) {
 // What is in flight of a long run with a large fan-out is a number of messages, too: the
 // product of deliveries and messages exceeds 63 bits.
 func TestInFlightOfMany(t *testing.T) {
-	a := &accounts{Plan: &plan.Plan{}, sending: &sending{}}
+	a := &accounts{Plan: &plan.Plan{}, sending: &send.Sending{}}
 	const sent, fanOut = 1_000_000_000, 100
 	for _, received := range []int64{0, sent * fanOut / 4, sent * fanOut, sent*fanOut + 1} {
 		want := max(0, sent-received/fanOut)

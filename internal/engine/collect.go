@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/recorder"
 	"sixnines/internal/vitals"
@@ -44,7 +45,7 @@ func (c *collector) loop() {
 	r := c.run
 	r.TakeLowThread()
 	for _, ld := range r.loads {
-		defer ld.accounts.told.pacers.close()
+		defer ld.accounts.told.pacers.Close()
 	}
 	interval := int64(r.scenario.Record.Interval)
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
@@ -64,13 +65,13 @@ func (c *collector) loop() {
 		r.breath.take()
 		for _, ld := range r.loads {
 			r.breath.take()
-			ld.accounts.told.pacers.busiest(ld.sending.pacing.list(), clock.Now())
+			ld.accounts.told.pacers.Busiest(ld.sending.Pacing.List(), clock.Now())
 		}
 		r.tcp.begin()
 	}
 	c.brokers.add(nil)
 	for _, ld := range r.loads {
-		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.Start.Load(), ld.sending.unmeasured()
+		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.Start.Load(), ld.sending.Unmeasured()
 	}
 	next := from + interval
 	for {
@@ -143,7 +144,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 // sweep takes what timed out out of the messages in flight of all loads.
 func (r *run) sweep() {
 	for _, ld := range r.loads {
-		ld.sending.sweep()
+		ld.sending.Sweep()
 	}
 }
 
@@ -158,16 +159,16 @@ func (c *collector) collect(phase string, from, to int64) error {
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for i, ld := range r.loads {
 		ld.accounts.keepPauses(pauses)
-		pacers := ld.sending.pacing.list()
-		busy, known := ld.accounts.told.pacers.busiest(pacers, to)
+		pacers := ld.sending.Pacing.List()
+		busy, known := ld.accounts.told.pacers.Busiest(pacers, to)
 		if !ld.accounts.within(from, to) {
 			continue
 		}
-		if delete(c.vitals, vitalPacerBusy); known {
-			c.vitals[vitalPacerBusy] = busy
+		if delete(c.vitals, send.VitalPacerBusy); known {
+			c.vitals[send.VitalPacerBusy] = busy
 		}
-		if delete(c.vitals, vitalPacers); len(pacers) > 0 {
-			c.vitals[vitalPacers] = float64(len(pacers))
+		if delete(c.vitals, send.VitalPacers); len(pacers) > 0 {
+			c.vitals[send.VitalPacers] = float64(len(pacers))
 		}
 		ld.side.collect(c.vitals)
 		r.breath.take()
@@ -180,7 +181,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 			return err
 		}
 		r.breath.take()
-		ld.sending.tellRefusals()
+		ld.sending.TellRefusals()
 		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.told.pauses
 		if err := r.out.interval(v); err != nil {
 			return err
@@ -219,7 +220,7 @@ func (c *collector) machine() {
 		for _, x := range sample.Values {
 			c.vitals[x.Name] = x.Value
 		}
-		c.vitals[vitalSpun] = spun(r.pacers()).Seconds()
+		c.vitals[vitalSpun] = send.Spun(r.pacers()).Seconds()
 	}
 	c.brokers.add(c.vitals)
 }
@@ -246,7 +247,7 @@ func (c *collector) warmupProgress(began, start int64) {
 			continue // its warm-up is over, or it has none
 		}
 		asked += ld.Rate()
-		n += ld.sending.unmeasured()
+		n += ld.sending.Unmeasured()
 	}
 	c.run.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: time.Duration(max(0, start-now)),
 		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
@@ -279,7 +280,7 @@ const fewDue = 5
 // of the window, and those that a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	before := ld.accounts.told.unmeasured
-	ld.accounts.told.unmeasured = ld.sending.unmeasured()
+	ld.accounts.told.unmeasured = ld.sending.Unmeasured()
 	sent := v.Counters.Sent + ld.accounts.told.unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.told.counters}

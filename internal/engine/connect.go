@@ -41,14 +41,14 @@ func (ld *load) connect(ctx context.Context) error {
 	} else if ld.Schedule != nil {
 		span = int(min(1<<22, ld.Schedule.Most(s.Phases.Drain+time.Second)/uint64(len(ld.Layout.Streams))+1))
 	}
-	ld.sending.makeLanes(lanes, span)
+	ld.sending.MakeLanes(lanes, span)
 	for _, g := range ld.Layout.Groups {
 		ld.receiving.Groups = append(ld.receiving.Groups, &receive.Group{Plan: g, Span: span, Ledgers: make([]atomic.Pointer[integrity.Ledger], g.Streams),
 			Seen: make([]atomic.Bool, len(g.Topics))})
 	}
-	ld.receiving.Streams = ld.sending.streams
-	for _, st := range ld.sending.streams {
-		ld.receiving.Credits = append(ld.receiving.Credits, &ld.sending.laneOf(st).credits)
+	ld.receiving.Streams = ld.sending.Streams
+	for _, st := range ld.sending.Streams {
+		ld.receiving.Credits = append(ld.receiving.Credits, &ld.sending.LaneOf(st).Credits)
 	}
 	began := clock.Now()
 	if err := ld.receiving.ConnectConsumers(ctx, lanes); err != nil {
@@ -68,11 +68,11 @@ const manyCredits = 1024
 
 func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 	w := ld.Workload
-	for _, st := range ld.sending.streams {
-		l := ld.sending.laneOf(st)
+	for _, st := range ld.sending.Streams {
+		l := ld.sending.LaneOf(st)
 		spec := driver.ProducerSpec{ID: int(st.ID), Topic: ld.Layout.Topics[st.Plan.Topic],
 			Conn: st.Plan.Producer % lanes, Size: int(w.Size.Largest()),
-			Limited: ld.Flow.Closed || w.Limit() > 0 || l.credits.Limit < manyCredits,
+			Limited: ld.Flow.Closed || w.Limit() > 0 || l.Credits.Limit < manyCredits,
 			KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers)}
 		var err error
 		mark := ld.session.Dialers[0].Mark()
@@ -82,9 +82,9 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, ld.Entry.Name)
 			}
 			c := ld.receiving.NewConsumer(0, int(st.ID), integrity.Reply)
-			st.Producer, err = rr.Requester(ctx, spec, l.acks, c.Deliver)
+			st.Producer, err = rr.Requester(ctx, spec, l.Acks, c.Deliver)
 		} else {
-			st.Producer, err = ld.session.Main.Producer(ctx, spec, l.acks)
+			st.Producer, err = ld.session.Main.Producer(ctx, spec, l.Acks)
 		}
 		if err != nil {
 			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
@@ -92,11 +92,11 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 		if err := st.SetKeys(ld.Plan); err != nil {
 			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
 		}
-		if c := ld.recording.Attribute("producer", ld.session.Dialers[0], mark, l.conn == nil); c != nil {
-			l.conn = c
+		if c := ld.recording.Attribute("producer", ld.session.Dialers[0], mark, l.Conn == nil); c != nil {
+			l.Conn = c
 		}
 		if ld.Flow.Replies {
-			ld.receiving.Consumers[len(ld.receiving.Consumers)-1].Conn = l.conn // replies come by it
+			ld.receiving.Consumers[len(ld.receiving.Consumers)-1].Conn = l.Conn // replies come by it
 		}
 		st.Flusher, _ = st.Producer.(driver.Flusher)
 	}

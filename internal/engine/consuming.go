@@ -6,6 +6,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/send"
 	"sixnines/result"
 )
 
@@ -21,25 +22,25 @@ const (
 // Its window ends when as many messages have come as were asked for, or when the
 // broker says that it has no more, or when its time is over.
 type consuming struct {
-	*sending
+	*send.Sending
 	receiving *receive.Receiving
 }
 
-func (c consuming) mode() string { return result.ModeConsume }
+func (c consuming) Mode() string { return result.ModeConsume }
 
-// prepare: there is nothing to warm up.
-func (c consuming) prepare(context.Context) (ahead time.Duration, err error) { return 0, nil }
+// Prepare: there is nothing to warm up.
+func (c consuming) Prepare(context.Context) (ahead time.Duration, err error) { return 0, nil }
 
-// finish: no send is under way.
-func (c consuming) finish(aborted bool) bool { return aborted }
+// Finish: no send is under way.
+func (c consuming) Finish(aborted bool) bool { return aborted }
 
-// start watches what comes.
-func (c consuming) start() {
-	c.senders.Go(func() {
+// Start watches what comes.
+func (c consuming) Start() {
+	c.Senders.Go(func() {
 		for c.SleepUntil(clock.Now()+int64(emptyLook)) && clock.Now() < c.End.Load() && !c.enough() && !c.empty() {
 		}
 		c.EndBy(clock.Now())
-		c.past.Store(int64(c.several))
+		c.Past.Store(int64(c.Several))
 		c.TellPast()
 	})
 }

@@ -165,7 +165,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	defer r.halt()
 	var ahead time.Duration
 	for _, ld := range r.loads {
-		before, err := ld.sender.prepare(ctx)
+		before, err := ld.sender.Prepare(ctx)
 		if why := r.RefusedEarly(); why != nil {
 			err = why
 		}
@@ -185,9 +185,9 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	col = r.startCollector()
 	for _, ld := range r.loads {
 		ld.accounts.startSampler()
-		ld.sender.start()
+		ld.sender.Start()
 		ld.startLate()
-		ld.receiving.StartDepth(ld.sending.senders.Go)
+		ld.receiving.StartDepth(ld.sending.Senders.Go)
 	}
 	aborted = r.untilEnd(ctx)
 	if !r.early {
@@ -255,7 +255,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 // nothing is due any more.)
 func (r *run) allSent() bool {
 	for _, ld := range r.loads {
-		if !ld.sending.left.Limited || !ld.sending.isPast() {
+		if !ld.sending.Left.Limited || !ld.sending.IsPast() {
 			return false
 		}
 	}
@@ -304,7 +304,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 	}
 	var last int64
 	for _, ld := range r.loads {
-		aborted = ld.sender.finish(aborted)
+		aborted = ld.sender.Finish(aborted)
 		last = max(last, ld.End.Load())
 	}
 	window.Lower(&r.End, last) // flat out it may be sooner
@@ -341,7 +341,7 @@ func (r *run) halt() {
 	done := make(chan struct{})
 	go func() {
 		for _, ld := range r.loads {
-			ld.sending.senders.Wait()
+			ld.sending.Senders.Wait()
 		}
 		close(done)
 	}()

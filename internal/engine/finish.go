@@ -36,7 +36,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
-		ld.sending.tellRefusals()
+		ld.sending.TellRefusals()
 		closing, err := ld.accounts.account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err
@@ -87,7 +87,7 @@ func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing
 	}
 	end := a.End.Load() - start
 	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
-		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.synced),
+		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.Synced),
 		GivenUp: max(0, now-start), // before start if it never began
 		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
 }
@@ -97,13 +97,13 @@ func (a *accounts) warmLeft() int64 {
 	if a.Flow.Timed {
 		return 0
 	}
-	return max(a.receiving.Warm()-a.receiving.WarmedUp, a.sending.warm()-a.sending.warmedUp)
+	return max(a.receiving.Warm()-a.receiving.WarmedUp, a.sending.Warm()-a.sending.WarmedUp)
 }
 
 // lastAck returns when the last measured message was acknowledged, 0 if none was.
 func (a *accounts) lastAck() (at int64) {
-	for _, l := range a.sending.lanes {
-		at = max(at, l.lastAck.Load())
+	for _, l := range a.sending.Lanes {
+		at = max(at, l.LastAck.Load())
 	}
 	return at
 }

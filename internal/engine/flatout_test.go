@@ -13,8 +13,6 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/flow"
-	"sixnines/internal/engine/window"
 	"sixnines/result"
 )
 
@@ -117,29 +115,6 @@ workloads:
 		}
 	}
 }
-
-// A lane to which no place is given back sends nothing more, and its flood ends with the
-// window.
-func TestFloodEndsWithoutAPlace(t *testing.T) {
-	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
-	l := ld.sending.lanes[0]
-	ld.sending.streams[0].Producer = unanswering{}
-	ld.End.Store(clock.Now() + int64(20*time.Millisecond))
-	late := time.AfterFunc(10*time.Second, ld.StopAll)
-	defer late.Stop()
-	l.unpaced(&window.Quota{}, true)
-	if ld.Stopped.Load() {
-		t.Error("the flood waited for a place until the run was stopped")
-	}
-	if n := l.streams[0].Sent.Load(); n != 1 {
-		t.Errorf("%d messages were sent, and one has a place", n)
-	}
-}
-
-// unanswering takes messages and never answers.
-type unanswering struct{ closer }
-
-func (unanswering) Send(uint64, []byte) error { return nil }
 
 // hanging is a driver whose producer's tenth send does not return before its connection is
 // closed.

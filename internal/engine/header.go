@@ -96,7 +96,7 @@ func (ld *load) describe(h *result.Header) error {
 	h.Workload, h.From, h.Background = ld.Part.Name, ld.Part.From, ld.Part.Background
 	h.Started = h.Started.Add(ld.Part.From)
 	judge.Declare(h, s)
-	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.Semantics)
+	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.Mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.Semantics)
 	h.Rate, h.Cold = ld.Rate(), ld.session.Cold
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.Part.Stops
@@ -114,7 +114,7 @@ func (ld *load) describe(h *result.Header) error {
 		}
 		add("pacers", pacers, "")
 	}
-	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.lanes), min(w.Connections.Consumers, len(ld.Layout.Consumers))), "")
+	add("connections", fmt.Sprintf("%d for producers, %d for consumers", len(ld.sending.Lanes), min(w.Connections.Consumers, len(ld.Layout.Consumers))), "")
 	if n := ld.Layout.MaxFanOut(); n > receive.FullChecks {
 		add("checksums of deliveries", fmt.Sprintf("one in %d", n/receive.FullChecks), "the fan-out is large; every loss and duplicate is still counted")
 	}
@@ -132,8 +132,8 @@ func (ld *load) describe(h *result.Header) error {
 // synchronous describes the load if each of its producers waits for the answer to its
 // message before it sends the next; nil if not, or if there is no schedule.
 func (ld *load) synchronous() *result.Synchronous {
-	w, lanes := ld.Workload, ld.sending.lanes
-	if ld.Schedule == nil || len(lanes) < w.Producers || lanes[0].credits.Limit != 1 {
+	w, lanes := ld.Workload, ld.sending.Lanes
+	if ld.Schedule == nil || len(lanes) < w.Producers || lanes[0].Credits.Limit != 1 {
 		return nil
 	}
 	service := ld.Flow.AckService

@@ -11,7 +11,6 @@ import (
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
-	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -43,13 +42,13 @@ func newLoadOf(c Config) (*load, error) {
 }
 
 // loopRun returns a load whose one lane sends to a loopback, ready to send.
-func loopRun(tb testing.TB, ack driver.AckKind) (*load, *pacer) {
+func loopRun(tb testing.TB, ack driver.AckKind) (*load, func(due int64) bool) {
 	tb.Helper()
 	return loopRunOf(tb, ack, "256B")
 }
 
 // loopRunOf is loopRun with payloads of these sizes.
-func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
+func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, func(due int64) bool) {
 	tb.Helper()
 	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: "+size+"}"))
 	if err != nil {
@@ -66,15 +65,12 @@ func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, *pacer) {
 	if err := ld.connect(tb.Context()); err != nil {
 		tb.Fatal(err)
 	}
-	l := ld.sending.lanes[0]
-	st := ld.sending.streams[0]
-	st.Producer = &loopback{acks: l.acks, deliver: ld.receiving.Consumers[0].Deliver}
+	l := ld.sending.Lanes[0]
+	st := ld.sending.Streams[0]
+	st.Producer = &loopback{acks: l.Acks, deliver: ld.receiving.Consumers[0].Deliver}
 	ld.Start.Store(clock.Now() - int64(time.Second))
 	ld.End.Store(ld.Start.Load() + int64(time.Hour))
-	ld.sending.turn = make([]int, 1)
-	l.cursor.producers = []int{0}
-	l.enter(schedule.Window)
-	return ld, &pacer{sending: ld.sending, control: ld.Control, queue: ld.sending.lanes}
+	return ld, ld.sending.Direct()
 }
 
 type fakeSession struct{}
@@ -92,27 +88,24 @@ func (fakeSession) Deprovision(context.Context) error { return nil }
 func (fakeSession) Close(context.Context) error       { return nil }
 
 // sendOne returns a function that sends a message which is due.
-func sendOne(t *testing.T, ld *load, p *pacer) func() {
-	l := ld.sending.lanes[0]
+func sendOne(t *testing.T, send func(due int64) bool) func() {
 	return func() {
-		l.cursor.intended = clock.Now()
-		if !l.takeCredit(l.cursor.intended) {
-			t.Fatal("no place")
+		if !send(clock.Now()) {
+			t.Fatal("no credit")
 		}
-		p.send(l)
 	}
 }
 
 func TestHotPathDoesNotAllocate(t *testing.T) {
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
-		ld, p := loopRun(t, ack)
+		ld, send := loopRun(t, ack)
 		if ack == driver.AckKindBroker {
 			// As if there were a connection, and every stage seen.
-			ld.sending.lanes[0].conn, ld.receiving.Consumers[0].Conn = &transport.Conn{}, &transport.Conn{}
+			ld.sending.Lanes[0].Conn, ld.receiving.Consumers[0].Conn = &transport.Conn{}, &transport.Conn{}
 			ld.recording.Stages.Why = ""
 			ld.startStages()
 		}
-		if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
+		if n := testing.AllocsPerRun(20_000, sendOne(t, send)); n != 0 {
 			t.Errorf("ack %s: %v allocations a message", ack, n)
 		}
 	}
@@ -125,15 +118,12 @@ func BenchmarkMessage(b *testing.B) {
 	readings := map[driver.AckKind]float64{driver.AckKindNone: 3, driver.AckKindBroker: 4}
 	for _, ack := range []driver.AckKind{driver.AckKindNone, driver.AckKindBroker} {
 		b.Run("ack="+string(ack), func(b *testing.B) {
-			ld, p := loopRun(b, ack)
-			l := ld.sending.lanes[0]
+			_, send := loopRun(b, ack)
 			now := clock.Now()
 			b.ReportAllocs()
 			for b.Loop() {
 				now += 100
-				l.cursor.intended = min(now, clock.Now())
-				l.takeCredit(now)
-				p.send(l)
+				send(min(now, clock.Now()))
 			}
 			per := float64(b.Elapsed().Nanoseconds()) / float64(b.N)
 			payload := make([]byte, 256)

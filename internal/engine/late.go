@@ -16,7 +16,7 @@ import (
 // if the load has consumers only.
 func (ld *load) startLate() {
 	if len(ld.receiving.Late.Consumers) > 0 {
-		ld.sending.senders.Go(ld.joinLate)
+		ld.sending.Senders.Go(ld.joinLate)
 	}
 }
 
@@ -28,7 +28,7 @@ func (ld *load) joinLate() {
 	if !from.Filled && !ld.SleepUntil(ld.Start.Load()+int64(from.After)) {
 		return
 	}
-	for from.Filled && !(ld.sending.isPast() && ld.accounts.answered(ld.accounts.counts())) {
+	for from.Filled && !(ld.sending.IsPast() && ld.accounts.answered(ld.accounts.counts())) {
 		if !ld.SleepUntil(clock.Now() + int64(2*time.Millisecond)) {
 			return
 		}

@@ -11,6 +11,7 @@ import (
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/session"
 	"sixnines/internal/recorder"
 	"sixnines/internal/transport"
@@ -24,7 +25,7 @@ type load struct {
 	*plan.Plan
 	session   *session.Session
 	recording *observe.Recording
-	sending   *sending
+	sending   *send.Sending
 	receiving *receive.Receiving
 	accounts  *accounts
 
@@ -42,7 +43,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	}
 	s := &session.Session{Plan: p}
 	rec := &observe.Recording{Plan: p}
-	out := newSending(p, rec)
+	out := send.NewSending(p, rec)
 	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &accounts{Plan: p, session: s, recording: rec, sending: out, receiving: in}}
@@ -80,7 +81,7 @@ func (ld *load) disconnect() error {
 	defer cancel()
 	ld.session.Measured = true
 	var errs []error
-	for _, st := range ld.sending.streams {
+	for _, st := range ld.sending.Streams {
 		errs = append(errs, st.Producer.Close(ctx))
 	}
 	for _, c := range ld.receiving.Clients {
@@ -111,8 +112,8 @@ func (ld *load) startStages() {
 		}
 		return taps[c]
 	}
-	for _, l := range ld.sending.lanes {
-		l.tap = tapped(l.conn)
+	for _, l := range ld.sending.Lanes {
+		l.Tap = tapped(l.Conn)
 	}
 	for _, c := range ld.receiving.Consumers {
 		c.Tap = tapped(c.Conn)
@@ -120,7 +121,7 @@ func (ld *load) startStages() {
 	if s.Why != "" {
 		return
 	}
-	for _, st := range ld.sending.streams {
+	for _, st := range ld.sending.Streams {
 		st.Stamps = make([]observe.Stamp, observe.StagePlaces)
 	}
 	d.OnDial(func() {
@@ -148,8 +149,8 @@ func (ld *load) receiveFact() (value, note string) {
 		count(c.Conn)
 	}
 	if ld.Flow.Acked {
-		for _, l := range ld.sending.lanes {
-			count(l.conn)
+		for _, l := range ld.sending.Lanes {
+			count(l.Conn)
 		}
 	}
 	switch {

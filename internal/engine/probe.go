@@ -7,6 +7,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -32,10 +33,10 @@ func (ld *load) probe(ctx context.Context) error {
 				continue
 			}
 			missing = t
-			for _, st := range ld.sending.streams {
+			for _, st := range ld.sending.Streams {
 				if st.Plan.Topic == t && (round > 0 || !ld.tries()) {
 					// Where those before are with the client still, one of them will do.
-					if err := ld.sending.sendProbe(st); err != nil && err != errKept {
+					if err := ld.sending.SendProbe(st); err != nil && err != send.ErrKept {
 						return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[t], err)
 					}
 					break

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
@@ -103,9 +104,9 @@ func (r *run) endsOfConns() (all []vitals.Connection) {
 }
 
 // pacers returns the pacers of all loads so far.
-func (r *run) pacers() (all []*pacer) {
+func (r *run) pacers() (all []*send.Pacer) {
 	for _, ld := range r.loads {
-		all = append(all, ld.sending.pacing.list()...)
+		all = append(all, ld.sending.Pacing.List()...)
 	}
 	return all
 }

@@ -80,7 +80,7 @@ type sampler struct {
 // topics differ in fan-out a message has no single weight.
 func (a *accounts) newSampler() *sampler {
 	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Scenario.Seed, 0x6c6974746c65))}
-	for _, st := range a.sending.streams {
+	for _, st := range a.sending.Streams {
 		w.opened = append(w.opened, &st.Sent)
 	}
 	switch a.Flow.Sampled {
@@ -88,13 +88,13 @@ func (a *accounts) newSampler() *sampler {
 		return nil
 	case flow.OnAck:
 		w.metric, w.acked = a.Flow.AckService, true
-		for _, l := range a.sending.lanes {
-			w.closed, w.readLate = append(w.closed, &l.acked), append(w.readLate, &l.readLate)
+		for _, l := range a.sending.Lanes {
+			w.closed, w.readLate = append(w.closed, &l.Acked), append(w.readLate, &l.ReadLate)
 		}
 	case flow.OnDelivery:
 		w.metric = a.Flow.Service
-		fanOut := a.sending.streams[0].Plan.FanOut
-		for _, st := range a.sending.streams {
+		fanOut := a.sending.Streams[0].Plan.FanOut
+		for _, st := range a.sending.Streams {
 			if st.Plan.FanOut != fanOut {
 				return nil
 			}

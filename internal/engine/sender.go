@@ -5,33 +5,34 @@ import (
 	"time"
 
 	"sixnines/internal/engine/receive"
+	"sixnines/internal/engine/send"
 )
 
 // sender issues the messages of a load. There are four: paced by a schedule,
 // closed, which waits for answers, flat out, and one that sends nothing. What they
 // have in common, such as lanes, slots and transmit, is in sending.
 type sender interface {
-	// prepare brings the load to where the start of its window may be fixed, and
+	// Prepare brings the load to where the start of its window may be fixed, and
 	// returns how long before the window start is to be called.
-	prepare(ctx context.Context) (ahead time.Duration, err error)
-	// start begins to send. The window is fixed.
-	start()
-	// finish is called once, when the window has ended, and returns whether the run
+	Prepare(ctx context.Context) (ahead time.Duration, err error)
+	// Start begins to send. The window is fixed.
+	Start()
+	// Finish is called once, when the window has ended, and returns whether the run
 	// is aborted: it waits for what the sender does before answers are awaited.
-	finish(aborted bool) bool
-	// mode is one of those of result.Header.Mode.
-	mode() string
+	Finish(aborted bool) bool
+	// Mode is one of those of result.Header.Mode.
+	Mode() string
 }
 
 // newSender returns what sends as the plan says.
-func newSender(out *sending, in *receive.Receiving) sender {
+func newSender(out *send.Sending, in *receive.Receiving) sender {
 	switch {
 	case out.Flow.Consumes:
 		return consuming{out, in}
 	case out.Schedule != nil:
-		return newPaced(out)
+		return send.NewPaced(out)
 	case out.Flow.Timed:
-		return newClosed(out)
+		return send.NewClosed(out)
 	}
-	return newFlatOut(out, in.Warm, in.MarkWarm)
+	return send.NewFlatOut(out, in.Warm, in.MarkWarm)
 }

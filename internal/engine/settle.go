@@ -55,7 +55,7 @@ func (ld *load) settle(ctx context.Context) {
 					spell.Period(time.Duration(limit-began)), spell.Duration(first), spell.Duration(last))})
 				return
 			}
-			v, ok := ld.single(ctx, ld.sending.streams[next%len(ld.sending.streams)])
+			v, ok := ld.single(ctx, ld.sending.Streams[next%len(ld.sending.Streams)])
 			if !ok {
 				return // the run will report what is wrong
 			}
@@ -87,7 +87,7 @@ func (ld *load) settle(ctx context.Context) {
 func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok bool) {
 	began := clock.Now()
 	ld.receiving.ProbeTook.Store(0)
-	if err := ld.sending.sendProbe(st); err != nil {
+	if err := ld.sending.SendProbe(st); err != nil {
 		return 0, false
 	}
 	for ld.receiving.ProbeTook.Load() == 0 {

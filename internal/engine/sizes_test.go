@@ -81,11 +81,11 @@ phases: {warmup: 0s}
 }
 
 func TestSizesDoNotAllocate(t *testing.T) {
-	ld, p := loopRunOf(t, driver.AckKindBroker, `"64B:50%,1KiB:50%"`)
-	if n := testing.AllocsPerRun(20_000, sendOne(t, ld, p)); n != 0 {
+	ld, send := loopRunOf(t, driver.AckKindBroker, `"64B:50%,1KiB:50%"`)
+	if n := testing.AllocsPerRun(20_000, sendOne(t, send)); n != 0 {
 		t.Errorf("%v allocations a message", n)
 	}
-	if n := ld.sending.lanes[0].rejected.Load(); n != 0 {
+	if n := ld.sending.Lanes[0].Rejected.Load(); n != 0 {
 		t.Errorf("the client refused %d messages: they have room behind them", n)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/schedule"
 	"sixnines/result"
 )
@@ -21,7 +22,7 @@ type told struct {
 	kept     []result.KeptReading // likewise
 	pauses   []result.Pause       // likewise
 	level    level
-	pacers   pacerWatch
+	pacers   send.PacerWatch
 	// unmeasured is how many messages had been sent outside the window.
 	unmeasured int64
 	intervals  int64 // written
@@ -48,7 +49,7 @@ func (a *accounts) takeLevel(now int64) {
 // end (missing, unknown, censored) is left at zero.
 func (a *accounts) counts() result.Counters {
 	var c result.Counters
-	for _, st := range a.sending.streams {
+	for _, st := range a.sending.Streams {
 		n := st.Sent.Load()
 		c.Sent += n
 		if len(a.receiving.Groups) > 0 {
@@ -57,11 +58,11 @@ func (a *accounts) counts() result.Counters {
 		c.BytesSent += st.Bytes.Load()
 		c.LastUnknown += st.LastUnknown.N.Load()
 	}
-	for _, l := range a.sending.lanes {
-		c.Rejected += l.rejected.Load()
-		c.Acked += l.acked.Load()
-		c.Nacked += l.nacked.Load()
-		c.TimedOut += l.credits.TimedOut.Load()
+	for _, l := range a.sending.Lanes {
+		c.Rejected += l.Rejected.Load()
+		c.Acked += l.Acked.Load()
+		c.Nacked += l.Nacked.Load()
+		c.TimedOut += l.Credits.TimedOut.Load()
 	}
 	for _, k := range a.receiving.Consumers {
 		c.Received += k.Received.Load()
@@ -79,8 +80,8 @@ func (a *accounts) counts() result.Counters {
 		c.Scheduled = c.Sent + c.Rejected
 	}
 	c.LateReplies = a.receiving.LateReplies.Load()
-	c.Violations = a.sending.violations.Load()
-	c.Takeovers = a.sending.takeovers.Load()
+	c.Violations = a.sending.Violations.Load()
+	c.Takeovers = a.sending.Takeovers.Load()
 	c.Dropped = a.session.Dropped.Load()
 	c.Returned = a.session.Returned.Load()
 	c.Denied = a.session.Denied.Load()
@@ -153,13 +154,13 @@ func (a *accounts) dueBy(offset int64) int64 {
 func (a *accounts) inFlight(c result.Counters) int64 {
 	var unacknowledged, undelivered int64
 	if a.Flow.Acked {
-		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.unanswered()
+		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.Unanswered()
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
 		// Of 100 deliveries each of a milliard messages the product has 67 bits.
 		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted)), uint64(c.Sent))
 		messages, _ := bits.Div64(hi, lo, uint64(c.Expected))
-		undelivered = int64(messages) - c.Nacked - a.sending.unanswered()
+		undelivered = int64(messages) - c.Nacked - a.sending.Unanswered()
 	}
 	return max(unacknowledged, undelivered, 0)
 }
@@ -170,7 +171,7 @@ func (a *accounts) resolved() bool {
 	if a.NeverBegan() {
 		return true
 	}
-	if !a.sending.isPast() {
+	if !a.sending.IsPast() {
 		return false
 	}
 	c := a.counts()
@@ -180,7 +181,7 @@ func (a *accounts) resolved() bool {
 // answered reports whether the broker has answered what was sent so far, or it was
 // given up.
 func (a *accounts) answered(c result.Counters) bool {
-	return !a.Flow.Acked || c.Acked+c.Nacked+a.sending.unanswered() >= c.Sent
+	return !a.Flow.Acked || c.Acked+c.Nacked+a.sending.Unanswered() >= c.Sent
 }
 
 // within reports whether the load has a part in the run's interval from runFrom to to.

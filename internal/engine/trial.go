@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/engine/window"
 )
@@ -32,12 +33,12 @@ func (ld *load) tries() bool {
 func (ld *load) try(ctx context.Context) error {
 	limit := time.Now().Add(trialPatience)
 	var since time.Time // a refusal
-	pending := ld.sending.streams
+	pending := ld.sending.Streams
 	for round := 0; len(pending) > 0; round++ {
 		var kept []*stream.Stream
 		for _, st := range pending {
-			switch err := ld.sending.sendProbe(st); {
-			case err == errKept:
+			switch err := ld.sending.SendProbe(st); {
+			case err == send.ErrKept:
 				kept = append(kept, st) // those before are with the client still
 			case err != nil:
 				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.Plan.Topic], err)
@@ -105,13 +106,13 @@ func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
 	}
 	limited, cancel := context.WithDeadline(ctx, limit)
 	defer cancel()
-	errs := make([]error, len(ld.sending.lanes))
+	errs := make([]error, len(ld.sending.Lanes))
 	var trips sync.WaitGroup
-	for i, l := range ld.sending.lanes {
-		if len(l.streams) == 0 {
+	for i, l := range ld.sending.Lanes {
+		if len(l.Streams) == 0 {
 			continue
 		}
-		if s, ok := l.streams[len(l.streams)-1].Producer.(driver.Syncer); ok {
+		if s, ok := l.Streams[len(l.Streams)-1].Producer.(driver.Syncer); ok {
 			trips.Go(func() { errs[i] = s.Sync(limited) })
 		}
 	}

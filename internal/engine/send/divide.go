@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"runtime"
@@ -58,7 +58,7 @@ type division struct {
 }
 
 // effort is what the pacer has done so far, at now.
-func (p *pacer) effort(now int64) effort {
+func (p *Pacer) effort(now int64) effort {
 	ran, _, ok := p.thread.own()
 	if !ok { // what it does not sleep it is taken to run
 		ran = now - p.slept - p.blocked
@@ -68,7 +68,7 @@ func (p *pacer) effort(now int64) effort {
 
 // mayDivide looks at now whether the pacer has too much to do; if it has, and another one
 // is allowed, that gets half of its lanes.
-func (p *pacer) mayDivide(now int64) {
+func (p *Pacer) mayDivide(now int64) {
 	d := &p.division
 	if len(p.queue) < 2 {
 		d.next = window.Never
@@ -81,7 +81,7 @@ func (p *pacer) mayDivide(now int64) {
 		d.often = 0
 	}
 	d.asOf, d.then, d.next = now, e, now+int64(divideEvery)
-	if d.often < divideAfter || !p.sending.pacing.another() {
+	if d.often < divideAfter || !p.sending.Pacing.another() {
 		return
 	}
 	d.often = 0
@@ -96,6 +96,6 @@ func (p *pacer) mayDivide(now int64) {
 	p.queue = keep
 	p.queue.order()
 	p.divisible.Store(len(keep) > 1)
-	p.sending.startWith(&pacer{}, p, give)
+	p.sending.startWith(&Pacer{}, p, give)
 	runtime.Gosched() // its goroutine waits for the processor that this thread keeps
 }

@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"runtime"
@@ -9,11 +9,12 @@ import (
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
+	"sixnines/internal/schedule"
 )
 
-// pacer is a thread that sends the messages of some lanes when they are due.
-type pacer struct {
-	sending *sending
+// Pacer is a thread that sends the messages of some lanes when they are due.
+type Pacer struct {
+	sending *Sending
 	control *plan.Control // tells, for each message, whether the run is over
 	queue   laneQueue     // its lanes
 
@@ -56,7 +57,7 @@ type pacer struct {
 
 // pace runs the open loop: every message is due when the schedule says, and timed
 // from then, whatever the system under test does.
-func (p *pacer) pace() {
+func (p *Pacer) pace() {
 	p.control.TakeThread()
 	if p.control.Virtual == nil {
 		id := threadID()
@@ -80,7 +81,7 @@ func (p *pacer) pace() {
 }
 
 // wait returns when the first lane is to be looked at; false if the run is over before.
-func (p *pacer) wait() bool {
+func (p *Pacer) wait() bool {
 	c := p.control
 	until := p.queue.first().key
 	now := clock.Now()
@@ -127,7 +128,7 @@ func (p *pacer) wait() bool {
 
 // windowsEnd has the lanes looked at in time whose window was ended early: what they wait for
 // is no longer part of it, and the load after it begins when it ends.
-func (p *pacer) windowsEnd(now int64) {
+func (p *Pacer) windowsEnd(now int64) {
 	found := false
 	for _, l := range p.queue {
 		if end := max(l.plan.End.Load(), now); l.key > end && l.beyond() {
@@ -145,7 +146,7 @@ func (p *pacer) windowsEnd(now int64) {
 // by the runtime every 10 ms, all such threads at the same moment, and a locked one
 // comes back by way of two others: with eight of them on two processors one message
 // in a hundred was 0.1 ms late for that.
-func (p *pacer) sleep(now, until int64) int64 {
+func (p *Pacer) sleep(now, until int64) int64 {
 	if p.spare || p.handOn || until-now > keepMost || p.control.Virtual != nil {
 		p.handOn = false
 		if p.wakeable || p.control.Virtual != nil {
@@ -174,7 +175,7 @@ const (
 
 // learn follows the median lateness of wake-ups with steps of 1/16 of a
 // microsecond, and keeps the margin within the spinning budget.
-func (p *pacer) learn(late int64) {
+func (p *Pacer) learn(late int64) {
 	const step = 64
 	if late > p.margin {
 		p.margin = min(p.margin+step, p.budget)
@@ -184,7 +185,7 @@ func (p *pacer) learn(late int64) {
 }
 
 // look notes what the kernel says of the thread at now.
-func (p *pacer) look(now int64) {
+func (p *Pacer) look(now int64) {
 	ran, queued, _ := p.thread.own()
 	p.awake, p.asOf, p.sleptThen = ran+queued, now, p.slept
 }
@@ -192,7 +193,7 @@ func (p *pacer) look(now int64) {
 // blockedOf returns how much of the time from start to now, in which a client had
 // the thread, it waited for something else than a processor: it neither ran nor
 // waited for one. Where the kernel does not tell it is all of it.
-func (p *pacer) blockedOf(start, now int64) int64 {
+func (p *Pacer) blockedOf(start, now int64) int64 {
 	ran, queued, ok := p.thread.own()
 	if !ok {
 		return now - start
@@ -206,12 +207,12 @@ func (p *pacer) blockedOf(start, now int64) int64 {
 
 // serve sends what is due of a lane. What is overdue is sent together. It sets
 // when the lane is to be looked at again.
-func (p *pacer) serve(l *lane) {
+func (p *Pacer) serve(l *lane) {
 	p.current = l
 	now := clock.Now()
 	written := int64(-1)
-	if l.conn != nil {
-		written = l.conn.Writes()
+	if l.Conn != nil {
+		written = l.Conn.Writes()
 	}
 	for n := 0; n < atOnce; n++ {
 		if l.beyond() {
@@ -227,8 +228,8 @@ func (p *pacer) serve(l *lane) {
 			p.await(l)
 			return
 		}
-		if !l.corked && l.conn != nil && now-l.cursor.intended > l.gap {
-			l.corked = l.conn.Cork()
+		if !l.corked && l.Conn != nil && now-l.cursor.intended > l.gap {
+			l.corked = l.Conn.Cork()
 		}
 		now = p.send(l)
 		l.advance()
@@ -237,7 +238,7 @@ func (p *pacer) serve(l *lane) {
 		}
 	}
 	p.release(l)
-	if l.conn == nil || l.conn.Writes() == written {
+	if l.Conn == nil || l.Conn.Writes() == written {
 		if p.handOn = true; l.cursor.intended <= now {
 			// It is behind and will not sleep.
 			runtime.Gosched()
@@ -249,11 +250,11 @@ func (p *pacer) serve(l *lane) {
 
 // send builds and sends the message that is due next, which has its place, and
 // returns when that was done.
-func (p *pacer) send(l *lane) (now int64) {
+func (p *Pacer) send(l *lane) (now int64) {
 	c := &l.cursor
 	measured := c.measured()
 	st := p.sending.turnOf(c.producer)
-	sl, index := l.credits.Take()
+	sl, index := l.Credits.Take()
 	sent := clock.Now()
 	blocked := l.blocked.within(c.intended, sent)
 	own := sent - c.intended - blocked
@@ -275,7 +276,7 @@ func (p *pacer) send(l *lane) (now int64) {
 
 // release sends what is held back of a lane's messages, by its connection or
 // by its client.
-func (p *pacer) release(l *lane) {
+func (p *Pacer) release(l *lane) {
 	if !l.dirty {
 		return
 	}
@@ -293,7 +294,7 @@ func (p *pacer) release(l *lane) {
 	}
 	if l.corked {
 		l.corked = false
-		_ = l.conn.Uncork() // the client gets the error by its next write
+		_ = l.Conn.Uncork() // the client gets the error by its next write
 	}
 	p.back(sending, from)
 	if now := clock.Now(); now-from > longSend {
@@ -302,7 +303,7 @@ func (p *pacer) release(l *lane) {
 }
 
 // waited notes what a lane's client waited for something else while it had the thread.
-func (p *pacer) waited(l *lane, from, now int64) {
+func (p *Pacer) waited(l *lane, from, now int64) {
 	blocked := p.blockedOf(from, now)
 	p.blocked += blocked
 	l.block(now-blocked, now)
@@ -310,7 +311,7 @@ func (p *pacer) waited(l *lane, from, now int64) {
 
 // announce returns where to say since when this pacer's client has had the thread; nil
 // if no other lane depends on it.
-func (p *pacer) announce() *atomic.Int64 {
+func (p *Pacer) announce() *atomic.Int64 {
 	if len(p.queue) > 1 {
 		return &p.began
 	}
@@ -318,7 +319,7 @@ func (p *pacer) announce() *atomic.Int64 {
 }
 
 // back says that the client has returned from what was begun at since.
-func (p *pacer) back(sending *atomic.Int64, since int64) {
+func (p *Pacer) back(sending *atomic.Int64, since int64) {
 	if sending != nil && !sending.CompareAndSwap(since, 0) {
 		p.awaitTakeover()
 	}
@@ -327,7 +328,7 @@ func (p *pacer) back(sending *atomic.Int64, since int64) {
 // pacing is a load's pacers; the zero value has none.
 type pacing struct {
 	mu   sync.Mutex
-	all  []*pacer
+	all  []*Pacer
 	more int // how many may be made beside spare ones
 }
 
@@ -342,40 +343,59 @@ func (p *pacing) another() bool {
 	return true
 }
 
-// list returns the pacers so far.
-func (p *pacing) list() []*pacer {
+// List returns the pacers so far.
+func (p *pacing) List() []*Pacer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.all[:len(p.all):len(p.all)]
 }
 
 // startPacer starts one more.
-func (s *sending) startPacer(p *pacer) {
-	s.pacing.mu.Lock()
-	s.pacing.all = append(s.pacing.all, p)
-	s.pacing.mu.Unlock()
-	s.senders.Go(p.pace)
+func (s *Sending) startPacer(p *Pacer) {
+	s.Pacing.mu.Lock()
+	s.Pacing.all = append(s.Pacing.all, p)
+	s.Pacing.mu.Unlock()
+	s.Senders.Go(p.pace)
 }
 
 // startWith starts a pacer with lanes of another one's, each of which is where it was in
 // its schedule. The other's thread does not touch them meanwhile.
-func (s *sending) startWith(one, of *pacer, lanes laneQueue) {
+func (s *Sending) startWith(one, of *Pacer, lanes laneQueue) {
 	one.sending, one.control, one.budget, one.margin = s, of.control, of.budget, of.margin
 	one.queue, one.wakeable = lanes, of.wakeable
 	one.divisible.Store(len(lanes) > 1)
 	one.sleeper.Ready(of.control.Life)
 	for _, l := range lanes {
 		// A wake-up that is sent to the old pacer is lost: the lane is then looked at after creditWait.
-		l.credits.Free.Waiter.Store(&one.sleeper)
+		l.Credits.Free.Waiter.Store(&one.sleeper)
 	}
 	s.startPacer(one)
 }
 
 // flush sends what the clients of the lane's streams hold back.
 func (l *lane) flush() {
-	for _, st := range l.streams {
+	for _, st := range l.Streams {
 		if st.Flusher != nil {
 			_ = st.Flusher.Flush() // a failure shows in the sends that follow
 		}
+	}
+}
+
+// Direct returns a function that sends a message of the first connection on the caller's
+// goroutine, as due at an instant, and reports whether there was a credit for it. Nothing else
+// may send. It is what benchmarks measure one message by.
+func (s *Sending) Direct() func(due int64) bool {
+	l := s.Lanes[0]
+	s.turn = make([]int, s.Workload.Producers)
+	l.cursor.producers = []int{0}
+	l.enter(schedule.Window)
+	p := &Pacer{sending: s, control: s.Control, queue: s.Lanes}
+	return func(due int64) bool {
+		l.cursor.intended = due
+		if !l.takeCredit(due) {
+			return false
+		}
+		p.send(l)
+		return true
 	}
 }

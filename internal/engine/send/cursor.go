@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"sixnines/internal/engine/stream"
@@ -36,16 +36,16 @@ func (l *lane) enter(ph schedule.Phase) {
 	c.messages = l.plan.Schedule.Merge(c.producers, ph)
 	switch ph {
 	case schedule.Window:
-		for _, st := range l.streams {
+		for _, st := range l.Streams {
 			st.Begin()
 		}
 	case schedule.After:
 		// An early end moves the load after the window forward to it.
 		c.shift = l.plan.End.Load() - l.plan.Start.Load() - int64(l.plan.Length)
-		for _, st := range l.streams {
+		for _, st := range l.Streams {
 			st.Last = st.Next
 		}
-		l.sending.past.Add(1)
+		l.sending.Past.Add(1)
 	}
 }
 
@@ -79,10 +79,10 @@ func (l *lane) beyond() bool {
 	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.End.Load()
 }
 
-// unsent yields the messages of the window that the lane did not get to, as their
+// Unsent yields the messages of the window that the lane did not get to, as their
 // intended instants and streams. It is called when the lane has no pacer any more, and
 // uses the cursor up.
-func (l *lane) unsent(yield func(int64, *stream.Stream) bool) {
+func (l *lane) Unsent(yield func(int64, *stream.Stream) bool) {
 	c := &l.cursor
 	if c.messages == nil || c.phase == schedule.After {
 		return

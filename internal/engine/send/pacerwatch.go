@@ -1,19 +1,19 @@
-package engine
+package send
 
 import "time"
 
-// vitalPacerBusy is the share of the interval, 0 to 1, in which the load's busiest pacer
+// VitalPacerBusy is the share of the interval, 0 to 1, in which the load's busiest pacer
 // ran or waited for a processor, without what it spun: the rest of the time it
 // waited for the schedule, or for others. Absent where the system does not tell.
-const vitalPacerBusy = "pacer.busy"
+const VitalPacerBusy = "pacer.busy"
 
-// vitalPacers is how many pacers the load has, spare ones included.
-const vitalPacers = "pacer.count"
+// VitalPacers is how many pacers the load has, spare ones included.
+const VitalPacers = "pacer.count"
 
-// pacerWatch looks at the threads of a load's pacers: the messages of other loads do
+// PacerWatch looks at the threads of a load's pacers: the messages of other loads do
 // not wait for these. It belongs to the collector.
-type pacerWatch struct {
-	known map[*pacer]*pacerUse
+type PacerWatch struct {
+	known map[*Pacer]*pacerUse
 	at    int64 // instant of the last look
 }
 
@@ -22,11 +22,11 @@ type pacerUse struct {
 	awake  int64 // without what it spun, at the last look
 }
 
-// busiest returns the share of the time since the last look in which the busiest
+// Busiest returns the share of the time since the last look in which the busiest
 // pacer was busy; ok is false at the first look and where the system does not tell.
-func (w *pacerWatch) busiest(pacers []*pacer, now int64) (share float64, ok bool) {
+func (w *PacerWatch) Busiest(pacers []*Pacer, now int64) (share float64, ok bool) {
 	if w.known == nil {
-		w.known = map[*pacer]*pacerUse{}
+		w.known = map[*Pacer]*pacerUse{}
 	}
 	length := now - w.at
 	for _, p := range pacers {
@@ -57,15 +57,15 @@ func (w *pacerWatch) busiest(pacers []*pacer, now int64) (share float64, ok bool
 	return min(max(share, 0), 1), ok
 }
 
-// close closes what the watch has open.
-func (w *pacerWatch) close() {
+// Close closes what the watch has open.
+func (w *PacerWatch) Close() {
 	for _, use := range w.known {
 		use.thread.close()
 	}
 }
 
-// spun returns how long the pacers have spun since they began.
-func spun(pacers []*pacer) time.Duration {
+// Spun returns how long the pacers have spun since they began.
+func Spun(pacers []*Pacer) time.Duration {
 	var ns int64
 	for _, p := range pacers {
 		ns += p.spun.Load()

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package engine
+package send
 
 // threadTime is Linux's only.
 type threadTime struct{}

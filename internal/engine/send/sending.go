@@ -1,4 +1,6 @@
-package engine
+// Package send goes from the schedule to the driver: connections, pacers and what supervises
+// them, and the three kinds of sender. It knows no consumer.
+package send
 
 import (
 	"crypto/sha256"
@@ -20,48 +22,48 @@ import (
 	"sixnines/internal/integrity"
 )
 
-// sending is what the senders have in common: connections, streams, and how
+// Sending is what the senders have in common: connections, streams, and how
 // many messages they have sent.
-type sending struct {
+type Sending struct {
 	*plan.Plan
 	recording *observe.Recording
 
-	streams   []*stream.Stream
-	lanes     []*lane
+	Streams   []*stream.Stream
+	Lanes     []*lane
 	turn      []int // by producer: which of its streams is next; each entry is its lane's pacer's
-	pacing    pacing
-	senders   sync.WaitGroup
-	several   int          // how many of them get past the window one by one
-	past      atomic.Int64 // of these, those that have
-	left      window.Quota // of messages, where the window is limited by them
+	Pacing    pacing
+	Senders   sync.WaitGroup
+	Several   int          // how many of them get past the window one by one
+	Past      atomic.Int64 // of these, those that have
+	Left      window.Quota // of messages, where the window is limited by them
 	lastSweep int64        // when messages in flight were looked through for what timed out
-	synced    int64        // flat out: when the round trip after the last message was back
-	warmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
+	Synced    int64        // flat out: when the round trip after the last message was back
+	WarmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
 
 	toldRefusals [len(refusals{})]toldRefusal // the collector's
 
-	violations atomic.Int64
-	takeovers  atomic.Int64
+	Violations atomic.Int64
+	Takeovers  atomic.Int64
 	due        atomic.Int64 // measured messages so far, where some are to be forgotten
 }
 
-func newSending(p *plan.Plan, rec *observe.Recording) *sending {
-	out := &sending{Plan: p, recording: rec, several: p.LaneCount()}
+func NewSending(p *plan.Plan, rec *observe.Recording) *Sending {
+	out := &Sending{Plan: p, recording: rec, Several: p.LaneCount()}
 	if p.Flow.Closed {
-		out.several = p.Workload.Producers
+		out.Several = p.Workload.Producers
 	}
 	if p.Flow.Consumes {
-		out.several = 1 // the goroutine that watches what comes, and says when the window is over
+		out.Several = 1 // the goroutine that watches what comes, and says when the window is over
 	}
 	if p.Flow.Consumes || p.Workload.Messages > 0 {
-		out.left.Limit(int64(p.Workload.Messages))
+		out.Left.Limit(int64(p.Workload.Messages))
 	}
 	return out
 }
 
-// warm counts acknowledgements of the warm-up's messages.
-func (s *sending) warm() (n int64) {
-	for _, l := range s.lanes {
+// Warm counts acknowledgements of the warm-up's messages.
+func (s *Sending) Warm() (n int64) {
+	for _, l := range s.Lanes {
 		n += l.warm.Load()
 	}
 	return n
@@ -71,8 +73,8 @@ func (s *sending) warm() (n int64) {
 // acknowledgements may come to if the scenario does not say.
 const inFlightDefault = 65536
 
-// makeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
-func (s *sending) makeLanes(n, span int) {
+// MakeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
+func (s *Sending) MakeLanes(n, span int) {
 	w := s.Workload
 	acked := s.Flow.Acked
 	for i := range n {
@@ -84,24 +86,24 @@ func (s *sending) makeLanes(n, span int) {
 				total = inFlightDefault
 			}
 			places = max(1, total/n)
-			l.credits.Limit, l.credits.Counted = int64(places), true
+			l.Credits.Limit, l.Credits.Counted = int64(places), true
 		} else if limit := w.Limit(); limit > 0 && s.Flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
-			l.credits.Limit, l.credits.Counted = int64(max(1, limit/n)), true
+			l.Credits.Limit, l.Credits.Counted = int64(max(1, limit/n)), true
 		}
 		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
 			places = max(1, byBytes)
-			if l.credits.Counted {
-				l.credits.Limit = min(l.credits.Limit, int64(places))
+			if l.Credits.Counted {
+				l.Credits.Limit = min(l.Credits.Limit, int64(places))
 			}
 		}
 		if acked {
 			l.tail = s.recording.TailOf(s.Flow.AckResponse).Part(i, false)
 		}
 		if s.Flow.Closed {
-			l.credits.Counted = false // each loop knows for what it waits, and for how long
+			l.Credits.Counted = false // each loop knows for what it waits, and for how long
 		}
-		if l.credits.Counted && s.Flow.Closes == flow.OnDelivery {
-			l.credits.Expiry = credit.NewExpiry(w.Timeout)
+		if l.Credits.Counted && s.Flow.Closes == flow.OnDelivery {
+			l.Credits.Expiry = credit.NewExpiry(w.Timeout)
 		}
 		if acked {
 			// What timed out keeps its payload until Done: twice the places,
@@ -111,14 +113,14 @@ func (s *sending) makeLanes(n, span int) {
 		var seed [32]byte
 		binary.LittleEndian.PutUint64(seed[:], s.Scenario.Seed)
 		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.credits.Slots = credit.NewSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
+		l.Credits.Slots = credit.NewSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
 			Sizes: s.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 		if acked {
-			l.acks = brokerAcks{l}
+			l.Acks = brokerAcks{l}
 		} else {
-			l.acks = plainAcks{l}
+			l.Acks = plainAcks{l}
 		}
-		s.lanes = append(s.lanes, l)
+		s.Lanes = append(s.Lanes, l)
 	}
 	var ready chan stream.Completion
 	owner := -1
@@ -136,68 +138,68 @@ func (s *sending) makeLanes(n, span int) {
 			}
 			st.Waiter = &stream.Waiter{St: st, Ready: ready}
 		}
-		l := s.laneOf(st)
-		l.streams = append(l.streams, st)
-		s.streams = append(s.streams, st)
+		l := s.LaneOf(st)
+		l.Streams = append(l.Streams, st)
+		s.Streams = append(s.Streams, st)
 	}
 }
 
-// laneOf is the connection by which a stream's messages go.
-func (s *sending) laneOf(st *stream.Stream) *lane { return s.lanes[st.Plan.Producer%len(s.lanes)] }
+// LaneOf is the connection by which a stream's messages go.
+func (s *Sending) LaneOf(st *stream.Stream) *lane { return s.Lanes[st.Plan.Producer%len(s.Lanes)] }
 
-// isPast reports whether all senders are past the window.
-func (s *sending) isPast() bool { return s.past.Load() >= int64(s.several) }
+// IsPast reports whether all senders are past the window.
+func (s *Sending) IsPast() bool { return s.Past.Load() >= int64(s.Several) }
 
 // turnOf returns the stream that takes a producer's next message: its streams
 // take turns.
-func (s *sending) turnOf(producer int32) *stream.Stream {
+func (s *Sending) turnOf(producer int32) *stream.Stream {
 	ids := s.Layout.ByProducer[producer]
 	if len(ids) == 1 {
-		return s.streams[ids[0]]
+		return s.Streams[ids[0]]
 	}
 	t := &s.turn[producer]
-	st := s.streams[ids[*t]]
+	st := s.Streams[ids[*t]]
 	if *t++; *t == len(ids) {
 		*t = 0
 	}
 	return st
 }
 
-// sweep takes what timed out out of the messages in flight, up to a sixty-fourth
+// Sweep takes what timed out out of the messages in flight, up to a sixty-fourth
 // of the time limit later: each sweep goes through all that are.
-func (s *sending) sweep() {
+func (s *Sending) Sweep() {
 	now := clock.Now()
 	if now-s.lastSweep < int64(s.Workload.Timeout)/64 {
 		return
 	}
 	s.lastSweep = now
 	horizon := now - int64(s.Workload.Timeout)
-	for _, l := range s.lanes {
-		l.credits.Expire(horizon)
+	for _, l := range s.Lanes {
+		l.Credits.Expire(horizon)
 	}
 }
 
 // forgets reports whether the message that is about to be sent is one that
 // [Config.Forget] drops.
-func (s *sending) forgets() bool { return s.due.Add(1)%s.DropEvery == 0 }
+func (s *Sending) forgets() bool { return s.due.Add(1)%s.DropEvery == 0 }
 
-// unanswered returns how many measured messages the driver has given up on.
-func (s *sending) unanswered() (n int64) {
-	for _, l := range s.lanes {
+// Unanswered returns how many measured messages the driver has given up on.
+func (s *Sending) Unanswered() (n int64) {
+	for _, l := range s.Lanes {
 		n += l.unanswered.Load()
 	}
 	return n
 }
 
-// errKept says that the client keeps as many messages as it may.
-var errKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
+// ErrKept says that the client keeps as many messages as it may.
+var ErrKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
 
-// sendProbe sends a message that is not accounted.
-func (s *sending) sendProbe(st *stream.Stream) error {
-	l := s.laneOf(st)
-	sl, index := l.credits.Slots.Take()
+// SendProbe sends a message that is not accounted.
+func (s *Sending) SendProbe(st *stream.Stream) error {
+	l := s.LaneOf(st)
+	sl, index := l.Credits.Slots.Take()
 	if sl == nil {
-		return errKept
+		return ErrKept
 	}
 	now := clock.Now()
 	// Sent never: it has no place in flight that it could lose.
@@ -210,10 +212,10 @@ func (s *sending) sendProbe(st *stream.Stream) error {
 	return nil
 }
 
-// unmeasured is how many messages were sent outside the window.
-func (s *sending) unmeasured() int64 {
+// Unmeasured is how many messages were sent outside the window.
+func (s *Sending) Unmeasured() int64 {
 	var n int64
-	for _, l := range s.lanes {
+	for _, l := range s.Lanes {
 		n += l.extra.Load()
 	}
 	return n

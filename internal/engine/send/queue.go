@@ -1,4 +1,4 @@
-package engine
+package send
 
 // laneQueue is a pacer's lanes by when they are to be looked at, the earliest
 // first: a binary heap.

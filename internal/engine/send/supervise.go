@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"runtime"
@@ -31,11 +31,11 @@ const (
 // that much later where there is none. It sleeps in the kernel, because a timer of Go's wakes
 // several threads each time: with looks by such a timer, four in takeoverAfter, a run that is
 // nearly idle had a quarter more context switches.
-func (s *sending) supervise() {
+func (s *Sending) supervise() {
 	for !s.Stopped.Load() {
 		now := clock.Now()
 		next := now + int64(takeoverAfter)
-		pacers := s.pacing.list()
+		pacers := s.Pacing.List()
 		divisible := false
 		for _, p := range pacers {
 			divisible = divisible || p.divisible.Load()
@@ -60,19 +60,19 @@ func (s *sending) supervise() {
 
 // takeOver splits the blocked pacer p and starts a spare one with its other
 // lanes, each of which is where it was in its schedule. p's thread is inside Send.
-func (s *sending) takeOver(p *pacer) {
+func (s *Sending) takeOver(p *Pacer) {
 	blocked := p.current
 	others := slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
 	p.queue = laneQueue{blocked}
 	p.divisible.Store(false)
-	s.takeovers.Add(1)
-	s.startWith(&pacer{spare: true}, p, others)
+	s.Takeovers.Add(1)
+	s.startWith(&Pacer{spare: true}, p, others)
 	p.began.Store(takenOver)
 }
 
 // awaitTakeover waits for the supervisor to be done with a pacer whose send has come
 // back meanwhile.
-func (p *pacer) awaitTakeover() {
+func (p *Pacer) awaitTakeover() {
 	for p.began.Load() != takenOver {
 		runtime.Gosched()
 	}

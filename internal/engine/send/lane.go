@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"errors"
@@ -22,19 +22,19 @@ import (
 type lane struct {
 	plan      *plan.Plan
 	recording *observe.Recording
-	sending   *sending
+	sending   *Sending
 
-	streams []*stream.Stream
-	credits credit.Credits
+	Streams []*stream.Stream
+	Credits credit.Credits
 	shard   *recorder.Shard
 	raw     *observe.RawSink // nil: no raw file
 	tail    *observe.TailShard
-	conn    *transport.Conn // nil: not known
-	tap     *observe.Tap
+	Conn    *transport.Conn // nil: not known
+	Tap     *observe.Tap
 	dirty   bool // its pacer sent something since the last release
 	flushes bool // some of its clients hold messages back until they are told
 	corked  bool // its connection does
-	acks    acker
+	Acks    acker
 
 	// The sending side of an open loop; its pacer's.
 	cursor    cursor
@@ -45,12 +45,12 @@ type lane struct {
 	fullAt    int64 // when that was last found
 
 	extra    atomic.Int64 // handed over outside the window, probes apart
-	rejected atomic.Int64
-	acked    atomic.Int64 // measured
+	Rejected atomic.Int64
+	Acked    atomic.Int64 // measured
 	warm     atomic.Int64 // acknowledged outside the window
-	nacked   atomic.Int64
-	lastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
-	readLate atomic.Int64 // ns, summed over acked: from an arrival to its callback, where the driver reads late on purpose
+	Nacked   atomic.Int64
+	LastAck  atomic.Int64 // instant of the newest acknowledgement of a measured message
+	ReadLate atomic.Int64 // ns, summed over acked: from an arrival to its callback, where the driver reads late on purpose
 	// unanswered counts measured messages of which the driver says that no
 	// answer came in time: their outcome is unknown.
 	unanswered atomic.Int64
@@ -80,16 +80,16 @@ func (a plainAcks) Done(token uint64, err error) {
 	default:
 		l.nack(sl, err)
 	}
-	if !l.credits.Returned(sl, i, token) {
-		l.sending.violations.Add(1)
+	if !l.Credits.Returned(sl, i, token) {
+		l.sending.Violations.Add(1)
 	}
 }
 
 // borrowed returns the slot that token borrowed, or counts the driver's mistake.
 func (l *lane) borrowed(token uint64) (*credit.Slot, uint32, bool) {
-	sl, i, ok := l.credits.Borrowed(token)
+	sl, i, ok := l.Credits.Borrowed(token)
 	if !ok {
-		l.sending.violations.Add(1)
+		l.sending.Violations.Add(1)
 	}
 	return sl, i, ok
 }
@@ -104,9 +104,9 @@ func (a brokerAcks) Done(token uint64, err error) {
 	if !ok {
 		return
 	}
-	expired, ok := l.credits.Answered(sl, token)
+	expired, ok := l.Credits.Answered(sl, token)
 	if !ok {
-		l.sending.violations.Add(1)
+		l.sending.Violations.Add(1)
 		return
 	}
 	if sl.Kind == integrity.Data {
@@ -114,7 +114,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 		case err == nil:
 			l.ack(sl, now)
 		case errors.Is(err, driver.ErrTimeout):
-			l.giveUp(sl, now, expired || l.credits.EndOnDelivery())
+			l.giveUp(sl, now, expired || l.Credits.EndOnDelivery())
 		case errors.Is(err, driver.ErrClosed):
 			// The client closed before the broker answered.
 			l.giveUp(sl, now, true)
@@ -127,23 +127,23 @@ func (a brokerAcks) Done(token uint64, err error) {
 	data := sl.Kind == integrity.Data
 	var over *observe.Tap // before the window connections may not be followed yet
 	if data && sl.Measured.Load() && l.plan.Flow.Timed {
-		over = l.tap
+		over = l.Tap
 	}
-	l.credits.Release(sl, i, token, data && !expired, now, over)
+	l.Credits.Release(sl, i, token, data && !expired, now, over)
 }
 
 func (l *lane) ack(sl *credit.Slot, now int64) {
 	if st := sl.Stream; st.Acked.Mark(sl.Seq) == integrity.Duplicate {
-		l.sending.violations.Add(1)
+		l.sending.Violations.Add(1)
 	}
 	if sl.Measured.Load() {
 		received := int64(-1)
-		if at, late := l.tap.Arrived(now); late {
+		if at, late := l.Tap.Arrived(now); late {
 			at = max(at, sl.Sent)
-			l.readLate.Add(now - at)
+			l.ReadLate.Add(now - at)
 			now = at
 		} else if l.plan.Flow.Timed {
-			received = l.tap.Received(now)
+			received = l.Tap.Received(now)
 		}
 		if l.plan.Flow.Timed {
 			v := now - sl.Intended
@@ -158,11 +158,11 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 		}
 		l.shard.Value(l.plan.Flow.AckService, now-sl.Sent)
 		if st := sl.Stream; st.Stamps != nil && l.recording.Stages.OnAck {
-			l.recording.Split(l.tap, st.Stamps, sl.Seq, sl.Sent, now)
+			l.recording.Split(l.Tap, st.Stamps, sl.Seq, sl.Sent, now)
 		}
-		l.acked.Add(1)
-		if now > l.lastAck.Load() {
-			l.lastAck.Store(now)
+		l.Acked.Add(1)
+		if now > l.LastAck.Load() {
+			l.LastAck.Store(now)
 		}
 		if l.raw != nil {
 			l.raw.Put(l.plan.Flow.RawAcked, sl.Stream.ID, 0, sl.Seq, sl.Intended, sl.Sent, now)
@@ -176,9 +176,9 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 }
 
 func (l *lane) nack(sl *credit.Slot, err error) {
-	l.credits.Refused(sl)
+	l.Credits.Refused(sl)
 	if sl.Measured.Load() {
-		l.nacked.Add(1)
+		l.Nacked.Add(1)
 		l.refusals.add(err)
 		st := sl.Stream
 		st.Nacked.Add(sl.Seq)
@@ -204,7 +204,7 @@ func (l *lane) giveUp(sl *credit.Slot, now int64, counted bool) {
 		counted = counted || !answered
 	}
 	if !counted && sl.Measured.Load() {
-		l.credits.TimedOut.Add(1)
+		l.Credits.TimedOut.Add(1)
 	}
 	if sl.Measured.Load() {
 		l.unanswered.Add(1)
@@ -225,7 +225,7 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, index uint32, kind i
 		if sending != nil {
 			sending.Store(sent)
 		}
-		l.credits.PutBack(sl, index)
+		l.Credits.PutBack(sl, index)
 		return nil
 	}
 	if measured {
@@ -254,7 +254,7 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, index uint32, kind i
 		sl.Measured.Store(measured)
 	}
 	sl.Intended, sl.Own = intended, own
-	token := l.credits.Open(sl, index, kind == integrity.Data, sent, measured)
+	token := l.Credits.Open(sl, index, kind == integrity.Data, sent, measured)
 	if kind == integrity.Data {
 		st.Next++
 		if measured {
@@ -262,7 +262,7 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, index uint32, kind i
 		}
 	}
 	if st.Stamps != nil && measured {
-		l.tap.Follow(st.Stamps, env.Sequence, sent)
+		l.Tap.Follow(st.Stamps, env.Sequence, sent)
 	}
 	if sending != nil {
 		sending.Store(sent)
@@ -295,7 +295,7 @@ func (l *lane) refuse(st *stream.Stream, sl *credit.Slot, index uint32, kind int
 	if kind == integrity.Data {
 		if sl.Measured.Load() {
 			st.Sent.Add(-1)
-			l.rejected.Add(1)
+			l.Rejected.Add(1)
 			l.refusals.add(err)
 			st.Rejected.Add(sl.Seq)
 			l.recording.RefusedPublish(sl.Intended)
@@ -307,5 +307,5 @@ func (l *lane) refuse(st *stream.Stream, sl *credit.Slot, index uint32, kind int
 			st.Waiter.Complete(sl.Seq, clock.Now())
 		}
 	}
-	l.credits.TakeBack(sl, index, kind == integrity.Data, sent)
+	l.Credits.TakeBack(sl, index, kind == integrity.Data, sent)
 }

@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"context"
@@ -15,34 +15,34 @@ import (
 // closed has each producer wait for answers: so many messages outstanding, and the
 // next one due when one is answered.
 type closed struct {
-	*sending
+	*Sending
 }
 
-// newClosed returns what sends s in closed loops.
-func newClosed(s *sending) *closed { return &closed{s} }
+// NewClosed returns what sends s in closed loops.
+func NewClosed(s *Sending) *closed { return &closed{s} }
 
-func (c *closed) mode() string { return result.ModeClosed }
+func (c *closed) Mode() string { return result.ModeClosed }
 
-// prepare: the loops go on through the warm-up.
-func (c *closed) prepare(context.Context) (ahead time.Duration, err error) { return c.Warmup, nil }
+// Prepare: the loops go on through the warm-up.
+func (c *closed) Prepare(context.Context) (ahead time.Duration, err error) { return c.Warmup, nil }
 
-// finish: each loop ends by itself.
-func (c *closed) finish(aborted bool) bool { return aborted }
+// Finish: each loop ends by itself.
+func (c *closed) Finish(aborted bool) bool { return aborted }
 
-// start starts a goroutine for each producer.
-func (c *closed) start() {
+// Start starts a goroutine for each producer.
+func (c *closed) Start() {
 	owner := -1
-	for _, st := range c.streams {
+	for _, st := range c.Streams {
 		if st.Plan.Producer == owner {
 			continue
 		}
 		owner = st.Plan.Producer
-		c.senders.Go(func() {
+		c.Senders.Go(func() {
 			if c.Part.From > 0 && !c.SleepUntil(c.Plan.Start.Load()) {
 				return
 			}
-			c.loop(st.Plan.Producer, st.Waiter.Ready, &c.left)
-			c.past.Add(1)
+			c.loop(st.Plan.Producer, st.Waiter.Ready, &c.Left)
+			c.Past.Add(1)
 		})
 	}
 }
@@ -79,22 +79,22 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 				return
 			}
 			due = due[1:]
-			st := c.streams[ids[turn%len(ids)]]
+			st := c.Streams[ids[turn%len(ids)]]
 			turn++
-			l := c.laneOf(st)
-			sl, index := l.credits.TakeShared()
+			l := c.LaneOf(st)
+			sl, index := l.Credits.TakeShared()
 			for sl == nil { // the client still holds what timed out
 				if !c.SleepUntil(clock.Now() + creditPoll) {
 					return
 				}
-				sl, index = l.credits.TakeShared()
+				sl, index = l.Credits.TakeShared()
 			}
 			if measured && !st.Begun {
 				st.Begin()
 			}
 			seq := st.Next
 			sent := clock.Now()
-			in.Await(st, &l.credits, seq, sent, measured)
+			in.Await(st, &l.Credits, seq, sent, measured)
 			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
 				l.shard.Lag(sent-intended, 0, intended-c.Plan.Start.Load())
 			}

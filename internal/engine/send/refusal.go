@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"errors"
@@ -36,14 +36,14 @@ func (r *refusals) add(err error) {
 	}
 }
 
-// tellRefusals writes, once an interval and in the end, an event for each class of errors by
+// TellRefusals writes, once an interval and in the end, an event for each class of errors by
 // which messages of the window were refused: how many since the last, and the first error of
 // all. It is called by one goroutine at a time.
-func (s *sending) tellRefusals() {
+func (s *Sending) TellRefusals() {
 	for class := range s.toldRefusals {
 		var n int64
 		var first *refusal
-		for _, l := range s.lanes {
+		for _, l := range s.Lanes {
 			of := &l.refusals[class]
 			x := of.first.Load()
 			if x == nil {

@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"sixnines/internal/clock"
@@ -16,7 +16,7 @@ const (
 
 // takeCredit takes a slot and a credit for the lane; false: there is none at now. Other lanes go on meanwhile.
 func (l *lane) takeCredit(now int64) bool {
-	if !l.credits.Has() {
+	if !l.Credits.Has() {
 		if l.fullSince == 0 {
 			l.fullSince = now
 		}
@@ -27,7 +27,7 @@ func (l *lane) takeCredit(now int64) bool {
 		// A late look finds a credit that may have been free for long: from
 		// when a look in time would have been, the wait is the generator's own.
 		until := l.fullAt + creditPoll
-		switch at := l.credits.Free.At.Swap(0); {
+		switch at := l.Credits.Free.At.Swap(0); {
 		case at == credit.CreditWanted: // it became free just now
 			until = now
 		case at > 0:
@@ -42,16 +42,16 @@ func (l *lane) takeCredit(now int64) bool {
 // await sets when a lane that was found full is looked at again: after creditPoll, and
 // from the second time on when a credit is free. In virtual time there is nothing to gather
 // by waiting, and a credit is taken at the instant at which it becomes free.
-func (p *pacer) await(l *lane) {
+func (p *Pacer) await(l *lane) {
 	now := clock.Now()
 	l.key = now + creditPoll
 	if !p.control.CanWake() ||
-		l.fullAt == l.fullSince && l.credits.Limit != 1 && p.control.Virtual == nil {
+		l.fullAt == l.fullSince && l.Credits.Limit != 1 && p.control.Virtual == nil {
 		return
 	}
 	p.wakeable = true
-	l.credits.Free.Want(&p.sleeper)
-	if l.credits.Has() {
+	l.Credits.Free.Want(&p.sleeper)
+	if l.Credits.Has() {
 		l.key = now // it became free just before it was wanted
 	} else {
 		l.key = now + creditWait
@@ -60,10 +60,10 @@ func (p *pacer) await(l *lane) {
 
 // creditsFreed puts the lanes that were full and no longer are where they are looked at
 // next.
-func (p *pacer) creditsFreed() {
+func (p *Pacer) creditsFreed() {
 	for _, l := range p.queue {
 		if l.fullSince != 0 {
-			if at := l.credits.Free.At.Load(); at > 0 {
+			if at := l.Credits.Free.At.Load(); at > 0 {
 				l.key = min(l.key, at)
 			}
 		}

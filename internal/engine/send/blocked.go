@@ -1,4 +1,4 @@
-package engine
+package send
 
 // blockedLog remembers when a connection's client waited for something outside the
 // generator, so that the lag of a message splits into what the system under test imposed

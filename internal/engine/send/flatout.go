@@ -1,4 +1,4 @@
-package engine
+package send
 
 import (
 	"context"
@@ -25,7 +25,7 @@ const claimAtOnce = 256
 // quota is used up, or when the run is stopped, and returns when that was.
 func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
 	if measured {
-		for _, st := range l.streams {
+		for _, st := range l.Streams {
 			st.Begin()
 		}
 	}
@@ -39,7 +39,7 @@ func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
 				break
 			}
 		}
-		if !l.credits.Has() && !l.waitForCredit(&sleeper) {
+		if !l.Credits.Has() && !l.waitForCredit(&sleeper) {
 			return clock.Now()
 		}
 		now := clock.Now()
@@ -47,11 +47,11 @@ func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
 			break
 		}
 		left--
-		st := l.streams[turn]
-		if turn++; turn == len(l.streams) {
+		st := l.Streams[turn]
+		if turn++; turn == len(l.Streams) {
 			turn = 0
 		}
-		sl, index := l.credits.Take()
+		sl, index := l.Credits.Take()
 		if err := l.transmit(st, sl, index, integrity.Data, now, now, 0, measured, nil); err != nil {
 			runtime.Gosched() // refused: let the client's goroutines run
 		}
@@ -71,19 +71,19 @@ const creditSpins = 64
 // free.
 func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 	l.flush()
-	for n := 0; !l.credits.Has(); n++ {
+	for n := 0; !l.Credits.Has(); n++ {
 		now, end := clock.Now(), l.plan.End.Load()
 		switch {
 		case l.plan.Stopped.Load() || now >= end:
 			return false
 		case n < creditSpins:
 			runtime.Gosched()
-		case n == creditSpins && l.credits.Limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
+		case n == creditSpins && l.Credits.Limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
 			clock.SleepUntilBlocking(now + creditPoll)
 		default:
 			sleeper.Woken()
-			l.credits.Free.Want(sleeper)
-			if !l.credits.Has() {
+			l.Credits.Free.Want(sleeper)
+			if !l.Credits.Has() {
 				sleeper.SleepUntil(min(now+creditWait, end), l.plan.Precise)
 			}
 		}
@@ -94,28 +94,28 @@ func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 // flatOut sends without a schedule: a warm-up, a pause until all of it is through, then
 // the window, whose clock stops when everything measured is through.
 type flatOut struct {
-	*sending
+	*Sending
 	delivered func() int64  // how many of the warm-up's messages were delivered
 	mark      func()        // notes that: what is delivered later takes of the window's time
 	done      chan struct{} // all of the window is sent, and the round trip is back
 	ended     int64         // when all was sent; read after done
 }
 
-// newFlatOut returns what sends so; delivered tells how many of the warm-up's messages were
+// NewFlatOut returns what sends so; delivered tells how many of the warm-up's messages were
 // delivered, and mark notes it.
-func newFlatOut(s *sending, delivered func() int64, mark func()) *flatOut {
-	return &flatOut{sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
+func NewFlatOut(s *Sending, delivered func() int64, mark func()) *flatOut {
+	return &flatOut{Sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
 }
 
-func (f *flatOut) mode() string { return result.ModeFlatOut }
+func (f *flatOut) Mode() string { return result.ModeFlatOut }
 
-// prepare sends for as long as the warm-up is to last, and waits until that is
+// Prepare sends for as long as the warm-up is to last, and waits until that is
 // through.
-func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) {
+func (f *flatOut) Prepare(ctx context.Context) (ahead time.Duration, err error) {
 	if f.Warmup > 0 {
 		f.End.Store(clock.Now() + int64(f.Warmup))
 		done := make(chan struct{})
-		f.senders.Go(func() {
+		f.Senders.Go(func() {
 			f.unpaced(&window.Quota{}, false)
 			close(done)
 		})
@@ -146,19 +146,19 @@ func (f *flatOut) prepare(ctx context.Context) (ahead time.Duration, err error) 
 // time.
 func (f *flatOut) markWarm() {
 	f.mark()
-	f.warmedUp = f.warm()
+	f.WarmedUp = f.Warm()
 }
 
-func (f *flatOut) start() {
-	f.senders.Go(func() {
+func (f *flatOut) Start() {
+	f.Senders.Go(func() {
 		defer close(f.done)
 		if f.Precise.Until(f.Plan.Start.Load(), f.Stop) {
 			f.markWarm() // the warm-ups of other loads were in between
-			f.ended = f.unpaced(&f.left, true)
+			f.ended = f.unpaced(&f.Left, true)
 		} else {
 			f.ended = clock.Now()
 		}
-		f.past.Store(int64(f.several))
+		f.Past.Store(int64(f.Several))
 		f.TellPast()
 		f.roundTrip()
 	})
@@ -171,15 +171,15 @@ func (f *flatOut) roundTrip() {
 		return
 	}
 	at, err := f.sync()
-	if f.synced = at; err != nil && !f.Stopped.Load() {
+	if f.Synced = at; err != nil && !f.Stopped.Load() {
 		f.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
 	}
 }
 
-// finish waits until all is sent, and for no longer than for what is answered: a send that
+// Finish waits until all is sent, and for no longer than for what is answered: a send that
 // hangs ends when its connection is closed. The clock stops with a round trip, or with the last
 // acknowledgement where there are any.
-func (f *flatOut) finish(aborted bool) bool {
+func (f *flatOut) Finish(aborted bool) bool {
 	if aborted || f.NeverBegan() {
 		return aborted
 	}
@@ -197,8 +197,8 @@ func (f *flatOut) finish(aborted bool) bool {
 // the last lane was past it: what was sent at the instant before is part of the window.
 func (f *flatOut) unpaced(limit *window.Quota, measured bool) int64 {
 	var lanes sync.WaitGroup
-	ended := make([]int64, len(f.lanes))
-	for i, l := range f.lanes {
+	ended := make([]int64, len(f.Lanes))
+	for i, l := range f.Lanes {
 		lanes.Go(func() { ended[i] = l.unpaced(limit, measured) })
 	}
 	lanes.Wait()
@@ -212,7 +212,7 @@ func (f *flatOut) sync() (at int64, err error) {
 	defer over()
 	ctx, cancel := context.WithTimeout(life, f.Scenario.Phases.Drain)
 	defer cancel()
-	for _, st := range f.streams {
+	for _, st := range f.Streams {
 		if s, ok := st.Producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
 				return 0, err
@@ -244,8 +244,8 @@ func (f *flatOut) awaitWarmup() error {
 
 // idle reports whether nothing is in flight.
 func (f *flatOut) idle() bool {
-	for _, l := range f.lanes {
-		if l.credits.InFlight.Load() > 0 {
+	for _, l := range f.Lanes {
+		if l.Credits.InFlight.Load() > 0 {
 			return false
 		}
 	}
