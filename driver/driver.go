@@ -14,7 +14,7 @@
 //
 // Further abilities ([Flusher], [Syncer], [KeySender], [RequestReplier],
 // [ServerInfo], [DepthTeller]) are optional interfaces, found by type assertion;
-// [Capabilities] announces RequestReplier and KeySender. The conformance suite in
+// [Capabilities] announces RequestReplier and KeySender before there is a session. The conformance suite in
 // driver/drivertest checks the clauses written here against a real broker, and lists
 // those that it had no means to check.
 package driver
@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Driver opens sessions with one kind of broker, see [Opening]. A Driver is stateless and
+// Driver opens sessions with one kind of broker, see [New]. A Driver is stateless and
 // safe for concurrent use.
 type Driver interface {
 	// Open prepares a session with the broker at t. It validates t.Options
@@ -51,7 +51,7 @@ type Target struct {
 	TLS *TLS
 	// Dial is how the engine wants connections made. A driver whose client
 	// library cannot take a dial function declares Capabilities.OwnsDialing
-	// instead, or has sessions that implement DialReporter. Never nil when the
+	// instead. Never nil when the
 	// engine opens a session. Connections made through it are closed by the
 	// engine when a context ends, so that a client that holds a lock in a
 	// blocked write lets go of it.
@@ -135,14 +135,6 @@ type Topology struct {
 // Header is a name with a value that goes with a message beside its payload: a
 // header, property or field in the broker's own terms.
 type Header struct{ Name, Value string }
-
-// HeaderBytes is how many bytes the names and values of headers have together.
-func HeaderBytes(headers []Header) (n int) {
-	for _, h := range headers {
-		n += len(h.Name) + len(h.Value)
-	}
-	return n
-}
 
 // ProducerSpec describes one producer.
 type ProducerSpec struct {

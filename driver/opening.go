@@ -2,7 +2,7 @@ package driver
 
 import "context"
 
-// Opening returns a Driver whose Open has three steps, and ends with the first that
+// New returns a Driver whose Open has three steps, and ends with the first that
 // fails:
 //
 //   - The target's options are decoded into a copy of defaults, see [DecodeOptions].
@@ -12,7 +12,7 @@ import "context"
 //     nothing.
 //   - reach connects it. Where that fails, the session is closed. Nil: there is no
 //     broker.
-func Opening[O any, S Session](defaults O, begin func(t Target, o O) (S, error), reach func(s S, ctx context.Context) error) Driver {
+func New[O any, S Session](defaults O, begin func(t Target, o O) (S, error), reach func(s S, ctx context.Context) error) Driver {
 	return &opening[O, S]{defaults, begin, reach}
 }
 

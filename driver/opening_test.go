@@ -49,7 +49,7 @@ func TestOpening(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var made *opened
-			d := driver.Opening(openingOptions{High: 2}, func(target driver.Target, o openingOptions) (*opened, error) {
+			d := driver.New(openingOptions{High: 2}, func(target driver.Target, o openingOptions) (*opened, error) {
 				if target.Run != "r" {
 					t.Errorf("the target is %+v", target)
 				}
@@ -77,7 +77,7 @@ func TestOpening(t *testing.T) {
 
 // Where there is no broker the session is open when it has begun.
 func TestOpeningReachesNothing(t *testing.T) {
-	d := driver.Opening(struct{}{}, func(driver.Target, struct{}) (*opened, error) { return &opened{}, nil }, nil)
+	d := driver.New(struct{}{}, func(driver.Target, struct{}) (*opened, error) { return &opened{}, nil }, nil)
 	if s, err := d.Open(t.Context(), driver.Target{}); err != nil || s == nil {
 		t.Errorf("%v, %v", s, err)
 	}

@@ -42,17 +42,17 @@ type Semantics struct {
 	Warnings []string
 }
 
-// Capabilities is what a driver can do, known before any connection.
+// Capabilities is what a driver can do, known before any connection: in an [Entry] with
+// the default options, and by [Entry.With] with others.
 type Capabilities struct {
-	Ack          AckKind // what Acks.Done means; may depend on options, then the most usual
-	AckVaries    bool    // it does depend on options: sessions implement AckReporter
+	Ack          AckKind // what Acks.Done means
 	RequestReply bool    // sessions implement RequestReplier
 	Groups       bool    // ConsumerSpec.Group is honoured
 	FanOut       bool    // several consumers of one topic each get every message
 	ConsumerAck  bool    // AckEach and AckEvery are honoured
 	Keys         bool    // producers implement KeySender
 	Headers      bool    // ProducerSpec.Headers are carried; options may rule them out, which Provision refuses
-	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used; may depend on options, then sessions implement DialReporter
+	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used, or not for producers and consumers
 	Brokerless   bool    // peers talk directly; there is no server
 	Reconnects   bool    // the client comes back by itself after a broker restart
 	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
@@ -61,16 +61,9 @@ type Capabilities struct {
 	TLS          bool
 }
 
-// AckReporter is implemented by sessions whose acknowledgement depends on
-// their options; it overrides Capabilities.Ack once the session is open.
-type AckReporter interface {
-	Ack() AckKind
-}
-
-// DialReporter is implemented by sessions whose client dials by itself or does not,
-// depending on their options; it overrides Capabilities.OwnsDialing once the session
-// is open. Connections that such a session makes by Target.Dial all the same are not
-// those of producers and consumers.
-type DialReporter interface {
-	OwnsDialing() bool
+// Adjuster is implemented by options structs on whose values it depends what the driver
+// can do.
+type Adjuster interface {
+	// Adjust changes the capabilities of the default options to those of these.
+	Adjust(c *Capabilities)
 }

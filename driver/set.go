@@ -2,17 +2,18 @@ package driver
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 )
 
 // Entry is one driver in a [Set] with what is known of it before connecting.
 type Entry struct {
-	Name         string // "nats"; what a scenario's target.driver says
-	Summary      string // one line for people
-	DefaultURL   string // where the broker usually listens; empty: none
-	InProcess    bool   // the broker lives in the driver itself, within the process
-	Capabilities Capabilities
+	Name         string       // "nats"; what a scenario's target.driver says
+	Summary      string       // one line for people
+	DefaultURL   string       // where the broker usually listens; empty: none
+	InProcess    bool         // the broker lives in the driver itself, within the process
+	Capabilities Capabilities // with the default options, see With
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
 	Options any
@@ -24,6 +25,22 @@ type Entry struct {
 	// is given where the broker is started for the run; empty: there is none.
 	Monitoring string
 	Driver     Driver
+}
+
+// With returns what the driver can do with these options. Options that cannot be decoded
+// change nothing: Open refuses them.
+func (e Entry) With(options map[string]any) Capabilities {
+	c := e.Capabilities
+	if _, can := e.Options.(Adjuster); !can {
+		return c
+	}
+	defaults := reflect.ValueOf(e.Options).Elem()
+	o := reflect.New(defaults.Type())
+	o.Elem().Set(defaults)
+	if DecodeOptions(options, o.Interface()) == nil {
+		o.Interface().(Adjuster).Adjust(&c)
+	}
+	return c
 }
 
 // Secret reports whether the driver says that the value of an option must not be

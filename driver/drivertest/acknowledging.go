@@ -18,7 +18,7 @@ func checkConsumerAck(ctx context.Context, h *Harness) error {
 	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 7}} {
 		t := driver.Topology{Topics: []string{"t0"}, Consumers: 2}
 		spec := driver.ConsumerSpec{Topics: t.Topics, Ack: ack}
-		if h.Entry.Capabilities.Groups {
+		if h.can().Groups {
 			spec.Group = "g0"
 			t.Groups = []string{spec.Group}
 		}

@@ -48,7 +48,7 @@ func checkConsumerClose(ctx context.Context, h *Harness) error {
 		if err != nil {
 			return err
 		}
-		if h.Entry.Capabilities.FanOut {
+		if h.can().FanOut {
 			if _, err := r.consumer(ctx, 1, "", stayer, "t0"); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func checkConsumerClose(ctx context.Context, h *Harness) error {
 				}
 				next.Store(seq + 1)
 				err := sendMany(l, p, 0, seq, 1, h.size())
-				if err == nil && h.Entry.Capabilities.FanOut { // libraries drop what does not fit into their queues
+				if err == nil && h.can().FanOut { // libraries drop what does not fit into their queues
 					err = stayer.wait(ctx, func() bool { return len(stayer.got)+ahead > int(seq) },
 						func() string { return "a consumer does not keep up while another one is closed" })
 				}
@@ -88,7 +88,7 @@ func checkConsumerClose(ctx context.Context, h *Harness) error {
 		moment, cancel := context.WithTimeout(ctx, min(h.patience(), lingering))
 		defer cancel()
 		_ = leaver.wait(moment, func() bool { return len(leaver.faults) > 0 }, func() string { return "" }) // kept tells
-		if err == nil && h.Entry.Capabilities.FanOut {
+		if err == nil && h.can().FanOut {
 			// What is sent from now on still comes to the one that stays.
 			if err = stayer.has(ctx, letter{0, next.Load() + 100}); err != nil {
 				err = fmt.Errorf("after another consumer was closed: %w", err)

@@ -294,30 +294,17 @@ func syncs(ctx context.Context, r *rig, batch bool) error {
 	return errors.Join(got.filled(ctx, n), l.kept())
 }
 
-func ackOf(h *Harness, s driver.Session) driver.AckKind {
-	if reporter, ok := s.(driver.AckReporter); ok {
-		return reporter.Ack()
-	}
-	return h.Entry.Capabilities.Ack
-}
-
 func checkCapabilities(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(r *rig) error {
 		var errs []error
 		_, replies := r.session.(driver.RequestReplier)
-		_, reports := r.session.(driver.AckReporter)
-		for _, ability := range []struct {
-			name          string
-			claimed, real bool
-		}{
-			{"Capabilities.RequestReply is claimed, but sessions are no RequestReplier", h.Entry.Capabilities.RequestReply, replies},
-			{"Capabilities.AckVaries is claimed, but sessions are no AckReporter", h.Entry.Capabilities.AckVaries, reports},
-		} {
-			if ability.claimed && !ability.real {
-				errs = append(errs, errors.New(ability.name))
-			}
+		if h.can().RequestReply && !replies {
+			errs = append(errs, errors.New("Capabilities.RequestReply is claimed, but sessions are no RequestReplier"))
 		}
-		switch kind := ackOf(h, r.session); kind {
+		if h.Entry.With(nil) != h.Entry.Capabilities {
+			errs = append(errs, errors.New("the entry's Capabilities are not those of the default options"))
+		}
+		switch kind := h.can().Ack; kind {
 		case driver.AckKindNone, driver.AckKindBroker, driver.AckKindReply:
 		default:
 			errs = append(errs, fmt.Errorf("the kind of acknowledgement is %q, which is none of the contract's", kind))
@@ -335,9 +322,6 @@ func checkDialling(ctx context.Context, h *Harness) error {
 	var r *rig
 	if err := with(ctx, h, topics("t0"), func(opened *rig) error {
 		r = opened
-		if err := r.dials(); err != nil {
-			return err
-		}
 		got, l := newInbox(), newLedger()
 		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
 			return err

@@ -47,7 +47,7 @@ func TestFlaws(t *testing.T) {
 		"sends in plain":                      "encrypted",
 		"says nothing of tls":                 "encrypted",
 		"trusts any certificate":              "certificates are checked",
-		"does not report its acknowledgement": "capabilities are real",
+		"claims what its defaults do not":     "capabilities are real",
 		"delivers to one only":                "fan-out",
 		"delivers to all of a group":          "groups share",
 		"forgets a group":                     "groups and subscribers side by side",

@@ -39,6 +39,21 @@ type fake struct {
 
 type fakeOptions struct {
 	Password string `option:"password" secret:"true"`
+	flaw     string
+}
+
+// Adjust implements driver.Adjuster.
+func (o *fakeOptions) Adjust(c *driver.Capabilities) {
+	switch o.flaw {
+	case "says that it dials by itself":
+		c.OwnsDialing = o.Password != ""
+	case "acknowledges in an unknown way":
+		if o.Password != "" {
+			c.Ack = "a nod"
+		}
+	case "claims what its defaults do not":
+		c.Ack = driver.AckKindReply
+	}
 }
 
 const fakeLimit = 1 << 20
@@ -102,8 +117,8 @@ func (f *fake) harness() Harness {
 	impatient, encrypted := at(f.listener.Addr().String()), at(f.secure.Addr().String())
 	encrypted.TLS = f.files.Client(false)
 	return Harness{
-		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{}, Capabilities: driver.Capabilities{
-			Ack: driver.AckKindBroker, AckVaries: f.is("does not report its acknowledgement"), RequestReply: true,
+		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{flaw: f.flaw}, Capabilities: driver.Capabilities{
+			Ack: driver.AckKindBroker, RequestReply: true,
 			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, TLS: true,
 			Keys: true, Headers: true}},
 		Encrypted: &encrypted,
@@ -226,10 +241,6 @@ func (f *fake) Open(ctx context.Context, t driver.Target) (driver.Session, error
 	switch {
 	case f.is("answers no requests"):
 		return struct{ driver.Session }{s}, nil
-	case f.is("says that it dials by itself"):
-		return fakeDialler{s}, nil
-	case f.is("acknowledges in an unknown way"):
-		return fakeReporter{s}, nil
 	}
 	return s, nil
 }

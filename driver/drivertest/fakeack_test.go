@@ -6,17 +6,6 @@ import (
 	"sixnines/driver"
 )
 
-// fakeReporter is a session whose acknowledgement is of a kind that there is
-// not.
-type fakeReporter struct{ *fakeSession }
-
-func (fakeReporter) Ack() driver.AckKind { return "a nod" }
-
-// fakeDialler is a session that says that its client dials by itself.
-type fakeDialler struct{ *fakeSession }
-
-func (fakeDialler) OwnsDialing() bool { return true }
-
 // fakeGroup names a group and topic in fake.kept.
 func fakeGroup(name, group string) string { return name + "/" + group }
 

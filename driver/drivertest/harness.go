@@ -101,7 +101,7 @@ func Run(t *testing.T, h Harness) {
 			}
 		})
 	}
-	if h.Entry.Capabilities.ConsumerAck && h.Unacked == nil {
+	if h.can().ConsumerAck && h.Unacked == nil {
 		absent = append(absent, "what the broker holds as not acknowledged (the harness cannot count Unacked)")
 	}
 	if len(absent) > 0 {
@@ -223,27 +223,27 @@ func unless(ok bool, why string) string {
 }
 
 func dials(h *Harness) string {
-	c := h.Entry.Capabilities
-	return unless(!c.OwnsDialing && !c.Brokerless, "the driver dials by itself, or not at all")
+	c := h.can()
+	return unless(!c.OwnsDialing && !c.Brokerless, "with these options the client dials by itself, or not at all")
 }
 
 func comesBack(h *Harness) string {
 	if why := dials(h); why != "" {
 		return why
 	}
-	return unless(h.Entry.Capabilities.Reconnects, "the driver does not claim Reconnects")
+	return unless(h.can().Reconnects, "the driver does not claim Reconnects")
 }
 
 func ordered(h *Harness) string {
-	return unless(h.Entry.Capabilities.Ordered, "the driver does not claim Ordered")
+	return unless(h.can().Ordered, "the driver does not claim Ordered")
 }
 
 func fanOut(h *Harness) string {
-	return unless(h.Entry.Capabilities.FanOut, "the driver does not claim FanOut")
+	return unless(h.can().FanOut, "the driver does not claim FanOut")
 }
 
 func groups(h *Harness) string {
-	return unless(h.Entry.Capabilities.Groups, "the driver does not claim Groups")
+	return unless(h.can().Groups, "the driver does not claim Groups")
 }
 
 func groupsAndFanOut(h *Harness) string {
@@ -254,15 +254,15 @@ func groupsAndFanOut(h *Harness) string {
 }
 
 func consumerAck(h *Harness) string {
-	return unless(h.Entry.Capabilities.ConsumerAck, "the driver does not claim ConsumerAck")
+	return unless(h.can().ConsumerAck, "the driver does not claim ConsumerAck")
 }
 
 func headers(h *Harness) string {
-	return observed(h, h.Entry.Capabilities.Headers, "Headers")
+	return observed(h, h.can().Headers, "Headers")
 }
 
 func keys(h *Harness) string {
-	return observed(h, h.Entry.Capabilities.Keys, "Keys")
+	return observed(h, h.can().Keys, "Keys")
 }
 
 func observed(h *Harness, claimed bool, what string) string {
@@ -273,11 +273,11 @@ func observed(h *Harness, claimed bool, what string) string {
 }
 
 func keeps(h *Harness) string {
-	return unless(h.Entry.Capabilities.Keeps, "the driver does not claim Keeps")
+	return unless(h.can().Keeps, "the driver does not claim Keeps")
 }
 
 func requestReply(h *Harness) string {
-	return unless(h.Entry.Capabilities.RequestReply, "the driver does not claim RequestReply")
+	return unless(h.can().RequestReply, "the driver does not claim RequestReply")
 }
 
 func hasOptions(h *Harness) string {
@@ -291,14 +291,14 @@ func impatient(h *Harness) string {
 }
 
 func encrypted(h *Harness) string {
-	if !h.Entry.Capabilities.TLS {
+	if !h.can().TLS {
 		return "the driver does not claim TLS"
 	}
 	return unless(h.Encrypted != nil, "the harness has no Encrypted target")
 }
 
 func certified(h *Harness) string {
-	if h.Entry.Capabilities.Brokerless {
+	if h.can().Brokerless {
 		return "there is no server, whose certificate would be seen when a session opens"
 	}
 	return encrypted(h)
@@ -318,7 +318,7 @@ func restarts(h *Harness) string {
 	if h.Restart == nil {
 		return "the harness cannot Restart the broker"
 	}
-	return unless(h.Entry.Capabilities.Reconnects, "the driver does not claim Reconnects")
+	return unless(h.can().Reconnects, "the driver does not claim Reconnects")
 }
 
 func leftovers(h *Harness) string {

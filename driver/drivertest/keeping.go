@@ -35,7 +35,7 @@ func session(ctx context.Context, h *Harness, run string, t driver.Topology, f f
 // shareable is a topology of one topic with a group, where the driver has groups.
 func (h *Harness) shareable() (t driver.Topology, group string) {
 	t = driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 1 << 10}
-	if h.Entry.Capabilities.Groups {
+	if h.can().Groups {
 		group = "g0"
 		t.Groups = []string{group}
 	}
@@ -46,7 +46,7 @@ func (h *Harness) shareable() (t driver.Topology, group string) {
 // driver has that.
 func (h *Harness) acknowledging(group string) driver.ConsumerSpec {
 	spec := driver.ConsumerSpec{Topics: []string{"t0"}, Group: group}
-	if h.Entry.Capabilities.ConsumerAck {
+	if h.can().ConsumerAck {
 		spec.Ack.Mode = driver.AckEach
 	}
 	return spec
@@ -257,7 +257,7 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 		if err != nil {
 			return err
 		}
-		if early && !told.Unacknowledged && h.Entry.Capabilities.Groups {
+		if early && !told.Unacknowledged && h.can().Groups {
 			return inapplicable("a queue of the consumer's own hands out at once what is not told then")
 		}
 		p, err := r.producer(ctx, 0, "t0", h.size(), l)

@@ -74,7 +74,7 @@ func checkHeaders(ctx context.Context, h *Harness) error {
 				return err
 			}
 			producers := []driver.Producer{with, without}
-			if rr, ok := r.session.(driver.RequestReplier); ok && h.Entry.Capabilities.RequestReply {
+			if rr, ok := r.session.(driver.RequestReplier); ok && h.can().RequestReply {
 				requester, err := rr.Requester(ctx, driver.ProducerSpec{ID: 2, Conn: 2, Topic: "t0", Size: t.MaxSize, Headers: headers}, l, func(driver.Message) {})
 				if err != nil {
 					return err

@@ -15,7 +15,7 @@ import (
 // checkSizes sends payloads from the smallest to the largest and compares what
 // comes with what went.
 func checkSizes(ctx context.Context, h *Harness) error {
-	sizes := []int{max(1, h.Entry.Capabilities.MinSize)}
+	sizes := []int{max(1, h.can().MinSize)}
 	for _, size := range []int{32, 33, 1 << 10, 64<<10 - 1, 64 << 10, h.maxPayload()} {
 		if size > sizes[len(sizes)-1] && size <= h.maxPayload() {
 			sizes = append(sizes, size)
@@ -145,9 +145,6 @@ func checkBorrowedWhenLost(ctx context.Context, h *Harness) error {
 	t := topics("t0")
 	t.MaxSize = size
 	return with(ctx, h, t, func(r *rig) error {
-		if err := r.dials(); err != nil {
-			return err
-		}
 		l := newLedger()
 		p, err := r.producer(ctx, 0, "t0", size, l)
 		if err != nil {
@@ -232,7 +229,7 @@ func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 			return err
 		}
 		observer := newInbox()
-		if h.Entry.Capabilities.FanOut {
+		if h.can().FanOut {
 			if _, err := r.consumer(ctx, 1, "", observer, names...); err != nil {
 				return err
 			}
@@ -263,7 +260,7 @@ func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 				}
 			}
 		}
-		if h.Entry.Capabilities.FanOut {
+		if h.can().FanOut {
 			if err := observer.filled(ctx, 1+n*len(names)); err != nil {
 				return err
 			}

@@ -67,7 +67,7 @@ func checkLeftovers(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(other *rig) error {
 		var run string
 		t := driver.Topology{Topics: []string{"t0", "t1"}, Consumers: 2}
-		if h.Entry.Capabilities.Groups {
+		if h.can().Groups {
 			t.Groups = []string{"g0"}
 		}
 		if err := with(ctx, h, t, func(r *rig) error {

@@ -105,7 +105,7 @@ func checkOpenCancelled(ctx context.Context, h *Harness) error {
 		result <- err
 	}()
 	waiting := n.used // it has connected, and waits for the server to speak
-	if h.Entry.Capabilities.OwnsDialing {
+	if h.can().OwnsDialing {
 		waiting = connected
 	}
 	select {

@@ -154,7 +154,7 @@ func flush(p driver.Producer) error {
 }
 
 // size is a small payload that the driver carries and that identifies itself.
-func (h *Harness) size() int { return max(letterSize, h.Entry.Capabilities.MinSize, 64) }
+func (h *Harness) size() int { return max(letterSize, h.can().MinSize, 64) }
 
 // sendMany sends the letters from first on, n of them, and flushes.
 func sendMany(l *ledger, p driver.Producer, producer uint32, first uint64, n, size int) error {
@@ -203,11 +203,5 @@ func (h *Harness) generous(ctx context.Context) (time.Duration, error) {
 	return min(time.Second+50*time.Since(start), h.patience()), nil
 }
 
-// dials is inapplicable where the session's client dials by itself: what the suite
-// does to connections does not reach its own.
-func (r *rig) dials() error {
-	if d, ok := r.session.(driver.DialReporter); ok && d.OwnsDialing() {
-		return inapplicable("with these options the client dials by itself")
-	}
-	return nil
-}
+// can is what the driver can do with the harness's options.
+func (h *Harness) can() driver.Capabilities { return h.Entry.With(h.Target.Options) }

@@ -57,8 +57,8 @@ func (r *rig) provision(ctx context.Context, t driver.Topology) error {
 	default:
 		err = errors.Join(err, fmt.Errorf("the semantics' client is %q, neither direct nor a library", c.Kind))
 	}
-	if kind := ackOf(r.h, r.session); (kind == driver.AckKindNone) != (s.Acknowledgment == "none") {
-		err = errors.Join(err, fmt.Errorf("the semantics call the acknowledgement %q, the session %q", s.Acknowledgment, kind))
+	if kind := r.h.can().Ack; (kind == driver.AckKindNone) != (s.Acknowledgment == "none") {
+		err = errors.Join(err, fmt.Errorf("the semantics call the acknowledgement %q, the capabilities %q", s.Acknowledgment, kind))
 	}
 	if err != nil {
 		err = errors.Join(err, r.session.Deprovision(ctx))

@@ -49,7 +49,6 @@ func Entry() driver.Entry {
 		DefaultURL: "amqp://127.0.0.1:5672",
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
-			AckVaries:   true,
 			Groups:      true,
 			FanOut:      true,
 			ConsumerAck: true,
@@ -61,6 +60,6 @@ func Entry() driver.Entry {
 		},
 		Options:      &options,
 		ProbeOptions: map[string]any{"address": nil, "source": nil},
-		Driver:       driver.Opening(options, newSession, (*session).reach),
+		Driver:       driver.New(options, newSession, (*session).reach),
 	}
 }

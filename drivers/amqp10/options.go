@@ -58,3 +58,10 @@ func (o *Options) Validate() error {
 	}
 	return nil
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if o.Settled {
+		c.Ack = driver.AckKindNone
+	}
+}

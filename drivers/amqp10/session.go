@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.AckReporter, driver.DepthTeller and
+// session implements driver.Session, driver.DepthTeller and
 // driver.ServerInfo.
 type session struct {
 	*kit.Base
@@ -62,14 +62,6 @@ func (s *session) reach(ctx context.Context) (err error) {
 	version, _ := s.server["version"].(string)
 	s.plugin = s.is("rabbitmq") && strings.HasPrefix(version, "3.")
 	return nil
-}
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if s.options.Settled {
-		return driver.AckKindNone
-	}
-	return driver.AckKindBroker
 }
 
 // do runs f with the session's own connection, and once more where that turns out to be

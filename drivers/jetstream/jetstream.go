@@ -54,7 +54,6 @@ func Entry() driver.Entry {
 		DefaultURL: "nats://127.0.0.1:4222",
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
-			AckVaries:   true,
 			Groups:      true,
 			FanOut:      true,
 			Headers:     true,
@@ -66,7 +65,7 @@ func Entry() driver.Entry {
 		},
 		Options:    &options,
 		Monitoring: "monitoring",
-		Driver:     driver.Opening(options, newSession, (*session).reach),
+		Driver:     driver.New(options, newSession, (*session).reach),
 	}
 }
 

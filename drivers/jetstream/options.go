@@ -153,3 +153,10 @@ func (o Options) pullThreshold() int {
 	}
 	return (o.PullBatch + 1) / 2
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if !o.Acknowledge {
+		c.Ack = driver.AckKindNone
+	}
+}

@@ -15,7 +15,7 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// session implements driver.Session, driver.ServerInfo and driver.AckReporter.
+// session implements driver.Session and driver.ServerInfo.
 type session struct {
 	*natswire.Client
 	api     *api
@@ -57,14 +57,6 @@ func (s *session) reach(ctx context.Context) error {
 	})
 	s.work.Go(s.revive)
 	return s.api.available(ctx)
-}
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if !s.options.Acknowledge {
-		return driver.AckKindNone
-	}
-	return driver.AckKindBroker
 }
 
 // ServerInfo implements driver.ServerInfo.

@@ -132,7 +132,7 @@ func (c *conn) failed(err error) {
 	first := !d.lost[c.address] && !d.dead
 	d.lost[c.address] = true
 	d.mu.Unlock()
-	if d.key.Role == kit.Producer && d.session.Ack() == driver.AckKindNone {
+	if d.key.Role == kit.Producer && !d.session.options.acknowledged() {
 		d.session.lostUnanswered()
 	}
 	if first {

@@ -34,7 +34,6 @@ func Entry() driver.Entry {
 		DefaultURL: "127.0.0.1:9092",
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
-			AckVaries:   true,
 			Groups:      true,
 			FanOut:      true,
 			ConsumerAck: true,
@@ -49,6 +48,6 @@ func Entry() driver.Entry {
 		// A probe needs one partition, however many the load has, and a topic that
 		// is not the load's.
 		ProbeOptions: map[string]any{"partitions": nil, "topic": nil},
-		Driver:       driver.Opening(options, newSession, (*session).reach),
+		Driver:       driver.New(options, newSession, (*session).reach),
 	}
 }

@@ -263,3 +263,13 @@ func (o *Options) balancer() []kgo.GroupOpt {
 	}
 	return []kgo.GroupOpt{kgo.Balancers(kgo.CooperativeStickyBalancer())}
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if !o.acknowledged() {
+		c.Ack = driver.AckKindNone
+	}
+}
+
+// acknowledged reports whether brokers answer what is produced.
+func (o *Options) acknowledged() bool { return o.Acks != "0" }

@@ -68,7 +68,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 		s.links.Release(ctx, p.key, p.link)
 		return nil, s.connecting(err, "connect a producer of %q", spec.Topic)
 	}
-	if s.Ack() == driver.AckKindNone {
+	if !s.options.acknowledged() {
 		if err := s.mayWrite(ctx, name); err != nil {
 			s.links.Release(ctx, p.key, p.link)
 			return nil, err

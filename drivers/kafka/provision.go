@@ -33,7 +33,7 @@ func (s *session) framing(key int, headers []driver.Header) int {
 	if s.options.Key != none {
 		key = s.options.KeySize
 	}
-	return recordFrame + key + len(headers)*lengths + driver.HeaderBytes(headers)
+	return recordFrame + key + len(headers)*lengths + kit.HeaderBytes(headers)
 }
 
 func (s *session) tooLarge(size int) error {

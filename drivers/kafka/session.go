@@ -29,7 +29,7 @@ const (
 	deleteGroups    = 42
 )
 
-// session implements driver.Session, driver.AckReporter, driver.DepthTeller and
+// session implements driver.Session, driver.DepthTeller and
 // driver.ServerInfo.
 type session struct {
 	*kit.Base
@@ -102,14 +102,6 @@ func (s *session) reach(ctx context.Context) error {
 		return err
 	}
 	return s.inspect(ctx)
-}
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if s.options.Acks == "0" {
-		return driver.AckKindNone
-	}
-	return driver.AckKindBroker
 }
 
 // speaks reports whether the request can be used.

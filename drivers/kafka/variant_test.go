@@ -189,7 +189,7 @@ func testAcks(t *testing.T, address string) {
 	for acks, kind := range map[string]driver.AckKind{"0": driver.AckKindNone, "1": driver.AckKindBroker, "all": driver.AckKindBroker} {
 		s, _ := session(t, address, map[string]any{"acks": acks})
 		sem := provision(t, s, driver.Topology{Topics: []string{"t0"}})
-		if got := s.(driver.AckReporter).Ack(); got != kind || (sem.Acknowledgment == "none") != (kind == driver.AckKindNone) {
+		if got := kafka.Entry().With(map[string]any{"acks": acks}).Ack; got != kind || (sem.Acknowledgment == "none") != (kind == driver.AckKindNone) {
 			t.Errorf("acks %s: %q, and the words are %q", acks, got, sem.Acknowledgment)
 		}
 		m, _ := consume(t, s, driver.ConsumerSpec{})

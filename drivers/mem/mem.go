@@ -49,7 +49,6 @@ func (b *Broker) Entry() driver.Entry {
 		InProcess:  true,
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
-			AckVaries:    true,
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,
@@ -57,7 +56,7 @@ func (b *Broker) Entry() driver.Entry {
 			Ordered:      true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, b.newSession, (*session).greet),
+		Driver:  driver.New(options, b.newSession, (*session).greet),
 	}
 }
 

@@ -97,7 +97,7 @@ func TestSemanticsTell(t *testing.T) {
 		if got := strings.Join(sem.Warnings, ""); (got == "") != (test.warning == "") || !strings.Contains(got, test.warning) {
 			t.Errorf("%v: warned %q", test.options, got)
 		}
-		if got := s.(driver.AckReporter).Ack(); got != test.ack {
+		if got := mem.Entry().With(test.options).Ack; got != test.ack {
 			t.Errorf("%v: acknowledges %q", test.options, got)
 		}
 		for name := range test.options {

@@ -110,3 +110,6 @@ func (o *Options) counts() []count {
 		{doubleAck, o.DoubleAck}, {ackLost, o.AckLost},
 	}
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) { c.Ack = driver.AckKind(o.Ack) }

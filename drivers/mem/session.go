@@ -11,8 +11,8 @@ import (
 	"sixnines/driver"
 )
 
-// session implements driver.Session, driver.RequestReplier, driver.AckReporter
-// and driver.ServerInfo.
+// session implements driver.Session, driver.RequestReplier and
+// driver.ServerInfo.
 type session struct {
 	broker  *Broker
 	run     string
@@ -140,9 +140,6 @@ func (s *session) Close(ctx context.Context) error {
 	closing.Wait()
 	return errors.Join(errs...)
 }
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind { return driver.AckKind(s.options.Ack) }
 
 func (s *session) tooLarge(size int) error {
 	return fmt.Errorf("mem: messages of %d bytes: %w: option max_payload is %s", size, driver.ErrTooLarge, s.options.MaxPayload)

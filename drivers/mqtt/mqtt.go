@@ -56,7 +56,6 @@ func Entry() driver.Entry {
 		DefaultURL: "mqtt://127.0.0.1:1883",
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
-			AckVaries:   true,
 			Groups:      true,
 			FanOut:      true,
 			Headers:     true,
@@ -66,7 +65,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }
 

@@ -120,3 +120,10 @@ func schemes() []kit.Scheme {
 		{Name: "ws", Refused: refused}, {Name: "wss", Refused: refused},
 	}
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if o.QoS == 0 {
+		c.Ack = driver.AckKindNone
+	}
+}

@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.AckReporter and driver.ServerInfo.
+// session implements driver.Session and driver.ServerInfo.
 type session struct {
 	*kit.Base
 
@@ -62,14 +62,6 @@ func (s *session) topic(name string) (string, error) {
 		return "", err
 	}
 	return "sixnines/" + s.Target.Run + "/" + name, nil
-}
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if s.options.QoS == 0 {
-		return driver.AckKindNone
-	}
-	return driver.AckKindBroker
 }
 
 // connect makes a link of producers.

@@ -38,7 +38,7 @@ func Entry() driver.Entry {
 		Summary:      "nanomsg (mangos): PUB and SUB, REQ and REP; no broker",
 		Capabilities: driver.Capabilities{TLS: true},
 		Options:      &options,
-		Driver:       driver.Opening(options, (&network{directory: &mesh.Directory{}}).newSession, nil),
+		Driver:       driver.New(options, (&network{directory: &mesh.Directory{}}).newSession, nil),
 	}, false)
 }
 
@@ -50,7 +50,7 @@ func PipelineEntry() driver.Entry {
 		Summary:      "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker",
 		Capabilities: driver.Capabilities{TLS: true},
 		Options:      &options,
-		Driver:       driver.Opening(options, (&network{pipeline: true, directory: &mesh.Directory{}}).newSession, nil),
+		Driver:       driver.New(options, (&network{pipeline: true, directory: &mesh.Directory{}}).newSession, nil),
 	}, true)
 }
 

@@ -202,7 +202,7 @@ var errUnanswered = errors.New("messages in flight")
 // channel, or in all of the topic: nsqd 1.3.0 crashes if a channel is removed while it
 // reads a FIN. For consumers of the driver's own client close has waited for it.
 func (s *session) answered(ctx context.Context, topic, channel string) {
-	if !s.OwnsDialing() {
+	if !s.options.library() {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, leaveMost)

@@ -55,7 +55,7 @@ type subscription struct {
 func (c *consumer) subscriber(topic string, key kit.Key) subscriber {
 	left := make(chan struct{})
 	gone := sync.OnceFunc(func() { close(left) })
-	if c.session.OwnsDialing() {
+	if c.session.options.library() {
 		return &handler{consumer: c, topic: topic, key: key, left: left, gone: gone}
 	}
 	s := &subscription{consumer: c, topic: topic, left: left, gone: gone}

@@ -28,7 +28,7 @@
 // heartbeat interval, as the direct client does, instead of a second. What remains
 // of go-nsq 1.1.0:
 //
-//   - It dials by itself, see driver.DialReporter, and tells of lost connections in
+//   - It dials by itself, and tells of lost connections in
 //     its log only, from which the driver takes its events.
 //   - When a connection is lost, a message that was never written fails like one
 //     that nsqd may have: both are Done with ErrTimeout.
@@ -61,6 +61,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }

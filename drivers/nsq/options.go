@@ -121,3 +121,9 @@ func parseHTTP(text string) (string, error) {
 	}
 	return failures().WebAddress("http_url", text, "http", "http://host:4151")
 }
+
+// library reports whether go-nsq's producers and consumers are used.
+func (o *Options) library() bool { return o.Client == library }
+
+// Adjust implements driver.Adjuster: go-nsq takes no dial function.
+func (o *Options) Adjust(c *driver.Capabilities) { c.OwnsDialing = o.library() }

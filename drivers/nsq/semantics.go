@@ -50,7 +50,7 @@ func (s *session) semantics() driver.Semantics {
 	if s.writeBuffer > 1 {
 		sem.Batching = fmt.Sprintf("MPUB of up to %s, until flushed, or 5 to 10 ms", driver.ByteSize(s.writeBuffer))
 	}
-	if s.OwnsDialing() {
+	if s.options.library() {
 		s.librarySemantics(&sem)
 	}
 	if id.OutputBufferSize <= 1 {

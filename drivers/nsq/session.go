@@ -16,8 +16,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.ServerInfo, driver.DepthTeller and
-// driver.DialReporter.
+// session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
 type session struct {
 	*kit.Base
 
@@ -47,7 +46,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if err == nil {
 		_, err = s.topic("t")
 	}
-	if err == nil && s.OwnsDialing() && s.TLS != nil && o.AuthSecret != "" {
+	if err == nil && s.options.library() && s.TLS != nil && o.AuthSecret != "" {
 		err = fmt.Errorf("nsq: option auth_secret with encryption: %w: go-nsq sends the secret unencrypted where a server has no encryption; set option client to direct", driver.ErrUnsupported)
 	}
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *session) readyCount(asked int) int {
 
 // connect makes what producers of a connection share.
 func (s *session) connect(ctx context.Context, key kit.Key) (sender, error) {
-	if s.OwnsDialing() {
+	if s.options.library() {
 		p, err := s.publisher(ctx, key)
 		if err != nil {
 			return nil, err

@@ -50,9 +50,6 @@ func TestConformance(t *testing.T) {
 		t.Run(mode.name, func(t *testing.T) {
 			e := null.Entry()
 			e.Capabilities.Ordered = mode.ordered
-			if mode.options != nil {
-				e.Capabilities.Ack = driver.AckKindBroker
-			}
 			drivertest.Run(t, drivertest.Harness{
 				Entry:  e,
 				Target: driver.Target{URL: mode.cluster.URL, Options: mode.options},

@@ -38,7 +38,6 @@ func Entry() driver.Entry {
 		DefaultURL: scheme + "127.0.0.1:6999",
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
-			AckVaries:    true,
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,
@@ -46,7 +45,7 @@ func Entry() driver.Entry {
 			Ordered:      true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }
 
@@ -64,6 +63,12 @@ func DefaultOptions() Options {
 }
 
 const batchBuffer = 64 << 10
+
+// confirms reports whether the broker acknowledges messages.
+func (o *Options) confirms() bool { return o.Ack == string(driver.AckKindBroker) }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) { c.Ack = driver.AckKind(o.Ack) }
 
 // writeBuffer returns the size of the write buffer in bytes.
 func (o Options) writeBuffer(batch bool) int {

@@ -33,7 +33,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	return &producer{link: l, topic: topic, acks: acks, confirm: s.Ack() == driver.AckKindBroker}, nil
+	return &producer{link: l, topic: topic, acks: acks, confirm: s.options.confirms()}, nil
 }
 
 // Send implements driver.Producer.

@@ -12,8 +12,8 @@ import (
 	"sixnines/semantics"
 )
 
-// session implements driver.Session, driver.RequestReplier, driver.AckReporter
-// and driver.ServerInfo.
+// session implements driver.Session, driver.RequestReplier and
+// driver.ServerInfo.
 type session struct {
 	target  driver.Target
 	address string
@@ -26,9 +26,6 @@ type session struct {
 	links  map[linkKey]*link
 	closed bool
 }
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind { return driver.AckKind(s.options.Ack) }
 
 // ServerInfo implements driver.ServerInfo.
 func (s *session) ServerInfo() map[string]string {
@@ -54,7 +51,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return driver.Semantics{}, tooLarge(t.MaxSize)
 	}
 	acknowledgment, ordering := "none", "per producer and topic"
-	if s.Ack() == driver.AckKindBroker {
+	if s.options.confirms() {
 		acknowledgment = "handed on to the subscribers' sockets"
 	}
 	batching := "none, each message is written on the sender's thread"

@@ -52,6 +52,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }

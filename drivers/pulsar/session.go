@@ -146,7 +146,7 @@ func (s *session) check(t driver.Topology) error {
 	if !s.options.Persistent && (t.Late || t.Keep || t.Existing) {
 		return fmt.Errorf("pulsar: messages that are kept: %w: non-persistent topics keep none", driver.ErrUnsupported)
 	}
-	size, limit := t.MaxSize+t.KeySize+driver.HeaderBytes(t.Headers), s.limit.Load()
+	size, limit := t.MaxSize+t.KeySize+kit.HeaderBytes(t.Headers), s.limit.Load()
 	if limit > 0 && int64(size) > limit {
 		return fmt.Errorf("pulsar: messages of %d bytes: %w: the broker's maxMessageSize is %d", size, driver.ErrTooLarge, limit)
 	}

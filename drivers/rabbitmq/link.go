@@ -78,7 +78,7 @@ func (l *link) report() {
 
 // lost tells of messages that were never written.
 func (l *link) lost(n int) {
-	if n > 0 && l.session.Ack() == driver.AckKindNone { // else each is done with an error
+	if n > 0 && !l.session.options.confirmed() { // else each is done with an error
 		l.Emit(driver.Event{Kind: driver.Dropped, Detail: "unwritten when the connection was lost", Count: n})
 	}
 }

@@ -102,3 +102,13 @@ func (o *Options) queueArguments() (wire.Table, error) {
 	}
 	return args, nil
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if !o.confirmed() {
+		c.Ack = driver.AckKindNone
+	}
+}
+
+// confirmed reports whether the broker answers publishes.
+func (o *Options) confirmed() bool { return o.Confirms || o.Transaction > 0 }

@@ -39,7 +39,6 @@ func Entry() driver.Entry {
 		DefaultURL: "amqp://127.0.0.1:5672",
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindBroker,
-			AckVaries:    true,
 			RequestReply: true,
 			Groups:       true,
 			FanOut:       true,
@@ -51,6 +50,6 @@ func Entry() driver.Entry {
 			TLS:          true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }

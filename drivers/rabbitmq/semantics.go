@@ -110,7 +110,7 @@ func (s *session) acknowledgment() string {
 
 func (s *session) delivery() (semantics.Delivery, string) {
 	o := &s.options
-	if o.AckEvery == 0 && o.QueueType != stream || s.Ack() == driver.AckKindNone {
+	if o.AckEvery == 0 && o.QueueType != stream || !o.confirmed() {
 		return semantics.AtMostOnce, "at most once"
 	}
 	return semantics.AtLeastOnce, "at least once"

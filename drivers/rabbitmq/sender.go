@@ -70,7 +70,7 @@ func (o *sender) Attach(ctx context.Context, w *rabbit.Wire[connection]) error {
 func (o *sender) attachWith(ctx context.Context, w *rabbit.Wire[connection], replies *kit.Gate) error {
 	options := &o.link.session.options
 	p := &channelState{link: o.link, sender: o, replies: replies}
-	if o.link.session.Ack() == driver.AckKindBroker {
+	if o.link.session.options.confirmed() {
 		p.unanswered = kit.NewUnanswered[sent](1, 0)
 		p.unanswered.Marks(&p.reading)
 		p.unanswered.Outcomes(sent.outcome)

@@ -14,8 +14,8 @@ import (
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// session implements driver.Session, driver.RequestReplier, driver.AckReporter
-// and driver.ServerInfo.
+// session implements driver.Session, driver.RequestReplier and
+// driver.ServerInfo.
 type session struct {
 	*rabbit.Broker
 
@@ -57,14 +57,6 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // and consumers.
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if s.options.Confirms || s.options.Transaction > 0 {
-		return driver.AckKindBroker
-	}
-	return driver.AckKindNone
-}
-
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.checkHeaders(t.Headers); err != nil {
@@ -86,9 +78,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // routes by.
 func (s *session) checkHeaders(headers []driver.Header) error {
 	const each, rest = 6, 640 // bytes around a header and around them all, at most
-	size := rest + driver.HeaderBytes(headers) + each*len(headers)
+	size := rest + kit.HeaderBytes(headers) + each*len(headers)
 	if limit := s.admin.Latest().FrameMax; len(headers) > 0 && size > limit {
-		return fmt.Errorf("rabbitmq: headers of %d bytes: %w: a frame has %d, see option frame_max", driver.HeaderBytes(headers), driver.ErrTooLarge, limit)
+		return fmt.Errorf("rabbitmq: headers of %d bytes: %w: a frame has %d, see option frame_max", kit.HeaderBytes(headers), driver.ErrTooLarge, limit)
 	}
 	if s.options.Exchange == "headers" && slices.ContainsFunc(headers, func(h driver.Header) bool { return h.Name == "topic" }) {
 		return fmt.Errorf("rabbitmq: a header called topic: %w: by that the headers exchange finds the queues; choose another exchange or name", driver.ErrOption)

@@ -109,3 +109,6 @@ func checkName(what, name string) error {
 	}
 	return nil
 }
+
+// Adjust implements driver.Adjuster: the library takes no dial function.
+func (o *Options) Adjust(c *driver.Capabilities) { c.OwnsDialing = o.Client == library }

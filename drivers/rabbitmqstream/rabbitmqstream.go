@@ -21,7 +21,7 @@
 // it all the same, for comparison; streams are made by a connection of our own then,
 // too. What the library cannot keep of the contract of package driver:
 //
-//   - It takes no dial function, so sessions are driver.DialReporter. Where the broker
+//   - It takes no dial function, see Options.Adjust. Where the broker
 //     stops reading, the library's heartbeats and its close wait behind the write that
 //     hangs, and nobody can cut it: what is lost is noticed late, and goroutines of the
 //     library stay until the broker reads again or the kernel gives up.
@@ -58,6 +58,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }

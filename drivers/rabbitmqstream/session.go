@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// session implements driver.Session, driver.DialReporter and driver.ServerInfo.
+// session implements driver.Session and driver.ServerInfo.
 type session struct {
 	*rabbit.Broker
 
@@ -47,9 +47,6 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // reach connects the connection to create and delete with, beside those of producers
 // and consumers.
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
-
-// OwnsDialing implements driver.DialReporter.
-func (s *session) OwnsDialing() bool { return s.options.Client == library }
 
 // stream returns the name of the topic's stream.
 func (s *session) stream(topic string) string { return "sixnines." + s.Target.Run + "." + topic }

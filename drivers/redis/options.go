@@ -56,3 +56,10 @@ func (o Options) Validate() error {
 	}
 	return nil
 }
+
+// Adjust implements driver.Adjuster.
+func (o *Options) Adjust(c *driver.Capabilities) {
+	if o.Acks == none {
+		c.Ack = driver.AckKindNone
+	}
+}

@@ -284,9 +284,6 @@ func TestServerInfo(t *testing.T) {
 	if info["product"] != "redis" || info["version"] != c.Version || info["id"] == "" {
 		t.Errorf("%v", info)
 	}
-	if kind := s.(driver.AckReporter).Ack(); kind != driver.AckKindBroker {
-		t.Errorf("acknowledgements %q", kind)
-	}
 	if _, err := redis.Entry().Driver.Open(context.Background(), driver.Target{URL: c.URL, Run: "with space"}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Error(err)
 	}

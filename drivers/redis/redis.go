@@ -34,13 +34,12 @@ func Entry() driver.Entry {
 		DefaultURL: "redis://127.0.0.1:6379",
 		Capabilities: driver.Capabilities{
 			Ack:        driver.AckKindBroker,
-			AckVaries:  true,
 			FanOut:     true,
 			Reconnects: true,
 			Ordered:    true,
 			TLS:        true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).Reach),
+		Driver:  driver.New(options, newSession, (*session).Reach),
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// session implements driver.Session, driver.ServerInfo and driver.AckReporter.
+// session implements driver.Session and driver.ServerInfo.
 type session struct {
 	*resp.Session
 	options   Options
@@ -75,14 +75,6 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // Deprovision implements driver.Session. The server forgets a channel with its
 // last subscriber, so nothing is left to remove.
 func (s *session) Deprovision(context.Context) error { return nil }
-
-// Ack implements driver.AckReporter.
-func (s *session) Ack() driver.AckKind {
-	if s.options.Acks == none {
-		return driver.AckKindNone
-	}
-	return driver.AckKindBroker
-}
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {

@@ -46,6 +46,6 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).Reach),
+		Driver:  driver.New(options, newSession, (*session).Reach),
 	}
 }

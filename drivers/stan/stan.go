@@ -57,6 +57,6 @@ func Entry() driver.Entry {
 		},
 		Options:    &options,
 		Monitoring: "http_url",
-		Driver:     driver.Opening(options, newSession, (*session).reach),
+		Driver:     driver.New(options, newSession, (*session).reach),
 	}
 }

@@ -22,7 +22,7 @@ type network struct {
 
 func newDriver(pipeline bool) driver.Driver {
 	d := &network{pipeline: pipeline, directory: &mesh.Directory{}, greetings: &atomic.Int64{}}
-	return driver.Opening(DefaultOptions(), d.newSession, nil)
+	return driver.New(DefaultOptions(), d.newSession, nil)
 }
 
 // session implements driver.Session, driver.RequestReplier and

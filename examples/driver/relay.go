@@ -39,7 +39,7 @@ func Entry() driver.Entry {
 			Ordered: true,
 		},
 		Options: &options,
-		Driver:  driver.Opening(options, newSession, (*session).reach),
+		Driver:  driver.New(options, newSession, (*session).reach),
 	}
 }
 

@@ -23,13 +23,12 @@ func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
 
 // checkSubject refuses what is asked of a figure that the driver has not.
 func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) error {
-	can := e.Capabilities
+	can := e.With(s.Target.Options)
 	what, _, _ := strings.Cut(subject, ".")
 	switch {
-	case what == "publish" && can.AckVaries: // the session will tell
 	case what == "publish" && can.Ack == driver.AckKindNone:
 		return wrongUsage("leave it out, or name delivery.response with the pattern deliver",
-			"%s: driver %s acknowledges nothing, so no publish is timed", asked, e.Name)
+			"%s: driver %s acknowledges nothing with these options, so no publish is timed", asked, e.Name)
 	case what == "publish" && can.Ack == driver.AckKindReply:
 		return wrongUsage("name roundtrip.response", "%s: driver %s answers each message, which is timed as a round trip", asked, e.Name)
 	case what == "roundtrip" && s.Workload.Pattern == scenario.Publish && can.Ack != driver.AckKindReply:

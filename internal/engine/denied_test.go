@@ -52,9 +52,6 @@ func (s strictSession) Producer(ctx context.Context, spec driver.ProducerSpec, a
 	return strictProducer{p, s.d, acks}, err
 }
 
-// Ack implements driver.AckReporter.
-func (s strictSession) Ack() driver.AckKind { return s.Session.(driver.AckReporter).Ack() }
-
 type strictProducer struct {
 	driver.Producer
 	d    *strict

@@ -43,7 +43,7 @@ func Check(s *scenario.Scenario, e driver.Entry) error {
 
 // check is Check of a scenario with one workload.
 func check(s *scenario.Scenario, e driver.Entry) error {
-	w, can := &s.Workload, e.Capabilities
+	w, can := &s.Workload, e.With(s.Target.Options)
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %w", plan.ErrUsage, fmt.Errorf(format, a...))
 	}
@@ -66,10 +66,10 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:
 		return refuse("consumers of driver %s acknowledge nothing to the broker; leave workload.consumer.ack out", e.Name)
-	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
-		return refuse("a closed loop waits for an answer, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
-	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone && !can.AckVaries:
-		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s has none; use pattern deliver, roundtrip or request-reply", e.Name)
+	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
+		return refuse("a closed loop waits for an answer, and a publish through driver %s with these options has none; use pattern deliver, roundtrip or request-reply", e.Name)
+	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
+		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s with these options has none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
 	if _, err := payload.Load(w.Payload); err != nil {
 		return refuse("%w", err)

@@ -149,7 +149,7 @@ func (p besidesProducer) SendKeyed(token uint64, payload, key []byte) error {
 func TestKeysAndHeadersOfARun(t *testing.T) {
 	e := mem.Entry()
 	b := besides{broker: e.Driver, topology: &driver.Topology{}, spec: &driver.ProducerSpec{}, keys: map[string]int{}}
-	e.Driver, e.Capabilities.Keys, e.Capabilities.Headers, e.Capabilities.AckVaries = b, true, true, false
+	e.Driver, e.Capabilities.Keys, e.Capabilities.Headers = b, true, true
 	r, err := Run(t.Context(), Config{Scenario: parse(t, "workload: {keys: zipf:1.1@3, key_size: 20B, headers: 'a:b,c:d'}\nphases: {warmup: 0s, duration: 100ms}"), Entry: e})
 	if err != nil {
 		t.Fatal(err)

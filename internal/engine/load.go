@@ -59,7 +59,6 @@ func (ld *load) open(ctx context.Context) error {
 	if err := ld.session.Open(ctx); err != nil {
 		return err
 	}
-	ld.recording.OwnsDialing = ld.session.OwnsDialing
 	if f := ld.accounts.follower; f != nil {
 		all := ld.metrics()
 		i := slices.IndexFunc(all, f.of)
@@ -160,7 +159,7 @@ func (ld *load) receiveFact() (value, note string) {
 		return "not measured", "nothing comes back"
 	case known == 0 && ld.Workload.Consumer.Interrupted():
 		return "not measured", "consumers connect late or pause: received data waits for them"
-	case known == 0 && ld.session.OwnsDialing:
+	case known == 0 && ld.OwnsDialing:
 		return "not known", "driver " + ld.Entry.Name + " makes its connections itself"
 	case known == 0:
 		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"

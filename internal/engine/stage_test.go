@@ -285,24 +285,12 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 	})
 }
 
-// dialling is a driver whose sessions say that their client dials by itself.
-type dialling struct{ driver.Driver }
-
-func (d dialling) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
-	s, err := d.Driver.Open(ctx, t)
-	return dialled{s}, err
-}
-
-type dialled struct{ driver.Session }
-
-func (dialled) OwnsDialing() bool { return true }
-
-// What a session says of its connections has precedence over what its driver does: a
-// connection that is made by Target.Dial all the same belongs to no producer.
-func TestSessionThatDialsByItself(t *testing.T) {
+// Where the client dials by itself, a connection that is made by Target.Dial all the same
+// belongs to no producer.
+func TestClientThatDialsByItself(t *testing.T) {
 	t.Parallel()
 	e := startRelay(t, &relay{})
-	e.Driver = dialling{e.Driver}
+	e.Capabilities.OwnsDialing = true
 	r := measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}", e, "relay")
 	for _, name := range []string{"stage times", "receive lag"} {
 		if f := factOf(r, name); !strings.Contains(f.Note, "makes its connections itself") {

@@ -45,8 +45,6 @@ type askedSession struct {
 	of *asked
 }
 
-func (s *askedSession) Ack() driver.AckKind { return s.Session.(driver.AckReporter).Ack() }
-
 func (s *askedSession) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
 	return s.Session.(driver.RequestReplier).Responder(ctx, spec, respond)
 }
@@ -197,18 +195,20 @@ func TestSynchronous(t *testing.T) {
 }
 
 // Where nothing is acknowledged there is nothing that a producer could wait for. That
-// is said before a broker is started, unless it depends on the driver's options.
+// is said before a broker is started, of the options that the driver has.
 func TestNothingToWaitFor(t *testing.T) {
-	s, e := parse(t, "target: {driver: mem}\nworkload: {pattern: publish, in_flight: {each: 1}}"), mem.Entry()
-	if err := Check(s, e); err != nil {
-		t.Errorf("with other options there is: %v", err)
-	}
-	if _, err := Run(t.Context(), Config{Scenario: s, Entry: e}); !errors.Is(err, plan.ErrUsage) {
-		t.Errorf("%v", err)
-	}
-	e.Capabilities.AckVaries = false
-	if err := Check(s, e); !errors.Is(err, plan.ErrUsage) {
-		t.Errorf("%v", err)
+	for _, load := range []string{"in_flight: {each: 1}", "loop: closed"} {
+		text := "target: {driver: mem, options: {ack: %s}}\nworkload: {pattern: publish, " + load + "}"
+		if err := Check(parse(t, fmt.Sprintf(text, "broker")), mem.Entry()); err != nil {
+			t.Errorf("%s, acknowledged: %v", load, err)
+		}
+		s := parse(t, fmt.Sprintf(text, "none"))
+		if err := Check(s, mem.Entry()); !errors.Is(err, plan.ErrUsage) {
+			t.Errorf("%s, not acknowledged: %v", load, err)
+		}
+		if _, err := Run(t.Context(), Config{Scenario: s, Entry: mem.Entry()}); !errors.Is(err, plan.ErrUsage) {
+			t.Errorf("%s, not acknowledged: %v", load, err)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"github.com/nats-io/nats.go"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // headerStart is what a block of headers begins with that has no status.
@@ -33,7 +34,7 @@ func HeaderSize(headers []driver.Header) int {
 	if len(headers) == 0 {
 		return 0
 	}
-	return len(headerStart) + driver.HeaderBytes(headers) + 4*len(headers) + 2
+	return len(headerStart) + kit.HeaderBytes(headers) + 4*len(headers) + 2
 }
 
 // CheckHeaders refuses headers that the server would not take.

@@ -13,9 +13,6 @@ import (
 // adds to it has a part of its own, or adds atomically.
 type Recording struct {
 	*plan.Plan
-	// OwnsDialing says that the client makes its connections itself, so that nothing is known
-	// of them; set when the session is open.
-	OwnsDialing bool
 
 	Rec      *recorder.Recorder
 	Tails    []*tail

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // Control is what a run shares with its loads: what was asked for, where events go, and
@@ -52,6 +54,16 @@ type Settings struct {
 	Threads     int            // that send on the schedule, at most; 0: as many as suit the machine
 	File        string         // the result's; empty: it is only returned
 	Abort       <-chan struct{}
+}
+
+// DriverOptions are those with which the driver is opened at a target.
+func (s *Settings) DriverOptions(t scenario.Target) map[string]any {
+	if len(s.Options) == 0 {
+		return t.Options
+	}
+	options := maps.Clone(s.Options)
+	maps.Copy(options, t.Options)
+	return options
 }
 
 // resolveLimit is how long finding the addresses of a broker's name may take.

@@ -25,18 +25,18 @@ type Plan struct {
 	Scenario *scenario.Scenario // the part's, with this workload
 	Workload *scenario.Workload
 
-	// Flow is what the load measures, by what its driver usually acknowledges; when the
-	// session is open, by what that acknowledges with these options.
-	Flow     flow.Flow
-	Layout   *layout
-	Schedule *schedule.Plan   // nil unless paced
-	Sizes    *schedule.Sizes  // nil: all payloads are alike
-	Material payload.Material // what bodies are cut from; nil: nothing
-	Id       uint32           // in every envelope
-	Name     string           // of what is at the broker
-	forget   int64            // Config.Forget
-	Length   time.Duration    // of the window as planned
-	Warmup   time.Duration
+	// Flow is what the load measures, by what its driver acknowledges with these options.
+	Flow        flow.Flow
+	OwnsDialing bool // the client dials by itself
+	Layout      *layout
+	Schedule    *schedule.Plan   // nil unless paced
+	Sizes       *schedule.Sizes  // nil: all payloads are alike
+	Material    payload.Material // what bodies are cut from; nil: nothing
+	Id          uint32           // in every envelope
+	Name        string           // of what is at the broker
+	forget      int64            // Config.Forget
+	Length      time.Duration    // of the window as planned
+	Warmup      time.Duration
 
 	processors int // as found, before any were added for pacers
 
@@ -54,8 +54,9 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	if w.Messages > 0 {
 		length = longestCounted
 	}
+	can := c.Entry.With(c.DriverOptions(s.Target))
 	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Layout: layOut(w), Length: length, Warmup: s.Phases.Warmup,
-		Flow: flow.Of(w, c.Entry.Capabilities.Ack), processors: Processors()}
+		Flow: flow.Of(w, can.Ack), OwnsDialing: can.OwnsDialing, processors: Processors()}
 	if len(p.Layout.Streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
 			ErrUsage, w.Producers, w.Topics, len(p.Layout.Streams), integrity.MaxStreams)

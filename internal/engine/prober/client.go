@@ -58,10 +58,7 @@ func (p *prober) open(ctx context.Context) (err error) {
 	if p.main, err = p.openSession(ctx); err != nil {
 		return err
 	}
-	p.acks = p.entry.Capabilities.Ack
-	if a, ok := p.main.(driver.AckReporter); ok {
-		p.acks = a.Ack()
-	}
+	p.acks = p.entry.With(p.scenario.Target.Options).Ack
 	topology := driver.Topology{Topics: []string{topic}, Producers: 1, Consumers: p.workload.Consumers, MaxSize: int(p.workload.Size.Largest())}
 	if g := p.group(); g != "" {
 		topology.Groups = []string{g}

@@ -6,13 +6,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/transport"
@@ -35,36 +33,20 @@ type Session struct {
 	Cold       []result.Cold
 	Measured   bool // the load was measured
 
-	OwnsDialing bool // the client dials by itself
-
 	// What the driver told of.
 	Dropped  atomic.Int64
 	Returned atomic.Int64
 	Denied   atomic.Int64
 }
 
-// Open connects both sides, provisions, and decides what follows from what the
-// driver is with these options.
+// Open connects both sides, and provisions.
 func (s *Session) Open(ctx context.Context) (err error) {
 	began := clock.Now()
 	if s.Main, err = s.openSession(ctx); err != nil {
 		return err
 	}
 	s.Cold = append(s.Cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
-	if a, ok := s.Main.(driver.AckReporter); ok {
-		s.Flow = flow.Of(s.Workload, a.Ack())
-	}
-	s.OwnsDialing = s.Entry.Capabilities.OwnsDialing
-	if d, ok := s.Main.(driver.DialReporter); ok {
-		s.OwnsDialing = d.OwnsDialing()
-	}
 	w := s.Workload
-	if s.Flow.Closed && s.Flow.Closes == flow.Never {
-		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a closed loop could wait for", plan.ErrUsage, s.Entry.Name)
-	}
-	if s.Flow.Closes == flow.Never && w.InFlight.Each > 0 {
-		return fmt.Errorf("%w: with these options driver %s acknowledges nothing that a producer could wait for; leave workload.in_flight.each out, or choose another pattern", plan.ErrUsage, s.Entry.Name)
-	}
 	s.Semantics, err = s.Main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
 		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
@@ -86,12 +68,7 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.Scenario.Target
 	d := transport.NewDialer(s.Flow.Timed)
-	options := t.Options
-	if len(s.Options) > 0 {
-		options = maps.Clone(s.Options)
-		maps.Copy(options, t.Options)
-	}
-	target := driver.Target{URL: s.Url, Run: s.Name, Options: options, Dial: d.Dial,
+	target := driver.Target{URL: s.Url, Run: s.Name, Options: s.DriverOptions(t), Dial: d.Dial,
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
