@@ -83,8 +83,10 @@ def client(directory, system):
     name = next(n for n in sorted(os.listdir(directory)) if re.fullmatch(rf"\d+-{system}-256B-3000-round-1\.jsonl", n))
     with open(os.path.join(directory, name), encoding="utf-8") as f:
         head = json.loads(f.readline())
-    broker = head["broker"]
-    return f"{broker['product']} {broker['version']}", head["semantics"]["settings"]["client"]
+    broker, library = head["broker"], head["semantics"].get("client")
+    if not library:  # of a version that has it among the settings
+        return f"{broker['product']} {broker['version']}", head["semantics"]["settings"]["client"]
+    return f"{broker['product']} {broker['version']}", f"{library['name']} {library['version']}"
 
 
 class Ratio:
