@@ -56,7 +56,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 			if ld.Start.Load() == window.Never { // the senders are not connected yet, or just were
 				continue
 			}
-			if c := ld.accounts.counts(); c.Received > c.Sent/10 {
+			if c := ld.accounts.Counts(); c.Received > c.Sent/10 {
 				for _, c := range ld.session.Dialers[0].Open() {
 					_ = c.Close() // producers' too, which have sent all
 					n++

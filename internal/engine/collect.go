@@ -45,7 +45,7 @@ func (c *collector) loop() {
 	r := c.run
 	r.TakeLowThread()
 	for _, ld := range r.loads {
-		defer ld.accounts.told.pacers.Close()
+		defer ld.accounts.Reported.Pacers.Close()
 	}
 	interval := int64(r.scenario.Record.Interval)
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
@@ -65,13 +65,13 @@ func (c *collector) loop() {
 		r.breath.take()
 		for _, ld := range r.loads {
 			r.breath.take()
-			ld.accounts.told.pacers.Busiest(ld.sending.Pacing.List(), clock.Now())
+			ld.accounts.Reported.Pacers.Busiest(ld.sending.Pacing.List(), clock.Now())
 		}
 		r.tcp.begin()
 	}
 	c.brokers.add(nil)
 	for _, ld := range r.loads {
-		ld.accounts.told.level.at, ld.accounts.told.unmeasured = ld.Start.Load(), ld.sending.Unmeasured()
+		ld.accounts.Reported.Level.At, ld.accounts.Reported.Unmeasured = ld.Start.Load(), ld.sending.Unmeasured()
 	}
 	next := from + interval
 	for {
@@ -130,10 +130,10 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
-			if now-ld.accounts.told.level.at >= grid && t-now > grid/2 {
-				ld.accounts.takeLevel(now)
+			if now-ld.accounts.Reported.Level.At >= grid && t-now > grid/2 {
+				ld.accounts.TakeLevel(now)
 			}
-			ld.accounts.holdOften(now, grid/10)
+			ld.accounts.HoldOften(now, grid/10)
 		}
 		time.Sleep(time.Duration(min(t-now, window.Slice)))
 	}
@@ -158,10 +158,10 @@ func (c *collector) collect(phase string, from, to int64) error {
 	r.breath.take()
 	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
 	for i, ld := range r.loads {
-		ld.accounts.keepPauses(pauses)
+		ld.accounts.KeepPauses(pauses)
 		pacers := ld.sending.Pacing.List()
-		busy, known := ld.accounts.told.pacers.Busiest(pacers, to)
-		if !ld.accounts.within(from, to) {
+		busy, known := ld.accounts.Reported.Pacers.Busiest(pacers, to)
+		if !ld.accounts.Within(from, to) {
 			continue
 		}
 		if delete(c.vitals, send.VitalPacerBusy); known {
@@ -175,23 +175,23 @@ func (c *collector) collect(phase string, from, to int64) error {
 		ld.recording.ReadyRaw(r.breath.take)
 		ld.recording.Rec.Snapshot()
 		// That took a while: the counts are those of now.
-		phase, from, to := ld.accounts.next(phase, max(to, clock.Now()))
-		v, err := ld.accounts.interval(phase, from, to)
+		phase, from, to := ld.accounts.Next(phase, max(to, clock.Now()))
+		v, err := ld.accounts.Interval(phase, from, to)
 		if err != nil {
 			return err
 		}
 		r.breath.take()
 		ld.sending.TellRefusals()
-		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.told.pauses
+		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.Reported.Pauses
 		if err := r.out.interval(v); err != nil {
 			return err
 		}
 		if r.config.Exporter != nil {
 			r.config.Exporter.Interval(&v, ld.recording.Rec.Added)
 		}
-		ld.accounts.told.levels, ld.accounts.told.pauses = ld.accounts.told.levels[:0], ld.accounts.told.pauses[:0]
-		if ld.accounts.follower != nil {
-			last, err := ld.accounts.follower.add(ld.Plan, ld.recording.Rec, v)
+		ld.accounts.Reported.Levels, ld.accounts.Reported.Pauses = ld.accounts.Reported.Levels[:0], ld.accounts.Reported.Pauses[:0]
+		if ld.accounts.Follower != nil {
+			last, err := ld.accounts.Follower.Add(ld.Plan, ld.recording.Rec, v)
 			if err != nil {
 				return err
 			}
@@ -279,19 +279,19 @@ const fewDue = 5
 // progressOf describes an interval of so many ns. What was sent in it are messages
 // of the window, and those that a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
-	before := ld.accounts.told.unmeasured
-	ld.accounts.told.unmeasured = ld.sending.Unmeasured()
-	sent := v.Counters.Sent + ld.accounts.told.unmeasured - before
+	before := ld.accounts.Reported.Unmeasured
+	ld.accounts.Reported.Unmeasured = ld.sending.Unmeasured()
+	sent := v.Counters.Sent + ld.accounts.Reported.Unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
-		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.told.counters}
+		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.Reported.Counters}
 	if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
 		// What the schedule has in so short a time is no rate: each message stands for the time
 		// until the next.
 		c := &p.Counters
 		p.Sent = float64(c.Sent+c.Rejected) / max(seconds, float64(c.Scheduled)/p.Asked)
 	}
-	if ld.accounts.follower != nil {
-		p.Until = ld.accounts.follower.text()
+	if ld.accounts.Follower != nil {
+		p.Until = ld.accounts.Follower.Text()
 	}
 	if v.Phase == result.PhaseMeasure {
 		p.Left = max(0, time.Duration(ld.End.Load()-ld.Start.Load()-v.End))

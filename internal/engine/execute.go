@@ -57,7 +57,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		r.Frozen = r.monitor.Frozen
 	}
 	for _, ld := range r.loads {
-		ld.accounts.sampler = ld.accounts.newSampler()
+		ld.accounts.Sampler = ld.accounts.NewSampler()
 	}
 	r.tcp = newTCPWatch(r.openConns, readTCP, r.breath.take)
 	defer r.raiseProcs()()
@@ -148,7 +148,7 @@ func (r *run) raiseProcs() (restore func()) {
 		more++ // the meter's
 	}
 	for _, ld := range r.loads {
-		if ld.accounts.sampler != nil {
+		if ld.accounts.Sampler != nil {
 			more++
 		}
 		if ld.Schedule != nil {
@@ -184,7 +184,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	}
 	col = r.startCollector()
 	for _, ld := range r.loads {
-		ld.accounts.startSampler()
+		ld.accounts.StartSampler()
 		ld.sender.Start()
 		ld.startLate()
 		ld.receiving.StartDepth(ld.sending.Senders.Go)
@@ -194,7 +194,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		aborted = r.drain(ctx, aborted)
 	}
 	for _, ld := range r.loads {
-		ld.accounts.sampled()
+		ld.accounts.Sampled()
 	}
 	r.halt()
 	err = col.wait()
@@ -326,7 +326,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 // resolved reports whether nothing measured is outstanding in any load.
 func (r *run) resolved() bool {
 	for _, ld := range r.loads {
-		if !ld.accounts.resolved() {
+		if !ld.accounts.Resolved() {
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if from == 0 {
 			from = r.End.Load()
 			for _, ld := range r.loads {
-				ld.accounts.told.to = ld.End.Load()
+				ld.accounts.Reported.To = ld.End.Load()
 			}
 		}
 		if err := c.collect(result.PhaseDrain, from, max(clock.Now(), from+1)); err != nil {
@@ -37,15 +37,15 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	for _, ld := range r.loads {
 		ld.sending.TellRefusals()
-		closing, err := ld.accounts.account(now, r.readNs, aborted)
+		closing, err := ld.accounts.Account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err
 		}
 		ld.side.close(closing.Vitals)
 		maps.Copy(closing.Vitals, vitals)
-		ld.accounts.keepPauses(pauses)
-		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.told.pauses
-		closing.Closing = ld.accounts.closing(now, r.interrupted, aborted)
+		ld.accounts.KeepPauses(pauses)
+		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.Reported.Pauses
+		closing.Closing = ld.accounts.Closing(now, r.interrupted, aborted)
 		if err := r.out.interval(closing); err != nil {
 			return nil, err
 		}
@@ -65,45 +65,9 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 // unwritten reports whether something came in after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.accounts.counts(); late.Earlier != ld.accounts.told.counters.Earlier || late.Received != ld.accounts.told.counters.Received || late.Acked != ld.accounts.told.counters.Acked || ld.side.unread() || ld.recording.Rec.Behind() {
+		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.unread() || ld.recording.Rec.Behind() {
 			return true
 		}
 	}
 	return false
-}
-
-// closing is what only the run knows of the load, when it ends now.
-func (a *accounts) closing(now int64, interrupted, aborted bool) *result.Closing {
-	start, x := a.Start.Load(), &a.receiving.Earlier
-	since := func(at int64) int64 {
-		if at == 0 {
-			return 0
-		}
-		return at - start
-	}
-	var received int64
-	for _, c := range a.receiving.Consumers {
-		received = max(received, c.Newest)
-	}
-	end := a.End.Load() - start
-	return &result.Closing{Intervals: a.told.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
-		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.sending.Synced),
-		GivenUp: max(0, now-start), // before start if it never began
-		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
-}
-
-// warmLeft is how much of what a flood's warm-up had sent was through in the window only.
-func (a *accounts) warmLeft() int64 {
-	if a.Flow.Timed {
-		return 0
-	}
-	return max(a.receiving.Warm()-a.receiving.WarmedUp, a.sending.Warm()-a.sending.WarmedUp)
-}
-
-// lastAck returns when the last measured message was acknowledged, 0 if none was.
-func (a *accounts) lastAck() (at int64) {
-	for _, l := range a.sending.Lanes {
-		at = max(at, l.LastAck.Load())
-	}
-	return at
 }

@@ -28,7 +28,7 @@ func (ld *load) joinLate() {
 	if !from.Filled && !ld.SleepUntil(ld.Start.Load()+int64(from.After)) {
 		return
 	}
-	for from.Filled && !(ld.sending.IsPast() && ld.accounts.answered(ld.accounts.counts())) {
+	for from.Filled && !(ld.sending.IsPast() && ld.accounts.Answered(ld.accounts.Counts())) {
 		if !ld.SleepUntil(clock.Now() + int64(2*time.Millisecond)) {
 			return
 		}
@@ -41,7 +41,7 @@ func (ld *load) joinLate() {
 	in := ld.receiving
 	n := len(in.Late.Consumers)
 	in.Late.Began.Store(true)
-	ld.Event(result.Event{At: ld.accounts.hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
+	ld.Event(result.Event{At: ld.accounts.Hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
 	for i, c := range in.Late.Consumers {
 		client, err := ld.session.Main.Consumer(ctx, c.Spec, c.Deliver)
 		if err != nil {
@@ -70,7 +70,7 @@ const stallLimit = 90 * time.Second
 func (r *run) stalled() bool {
 	waits := false
 	for _, ld := range r.loads {
-		if ld.accounts.resolved() {
+		if ld.accounts.Resolved() {
 			continue
 		}
 		if !ld.stalled() {
@@ -92,7 +92,7 @@ func (ld *load) stalled() bool {
 	if len(l.Consumers) == 0 {
 		return false
 	}
-	c := ld.accounts.counts()
+	c := ld.accounts.Counts()
 	if n := c.Received + c.Duplicated + c.Corrupted + c.Late + c.Earlier + c.EarlierDuplicated; n != l.Received || l.At == 0 || !l.Began.Load() {
 		l.Received, l.At = n, clock.Now()
 	}

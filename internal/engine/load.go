@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/receive"
@@ -27,7 +28,7 @@ type load struct {
 	recording *observe.Recording
 	sending   *send.Sending
 	receiving *receive.Receiving
-	accounts  *accounts
+	accounts  *account.Accounts
 
 	sender   sender         // on top of sending and receiving
 	observer func(Progress) // nil: nobody is told
@@ -46,10 +47,10 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	out := send.NewSending(p, rec)
 	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
-		breathe: func() {}, accounts: &accounts{Plan: p, session: s, recording: rec, sending: out, receiving: in}}
-	in.Pauses = ld.accounts.pauses
+		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
+	in.Pauses = ld.accounts.Pauses
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
-		ld.accounts.follower = &follower{until: u}
+		ld.accounts.Follower = &account.Follower{Until: u}
 	}
 	return ld, nil
 }
@@ -59,13 +60,13 @@ func (ld *load) open(ctx context.Context) error {
 	if err := ld.session.Open(ctx); err != nil {
 		return err
 	}
-	if f := ld.accounts.follower; f != nil {
+	if f := ld.accounts.Follower; f != nil {
 		all := ld.metrics()
-		i := slices.IndexFunc(all, f.of)
+		i := slices.IndexFunc(all, f.Of)
 		if i < 0 {
-			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", plan.ErrUsage, ld.Entry.Name, f.until.Metric)
+			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", plan.ErrUsage, ld.Entry.Name, f.Until.Metric)
 		}
-		f.metric = all[i]
+		f.Metric = all[i]
 	}
 	return ld.session.OpenResponders(ctx)
 }

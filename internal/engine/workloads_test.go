@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/drivers/nats"
+	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/send"
 	"sixnines/internal/judge/judgetest"
@@ -141,31 +142,31 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	later := func() *load {
 		p := &plan.Plan{Control: plan.NewControl(plan.Settings{}, nil, nil), Part: scenario.Part{From: time.Second}}
-		ld := &load{Plan: p, accounts: &accounts{Plan: p}}
+		ld := &load{Plan: p, accounts: &account.Accounts{Plan: p}}
 		ld.Start.Store(1000 * ms)
 		ld.End.Store(2000 * ms)
 		return ld
 	}
 	within := func(ld *load, runFrom, to, wantFrom, wantTo int64) {
 		t.Helper()
-		ok := ld.accounts.within(runFrom, to)
+		ok := ld.accounts.Within(runFrom, to)
 		var from, until int64
 		if ok {
-			_, from, until = ld.accounts.next(result.PhaseMeasure, to)
+			_, from, until = ld.accounts.Next(result.PhaseMeasure, to)
 		}
 		if ok != (wantTo > 0) || ok && (from != wantFrom || until != wantTo) {
 			t.Errorf("%v: %d to %d, want %d to %d", ok, from, until, wantFrom, wantTo)
 		}
 	}
 	ld := later()
-	ld.accounts.keepPauses([]result.Pause{{Start: 900 * ms, End: 999 * ms}, {Start: 990 * ms, End: 1003 * ms}})
+	ld.accounts.KeepPauses([]result.Pause{{Start: 900 * ms, End: 999 * ms}, {Start: 990 * ms, End: 1003 * ms}})
 	within(ld, 800*ms, 900*ms, 0, 0)
 	within(ld, 900*ms, 1005*ms, 0, 0)
-	ld.accounts.keepPauses([]result.Pause{{Start: 1050 * ms, End: 1060 * ms}})
+	ld.accounts.KeepPauses([]result.Pause{{Start: 1050 * ms, End: 1060 * ms}})
 	within(ld, 1005*ms, 1100*ms, 1000*ms, 1100*ms)
 	within(ld, 1100*ms, 2001*ms, 1100*ms, 2000*ms)
-	if want := []result.Pause{{Start: -10 * ms, End: 3 * ms}, {Start: 50 * ms, End: 60 * ms}}; !slices.Equal(ld.accounts.told.pauses, want) {
-		t.Errorf("%v, want %v", ld.accounts.told.pauses, want)
+	if want := []result.Pause{{Start: -10 * ms, End: 3 * ms}, {Start: 50 * ms, End: 60 * ms}}; !slices.Equal(ld.accounts.Reported.Pauses, want) {
+		t.Errorf("%v, want %v", ld.accounts.Reported.Pauses, want)
 	}
 	ended := later()
 	ended.StopAll() // no interval follows

@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"math"
@@ -74,13 +74,13 @@ type sampler struct {
 	done           chan struct{}
 }
 
-// newSampler returns the load's sampler, nil where there is nothing to
+// NewSampler returns the load's sampler, nil where there is nothing to
 // sample: flat out the producers wait for a place in flight and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
-func (a *accounts) newSampler() *sampler {
+func (a *Accounts) NewSampler() *sampler {
 	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Scenario.Seed, 0x6c6974746c65))}
-	for _, st := range a.sending.Streams {
+	for _, st := range a.Sending.Streams {
 		w.opened = append(w.opened, &st.Sent)
 	}
 	switch a.Flow.Sampled {
@@ -88,19 +88,19 @@ func (a *accounts) newSampler() *sampler {
 		return nil
 	case flow.OnAck:
 		w.metric, w.acked = a.Flow.AckService, true
-		for _, l := range a.sending.Lanes {
+		for _, l := range a.Sending.Lanes {
 			w.closed, w.readLate = append(w.closed, &l.Acked), append(w.readLate, &l.ReadLate)
 		}
 	case flow.OnDelivery:
 		w.metric = a.Flow.Service
-		fanOut := a.sending.Streams[0].Plan.FanOut
-		for _, st := range a.sending.Streams {
+		fanOut := a.Sending.Streams[0].Plan.FanOut
+		for _, st := range a.Sending.Streams {
 			if st.Plan.FanOut != fanOut {
 				return nil
 			}
 		}
 		w.weight = float64(fanOut)
-		for _, c := range a.receiving.Consumers {
+		for _, c := range a.Receiving.Consumers {
 			if a.Flow.Closed {
 				w.closed = append(w.closed, &c.Arrived)
 			} else {
@@ -303,16 +303,16 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 	return mean, math.Sqrt(variance), looks
 }
 
-// startSampler starts the sampler of a load, if it can have one.
-func (a *accounts) startSampler() {
-	if a.sampler != nil {
-		go a.sampler.watch(a.Start.Load())
+// StartSampler starts the sampler of a load, if it can have one.
+func (a *Accounts) StartSampler() {
+	if a.Sampler != nil {
+		go a.Sampler.watch(a.Start.Load())
 	}
 }
 
-// sampled ends the watch once what was measured is resolved.
-func (a *accounts) sampled() {
-	if a.sampler != nil {
-		a.sampler.finish()
+// Sampled ends the watch once what was measured is resolved.
+func (a *Accounts) Sampled() {
+	if a.Sampler != nil {
+		a.Sampler.finish()
 	}
 }

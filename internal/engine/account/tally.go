@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"math/bits"
@@ -9,62 +9,62 @@ import (
 	"sixnines/result"
 )
 
-// told is the collector's: what it has already written of a load's counters, and
+// reported is what intervals have had of a load's counters so far, and
 // what it has for the next interval.
-type told struct {
-	counters result.Counters
-	to       int64            // instant up to which there are intervals; 0: there are none
+type reported struct {
+	Counters result.Counters
+	To       int64            // instant up to which there are intervals; 0: there are none
 	schedule *schedule.Merged // how far the schedule has come due
 	next     int64
 	more     bool
 	due      int64
-	levels   []result.Level       // of the interval at hand
+	Levels   []result.Level       // of the interval at hand
 	kept     []result.KeptReading // likewise
-	pauses   []result.Pause       // likewise
-	level    level
-	pacers   send.PacerWatch
-	// unmeasured is how many messages had been sent outside the window.
-	unmeasured int64
+	Pauses   []result.Pause       // likewise
+	Level    level
+	Pacers   send.PacerWatch
+	// Unmeasured is how many messages had been sent outside the window.
+	Unmeasured int64
 	intervals  int64 // written
 }
 
 // level is what had been counted at the last reading.
-type level struct{ at, due, sent int64 }
+type level struct{ At, due, sent int64 }
 
-// takeLevel reads what is due, sent and in flight within an interval.
-func (a *accounts) takeLevel(now int64) {
-	c := a.counts()
+// TakeLevel reads what is due, sent and in flight within an interval.
+func (a *Accounts) TakeLevel(now int64) {
+	c := a.Counts()
 	if a.Schedule != nil {
 		c.Scheduled = a.dueBy(min(now, a.End.Load()) - a.Start.Load())
 	}
-	k := &a.told
+	k := &a.Reported
 	// As in sinceLast, what was counted as sent is not taken back.
-	due, sent := max(c.Scheduled, k.level.due), max(c.Sent+c.Rejected, k.level.sent)
-	k.levels = append(k.levels, result.Level{At: now - a.Start.Load(), Due: due - k.level.due, Sent: sent - k.level.sent,
+	due, sent := max(c.Scheduled, k.Level.due), max(c.Sent+c.Rejected, k.Level.sent)
+	k.Levels = append(k.Levels, result.Level{At: now - a.Start.Load(), Due: due - k.Level.due, Sent: sent - k.Level.sent,
 		InFlight: a.inFlight(c), Backlog: max(0, due-sent)})
-	k.level = level{at: now, due: due, sent: sent}
+	k.Level = level{At: now, due: due, sent: sent}
 }
 
-// counts sums the counters of the window so far. What can only be known at the
+// Counts sums the counters of the window so far. What can only be known at the
 // end (missing, unknown, censored) is left at zero.
-func (a *accounts) counts() result.Counters {
+func (a *Accounts) Counts() result.Counters {
 	var c result.Counters
-	for _, st := range a.sending.Streams {
+	for _, st := range a.Sending.Streams {
 		n := st.Sent.Load()
 		c.Sent += n
-		if len(a.receiving.Groups) > 0 {
+		if len(a.Receiving.Groups) > 0 {
 			c.Expected += n * int64(st.Plan.FanOut)
 		}
 		c.BytesSent += st.Bytes.Load()
 		c.LastUnknown += st.LastUnknown.N.Load()
 	}
-	for _, l := range a.sending.Lanes {
+	for _, l := range a.Sending.Lanes {
 		c.Rejected += l.Rejected.Load()
 		c.Acked += l.Acked.Load()
 		c.Nacked += l.Nacked.Load()
 		c.TimedOut += l.Credits.TimedOut.Load()
 	}
-	for _, k := range a.receiving.Consumers {
+	for _, k := range a.Receiving.Consumers {
 		c.Received += k.Received.Load()
 		c.BytesRecv += k.Bytes.Load()
 		c.Duplicated += k.Duplicated.Load()
@@ -79,12 +79,12 @@ func (a *accounts) counts() result.Counters {
 	if a.Schedule == nil { // else the schedule says
 		c.Scheduled = c.Sent + c.Rejected
 	}
-	c.LateReplies = a.receiving.LateReplies.Load()
-	c.Violations = a.sending.Violations.Load()
-	c.Takeovers = a.sending.Takeovers.Load()
-	c.Dropped = a.session.Dropped.Load()
-	c.Returned = a.session.Returned.Load()
-	c.Denied = a.session.Denied.Load()
+	c.LateReplies = a.Receiving.LateReplies.Load()
+	c.Violations = a.Sending.Violations.Load()
+	c.Takeovers = a.Sending.Takeovers.Load()
+	c.Dropped = a.Session.Dropped.Load()
+	c.Returned = a.Session.Returned.Load()
+	c.Denied = a.Session.Denied.Load()
 	if size, alike := a.Workload.Size.Fixed(); alike {
 		c.BytesSent, c.BytesRecv = c.Sent*int64(size), c.Received*int64(size)
 	}
@@ -92,29 +92,29 @@ func (a *accounts) counts() result.Counters {
 }
 
 // sinceLast returns what was counted since it was called last.
-func (a *accounts) sinceLast(counters result.Counters) result.Counters {
+func (a *Accounts) sinceLast(counters result.Counters) result.Counters {
 	delta := counters
-	delta.Sub(a.told.counters)
-	a.told.counters = counters
+	delta.Sub(a.Reported.Counters)
+	a.Reported.Counters = counters
 	return delta
 }
 
-// interval makes the record of the interval [from, to) of what has been recorded
+// Interval makes the record of the interval [from, to) of what has been recorded
 // and counted. What it is made of is used again for the next one: garbage is not
 // collected while the window lasts.
-func (a *accounts) interval(phase string, from, to int64) (v result.Interval, err error) {
+func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, err error) {
 	start := a.Start.Load()
-	counters := a.counts()
+	counters := a.Counts()
 	// A send in progress that is refused in the end was counted as sent
 	// meanwhile; the count does not fall before later sends make up for it.
-	counters.Sent = max(counters.Sent, a.told.counters.Sent)
-	counters.Expected = max(counters.Expected, a.told.counters.Expected)
-	counters.BytesSent = max(counters.BytesSent, a.told.counters.BytesSent)
+	counters.Sent = max(counters.Sent, a.Reported.Counters.Sent)
+	counters.Expected = max(counters.Expected, a.Reported.Counters.Expected)
+	counters.BytesSent = max(counters.BytesSent, a.Reported.Counters.BytesSent)
 	if a.Schedule != nil {
 		// As of now, after the others were read: nothing is sent before it is due.
 		counters.Scheduled = a.dueBy(min(clock.Now(), a.End.Load()) - start)
 	}
-	metrics, clamps, err := a.recording.Rec.Encode()
+	metrics, clamps, err := a.Recording.Rec.Encode()
 	if err != nil {
 		return v, err
 	}
@@ -122,17 +122,17 @@ func (a *accounts) interval(phase string, from, to int64) (v result.Interval, er
 	// Clamps come from the recorder, by interval.
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
-		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.told.levels, Depth: a.receiving.Depth.Newest.Swap(nil)}
-	a.told.kept = a.held(a.told.kept, v.End)
-	v.Kept = a.told.kept
-	a.told.level = level{at: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
+		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.Reported.Levels, Depth: a.Receiving.Depth.Newest.Swap(nil)}
+	a.Reported.kept = a.held(a.Reported.kept, v.End)
+	v.Kept = a.Reported.kept
+	a.Reported.Level = level{At: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	return v, nil
 }
 
 // dueBy returns how many messages of the window are due before offset. It
 // walks the schedule once, along with the run.
-func (a *accounts) dueBy(offset int64) int64 {
-	k := &a.told
+func (a *Accounts) dueBy(offset int64) int64 {
+	k := &a.Reported
 	if k.schedule == nil {
 		all := make([]int, a.Workload.Producers)
 		for i := range all {
@@ -151,71 +151,71 @@ func (a *accounts) dueBy(offset int64) int64 {
 // inFlight returns how many measured messages are not resolved: not
 // acknowledged or not delivered, whichever are more. A broker that acknowledges
 // at once may well be one whose consumers fall behind.
-func (a *accounts) inFlight(c result.Counters) int64 {
+func (a *Accounts) inFlight(c result.Counters) int64 {
 	var unacknowledged, undelivered int64
 	if a.Flow.Acked {
-		unacknowledged = c.Sent - c.Acked - c.Nacked - a.sending.Unanswered()
+		unacknowledged = c.Sent - c.Acked - c.Nacked - a.Sending.Unanswered()
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
-		// Of 100 deliveries each of a milliard messages the product has 67 bits.
+		// expected × sent overflows 64 bits: 10⁹ messages × 100 consumers need 67.
 		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted)), uint64(c.Sent))
 		messages, _ := bits.Div64(hi, lo, uint64(c.Expected))
-		undelivered = int64(messages) - c.Nacked - a.sending.Unanswered()
+		undelivered = int64(messages) - c.Nacked - a.Sending.Unanswered()
 	}
 	return max(unacknowledged, undelivered, 0)
 }
 
-// resolved reports whether nothing measured is outstanding: all senders are
+// Resolved reports whether nothing measured is outstanding: all senders are
 // past the window, and what they handed over was answered and delivered.
-func (a *accounts) resolved() bool {
+func (a *Accounts) Resolved() bool {
 	if a.NeverBegan() {
 		return true
 	}
-	if !a.sending.IsPast() {
+	if !a.Sending.IsPast() {
 		return false
 	}
-	c := a.counts()
-	return a.answered(c) && c.Received+c.Corrupted >= c.Expected
+	c := a.Counts()
+	return a.Answered(c) && c.Received+c.Corrupted >= c.Expected
 }
 
-// answered reports whether the broker has answered what was sent so far, or it was
+// Answered reports whether the broker has answered what was sent so far, or it was
 // given up.
-func (a *accounts) answered(c result.Counters) bool {
-	return !a.Flow.Acked || c.Acked+c.Nacked+a.sending.Unanswered() >= c.Sent
+func (a *Accounts) Answered(c result.Counters) bool {
+	return !a.Flow.Acked || c.Acked+c.Nacked+a.Sending.Unanswered() >= c.Sent
 }
 
-// within reports whether the load has a part in the run's interval from runFrom to to.
+// Within reports whether the load has a part in the run's interval from runFrom to to.
 // Before its window it has none, and none while an interval that began before its window
 // ends in it: what has come until then belongs to the next one, or to this one if there
 // is no next.
-func (a *accounts) within(runFrom, to int64) bool {
+func (a *Accounts) Within(runFrom, to int64) bool {
 	start := a.Start.Load()
-	return to > max(a.told.to, start) && (runFrom >= start || a.Stopped.Load())
+	return to > max(a.Reported.To, start) && (runFrom >= start || a.Stopped.Load())
 }
 
-// next returns the load's next interval, which goes on until to: it begins where its last
+// Next returns the load's next interval, which goes on until to: it begins where its last
 // one ended, or with its window.
-func (a *accounts) next(phase string, to int64) (own string, from, until int64) {
-	from = max(a.told.to, a.Start.Load())
+func (a *Accounts) Next(phase string, to int64) (own string, from, until int64) {
+	from = max(a.Reported.To, a.Start.Load())
 	switch end := a.End.Load(); {
 	case from >= end:
 		phase = result.PhaseDrain
 	case phase == result.PhaseMeasure && to > end:
 		to = end
 	}
-	a.told.to = to
-	a.told.intervals++
+	a.Reported.To = to
+	a.Reported.intervals++
 	return phase, from, to
 }
 
-// keepPauses keeps the pauses that ended in the load's window, or later, for its
+// KeepPauses keeps the pauses that ended in the load's window, or later, for its
 // next interval, with instants from the window's start.
-func (a *accounts) keepPauses(all []result.Pause) {
+func (a *Accounts) KeepPauses(all []result.Pause) {
 	for _, p := range all {
 		p.Start -= int64(a.Part.From)
 		p.End -= int64(a.Part.From)
 		if p.End > 0 {
-			a.told.pauses = append(a.told.pauses, p)
+			a.Reported.Pauses = append(a.Reported.Pauses, p)
 		}
 	}
 }

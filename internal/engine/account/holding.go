@@ -1,4 +1,4 @@
-package engine
+package account
 
 import (
 	"sync"
@@ -23,12 +23,12 @@ type holding struct {
 	last     int64 // instant of the newest
 }
 
-// hold reads how much was sent and how much has come, and returns when.
-func (a *accounts) hold() (now int64) {
+// Hold reads how much was sent and how much has come, and returns when.
+func (a *Accounts) Hold() (now int64) {
 	h := &a.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	c, start := a.counts(), a.Start.Load()
+	c, start := a.Counts(), a.Start.Load()
 	if now = clock.Now(); now < start {
 		return now
 	}
@@ -37,20 +37,20 @@ func (a *accounts) hold() (now int64) {
 	return now
 }
 
-// pauses reads when the first consumer begins to pause, and when the first pause is over.
-func (a *accounts) pauses(over bool) {
+// Pauses reads when the first consumer begins to pause, and when the first pause is over.
+func (a *Accounts) Pauses(over bool) {
 	first := &a.holding.paused
 	if over {
 		first = &a.holding.resumed
 	}
 	if first.CompareAndSwap(false, true) {
-		a.hold()
+		a.Hold()
 	}
 }
 
-// holdOften is hold where the newest reading is old enough, of a load whose consumers come
+// HoldOften is hold where the newest reading is old enough, of a load whose consumers come
 // late or pause.
-func (a *accounts) holdOften(now, apart int64) {
+func (a *Accounts) HoldOften(now, apart int64) {
 	if !a.Workload.Consumer.Interrupted() {
 		return
 	}
@@ -58,12 +58,12 @@ func (a *accounts) holdOften(now, apart int64) {
 	last := a.holding.last
 	a.holding.mu.Unlock()
 	if now-last >= max(holdingGrid, apart) {
-		a.hold()
+		a.Hold()
 	}
 }
 
 // held moves the readings up to an instant, ns from the window's start, into an interval.
-func (a *accounts) held(into []result.KeptReading, to int64) []result.KeptReading {
+func (a *Accounts) held(into []result.KeptReading, to int64) []result.KeptReading {
 	h := &a.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()

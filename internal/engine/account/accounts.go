@@ -1,4 +1,7 @@
-package engine
+// Package account goes from counters to records: what was sent and received interval by interval,
+// the sampler of what is in flight, and the closing record, in which every message is in one
+// account. It owns what it has reported before.
+package account
 
 import (
 	"maps"
@@ -15,41 +18,41 @@ import (
 	"sixnines/result"
 )
 
-// accounts count what was sent and received: from interval to interval, and closed
+// Accounts count what was sent and received: from interval to interval, and closed
 // at the end.
-type accounts struct {
+type Accounts struct {
 	*plan.Plan
-	session   *session.Session
-	recording *observe.Recording
-	sending   *send.Sending
-	receiving *receive.Receiving
+	Session   *session.Session
+	Recording *observe.Recording
+	Sending   *send.Sending
+	Receiving *receive.Receiving
 
-	told     told
-	sampler  *sampler  // nil: there is nothing that it could sample
-	follower *follower // nil: the window's length is fixed
+	Reported reported
+	Sampler  *sampler  // nil: there is nothing that it could sample
+	Follower *Follower // nil: the window's length is fixed
 	holding  holding
 }
 
-// account makes the closing record: what could only be known at the end, and the
+// Account makes the closing record: what could only be known at the end, and the
 // censored distributions. readNs is how long a reading of the clock takes. A message
 // that nobody gave up before is given up when observation ended: when clients began to close.
-func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Interval, error) {
-	total := a.counts()
+func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Interval, error) {
+	total := a.Counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
 	end := a.End.Load()
 	censor := func(id recorder.ID, st *stream.Stream, seq uint64, intended int64) {
-		a.recording.Rec.Censor(id, a.Observed-intended)
+		a.Recording.Rec.Censor(id, a.Observed-intended)
 		if id != recorder.DeliveryLast {
-			a.recording.TailOf(id).Part(0, true).GiveUp(st.ID, seq, intended, a.Observed)
+			a.Recording.TailOf(id).Part(0, true).GiveUp(st.ID, seq, intended, a.Observed)
 		}
 	}
 	// A message that was sent has waited from then on.
 	censorSent := func(id recorder.ID, st *stream.Stream, intended int64) {
-		a.recording.Rec.Censor(id, a.Observed-a.sentBy(st, intended))
+		a.Recording.Rec.Censor(id, a.Observed-a.sentBy(st, intended))
 	}
 	unsent := map[*stream.Stream]uint64{} // of each stream
 	// The publish side.
-	for _, l := range a.sending.Lanes {
+	for _, l := range a.Sending.Lanes {
 		for intended, st := range l.Unsent {
 			seq := st.Next + unsent[st] // which it would have had
 			unsent[st]++
@@ -67,7 +70,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 			}
 		}
 	}
-	for _, st := range a.sending.Streams {
+	for _, st := range a.Sending.Streams {
 		if st.Last == 0 {
 			st.Last = st.Next
 		}
@@ -79,7 +82,7 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 		total.Scheduled = a.dueBy(end - a.Start.Load())
 	}
 	intended := a.intendedOf()
-	for _, st := range a.sending.Streams {
+	for _, st := range a.Sending.Streams {
 		if st.Acked == nil { // nothing tells what became of those that were not refused
 			total.Unknown += st.Taken - st.Rejected.N.Load() - st.Nacked.N.Load()
 			continue
@@ -107,9 +110,9 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	// The delivery side.
 	lost := a.accountMissing(&total, now, intended, censor, censorSent)
-	total.EarlierMissing = a.receiving.Earlier.Missing()
+	total.EarlierMissing = a.Receiving.Earlier.Missing()
 	delta := total
-	delta.Sub(a.told.counters)
+	delta.Sub(a.Reported.Counters)
 	start := a.Start.Load()
 	at := max(0, now-start) // before start if the load never began
 	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
@@ -118,10 +121,10 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
-	if a.sampler != nil && !aborted {
-		a.sampler.assess(&total, a.recording.Rec, readNs, v.Vitals)
+	if a.Sampler != nil && !aborted {
+		a.Sampler.assess(&total, a.Recording.Rec, readNs, v.Vitals)
 	}
-	return v, a.recording.Rec.Unresolved(v.Metrics)
+	return v, a.Recording.Rec.Unresolved(v.Metrics)
 }
 
 // accountMissing finds the messages that never arrived, group by group, and
@@ -130,14 +133,14 @@ func (a *accounts) account(now int64, readNs float64, aborted bool) (result.Inte
 // shows that these still may; or nothing of the stream has come at all, and nothing else came
 // to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
 // is not in flight any more.
-func (a *accounts) accountMissing(total *result.Counters, now int64, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
+func (a *Accounts) accountMissing(total *result.Counters, now int64, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
-	lastMissing := make([]stream.Marks, len(a.sending.Streams))
-	for _, g := range a.receiving.Groups {
-		coming, quiet := a.receiving.StillComing(g, now)
-		for _, st := range a.sending.Streams {
+	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
+	for _, g := range a.Receiving.Groups {
+		coming, quiet := a.Receiving.StillComing(g, now)
+		for _, st := range a.Sending.Streams {
 			place, bound := g.Place(st)
 			if !bound || !st.Begun {
 				continue
@@ -158,7 +161,7 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 				}
 				nacked := st.Nacked.Has(seq)
 				if nacked {
-					a.recording.RefusedBy(due, 1)
+					a.Recording.RefusedBy(due, 1)
 				} else {
 					total.Censored++
 					censorSent(a.Flow.Service, st, at)
@@ -166,9 +169,9 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 						censor(a.Flow.Response, st, seq, at)
 					}
 				}
-				if a.recording.Rec.Enabled(recorder.DeliveryLast) && st.Fan != nil && !st.LastUnknown.Has(seq) && lastMissing[st.ID].Add(seq) {
+				if a.Recording.Rec.Enabled(recorder.DeliveryLast) && st.Fan != nil && !st.LastUnknown.Has(seq) && lastMissing[st.ID].Add(seq) {
 					if nacked {
-						a.recording.Rec.Refuse(recorder.DeliveryLast, due, 1)
+						a.Recording.Rec.Refuse(recorder.DeliveryLast, due, 1)
 					} else {
 						censor(recorder.DeliveryLast, st, seq, at)
 					}
@@ -217,17 +220,17 @@ func (a *accounts) accountMissing(total *result.Counters, now int64, intended fu
 // known when the message itself is forgotten: no message of the window was sent later after
 // it was due than any that was due in the same tenth of a second, and none later than the
 // last of its stream. In a closed loop, and flat out, only the second is known.
-func (a *accounts) sentBy(st *stream.Stream, intended int64) int64 {
+func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
 	if a.Schedule == nil {
 		return st.Latest
 	}
-	return min(st.Latest, intended+a.recording.Rec.LagAtMost(intended-a.Start.Load()))
+	return min(st.Latest, intended+a.Recording.Rec.LagAtMost(intended-a.Start.Load()))
 }
 
 // intendedOf returns a function that tells when a message was due, by walking
 // the schedule again; in a closed loop, and flat out, where only the send knew,
 // it returns the latest instant possible.
-func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) int64 {
+func (a *Accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) int64 {
 	if a.Schedule == nil {
 		return func(_ *stream.Stream, _ uint64, end int64) int64 { return end }
 	}
@@ -250,8 +253,8 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 			// first sequence number in turn.
 			var before uint64
 			for _, id := range ids {
-				w.at[a.sending.Streams[id]] = a.sending.Streams[id].First
-				before += a.sending.Streams[id].First
+				w.at[a.Sending.Streams[id]] = a.Sending.Streams[id].First
+				before += a.Sending.Streams[id].First
 			}
 			w.turn = int(before % uint64(len(ids)))
 			walks[st] = w
@@ -262,7 +265,7 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 			if !ok {
 				return end
 			}
-			this := a.sending.Streams[ids[w.turn]]
+			this := a.Sending.Streams[ids[w.turn]]
 			if w.turn++; w.turn == len(ids) {
 				w.turn = 0
 			}
@@ -277,13 +280,13 @@ func (a *accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 
 // exemplars returns the slowest messages as the result file has them. No more may be
 // added by then.
-func (a *accounts) exemplars() (out []result.Exemplar) {
+func (a *Accounts) exemplars() (out []result.Exemplar) {
 	start := a.Start.Load()
 	parts := false // does any consumer see more than one part of a topic?
-	for _, c := range a.receiving.Consumers {
+	for _, c := range a.Receiving.Consumers {
 		parts = parts || len(c.Highest) > 1
 	}
-	for _, t := range a.recording.Tails {
+	for _, t := range a.Recording.Tails {
 		for _, e := range t.Slowest() {
 			st := &a.Layout.Streams[e.Stream]
 			x := result.Exemplar{Metric: t.Metric.Metric(), Value: e.Value, Producer: st.Producer, Consumer: int(e.Consumer),

@@ -1,0 +1,39 @@
+package account
+
+import "sixnines/result"
+
+// Closing is what only the run knows of the load, when it ends now.
+func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing {
+	start, x := a.Start.Load(), &a.Receiving.Earlier
+	since := func(at int64) int64 {
+		if at == 0 {
+			return 0
+		}
+		return at - start
+	}
+	var received int64
+	for _, c := range a.Receiving.Consumers {
+		received = max(received, c.Newest)
+	}
+	end := a.End.Load() - start
+	return &result.Closing{Intervals: a.Reported.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
+		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.Sending.Synced),
+		GivenUp: max(0, now-start), // before start if it never began
+		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
+}
+
+// warmLeft is how much of what a flood's warm-up had sent was through in the window only.
+func (a *Accounts) warmLeft() int64 {
+	if a.Flow.Timed {
+		return 0
+	}
+	return max(a.Receiving.Warm()-a.Receiving.WarmedUp, a.Sending.Warm()-a.Sending.WarmedUp)
+}
+
+// lastAck returns when the last measured message was acknowledged, 0 if none was.
+func (a *Accounts) lastAck() (at int64) {
+	for _, l := range a.Sending.Lanes {
+		at = max(at, l.LastAck.Load())
+	}
+	return at
+}
