@@ -143,10 +143,26 @@ func (l *Link[W, P]) closed() error {
 // more: a broker may take the login each time and hang up on what is asked next.
 const longLasted = 10 * time.Second
 
+// A connection that lasted less than shortLasted is made again after a pause, which grows
+// while that happens again: a broker may hang up on what it has just been sent, time and again.
+const (
+	shortLasted = time.Second
+	longestWait = 5 * time.Second
+)
+
+// pauseAfter is the pause before the next attempt after so many short connections in a row.
+func (l *Link[W, P]) pauseAfter(short int) time.Duration {
+	if short < 2 {
+		return 0 // it may have been chance
+	}
+	return min(max(l.Wait, time.Millisecond)<<min(short-2, 16), longestWait)
+}
+
 // run serves one connection after another.
 func (l *Link[W, P]) run(w *W) {
 	defer close(l.done)
 	var refused Refusals
+	short := 0
 	for w != nil {
 		since := time.Now()
 		why := P(w).Serve()
@@ -162,10 +178,14 @@ func (l *Link[W, P]) run(w *W) {
 		if why != nil {
 			l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error(), Err: why})
 		}
-		if time.Since(since) >= longLasted {
+		lasted := time.Since(since)
+		if lasted >= longLasted {
 			refused.Reset()
 		}
-		if w = l.reconnect(why, &refused); w != nil {
+		if short++; lasted >= shortLasted {
+			short = 0
+		}
+		if w = l.reconnect(why, &refused, l.pauseAfter(short)); w != nil {
 			l.Emit(driver.Event{Kind: driver.Reconnected})
 		}
 	}
@@ -173,10 +193,10 @@ func (l *Link[W, P]) run(w *W) {
 
 var errHungUp = errors.New("the server has closed the connection")
 
-// reconnect connects again, after a connection that was lost because of why. Nil: the
-// link has ended.
-func (l *Link[W, P]) reconnect(why error, refused *Refusals) *W {
-	if pause, again := refused.Add(why, 0); !again {
+// reconnect connects again, after a connection that was lost because of why, and a pause.
+// Nil: the link has ended.
+func (l *Link[W, P]) reconnect(why error, refused *Refusals, pause time.Duration) *W {
+	if pause, again := refused.Add(why, pause); !again {
 		l.giveUp(why)
 		return nil
 	} else if pause > 0 {

@@ -120,6 +120,34 @@ func TestLinkComesBack(t *testing.T) {
 	})
 }
 
+// A broker that takes each login and hangs up at once is not asked without a pause: of
+// connections that are cut as soon as they are there few are made.
+func TestLinkThatIsCutAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var x exchange
+		b, _ := x.link(t)
+		l := NewLink[phone, *phone](b, LinkConfig[phone]{Name: "line", Wait: 50 * time.Millisecond, Dial: func(ctx context.Context) (*phone, error) {
+			p, err := x.dial(ctx)
+			p.broken <- errors.New("cut")
+			return p, err
+		}})
+		if err := l.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		x.mu.Lock()
+		n := len(x.made)
+		x.mu.Unlock()
+		if n < 10 || n > 22 {
+			t.Errorf("%d connections in a minute", n)
+		}
+		if err := l.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A connection that is made while the link is being closed, after Close has looked for
 // one, has nobody else to end it.
 func TestLinkConnectedWhileClosing(t *testing.T) {
