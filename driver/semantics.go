@@ -67,3 +67,32 @@ type Adjuster interface {
 	// Adjust changes the capabilities of the default options to those of these.
 	Adjust(c *Capabilities)
 }
+
+// Refusals says how a producer learns that the broker refuses its messages.
+type Refusals string
+
+// The ways in which a producer learns it.
+const (
+	// RefusalsAnswered: the acknowledgement of each message says so.
+	RefusalsAnswered Refusals = "answered"
+	// RefusalsReported: an event of kind Denied says that messages were refused, or the
+	// connection ends for it. Which they were is not told.
+	RefusalsReported Refusals = "reported"
+	// RefusalsSilent: never. The broker drops what it refuses, or acknowledges it all the
+	// same.
+	RefusalsSilent Refusals = "silent"
+)
+
+// RefusalReporter is implemented by sessions that learn of refusals in another way than
+// their acknowledgement says: answered where the broker acknowledges, else silent.
+type RefusalReporter interface {
+	Refusals() Refusals
+}
+
+// RefusalsOf returns how refusals are learned of where the acknowledgement alone says it.
+func RefusalsOf(ack AckKind) Refusals {
+	if ack == AckKindNone {
+		return RefusalsSilent
+	}
+	return RefusalsAnswered
+}

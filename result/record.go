@@ -28,6 +28,13 @@ const (
 	VersionWorkloads = 2
 )
 
+// The values of Header.Refusals that say what nobody can know; all else is answered message
+// by message. They are the contract's, see driver.Refusals.
+const (
+	RefusalsReported = "reported"
+	RefusalsSilent   = "silent"
+)
+
 // Header is the first record: what ran, where, and what its numbers mean.
 type Header struct {
 	Type    string `json:"type"` // "header"
@@ -54,6 +61,9 @@ type Header struct {
 	// Deployment is the broker that was started for the run, if one was.
 	Deployment *Deployment `json:"deployment,omitempty"`
 	Ack        string      `json:"ack"` // what an acknowledgement is: none, broker, reply
+	// Refusals is how a producer learns that the broker refuses its messages, one of
+	// driver.Refusals; empty: the result is of an earlier version, or has no producers.
+	Refusals string `json:"refusals,omitempty"`
 	// SameHost says that broker and generator share this machine's processors.
 	SameHost  bool      `json:"same_host"`
 	Semantics Semantics `json:"semantics"`

@@ -59,6 +59,15 @@ func (s *session) reach(ctx context.Context) error {
 	return s.api.available(ctx)
 }
 
+// Refusals implements driver.RefusalReporter: the server tells of subjects that
+// are forbidden whether it is to acknowledge or not.
+func (s *session) Refusals() driver.Refusals {
+	if !s.options.Acknowledge {
+		return driver.RefusalsReported
+	}
+	return driver.RefusalsAnswered
+}
+
 // ServerInfo implements driver.ServerInfo.
 func (s *session) ServerInfo() map[string]string {
 	info := s.Client.ServerInfo()

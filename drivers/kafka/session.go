@@ -104,6 +104,18 @@ func (s *session) reach(ctx context.Context) error {
 	return s.inspect(ctx)
 }
 
+// Refusals implements driver.RefusalReporter: without acknowledgements brokers
+// from 2.3 on are asked for the rights of a user whose connection they close.
+func (s *session) Refusals() driver.Refusals {
+	switch {
+	case s.options.Acks != "0":
+		return driver.RefusalsAnswered
+	case s.speaks(metadata, 8):
+		return driver.RefusalsReported
+	}
+	return driver.RefusalsSilent
+}
+
 // speaks reports whether the request can be used.
 func (s *session) speaks(key, version int16) bool {
 	if s.spoken == nil {

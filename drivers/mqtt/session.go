@@ -64,6 +64,15 @@ func (s *session) topic(name string) (string, error) {
 	return "sixnines/" + s.Target.Run + "/" + name, nil
 }
 
+// Refusals implements driver.RefusalReporter: quality of service 0 has no answers, and
+// those of MQTT 3.1.1 have no reason codes: a broker acknowledges what it refuses.
+func (s *session) Refusals() driver.Refusals {
+	if s.options.QoS == 0 || !s.options.v5() {
+		return driver.RefusalsSilent
+	}
+	return driver.RefusalsAnswered
+}
+
 // connect makes a link of producers.
 func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 	l := s.newLink(key, nil)

@@ -61,6 +61,10 @@ func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Seman
 	}, s.CheckHeaders(t.Headers)
 }
 
+// Refusals implements driver.RefusalReporter: the server tells of subjects that are
+// forbidden.
+func (s session) Refusals() driver.Refusals { return driver.RefusalsReported }
+
 // Deprovision implements driver.Session. The server forgets a subject with its
 // last subscription, so nothing is left to remove.
 func (s session) Deprovision(context.Context) error { return nil }

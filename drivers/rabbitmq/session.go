@@ -57,6 +57,15 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // and consumers.
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
+// Refusals implements driver.RefusalReporter: the broker closes the channel on
+// which it refuses something.
+func (s *session) Refusals() driver.Refusals {
+	if !s.options.Confirms && s.options.Transaction == 0 {
+		return driver.RefusalsReported
+	}
+	return driver.RefusalsAnswered
+}
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.checkHeaders(t.Headers); err != nil {

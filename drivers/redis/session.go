@@ -76,6 +76,15 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // last subscriber, so nothing is left to remove.
 func (s *session) Deprovision(context.Context) error { return nil }
 
+// Refusals implements driver.RefusalReporter: a server without replies is asked
+// for one now and then.
+func (s *session) Refusals() driver.Refusals {
+	if s.options.Acks == none {
+		return driver.RefusalsReported
+	}
+	return driver.RefusalsAnswered
+}
+
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {
 	return s.Session.Close(ctx, s.producers.Close, s.consumers.Close)

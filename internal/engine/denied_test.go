@@ -264,6 +264,9 @@ func TestEventsAreBounded(t *testing.T) {
 
 // The classes that results name are the contract's.
 func TestClassesOfEvents(t *testing.T) {
+	if string(driver.RefusalsReported) != result.RefusalsReported || string(driver.RefusalsSilent) != result.RefusalsSilent {
+		t.Error("results and the contract name differently how refusals are learned of")
+	}
 	if plan.ClassName(driver.ErrUnauthorized) != result.ClassUnauthorized || plan.ClassName(driver.ErrNotConnected) != result.ClassNotConnected {
 		t.Errorf("%q, %q", plan.ClassName(driver.ErrUnauthorized), plan.ClassName(driver.ErrNotConnected))
 	}

@@ -303,7 +303,7 @@ func denials(e *evidence) []result.Reason {
 	if c.Denied == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the broker refused %s of %s, and does not say which", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent))
+	text := fmt.Sprintf("the broker refused at least %s of %s, and does not say which", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent))
 	if words, ok := e.words(ofKind(result.EventDenied)); ok {
 		text += ": " + words
 	}

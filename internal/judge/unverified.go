@@ -28,6 +28,7 @@ func Unverified() []Unverifiable {
 		{"header/from", false, "when the workload began, among several"},
 		{"header/background", false, "whether the workload is judged, among several"},
 		{"header/broker/**", false, "what the server said of itself"},
+		{"header/refusals", false, "how the driver learns of refusals"},
 		{"header/managed", false, "which broker was started for the run"},
 		{"header/deployment/**", false, "which broker was started for the run, and how"},
 		{"header/semantics/**", false, "what the driver said of guarantees and settings; warnings are reasons of the verdict"},

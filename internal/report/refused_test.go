@@ -173,7 +173,18 @@ func TestScreenClaimsNoAcceptance(t *testing.T) {
 	r.Header.Ack, r.Header.Pattern = "none", "publish"
 	c := &r.Summary.Counters
 	*c = result.Counters{Scheduled: 9, Taken: 9, Sent: 9, Unknown: 9}
-	if text := screenText(t, Options{Width: 80}, r); strings.Contains(text, "none refused") || !strings.Contains(text, "nothing tells which") {
-		t.Error(text)
+	for _, tt := range []struct{ ack, refusals, says string }{
+		{"none", "", "not known if the broker took or refused them"}, // of an earlier version
+		{"none", result.RefusalsSilent, "not known if the broker took or refused them"},
+		{"none", result.RefusalsReported, "no refusal reported, not known which the broker took"},
+		{"broker", result.RefusalsSilent, "none unanswered, not known if the broker refused any"},
+		{"broker", result.RefusalsReported, "none unanswered, no refusal reported"},
+		{"broker", "answered", "none refused or unanswered"},
+		{"broker", "", "none refused or unanswered"},
+	} {
+		r.Header.Ack, r.Header.Refusals = tt.ack, tt.refusals
+		if text := strings.Join(strings.Fields(screenText(t, Options{Width: 80}, r)), " "); !strings.Contains(text, tt.says) {
+			t.Errorf("%s, %s: not %q:\n%s", tt.ack, tt.refusals, tt.says, text)
+		}
 	}
 }

@@ -55,12 +55,32 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	case len(troubles) > 0:
 	case c.Expected > 0:
 		parts = append(parts, "none lost, duplicated or reordered")
-	case s.sends() && neverAcknowledges(&s.run.Header):
-		parts = append(parts, "nothing tells which the broker took")
 	case s.sends():
-		parts = append(parts, "none refused or unanswered")
+		parts = append(parts, refusalWords(&s.run.Header))
 	}
 	return parts, troubles
+}
+
+// refusalWords says of messages that were only published, and of which nothing went wrong
+// as far as anybody knows, what can be known of refusals.
+func refusalWords(h *result.Header) string {
+	never := neverAcknowledges(h)
+	switch h.Refusals {
+	case result.RefusalsReported:
+		if never {
+			return "no refusal reported, not known which the broker took"
+		}
+		return "none unanswered, no refusal reported"
+	case result.RefusalsSilent:
+		if !never {
+			return "none unanswered, not known if the broker refused any"
+		}
+	default:
+		if !never {
+			return "none refused or unanswered"
+		}
+	}
+	return "not known if the broker took or refused them"
 }
 
 // screenAccounts are what was sent and what became of it, in a line or two.

@@ -83,6 +83,7 @@ type Pipeline struct {
 	silent bool
 	ends   []int // where the messages in buf end
 	timer  kit.BatchTimer
+	ask    atomic.Bool // the server is to reply to the next message, see askEvery
 }
 
 // PipelineOptions say how a pipeline writes.
@@ -110,6 +111,7 @@ func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Eve
 		return p, nil
 	}
 	// The server does not reply to that, so it is asked first whether it would.
+	p.ask.Store(true)
 	_, err := c.Do("CLIENT", "REPLY", "ON")
 	if err == nil {
 		_, err = c.Write(AppendCommand(nil, "CLIENT", "REPLY", "OFF"))
@@ -243,12 +245,12 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []by
 	if room := len(c.head) + wordRoom + len(payload); p.end > p.sent && int(p.end-p.sent)+room > p.size {
 		_ = p.write() // whoever is told is told by Done
 	}
+	if p.silent {
+		return p.sendSilent(token, acks, c, payload)
+	}
 	if err := p.collect(c, payload); err != nil {
 		p.writing.Unlock()
 		return err
-	}
-	if p.silent {
-		return p.sendSilent(token, acks)
 	}
 	p.pending.push(command{token, acks, p.end})
 	if p.size <= 1 || p.enough(p.answered.Load()) {
@@ -289,20 +291,6 @@ func (p *Pipeline) collect(c *Command, payload []byte) error {
 func (p *Pipeline) enough(answered uint64) bool {
 	written := p.written.Load()
 	return p.pending.count.Load()-written >= written-answered
-}
-
-// sendSilent is the end of Send where no reply will come. It unlocks writing.
-func (p *Pipeline) sendSilent(token uint64, acks driver.Acks) error {
-	if len(p.buf) < p.size {
-		p.ends = append(p.ends, len(p.buf))
-		p.timer.Hold()
-	} else if err := p.write(); err != nil { // the sender hears of it, so it is not dropped
-		p.writing.Unlock()
-		return err
-	}
-	p.writing.Unlock()
-	acks.Done(token, nil)
-	return nil
 }
 
 // write writes what is collected. writing is held. After a failure nothing can follow,

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -59,6 +60,7 @@ func newFake(t *testing.T) *fake {
 func (f *fake) serve(c net.Conn) {
 	defer c.Close()
 	r := NewReader(c, nil)
+	silent := false // as the client has told it to be
 	for {
 		n, err := r.Array()
 		if err != nil {
@@ -79,8 +81,8 @@ func (f *fake) serve(c net.Conn) {
 			answer = "+PONG\r\n"
 		case "CLIENT":
 			answer = "+OK\r\n"
-			if len(words) == 3 && words[1] == "REPLY" && words[2] == "OFF" {
-				answer = ""
+			if len(words) == 3 && words[1] == "REPLY" {
+				silent = words[2] == "OFF"
 			}
 		default:
 			f.got = append(f.got, words[len(words)-1])
@@ -90,6 +92,9 @@ func (f *fake) serve(c net.Conn) {
 			if f.mute {
 				answer = ""
 			}
+		}
+		if silent {
+			answer = ""
 		}
 		f.changed.Broadcast()
 		f.mu.Unlock()
@@ -378,7 +383,6 @@ func testPipelineCloses(t *testing.T, via string) {
 // is a round trip, and a count of what a lost connection takes along.
 func TestSilentPipeline(t *testing.T) {
 	f := newFake(t)
-	f.silence(true)
 	p, events := f.open(t, Direct, 64<<10, PipelineOptions{Silent: true})
 	o := newOutcomes()
 	send := func(i uint64) {
@@ -413,6 +417,42 @@ func TestSilentPipeline(t *testing.T) {
 	waitFor(t, events, driver.Reconnected)
 	send(5)
 	f.has(3)
+}
+
+// A server that is silent is asked for a reply now and then: what it refuses is heard of,
+// and of no more messages than were asked about. All are done at once.
+func TestSilentServerIsAsked(t *testing.T) {
+	f := newFake(t)
+	p, events := f.open(t, Direct, 1, PipelineOptions{Silent: true})
+	o := newOutcomes()
+	sent := uint64(0)
+	send := func(payload string) {
+		t.Helper()
+		if sent++; p.Send(sent, o, publish(), []byte(payload)) != nil || o.errs[sent] != nil {
+			t.Fatalf("message %d: %v", sent, o.errs[sent])
+		}
+	}
+	for range 100 {
+		send("x")
+	}
+	if err := p.Sync(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if len(events) > 0 {
+		t.Fatalf("of messages that were taken: %+v", <-events)
+	}
+	for limit := time.Now().Add(patience); len(events) == 0; time.Sleep(time.Millisecond) {
+		send("bad")
+		if time.Now().After(limit) {
+			t.Fatal("nothing is told of what is refused")
+		}
+	}
+	if e := <-events; e.Kind != driver.Denied || e.Count != 1 || !errors.Is(e.Err, driver.ErrRejected) || !strings.Contains(e.Err.Error(), "OOM no room") {
+		t.Errorf("%+v", e)
+	}
+	if p.Live() == nil || !slices.Equal(f.got[:100], slices.Repeat([]string{"x"}, 100)) {
+		t.Errorf("the server has got %.20q", f.got)
+	}
 }
 
 func BenchmarkPipelineSend(b *testing.B) {

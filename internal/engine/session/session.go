@@ -116,6 +116,18 @@ func (s *Session) notify(e driver.Event) {
 	s.Event(told)
 }
 
+// Refusals is how producers learn that the broker refuses their messages; empty: there are
+// none, or no broker.
+func (s *Session) Refusals() string {
+	if s.Flow.Consumes || s.Entry.Capabilities.Brokerless {
+		return ""
+	}
+	if r, ok := s.Main.(driver.RefusalReporter); ok {
+		return string(r.Refusals())
+	}
+	return string(driver.RefusalsOf(s.Flow.Ack))
+}
+
 // Close ends the sessions, within a time limit of its own.
 func (s *Session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
