@@ -29,6 +29,7 @@ type Options struct {
 const (
 	auto      = "auto"
 	anycast   = "anycast"
+	plain     = "plain"
 	anonymous = "anonymous"
 	external  = "external"
 )
@@ -39,7 +40,7 @@ func DefaultOptions() Options {
 		Routing:        auto,
 		Credit:         1000,
 		AckEvery:       1,
-		Login:          "plain",
+		Login:          plain,
 		IdleTimeout:    time.Minute,
 		FrameMax:       64 << 10,
 		Name:           "sixnines",

@@ -64,6 +64,15 @@ func (s *session) reach(ctx context.Context) (err error) {
 	return nil
 }
 
+// Refusals implements driver.RefusalReporter: the broker ends the session on
+// which it refuses something.
+func (s *session) Refusals() driver.Refusals {
+	if s.options.Settled {
+		return driver.RefusalsReported
+	}
+	return driver.RefusalsAnswered
+}
+
 // do runs f with the session's own connection, and once more where that turns out to be
 // lost: nothing may have happened, or all of it. It waits a moment for the next one, and
 // for what the broker cannot do yet.
@@ -85,7 +94,13 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.plan(t); err != nil {
 		return driver.Semantics{}, err
 	}
+	asks := s.plugin && s.options.Address == "" && s.options.Source == "" && s.options.Login == plain && t.Consumers > 0 && !t.Existing
 	for _, topic := range t.Topics {
+		if asks {
+			if err := s.mayRead(ctx, topic); err != nil {
+				return driver.Semantics{}, err
+			}
+		}
 		if err := s.do(ctx, func(c *conn) error {
 			if t.Existing {
 				return s.find(ctx, c, topic)

@@ -1,0 +1,52 @@
+package amqp10
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+
+	amqp091 "github.com/rabbitmq/amqp091-go"
+
+	"sixnines/driver"
+)
+
+// mayRead asks RabbitMQ before 4.0 whether the user may consume from the topic. When he may
+// not its plugin says nothing to a consumer that attaches, and cuts the connection after three
+// seconds: the reason is in the broker's log only. The broker itself tells it at once, by AMQP
+// 0-9-1 at the same port.
+func (s *session) mayRead(ctx context.Context, topic string) error {
+	to := s.Servers[0]
+	config := amqp091.Config{Vhost: s.vhost, TLSClientConfig: s.TLS, SASL: []amqp091.Authentication{&amqp091.PlainAuth{Username: s.User, Password: s.Secret}},
+		Dial: func(network, address string) (net.Conn, error) {
+			return s.Target.Dial(ctx, network, address)
+		}}
+	if config.Vhost == "" {
+		config.Vhost = "/"
+	}
+	scheme := "amqp://"
+	if to.TLS {
+		scheme = "amqps://"
+	}
+	c, err := amqp091.DialConfig(scheme+to.Address, config)
+	if err != nil {
+		return nil // what cannot be asked is found out by attaching
+	}
+	defer c.Close()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	channel, err := c.Channel()
+	if err != nil {
+		return nil
+	}
+	if s.isAnycast() {
+		// Rights are looked at before the queue is, which nobody has made yet.
+		_, _, err = channel.Get(s.name(topic), true)
+	} else if queue, made := channel.QueueDeclare("", false, true, true, false, nil); made == nil {
+		err = channel.QueueBind(queue.Name, s.name(topic), "amq.topic", false, nil)
+	}
+	var answer *amqp091.Error
+	if errors.As(err, &answer) && answer.Code == amqp091.AccessRefused {
+		return fmt.Errorf("amqp10: subscribe to %q: %w: the server says %d %s", topic, driver.ErrUnauthorized, answer.Code, answer.Reason)
+	}
+	return nil
+}
