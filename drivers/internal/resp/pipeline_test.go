@@ -447,7 +447,7 @@ func TestSilentServerIsAsked(t *testing.T) {
 			t.Fatal("nothing is told of what is refused")
 		}
 	}
-	if e := <-events; e.Kind != driver.Denied || e.Count != 1 || !errors.Is(e.Err, driver.ErrRejected) || !strings.Contains(e.Err.Error(), "OOM no room") {
+	if e := <-events; e.Kind != driver.Denied || e.Count != 1 || !strings.Contains(e.Detail, "OOM no room") || !errors.Is(e.Err, driver.ErrRejected) || !strings.Contains(e.Err.Error(), "OOM no room") {
 		t.Errorf("%+v", e)
 	}
 	if p.Live() == nil || !slices.Equal(f.got[:100], slices.Repeat([]string{"x"}, 100)) {

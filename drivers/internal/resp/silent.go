@@ -19,7 +19,7 @@ func (l listener) Done(_ uint64, err error) {
 	switch driver.Class(err) {
 	case nil, driver.ErrTimeout, driver.ErrNotConnected, driver.ErrClosed:
 	default:
-		l.p.emit(driver.Event{Kind: driver.Denied, Err: err, Count: 1})
+		l.p.emit(driver.Event{Kind: driver.Denied, Detail: err.Error(), Err: err, Count: 1})
 	}
 }
 
