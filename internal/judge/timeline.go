@@ -130,7 +130,9 @@ func (t *timetable) levels(where string, before result.Counters, p *result.Point
 			t.add(at, "less than nothing was due, sent or in flight: %d, %d, %d", l.Due, l.Sent, l.InFlight)
 		}
 	}
-	if due > p.Counters.Scheduled || sent > p.Counters.Sent+p.Counters.Rejected {
+	// A window that is ended early takes messages back that were counted, in the interval in
+	// which it ends.
+	if due > max(0, p.Counters.Scheduled) || sent > max(0, p.Counters.Sent+p.Counters.Rejected) {
 		t.add(where+".levels", "%s due and %s sent, and in the whole interval %s and %s",
 			spell.Count(due), spell.Count(sent), spell.Count(p.Counters.Scheduled), spell.Count(p.Counters.Sent+p.Counters.Rejected))
 	}
