@@ -48,7 +48,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
-	in.Pauses = ld.accounts.Pauses
+	in.Pauses, out.Came = ld.accounts.Pauses, in.Has
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.Follower = &account.Follower{Until: u}
 	}

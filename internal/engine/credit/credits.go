@@ -158,9 +158,10 @@ func (c *Credits) Release(sl *Slot, index uint32, token uint64, inFlight bool, n
 }
 
 // Refused takes back the credit of a message that the broker refused, where deliveries end the
-// time in flight: what was refused is not delivered, nor replied to.
-func (c *Credits) Refused(sl *Slot) {
-	if c.Expiry != nil && c.Expiry.closed(sl.Sent, sl.Measured.Load()) {
+// time in flight: what was refused is not delivered, nor replied to. Where it was all the same,
+// which came tells, its credit is back already.
+func (c *Credits) Refused(sl *Slot, came func(st *stream.Stream, seq uint64) bool) {
+	if c.Expiry != nil && !came(sl.Stream, sl.Seq) && c.Expiry.closed(sl.Sent, sl.Measured.Load()) {
 		c.InFlight.Add(-1)
 	}
 }
@@ -170,7 +171,7 @@ func (c *Credits) Refused(sl *Slot) {
 // is called where deliveries end the time in flight.
 func (c *Credits) Delivered(st *stream.Stream, seq uint64, sent, now int64, measured bool, over *observe.Tap) bool {
 	if c.Counted {
-		if !c.Expiry.closed(sent, measured) {
+		if st.Nacked.Has(seq) || !c.Expiry.closed(sent, measured) {
 			return false
 		}
 		c.InFlight.Add(-1)

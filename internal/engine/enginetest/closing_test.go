@@ -31,3 +31,21 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 		t.Errorf("%d messages were given up after %s", r.Summary.Counters.Missing, at)
 	}
 }
+
+// A request that was refused and is answered all the same has had its place freed once:
+// whichever comes second frees no other's.
+func TestRefusedAndAnsweredFreesOnePlace(t *testing.T) {
+	for _, tt := range []struct {
+		ackDelay, delay string
+		each            time.Duration // that a pair of a refused and an answered request takes
+	}{{"6ms", "31ms", 37 * time.Millisecond}, {"31ms", "6ms", 12 * time.Millisecond}} {
+		r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, ack_delay: ` + tt.ackDelay + `, delay: ` + tt.delay + `, misreport: 1000, every: 2}}
+workload: {pattern: request-reply, rate: max, in_flight: {messages: 1}, timeout: 10m}
+phases: {warmup: 0s, duration: 1s, drain: 1s}
+`})
+		if got, most := r.Summary.Counters.Sent, 2*(int64(time.Second/tt.each)+2); got > most || r.Summary.Counters.Nacked == 0 {
+			t.Errorf("acknowledged after %s, delivered after %s: %d sent, %d at most with one in flight", tt.ackDelay, tt.delay, got, most)
+		}
+	}
+}

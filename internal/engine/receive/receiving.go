@@ -6,6 +6,7 @@ package receive
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -143,6 +144,14 @@ func (r *Receiving) SeenEverywhere(topic int) bool {
 		}
 	}
 	return true
+}
+
+// Has reports whether any group has a message.
+func (r *Receiving) Has(st *stream.Stream, seq uint64) bool {
+	return slices.ContainsFunc(r.Groups, func(g *Group) bool {
+		place, bound := g.Place(st)
+		return bound && g.Ledger(place).Has(seq)
+	})
 }
 
 // probed notes a probe.

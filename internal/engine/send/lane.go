@@ -176,7 +176,7 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 }
 
 func (l *lane) nack(sl *credit.Slot, err error) {
-	l.Credits.Refused(sl)
+	l.Credits.Refused(sl, l.sending.Came)
 	if sl.Measured.Load() {
 		l.Nacked.Add(1)
 		l.refusals.add(err)

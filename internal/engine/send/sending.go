@@ -33,12 +33,13 @@ type Sending struct {
 	turn      []int // by producer: which of its streams is next; each entry is its lane's pacer's
 	Pacing    pacing
 	Senders   sync.WaitGroup
-	Several   int          // how many of them get past the window one by one
-	Past      atomic.Int64 // of these, those that have
-	Left      window.Quota // of messages, where the window is limited by them
-	lastSweep int64        // when messages in flight were looked through for what timed out
-	Synced    int64        // flat out: when the round trip after the last message was back
-	WarmedUp  int64        // acknowledgements of the warm-up's messages before a flood's window; see warm
+	Several   int                                      // how many of them get past the window one by one
+	Past      atomic.Int64                             // of these, those that have
+	Came      func(st *stream.Stream, seq uint64) bool // a group has the message; asked of those that are refused
+	Left      window.Quota                             // of messages, where the window is limited by them
+	lastSweep int64                                    // when messages in flight were looked through for what timed out
+	Synced    int64                                    // flat out: when the round trip after the last message was back
+	WarmedUp  int64                                    // acknowledgements of the warm-up's messages before a flood's window; see warm
 
 	toldRefusals [len(refusals{})]toldRefusal // the collector's
 
