@@ -1,6 +1,7 @@
 package model
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -17,15 +18,26 @@ type Outcome struct {
 	// Bucket is how many times as large as a value its figure may be.
 	Bucket float64
 	Rate   Rate
-	End    int64 // of the window, ns from its start
-	// Resolved is when the last measured message of all loads was resolved, and what had not
-	// come was given up then; or, if Waited, when the wait after the window was over.
+	// Through is what came through flat out.
+	Through Through
+	End     int64 // of the window, ns from its start
+	// Resolved is when the window was over and the last measured message of all loads was
+	// resolved, and what had not come was given up then; or, if Waited, when the wait after the
+	// window was over.
 	Resolved int64
 	Waited   bool
-	Paced    bool  // there is a schedule
+	// Next is when the next message would have been sent, in the time of the run, if senders
+	// had not stopped: nothing, where that is not before clients were told to leave.
+	Next    []int64
+	Paced   bool // there is a schedule
+	FlatOut bool // nothing but the broker limits the rate
+	// Filled is when consumers that come late may connect: never, if they are not to come, or
+	// cannot as long as something is unanswered.
+	Filled   int64
+	Late     bool  // they do
 	Blocks   bool  // a send was blocked
 	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
-	Work     int64 // what consumers do with a message
+	Work     int64 // what consumers of any load do with a message
 	Thawed   int64 // when the broker's pause was over; 0: there was none
 	// Objectives are what may be said of each, in the scenario's order.
 	Objectives []Judgement
@@ -52,10 +64,14 @@ type ledger struct {
 // account adds up what became of the messages.
 func (p *play) account(closed int64, waited bool) *Outcome {
 	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Resolved: closed, Waited: waited,
-		Bucket: p.bucket, Work: int64(p.w.Consumer.Work), Thawed: p.frost.to, Paced: p.paced()}}
+		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
+		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled()}}
 	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
 	if l.at.Closed > 0 {
 		l.closed = l.at.Closed
+	}
+	if l.denied < never && l.denied-l.from <= l.closed {
+		l.out.Next = []int64{l.denied}
 	}
 	l.receive()
 	l.remember()
@@ -65,12 +81,52 @@ func (p *play) account(closed int64, waited bool) *Outcome {
 		}
 	}
 	l.out.Rate = p.rate()
+	l.out.Through = l.throughput()
 	l.follow()
 	for _, x := range l.out.Latencies {
 		x.finish(l.samples(x))
 	}
 	l.out.Statuses = l.statuses()
 	return l.out
+}
+
+// lastEnd is when the last window ends.
+func (w *world) lastEnd() (at int64) {
+	for _, p := range w.plays {
+		at = max(at, p.from+p.end)
+	}
+	return at
+}
+
+// longestWork is what the slowest consumers do with a message.
+func (w *world) longestWork() (most int64) {
+	for _, p := range w.plays {
+		most = max(most, int64(p.w.Consumer.Work))
+	}
+	return most
+}
+
+// filled is when consumers that come late may connect: when all is sent and answered, or
+// after a while.
+func (p *play) filled() (at int64) {
+	if !p.w.Consumer.From.Filled {
+		return int64(p.w.Consumer.From.After)
+	}
+	for _, s := range p.senders {
+		at = max(at, s.past())
+	}
+	for _, m := range p.all {
+		if m.due < 0 || m.due >= p.end {
+			continue
+		}
+		if at = max(at, m.back); m.answer == unsent || m.answer == unanswered {
+			return never
+		}
+		if p.acknowledges() {
+			at = max(at, m.at)
+		}
+	}
+	return at
 }
 
 // receive notes what came, and counts copies and disorder.
@@ -351,6 +407,7 @@ func (l *ledger) samples(x *Latency) int64 {
 type Rate struct {
 	Asked     float64
 	Due, Sent float64 // a second
+	Worst     float64 // the least share of what was due in a second that was sent in it
 }
 
 // rate counts what was due and sent in the window.
@@ -371,7 +428,48 @@ func (p *play) rate() Rate {
 	if due == sent+1 { // due when the window ended, and sent a moment later
 		due = sent
 	}
-	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9}
+	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9, Worst: p.worst()}
+}
+
+// worst goes through the seconds of the window, made of whole intervals, one after the
+// other. What is left behind the last is looked at with the second before the window's end,
+// and a shorter window as a whole. What the client refused was in time, and one message
+// across the end of a second is not late.
+func (p *play) worst() float64 {
+	const second = 990_000_000 // ends of intervals jitter
+	least := 1.0
+	look := func(from, to int64) {
+		var due, sent float64
+		for _, m := range p.all {
+			if m.due < 0 || m.due >= p.end {
+				continue
+			}
+			if m.due >= from && m.due < to {
+				due++
+			}
+			if m.answer != unsent && (m.sent > from || from == 0) && m.sent <= to {
+				sent++
+			}
+		}
+		if due > 0 {
+			least = min(least, (sent+1)/due)
+		}
+	}
+	from, starts := int64(0), []int64{0}
+	for _, t := range p.ends() {
+		if t-from >= second {
+			look(from, t)
+			from = t
+		}
+		starts = append(starts, t)
+	}
+	if from < p.end {
+		for i := len(starts) - 1; i >= 0 && (starts[i] > from || p.end-from < second); i-- {
+			from = min(from, starts[i])
+		}
+		look(from, p.end)
+	}
+	return least
 }
 
 // asked is the schedule's mean rate.
@@ -388,4 +486,39 @@ func (p *play) asked() float64 {
 		return 0
 	}
 	return f.near(float64(p.window)) / float64(p.window) * 1e9
+}
+
+// Through is how much of a load without a schedule came through.
+type Through struct {
+	Messages int64
+	Received int64
+	Elapsed  int64 // until the last of it, and not before the senders were done
+}
+
+// throughput counts what was acknowledged, where there are acknowledgements, and delivered,
+// where there are consumers: of deliveries as many messages as they are a share of what was
+// expected.
+func (l *ledger) throughput() Through {
+	c := l.out.Counters
+	t := Through{Messages: c["sent"] - c["nacked"], Received: c["received"], Elapsed: max(1, l.end)}
+	if l.acknowledges() {
+		t.Messages = c["acked"]
+	}
+	for _, m := range l.all {
+		if m.due < 0 || m.due >= l.end || m.answer == unsent {
+			continue
+		}
+		if l.acknowledges() && m.answer == acknowledged && m.at <= l.closed {
+			t.Elapsed = max(t.Elapsed, m.at)
+		}
+		for g := range l.layout.groups {
+			if r := m.firstWhole(g); r != nil && r.at <= l.closed && l.w.Consumer.From.IsZero() {
+				t.Elapsed = max(t.Elapsed, r.at)
+			}
+		}
+	}
+	if c["expected"] > 0 && l.w.Consumer.From.IsZero() {
+		t.Messages = min(t.Messages, int64(math.Round(float64(c["received"])*float64(c["sent"])/float64(c["expected"]))))
+	}
+	return t
 }

@@ -16,7 +16,7 @@ func difference(run *result.Run, o *Outcome) string {
 	if o.Blocks && o.Waited {
 		return "" // what was sent while clients were told to leave, nobody can say
 	}
-	for _, compare := range []func(*result.Run, *Outcome) string{differentMoments, differentCounters, differentLatencies, differentRate, differentVerdict, differentObjectives} {
+	for _, compare := range []func(*result.Run, *Outcome) string{differentMoments, differentCounters, differentLatencies, differentRate, differentThroughput, differentVerdict, differentObjectives} {
 		if d := compare(run, o); d != "" {
 			return d
 		}
@@ -37,14 +37,35 @@ func differentMoments(run *result.Run, o *Outcome) string {
 	if o.Blocks {
 		most = longPatience
 	}
+	came := connected(run)
 	switch closed := closing(run); {
+	case o.Late && came == 0 && o.Filled < closed-looksEach:
+		return fmt.Sprintf("consumers did not connect, and must at %d", o.Filled)
+	case came > 0 && (!o.Late || came < o.Filled || came > o.Filled+looksEach):
+		return fmt.Sprintf("consumers connected at %d, and must at %d", came, o.Filled)
 	case run.Summary.End != o.End:
 		return fmt.Sprintf("the window ends at %d, and must end at %d", run.Summary.End, o.End)
-	case closed < from || closed > max(from, o.End, o.Thawed)+most:
+	case closed < from || closed > max(from, o.Thawed)+most:
 		return fmt.Sprintf("clients were told to leave at %d, and must be at %d (resolved at %d)", closed, from, o.Resolved)
 	}
 	return ""
 }
+
+// looksEach is how often it is looked whether consumers that come late may connect.
+const looksEach = 2_000_000
+
+// connected is when consumers that come late were told to connect, 0 if they were not.
+func connected(run *result.Run) int64 {
+	for _, e := range run.Events {
+		if e.Kind == result.EventConsumers && e.Workload == run.Header.Workload {
+			return e.At
+		}
+	}
+	return 0
+}
+
+// unknown is when a message was sent of which only its schedule is known.
+const unknown = -1
 
 // closing is when what had not come was given up: the end of the slowest messages if some
 // never came, and else not later than the closing record.
@@ -52,7 +73,9 @@ func closing(run *result.Run) (at int64) {
 	for _, d := range run.Summary.Histograms {
 		if d.Censored > 0 {
 			for _, x := range run.Tail {
-				at = max(at, x.Done)
+				if x.Sent == unknown { // it never came, and its send is forgotten
+					at = max(at, x.Done)
+				}
 			}
 			if at >= max(run.Summary.End, run.Summary.Resolved) { // else drivers gave them up sooner
 				return at
@@ -90,6 +113,9 @@ func differentLatencies(run *result.Run, o *Outcome) string {
 	for _, name := range slices.Sorted(maps.Keys(o.Latencies)) {
 		x := o.Latencies[name]
 		d := run.Summary.Histograms[result.Metric(name)]
+		if d == nil && x.total() == 0 {
+			continue // all that was due was never sent
+		}
 		if d == nil {
 			return fmt.Sprintf("%s is missing, and must have %d values", name, x.total())
 		}
@@ -174,13 +200,36 @@ func differentPercentile(d *result.Distribution, x *Latency, o *Outcome, p strin
 	return ""
 }
 
+// differentThroughput holds the rates of a load without a schedule against what came through.
+func differentThroughput(run *result.Run, o *Outcome) string {
+	t := run.Summary.Throughput
+	if (t != nil) != o.FlatOut {
+		return fmt.Sprintf("there is a throughput: %v, and must be: %v", t != nil, o.FlatOut)
+	}
+	if t == nil {
+		return ""
+	}
+	if want := o.Through; t.Messages != want.Messages || int64(t.Elapsed) != want.Elapsed || t.Received != want.Received {
+		return fmt.Sprintf("%d messages (%d received) came through in %d ns, and must be %+v", t.Messages, t.Received, t.Elapsed, want)
+	}
+	if want := float64(t.Messages) / t.Elapsed.Seconds(); math.Abs(t.PerSecond-want) > 1e-9*want {
+		return fmt.Sprintf("the throughput is %g/s, and must be %g/s", t.PerSecond, want)
+	}
+	return ""
+}
+
 func differentRate(run *result.Run, o *Outcome) string {
+	if !o.Paced {
+		return ""
+	}
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(math.Abs(a), math.Abs(b)) }
 	switch r := run.Summary.Rate; {
 	case !near(r.Asked, o.Rate.Asked):
 		return fmt.Sprintf("asked for %g/s, and must be %g/s", r.Asked, o.Rate.Asked)
 	case !near(r.Due, o.Rate.Due):
 		return fmt.Sprintf("due %g/s, and must be %g/s", r.Due, o.Rate.Due)
+	case !near(r.WorstSecond, o.Rate.Worst):
+		return fmt.Sprintf("in the worst second %g of what was due was sent, and must be %g", r.WorstSecond, o.Rate.Worst)
 	case !near(r.Sent, o.Rate.Sent) && !(run.Summary.Interrupted && r.Sent > o.Rate.Sent && o.Blocks):
 		return fmt.Sprintf("sent %g/s, and must be %g/s", r.Sent, o.Rate.Sent)
 	}

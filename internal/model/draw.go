@@ -15,40 +15,78 @@ import (
 // things that may come in either order happen at one instant.
 func Draw(seed uint64) (text string, interrupted time.Duration) {
 	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0x6d6f64656c))}
-	d.target()
-	d.workload()
-	d.phases()
-	d.objectives()
-	base := d.text(1+d.IntN(1000), nil)
-	if valid(d.text(1, d.wanted)) {
-		return base + d.slo(d.wanted), d.interrupted
+	d.kind = drawnKind()[d.IntN(len(drawnKind()))]
+	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
+	if d.chance(15) { // a hundred intervals of three digits take most of the time
+		d.window, d.digits = d.time(300*time.Millisecond, 6*time.Second), 3
 	}
-	var wanted []string
-	for _, o := range d.wanted { // only what makes sense for the load, and beside the others
-		if more := append(slices.Clone(wanted), o); valid(d.text(1, more)) {
-			wanted = more
+	d.target()
+	n := 1
+	if d.kind == several {
+		n = 2 + d.IntN(2)
+	}
+	for i := range n {
+		d.workload(i)
+	}
+	d.phases()
+	for i := range d.loads {
+		d.objectives(&d.loads[i])
+	}
+	d.seed = 1 + d.IntN(1000)
+	if valid(d.text()) {
+		return d.text(), d.interrupted
+	}
+	for i := range d.loads { // only what makes sense for the load, and beside the others
+		d.loads[i].taken = nil
+	}
+	for i := range d.loads {
+		l := &d.loads[i]
+		for _, o := range l.wanted {
+			before := l.taken
+			if l.taken = append(slices.Clone(before), o); !valid(d.text()) {
+				l.taken = before
+			}
 		}
 	}
-	return base + d.slo(wanted), d.interrupted
+	return d.text(), d.interrupted
 }
 
-// text is the scenario with some objectives.
-func (d *drawing) text(seed int, wanted []string) string {
+// The kinds of scenarios.
+const (
+	single   = "open loop"
+	several  = "several workloads"
+	closed   = "closed loop"
+	flatOut  = "flat out"
+	backlogs = "late consumers"
+	paused   = "paused consumers"
+	limited  = "limits in flight"
+)
+
+// drawnKind are the kinds, as often as they are drawn.
+func drawnKind() []string {
+	return []string{single, single, single, single, single, limited, limited, limited, several, several, closed, closed, flatOut, flatOut, backlogs, paused}
+}
+
+// text is the scenario with the objectives that were taken.
+func (d *drawing) text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed: %d\n", seed)
+	fmt.Fprintf(&b, "seed: %d\n", d.seed)
 	fmt.Fprintf(&b, "target: {driver: mem, options: {%s}}\n", strings.Join(d.options, ", "))
-	fmt.Fprintf(&b, "workload: {%s}\n", strings.Join(d.load, ", "))
+	slo := func(all []string) string { return fmt.Sprintf("objectives: [%s]", strings.Join(all, ", ")) }
+	if len(d.loads) == 1 {
+		fmt.Fprintf(&b, "workload: {%s}\n", strings.Join(d.loads[0].fields, ", "))
+		if len(d.loads[0].taken) > 0 {
+			fmt.Fprintln(&b, slo(d.loads[0].taken))
+		}
+	} else {
+		fmt.Fprintln(&b, "workloads:")
+		for i, l := range d.loads {
+			fmt.Fprintf(&b, "  %c: {%s}\n", 'a'+i, strings.Join(append(slices.Clone(l.fields), slo(l.taken)), ", "))
+		}
+	}
 	fmt.Fprintf(&b, "phases: {%s}\n", strings.Join(d.lengths, ", "))
 	fmt.Fprintf(&b, "record: {probe: off, digits: %d}\n", d.digits)
-	return b.String() + d.slo(wanted)
-}
-
-// slo is the line of the objectives.
-func (d *drawing) slo(wanted []string) string {
-	if len(wanted) == 0 {
-		return ""
-	}
-	return fmt.Sprintf("objectives: [%s]\n", strings.Join(wanted, ", "))
+	return b.String()
 }
 
 // valid reports whether the text is a scenario that can be run.
@@ -64,15 +102,32 @@ func valid(text string) bool {
 // drawing is a scenario in the making.
 type drawing struct {
 	*rand.Rand
+	kind              string
 	acks, warm, small bool
-	pattern           string
-	perSecond         float64
+	alone             bool // one producer at most where there is no schedule
 	messages          int
 	window            time.Duration
+	latest            time.Duration // when the last load begins
 	interrupted       time.Duration
-	digits            int
+	digits, seed      int
 
-	options, load, lengths, wanted []string
+	options, lengths []string
+	loads            []drawnLoad
+}
+
+// drawnLoad is a load in the making.
+type drawnLoad struct {
+	pattern               string
+	messages              int
+	window                time.Duration
+	producers             int
+	alone                 bool // there is one consumer
+	fields, wanted, taken []string
+}
+
+// add adds a field.
+func (l *drawnLoad) add(format string, args ...any) {
+	l.fields = append(l.fields, fmt.Sprintf(format, args...))
 }
 
 // one is one of several words.
@@ -106,7 +161,10 @@ func (d *drawing) target() {
 			d.option("ack_delay: %v", d.time(time.Microsecond, 20*time.Millisecond))
 		}
 	}
-	if d.small = d.chance(15); d.small {
+	// Loops of several producers begin at one instant, and nothing says whose message is first:
+	// they have nothing in common.
+	d.alone = d.kind != closed && d.kind != flatOut || d.chance(60)
+	if d.small = d.chance(15) && d.kind != backlogs && d.kind != several; d.small {
 		// Before the window a probe is sent each 5 ms until one comes: a second one would
 		// take a place in the queue.
 		d.option("queue: %d, delay: %v", 1+d.IntN(20), d.time(time.Microsecond, 4*time.Millisecond))
@@ -117,10 +175,18 @@ func (d *drawing) target() {
 		d.option("jitter: %v", d.time(time.Microsecond, 30*time.Millisecond))
 	}
 	d.warm = d.chance(30)
+	// What waits for consumers, or is sent at one instant while probes from before the window
+	// are still on their way.
+	if d.kind == backlogs || d.kind == flatOut && !d.small {
+		d.option("queue: 5000")
+	}
+	if !d.alone {
+		return
+	}
 	if d.chance(70) {
 		d.faults()
 	}
-	if d.chance(10) {
+	if d.chance(10) && d.kind != several {
 		d.option("stall_after: %d", d.IntN(d.messages))
 		if d.chance(25) && !d.small && !d.acks { // for longer than anybody waits
 			d.option("stall_for: %v", d.time(time.Minute, time.Hour))
@@ -161,80 +227,246 @@ func (d *drawing) faults() {
 	}
 }
 
-// workload draws the load.
-func (d *drawing) workload() {
-	d.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip", "request-reply")
-	if d.pattern == "request-reply" && d.has("misreport") && d.has("stall_for") {
-		d.pattern = "roundtrip" // refusal and reply come at one instant when the pause is over
+// workload draws a load.
+func (d *drawing) workload(which int) {
+	l := &drawnLoad{window: d.window, messages: d.messages, producers: 1}
+	defer func() { d.loads = append(d.loads, *l) }()
+	l.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip", "request-reply")
+	if l.pattern == "request-reply" && d.has("misreport") && d.has("stall_for") {
+		l.pattern = "roundtrip" // refusal and reply come at one instant when the pause is over
 	}
-	add := func(format string, args ...any) { d.load = append(d.load, fmt.Sprintf(format, args...)) }
-	add("pattern: %s", d.pattern)
-	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
-	if d.chance(15) { // a hundred intervals of three digits take most of the time
-		d.window, d.digits = d.time(300*time.Millisecond, 8*time.Second), 3
+	if d.kind == backlogs || d.kind == paused || l.pattern == "publish" && !d.acks && (d.kind == closed || d.kind == limited || d.kind == flatOut) {
+		l.pattern = "deliver"
 	}
-	d.perSecond = float64(d.messages) / d.window.Seconds()
-	producers, arrivals := 1, d.IntN(6)
+	l.add("pattern: %s", l.pattern)
+	if d.kind == several {
+		l.messages = l.messages/2 + 1
+		if which > 0 && d.chance(60) {
+			from := d.time(time.Millisecond, d.window*2/3)
+			l.add("from: %v", from)
+			l.window -= from
+			d.latest = max(d.latest, from)
+		}
+		if d.chance(40) {
+			l.window = d.time(l.window/3, l.window)
+			l.add("for: %v", l.window)
+		}
+	}
+	size := 33 + d.IntN(200)
+	l.add("size: %dB", size)
+	switch {
+	case d.kind == closed || d.kind == several && which == 0 && d.chance(25) && (l.pattern != "publish" || d.acks):
+		d.closedLoop(l)
+	case d.kind == flatOut:
+		d.flatOut(l)
+	default:
+		d.schedule(l)
+		if d.kind == limited {
+			d.limits(l, size)
+		}
+	}
+	if d.alone {
+		d.receivers(l)
+	}
+	d.consumers(l)
+}
+
+// schedule draws when messages are due, and by whom.
+func (d *drawing) schedule(l *drawnLoad) {
+	arrivals := d.IntN(10)
 	if d.chance(40) && arrivals > 0 && !d.small { // of a burst nothing says whose message goes first
-		producers = 1 + d.IntN(4)
+		l.producers = 1 + d.IntN(4)
+		l.add("producers: %d", l.producers)
+		if d.chance(30) && d.kind != limited {
+			l.add("connections: {producers: %d}", 1+d.IntN(l.producers))
+		}
 	}
-	if producers > 1 {
-		add("producers: %d", producers)
+	rate := func(of float64) string { return fmt.Sprintf("%d/%v", 1+int(of*float64(l.messages)), l.window) }
+	random := ""
+	if d.chance(30) {
+		random = ",random"
 	}
 	switch arrivals {
 	case 0:
 		count, period := 1+d.IntN(10), d.time(10*time.Millisecond, 250*time.Millisecond)
-		add("arrivals: 'burst:%d@%v'", count, period)
-		d.messages = count * int(d.window/period+1)
-	case 1, 2:
-		add("rate: %d/%v, arrivals: poisson", d.messages, d.window)
+		l.add("arrivals: 'burst:%d@%v'", count, period)
+		l.messages = count * int(l.window/period+1)
+	case 1, 2, 3:
+		l.add("rate: %s, arrivals: poisson", rate(1))
+	case 4:
+		var steps []string
+		n := 2 + d.IntN(3)
+		left := l.window
+		for i := range n {
+			length := left
+			if i < n-1 {
+				length = d.time(l.window/time.Duration(3*n), l.window/time.Duration(n))
+			}
+			left -= length
+			steps = append(steps, fmt.Sprintf("%s@%v", rate(0.3+1.4*d.Float64()), length))
+		}
+		l.add("arrivals: 'step:%s%s'", strings.Join(steps, ","), random)
+	case 5:
+		l.add("arrivals: 'ramp:%s..%s%s'", rate(2*d.Float64()), rate(2*d.Float64()), random)
+	case 6:
+		l.add("rate: %s, arrivals: 'sine:%d%%@%v%s'", rate(1), 10+d.IntN(81), d.time(l.window/5, l.window*2), random)
 	default:
-		add("rate: %d/%v", d.messages, d.window)
+		l.add("rate: %s", rate(1))
 	}
-	switch d.pattern {
+}
+
+// drawnTimeout is longer than any run: what is never answered keeps its place.
+const drawnTimeout = "timeout: 10m"
+
+// limits draws how many messages may be in flight. Of several connections that get a place
+// at one instant, from one consumer or when a pause is over, nothing says which sends first:
+// then there is one.
+func (d *drawing) limits(l *drawnLoad, size int) {
+	l.add(drawnTimeout)
+	each := d.chance(30)
+	switch byAck := d.acks && l.pattern != "request-reply" && (l.pattern != "roundtrip" || !each); {
+	case l.producers > 1 && (!byAck || d.has("stall_for")):
+		l.add("connections: {producers: 1}")
+		each = false
+	case !each && d.chance(30):
+		l.add("connections: {producers: %d}", 1+d.IntN(l.producers))
+	}
+	switch {
+	case each:
+		l.add("in_flight: {each: %d}", 1+d.IntN(4))
+	case d.chance(50):
+		l.add("in_flight: {messages: %d}", 1+d.IntN(20))
+	default:
+		l.add("in_flight: {messages: 1000, bytes: %dB}", size*(1+d.IntN(20)))
+	}
+}
+
+// closedLoop draws a load that waits for answers. Something must take time.
+func (d *drawing) closedLoop(l *drawnLoad) {
+	l.add("loop: closed, %s, think: %v", drawnTimeout, d.time(l.window/300, l.window/10))
+	if d.chance(50) {
+		l.add("outstanding: %d", 1+d.IntN(6))
+	}
+	d.apart(l)
+}
+
+// flatOut draws a load that sends as fast as it can: so many messages, or, limited by those
+// in flight, for so long.
+func (d *drawing) flatOut(l *drawnLoad) {
+	answer := "delay"
+	if d.acks && l.pattern != "request-reply" {
+		answer = "ack_delay"
+	}
+	if d.chance(50) && d.length(answer) == 0 {
+		d.option("%s: %v", answer, d.time(l.window/300, l.window/30))
+	}
+	if slow := d.length(answer); slow > l.window/300 {
+		l.add("rate: max, %s, in_flight: {messages: %d}", drawnTimeout, 1+d.IntN(8))
+		d.apart(l)
+		return
+	}
+	l.add("rate: max, messages: %d", l.messages)
+	l.window = 0
+	if d.chance(40) {
+		l.add("%s, in_flight: {messages: %d}", drawnTimeout, 1+d.IntN(200))
+	}
+}
+
+// apart gives a load without a schedule several producers, each with a topic and a consumer
+// of its own.
+func (d *drawing) apart(l *drawnLoad) {
+	if d.alone || d.kind == several || l.pattern == "request-reply" { // responders are for all
+		return
+	}
+	l.producers = 2 + d.IntN(3)
+	l.add("producers: %d, topics: %d", l.producers, l.producers)
+	if l.pattern != "publish" {
+		l.add("consumers: %d", l.producers)
+	}
+}
+
+// length is the value of an option that is a time, 0 if it was not drawn.
+func (d *drawing) length(option string) (v time.Duration) {
+	for _, all := range d.options {
+		for o := range strings.SplitSeq(all, ", ") {
+			if text, ok := strings.CutPrefix(o, option+": "); ok {
+				v, _ = time.ParseDuration(text)
+			}
+		}
+	}
+	return v
+}
+
+// receivers draws how many get the messages.
+func (d *drawing) receivers(l *drawnLoad) {
+	switch l.pattern {
 	case "deliver":
 		consumers, topics := 1, 1
-		if d.chance(50) {
+		if l.alone = !d.chance(50); !l.alone {
 			consumers = 1 + d.IntN(4)
-			add("consumers: %d", consumers)
+			l.add("consumers: %d", consumers)
 		}
-		if d.chance(30) {
+		if d.chance(30) && d.kind != backlogs {
 			topics = 1 + d.IntN(min(4, consumers))
-			add("topics: %d", topics)
+			l.add("topics: %d", topics)
 		}
 		if d.chance(30) {
-			add("groups: %d", 1+d.IntN(consumers))
+			l.add("groups: %d", 1+d.IntN(consumers))
+		}
+	case "request-reply":
+		if d.chance(50) {
+			l.add("consumers: %d", 1+d.IntN(4))
 		}
 	}
-	if d.pattern == "request-reply" && d.chance(50) {
-		add("consumers: %d", 1+d.IntN(4))
+}
+
+// consumers draws what those do with them.
+func (d *drawing) consumers(l *drawnLoad) {
+	var what []string
+	// Of several consumers that are busy with a backlog when they are to leave each leaves when
+	// it has done its work.
+	if l.pattern != "publish" && d.chance(30) && (d.kind != backlogs || l.alone) {
+		gap := max(l.window, time.Second) / time.Duration(l.messages)
+		what = append(what, fmt.Sprintf("work: %v", d.time(gap/10+2, gap*6/5+4)))
 	}
-	add("size: %dB", 33+d.IntN(200))
-	if d.pattern != "publish" && d.chance(30) {
-		gap := time.Duration(float64(time.Second) / d.perSecond)
-		add("consumer: {work: %v}", d.time(gap/10, gap*6/5))
+	switch d.kind {
+	case paused:
+		at := d.time(1, l.window*3/4)
+		what = append(what, fmt.Sprintf("pause: %v@%v", d.time(time.Millisecond, l.window/2), at))
+	case backlogs:
+		if from := d.time(time.Millisecond, l.window*4/5); d.chance(50) {
+			what = append(what, "from: filled")
+		} else {
+			what = append(what, fmt.Sprintf("from: %v", from))
+		}
+	}
+	if len(what) > 0 {
+		l.add("consumer: {%s}", strings.Join(what, ", "))
 	}
 }
 
 // phases draws how long it lasts.
 func (d *drawing) phases() {
 	warmup := time.Duration(0)
-	if d.warm {
+	if d.warm && d.kind != backlogs && (d.kind != flatOut || d.loads[0].window > 0) {
 		warmup = d.time(10*time.Millisecond, 300*time.Millisecond)
 	}
-	d.lengths = append(d.lengths, fmt.Sprintf("warmup: %v", warmup), fmt.Sprintf("duration: %v", d.window),
-		fmt.Sprintf("drain: %v", d.time(300*time.Millisecond, 2*time.Second)))
+	d.lengths = append(d.lengths, fmt.Sprintf("warmup: %v", warmup))
+	if d.kind != flatOut || d.loads[0].window > 0 {
+		d.lengths = append(d.lengths, fmt.Sprintf("duration: %v", d.window))
+	}
+	d.lengths = append(d.lengths, fmt.Sprintf("drain: %v", d.time(300*time.Millisecond, 2*time.Second)))
 	// The load after a window that was interrupted comes some milliseconds late, and with it
 	// what overtakes a message that was held back.
-	if d.chance(15) && !d.has("reorder") {
-		d.interrupted = d.time(d.window/10, d.window)
+	if d.chance(15) && !d.has("reorder") && d.kind != flatOut && d.kind != backlogs {
+		d.interrupted = d.time(max(d.window/10, d.latest), d.window)
 	}
 }
 
 // objectives draws what the run must show.
-func (d *drawing) objectives() {
+func (d *drawing) objectives(l *drawnLoad) {
 	metrics := []string{"lag.blocked"}
-	switch d.pattern {
+	switch l.pattern {
 	case "deliver":
 		metrics = append(metrics, "delivery.response", "delivery.service")
 	case "roundtrip", "request-reply":
@@ -245,25 +477,26 @@ func (d *drawing) objectives() {
 	}
 	figures := []string{"max"}
 	for _, p := range percentiles() {
-		if d.messages > 2*int(leastSamples(decimal(p))) {
+		if l.messages > 2*int(leastSamples(decimal(p))) {
 			figures = append(figures, "p"+p)
 		}
 	}
 	for range d.IntN(4) {
-		d.wanted = append(d.wanted, fmt.Sprintf("%s %s %s %v", metrics[d.IntN(len(metrics))],
+		l.wanted = append(l.wanted, fmt.Sprintf("%s %s %s %v", metrics[d.IntN(len(metrics))],
 			figures[d.IntN(len(figures))], d.one("<", "<="), d.time(time.Millisecond, 80*time.Millisecond)))
 	}
 	for range d.IntN(4) {
-		d.wanted = append(d.wanted, fmt.Sprintf("%s %s %d", d.one("lost", "duplicated", "corrupted", "rejected", "nacked", "reordered", "lost_acked", "unknown"),
+		l.wanted = append(l.wanted, fmt.Sprintf("%s %s %d", d.one("lost", "duplicated", "corrupted", "rejected", "nacked", "reordered", "lost_acked", "unknown"),
 			d.one("==", "<="), []int{0, 0, 0, 1, 5}[d.IntN(5)]))
 	}
 	if d.chance(20) {
-		d.wanted = append(d.wanted, "rate >= 99.9%")
+		l.wanted = append(l.wanted, "rate >= 99.9%")
 	}
 	if d.chance(20) {
-		d.wanted = append(d.wanted, "worst_second >= 95%")
+		l.wanted = append(l.wanted, "worst_second >= 95%")
 	}
 	if d.chance(20) {
-		d.wanted = append(d.wanted, fmt.Sprintf("availability > %d%%", 80+d.IntN(20)))
+		l.wanted = append(l.wanted, fmt.Sprintf("availability > %d%%", 80+d.IntN(20)))
 	}
+	l.taken = l.wanted
 }

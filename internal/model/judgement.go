@@ -51,7 +51,7 @@ func (o *Outcome) overloaded(p *play, x scenario.Objective) []string {
 // nothing is met, and missed is what the rest could not mend.
 func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
 	all := o.ofWindow(p, x)
-	if p.end >= p.window {
+	if p.at.Interrupted == 0 || p.end >= p.window {
 		return all
 	}
 	least := x.Op == ">" || x.Op == ">="
@@ -94,12 +94,9 @@ func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 		if o.Rate.Due == 0 {
 			return []string{meaningless}
 		}
-		share := 1.0
-		if x.Subject == "rate" && o.Rate.Due > 0 {
+		share := o.Rate.Worst
+		if x.Subject == "rate" {
 			share = o.Rate.Sent / o.Rate.Due
-		}
-		if x.Subject != "rate" && (o.Blocks || o.Counters["rejected"] > 0) { // how it is cut into seconds decides
-			return []string{met, missed, undecided}
 		}
 		return []string{fact(holds(x, math.Round(share*1e13)/1e13))}
 	}
@@ -199,8 +196,11 @@ func (o *Outcome) maximum(l *Latency, x scenario.Objective) []string {
 // answered within the timeout of when it was due: the lower end as if none of those that
 // had no time to be had been, the upper one as if all had.
 func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
-	for _, name := range strings.Fields("delivery.response roundtrip.response publish.response") {
-		l := o.Latencies[name]
+	for _, name := range strings.Fields("delivery roundtrip publish") {
+		l := o.Latencies[name+".response"]
+		if o.FlatOut { // a message is due when it is sent
+			l = o.Latencies[name+".service"]
+		}
 		if l == nil || l.total() == 0 {
 			continue
 		}

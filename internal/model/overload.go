@@ -28,27 +28,59 @@ const (
 const leastReading = 100_000_000
 
 // readings are the instants of the window at which waiting messages are counted: the ends
-// of intervals, of shorter ones than a tenth of a second the first in each. An interval
-// begins where the one before ends, and none crosses the beginning or the end of any load's
-// window.
+// of intervals, of shorter ones than a tenth of a second the first in each.
 func (l *ledger) readings() (all []int64) {
-	var edges []int64
-	for _, p := range l.plays {
-		edges = append(edges, p.from-l.from, p.from+p.end-l.from)
-	}
 	last := int64(0)
-	for t := -l.from; t < l.end; {
-		next := t + l.interval
+	for _, t := range l.ends() {
+		if t == l.end || t/leastReading > last/leastReading {
+			all, last = append(all, t), t
+		}
+	}
+	return all
+}
+
+// ends are the ends of the window's intervals. An interval begins where the one before
+// ends, and none crosses the beginning or the end of any load's window.
+func (p *play) ends() (all []int64) {
+	var edges []int64
+	for _, x := range p.plays {
+		edges = append(edges, x.from-p.from, x.from+x.end-p.from)
+	}
+	for t := -p.from; t < p.end; {
+		next := t + p.interval
 		for _, e := range edges {
 			if e > t {
 				next = min(next, e)
 			}
 		}
-		if t = next; t > 0 && (t == l.end || t/leastReading > last/leastReading) {
-			all, last = append(all, t), t
+		if t = next; t > 0 {
+			all = append(all, t)
 		}
 	}
 	return all
+}
+
+// unstable says whether the load is more than the system carries: what waits grows and does
+// not come back, or a backlog that was asked for was not gone at the window's end.
+func (l *ledger) unstable() answerToOverload {
+	if !l.paced() {
+		return isNot
+	}
+	if c := &l.w.Consumer; c.From.IsZero() && c.Pause.For == 0 {
+		return l.overload()
+	} else if l.stops || c.From.Filled {
+		return isNot
+	}
+	k, third := l.keeps(), l.end-l.end/3
+	switch {
+	case k.answer == is:
+		return is
+	case k.sooner > third: // it was asked for
+		return k.answer
+	case k.gone <= third:
+		return l.overload()
+	}
+	return max(k.answer, min(l.overload(), maybe))
 }
 
 // overload says whether what is due or in flight grows over the last third of the window,
@@ -270,7 +302,10 @@ func student(degrees float64) float64 {
 
 // statuses are those that the verdict may have.
 func (l *ledger) statuses() []string {
-	switch l.overload() {
+	if end := int64(l.w.Consumer.Pause.At + l.w.Consumer.Pause.For); l.at.Interrupted > 0 && l.w.Consumer.Pause.For > 0 && end >= l.end {
+		return []string{"SUSPECT"} // it does not show whether they keep up
+	}
+	switch l.unstable() {
 	case is:
 		return []string{"UNSTABLE"}
 	case maybe:

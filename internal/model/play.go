@@ -97,7 +97,7 @@ func (p *play) arrive() error {
 	if !p.paced() {
 		return nil
 	}
-	horizon := p.stop()
+	horizon := max(p.stop(), p.at.Closed+1)
 	if p.stops {
 		horizon = p.end
 	}
@@ -315,7 +315,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 		member := of.members[p.turns[key]%len(of.members)]
 		q := p.consumers[member]
 		put := func(x *message, ready int64, copy int) {
-			v := q.pass(m.back, ready, p.frost, p.work)
+			v := q.pass(m.back, ready, p.frost, p.opened(), p.work)
 			m.back = v.entered
 			if p.w.Pattern == scenario.RequestReply { // the answer comes when the work is done
 				v.begun = p.frost.thawed(p.busy(v.begun), m.sent)
@@ -328,6 +328,17 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 			put(late.m, late.ready, 0)
 		}
 	}
+}
+
+// opened is when consumers take messages at all.
+func (p *play) opened() int64 {
+	switch from := p.w.Consumer.From; {
+	case from.IsZero():
+		return -never
+	case p.at.Connected == 0:
+		return never
+	}
+	return p.at.Connected
 }
 
 // busy is until when a consumer that was handed a message is busy.
@@ -347,6 +358,6 @@ func (p *play) acknowledge(m *message, a answer) {
 		m.answer, m.at = handedOver, m.back
 		return
 	}
-	v := p.acks[m.stream].pass(m.back, m.back+int64(p.o.AckDelay), p.frost, nil)
+	v := p.acks[m.stream].pass(m.back, m.back+int64(p.o.AckDelay), p.frost, -never, nil)
 	m.back, m.at = v.entered, v.begun
 }

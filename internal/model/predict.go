@@ -8,10 +8,11 @@ import (
 	"sixnines/scenario"
 )
 
-// Moments are those of a run that the method does not fix to the nanosecond, ns from the
-// start of a load's window. What they can be is checked by [Outcome.Moments].
+// Moments are those of a load that the method does not fix to the nanosecond, ns from the
+// start of its window but for the first. What they can be is compared as well.
 type Moments struct {
-	Interrupted int64 // when somebody ended the window; 0: nobody did
+	Interrupted int64 // when somebody ended the window, from the start of the run's; 0: nobody did
+	Connected   int64 // when consumers that come late connected; 0: they did not
 	Stopped     int64 // when no more load was sent; 0: when the wait after the window was over
 	Closed      int64 // when clients were told to leave; 0: when the wait after the window was over
 }
@@ -25,7 +26,7 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 	if s.Target.Driver != "mem" {
 		return nil, fmt.Errorf("the model knows the driver mem, not %s", s.Target.Driver)
 	}
-	of := &world{end: int64(s.Phases.Duration)}
+	of := &world{}
 	for i, part := range s.Parts() {
 		o := mem.DefaultOptions()
 		if err := driver.DecodeOptions(part.Scenario.Target.Options, &o); err != nil {
@@ -40,8 +41,8 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 			return nil, err
 		}
 		of.plays = append(of.plays, p)
-		if at.Interrupted > 0 {
-			of.end = min(of.end, at.Interrupted+grace)
+		if p.end < never {
+			of.end = max(of.end, p.from+p.end)
 		}
 	}
 	if err := of.run(); err != nil {

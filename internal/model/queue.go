@@ -16,16 +16,16 @@ type visit struct {
 }
 
 // pass sends a message through the queue: it comes at an instant, can be handed on from
-// another one on, not while the broker is frozen, and holds the taker for some time,
-// which hold tells.
-func (q *queue) pass(at, ready int64, f frost, hold func(begun int64) int64) visit {
+// another one on, not while the broker is frozen, nor before there is anybody who takes it,
+// from open on, and holds the taker for some time, which hold tells.
+func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64) int64) visit {
 	v := visit{entered: at}
 	if n := len(q.taken); n >= q.places {
 		v.entered = max(at, q.taken[n-q.places])
 	}
 	taken := max(v.entered, q.free)
 	q.taken = append(q.taken, taken)
-	v.begun = f.thawed(max(taken, ready), at)
+	v.begun = max(f.thawed(max(taken, ready), at), open)
 	q.free = v.begun
 	if hold != nil {
 		q.free = max(v.begun, hold(v.begun))

@@ -1,6 +1,10 @@
 package model
 
-import "sixnines/scenario"
+import (
+	"slices"
+
+	"sixnines/scenario"
+)
 
 // sender is what sends one message after the other: a connection, or the loop of a
 // producer that waits for answers.
@@ -117,7 +121,9 @@ func (s *sender) ready() (at, since int64) {
 		due, _ := s.thought()
 		return max(due, s.free), 0
 	default:
-		since = max(0, s.free)
+		if since = max(0, s.free); s.w.Messages > 0 && s.left == 0 {
+			return since, since
+		}
 	}
 	return s.withPlace(since), since
 }
@@ -168,36 +174,37 @@ func (p *play) answered(m *message) int64 {
 
 // withPlace is from when on, not before an instant, there is a place for a message more.
 func (s *sender) withPlace(at int64) int64 {
-	if s.places == 0 {
-		return at
-	}
 	for {
-		var placed, kept int
-		soonest := int64(never)
-		for i := 0; i < len(s.flight); i++ {
-			m := s.flight[i]
-			place, slot := s.answered(m), m.at
-			if place <= at && slot <= at {
-				s.flight[i] = s.flight[len(s.flight)-1]
-				s.flight = s.flight[:len(s.flight)-1]
-				i--
-				continue
-			}
-			if place > at {
-				placed, soonest = placed+1, min(soonest, place)
-			}
-			if slot > at {
-				kept, soonest = kept+1, min(soonest, slot)
+		placed, kept, soonest := 0, 0, int64(never)
+		if len(s.flight) >= s.places && s.places > 0 {
+			for _, m := range s.flight {
+				if place := s.answered(m); place > at {
+					placed, soonest = placed+1, min(soonest, place)
+				}
+				if s.slots > 0 && m.at > at {
+					kept, soonest = kept+1, min(soonest, m.at)
+				}
 			}
 		}
-		if placed < s.places && (s.slots == 0 || kept < s.slots) || soonest == never {
-			if placed >= s.places || s.slots > 0 && kept >= s.slots {
-				return never
-			}
+		switch {
+		case placed < max(s.places, 1) && kept < max(s.slots, 1):
 			return at
+		case soonest == never:
+			return never
 		}
 		at = soonest
 	}
+}
+
+// keep notes that a message has a place, and forgets those that had one.
+func (s *sender) keep(m *message) {
+	if s.places == 0 {
+		return
+	}
+	if len(s.flight) >= s.places {
+		s.flight = slices.DeleteFunc(s.flight, func(x *message) bool { return s.answered(x) <= m.sent && x.at <= m.sent })
+	}
+	s.flight = append(s.flight, m)
 }
 
 // send sends the next message, at the instant that ready has told.
@@ -206,8 +213,9 @@ func (s *sender) send(at, since, last int64) {
 	if m == nil {
 		return
 	}
-	if at >= last || s.paced() && m.due >= s.end && s.world.through(s.from+at) {
+	if at >= last || s.paced() && m.due >= s.end && s.play.at.Stopped == 0 && s.world.through(s.from+at) {
 		m.answer, m.sent, m.at = unsent, never, never
+		s.denied = min(s.denied, s.from+at)
 		s.over = min(s.over, at)
 		return
 	}
@@ -221,9 +229,7 @@ func (s *sender) send(at, since, last int64) {
 	if m.back-m.sent >= longSend {
 		s.long = append(s.long, frost{m.sent, m.back})
 	}
-	if s.places > 0 {
-		s.flight = append(s.flight, m)
-	}
+	s.keep(m)
 }
 
 // take returns the message that is to be sent; nil: none is any more.

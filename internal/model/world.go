@@ -2,9 +2,10 @@ package model
 
 // world is all loads of a run, at one broker.
 type world struct {
-	plays []*play
-	end   int64 // of the run's window
-	ice   frost // when the broker stood still, in the time of the run
+	plays  []*play
+	end    int64 // of the last window, as it is known beforehand
+	denied int64 // when the first message would have been sent that was not any more
+	ice    frost // when the broker stood still, in the time of the run
 }
 
 // run plays all loads. What freezes the broker is known only when the message is sent
@@ -27,6 +28,7 @@ func (w *world) run() error {
 
 // send sends every message of all loads, in the order of the instants at which that begins.
 func (w *world) send() {
+	w.denied = never
 	for _, p := range w.plays {
 		p.reset()
 	}
@@ -85,8 +87,11 @@ func (w *world) through(at int64) bool {
 
 // stop is when no more load is sent.
 func (p *play) stop() int64 {
-	if p.at.Stopped > 0 {
+	switch {
+	case p.at.Stopped > 0:
 		return p.at.Stopped
+	case p.end == never: // as soon as all is sent
+		return never
 	}
 	return p.limit()
 }
@@ -96,9 +101,10 @@ func (p *play) limit() int64 {
 	return max(p.world.end-p.from, p.end) + p.drain
 }
 
-// close is when clients are told to leave: when all that was measured is resolved, or,
-// waited, when the wait after the window is over.
+// close is when clients are told to leave: after the window, when all that was measured is
+// resolved, or, waited, when the wait for it is over.
 func (w *world) close() (closed int64, waited bool) {
+	closed = w.lastEnd()
 	limit := int64(0)
 	for _, p := range w.plays {
 		limit = max(limit, p.from+p.limit())

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -54,6 +55,8 @@ type Action struct {
 // instant: closed loops of several producers without random think times, and pacers
 // of connections of which one was blocked.
 //
+// For consumers that come late mem is made to keep what is sent before.
+//
 // Flat out there must be something that takes time, or the number of messages must be limited
 // and the warm-up left out: else an instant would never end, and Run refuses it.
 func Run(t *testing.T, l Load) (r *result.Run, err error) {
@@ -92,6 +95,11 @@ func Scenario(text string) (*scenario.Scenario, error) {
 	return s, s.Validate()
 }
 
+// comesLate reports whether consumers of any load connect late.
+func comesLate(s *scenario.Scenario) bool {
+	return slices.ContainsFunc(s.Parts(), func(p scenario.Part) bool { return !p.Scenario.Workload.Consumer.From.IsZero() })
+}
+
 // run is Run inside the bubble.
 func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error) {
 	ctx, interrupt := context.WithCancel(ctx)
@@ -99,6 +107,9 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 	abort := make(chan struct{})
 	broker := mem.New()
 	entry := broker.Entry()
+	if comesLate(s) {
+		keeping(&entry)
+	}
 	if l.Change != nil {
 		l.Change(&entry)
 	}
