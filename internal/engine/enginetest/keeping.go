@@ -37,9 +37,6 @@ type lateConsumer struct {
 	left      chan struct{}
 }
 
-// Ack implements driver.AckReporter.
-func (s *keepingSession) Ack() driver.AckKind { return s.Session.(driver.AckReporter).Ack() }
-
 // Provision implements driver.Session.
 func (s *keepingSession) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	late := t.Late
