@@ -70,12 +70,3 @@ func objectiveStyle(outcome string) style {
 	}
 	return warning
 }
-
-// objectives say how one or several runs stand to what they must show; nil where nothing
-// was asked.
-func objectives(prepared []*subject) *table {
-	if len(prepared) == 1 {
-		return objectivesTable(prepared[0])
-	}
-	return objectivesOfAll(prepared)
-}

@@ -34,7 +34,6 @@ type Plan struct {
 	Material    payload.Material // what bodies are cut from; nil: nothing
 	Id          uint32           // in every envelope
 	Name        string           // of what is at the broker
-	forget      int64            // Config.Forget
 	Length      time.Duration    // of the window as planned
 	Warmup      time.Duration
 

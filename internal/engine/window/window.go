@@ -24,9 +24,6 @@ func (w *Window) Fix(start, end int64) {
 	w.Start.Store(start)
 }
 
-// has reports whether what is due at an instant belongs to the window.
-func (w *Window) has(due int64) bool { return due >= w.Start.Load() && due < w.End.Load() }
-
 // EndBy moves the end to now, unless it is sooner. It reports whether it was later. A window that
 // has not begun is then empty.
 func (w *Window) EndBy(now int64) bool { return Lower(&w.End, max(now, w.Start.Load())) }
