@@ -70,7 +70,7 @@ func TestSendAllocatesWhatTheLibraryDoes(t *testing.T) {
 	for _, batch := range []bool{false, true} {
 		p := sessiontest.Produce(t, open(t, driver.Target{URL: c.URL, Batch: batch}), &acks)
 		ours := count(func() error { return p.Send(1, payload) })
-		if ours > library+0.5 { // some happen beside
+		if ours > library+0.8 { // one more is a whole one; a busy machine adds parts
 			t.Errorf("batch %v: a message allocates %v times until it is acknowledged, and %v times by the library alone", batch, ours, library)
 		}
 		if failed := acks.Failed(); failed != nil {

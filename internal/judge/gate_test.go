@@ -250,7 +250,7 @@ func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 		t.Errorf("service times hold no own lag: %+v", s.Verdict.Limits)
 	}
 	r := find(s.Verdict, "self-inflicted")
-	if r == nil || r.Percentile != "75" || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "self-inflicted") {
+	if r == nil || r.Percentile != "75" || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "late mostly by the generator itself") {
 		t.Errorf("self-inflicted: %+v", r)
 	}
 	if r := find(s.Verdict, "worst-second"); r == nil || r.Status != result.Suspect {

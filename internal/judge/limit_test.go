@@ -99,7 +99,7 @@ func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.46, "99": 0.6}
 	e := newEvidence(run, in, s)
 	found := receiveLag(e)
-	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Text, "60 % of delivery.response p99 (1.00 ms), about 600 µs, is receive lag") {
+	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Found, "60 % of delivery.response p99 (1.00 ms), about 600 µs, is receive lag") {
 		t.Fatalf("%+v", found)
 	}
 	if v := e.verdict(found); v.String() != "VALID to p95" || v.Limits[0].Why != "60 % receive lag" {

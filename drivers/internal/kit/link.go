@@ -143,14 +143,16 @@ func (l *Link[W, P]) closed() error {
 // more: a broker may take the login each time and hang up on what is asked next.
 const longLasted = 10 * time.Second
 
-// A connection that lasted less than shortLasted is made again after a pause, which grows
-// while that happens again: a broker may hang up on what it has just been sent, time and again.
+// A connection that lasted less than shortLasted is made again after a pause, which doubles
+// up to longestWait while that repeats: a broker may hang up on what it has just been sent,
+// again and again. The pause stays short, because a network that flaps must not look slower
+// than it is.
 const (
 	shortLasted = time.Second
-	longestWait = 5 * time.Second
+	longestWait = time.Second / 2
 )
 
-// pauseAfter is the pause before the next attempt after so many short connections in a row.
+// pauseAfter is the pause before the next attempt after a number of short connections in a row.
 func (l *Link[W, P]) pauseAfter(short int) time.Duration {
 	if short < 2 {
 		return 0 // it may have been chance
