@@ -132,6 +132,21 @@ phases: {warmup: 0s, duration: 600ms, drain: 5s}
 	}
 }
 
+// What is sent flat out ends its window when the last message is sent, however long a pause
+// of the broker has blocked that: of four messages at once one is waited for and two wait
+// for it, and the fourth has a place when the pause is over.
+func TestFlatOutThroughAPauseByHand(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	o := predict(t, `
+target: {driver: mem, options: {queue: 2, delay: 1ms, stall_after: 1, stall_for: 100ms}}
+workload: {rate: max, messages: 4}
+phases: {warmup: 0s, drain: 1s}
+`, 0)
+	if o.End != 100*ms+1 || o.Counters["received"] != 4 {
+		t.Errorf("the window ends at %d: %v", o.End, o.Counters)
+	}
+}
+
 // Percentiles and their intervals, from tables.
 func TestFiguresByHand(t *testing.T) {
 	x := &Latency{Metric: "publish.response"}

@@ -19,6 +19,7 @@ type play struct {
 	from     int64 // when its window begins, in the run's
 	warmup   int64
 	window   int64 // as planned; never: so many messages end it
+	ending   int64 // as it is known beforehand: planned, or ended early
 	end      int64 // as it was
 	drain    int64
 	stops    bool // no load follows the window
@@ -85,6 +86,7 @@ func newPlay(of *world, part scenario.Part, o *mem.Options, at Moments) (*play, 
 	if at.Interrupted > 0 {
 		p.end = min(p.window, max(0, at.Interrupted+grace-p.from))
 	}
+	p.ending = p.end
 	if part.Scenario.Phases.Warmup > 0 {
 		p.warmup = int64(part.Scenario.Phases.Warmup)
 	}
@@ -119,6 +121,7 @@ func (p *play) arrive() error {
 // reset empties queues and forgets what was sent.
 func (p *play) reset() {
 	p.consumers, p.acks, p.random, p.received, p.open, p.all = nil, nil, nil, nil, nil, nil
+	p.end = p.ending
 	p.frost = frost{}
 	if p.ice != p.frost {
 		p.frost = frost{p.ice.from - p.from, p.ice.to - p.from}
