@@ -282,7 +282,7 @@ func TestProbeLeftOut(t *testing.T) {
 		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "is in the process of the load", true},
 		{"a library", "on", Config{Entry: nats.Entry(), URL: b.URL}, "only the command", false},
 		{"a process that cannot be started", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/nowhere/at/all"}}, "/nowhere/at/all", false},
-		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "nobody understands", true},
+		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "its report cannot be read", true},
 		{"a broker that is full", "on", Config{Entry: filling.Entry(), URL: "nats://" + front.Addr().String(), Probe: probeCommand(t)}, "nats", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -104,7 +104,7 @@ func TestDoctorKnowsItsPatients(t *testing.T) {
 		{"virtual machine", guest(), probe{nic: cards{err: refused}, others: busy, asleep: time.Hour, slackErr: refused,
 			chrony: tracking{stratum: 3, bound: 2 * time.Millisecond, leap: "Normal"}}, map[string]want{
 			"cpu governor": {StatusNote, "unknown: no frequency scaling in sight"}, "turbo": {StatusNote, "unknown: no boost control"},
-			"smt": {StatusNote, "as far as a virtual machine can tell"}, "isolated processors": {StatusNote, "none"},
+			"smt": {StatusNote, "as far as a virtual machine can see"}, "isolated processors": {StatusNote, "none"},
 			"mitigations": {StatusNote, "against meltdown; none against mds"}, "virtualisation": {StatusNote, "a virtual machine: QEMU"},
 			"other processes": {StatusWarn, "java (process 7) 85 %, rsync (process 9) 12 % of a core"}, "timer slack": {StatusNote, "cannot be set"},
 			"suspend": {StatusNote, "asleep for 1 h"}, "clock source": {StatusNote, "kvm-clock"},

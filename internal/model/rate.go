@@ -1,0 +1,128 @@
+package model
+
+import (
+	"math"
+	"time"
+
+	"sixnines/scenario"
+)
+
+// Rate is what was due and sent in the window.
+type Rate struct {
+	Asked     float64
+	Due, Sent float64 // a second
+	Worst     float64 // the least share of what was due in a second that was sent in it
+}
+
+// rate counts what was due and sent in the window.
+func (p *play) rate() Rate {
+	if !p.paced() {
+		return Rate{}
+	}
+	var due, sent float64
+	for _, m := range p.all {
+		if m.due < 0 || m.due >= p.end {
+			continue
+		}
+		due++
+		if m.answer != unsent && m.answer != atOnce && m.sent < p.end {
+			sent++
+		}
+	}
+	if due == sent+1 { // due when the window ended, and sent a moment later
+		due = sent
+	}
+	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9, Worst: p.worst()}
+}
+
+// worst goes through the seconds of the window, made of whole intervals, one after the
+// other. What is left behind the last is looked at with the second before the window's end,
+// and a shorter window as a whole. What the client refused was in time, and one message
+// across the end of a second is not late.
+func (p *play) worst() float64 {
+	const second = 990_000_000 // ends of intervals jitter
+	least := 1.0
+	look := func(from, to int64) {
+		var due, sent float64
+		for _, m := range p.all {
+			if m.due < 0 || m.due >= p.end {
+				continue
+			}
+			if m.due >= from && m.due < to {
+				due++
+			}
+			if m.answer != unsent && (m.sent > from || from == 0) && m.sent <= to {
+				sent++
+			}
+		}
+		if due > 0 {
+			least = min(least, (sent+1)/due)
+		}
+	}
+	from, starts := int64(0), []int64{0}
+	for _, t := range p.ends() {
+		if t-from >= second {
+			look(from, t)
+			from = t
+		}
+		starts = append(starts, t)
+	}
+	if from < p.end {
+		for i := len(starts) - 1; i >= 0 && (starts[i] > from || p.end-from < second); i-- {
+			from = min(from, starts[i])
+		}
+		look(from, p.end)
+	}
+	return least
+}
+
+// asked is the schedule's mean rate.
+func (p *play) asked() float64 {
+	switch p.w.Arrivals.Kind {
+	case scenario.Constant, scenario.Poisson:
+		return float64(p.w.Rate.Messages) / p.w.Rate.Per.Seconds()
+	case scenario.Burst:
+		bursts := (p.window + int64(p.w.Arrivals.Period) - 1) / int64(p.w.Arrivals.Period)
+		return float64(bursts) * float64(p.w.Arrivals.Count) / float64(p.window) * 1e9
+	}
+	f, err := flowOf(p.w, time.Duration(p.window))
+	if err != nil {
+		return 0
+	}
+	return f.near(float64(p.window)) / float64(p.window) * 1e9
+}
+
+// Through is how much of a load without a schedule came through.
+type Through struct {
+	Messages int64
+	Received int64
+	Elapsed  int64 // until the last of it, and not before the senders were done
+}
+
+// throughput counts what was acknowledged, where there are acknowledgements, and delivered,
+// where there are consumers: of deliveries as many messages as they are a share of what was
+// expected.
+func (l *ledger) throughput() Through {
+	c := l.out.Counters
+	t := Through{Messages: c["sent"] - c["nacked"], Received: c["received"], Elapsed: max(1, l.end)}
+	if l.acknowledges() {
+		t.Messages = c["acked"]
+	}
+	for _, m := range l.all {
+		if m.due < 0 || m.due >= l.end || m.answer == unsent {
+			continue
+		}
+		if l.acknowledges() && m.answer == acknowledged && m.at <= l.closed {
+			t.Elapsed = max(t.Elapsed, m.at)
+		}
+		for g := range l.layout.groups {
+			if r := m.firstWhole(g); r != nil && r.at <= l.closed && l.w.Consumer.From.IsZero() {
+				t.Elapsed = max(t.Elapsed, r.at)
+			}
+		}
+	}
+	if c["expected"] > 0 && l.w.Consumer.From.IsZero() {
+		t.Messages = min(t.Messages, int64(math.Round(float64(c["received"])*float64(c["sent"])/float64(c["expected"]))))
+	}
+	return t
+}
