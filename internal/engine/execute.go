@@ -302,13 +302,13 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 	if r.hasLate() && ctx.Err() == nil {
 		enough = ctx.Done()
 	}
+	limit := clock.Now() + int64(r.scenario.Phases.Drain)
 	var last int64
 	for _, ld := range r.loads {
 		aborted = ld.sender.Finish(aborted)
 		last = max(last, ld.End.Load())
 	}
 	window.Lower(&r.End, last) // flat out it may be sooner
-	limit := clock.Now() + int64(r.scenario.Phases.Drain)
 	for !aborted && !r.resolved() && clock.Now() < limit && !r.stalled() {
 		select {
 		case <-r.config.Abort:

@@ -109,7 +109,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 		}
 	}
 	// The delivery side.
-	lost := a.accountMissing(&total, now, intended, censor, censorSent)
+	lost := a.accountMissing(&total, intended, censor, censorSent)
 	total.EarlierMissing = a.Receiving.Earlier.Missing()
 	delta := total
 	delta.Sub(a.Reported.Counters)
@@ -133,13 +133,13 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 // shows that these still may; or nothing of the stream has come at all, and nothing else came
 // to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
 // is not in flight any more.
-func (a *Accounts) accountMissing(total *result.Counters, now int64, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
+func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // never ticked off, damaged ones included
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for _, g := range a.Receiving.Groups {
-		coming, quiet := a.Receiving.StillComing(g, now)
+		coming, quiet := a.Receiving.StillComing(g, a.Observed)
 		for _, st := range a.Sending.Streams {
 			place, bound := g.Place(st)
 			if !bound || !st.Begun {

@@ -49,3 +49,34 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 		}
 	}
 }
+
+// What is sent flat out is waited for no longer than the drain limit, too, where the round
+// trip behind it does not come back.
+func TestAFloodIsWaitedForNoLonger(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {stall_after: 20, stall_for: 1h}}
+workload: {rate: max, messages: 100}
+phases: {warmup: 0s, drain: 1s}
+`})
+	if at := time.Duration(r.Series[len(r.Series)-1].Start); at < time.Second || at > 1100*time.Millisecond {
+		t.Errorf("clients began to leave after %s", at)
+	}
+}
+
+// Whether messages still came in the second half of the wait depends on when clients began
+// to leave, and not on how long one was busy then: of two members of a group the one waits for
+// the other, which gets a message meanwhile and has work for 3 s.
+func TestStillComingWhenClientsBeginToLeave(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, lose_acked: 1, every: 1}}
+workload: {rate: 2/s, consumers: 2, groups: 1, consumer: {work: 3s}}
+phases: {warmup: 0s, duration: 2500ms, drain: 1300ms}
+`})
+	c := &r.Summary.Counters
+	if gone := time.Duration(r.Series[len(r.Series)-1].Start); gone < 6*time.Second || c.Received != 4 {
+		t.Fatalf("clients left after %s, %d received", gone, c.Received)
+	}
+	if c.LostAcked != 0 || c.Undelivered != 1 {
+		t.Errorf("%d lost, %d undelivered", c.LostAcked, c.Undelivered)
+	}
+}
