@@ -33,6 +33,7 @@ type Outcome struct {
 	// cannot as long as something is unanswered.
 	Filled   int64
 	Late     bool  // they do
+	Tied     bool  // something came to a consumer at the very instant at which it was told to leave
 	Blocks   bool  // a send was blocked
 	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
 	Work     int64 // what consumers of any load do with a message
@@ -48,6 +49,7 @@ type ledger struct {
 	*play
 	out    *Outcome
 	closed int64
+	leave  []int64          // when each consumer is told to leave
 	came   []map[int64]bool // by stream·groups + group: numbers that came whole
 	newest []int64          // likewise, the highest number that came; −1: none
 
@@ -71,6 +73,7 @@ func (p *play) account(closed int64, waited bool) *Outcome {
 	if l.denied < never && l.denied-l.from <= l.closed {
 		l.out.Next = []int64{l.denied}
 	}
+	l.leaving()
 	l.receive()
 	l.remember()
 	for _, m := range p.all {
@@ -137,7 +140,7 @@ func (l *ledger) receive() {
 	highest := map[[2]int]int64{} // by consumer and stream
 	for _, r := range l.received {
 		m := r.m
-		if r.at > l.closed || !r.whole {
+		if !l.got(&r.receipt) || !r.whole {
 			continue
 		}
 		at, measured := m.stream*groups+r.group, m.due >= 0 && m.due < l.end
@@ -289,8 +292,8 @@ func (l *ledger) deliveries(m *message, a answer) {
 			continue
 		}
 		response, service := l.latencies(name)
-		r := m.firstWhole(g)
-		if r != nil && r.at <= l.closed {
+		r := l.had(m, g, true)
+		if r != nil {
 			l.out.Counters["received"]++
 			response.add(r.at - m.due)
 			service.add(r.at - m.sent)
@@ -329,7 +332,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 // absent adds a message that a group did not get whole.
 func (l *ledger) absent(m *message, g int, a answer) {
 	c := l.out.Counters
-	if r := m.first(g); r != nil && r.at <= l.closed {
+	if l.had(m, g, false) != nil {
 		c["corrupted"]++
 		return
 	}
@@ -355,7 +358,7 @@ func (l *ledger) stillComing(g int) bool {
 // quiet reports whether no measured message came to a group in the second half of the wait.
 func (l *ledger) quiet(g int) bool {
 	for _, r := range l.received {
-		if r.group == g && r.whole && r.m.due >= 0 && r.m.due < l.end && r.at <= l.closed && r.at > l.end+(l.closed-l.end)/2 {
+		if r.group == g && r.whole && r.m.due >= 0 && r.m.due < l.end && l.got(&r.receipt) && r.at > l.end+(l.closed-l.end)/2 {
 			return false
 		}
 	}
@@ -365,17 +368,49 @@ func (l *ledger) quiet(g int) bool {
 // silent reports whether no measured message of a stream came to a group.
 func (l *ledger) silent(stream, g int) bool {
 	for _, r := range l.received {
-		if r.group == g && r.whole && r.m.stream == stream && r.m.due >= 0 && r.m.due < l.end && r.at <= l.closed {
+		if r.group == g && r.whole && r.m.stream == stream && r.m.due >= 0 && r.m.due < l.end && l.got(&r.receipt) {
 			return false
 		}
 	}
 	return true
 }
 
-// firstWhole is the first copy that came to the group undamaged.
-func (m *message) firstWhole(group int) (first *receipt) {
+// leaving finds when each consumer is told to leave: one after the other, each when the one
+// before has done the work on the message that it has. What comes meanwhile counts. A reply
+// has nobody to come to as soon as clients begin to leave.
+func (l *ledger) leaving() {
+	at := l.closed
+	for c := range l.layout.consumers {
+		l.leave = append(l.leave, at)
+		if l.w.Pattern == scenario.RequestReply {
+			continue
+		}
+		for i := range l.received {
+			r := &l.received[i].receipt
+			if r.consumer != c {
+				continue
+			}
+			l.out.Tied = l.out.Tied || r.at == l.leave[c] && r.at > l.closed
+			if l.got(r) {
+				at = max(at, r.at+int64(l.w.Consumer.Work))
+			}
+		}
+	}
+}
+
+// got reports whether a copy came before its consumer was told to leave. Of one that came at
+// that very instant, when the consumer before was done, nothing says it.
+func (l *ledger) got(r *receipt) bool {
+	leave := l.leave[r.consumer]
+	return r.at < leave || r.at == leave && (r.at == l.closed || l.at.Takes>>r.consumer&1 > 0)
+}
+
+// had is the first copy that a group got before its consumers left, undamaged if whole; nil:
+// it got none.
+func (l *ledger) had(m *message, group int, whole bool) (first *receipt) {
 	for i := range m.copies {
-		if r := &m.copies[i]; r.group == group && r.whole && (first == nil || r.at < first.at) {
+		r := &m.copies[i]
+		if r.group == group && (r.whole || !whole) && l.got(r) && (first == nil || r.at < first.at) {
 			first = r
 		}
 	}

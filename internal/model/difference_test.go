@@ -11,12 +11,15 @@ import (
 )
 
 // difference returns the first thing in which a part of a run differs from what the model
-// says of it; empty: none.
-func difference(run *result.Run, o *Outcome) string {
+// says of it, whose clients were told to leave at an instant; empty: none.
+func difference(run *result.Run, o *Outcome, closed int64) string {
 	if o.Blocks && o.Waited {
 		return "" // what was sent while clients were told to leave, nobody can say
 	}
-	for _, compare := range []func(*result.Run, *Outcome) string{differentMoments, differentCounters, differentLatencies, differentRate, differentThroughput, differentVerdict, differentObjectives} {
+	if d := differentMoments(run, o, closed); d != "" {
+		return d
+	}
+	for _, compare := range []func(*result.Run, *Outcome) string{differentCounters, differentLatencies, differentRate, differentThroughput, differentVerdict, differentObjectives} {
 		if d := compare(run, o); d != "" {
 			return d
 		}
@@ -31,14 +34,14 @@ const patience = 60_000_000
 // longPatience is the same where a send may be blocked: it is waited for.
 const longPatience = 1_200_000_000
 
-func differentMoments(run *result.Run, o *Outcome) string {
+func differentMoments(run *result.Run, o *Outcome, closed int64) string {
 	from := o.Resolved
 	most := patience + 3*o.Work
 	if o.Blocks {
 		most = longPatience
 	}
 	came := connected(run)
-	switch closed := closing(run); {
+	switch {
 	case o.Late && came == 0 && o.Filled < closed-looksEach:
 		return fmt.Sprintf("consumers did not connect, and must at %d", o.Filled)
 	case came > 0 && (!o.Late || came < o.Filled || came > o.Filled+looksEach):
@@ -62,27 +65,6 @@ func connected(run *result.Run) int64 {
 		}
 	}
 	return 0
-}
-
-// unknown is when a message was sent of which only its schedule is known.
-const unknown = -1
-
-// closing is when what had not come was given up: the end of the slowest messages if some
-// never came, and else not later than the closing record.
-func closing(run *result.Run) (at int64) {
-	for _, d := range run.Summary.Histograms {
-		if d.Censored > 0 {
-			for _, x := range run.Tail {
-				if x.Sent == unknown { // it never came, and its send is forgotten
-					at = max(at, x.Done)
-				}
-			}
-			if at >= max(run.Summary.End, run.Summary.Resolved) { // else drivers gave them up sooner
-				return at
-			}
-		}
-	}
-	return run.Series[len(run.Series)-1].Start
 }
 
 // counted are the counters that the model counts.

@@ -360,6 +360,13 @@ func (d *drawing) flatOut(l *drawnLoad) {
 	if d.chance(50) && d.length(answer) == 0 {
 		d.option("%s: %v", answer, d.time(l.window/300, l.window/30))
 	}
+	// What is sent and answered at one instant has come before the broker pauses at that instant,
+	// or has not.
+	for _, slow := range []string{"delay", "ack_delay"} {
+		if d.has("stall_for") && d.length(slow) == 0 && (d.acks || slow == "delay") {
+			d.option("%s: %v", slow, d.time(time.Millisecond, 20*time.Millisecond))
+		}
+	}
 	if slow := d.length(answer); slow > l.window/300 {
 		l.add("rate: max, %s, in_flight: {messages: %d}", drawnTimeout, 1+d.IntN(8))
 		d.apart(l)

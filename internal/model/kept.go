@@ -35,7 +35,7 @@ func (l *ledger) keeps() kept {
 				continue
 			}
 			changes = append(changes, change{m.sent, 1})
-			if r := m.first(g); r != nil && r.at <= l.closed {
+			if r := l.had(m, g, false); r != nil {
 				changes = append(changes, change{r.at, -1})
 			}
 		}

@@ -147,6 +147,20 @@ phases: {warmup: 0s, drain: 1s}
 	}
 }
 
+// Consumers leave one after the other, each with the work on its message done, and what comes
+// to the others meanwhile counts: message 4 comes at 600 ms, when clients have been told to
+// leave at 520 ms and the first consumer works until 700 ms on message 3, which came at 400 ms.
+func TestLeavingByHand(t *testing.T) {
+	o := predict(t, `
+target: {driver: mem}
+workload: {rate: 10/s, consumers: 2, groups: 1, consumer: {work: 300ms}}
+phases: {warmup: 0s, duration: 500ms, drain: 20ms}
+`, 0)
+	if o.Resolved != 520*int64(time.Millisecond) || o.Counters["received"] != 5 {
+		t.Errorf("clients leave at %d: %v", o.Resolved, o.Counters)
+	}
+}
+
 // Percentiles and their intervals, from tables.
 func TestFiguresByHand(t *testing.T) {
 	x := &Latency{Metric: "publish.response"}

@@ -158,7 +158,7 @@ func (l *ledger) lastOfFirst() (last int64) {
 	for i, m := range l.measured {
 		f := &l.flights[i]
 		for _, at := range f.came {
-			if at <= l.closed {
+			if at < never {
 				last = max(last, at)
 			}
 		}
@@ -244,15 +244,15 @@ func (l *ledger) follow() {
 			}
 			f.fan++
 			at := int64(never)
-			if r := m.first(g); r != nil {
+			if r := l.had(m, g, false); r != nil {
 				at = r.at
 			}
 			f.came = append(f.came, at)
-			gone := at > l.closed && (m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g) || l.silent(m.stream, g) && l.quiet(g))
+			gone := at == never && (m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g) || l.silent(m.stream, g) && l.quiet(g))
 			if gone && f.ended == never && (m.answer == acknowledged || m.answer == handedOver) {
 				f.lost++
 			}
-			if at <= l.closed {
+			if at < never {
 				l.through = max(l.through, at)
 			}
 		}

@@ -116,7 +116,7 @@ func (l *ledger) throughput() Through {
 			t.Elapsed = max(t.Elapsed, m.at)
 		}
 		for g := range l.layout.groups {
-			if r := m.firstWhole(g); r != nil && r.at <= l.closed && l.w.Consumer.From.IsZero() {
+			if r := l.had(m, g, true); r != nil && l.w.Consumer.From.IsZero() {
 				t.Elapsed = max(t.Elapsed, r.at)
 			}
 		}

@@ -1,0 +1,73 @@
+package model
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"sixnines/driver"
+)
+
+// leaving notes when the first producer is told to leave, which no record of a run says: what
+// comes while clients leave is in the last interval, too.
+type leaving struct {
+	driver.Driver
+	once sync.Once
+	at   time.Time
+}
+
+// of has a driver note that.
+func (l *leaving) of(e *driver.Entry) {
+	l.Driver = e.Driver
+	e.Driver = l
+}
+
+// since is that instant, from another one on.
+func (l *leaving) since(start time.Time) int64 { return int64(l.at.Sub(start)) }
+
+// Open implements driver.Driver.
+func (l *leaving) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := l.Driver.Open(ctx, t)
+	return &leavingSession{s, l}, err
+}
+
+type leavingSession struct {
+	driver.Session
+	of *leaving
+}
+
+// Producer implements driver.Session.
+func (s *leavingSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	p, err := s.Session.Producer(ctx, spec, acks)
+	return &leavingProducer{p, s.of}, err
+}
+
+// Requester implements driver.RequestReplier.
+func (s *leavingSession) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
+	p, err := s.Session.(driver.RequestReplier).Requester(ctx, spec, acks, replies)
+	return &leavingProducer{p, s.of}, err
+}
+
+// Responder implements driver.RequestReplier.
+func (s *leavingSession) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(driver.Message) []byte) (driver.Consumer, error) {
+	return s.Session.(driver.RequestReplier).Responder(ctx, spec, respond)
+}
+
+type leavingProducer struct {
+	driver.Producer
+	of *leaving
+}
+
+// Close implements driver.Producer.
+func (p *leavingProducer) Close(ctx context.Context) error {
+	p.of.once.Do(func() { p.of.at = time.Now() })
+	return p.Producer.Close(ctx)
+}
+
+// Sync implements driver.Syncer.
+func (p *leavingProducer) Sync(ctx context.Context) error {
+	return p.Producer.(driver.Syncer).Sync(ctx)
+}
+
+// WindowBegins implements driver.WindowWatcher.
+func (p *leavingProducer) WindowBegins() { p.Producer.(driver.WindowWatcher).WindowBegins() }
