@@ -3,6 +3,8 @@ package enginetest
 import (
 	"testing"
 	"time"
+
+	"sixnines/result"
 )
 
 // A sender that is behind sends nothing more when the run is over: each of its sends waits
@@ -78,5 +80,36 @@ phases: {warmup: 0s, duration: 2500ms, drain: 1300ms}
 	}
 	if c.LostAcked != 0 || c.Undelivered != 1 {
 		t.Errorf("%d lost, %d undelivered", c.LostAcked, c.Undelivered)
+	}
+}
+
+// A later reply of the same producer proves that a message is lost, where one responder sends
+// all of them, and as long as replies to other producers come.
+func TestALostReplyOfSeveralProducers(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, lose_acked: 1, every: 1, delay: 1ms}}
+workload: {pattern: request-reply, rate: 100/s, producers: 2, consumer: {work: 12ms}}
+phases: {warmup: 0s, duration: 1s, drain: 100ms}
+`})
+	c := &r.Summary.Counters
+	if c.Missing < 5 || c.LostAcked != 1 {
+		t.Errorf("%d lost of %d missing", c.LostAcked, c.Missing)
+	}
+}
+
+// What is forgotten of a message that never came has waited at least since its stream's last
+// send. What the client refused was not sent.
+func TestABoundFromTheLastSend(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {delay: 5ms, corrupt: 1, reject: 50, every: 1, after: 1, seed: 8}}
+workload: {loop: closed, think: 100ms, outstanding: 2, timeout: 10m}
+phases: {warmup: 0s, duration: 1s, drain: 1s}
+`})
+	d := r.Summary.Histograms[result.DeliveryService]
+	if c := &r.Summary.Counters; c.Corrupted != 1 || c.Rejected < 8 || c.Received != 1 {
+		t.Fatalf("%+v", c)
+	}
+	if d.Max < int64(800*time.Millisecond) {
+		t.Errorf("it has waited for %s", time.Duration(d.Max))
 	}
 }

@@ -165,16 +165,20 @@ func (r *Receiving) probed(now, sent int64) {
 // StillComing reports whether messages that others have overtaken may still be on
 // their way to the group: there is more than one way to it, and measured messages
 // came in the second half of the time for which they were waited for, up to now. quiet is
-// true where none came then, by however many ways.
+// true where none came then, by however many ways. Replies come to the one producer that asked,
+// and take as many ways as there are responders.
 func (r *Receiving) StillComing(g *Group, now int64) (may, quiet bool) {
 	waited, ways, coming := now-r.End.Load(), 0, false
 	for _, c := range r.Consumers {
 		if c.group != g {
 			continue
 		}
-		ways += max(1, len(c.Highest))
+		own := max(1, len(c.Highest))
 		if c.unordered || !r.Entry.Capabilities.Ordered {
-			ways++
+			own++
+		}
+		if ways += own; r.Flow.Replies {
+			ways = own
 		}
 		coming = coming || c.Newest != 0 && now-c.Newest < waited/2
 	}

@@ -230,7 +230,6 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, index uint32, kind i
 	}
 	if measured {
 		st.Sent.Add(1) // from sent on it is under way, for the sampler
-		st.Latest = sent
 	}
 	env := integrity.Envelope{Run: l.plan.Id, Stream: st.ID, Kind: kind, Intended: intended, Sequence: st.Next, Lag: sent - intended}
 	if env.Lag > 0 && own > 0 {
@@ -279,6 +278,9 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, index uint32, kind i
 		}
 		l.refuse(st, sl, index, kind, sent, err)
 		return err
+	}
+	if measured {
+		st.Latest = sent
 	}
 	if kind == integrity.Data {
 		if !measured {
