@@ -281,6 +281,10 @@ func (d *drawing) schedule(l *drawnLoad) {
 			l.add("connections: {producers: %d}", 1+d.IntN(l.producers))
 		}
 	}
+	// Of several connections that wait for places in one queue nothing says which gets one first.
+	if l.producers > 1 && d.has("stall_for") && !d.has("queue") {
+		d.option("queue: 5000")
+	}
 	rate := func(of float64) string { return fmt.Sprintf("%d/%v", 1+int(of*float64(l.messages)), l.window) }
 	random := ""
 	if d.chance(30) {

@@ -161,6 +161,21 @@ phases: {warmup: 0s, duration: 500ms, drain: 20ms}
 	}
 }
 
+// In a closed loop a send that the broker blocks makes those behind it late, and that lag is
+// all own: of four messages at once the third waits for its place in the queue for 100 ms, and
+// the fourth is sent then.
+func TestAClosedLoopLagsByItself(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	o := predict(t, `
+target: {driver: mem, options: {queue: 1, delay: 100ms}}
+workload: {loop: closed, think: 5ms, outstanding: 4}
+phases: {warmup: 0s, duration: 80ms, drain: 1s}
+`, 0)
+	if got, want := o.Latencies["lag.own"].Values, []int64{0, 0, 0, 100 * ms}; !slices.Equal(got, want) {
+		t.Errorf("own lag %v, want %v", got, want)
+	}
+}
+
 // Percentiles and their intervals, from tables.
 func TestFiguresByHand(t *testing.T) {
 	x := &Latency{Metric: "publish.response"}

@@ -223,7 +223,9 @@ func (s *sender) send(at, since, last int64) {
 		s.long = append(s.long, frost{since, at})
 	}
 	m.sent = at
-	m.own = at - m.due - s.waited(m.due, at)
+	if m.own = at - m.due; !s.closedLoop() { // whose loops have no thread to be asked about
+		m.own -= s.waited(m.due, at)
+	}
 	s.deliver(m)
 	s.free = m.back
 	if m.back-m.sent >= longSend {
