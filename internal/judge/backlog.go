@@ -253,8 +253,9 @@ func (e *evidence) tooShort() []result.Reason {
 }
 
 // waiting returns what was due or in flight at a reading, in messages,
-// without those that were due before and are known to be lost. It must be
-// called in the order of the readings.
+// without those that were due before and are known to be lost. Of the slot in which the
+// reading is, these are as large a share as of it is over. It must be called in the order of
+// the readings.
 func (e *evidence) waiting() func(result.Level) float64 {
 	c := e.run.Counters
 	lost, slot := e.run.Lost, int64(e.run.Header.Slot)
@@ -267,11 +268,15 @@ func (e *evidence) waiting() func(result.Level) float64 {
 		perDelivery *= float64(max(c.Missing, 0)) / float64(all)
 	}
 	return func(l result.Level) float64 {
-		for len(lost) > 0 && lost[0][0]*slot < l.At {
+		for len(lost) > 0 && (lost[0][0]+1)*slot <= l.At {
 			before += lost[0][1]
 			lost = lost[1:]
 		}
-		return max(float64(l.InFlight+l.Backlog)-float64(before)*perDelivery, 0)
+		gone := float64(before)
+		if len(lost) > 0 && lost[0][0]*slot < l.At {
+			gone += float64(lost[0][1]) * float64(l.At-lost[0][0]*slot) / float64(slot)
+		}
+		return max(float64(l.InFlight+l.Backlog)-gone*perDelivery, 0)
 	}
 }
 

@@ -3,6 +3,7 @@ package judge
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -175,6 +176,24 @@ func TestBacklogOfAShortWindow(t *testing.T) {
 		v := Verdict(b.run(t), Inputs{Resolved: 4e9})
 		if r := find(v, "backlog"); (r != nil) != (want == result.Suspect) || r != nil && (r.Status != want || !strings.Contains(r.Text, "900 of its ")) {
 			t.Errorf("%d left: %+v", left, r)
+		}
+	}
+}
+
+// What is lost is taken off evenly over the slot in which it was due: a reading soon after
+// the beginning of a slot is not that much lower.
+func TestLostIsTakenOffEvenly(t *testing.T) {
+	const ms = int64(time.Millisecond)
+	r := &result.Run{Lost: [][2]int64{{0, 10}, {2, 20}}}
+	r.Header.Slot = 100 * time.Millisecond
+	r.Counters = result.Counters{Sent: 1000, Expected: 1000, Missing: 30}
+	waiting := (&evidence{run: r}).waiting()
+	for _, tt := range []struct {
+		at   int64
+		want float64
+	}{{50 * ms, 95}, {100 * ms, 90}, {200 * ms, 90}, {210 * ms, 88}, {300 * ms, 70}, {999 * ms, 70}} {
+		if got := waiting(result.Level{At: tt.at, InFlight: 100}); got != tt.want {
+			t.Errorf("%g messages wait after %d ms, want %g", got, tt.at/ms, tt.want)
 		}
 	}
 }

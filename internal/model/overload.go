@@ -24,15 +24,20 @@ const (
 	near           = 0.03 // within so much of a limit the model does not decide
 )
 
-// leastReading is how far apart readings are at least.
-const leastReading = 100_000_000
+// leastReading is how far apart readings are at least, and readingJitter how much sooner one
+// may be.
+const (
+	leastReading  = 100_000_000
+	readingJitter = 1_000_000
+)
 
 // readings are the instants of the window at which waiting messages are counted: the ends
-// of intervals, of shorter ones than a tenth of a second the first in each.
+// of intervals, of shorter ones than a tenth of a second the first in each, or one up to a
+// millisecond sooner.
 func (l *ledger) readings() (all []int64) {
 	last := int64(0)
 	for _, t := range l.ends() {
-		if t == l.end || t/leastReading > last/leastReading {
+		if t == l.end || (t+readingJitter)/leastReading > (last+readingJitter)/leastReading {
 			all, last = append(all, t), t
 		}
 	}
@@ -185,7 +190,9 @@ func above(a, b float64) answerToOverload {
 
 // waiting is how many measured messages were due or in flight at an instant: not sent yet,
 // or unacknowledged or undelivered, whichever are more. What is known to be lost is taken
-// off from when it was due.
+// off evenly over the tenth of a second in which it was due, and a message that was refused or
+// given up from then on, once more for each delivery that comes all the same: nothing is
+// asked of single messages there.
 func (l *ledger) waiting(t int64) float64 {
 	var unsentYet, unanswered, undelivered, lost float64
 	for i, m := range l.measured {
@@ -202,15 +209,22 @@ func (l *ledger) waiting(t int64) float64 {
 		if f.answered > t {
 			unanswered++
 		}
-		if f.fan > 0 && f.ended > t {
-			undelivered += float64(len(f.came)) / f.fan
+		if f.fan > 0 {
+			if f.ended > t {
+				undelivered += float64(len(f.came)) / f.fan
+			}
 			for _, at := range f.came {
 				if at <= t {
 					undelivered -= 1 / f.fan
 				}
 			}
 		}
-		lost += f.lost / max(f.fan, 1)
+	}
+	for i, m := range l.measured {
+		if f := &l.flights[i]; f.lost > 0 {
+			slot := m.due / slotLength * slotLength
+			lost += f.lost / max(f.fan, 1) * min(1, max(0, float64(t-slot)/slotLength))
+		}
 	}
 	return max(unsentYet+max(unanswered, undelivered)-lost, 0)
 }
