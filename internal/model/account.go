@@ -28,6 +28,7 @@ type Outcome struct {
 	// had not stopped: nothing, where that is not before clients were told to leave.
 	Next    []int64
 	Paced   bool // there is a schedule
+	OwnLag  bool // a message had some
 	FlatOut bool // nothing but the broker limits the rate
 	// Filled is when consumers that come late may connect: never, if they are not to come, or
 	// cannot as long as something is unanswered.
@@ -48,8 +49,9 @@ type Outcome struct {
 type ledger struct {
 	*play
 	out    *Outcome
-	closed int64
-	leave  []int64          // when each consumer is told to leave
+	closed int64            // when clients begin to leave
+	leaves int64            // when those of this load do
+	leave  []int64          // when each consumer is told to
 	came   []map[int64]bool // by stream·groups + group: numbers that came whole
 	newest []int64          // likewise, the highest number that came; −1: none
 
@@ -190,12 +192,13 @@ func (l *ledger) message(m *message) {
 	}
 	if !l.flatOut() {
 		l.latency("lag.own").add(m.own)
+		l.out.OwnLag = l.out.OwnLag || m.own > 0
 		l.latency("lag.blocked").add(m.sent - m.due - m.own)
 	}
 	c["sent"]++
 	c["expected"] += fan
 	a := m.answer
-	if m.at > l.closed || a == unanswered {
+	if m.at > l.leaves || a == unanswered {
 		a = canceled
 	}
 	switch a {
@@ -375,11 +378,12 @@ func (l *ledger) silent(stream, g int) bool {
 	return true
 }
 
-// leaving finds when each consumer is told to leave: one after the other, each when the one
-// before has done the work on the message that it has. What comes meanwhile counts. A reply
-// has nobody to come to as soon as clients begin to leave.
+// leaving finds when each consumer is told to leave: load after load, and one after the other,
+// each when the one before has done the work on the message that it has. What comes meanwhile
+// counts. Producers leave before, and a reply has nobody to come to then.
 func (l *ledger) leaving() {
-	at := l.closed
+	l.leaves = max(l.closed, l.world.left-l.from)
+	at := l.leaves
 	for c := range l.layout.consumers {
 		l.leave = append(l.leave, at)
 		if l.w.Pattern == scenario.RequestReply {
@@ -396,6 +400,7 @@ func (l *ledger) leaving() {
 			}
 		}
 	}
+	l.world.left = l.from + at
 }
 
 // got reports whether a copy came before its consumer was told to leave. Of one that came at

@@ -379,7 +379,11 @@ func (d *drawing) flatOut(l *drawnLoad) {
 	l.add("rate: max, messages: %d", l.messages)
 	l.window = 0
 	if d.chance(40) {
-		l.add("%s, in_flight: {messages: %d}", drawnTimeout, 1+d.IntN(200))
+		places := 1 + d.IntN(200)
+		if d.has("every") { // what is lost may keep its place for ever
+			places += l.messages
+		}
+		l.add("%s, in_flight: {messages: %d}", drawnTimeout, places)
 	}
 }
 

@@ -167,7 +167,7 @@ func (l *ledger) lastOfFirst() (last int64) {
 				last = max(last, at)
 			}
 		}
-		if len(l.layout.groups) == 0 && m.answer == acknowledged && m.at <= l.closed {
+		if len(l.layout.groups) == 0 && m.answer == acknowledged && m.at <= l.leaves {
 			last = max(last, m.at)
 		}
 	}
@@ -270,7 +270,7 @@ func (l *ledger) follow() {
 				l.through = max(l.through, at)
 			}
 		}
-		if l.acknowledges() && m.answer == acknowledged && m.at <= l.closed {
+		if l.acknowledges() && m.answer == acknowledged && m.at <= l.leaves {
 			l.through = max(l.through, m.at)
 		}
 		l.measured, l.flights = append(l.measured, m), append(l.flights, f)
@@ -324,6 +324,9 @@ func (l *ledger) statuses() []string {
 		return []string{"UNSTABLE"}
 	case maybe:
 		return []string{"UNSTABLE", "VALID", "SUSPECT"}
+	}
+	if l.closedLoop() && l.out.OwnLag {
+		return nil // it may be the larger part of a latency
 	}
 	if l.short() {
 		return []string{"VALID"}

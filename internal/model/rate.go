@@ -112,7 +112,7 @@ func (l *ledger) throughput() Through {
 		if m.due < 0 || m.due >= l.end || m.answer == unsent {
 			continue
 		}
-		if l.acknowledges() && m.answer == acknowledged && m.at <= l.closed {
+		if l.acknowledges() && m.answer == acknowledged && m.at <= l.leaves {
 			t.Elapsed = max(t.Elapsed, m.at)
 		}
 		for g := range l.layout.groups {

@@ -160,10 +160,13 @@ func (p *play) answered(m *message) int64 {
 	switch {
 	case m.answer == atOnce:
 		return m.back
-	case !p.byDelivery(), m.answer == nacked:
+	case !p.byDelivery():
 		return m.at
 	}
 	t := int64(never)
+	if m.answer == nacked { // unless it has been delivered all the same
+		t = m.at
+	}
 	for _, r := range m.copies {
 		if r.whole {
 			t = min(t, r.at)

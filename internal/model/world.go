@@ -6,6 +6,7 @@ type world struct {
 	end    int64 // of the last window, as it is known beforehand
 	denied int64 // when the first message would have been sent that was not any more
 	ice    frost // when the broker stood still, in the time of the run
+	left   int64 // when the clients of the loads before have left
 }
 
 // run plays all loads. What freezes the broker is known only when the message is sent
