@@ -162,11 +162,7 @@ func (l *ledger) overload() answerToOverload {
 func (l *ledger) lastOfFirst() (last int64) {
 	for i, m := range l.measured {
 		f := &l.flights[i]
-		for _, at := range f.came {
-			if at < never {
-				last = max(last, at)
-			}
-		}
+		last = max(last, f.whole)
 		if len(l.layout.groups) == 0 && m.answer == acknowledged && m.at <= l.leaves {
 			last = max(last, m.at)
 		}
@@ -235,6 +231,7 @@ type flight struct {
 	answered int64   // when the broker had answered, 0 without acknowledgements
 	ended    int64   // when it was refused or given up: nothing of it is in flight then
 	came     []int64 // when each group had it, damaged or not
+	whole    int64   // when the last group had it undamaged: the damaged never came, for a latency
 	lost     float64 // groups that have lost it for sure
 }
 
@@ -266,10 +263,11 @@ func (l *ledger) follow() {
 			if gone && f.ended == never && (m.answer == acknowledged || m.answer == handedOver) {
 				f.lost++
 			}
-			if at < never {
-				l.through = max(l.through, at)
+			if r := l.had(m, g, true); r != nil {
+				f.whole = max(f.whole, r.at)
 			}
 		}
+		l.through = max(l.through, f.whole)
 		if l.acknowledges() && m.answer == acknowledged && m.at <= l.leaves {
 			l.through = max(l.through, m.at)
 		}
