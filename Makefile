@@ -146,6 +146,8 @@ hunt: brokers
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
+# Under the race detector five packages at a time would starve each other.
+race: BESIDE := -p=3
 race: RACY = $(shell $(GO) list ./... | grep -v -E '/(judge|stats|compare|study|sweep|model|report|schedule|scenario|result)$$')
 race: export JAVA_TOOL_OPTIONS = $(QUICKJAVA)
 race: brokers

@@ -163,7 +163,7 @@ func TestFloodEndsThoughASendHangs(t *testing.T) {
 	late := time.AfterFunc(30*time.Second, func() { close(abort) })
 	defer late.Stop()
 	run := func(warmup string) (*result.Run, error) {
-		return Run(t.Context(), Config{Abort: abort, Scenario: parse(t, "phases: {warmup: "+warmup+", duration: 50ms, drain: 50ms}\nworkload: {rate: max, pattern: publish}"),
+		return Run(t.Context(), Config{Abort: abort, Scenario: parse(t, "phases: {warmup: "+warmup+", duration: 1s, drain: 50ms}\nworkload: {rate: max, pattern: publish}"),
 			Entry: driver.Entry{Name: "hanging", Driver: &hanging{peer: l.Addr().String()}, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}})
 	}
 	r, err := run("0s")
