@@ -101,9 +101,12 @@ func hunt(t *testing.T, seed uint64) string {
 // would have been sent more before clients were told to leave.
 func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (different string, sent []int64, err error) {
 	var first string
-	for takes := range 1 << mostConsumers {
+	tied := false
+	for n := range mostConsumers << mostConsumers {
+		// How many probes were sent before decides whose turn it is in a group.
+		takes, turn := n/mostConsumers, n%mostConsumers
 		for i := range moments {
-			moments[i].Takes = takes
+			moments[i].Takes, moments[i].Turn = takes, turn
 		}
 		want, err := Predict(s, moments)
 		if err != nil {
@@ -113,10 +116,11 @@ func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (differe
 		if different == "" {
 			return "", nil, nil
 		}
-		if takes == 0 {
+		if n == 0 {
 			first, sent = different, want[0].Next
 		}
-		if !slices.ContainsFunc(want, func(o *Outcome) bool { return o.Tied }) {
+		tied = tied || slices.ContainsFunc(want, func(o *Outcome) bool { return o.Tied })
+		if turn == mostConsumers-1 && !tied {
 			break
 		}
 	}

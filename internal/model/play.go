@@ -315,7 +315,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 		}
 		key := [2]int{topic, g}
 		p.turns[key]++
-		member := of.members[p.turns[key]%len(of.members)]
+		member := of.members[(p.turns[key]+p.at.Turn)%len(of.members)]
 		q := p.consumers[member]
 		put := func(x *message, ready int64, copy int) {
 			v := q.pass(m.back, ready, p.frost, p.opened(), p.work)

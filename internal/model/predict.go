@@ -15,6 +15,7 @@ type Moments struct {
 	Connected   int64 // when consumers that come late connected; 0: they did not
 	Stopped     int64 // when no more load was sent; 0: when the wait after the window was over
 	Closed      int64 // when clients were told to leave; 0: when the wait after the window was over
+	Turn        int   // whose turn it is in a group when the window begins: members leave in their order
 	Takes       int   // bit c: consumer c takes what comes at the very instant at which it is told to leave
 }
 
