@@ -113,3 +113,16 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 		t.Errorf("it has waited for %s", time.Duration(d.Max))
 	}
 }
+
+// A flood's window begins when consumers have received the warm-up's messages, however long they
+// work on each.
+func TestAFloodBeginsBehindItsWarmUp(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, delay: 3ms, ack_delay: 6ms}}
+workload: {rate: max, in_flight: {messages: 4}, consumer: {work: 50ms}}
+phases: {warmup: 100ms, duration: 500ms, drain: 5s}
+`})
+	if left := r.Summary.Throughput.WarmUp; left != 0 {
+		t.Errorf("%d messages of the warm-up came in the window", left)
+	}
+}

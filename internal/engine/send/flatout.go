@@ -237,7 +237,7 @@ func (f *flatOut) awaitWarmup() error {
 			return nil
 		}
 		before = marked
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(max(20*time.Millisecond, 2*f.Workload.Consumer.Work)) // one that works brings nothing
 	}
 	return nil // a backlog longer than the drain limit: the window begins with it, and the throughput tells
 }
