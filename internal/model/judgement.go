@@ -195,7 +195,7 @@ func (o *Outcome) maximum(l *Latency, x scenario.Objective) []string {
 // ofAvailability: by both ends of Clopper and Pearson's interval of the share that was
 // answered within the timeout of when it was due: the lower end as if none of those that
 // had no time to be had been, the upper one as if all had.
-func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
+func (o *Outcome) ofAvailability(p *play, of scenario.Objective) []string {
 	for _, name := range strings.Fields("delivery roundtrip publish") {
 		l := o.Latencies[name+".response"]
 		if o.FlatOut { // a message is due when it is sent
@@ -204,18 +204,19 @@ func (o *Outcome) ofAvailability(p *play, x scenario.Objective) []string {
 		if l == nil || l.total() == 0 {
 			continue
 		}
+		// Of a value or a bound in the timeout's bucket it is not known on which side it is.
 		in, _ := slices.BinarySearch(l.Values, int64(p.w.Timeout)+1)
-		answered := int64(in) * l.Samples / l.total()
-		low, _ := proportion(answered, l.Samples)
-		low = min(low, float64(in)/float64(l.total()))
-		// Of a bound in the timeout's bucket it is not known on which side it is.
+		all, _ := slices.BinarySearch(l.Values, int64(float64(p.w.Timeout)*o.Bucket)+1)
 		early, _ := slices.BinarySearch(l.Bounds, int64(float64(p.w.Timeout)/o.Bucket))
 		most, _ := slices.BinarySearch(l.Bounds, int64(p.w.Timeout))
 		var found []string
-		for _, n := range []int{in + early, in + most} {
+		for _, x := range [][2]int{{in, early}, {in, most}, {all, early}, {all, most}} {
+			n := x[0] + x[1]
+			low, _ := proportion(int64(x[0])*l.Samples/l.total(), l.Samples)
+			low = min(low, float64(x[0])/float64(l.total()))
 			_, high := proportion((int64(n)*l.Samples+l.total()-1)/l.total(), l.Samples)
 			high = max(high, float64(n)/float64(l.total()))
-			switch a, b := holds(x, low), holds(x, high); {
+			switch a, b := holds(of, low), holds(of, high); {
 			case a != b:
 				found = append(found, undecided)
 			case a:
