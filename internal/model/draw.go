@@ -122,6 +122,7 @@ type drawnLoad struct {
 	window                time.Duration
 	producers             int
 	alone                 bool // there is one consumer
+	members               int  // most of a group
 	fields, wanted, taken []string
 }
 
@@ -425,8 +426,13 @@ func (d *drawing) receivers(l *drawnLoad) {
 			topics = 1 + d.IntN(min(4, consumers))
 			l.add("topics: %d", topics)
 		}
-		if d.chance(30) {
-			l.add("groups: %d", 1+d.IntN(consumers))
+		if d.chance(30) || d.has("lose_acked") && consumers > topics {
+			groups := 1 + d.IntN(consumers)
+			if d.has("lose_acked") { // see d.consumers
+				groups = (groups + 1) / 2
+			}
+			l.members = (consumers + groups - 1) / groups
+			l.add("groups: %d", groups)
 		}
 	case "request-reply":
 		if d.chance(50) {
@@ -440,8 +446,14 @@ func (d *drawing) consumers(l *drawnLoad) {
 	var what []string
 	// Of several consumers that are busy with a backlog when they are to leave each leaves when
 	// it has done its work.
-	if l.pattern != "publish" && d.chance(30) && (d.kind != backlogs || l.alone) {
-		gap := max(l.window, time.Second) / time.Duration(l.messages)
+	gap := max(l.window, time.Second) / time.Duration(l.messages)
+	works := l.pattern != "publish" && d.chance(30) && (d.kind != backlogs || l.alone)
+	switch {
+	case l.members > 1 && d.has("lose_acked") && (d.kind == single || d.kind == several || d.kind == limited):
+		// What is lost is not known to be as long as a backlog comes by another member.
+		gap *= time.Duration(l.members)
+		what = append(what, fmt.Sprintf("work: %v", d.time(gap*3/2, gap*4)))
+	case works:
 		what = append(what, fmt.Sprintf("work: %v", d.time(gap/10+2, gap*6/5+4)))
 	}
 	switch d.kind {
