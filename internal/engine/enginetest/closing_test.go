@@ -25,7 +25,7 @@ phases: {warmup: 0s, duration: 2s, drain: 3s}
 // has let them go.
 func TestGivenUpWhenClientsBeginToLeave(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
-target: {options: {stall_after: 20, stall_for: 1h}}
+target: {options: {stall_after: 20, stall_for: 1h, delay: 1ms}}
 workload: {rate: 100/s}
 phases: {warmup: 0s, duration: 1s, drain: 1s}
 `})
@@ -56,7 +56,7 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 // trip behind it does not come back.
 func TestAFloodIsWaitedForNoLonger(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
-target: {options: {stall_after: 20, stall_for: 1h}}
+target: {options: {stall_after: 20, stall_for: 1h, delay: 1ms}}
 workload: {rate: max, messages: 100}
 phases: {warmup: 0s, drain: 1s}
 `})
