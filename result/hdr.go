@@ -67,7 +67,7 @@ func NewRankIndex(h *hdrhistogram.Histogram) *RankIndex {
 	return x
 }
 
-// newRankIndex makes the index of so many buckets, which are to be added in ascending order.
+// newRankIndex makes the index of n buckets, which are to be added in ascending order.
 func newRankIndex(filled int) *RankIndex {
 	edges := make([]int64, 3*filled)
 	return &RankIndex{

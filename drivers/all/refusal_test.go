@@ -277,7 +277,7 @@ func (c *refusal) judge(t *testing.T, r *refusing, says func(where, text string)
 	}
 }
 
-// run runs the command, and does what makes the broker refuse when so many messages are done.
+// run runs the command, and makes the broker refuse after a number of messages.
 func (c *refusal) run(t *testing.T, g guard, user, password string, refuse func(*watched) error) *refusing {
 	e, ok := all.Set().Lookup(c.driver)
 	if !ok {

@@ -20,7 +20,7 @@ type collector struct {
 	done chan struct{}
 	err  error
 
-	to       int64 // instant up to which there are intervals; 0: there are none
+	to       int64 // end of the last interval; 0 without intervals
 	brokers  brokerWatch
 	progress []Progress         // of each load's last interval
 	vitals   map[string]float64 // of the interval at hand; used again, as are sample's values

@@ -355,7 +355,7 @@ func (d *drawing) closedLoop(l *drawnLoad) {
 	d.apart(l)
 }
 
-// flatOut draws a load that sends as fast as it can: so many messages, or, limited by those
+// flatOut draws a load that sends as fast as it can: a number of messages, or, limited by those
 // in flight, for so long.
 func (d *drawing) flatOut(l *drawnLoad) {
 	answer := "delay"

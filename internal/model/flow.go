@@ -167,7 +167,7 @@ func (f *flow) at(n int64) (int64, bool) {
 	return t, t < f.window
 }
 
-// inverse is when so many messages are due, in floating point.
+// inverse is the instant at which the n-th message is due, in floating point.
 func (f *flow) inverse(n float64) int64 {
 	low, high := 0.0, float64(f.window)+1
 	for range 80 {

@@ -18,7 +18,7 @@ type play struct {
 	seed     uint64
 	from     int64 // when its window begins, in the run's
 	warmup   int64
-	window   int64 // as planned; never: so many messages end it
+	window   int64 // as planned; never: a number of messages ends it
 	ending   int64 // as it is known beforehand: planned, or ended early
 	end      int64 // as it was
 	drain    int64

@@ -16,8 +16,8 @@ type sender struct {
 
 	free   int64      // when its last send returned
 	long   []frost    // sends that took long, and waits for a place
-	places int        // so many messages in flight; 0: no limit
-	slots  int        // so many payloads that the client has not given back
+	places int        // limit of messages in flight; 0: no limit
+	slots  int        // limit of payloads that the client has not given back
 	flight []*message // which may have a place or a slot
 	loop   []*message // closed loop: what it waits for
 	first  int        // of those, how many have not been sent

@@ -38,12 +38,12 @@ func (e reach) has(i int, alone bool) bool {
 type figureField struct {
 	name  string
 	of    func(figure) string        // nil: ns
-	ns    func(figure) (int64, bool) // false: there is none
+	ns    func(figure) (int64, bool) // false without a value
 	bound string                     // in OpenMetrics; empty: it is not there
 	exact func(figure) bool          // in OpenMetrics, whether the value is no bound itself; nil: it is none
 }
 
-// text is the field's value in CSV; empty: there is none.
+// text is the field's value in CSV; empty without one.
 func (x figureField) text(f figure) string {
 	if x.of != nil {
 		return x.of(f)

@@ -63,7 +63,7 @@ func (p *printer) encode(text string) string {
 // terminal unless all of it is asked for.
 const screenLines = 30
 
-// fit writes a document that fits so many lines: the one of the largest amount, from most
+// fit writes a document that fits a number of lines: the one of the largest amount, from most
 // down to least, that does, or that of the least.
 func (p *printer) fit(lines, most, least int, of func(most int) document) {
 	for ; ; most-- {

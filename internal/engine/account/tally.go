@@ -13,7 +13,7 @@ import (
 // what it has for the next interval.
 type reported struct {
 	Counters result.Counters
-	To       int64            // instant up to which there are intervals; 0: there are none
+	To       int64            // end of the last interval; 0 without intervals
 	schedule *schedule.Merged // how far the schedule has come due
 	next     int64
 	more     bool

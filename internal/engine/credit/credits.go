@@ -113,7 +113,7 @@ func (c *Credits) TakeBack(sl *Slot, index uint32, data bool, sent int64) {
 	}
 }
 
-// Borrowed returns the slot that token borrowed; false: there is none, the driver is mistaken.
+// Borrowed returns the slot that token borrowed; false if the driver gave a wrong token.
 func (c *Credits) Borrowed(token uint64) (*Slot, uint32, bool) {
 	i := uint32(token)
 	if int(i) < len(c.Slots.All) {

@@ -11,7 +11,7 @@ import (
 	"sixnines/internal/transport"
 )
 
-// stageEvery: one message in so many is followed through its stages.
+// stageEvery: one message in stageEvery is traced through its stages.
 const stageEvery = 16
 
 // StagePlaces is how many of a stream's followed messages may be under way at a

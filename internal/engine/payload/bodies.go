@@ -86,7 +86,7 @@ type Bodies struct {
 	RNG      *rand.ChaCha8
 	Lane     int // and of how many, so that they do not send the same
 	Lanes    int
-	Key      int // length of the keys beside them; 0: there are none
+	Key      int // length of the keys beside them; 0 without keys
 }
 
 // BodiesAtOnce bounds what different bodies take, in bytes.

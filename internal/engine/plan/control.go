@@ -50,7 +50,7 @@ type Settings struct {
 	Options     map[string]any // of the driver, behind the scenario's own
 	Managed     bool           // the caller started the broker for this run
 	SameMachine bool           // the caller says that the broker is on this machine
-	DropEvery   int64          // fault injection: one in so many measured messages is dropped silently; 0: none
+	DropEvery   int64          // fault injection: every n-th measured message is dropped silently; 0: none
 	Threads     int            // that send on the schedule, at most; 0: as many as suit the machine
 	File        string         // the result's; empty: it is only returned
 	Abort       <-chan struct{}

@@ -98,7 +98,7 @@ func (p *Plan) Event(e result.Event) {
 	p.Control.event(e)
 }
 
-// Rate is how many messages a second the schedule has; 0: there is none.
+// Rate is how many messages a second the schedule has; 0 without a schedule.
 func (p *Plan) Rate() float64 {
 	if p.Schedule == nil {
 		return 0
@@ -115,7 +115,7 @@ func (p *Plan) LaneCount() int { return min(p.Workload.Connections.Producers, p.
 // connections (benchmarks/README.md).
 const pacersEach, pacersMost = 2, 32
 
-// pacersFor is the most pacers of so many lanes on so many processors.
+// pacersFor is the largest number of pacers for a number of lanes and processors.
 func pacersFor(lanes, processors int) int {
 	return max(1, min(lanes, pacersEach*processors, pacersMost))
 }

@@ -65,7 +65,7 @@ type Consumer struct {
 	// Highest is, by partition and place, one more than the highest sequence
 	// number seen.
 	Highest [][]uint64
-	// sampled: of a large fan-out only every so many deliveries are checked
+	// sampled: of a large fan-out only every n-th delivery is checked
 	// for corruption; 0 checks all.
 	sampled   uint32
 	unordered bool // several responders answer one producer: replies have no order

@@ -14,7 +14,7 @@ const (
 	creditWait = 1_000_000
 )
 
-// takeCredit takes a slot and a credit for the lane; false: there is none at now. Other lanes go on meanwhile.
+// takeCredit takes a slot and a credit for the lane; false if none is free at now. Other lanes go on meanwhile.
 func (l *lane) takeCredit(now int64) bool {
 	if !l.Credits.Has() {
 		if l.fullSince == 0 {

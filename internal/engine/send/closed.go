@@ -12,7 +12,7 @@ import (
 	"sixnines/result"
 )
 
-// closed has each producer wait for answers: so many messages outstanding, and the
+// closed has each producer wait for answers: a fixed number of messages outstanding, and the
 // next one due when one is answered.
 type closed struct {
 	*Sending
@@ -47,7 +47,7 @@ func (c *closed) Start() {
 	}
 }
 
-// loop is the closed loop of one producer: so many messages outstanding, the
+// loop is the closed loop of one producer: a fixed number of messages outstanding, the
 // next one due when one is answered, plus the think time. It shows what a tool
 // that waits would have reported; it omits what users would have waited.
 func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.Quota) {
