@@ -44,13 +44,13 @@ func newLoadOf(c Config) (*load, error) {
 // loopRun returns a load whose one lane sends to a loopback, ready to send.
 func loopRun(tb testing.TB, ack driver.AckKind) (*load, func(due int64) bool) {
 	tb.Helper()
-	return loopRunOf(tb, ack, "256B")
+	return loopRunOf(tb, ack, "size: 256B")
 }
 
-// loopRunOf is loopRun with payloads of these sizes.
-func loopRunOf(tb testing.TB, ack driver.AckKind, size string) (*load, func(due int64) bool) {
+// loopRunOf is loopRun of a workload that has these keys besides its rate.
+func loopRunOf(tb testing.TB, ack driver.AckKind, workload string) (*load, func(due int64) bool) {
 	tb.Helper()
-	s, err := scenario.Parse("bench", []byte("phases: {duration: 1h}\nworkload: {rate: 1000000/s, size: "+size+"}"))
+	s, err := scenario.Parse("bench", []byte("seed: 7\nphases: {duration: 1h}\nworkload: {rate: 1000000/s, "+workload+"}"))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func (fakeSession) Provision(context.Context, driver.Topology) (driver.Semantics
 	return driver.Semantics{}, nil
 }
 func (fakeSession) Producer(_ context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
-	return &loopback{acks: a}, nil
+	return &keyedLoopback{loopback: loopback{acks: a}}, nil
 }
 func (fakeSession) Consumer(context.Context, driver.ConsumerSpec, driver.Deliver) (driver.Consumer, error) {
 	return nil, nil

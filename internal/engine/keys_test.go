@@ -29,20 +29,12 @@ func (k *keyedLoopback) SendKeyed(token uint64, payload, key []byte) error {
 // keyedRun is loopRun with keys; before is how many messages go out before the window.
 func keyedRun(t *testing.T, keys string, before int) (*keyedLoopback, func()) {
 	t.Helper()
-	ld, direct := loopRun(t, driver.AckKindBroker)
-	ld.Scenario.Seed = 7
-	if err := ld.Workload.Keys.UnmarshalText([]byte(keys)); err != nil {
-		t.Fatal(err)
-	}
-	ld.Workload.KeySize = 16
-	st, l := ld.sending.Streams[0], ld.sending.Lanes[0]
+	ld, direct := loopRunOf(t, driver.AckKindBroker, "size: 256B, keys: '"+keys+"'")
+	st := ld.sending.Streams[0]
 	k := &keyedLoopback{loopback: *st.Producer.(*loopback), note: true}
 	st.Producer = k
 	if err := st.SetKeys(ld.Plan); err != nil {
 		t.Fatal(err)
-	}
-	for i := range l.Credits.Slots.All {
-		l.Credits.Slots.All[i].Key = make([]byte, 16)
 	}
 	send := sendOne(t, direct)
 	st.Begun = false

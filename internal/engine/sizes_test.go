@@ -81,7 +81,7 @@ phases: {warmup: 0s}
 }
 
 func TestSizesDoNotAllocate(t *testing.T) {
-	ld, send := loopRunOf(t, driver.AckKindBroker, `"64B:50%,1KiB:50%"`)
+	ld, send := loopRunOf(t, driver.AckKindBroker, `size: "64B:50%,1KiB:50%"`)
 	if n := testing.AllocsPerRun(20_000, sendOne(t, send)); n != 0 {
 		t.Errorf("%v allocations a message", n)
 	}

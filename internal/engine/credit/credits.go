@@ -3,134 +3,188 @@
 package credit
 
 import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
+	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/stream"
 )
 
 // Credits are the messages that the producers of one connection may have in flight, and those
-// that they have. Nothing else knows: a sender takes a credit with a slot (has, take, open), and
-// each credit comes back once, by whatever ends the message first: its acknowledgement (release),
-// its first delivery (delivered), a refusal of the broker (refused) or of Send (takeBack), or its
-// time limit (expire). has, take, open and takeBack belong to the goroutine that has the
-// connection, expire to the collector's; the others come from the client's goroutines.
+// that they have. Nothing else knows: a sender takes a credit with a slot (Has, Take, Open), and
+// each credit comes back once, by whatever ends the message first: its acknowledgement (Release),
+// its first delivery (Delivered), a refusal of the broker (Refused) or of Send (TakeBack), or its
+// time limit (Expire). Has, Take, Open, PutBack and TakeBack belong to the goroutine that sends on
+// the connection, Expire to the collector; the others are called on the client's goroutines.
 //
 // Two things decide who takes a credit back where several try. Where acknowledgements end the
-// time in flight it is the slot's state word: only one of them swaps it from borrowed. Where
+// time in flight it is the slot's state: only one of them swaps it from borrowed. Where
 // deliveries do, nothing is known of the message but when it was sent, and the counts in expiry
 // by the time of sending decide: a bucket that was swept has no credits left to take back.
 type Credits struct {
-	Slots   *slots
-	taking  sync.Mutex // of slots; closed loops only
-	Limit   int64      // of messages in flight; 0: none
-	Counted bool       // messages in flight are counted
-	Expiry  *expiry    // nil: acknowledgements end the time in flight
+	// Limit is how many messages may be in flight; 0: as many as there are slots. It does not
+	// change after [Credits.Plan].
+	Limit   int64
+	counted bool    // InFlight is kept
+	expiry  *expiry // nil: acknowledgements end the time in flight
+	slots   *slots
+	taking  sync.Mutex // guards slots.take in a closed loop, where producers share a connection
 
-	// next is a free slot for the message that is due next; nil: none is taken yet.
-	next      *Slot
-	nextIndex uint32
+	// next is a free slot that Has has taken for the message that is due next; nil: none.
+	next *Slot
 
 	// oldestInFlight is a lower bound of when the messages in flight were sent. It is set and
-	// read by expire only.
+	// read by Expire only.
 	oldestInFlight int64
 
+	// InFlight is how many messages have a credit. Any goroutine adds and reads.
 	InFlight atomic.Int64
-	TimedOut atomic.Int64 // measured messages that their time limit ended
-	Free     freedCredit
+	// TimedOut counts measured messages that their time limit ended. Any goroutine adds and reads.
+	TimedOut atomic.Int64
+	// Free wakes a sender that waits for a credit.
+	Free freedCredit
+}
+
+const (
+	// inFlightDefault is how many messages a driver with acknowledgements may have in flight if the
+	// scenario does not say.
+	inFlightDefault = 65536
+	// slotsDefault is how many payloads a connection has if nothing limits it.
+	slotsDefault = 1024
+)
+
+// Plan decides, before anything is sent, how many messages the i-th of n connections of p may have
+// in flight, and makes its slots.
+func (c *Credits) Plan(p *plan.Plan, i, n int) {
+	w, onDelivery := p.Workload, p.Flow.Closes == flow.OnDelivery
+	places, limited := slotsDefault, p.Flow.Acked
+	if p.Flow.Acked {
+		places = max(1, cmp.Or(w.Limit(), inFlightDefault)/n)
+		c.Limit = int64(places)
+	} else if limit := w.Limit(); limit > 0 && onDelivery && w.Consumer.From.IsZero() {
+		c.Limit, limited = int64(max(1, limit/n)), true
+	}
+	if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
+		places = max(1, byBytes)
+		if limited {
+			c.Limit = min(c.Limit, int64(places))
+		}
+	}
+	c.counted = limited && !p.Flow.Closed // each closed loop knows for what it waits, and for how long
+	if c.counted && onDelivery {
+		c.expiry = newExpiry(w.Timeout)
+	}
+	if p.Flow.Acked {
+		// What timed out keeps its payload until Done: with as many slots as credits, losses would
+		// throttle the load.
+		places *= 2
+	}
+	var seed [32]byte
+	binary.LittleEndian.PutUint64(seed[:], p.Scenario.Seed)
+	binary.LittleEndian.PutUint64(seed[8:], uint64(i))
+	c.slots = newSlots(places, !p.Flow.Acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: p.Material,
+		Sizes: p.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 }
 
 // EndOnDelivery reports whether deliveries end the time in flight, and not acknowledgements.
-func (c *Credits) EndOnDelivery() bool { return c.Expiry != nil }
+func (c *Credits) EndOnDelivery() bool { return c.expiry != nil }
 
 // Has reports whether there is a slot, which it takes, and a credit.
 func (c *Credits) Has() bool {
 	if c.next == nil {
-		c.next, c.nextIndex = c.Slots.Take()
+		c.next = c.slots.take()
 	}
 	return c.next != nil && (c.Limit == 0 || c.InFlight.Load() < c.Limit)
 }
 
-// Take returns the slot that has has taken, and its index.
-func (c *Credits) Take() (*Slot, uint32) {
+// Take returns the slot that Has has taken.
+func (c *Credits) Take() *Slot {
 	sl := c.next
 	c.next = nil
-	return sl, c.nextIndex
+	return sl
 }
 
+// TakeSlot takes a slot for a message that needs no credit; nil: the client has them all.
+func (c *Credits) TakeSlot() *Slot { return c.slots.take() }
+
 // TakeShared takes a slot for one of the producers of a closed loop, several of which
-// may share a connection, each on a goroutine of its own.
-func (c *Credits) TakeShared() (*Slot, uint32) {
+// may share a connection, each on a goroutine of its own; nil: the client has them all.
+func (c *Credits) TakeShared() *Slot {
 	c.taking.Lock()
 	defer c.taking.Unlock()
-	sl, i := c.Slots.Take()
-	if sl != nil && c.Slots.rotate {
+	sl := c.slots.take()
+	if sl != nil && c.slots.rotate {
 		// A slot in rotation is free until it is sent: other producers may take
 		// it before that.
 		sl.state.Store(sl.state.Load() | slotBorrowed)
 	}
-	return sl, i
+	return sl
 }
 
-// Open lends a slot to the client, for a message that was built in it, and returns the token
-// that the client gives it back by. A message that is no data has no credit.
-func (c *Credits) Open(sl *Slot, index uint32, data bool, sent int64, measured bool) (token uint64) {
-	if c.Counted {
-		atomic.StoreInt64(&sl.Sent, sent) // expire looks at it
+// Open lends the slot of a message to the client and gives the message its credit, which only data
+// needs. It returns the token by which the client gives the slot back.
+func (c *Credits) Open(sl *Slot, data bool, sent int64, measured bool) (token uint64) {
+	if c.counted {
+		atomic.StoreInt64(&sl.Sent, sent) // Expire reads it
 	} else {
 		sl.Sent = sent
 	}
 	gen := (sl.state.Load()>>2 + 1) & 0xffffffff
 	sl.state.Store(gen<<2 | slotBorrowed)
-	if data && c.Counted {
+	if data && c.counted {
 		c.InFlight.Add(1)
-		if c.Expiry != nil {
-			c.Expiry.opened(sent, measured)
+		if c.expiry != nil {
+			c.expiry.opened(sent, measured)
 		}
 	}
-	return gen<<32 | uint64(index)
+	return gen<<32 | uint64(sl.index)
 }
 
 // PutBack frees a slot that was taken and not lent to the client.
-func (c *Credits) PutBack(sl *Slot, index uint32) {
+func (c *Credits) PutBack(sl *Slot) {
 	sl.state.Store(sl.state.Load() &^ slotMask)
-	c.Slots.release(index)
+	c.slots.release(sl)
 }
 
 // TakeBack frees a slot whose message Send has refused, and its credit.
-func (c *Credits) TakeBack(sl *Slot, index uint32, data bool, sent int64) {
+func (c *Credits) TakeBack(sl *Slot, data bool, sent int64) {
 	measured := sl.Measured.Load()
 	was := sl.state.Swap(sl.state.Load() &^ slotMask)
-	c.Slots.release(index) // from here on it may be another message's
-	if !data || !c.Counted {
+	c.slots.release(sl) // from here on it may be another message's
+	if !data || !c.counted {
 		return
 	}
 	// One that timed out while Send lasted has lost its credit already.
-	if c.Expiry == nil && was&slotMask == slotBorrowed || c.Expiry != nil && c.Expiry.closed(sent, measured) {
+	if c.expiry == nil && was&slotMask == slotBorrowed || c.expiry != nil && c.expiry.closed(sent, measured) {
 		c.InFlight.Add(-1)
 	}
 }
 
 // Borrowed returns the slot that token borrowed; false if the driver gave a wrong token.
-func (c *Credits) Borrowed(token uint64) (*Slot, uint32, bool) {
-	i := uint32(token)
-	if int(i) < len(c.Slots.All) {
-		sl := &c.Slots.All[i]
+func (c *Credits) Borrowed(token uint64) (sl *Slot, ok bool) {
+	if i := uint32(token); int(i) < len(c.slots.all) {
+		sl = &c.slots.all[i]
 		if st := sl.state.Load(); st>>2 == token>>32 && st&slotMask != slotFree {
-			return sl, i, true
+			return sl, true
 		}
 	}
-	return nil, 0, false
+	return nil, false
 }
 
 // Returned frees the slot of a driver without acknowledgements; false: it was freed before.
-func (c *Credits) Returned(sl *Slot, index uint32, token uint64) bool {
+func (c *Credits) Returned(sl *Slot, token uint64) bool {
 	if gen := token >> 32 << 2; !sl.state.CompareAndSwap(gen|slotBorrowed, gen) {
 		return false
 	}
-	c.Slots.release(index)
+	c.slots.release(sl)
 	c.Free.Freed()
 	return true
 }
@@ -148,10 +202,10 @@ func (c *Credits) Answered(sl *Slot, token uint64) (expired, ok bool) {
 // Release frees the slot of a message that was answered at now, over a connection of which
 // over knows when it was read; nil: nobody does. inFlight says that the message is data and
 // has not timed out, so that it may have its credit still.
-func (c *Credits) Release(sl *Slot, index uint32, token uint64, inFlight bool, now int64, over *observe.Tap) {
+func (c *Credits) Release(sl *Slot, token uint64, inFlight bool, now int64, over *observe.Tap) {
 	sl.state.Store(token >> 32 << 2)
-	c.Slots.release(index)
-	if inFlight && c.Counted && c.Expiry == nil {
+	c.slots.release(sl)
+	if inFlight && c.counted && c.expiry == nil {
 		c.InFlight.Add(-1)
 	}
 	c.Free.FreedBy(now, over)
@@ -161,7 +215,7 @@ func (c *Credits) Release(sl *Slot, index uint32, token uint64, inFlight bool, n
 // time in flight: what was refused is not delivered, nor replied to. Where it was all the same,
 // which came tells, its credit is back already.
 func (c *Credits) Refused(sl *Slot, came func(st *stream.Stream, seq uint64) bool) {
-	if c.Expiry != nil && !came(sl.Stream, sl.Seq) && c.Expiry.closed(sl.Sent, sl.Measured.Load()) {
+	if c.expiry != nil && !came(sl.Stream, sl.Seq) && c.expiry.closed(sl.Sent, sl.Measured.Load()) {
 		c.InFlight.Add(-1)
 	}
 }
@@ -170,8 +224,8 @@ func (c *Credits) Refused(sl *Slot, came func(st *stream.Stream, seq uint64) boo
 // that waits for it. It reports whether the message still had one, or its loop still waited. It
 // is called where deliveries end the time in flight.
 func (c *Credits) Delivered(st *stream.Stream, seq uint64, sent, now int64, measured bool, over *observe.Tap) bool {
-	if c.Counted {
-		if st.Nacked.Has(seq) || !c.Expiry.closed(sent, measured) {
+	if c.counted {
+		if st.Nacked.Has(seq) || !c.expiry.closed(sent, measured) {
 			return false
 		}
 		c.InFlight.Add(-1)
@@ -185,11 +239,11 @@ func (c *Credits) Delivered(st *stream.Stream, seq uint64, sent, now int64, meas
 // Done. Before it has found one that old it does not look: slots are more memory
 // than the processors' caches, which the senders need.
 func (c *Credits) Expire(horizon int64) {
-	if !c.Counted {
+	if !c.counted {
 		return
 	}
-	if c.Expiry != nil {
-		n, measured := c.Expiry.sweep(horizon)
+	if c.expiry != nil {
+		n, measured := c.expiry.sweep(horizon)
 		c.InFlight.Add(-n)
 		c.TimedOut.Add(measured)
 		c.Free.Freed()
@@ -199,8 +253,8 @@ func (c *Credits) Expire(horizon int64) {
 		return
 	}
 	oldest := clock.Now() // what is sent from now on is younger, or by no more than a send lasts
-	for i := range c.Slots.there.Load() {
-		sl := &c.Slots.All[i]
+	for i := range c.slots.there.Load() {
+		sl := &c.slots.all[i]
 		st := sl.state.Load()
 		if st&slotMask != slotBorrowed {
 			continue

@@ -12,16 +12,16 @@ import (
 
 // What has timed out is looked for while more payloads are made.
 func TestExpireWhileSlotsAreMade(t *testing.T) {
-	l := &Credits{Counted: true, Slots: NewSlots(1<<16, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
+	l := &Credits{counted: true, slots: newSlots(1<<16, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	var looking sync.WaitGroup
 	looking.Go(func() {
-		for l.Slots.there.Load() < 1<<16 {
+		for l.slots.there.Load() < 1<<16 {
 			l.oldestInFlight = 0 // or it would look once
 			l.Expire(1)
 		}
 	})
 	for range 1 << 16 {
-		sl, _ := l.Slots.Take()
+		sl := l.slots.take()
 		sl.Sent = 2
 		sl.state.Store(slotBorrowed)
 	}
@@ -33,9 +33,9 @@ func TestExpireWhileSlotsAreMade(t *testing.T) {
 
 // What times out is found at its time, whatever was found before.
 func TestExpireFindsEachAtItsTime(t *testing.T) {
-	l := &Credits{Counted: true, Slots: NewSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
+	l := &Credits{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	send := func(at int64) *Slot {
-		sl, _ := l.Slots.Take()
+		sl := l.slots.take()
 		sl.Sent = at
 		sl.Measured.Store(true)
 		sl.state.Store(slotBorrowed)
@@ -67,7 +67,7 @@ func TestExpireFindsEachAtItsTime(t *testing.T) {
 
 // A message that is delivered long after its time limit takes no place in flight.
 func TestLateReplyTakesNoPlace(t *testing.T) {
-	e := NewExpiry(100 * time.Millisecond)
+	e := newExpiry(100 * time.Millisecond)
 	first := 5000 * e.length
 	again := first + int64(len(e.buckets))*e.length // the same bucket
 	e.opened(first, true)
@@ -86,7 +86,7 @@ func TestLateReplyTakesNoPlace(t *testing.T) {
 // A first look, and one after a long pause, leaves alone what is under way.
 func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
 	const timeout = 10 * time.Second
-	e := NewExpiry(timeout)
+	e := newExpiry(timeout)
 	for _, now := range []int64{int64(time.Hour), int64(2 * time.Hour)} {
 		for age := int64(0); age < int64(timeout); age += e.length {
 			e.opened(now-age, true)
@@ -105,9 +105,9 @@ func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
 // What times out of the warm-up, or of the load after the window, gives its credit back and is not
 // counted.
 func TestTimedOutAreThoseOfTheWindow(t *testing.T) {
-	l := &Credits{Counted: true, Slots: NewSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
+	l := &Credits{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	for _, measured := range []bool{false, true, false} {
-		sl, _ := l.Slots.Take()
+		sl := l.slots.take()
 		sl.Sent = 100
 		sl.Measured.Store(measured)
 		sl.state.Store(slotBorrowed)

@@ -14,7 +14,7 @@ type expiry struct {
 	swept   atomic.Int64       // number of the next bucket to sweep
 }
 
-func NewExpiry(timeout time.Duration) *expiry {
+func newExpiry(timeout time.Duration) *expiry {
 	return &expiry{length: max(int64(time.Millisecond), int64(timeout)/512)}
 }
 

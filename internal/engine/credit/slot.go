@@ -9,23 +9,25 @@ import (
 	"sixnines/internal/ring"
 )
 
-// Slot holds a message from the moment it is built until the client has done with
-// its payload. Its fields are written by the pacer before Send and read by
-// Done; the state orders the two.
+// Slot holds a message from the moment it is built until the client has done with its payload.
+// The sending goroutine writes it before [Credits.Open]; from then on it is read only, by the
+// goroutine that calls Done and by Expire. The atomic store and load of state order the two.
 type Slot struct {
-	// state is generation<<2 | one of the constants below.
+	// state is generation<<2 | one of the constants below. The generation is also the upper half
+	// of the token, so that a second Done of an earlier message is recognised.
 	state    atomic.Uint64
-	Payload  []byte
+	index    uint32 // of the slot: the lower half of the token
+	Payload  []byte // envelope and body; its body is written once, when the slot is made
 	Sum      uint32 // checksum of the body, where all payloads are alike
 	Kind     integrity.Kind
-	Measured atomic.Bool // expire looks at it
-	Stream   *stream.Stream
-	Seq      uint64
-	Intended int64
-	Sent     int64
-	Own      int64
-	Sums     []uint32 // of the body's parts, by class of size; nil: all payloads are alike
-	Key      []byte   // nil: there are no keys
+	Measured atomic.Bool    // the message is of the window; atomic, since Expire reads it without an order
+	Stream   *stream.Stream // of the message
+	Seq      uint64         // its number in the stream
+	Intended int64          // when it was due, CLOCK_MONOTONIC
+	Sent     int64          // when it was handed to the client, likewise; Expire reads it, so it is stored atomically where that looks
+	Own      int64          // ns by which the generator itself was late
+	Sums     []uint32       // checksums of the body's beginnings, by class of size; nil: all payloads are alike
+	Key      []byte         // memory for the message's key; nil: there are no keys
 }
 
 const (
@@ -35,26 +37,26 @@ const (
 	slotMask     = 3
 )
 
-// slots is one lane's supply of slots. take, on the pacer's side,
-// belongs to one goroutine; release may come from any.
+// slots is one connection's supply of slots. Payloads are made as they are needed, since most runs
+// need few. take belongs to the sending goroutine; release may come from any.
 type slots struct {
-	All      []Slot
-	made     int          // slots whose payloads exist
-	there    atomic.Int64 // made, for others than the pacer
+	all      []Slot       // does not move; slots from made on have no payload yet
+	made     int          // slots whose payloads exist; the sending goroutine's
+	there    atomic.Int64 // the same, for Expire
 	bodies   *payload.Bodies
 	distinct int // bodies; what is made later repeats them
 
-	// rotate: the client is done with a payload when Send returns or soon
-	// after, and Done tells nothing else: no queue, take the next in turn.
+	// rotate: the client is done with a payload when Send returns or soon after, so the slots are
+	// taken in turn, without a queue.
 	rotate bool
-	next   int
+	next   int // the slot to try first; the sending goroutine's
 
 	// free are the indices of slots that Done gave back, for the pacer; nil: rotate.
 	free *ring.Ring
 }
 
-func NewSlots(n int, rotate bool, b *payload.Bodies) *slots {
-	s := &slots{All: make([]Slot, n), bodies: b, distinct: b.Distinct(), rotate: rotate}
+func newSlots(n int, rotate bool, b *payload.Bodies) *slots {
+	s := &slots{all: make([]Slot, n), bodies: b, distinct: b.Distinct(), rotate: rotate}
 	if !rotate {
 		s.free = ring.New(n)
 	}
@@ -72,7 +74,7 @@ func NewSlots(n int, rotate bool, b *payload.Bodies) *slots {
 
 // make gives the next slot its payload.
 func (s *slots) make() {
-	sl := &s.All[s.made]
+	sl := &s.all[s.made]
 	sl.Payload = make([]byte, s.bodies.Size)
 	if s.bodies.Key > 0 {
 		sl.Key = make([]byte, s.bodies.Key)
@@ -81,45 +83,40 @@ func (s *slots) make() {
 		s.bodies.Fill(sl.Payload[integrity.EnvelopeSize:], s.made)
 		sl.Sum, sl.Sums = integrity.BodySum(sl.Payload), s.bodies.Sums(sl.Payload)
 	} else {
-		from := &s.All[s.made%s.distinct]
+		from := &s.all[s.made%s.distinct]
 		copy(sl.Payload[integrity.EnvelopeSize:], from.Payload[integrity.EnvelopeSize:])
 		sl.Sum, sl.Sums = from.Sum, from.Sums
 	}
+	sl.index = uint32(s.made)
 	s.made++
 	s.there.Store(int64(s.made))
 }
 
-// Take returns a free slot and its index, or nil if all are borrowed.
-func (s *slots) Take() (*Slot, uint32) {
+// take returns a free slot, or nil if all are borrowed.
+func (s *slots) take() *Slot {
 	if s.rotate {
 		for range s.made {
 			i := s.next
 			if s.next++; s.next == s.made {
 				s.next = 0
 			}
-			if sl := &s.All[i]; sl.state.Load()&slotMask == slotFree {
-				return sl, uint32(i)
+			if sl := &s.all[i]; sl.state.Load()&slotMask == slotFree {
+				return sl
 			}
 		}
-		if s.made == len(s.All) {
-			return nil, 0
-		}
-		s.make()
-		return &s.All[s.made-1], uint32(s.made - 1)
+	} else if i, ok := s.free.Take(); ok {
+		return &s.all[i]
 	}
-	if i, ok := s.free.Take(); ok {
-		return &s.All[i], i
-	}
-	if s.made == len(s.All) {
-		return nil, 0
+	if s.made == len(s.all) {
+		return nil
 	}
 	s.make()
-	return &s.All[s.made-1], uint32(s.made - 1)
+	return &s.all[s.made-1]
 }
 
 // release makes a slot available again after its state was set to free.
-func (s *slots) release(i uint32) {
+func (s *slots) release(sl *Slot) {
 	if !s.rotate {
-		s.free.Put(i)
+		s.free.Put(sl.index)
 	}
 }

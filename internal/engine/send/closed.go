@@ -82,12 +82,12 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 			st := c.Streams[ids[turn%len(ids)]]
 			turn++
 			l := c.LaneOf(st)
-			sl, index := l.Credits.TakeShared()
+			sl := l.Credits.TakeShared()
 			for sl == nil { // the client still holds what timed out
 				if !c.SleepUntil(clock.Now() + creditPoll) {
 					return
 				}
-				sl, index = l.Credits.TakeShared()
+				sl = l.Credits.TakeShared()
 			}
 			if measured && !st.Begun {
 				st.Begin()
@@ -95,7 +95,8 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 			seq := st.Next
 			sent := clock.Now()
 			in.Await(st, &l.Credits, seq, sent, measured)
-			if l.transmit(st, sl, index, integrity.Data, intended, sent, sent-intended, measured, nil) == nil && measured {
+			d := departure{kind: integrity.Data, intended: intended, sent: sent, own: sent - intended, measured: measured}
+			if l.transmit(st, sl, d) == nil && measured {
 				l.shard.Lag(sent-intended, 0, intended-c.Plan.Start.Load())
 			}
 			if st.Flusher != nil {

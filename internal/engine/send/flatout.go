@@ -51,8 +51,8 @@ func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
 		if turn++; turn == len(l.Streams) {
 			turn = 0
 		}
-		sl, index := l.Credits.Take()
-		if err := l.transmit(st, sl, index, integrity.Data, now, now, 0, measured, nil); err != nil {
+		sl := l.Credits.Take()
+		if err := l.transmit(st, sl, departure{kind: integrity.Data, intended: now, sent: now, measured: measured}); err != nil {
 			runtime.Gosched() // refused: let the client's goroutines run
 		}
 	}

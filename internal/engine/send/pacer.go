@@ -248,20 +248,20 @@ func (p *Pacer) serve(l *lane) {
 	l.key = max(l.cursor.intended, now)
 }
 
-// send builds and sends the message that is due next, which has its place, and
-// returns when that was done.
+// send sends the message of l that is due next, which has its slot and its credit, and returns when
+// that was done.
 func (p *Pacer) send(l *lane) (now int64) {
 	c := &l.cursor
 	measured := c.measured()
 	st := p.sending.turnOf(c.producer)
-	sl, index := l.Credits.Take()
+	sl := l.Credits.Take()
 	sent := clock.Now()
 	blocked := l.blocked.within(c.intended, sent)
 	own := sent - c.intended - blocked
 	l.dirty = true
-	sending := p.announce()
-	err := l.transmit(st, sl, index, integrity.Data, c.intended, sent, own, measured, sending)
-	p.back(sending, sent)
+	announced := p.announce(sent)
+	err := l.transmit(st, sl, departure{kind: integrity.Data, intended: c.intended, sent: sent, own: own, measured: measured})
+	p.back(announced, sent)
 	now = clock.Now()
 	p.sends++
 	p.late += own
@@ -285,10 +285,7 @@ func (p *Pacer) release(l *lane) {
 		return
 	}
 	from := clock.Now()
-	sending := p.announce()
-	if sending != nil {
-		sending.Store(from)
-	}
+	announced := p.announce(from)
 	if l.flushes {
 		l.flush()
 	}
@@ -296,7 +293,7 @@ func (p *Pacer) release(l *lane) {
 		l.corked = false
 		_ = l.Conn.Uncork() // the client gets the error by its next write
 	}
-	p.back(sending, from)
+	p.back(announced, from)
 	if now := clock.Now(); now-from > longSend {
 		p.waited(l, from, now)
 	}
@@ -309,18 +306,20 @@ func (p *Pacer) waited(l *lane, from, now int64) {
 	l.block(now-blocked, now)
 }
 
-// announce returns where to say since when this pacer's client has had the thread; nil
-// if no other lane depends on it.
-func (p *Pacer) announce() *atomic.Int64 {
+// announce tells the supervisor that the client has had the thread since an instant, and reports
+// whether it has: it has not where no other lane depends on the thread. From then until
+// [Pacer.back] the supervisor may change the pacer's queue.
+func (p *Pacer) announce(since int64) bool {
 	if len(p.queue) > 1 {
-		return &p.began
+		p.began.Store(since)
+		return true
 	}
-	return nil
+	return false
 }
 
-// back says that the client has returned from what was begun at since.
-func (p *Pacer) back(sending *atomic.Int64, since int64) {
-	if sending != nil && !sending.CompareAndSwap(since, 0) {
+// back takes the announcement back: the client has returned.
+func (p *Pacer) back(announced bool, since int64) {
+	if announced && !p.began.CompareAndSwap(since, 0) {
 		p.awaitTakeover()
 	}
 }

@@ -3,19 +3,13 @@
 package send
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/credit"
-	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
-	"sixnines/internal/engine/payload"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/engine/window"
@@ -70,54 +64,15 @@ func (s *Sending) Warm() (n int64) {
 	return n
 }
 
-// inFlightDefault is the number of messages in flight that a driver with
-// acknowledgements may come to if the scenario does not say.
-const inFlightDefault = 65536
-
 // MakeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
 func (s *Sending) MakeLanes(n, span int) {
 	w := s.Workload
 	acked := s.Flow.Acked
 	for i := range n {
 		l := &lane{plan: s.Plan, recording: s.recording, sending: s, shard: s.recording.Rec.Shard(i), raw: s.recording.RawSink()}
-		places := 1024
+		l.Credits.Plan(s.Plan, i, n)
 		if acked {
-			total := w.Limit()
-			if total == 0 {
-				total = inFlightDefault
-			}
-			places = max(1, total/n)
-			l.Credits.Limit, l.Credits.Counted = int64(places), true
-		} else if limit := w.Limit(); limit > 0 && s.Flow.Closes == flow.OnDelivery && w.Consumer.From.IsZero() {
-			l.Credits.Limit, l.Credits.Counted = int64(max(1, limit/n)), true
-		}
-		if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
-			places = max(1, byBytes)
-			if l.Credits.Counted {
-				l.Credits.Limit = min(l.Credits.Limit, int64(places))
-			}
-		}
-		if acked {
-			l.tail = s.recording.TailOf(s.Flow.AckResponse).Part(i, false)
-		}
-		if s.Flow.Closed {
-			l.Credits.Counted = false // each loop knows for what it waits, and for how long
-		}
-		if l.Credits.Counted && s.Flow.Closes == flow.OnDelivery {
-			l.Credits.Expiry = credit.NewExpiry(w.Timeout)
-		}
-		if acked {
-			// What timed out keeps its payload until Done: twice the places,
-			// or losses would throttle the load.
-			places *= 2
-		}
-		var seed [32]byte
-		binary.LittleEndian.PutUint64(seed[:], s.Scenario.Seed)
-		binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-		l.Credits.Slots = credit.NewSlots(places, !acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: s.Material,
-			Sizes: s.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
-		if acked {
-			l.Acks = brokerAcks{l}
+			l.Acks, l.tail = brokerAcks{l}, s.recording.TailOf(s.Flow.AckResponse).Part(i, false)
 		} else {
 			l.Acks = plainAcks{l}
 		}
@@ -180,9 +135,9 @@ func (s *Sending) Sweep() {
 	}
 }
 
-// forgets reports whether the message that is about to be sent is one that
-// [Config.Forget] drops.
-func (s *Sending) forgets() bool { return s.due.Add(1)%s.DropEvery == 0 }
+// drops reports whether the measured message that is about to be sent is one of those that fault
+// injection drops (plan.Settings.DropEvery).
+func (s *Sending) drops() bool { return s.due.Add(1)%s.DropEvery == 0 }
 
 // Unanswered returns how many measured messages the driver has given up on.
 func (s *Sending) Unanswered() (n int64) {
@@ -198,13 +153,12 @@ var ErrKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
 // SendProbe sends a message that is not accounted.
 func (s *Sending) SendProbe(st *stream.Stream) error {
 	l := s.LaneOf(st)
-	sl, index := l.Credits.Slots.Take()
+	sl := l.Credits.TakeSlot()
 	if sl == nil {
 		return ErrKept
 	}
-	now := clock.Now()
-	// Sent never: it has no place in flight that it could lose.
-	if err := l.transmit(st, sl, index, integrity.Probe, now, window.Never, 0, false, nil); err != nil {
+	// It has no credit, so Expire must not touch it: by its slot it is sent at an instant that never comes.
+	if err := l.transmit(st, sl, departure{kind: integrity.Probe, intended: clock.Now(), sent: window.Never}); err != nil {
 		return err
 	}
 	if st.Flusher != nil {

@@ -96,6 +96,22 @@ func (st *Stream) CameDamaged(seq uint64) bool {
 	return true
 }
 
+// Send hands a message to the client.
+func (st *Stream) Send(token uint64, payload, key []byte) error {
+	if st.Keys != nil {
+		return st.Keys.Send(token, payload, key)
+	}
+	return st.Producer.Send(token, payload)
+}
+
+// Number gives the next message of the load its number. It belongs to the goroutine that sends.
+func (st *Stream) Number(measured bool) {
+	st.Next++
+	if measured {
+		st.Taken++
+	}
+}
+
 // Begin notes that the measured window begins with the next message.
 func (st *Stream) Begin() {
 	st.First, st.Begun = st.Next, true

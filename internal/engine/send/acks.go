@@ -1,0 +1,181 @@
+package send
+
+import (
+	"errors"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/credit"
+	"sixnines/internal/engine/flow"
+	"sixnines/internal/engine/observe"
+	"sixnines/internal/integrity"
+	"sixnines/internal/recorder"
+	"sixnines/result"
+)
+
+// acker receives the outcomes of one lane's sends. Its kind is fixed for a
+// run, so that drivers without acknowledgements do not pay for them.
+type acker interface{ driver.Acks }
+
+// plainAcks is for drivers without acknowledgements: Done only returns the
+// payload.
+type plainAcks struct{ l *lane }
+
+func (a plainAcks) Done(token uint64, err error) {
+	l := a.l
+	sl, ok := l.borrowed(token)
+	if !ok {
+		return
+	}
+	switch {
+	case sl.Kind != integrity.Data:
+		sl.Stream.Trial.Answered(l.plan.Control, err)
+	case err == nil:
+	case errors.Is(err, driver.ErrTimeout), errors.Is(err, driver.ErrClosed): // no refusal: the outcome is unknown
+	default:
+		l.nack(sl, err)
+	}
+	if !l.Credits.Returned(sl, token) {
+		l.sending.Violations.Add(1)
+	}
+}
+
+// borrowed returns the slot that token borrowed, or counts the driver's mistake.
+func (l *lane) borrowed(token uint64) (*credit.Slot, bool) {
+	sl, ok := l.Credits.Borrowed(token)
+	if !ok {
+		l.sending.Violations.Add(1)
+	}
+	return sl, ok
+}
+
+// brokerAcks records the broker's acknowledgements.
+type brokerAcks struct{ l *lane }
+
+func (a brokerAcks) Done(token uint64, err error) {
+	now := clock.Now() // the instant that is reported: nothing comes before it
+	l := a.l
+	sl, ok := l.borrowed(token)
+	if !ok {
+		return
+	}
+	expired, ok := l.Credits.Answered(sl, token)
+	if !ok {
+		l.sending.Violations.Add(1)
+		return
+	}
+	data := sl.Kind == integrity.Data
+	switch {
+	case !data:
+		sl.Stream.Trial.Answered(l.plan.Control, err)
+	case err == nil:
+		l.ack(sl, now)
+	case errors.Is(err, driver.ErrTimeout):
+		l.giveUp(sl, now, expired || l.Credits.EndOnDelivery())
+	case errors.Is(err, driver.ErrClosed):
+		// The client closed before the broker answered.
+		l.giveUp(sl, now, true)
+	default:
+		l.nack(sl, err)
+	}
+	var over *observe.Tap // before the window connections may not be followed yet
+	if data && sl.Measured.Load() && l.plan.Flow.Timed {
+		over = l.Tap
+	}
+	l.Credits.Release(sl, token, data && !expired, now, over)
+}
+
+// ack accounts for a message that the broker has acknowledged.
+func (l *lane) ack(sl *credit.Slot, now int64) {
+	if st := sl.Stream; st.Acked.Mark(sl.Seq) == integrity.Duplicate {
+		l.sending.Violations.Add(1)
+	}
+	if sl.Measured.Load() {
+		now = l.observe(sl, now)
+	} else {
+		l.warm.Add(1)
+	}
+	if w := sl.Stream.Waiter; w != nil && l.plan.Flow.Closes == flow.OnAck {
+		w.Complete(sl.Seq, now)
+	}
+}
+
+// observe records the acknowledgement of a measured message, and returns when it came: before
+// now, if the driver reads acknowledgements late on purpose.
+func (l *lane) observe(sl *credit.Slot, now int64) int64 {
+	received := int64(-1)
+	if at, late := l.Tap.Arrived(now); late {
+		at = max(at, sl.Sent)
+		l.ReadLate.Add(now - at)
+		now = at
+	} else if l.plan.Flow.Timed {
+		received = l.Tap.Received(now)
+	}
+	if l.plan.Flow.Timed {
+		v := now - sl.Intended
+		if received >= 0 {
+			l.shard.Value(recorder.LagReceiveAck, received)
+		}
+		l.shard.Response(l.plan.Flow.AckResponse, v, sl.Own, received, sl.Intended-l.plan.Start.Load())
+		if v > l.tail.Floor.Load() {
+			l.tail.Offer(&observe.Exemplar{Value: v, Intended: sl.Intended, Sent: sl.Sent, Done: now, Own: sl.Own,
+				Seq: sl.Seq, Stream: sl.Stream.ID, Consumer: -1, Partition: -1})
+		}
+	}
+	l.shard.Value(l.plan.Flow.AckService, now-sl.Sent)
+	if st := sl.Stream; st.Stamps != nil && l.recording.Stages.OnAck {
+		l.recording.Split(l.Tap, st.Stamps, sl.Seq, sl.Sent, now)
+	}
+	l.Acked.Add(1)
+	if now > l.LastAck.Load() {
+		l.LastAck.Store(now)
+	}
+	if l.raw != nil {
+		l.raw.Put(l.plan.Flow.RawAcked, sl.Stream.ID, 0, sl.Seq, sl.Intended, sl.Sent, now)
+	}
+	return now
+}
+
+// nack accounts for a message that the broker has refused.
+func (l *lane) nack(sl *credit.Slot, err error) {
+	l.Credits.Refused(sl, l.sending.Came)
+	if sl.Measured.Load() {
+		l.Nacked.Add(1)
+		l.refusals.add(err)
+		st := sl.Stream
+		st.Nacked.Add(sl.Seq)
+		l.recording.RefusedPublish(sl.Intended)
+		if l.raw != nil {
+			l.raw.Put(result.RawNacked, st.ID, 0, sl.Seq, sl.Intended, sl.Sent, clock.Now())
+		}
+	} else if driver.Final(err) {
+		l.plan.Refuse(err)
+	}
+	if w := sl.Stream.Waiter; w != nil {
+		w.Complete(sl.Seq, clock.Now())
+	}
+}
+
+// giveUp gives up on a message that got no answer. That is no refusal: its outcome is
+// unknown, and in the distributions it is censored, or the slowest would be missing there.
+// counted: that it timed out has been counted already, or will be by whoever takes its
+// credit back.
+func (l *lane) giveUp(sl *credit.Slot, now int64, counted bool) {
+	if w := sl.Stream.Waiter; w != nil { // its loop counts what that gives up
+		answered := l.plan.Flow.Closes == flow.OnAck && w.Complete(sl.Seq, now)
+		counted = counted || !answered
+	}
+	if !counted && sl.Measured.Load() {
+		l.Credits.TimedOut.Add(1)
+	}
+	if sl.Measured.Load() {
+		l.unanswered.Add(1)
+		sl.Stream.GaveUp.Add(sl.Seq)
+		// Nothing came until now, and nothing can any more.
+		l.recording.Rec.Censor(l.plan.Flow.AckService, now-sl.Sent)
+		if l.plan.Flow.Timed {
+			l.recording.Rec.Censor(l.plan.Flow.AckResponse, now-sl.Intended)
+			l.tail.GiveUp(sl.Stream.ID, sl.Seq, sl.Intended, now)
+		}
+	}
+}
