@@ -45,6 +45,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		if ld.settles() {
 			ld.settle(ctx)
 		}
+		ld.awaitAnswers(ctx)
 		ld.side.begin()
 	}
 	if err := r.RefusedEarly(); err != nil {

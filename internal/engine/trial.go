@@ -35,16 +35,18 @@ func (ld *load) try(ctx context.Context) error {
 	var since time.Time // a refusal
 	pending := ld.sending.Streams
 	for round := 0; len(pending) > 0; round++ {
-		var kept []*stream.Stream
+		var asked, kept []*stream.Stream
 		for _, st := range pending {
 			switch err := ld.sending.SendProbe(st); {
 			case err == send.ErrKept:
 				kept = append(kept, st) // those before are with the client still
 			case err != nil:
 				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.Plan.Topic], err)
+			default:
+				asked = append(asked, st)
 			}
 		}
-		again, why, err := ld.awaitTrials(ctx, pending, limit)
+		again, why, err := ld.awaitTrials(ctx, asked, limit)
 		if err != nil {
 			return err
 		}
@@ -96,6 +98,17 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream.Stream, limit
 		}
 	}
 	return again, why, nil
+}
+
+// awaitAnswers waits until the broker has acknowledged what was sent before the load: its
+// messages find every place and every payload free, whatever was sent to see that they arrive.
+func (ld *load) awaitAnswers(ctx context.Context) {
+	for limit := time.Now().Add(trialPatience); ld.Flow.Acked && ld.sending.Lent() && time.Now().Before(limit); {
+		if !pause(ctx, 200*time.Microsecond) {
+			return
+		}
+		ld.Quiesce(window.OrderRun)
+	}
 }
 
 // syncTrials waits for a round trip by each connection, behind which the broker has said what

@@ -105,6 +105,16 @@ func (c *Credits) Has() bool {
 	return c.next != nil && (c.Limit == 0 || c.InFlight.Load() < c.Limit)
 }
 
+// Lent reports whether the client has the payload of any message still.
+func (c *Credits) Lent() bool {
+	for i := range c.slots.there.Load() {
+		if c.slots.all[i].state.Load()&slotMask != slotFree {
+			return true
+		}
+	}
+	return false
+}
+
 // Take returns the slot that Has has taken.
 func (c *Credits) Take() *Slot {
 	sl := c.next

@@ -126,3 +126,35 @@ phases: {warmup: 100ms, duration: 500ms, drain: 5s}
 		t.Errorf("%d messages of the warm-up came in the window", left)
 	}
 }
+
+// A flood begins with every payload at hand: what was sent before, to see that messages arrive,
+// has been acknowledged. Of one message in flight and two payloads, probes of four topics would
+// keep both for some 12 ms.
+func TestAFloodBeginsBehindItsProbes(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, delay: 20ms, ack_delay: 12ms}}
+workload: {rate: max, in_flight: {messages: 1}, topics: 4, consumers: 4, groups: 4}
+phases: {warmup: 0s, duration: 1009ms, drain: 1s}
+`})
+	if got, want := r.Summary.Counters.Sent, int64(1009*time.Millisecond/(12*time.Millisecond)+1); got != want {
+		t.Errorf("%d sent, %d with one in flight for 12 ms each", got, want)
+	}
+}
+
+// A first message that finds no payload free is sent when one is: nobody waits for its answer
+// before, and each topic is tried.
+func TestFirstMessagesTakeTurns(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, delay: 1ms, ack_delay: 12ms}}
+workload: {rate: 10/s, in_flight: {messages: 1}, topics: 8}
+phases: {warmup: 0s, duration: 1s, drain: 1s}
+`})
+	for _, cold := range r.Header.Cold {
+		if cold.Duration > time.Second {
+			t.Errorf("%s: %s", cold.Name, cold.Duration)
+		}
+	}
+	if len(r.Header.Cold) == 0 {
+		t.Error("nothing says how long the first messages took")
+	}
+}

@@ -242,8 +242,11 @@ func (f *flatOut) awaitWarmup() error {
 	return nil // a backlog longer than the drain limit: the window begins with it, and the throughput tells
 }
 
-// idle reports whether nothing is in flight.
+// idle reports whether nothing is in flight, and everything is acknowledged where anything is.
 func (f *flatOut) idle() bool {
+	if f.Flow.Acked && f.Lent() {
+		return false
+	}
 	for _, l := range f.Lanes {
 		if l.Credits.InFlight.Load() > 0 {
 			return false

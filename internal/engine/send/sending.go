@@ -4,6 +4,7 @@ package send
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -145,6 +146,11 @@ func (s *Sending) Unanswered() (n int64) {
 		n += l.unanswered.Load()
 	}
 	return n
+}
+
+// Lent reports whether the client has the payload of any message still.
+func (s *Sending) Lent() bool {
+	return slices.ContainsFunc(s.Lanes, func(l *lane) bool { return l.Credits.Lent() })
 }
 
 // ErrKept says that the client keeps as many messages as it may.
