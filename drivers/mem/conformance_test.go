@@ -16,6 +16,8 @@ func TestConformance(t *testing.T) {
 		// messages, short enough for others to fill it.
 		"with a short queue": {"queue": 800, "ack": "broker"},
 		"with delays":        {"delay": "1ms", "jitter": "2ms", "ack": "broker", "ack_delay": "1ms"},
+		// Which no check reaches that counts what comes.
+		"with a loss of connections to come": {"ack": "broker", "disconnect_for": "1s", "disconnect_after": 1 << 40, "begin": "open"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := mem.New()
@@ -26,6 +28,7 @@ func TestConformance(t *testing.T) {
 				TooLarge:  2<<20 + 1,
 				Freeze:    b.Freeze,
 				Thaw:      b.Thaw,
+				Restart:   b.Disconnect,
 				Leftovers: func(run string) ([]string, error) { return b.Topics(run), nil },
 			})
 		})

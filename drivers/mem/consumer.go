@@ -3,7 +3,9 @@ package mem
 import (
 	"context"
 	"fmt"
+	"math"
 	"sync"
+	"sync/atomic"
 
 	"sixnines/driver"
 )
@@ -22,13 +24,14 @@ type consumer struct {
 	queue chan *packet // nil: synchronous
 	turn  sync.Mutex   // held during a synchronous Deliver
 
-	shut  sync.Once
-	life  chan struct{} // closed when the consumer is to end
-	ended chan struct{} // closed when no Deliver will run any more
+	*line
+	from   atomic.Uint64 // what was handed on before so many changes of connections is lost, see packet.since
+	silent chan struct{} // closed when no Deliver will run any more
 }
 
-func (s *session) newConsumer() *consumer {
-	c := &consumer{broker: s.broker, wait: s.wait, leave: func() {}, life: make(chan struct{}), ended: make(chan struct{})}
+// newConsumer returns a consumer that has a connection of its own, or that of producers.
+func (s *session) newConsumer(of role, conn int) *consumer {
+	c := &consumer{broker: s.broker, wait: s.wait, leave: func() {}, line: newLine(port{s, of, conn}), silent: make(chan struct{})}
 	if !s.options.Sync {
 		c.queue = make(chan *packet, s.options.Queue)
 	}
@@ -37,7 +40,7 @@ func (s *session) newConsumer() *consumer {
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := s.newConsumer()
+	c := s.newConsumer(consumers, spec.Conn)
 	c.deliver = deliver
 	if err := s.subscribe(ctx, c, spec); err != nil {
 		return nil, err
@@ -70,7 +73,7 @@ func (s *session) subscribe(ctx context.Context, c *consumer, spec driver.Consum
 	}
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
-	if c.over() { // closed with its session meanwhile, and nobody will remove it again
+	if c.ended() { // closed with its session meanwhile, and nobody will remove it again
 		return fmt.Errorf("mem: subscribe: session %w", driver.ErrClosed)
 	}
 	for _, t := range topics {
@@ -108,17 +111,18 @@ func (s *session) start(c *consumer) error {
 
 // serve delivers what is in the queue.
 func (c *consumer) serve() {
-	defer close(c.ended)
+	defer close(c.silent)
 	for {
 		select {
 		case p := <-c.queue:
-			if !p.due.IsZero() && !c.wait(p.due, c.life) {
+			over := c.broken()
+			comes := p.since >= c.from.Load() && (p.due.IsZero() || c.wait(p.due, over)) && c.broker.gate.pass(over)
+			switch {
+			case c.ended():
 				return
+			case comes && !closed(over):
+				c.handle(driver.Message{Payload: p.data, Redelivered: p.redelivered}, p.reply)
 			}
-			if !c.broker.gate.pass(c.life) || c.over() {
-				return
-			}
-			c.handle(driver.Message{Payload: p.data, Redelivered: p.redelivered}, p.reply)
 			p.release()
 		case <-c.life:
 			return
@@ -126,14 +130,26 @@ func (c *consumer) serve() {
 	}
 }
 
-// over reports whether the consumer is to end.
-func (c *consumer) over() bool {
-	select {
-	case <-c.life:
-		return true
-	default:
+// lose cuts the consumer's connection: what is in its queue is lost.
+func (c *consumer) lose() bool {
+	if !c.line.lose() {
 		return false
 	}
+	c.from.Store(math.MaxUint64)
+	for {
+		select {
+		case p := <-c.queue: // never, where there is none
+			p.release()
+		default:
+			return true
+		}
+	}
+}
+
+// restore has the consumer get what is handed on from now on.
+func (c *consumer) restore() bool {
+	c.from.Store(c.broker.changes.Add(1))
+	return c.line.restore()
 }
 
 // handle delivers or answers m.
@@ -143,22 +159,25 @@ func (c *consumer) handle(m driver.Message, reply *consumer) {
 		return
 	}
 	answer := c.respond(m)
-	if answer == nil || reply == nil {
+	if answer == nil || reply == nil || c.gone.Load() {
 		return
 	}
 	if reply.queue == nil {
-		reply.inline(driver.Message{Payload: answer}, nil, c.life)
+		reply.inline(driver.Message{Payload: answer}, nil, c.broken())
 		return
 	}
 	p := c.broker.pack(answer)
-	reply.push(p, c.life)
+	reply.push(p, c.broken())
 	p.release()
 }
 
 // push puts a packet into the queue, with a reference of its own. It waits
 // while the queue is full, and returns false if giveUp is closed meanwhile.
-// A consumer that has ended swallows it.
+// A consumer that has ended, or has no connection, swallows it.
 func (c *consumer) push(p *packet, giveUp <-chan struct{}) bool {
+	if c.gone.Load() {
+		return true
+	}
 	p.refs.Add(1)
 	select {
 	case c.queue <- p:
@@ -184,7 +203,7 @@ func (c *consumer) inline(m driver.Message, reply *consumer, giveUp <-chan struc
 		return false
 	}
 	c.turn.Lock()
-	if !c.over() {
+	if !c.ended() && !c.gone.Load() {
 		c.handle(m, reply)
 	}
 	c.turn.Unlock()
@@ -193,24 +212,23 @@ func (c *consumer) inline(m driver.Message, reply *consumer, giveUp <-chan struc
 
 // Close implements driver.Consumer.
 func (c *consumer) Close(ctx context.Context) error {
-	c.shut.Do(func() {
-		close(c.life)
+	if c.end() {
 		c.leave()
 		if c.queue == nil {
 			go func() {
 				c.turn.Lock() // the last Deliver is over
 				defer c.turn.Unlock()
-				close(c.ended)
+				close(c.silent)
 			}()
 		}
-	})
+	}
 	select {
-	case <-c.ended:
+	case <-c.silent:
 		return nil
 	default:
 	}
 	select {
-	case <-c.ended:
+	case <-c.silent:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("mem: close a consumer: its Deliver does not return: %w: %w", driver.ErrTimeout, context.Cause(ctx))

@@ -18,6 +18,7 @@ func counted(n *atomic.Int64) driver.Deliver {
 func TestSendDoesNotAllocate(t *testing.T) {
 	for _, options := range []map[string]any{
 		{"sync": true}, {"sync": true, "ack": "broker"}, {}, {"ack": "broker"},
+		{"ack": "broker", "disconnect_for": "1s", "disconnect_after": 1 << 40},
 	} {
 		s := open(t, mem.New(), options)
 		var n atomic.Int64

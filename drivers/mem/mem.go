@@ -1,6 +1,6 @@
 // Package mem is a driver whose broker is a value in this process. It has two
 // uses. Told to, it loses, duplicates, reorders, corrupts, delays and stalls
-// messages and lies about them, in exact numbers, so that whatever claims to
+// messages, cuts connections and lies, in exact numbers, so that whatever claims to
 // notice can be put to the test. And told nothing, it costs so little that it
 // shows what the load generator itself costs, see Options.Sync.
 //
@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"sixnines/driver"
 )
@@ -26,15 +27,18 @@ type Broker struct {
 	gate    gate
 	packets sync.Pool // of *packet
 
-	mu     sync.Mutex
-	topics map[name]*topic
+	changes atomic.Uint64 // of connections, so far
+
+	mu       sync.Mutex
+	topics   map[name]*topic
+	sessions map[*session]struct{} // that are open
 }
 
 // name identifies a topic.
 type name struct{ run, topic string }
 
 // New returns a broker without topics.
-func New() *Broker { return &Broker{topics: map[name]*topic{}} }
+func New() *Broker { return &Broker{topics: map[name]*topic{}, sessions: map[*session]struct{}{}} }
 
 // Entry describes the driver, with a broker of its own, for a driver.Set.
 func Entry() driver.Entry { return New().Entry() }
@@ -54,6 +58,7 @@ func (b *Broker) Entry() driver.Entry {
 			FanOut:       true,
 			OwnsDialing:  true,
 			Ordered:      true,
+			Reconnects:   true,
 		},
 		Options: &options,
 		Driver:  driver.New(options, b.newSession, (*session).greet),
@@ -99,5 +104,14 @@ func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {
 	if wait == nil {
 		wait = waitByTimer
 	}
-	return &session{broker: b, run: t.Run, options: o, wait: wait, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o, wait)}, nil
+	notify := t.Notify
+	if notify == nil {
+		notify = func(driver.Event) {}
+	}
+	s := &session{broker: b, run: t.Run, options: o, wait: wait, notify: notify, plan: newPlan(&o), parts: map[part]struct{}{}, stall: newStall(b, &o, wait)}
+	s.outages = newOutages(s, &o)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.sessions[s] = struct{}{}
+	return s, nil
 }

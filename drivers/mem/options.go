@@ -25,7 +25,7 @@ type Options struct {
 
 	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
 	After uint64 `option:"after" doc:"messages from the beginning that no fault hits"`
-	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after and slow_after count, and messages have jitter: at each producer's first message of the measured window, or of the session"`
+	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after, slow_after and disconnect_after count, and messages have jitter: at each producer's first message of the measured window, or of the session"`
 	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
 
 	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`
@@ -54,6 +54,11 @@ type Options struct {
 
 	StallAfter uint64        `option:"stall_after" doc:"messages from the beginning until the broker pauses for stall_for"`
 	StallFor   time.Duration `option:"stall_for" min:"0s" doc:"how long the broker pauses, once; 0s: never"`
+
+	Disconnect      string        `option:"disconnect" enum:"all,producers,consumers" doc:"whose connections are lost for disconnect_for; requesters count as producers and responders as consumers"`
+	DisconnectAfter uint64        `option:"disconnect_after" doc:"messages from the beginning until connections are lost"`
+	DisconnectEvery uint64        `option:"disconnect_every" doc:"messages, from when connections are back, until they are lost again; 0: they are lost once"`
+	DisconnectFor   time.Duration `option:"disconnect_for" min:"0s" doc:"how long connections are lost: sends fail, acknowledgements on their way time out at once, and what is on its way to a consumer, or comes meanwhile, is lost; 0s: never"`
 }
 
 // The values of Options.Begin.
@@ -72,6 +77,7 @@ func DefaultOptions() Options {
 		Begin:        beginWindow,
 		Every:        10,
 		CorruptWhere: "body",
+		Disconnect:   string(everybody),
 	}
 }
 

@@ -12,6 +12,7 @@ type packet struct {
 	redelivered bool
 	reply       *consumer // who waits for the answer; nil: nobody
 	due         time.Time // when it arrives; zero: at once
+	since       uint64    // how often connections had changed when it was handed on
 	refs        atomic.Int32
 }
 
@@ -22,6 +23,7 @@ func (b *Broker) pack(data []byte) *packet {
 		p = &packet{broker: b}
 	}
 	p.data = append(p.data[:0], data...)
+	p.since = b.changes.Load()
 	p.refs.Store(1)
 	return p
 }

@@ -23,9 +23,8 @@ type producer struct {
 
 	answers chan answer // acknowledgements on their way; nil: they come inside Send
 
-	shut  sync.Once
-	life  chan struct{} // closed when the producer is to end
-	ended chan struct{} // closed when no Done comes from a goroutine any more
+	*line
+	silent chan struct{} // closed when no Done comes from a goroutine any more
 
 	waiting sync.WaitGroup // for acknowledgements that time out
 }
@@ -35,7 +34,8 @@ type answer struct {
 	token uint64
 	err   error
 	twice bool
-	due   time.Time // when it arrives; zero: at once
+	due   time.Time       // when it arrives; zero: at once
+	over  <-chan struct{} // closed when the connection by which it comes is lost
 }
 
 // Producer implements driver.Session.
@@ -57,7 +57,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	p := &producer{
 		session: s, topic: topics[0], name: spec.Topic, acks: acks, replies: replies, begun: s.options.Begin == beginOpen,
 		random: rand.New(rand.NewPCG(s.options.Seed, 1+uint64(spec.ID))),
-		life:   make(chan struct{}), ended: make(chan struct{}),
+		line:   newLine(port{s, producers, spec.Conn}), silent: make(chan struct{}),
 	}
 	if s.options.acknowledges() && !s.options.Sync {
 		p.answers = make(chan answer, s.options.Queue)
@@ -68,22 +68,28 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if p.answers != nil {
 		go p.acknowledge()
 	} else {
-		close(p.ended)
+		close(p.silent)
 	}
 	return p, nil
 }
 
 // Send implements driver.Producer.
 func (p *producer) Send(token uint64, payload []byte) error {
-	select {
-	case <-p.life:
+	if p.ended() {
 		return p.failed(driver.ErrClosed)
-	default:
 	}
 	if len(payload) > int(p.session.options.MaxPayload) {
 		return p.session.tooLarge(len(payload))
 	}
+	if p.gone.Load() {
+		return p.failed(driver.ErrNotConnected)
+	}
 	if p.begun {
+		if p.session.options.DisconnectFor > 0 {
+			if p.session.outages.tick(); p.gone.Load() {
+				return p.failed(driver.ErrNotConnected)
+			}
+		}
 		if p.session.options.StallFor > 0 {
 			p.session.stall.tick()
 		}
@@ -119,8 +125,8 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 		return p.failed(driver.ErrRejected)
 	case lose:
 		if p.session.options.GiveUp > 0 {
-			until := time.Now().Add(p.session.options.GiveUp)
-			p.waiting.Go(func() { p.giveUp(token, until) })
+			until, over := time.Now().Add(p.session.options.GiveUp), p.broken()
+			p.waiting.Go(func() { p.giveUp(token, until, over) })
 		} else if p.session.options.acknowledges() {
 			p.answer(answer{token: token, err: p.failed(driver.ErrTimeout)})
 		} else {
@@ -192,20 +198,24 @@ func (p *producer) publish(payload []byte, redelivered bool, late *packet) outco
 	if routes == nil {
 		return outcome{err: driver.ErrNoTopic}
 	}
-	if p.session.options.Sync && !p.session.broker.gate.pass(p.life) {
-		return outcome{err: driver.ErrClosed}
+	over := p.broken()
+	if p.session.options.Sync && !p.session.broker.gate.pass(over) {
+		return outcome{err: p.without(driver.ErrNotConnected)}
+	}
+	if late != nil {
+		late.since = p.session.broker.changes.Load() // it has waited at the broker
 	}
 	var o outcome
 	var packed *packet
 	for i := range *routes {
 		c := (*routes)[i].pick()
 		if c.queue == nil {
-			if !c.inline(driver.Message{Payload: payload, Redelivered: redelivered}, p.replies, p.life) {
-				o.err = driver.ErrClosed
+			if !c.inline(driver.Message{Payload: payload, Redelivered: redelivered}, p.replies, over) {
+				o.err = p.without(driver.ErrNotConnected)
 				break
 			}
 			if late != nil {
-				c.inline(driver.Message{Payload: late.data}, p.replies, p.life)
+				c.inline(driver.Message{Payload: late.data}, p.replies, over)
 			}
 		} else {
 			if packed == nil {
@@ -213,12 +223,12 @@ func (p *producer) publish(payload []byte, redelivered bool, late *packet) outco
 				packed.redelivered = redelivered
 				p.address(packed)
 			}
-			if !c.push(packed, p.life) {
-				o.err = driver.ErrClosed
+			if !c.push(packed, over) {
+				o.err = p.without(driver.ErrNotConnected)
 				break
 			}
 			if late != nil {
-				c.push(late, p.life)
+				c.push(late, over)
 			}
 		}
 		o.handed++
@@ -251,12 +261,14 @@ func (p *producer) sent(token uint64, o outcome) error {
 		p.answer(answer{token: token})
 		return nil
 	}
-	err := p.failed(o.err)
 	if o.handed == 0 {
-		return err
+		return p.failed(o.err)
 	}
 	// Some have it and others do not: it was sent, and did not get through.
-	p.acks.Done(token, err)
+	if o.err == driver.ErrNotConnected {
+		o.err = driver.ErrTimeout
+	}
+	p.acks.Done(token, p.failed(o.err))
 	return nil
 }
 
@@ -269,6 +281,7 @@ func (p *producer) answer(a answer) {
 	if d := p.session.options.AckDelay; d > 0 {
 		a.due = time.Now().Add(d)
 	}
+	a.over = p.broken()
 	select {
 	case p.answers <- a:
 		return
@@ -276,17 +289,17 @@ func (p *producer) answer(a answer) {
 	}
 	select {
 	case p.answers <- a:
-	case <-p.life:
-		a.err = p.failed(driver.ErrClosed)
+	case <-a.over:
+		a.err = p.unanswered()
 		p.done(a)
 	}
 }
 
 // giveUp waits in vain for an acknowledgement.
-func (p *producer) giveUp(token uint64, until time.Time) {
+func (p *producer) giveUp(token uint64, until time.Time, over <-chan struct{}) {
 	err := p.failed(driver.ErrTimeout)
-	if !p.session.wait(until, p.life) {
-		err = p.failed(driver.ErrClosed)
+	if !p.session.wait(until, over) {
+		err = p.unanswered()
 	}
 	p.acks.Done(token, err)
 }
@@ -299,16 +312,16 @@ func (p *producer) done(a answer) {
 }
 
 // acknowledge passes acknowledgements on until the producer closes; those that
-// are on their way then say so.
+// are on their way then, or when the connection is lost, say so.
 func (p *producer) acknowledge() {
-	defer close(p.ended)
+	defer close(p.silent)
 	defer p.waiting.Wait()
 	for {
 		select {
 		case a := <-p.answers:
-			arrived := a.due.IsZero() || p.session.wait(a.due, p.life)
-			if !arrived || !p.session.broker.gate.pass(p.life) {
-				a.err = p.failed(driver.ErrClosed)
+			arrived := !closed(a.over) && (a.due.IsZero() || p.session.wait(a.due, a.over))
+			if !arrived || !p.session.broker.gate.pass(a.over) {
+				a.err = p.unanswered()
 			}
 			p.done(a)
 		case <-p.life:
@@ -325,6 +338,16 @@ func (p *producer) acknowledge() {
 	}
 }
 
+// unanswered is what a message ends with whose connection is lost, or ends, before the
+// broker has answered.
+func (p *producer) unanswered() error {
+	class := p.without(driver.ErrTimeout)
+	if class == driver.ErrTimeout {
+		return fmt.Errorf("mem: send to %q: %w: the connection was lost before the broker had answered", p.name, class)
+	}
+	return p.failed(class)
+}
+
 // failed wraps a class of errors.
 func (p *producer) failed(class error) error {
 	return fmt.Errorf("mem: send to %q: %w", p.name, class)
@@ -332,32 +355,29 @@ func (p *producer) failed(class error) error {
 
 // Sync implements driver.Syncer.
 func (p *producer) Sync(ctx context.Context) error {
-	select {
-	case <-p.life:
-		return p.failed(driver.ErrClosed)
-	default:
+	if p.ended() || p.gone.Load() {
+		return p.failed(p.without(driver.ErrNotConnected))
 	}
 	return p.session.reach(ctx, "wait for the broker")
 }
 
 // Close implements driver.Producer.
 func (p *producer) Close(ctx context.Context) error {
-	p.shut.Do(func() {
-		close(p.life)
+	if p.end() {
 		p.session.leave(p)
-	})
+	}
 	if p.replies != nil {
 		if err := p.replies.Close(ctx); err != nil {
 			return err
 		}
 	}
 	select {
-	case <-p.ended:
+	case <-p.silent:
 		return nil
 	default:
 	}
 	select {
-	case <-p.ended:
+	case <-p.silent:
 		return nil
 	case <-ctx.Done():
 		return fmt.Errorf("mem: close a producer: its Done does not return: %w: %w", driver.ErrTimeout, context.Cause(ctx))

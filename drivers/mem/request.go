@@ -8,7 +8,7 @@ import (
 
 // Requester implements driver.RequestReplier. Faults hit requests, not replies.
 func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
-	c := s.newConsumer()
+	c := s.newConsumer(producers, spec.Conn) // replies come by the connection of the requests
 	c.deliver = replies
 	c.leave = func() { s.leave(c) }
 	if err := s.start(c); err != nil {
@@ -24,7 +24,7 @@ func (s *session) Requester(ctx context.Context, spec driver.ProducerSpec, acks 
 
 // Responder implements driver.RequestReplier.
 func (s *session) Responder(ctx context.Context, spec driver.ConsumerSpec, respond func(m driver.Message) []byte) (driver.Consumer, error) {
-	c := s.newConsumer()
+	c := s.newConsumer(consumers, spec.Conn)
 	c.respond = respond
 	if err := s.subscribe(ctx, c, spec); err != nil {
 		return nil, err

@@ -69,5 +69,8 @@ func (o *Options) misbehaviour() []string {
 	if o.StallFor > 0 {
 		told = append(told, fmt.Sprintf("stall_for %v", o.StallFor))
 	}
+	if o.DisconnectFor > 0 {
+		told = append(told, fmt.Sprintf("disconnect_for %v of %s", o.DisconnectFor, o.Disconnect))
+	}
 	return told
 }

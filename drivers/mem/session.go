@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,7 +20,9 @@ type session struct {
 	run     string
 	options Options
 	wait    wait
+	notify  func(driver.Event)
 	plan    *plan // nil: no faults
+	outages *outages
 
 	mu     sync.Mutex
 	closed bool
@@ -28,9 +32,19 @@ type session struct {
 	addressed atomic.Uint64 // messages since the beginning, where the later ones are slow
 }
 
-// part is a producer or consumer.
+// part is a producer or consumer, with its connection.
 type part interface {
 	Close(ctx context.Context) error
+	connection() *line
+	lose() bool    // see line.lose
+	restore() bool // see line.restore
+}
+
+// append appends the session's parts.
+func (s *session) append(all []part) []part {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.AppendSeq(all, maps.Keys(s.parts))
 }
 
 // greet waits until the broker is not frozen.
@@ -125,7 +139,11 @@ func (s *session) Close(ctx context.Context) error {
 	parts := s.parts
 	s.parts = map[part]struct{}{}
 	s.mu.Unlock()
+	s.broker.mu.Lock()
+	delete(s.broker.sessions, s)
+	s.broker.mu.Unlock()
 	s.stall.end()
+	s.outages.end()
 	errs := make([]error, 0, len(parts))
 	var mu sync.Mutex
 	var closing sync.WaitGroup
