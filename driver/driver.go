@@ -12,11 +12,11 @@
 //	→ Producer.Send … Acks.Done / Deliver … → Producer.Close, Consumer.Close
 //	→ Session.Deprovision → Session.Close
 //
-// Further abilities ([Flusher], [Syncer], [KeySender], [RequestReplier],
-// [ServerInfo], [DepthTeller]) are optional interfaces, found by type assertion;
-// [Capabilities] announces RequestReplier and KeySender before there is a session. The conformance suite in
-// driver/drivertest checks the clauses written here against a real broker, and lists
-// those that it had no means to check.
+// An optional interface ([Flusher], [Syncer], [KeySender], [RequestReplier],
+// [DepthTeller]) adds methods, and is found by type assertion. What a driver states is
+// data: [Capabilities] before there is a session, [Semantics] from Provision on. The
+// conformance suite in driver/drivertest checks the clauses written here against a
+// real broker, and lists those that it could not check.
 package driver
 
 import (
@@ -281,13 +281,6 @@ type RequestReplier interface {
 	// for it. The reply may alias the request's payload. A nil reply means no
 	// answer.
 	Responder(ctx context.Context, s ConsumerSpec, respond func(m Message) (reply []byte)) (Consumer, error)
-}
-
-// ServerInfo is implemented by sessions that can tell what they talk to.
-type ServerInfo interface {
-	// ServerInfo returns names and values such as product, version and
-	// protocol, for the result's header.
-	ServerInfo() map[string]string
 }
 
 // Event is something that happened to a session apart from its messages.

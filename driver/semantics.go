@@ -1,6 +1,11 @@
 package driver
 
-import "sixnines/semantics"
+import (
+	"maps"
+	"strconv"
+
+	"sixnines/semantics"
+)
 
 // AckKind says what an acknowledgement from the broker to a producer is.
 type AckKind string
@@ -26,6 +31,10 @@ const (
 type Semantics struct {
 	Levels semantics.Levels
 	Client semantics.Client
+	Server Server
+	// Refusals says how a producer learns that the broker refuses its messages. Empty:
+	// answered where the broker acknowledges messages, else silent.
+	Refusals Refusals
 
 	Durability     string // "memory", "page cache, synced every 2m0s", …
 	Replication    string // "none", "3 replicas, majority", …
@@ -40,6 +49,31 @@ type Semantics struct {
 	Settings map[string]string
 	// Warnings are what makes the driver's own settings suspect.
 	Warnings []string
+}
+
+// Server is what a session talks to, as it identifies itself; without a broker, the
+// library on both sides. What it does not say is empty.
+type Server struct {
+	Product  string // "nats-server"
+	Version  string
+	Protocol string            // "RESP 2"
+	Brokers  int               // in the cluster; 0: not known
+	More     map[string]string // by name: "cluster", "address", …
+}
+
+// Facts returns what is known, by name, as a result's header has it.
+func (s Server) Facts() map[string]string {
+	facts := map[string]string{}
+	maps.Copy(facts, s.More)
+	if s.Brokers > 0 {
+		facts["brokers"] = strconv.Itoa(s.Brokers)
+	}
+	for name, value := range map[string]string{"product": s.Product, "version": s.Version, "protocol": s.Protocol} {
+		if value != "" {
+			facts[name] = value
+		}
+	}
+	return facts
 }
 
 // Capabilities is what a driver can do, known before any connection: in an [Entry] with
@@ -82,17 +116,3 @@ const (
 	// same.
 	RefusalsSilent Refusals = "silent"
 )
-
-// RefusalReporter is implemented by sessions that learn of refusals in another way than
-// their acknowledgement says: answered where the broker acknowledges, else silent.
-type RefusalReporter interface {
-	Refusals() Refusals
-}
-
-// RefusalsOf returns how refusals are learned of where the acknowledgement alone says it.
-func RefusalsOf(ack AckKind) Refusals {
-	if ack == AckKindNone {
-		return RefusalsSilent
-	}
-	return RefusalsAnswered
-}

@@ -22,6 +22,8 @@ func TestFlaws(t *testing.T) {
 		"has no level where it batches":       "semantics are filled",
 		"confirms more copies than it has":    "semantics are filled",
 		"names no client":                     "semantics are filled",
+		"names no server":                     "semantics are filled",
+		"makes up how refusals are learned":   "semantics are filled",
 		"has a library of no version":         "semantics are filled",
 		"dials by itself":                     "connections are the engine's",
 		"leaves connections open":             "connections are the engine's",

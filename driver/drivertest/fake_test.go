@@ -300,7 +300,7 @@ func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.
 		return driver.Semantics{}, err
 	}
 	sem := driver.Semantics{Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
-		Ordering: semantics.PerTopic, Delivery: semantics.ExactlyOnce}, Client: semantics.Client{Kind: semantics.Direct}, Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
+		Ordering: semantics.PerTopic, Delivery: semantics.ExactlyOnce}, Client: semantics.Client{Kind: semantics.Direct}, Server: driver.Server{Product: "fake"}, Durability: "memory", Replication: "none", Acknowledgment: "taken", Ordering: "per producer and topic",
 		Delivery: "exactly once", Batching: "none", Consumption: "push", Transport: "memory"}
 	if s.target.TLS != nil && !s.f.is("says nothing of tls") {
 		sem.Transport, sem.Encrypted = "memory, tls", true
@@ -318,6 +318,10 @@ func (s *fakeSession) Provision(ctx context.Context, t driver.Topology) (driver.
 		}
 	case "confirms more copies than it has":
 		sem.Levels.Replication = semantics.Replication{Level: semantics.Synchronous, Copies: 2, Confirmed: 3}
+	case "names no server":
+		sem.Server = driver.Server{}
+	case "makes up how refusals are learned":
+		sem.Refusals = "by post"
 	case "names no client":
 		sem.Client = semantics.Client{}
 	case "has a library of no version":

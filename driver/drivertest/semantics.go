@@ -57,6 +57,12 @@ func (r *rig) provision(ctx context.Context, t driver.Topology) error {
 	default:
 		err = errors.Join(err, fmt.Errorf("the semantics' client is %q, neither direct nor a library", c.Kind))
 	}
+	if s.Server.Product == "" && s.Server.Protocol == "" {
+		err = errors.Join(err, errors.New("the semantics say neither which product the server is nor which protocol is spoken with it"))
+	}
+	if refusals := []driver.Refusals{"", driver.RefusalsAnswered, driver.RefusalsReported, driver.RefusalsSilent}; !slices.Contains(refusals, s.Refusals) {
+		err = errors.Join(err, fmt.Errorf("the semantics say %q of refusals", s.Refusals))
+	}
 	if kind := r.h.can().Ack; (kind == driver.AckKindNone) != (s.Acknowledgment == "none") {
 		err = errors.Join(err, fmt.Errorf("the semantics call the acknowledgement %q, the capabilities %q", s.Acknowledgment, kind))
 	}

@@ -113,14 +113,6 @@ func (s watchedSession) Responder(ctx context.Context, spec driver.ConsumerSpec,
 	return s.Session.(driver.RequestReplier).Responder(ctx, spec, respond)
 }
 
-// Refusals implements driver.RefusalReporter.
-func (s watchedSession) Refusals() driver.Refusals {
-	if r, ok := s.Session.(driver.RefusalReporter); ok {
-		return r.Refusals()
-	}
-	return driver.RefusalsOf(s.w.ack)
-}
-
 // Depth implements driver.DepthTeller.
 func (s watchedSession) Depth(ctx context.Context, topic string, c driver.ConsumerSpec) (driver.Depth, error) {
 	if d, ok := s.Session.(driver.DepthTeller); ok {

@@ -11,18 +11,6 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo. It is what the server says of itself
-// when one connects.
-func (s *session) ServerInfo() map[string]string {
-	info := map[string]string{"protocol": "AMQP 1.0"}
-	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
-		if value, ok := s.server[name]; ok {
-			info[name] = fmt.Sprint(value)
-		}
-	}
-	return info
-}
-
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
@@ -41,6 +29,8 @@ func (s *session) semantics() driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.NotKnown},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
 		Client:         kit.Library("go-amqp", "github.com/Azure/go-amqp"),
+		Server:         kit.Identify("AMQP 1.0", s.server),
+		Refusals:       s.refusals(),
 		Durability:     "memory",
 		Replication:    "none that the driver asks for",
 		Acknowledgment: "accepted: the broker has taken the message",
@@ -78,11 +68,6 @@ func (s *session) semantics() driver.Semantics {
 	}
 	if s.TLS != nil && s.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
-	for key, value := range s.ServerInfo() {
-		if key != "protocol" {
-			sem.Settings["server_"+key] = value
-		}
 	}
 	switch {
 	case o.Address != "":

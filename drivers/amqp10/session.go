@@ -11,8 +11,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.DepthTeller and
-// driver.ServerInfo.
+// session implements driver.Session and driver.DepthTeller.
 type session struct {
 	*kit.Base
 	options Options
@@ -64,9 +63,9 @@ func (s *session) reach(ctx context.Context) (err error) {
 	return nil
 }
 
-// Refusals implements driver.RefusalReporter: the broker ends the session on
+// refusals says how producers learn of refusals: the broker ends the session on
 // which it refuses something.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	if s.options.Settled {
 		return driver.RefusalsReported
 	}

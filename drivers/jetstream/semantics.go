@@ -24,6 +24,8 @@ func (s *session) semantics(ctx context.Context, t driver.Topology, info js.Stre
 		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
 		Client:         s.Software(),
+		Server:         s.Server("jetstream"),
+		Refusals:       s.refusals(),
 		Durability:     "memory",
 		Replication:    "none",
 		Acknowledgment: "none",

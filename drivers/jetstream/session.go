@@ -15,7 +15,7 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session.
 type session struct {
 	*natswire.Client
 	api     *api
@@ -59,20 +59,13 @@ func (s *session) reach(ctx context.Context) error {
 	return s.api.available(ctx)
 }
 
-// Refusals implements driver.RefusalReporter: the server tells of subjects that
+// refusals says how producers learn of refusals: the server tells of subjects that
 // are forbidden whether it is to acknowledge or not.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	if !s.options.Acknowledge {
 		return driver.RefusalsReported
 	}
 	return driver.RefusalsAnswered
-}
-
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	info := s.Client.ServerInfo()
-	info["protocol"] = "jetstream"
-	return info
 }
 
 // inFlight returns the limit of each producer.

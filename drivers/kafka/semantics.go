@@ -18,7 +18,7 @@ import (
 
 // inspect learns what the session talks to.
 func (s *session) inspect(ctx context.Context) error {
-	s.info = map[string]string{"product": "kafka", "protocol": "kafka"}
+	s.server = driver.Server{Product: "kafka", Protocol: "kafka", More: map[string]string{}}
 	pinned, err := s.options.versions()
 	if err != nil {
 		return err
@@ -31,14 +31,14 @@ func (s *session) inspect(ctx context.Context) error {
 	if len(meta.Brokers) > 0 {
 		s.node = meta.Brokers[0].NodeID
 	}
-	s.info["brokers"] = strconv.Itoa(len(meta.Brokers))
+	s.server.Brokers = len(meta.Brokers)
 	if meta.Cluster != "" {
-		s.info["cluster"] = meta.Cluster
+		s.server.More["cluster"] = meta.Cluster
 	}
 	if pinned != nil {
-		s.info["protocol_version"] = s.options.Version
+		s.server.More["protocol_version"] = s.options.Version
 		if !pinned.HasKey(apiVersions) {
-			s.info["version"] = "not told"
+			s.server.Version = "not told"
 			return nil
 		}
 	}
@@ -50,20 +50,17 @@ func (s *session) inspect(ctx context.Context) error {
 		if b.Err != nil {
 			continue
 		}
-		s.info["version"] = b.VersionGuess()
+		s.server.Version = b.VersionGuess()
 		if pinned == nil {
 			s.spoken = kversion.FromApiVersionsResponse(b.Raw())
 		}
 		for _, f := range b.Raw().FinalizedFeatures {
-			s.info["feature "+f.Name] = strconv.Itoa(int(f.MaxVersionLevel))
+			s.server.More["feature "+f.Name] = strconv.Itoa(int(f.MaxVersionLevel))
 		}
 		break
 	}
 	return nil
 }
-
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string { return maps.Clone(s.info) }
 
 // semantics reads back the settings in effect of the topics, all of which are
 // alike if we created them.
@@ -80,6 +77,8 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 	sem := driver.Semantics{
 		Levels:      semantics.Levels{Ordering: semantics.PerPartition},
 		Client:      kit.Library("franz-go", franz),
+		Server:      s.server,
+		Refusals:    s.refusals(),
 		Ordering:    "per partition",
 		Batching:    s.batching(),
 		Consumption: fmt.Sprintf("pull, fetches kept for up to %v until %v are there", o.FetchMaxWait, o.FetchMinBytes),
@@ -130,9 +129,6 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		set["authentication"] = o.SASL
 	} else if s.TLS != nil && len(s.TLS.Certificates) > 0 {
 		set["authentication"] = "client certificate"
-	}
-	for name, value := range s.info {
-		set["server_"+strings.ReplaceAll(name, " ", "_")] = value
 	}
 	if !alike {
 		sem.Warnings = append(sem.Warnings, "the topics differ in partitions or replicas; the settings are those of the first")

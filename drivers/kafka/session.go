@@ -29,15 +29,14 @@ const (
 	deleteGroups    = 42
 )
 
-// session implements driver.Session, driver.DepthTeller and
-// driver.ServerInfo.
+// session implements driver.Session and driver.DepthTeller.
 type session struct {
 	*kit.Base
 	options Options
 	control *link
 	admin   *kadm.Client
 	spoken  *kversion.Versions // what broker and client both speak; nil: not known
-	info    map[string]string
+	server  driver.Server
 	node    int32                     // one of the brokers
 	links   *kit.Pool[kit.Key, *link] // of producers
 
@@ -104,9 +103,9 @@ func (s *session) reach(ctx context.Context) error {
 	return s.inspect(ctx)
 }
 
-// Refusals implements driver.RefusalReporter: without acknowledgements brokers
+// refusals says how producers learn of refusals: without acknowledgements brokers
 // from 2.3 on are asked for the rights of a user whose connection they close.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	switch {
 	case s.options.Acks != "0":
 		return driver.RefusalsAnswered

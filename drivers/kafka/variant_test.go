@@ -179,9 +179,8 @@ func testSettings(t *testing.T, address string) {
 	if !strings.Contains(sem.Durability, "fsync per batch") || sem.Replication != "none" {
 		t.Errorf("durability %q, replication %q", sem.Durability, sem.Replication)
 	}
-	info := s.(driver.ServerInfo).ServerInfo()
-	if info["product"] != "kafka" || info["version"] == "" || info["brokers"] != "1" {
-		t.Errorf("server %v", info)
+	if server := sem.Server; server.Product != "kafka" || server.Version == "" || server.Brokers != 1 {
+		t.Errorf("server %v", server)
 	}
 }
 

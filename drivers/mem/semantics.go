@@ -8,11 +8,6 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "mem, a broker inside the load generator"}
-}
-
 // semantics says what the broker promises, which is not what it does when it
 // was told to misbehave: that is in the warnings.
 func (s *session) semantics() driver.Semantics {
@@ -21,6 +16,7 @@ func (s *session) semantics() driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:         semantics.Client{Kind: semantics.Direct},
+		Server:         driver.Server{Product: "mem, a broker inside the load generator"},
 		Durability:     "memory, of the load generator's process",
 		Replication:    "none",
 		Acknowledgment: "none",

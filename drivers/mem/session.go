@@ -13,8 +13,7 @@ import (
 	"sixnines/driver"
 )
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo.
+// session implements driver.Session and driver.RequestReplier.
 type session struct {
 	broker  *Broker
 	run     string

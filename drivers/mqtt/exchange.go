@@ -234,7 +234,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker carries smaller ones, but not this (%w)", size, driver.ErrTooLarge, err))
 		case errors.Is(err, errNothing):
 			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker takes a message and does not deliver it; its permissions for the user may not allow to publish or to subscribe there", topic, driver.ErrUnauthorized))
-		case ended && s.Refusals() == driver.RefusalsSilent: // the only way in which it can refuse
+		case ended && s.refusals() == driver.RefusalsSilent: // the only way in which it can refuse
 			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker ends the connection; its permissions for the user may not allow to publish there (%v)", topic, driver.ErrUnauthorized, err))
 		default:
 			return fail(fmt.Errorf("mqtt: publish to %q: %w", topic, err))

@@ -10,18 +10,11 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo. MQTT has no words for what a broker
-// is; Mosquitto and those that follow it keep their version as a retained
-// message.
-func (s *session) ServerInfo() map[string]string {
-	info := map[string]string{"protocol": "mqtt " + s.options.Version}
-	if s.product != "" {
-		info["product"] = s.product
-		if name, version, ok := strings.Cut(s.product, " version "); ok {
-			info["product"], info["version"] = name, version
-		}
-	}
-	return info
+// server is what the session talks to. MQTT has no field for it; Mosquitto and those
+// that follow it keep their version as a retained message.
+func (s *session) server() driver.Server {
+	product, version, _ := strings.Cut(s.product, " version ")
+	return driver.Server{Product: product, Version: version, Protocol: "mqtt " + s.options.Version}
 }
 
 // semantics reports the settings in effect.
@@ -32,6 +25,8 @@ func (s *session) semantics() driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
 			Ordering: semantics.PerTopic, Delivery: []semantics.Delivery{semantics.AtMostOnce, semantics.AtLeastOnce, semantics.ExactlyOnce}[s.quality()]},
 		Client:      o.software(),
+		Server:      s.server(),
+		Refusals:    s.refusals(),
 		Encrypted:   s.TLS != nil,
 		Durability:  "as the broker is configured, which the protocol does not tell",
 		Replication: "as the broker is configured, which the protocol does not tell",
@@ -113,11 +108,6 @@ func (s *session) semantics() driver.Semantics {
 		}
 	} else if o.QoS > 0 {
 		sem.Warnings = append(sem.Warnings, "in MQTT 3.1.1 a broker that refuses a message acknowledges it all the same, or ends the connection")
-	}
-	for name, value := range s.ServerInfo() {
-		if name != "protocol" {
-			sem.Settings["server_"+name] = value
-		}
 	}
 	sem.Settings["version"] = o.Version
 	return sem

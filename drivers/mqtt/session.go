@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session.
 type session struct {
 	*kit.Base
 
@@ -64,9 +64,9 @@ func (s *session) topic(name string) (string, error) {
 	return "sixnines/" + s.Target.Run + "/" + name, nil
 }
 
-// Refusals implements driver.RefusalReporter: quality of service 0 has no answers, and
+// refusals says how producers learn of refusals: quality of service 0 has no answers, and
 // those of MQTT 3.1.1 have no reason codes: a broker acknowledges what it refuses.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	if s.options.QoS == 0 || !s.options.v5() {
 		return driver.RefusalsSilent
 	}

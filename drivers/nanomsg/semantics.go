@@ -14,12 +14,6 @@ import (
 // module is the library's.
 const module = "go.nanomsg.org/mangos/v3"
 
-// ServerInfo implements driver.ServerInfo. There is no server: it is the library
-// on both sides.
-func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "mangos", "version": kit.LibraryVersion(module), "protocol": "scalability protocols 0", "broker": "none"}
-}
-
 // describe reports the settings in effect.
 func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	o := s.options
@@ -27,6 +21,7 @@ func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	if o.direct() {
 		sem.Client.Kind = semantics.Direct
 	}
+	sem.Server = driver.Server{Product: "mangos", Version: kit.LibraryVersion(module), Protocol: "scalability protocols 0"}
 	sem.Batching = "none, each message is written on the sender's thread"
 	sem.Consumption = "push, delivered on the goroutine that reads"
 	maps.Copy(sem.Settings, map[string]string{

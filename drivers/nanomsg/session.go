@@ -9,8 +9,7 @@ import (
 	"sixnines/drivers/internal/mesh"
 )
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo.
+// session implements driver.Session and driver.RequestReplier.
 type session struct {
 	*mesh.Session[*node, *receiver]
 	options Options

@@ -9,8 +9,7 @@ import (
 	"sixnines/semantics"
 )
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo. The client is all that there is to close.
+// session implements driver.Session and driver.RequestReplier. The client is all that there is to close.
 type session struct{ *natswire.Client }
 
 func newSession(t driver.Target, o natswire.Options) (session, error) {
@@ -47,6 +46,8 @@ func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Seman
 		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:         s.Software(),
+		Server:         s.Server("nats"),
+		Refusals:       driver.RefusalsReported, // the server sends an error for a forbidden subject
 		Durability:     "none, messages are not stored",
 		Replication:    "none",
 		Acknowledgment: "none",
@@ -60,10 +61,6 @@ func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Seman
 		Warnings:       s.Warnings(),
 	}, s.CheckHeaders(t.Headers)
 }
-
-// Refusals implements driver.RefusalReporter: the server tells of subjects that are
-// forbidden.
-func (s session) Refusals() driver.Refusals { return driver.RefusalsReported }
 
 // Deprovision implements driver.Session. The server forgets a subject with its
 // last subscription, so nothing is left to remove.

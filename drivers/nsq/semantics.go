@@ -10,11 +10,6 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "nsqd", "version": s.identity.Version, "protocol": "nsq V2"}
-}
-
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o, id := s.options, s.identity
@@ -22,6 +17,7 @@ func (s *session) semantics() driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.Memory, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.Unordered, Delivery: semantics.AtLeastOnce},
 		Client:         semantics.Client{Kind: semantics.Direct, Name: "go-nsq", Version: nsq.VERSION},
+		Server:         driver.Server{Product: "nsqd", Version: id.Version, Protocol: "nsq V2"},
 		Durability:     "memory of one nsqd, page cache beyond its mem-queue-size",
 		Replication:    "none",
 		Acknowledgment: "OK: the message is in the topic's queue",
@@ -38,8 +34,6 @@ func (s *session) semantics() driver.Semantics {
 			"authentication":        map[bool]string{false: "none", true: "secret"}[id.AuthRequired],
 			"topics":                "made by HTTP",
 			"sample_rate":           strconv.Itoa(id.SampleRate),
-			"server_product":        "nsqd",
-			"server_version":        id.Version,
 			"server_max_rdy_count":  strconv.Itoa(id.MaxRdyCount),
 			"server_msg_timeout":    strconv.Itoa(id.MsgTimeout) + "ms",
 			"output_buffer_size":    strconv.Itoa(id.OutputBufferSize),

@@ -16,7 +16,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
+// session implements driver.Session and driver.DepthTeller.
 type session struct {
 	*kit.Base
 

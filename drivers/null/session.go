@@ -12,8 +12,7 @@ import (
 	"sixnines/semantics"
 )
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo.
+// session implements driver.Session and driver.RequestReplier.
 type session struct {
 	target  driver.Target
 	address string
@@ -25,11 +24,6 @@ type session struct {
 	mu     sync.Mutex
 	links  map[linkKey]*link
 	closed bool
-}
-
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	return s.withServer(map[string]string{"product": "Sixnines null broker", "delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed)})
 }
 
 // Provision implements driver.Session. Topics need no making.
@@ -62,6 +56,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:     semantics.Client{Kind: semantics.Direct},
+		Server:     driver.Server{Product: "Sixnines null broker", More: s.withServer(map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed)})},
 		Durability: "none, messages are not stored", Replication: "none", Acknowledgment: acknowledgment, Ordering: ordering,
 		Delivery: "at most once", Batching: batching, Consumption: "push, delivered on the goroutine that reads", Transport: "tcp",
 		Settings: s.withServer(map[string]string{"delay": s.welcome.Law, "seed": fmt.Sprint(s.welcome.Seed), "ack": s.options.Ack}),

@@ -11,11 +11,6 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "Apache Pulsar", "version": s.version, "protocol": "Pulsar binary"}
-}
-
 // login names the way in which connections log in.
 func (s *session) login() string {
 	if s.options.Token != "" {
@@ -32,6 +27,7 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtLeastOnce},
 		Client:         kit.Library("pulsar-client-go", "github.com/apache/pulsar-client-go"),
+		Server:         driver.Server{Product: "Apache Pulsar", Version: s.version, Protocol: "Pulsar binary"},
 		Durability:     "journals of the bookies, synced as their journalSyncData says",
 		Replication:    "as the namespace is set",
 		Acknowledgment: "send receipt: the bookies of the ack quorum have the message",
@@ -49,8 +45,6 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		"reconnect_buffer":   "messages are kept while disconnected, up to max_pending",
 		"authentication":     s.login(),
 		"topics":             "made by the web service at " + s.web,
-		"server_product":     "Apache Pulsar",
-		"server_version":     s.version,
 		"server_max_message": "unknown",
 	})
 	if limit := s.limit.Load(); limit > 0 {

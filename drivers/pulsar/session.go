@@ -12,7 +12,7 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// session implements driver.Session, driver.DepthTeller and driver.ServerInfo.
+// session implements driver.Session and driver.DepthTeller.
 type session struct {
 	*kit.Base
 	options Options

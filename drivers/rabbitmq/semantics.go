@@ -12,24 +12,12 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo. It is what the server says of itself
-// when one connects.
-func (s *session) ServerInfo() map[string]string {
-	server := s.admin.Latest().Server()
-	info := map[string]string{"protocol": "AMQP 0-9-1"}
-	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
-		if value, ok := server[name].(string); ok {
-			info[name] = value
-		}
-	}
-	return info
-}
-
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
 	sem := driver.Semantics{
 		Client:         s.client(),
+		Refusals:       s.refusals(),
 		Acknowledgment: s.acknowledgment(),
 		Ordering:       "per producer and topic",
 		Batching:       s.batching(),
@@ -57,7 +45,8 @@ func (s *session) semantics() driver.Semantics {
 			sem.Settings["queue_"+strings.TrimPrefix(name, "x-")] = fmt.Sprint(args[name])
 		}
 	}
-	s.admin.Describe(&sem, s.ServerInfo())
+	sem.Server = kit.Identify("AMQP 0-9-1", s.admin.Latest().Server())
+	s.admin.Describe(&sem)
 	if !o.Mandatory {
 		sem.Warnings = append(sem.Warnings, "mandatory is off: messages that lead to no queue are dropped in silence, and confirmed")
 	}

@@ -14,8 +14,7 @@ import (
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo.
+// session implements driver.Session and driver.RequestReplier.
 type session struct {
 	*rabbit.Broker
 
@@ -57,9 +56,9 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // and consumers.
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
-// Refusals implements driver.RefusalReporter: the broker closes the channel on
+// refusals says how producers learn of refusals: the broker closes the channel on
 // which it refuses something.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	if !s.options.Confirms && s.options.Transaction == 0 {
 		return driver.RefusalsReported
 	}

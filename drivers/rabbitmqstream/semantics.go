@@ -9,19 +9,6 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo. It is what the server says of itself
-// when one connects.
-func (s *session) ServerInfo() map[string]string {
-	server := s.admin.Latest().Server()
-	info := map[string]string{"protocol": "RabbitMQ stream"}
-	for _, name := range []string{"product", "version", "platform", "cluster_name"} {
-		if value := server[name]; value != "" {
-			info[name] = value
-		}
-	}
-	return info
-}
-
 // semantics reports the settings in effect.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
@@ -55,7 +42,8 @@ func (s *session) semantics() driver.Semantics {
 	for name, value := range o.streamArguments() {
 		sem.Settings["stream_"+name] = value
 	}
-	s.admin.Describe(&sem, s.ServerInfo())
+	sem.Server = kit.Identify("RabbitMQ stream", s.admin.Latest().Server())
+	s.admin.Describe(&sem)
 	if o.SubEntrySize > 1 && s.Config.WriteBuffer <= 1 && o.Client == direct {
 		sem.Warnings = append(sem.Warnings, "sub_entry_size has no effect where each message is written at once; set write_buffer")
 	}

@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/rabbitmqstream/wire"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session.
 type session struct {
 	*rabbit.Broker
 

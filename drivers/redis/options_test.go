@@ -277,12 +277,15 @@ func TestGroupsAreRefused(t *testing.T) {
 	}
 }
 
-func TestServerInfo(t *testing.T) {
+func TestServer(t *testing.T) {
 	c := resptest.Start(t, brokers.Options{})
 	s := open(t, driver.Target{URL: c.URL})
-	info := s.(driver.ServerInfo).ServerInfo()
-	if info["product"] != "redis" || info["version"] != c.Version || info["id"] == "" {
-		t.Errorf("%v", info)
+	sem, err := s.Provision(t.Context(), driver.Topology{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if server := sem.Server; server.Product != "redis" || server.Version != c.Version || server.More["id"] == "" {
+		t.Errorf("%v", server)
 	}
 	if _, err := redis.Entry().Driver.Open(context.Background(), driver.Target{URL: c.URL, Run: "with space"}); !errors.Is(err, driver.ErrUnsupported) {
 		t.Error(err)

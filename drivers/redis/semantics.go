@@ -12,6 +12,7 @@ import (
 func (s *session) semantics(t driver.Topology) driver.Semantics {
 	silent := s.options.Acks == none
 	sem := s.Semantics("publish", silent)
+	sem.Refusals = s.refusals()
 	sem.Levels.Durability, sem.Levels.Replication.Level = semantics.NotStored, semantics.OneCopy
 	sem.Durability = "none, messages are not stored"
 	sem.Replication = "none"

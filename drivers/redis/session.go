@@ -10,7 +10,7 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session.
 type session struct {
 	*resp.Session
 	options   Options
@@ -76,9 +76,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // last subscriber, so nothing is left to remove.
 func (s *session) Deprovision(context.Context) error { return nil }
 
-// Refusals implements driver.RefusalReporter: a server without replies is asked
+// refusals says how producers learn of refusals: a server without replies is asked
 // for one now and then.
-func (s *session) Refusals() driver.Refusals {
+func (s *session) refusals() driver.Refusals {
 	if s.options.Acks == none {
 		return driver.RefusalsReported
 	}

@@ -11,7 +11,7 @@ import (
 	"sixnines/drivers/internal/resp"
 )
 
-// session implements driver.Session and driver.ServerInfo.
+// session implements driver.Session.
 type session struct {
 	*resp.Session
 	options   Options

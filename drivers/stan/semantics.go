@@ -14,21 +14,20 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo.
-func (s *session) ServerInfo() map[string]string {
-	below := s.wire.ServerInfo()
-	info := map[string]string{"product": "nats-streaming-server", "protocol": "nats streaming", "cluster": s.options.ClusterID,
-		"nats_version": below["version"], "address": below["address"]}
-	s.mu.Lock()
-	told := s.server
-	s.mu.Unlock()
+// describe is what the session talks to, as the NATS server and the monitoring say.
+func (s *session) describe(told server) driver.Server {
+	below := s.wire.Server("nats")
+	d := driver.Server{Product: "nats-streaming-server", Protocol: "nats streaming", More: map[string]string{
+		"cluster": s.options.ClusterID, "nats_version": below.Version, "address": below.More["address"],
+	}}
 	if told.known {
-		info["version"], info["id"], info["state"], info["go"] = told.Version, told.ID, told.State, told.Go
+		d.Version = told.Version
+		d.More["id"], d.More["state"], d.More["go"] = told.ID, told.State, told.Go
 		if told.Role != "" {
-			info["role"] = told.Role
+			d.More["role"] = told.Role
 		}
 	}
-	return info
+	return d
 }
 
 // semantics reports the settings in effect, as far as the server tells.
@@ -39,6 +38,7 @@ func (s *session) semantics(told server) driver.Semantics {
 		Levels: semantics.Levels{Durability: semantics.NotKnown, Replication: semantics.Replication{Level: semantics.NotKnown},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:         semantics.Client{Kind: semantics.Library, Name: "stan.go", Version: client.Version},
+		Server:         s.describe(told),
 		Durability:     "not known: option http_url was not given to ask the server's monitoring",
 		Replication:    "not known, as durability",
 		Acknowledgment: "the server's store has taken the message",
@@ -59,11 +59,6 @@ func (s *session) semantics(told server) driver.Semantics {
 	wire := s.wire.Settings()
 	for _, name := range []string{"write_buffer", "max_payload", "servers", "reconnect_wait", "reconnect_buffer", "pending_limits", "authentication"} {
 		sem.Settings[name] = wire[name]
-	}
-	info := s.ServerInfo()
-	delete(info, "protocol")
-	for name, value := range info {
-		sem.Settings["server_"+name] = value
 	}
 	if told.known {
 		told.store.describe(&sem, told.State == "CLUSTERED")

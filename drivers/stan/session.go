@@ -14,7 +14,7 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// session implements driver.Session, driver.ServerInfo and driver.DepthTeller.
+// session implements driver.Session and driver.DepthTeller.
 type session struct {
 	*kit.Base
 	options Options
@@ -24,7 +24,6 @@ type session struct {
 
 	mu       sync.Mutex
 	topology driver.Topology
-	server   server // as read in Provision
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -105,7 +104,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return driver.Semantics{}, err
 	}
 	s.mu.Lock()
-	s.topology, s.server = t, told
+	s.topology = t
 	s.mu.Unlock()
 	return s.semantics(told), nil
 }

@@ -104,7 +104,7 @@ func TestSemanticsAreReadFromTheServer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if semantics.Settings["store"] != store || !strings.HasPrefix(semantics.Durability, store) || semantics.Settings["server_version"] != c.Version {
+		if semantics.Settings["store"] != store || !strings.HasPrefix(semantics.Durability, store) || semantics.Server.Version != c.Version {
 			t.Errorf("a %s store of %s is told as %q in %v", store, c.Version, semantics.Durability, semantics.Settings)
 		}
 		if limited := strings.Contains(fmt.Sprint(semantics.Warnings), "5000 messages"); limited != (store == "file") {

@@ -11,16 +11,11 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo implements driver.ServerInfo. There is no server: it is the library
-// on both sides.
-func (s *session) ServerInfo() map[string]string {
-	return map[string]string{"product": "libzmq", "version": version(), "protocol": "ZMTP 3.1", "broker": "none"}
-}
-
 // describe reports the settings in effect.
 func (s *session) describe(sem *driver.Semantics, _ driver.Topology) {
 	marks := s.marks()
 	sem.Client = semantics.Client{Kind: semantics.Library, Name: "libzmq", Version: version()}
+	sem.Server = driver.Server{Product: "libzmq", Version: version(), Protocol: "ZMTP 3.1"}
 	sem.Batching = "none by the sender; the library's thread writes what has come to wait in one go"
 	sem.Consumption = "push, delivered on a goroutine of the consumer's own"
 	maps.Copy(sem.Settings, map[string]string{

@@ -25,8 +25,7 @@ func newDriver(pipeline bool) driver.Driver {
 	return driver.New(DefaultOptions(), d.newSession, nil)
 }
 
-// session implements driver.Session, driver.RequestReplier and
-// driver.ServerInfo.
+// session implements driver.Session and driver.RequestReplier.
 type session struct {
 	*mesh.Session[*link, *receiver]
 	options   Options

@@ -41,6 +41,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:         semantics.Client{Kind: semantics.Direct},
+		Server:         driver.Server{Product: "relay"},
 		Durability:     "none",
 		Replication:    "none",
 		Acknowledgment: "none",

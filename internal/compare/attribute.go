@@ -116,7 +116,10 @@ func attributes(r run) []attribute {
 	})
 	named(s.Settings, func(k, v string) {
 		from = effective
-		if strings.HasPrefix(k, "server_") { // what a server told of itself
+		if name, ok := strings.CutPrefix(k, "server_"); ok { // what a server said of itself
+			if h.Broker[name] == v {
+				return // older results have it twice
+			}
 			from = product
 		}
 		add(Large, whySystem, "setting "+k, v)

@@ -253,8 +253,12 @@ func TestUnlike(t *testing.T) {
 		"batching": {func(h *result.Header) { h.Semantics.Batching = "5 ms" }, "batching", Large},
 		"machine":  {func(h *result.Header) { h.Machine = []result.Fact{{Section: "cpu", Name: "model", Value: "y"}} }, "cpu model", Large},
 		"version":  {func(h *result.Header) { h.Broker = map[string]string{"version": "2"} }, "broker version", Large},
-		"tool":     {func(h *result.Header) { h.Tool.Version = "2" }, "tool version", Large},
-		"clock":    {func(h *result.Header) { h.Clock.Domain = "boot 2" }, "clock domain", Small},
+		"version, which older results have twice": {func(h *result.Header) {
+			h.Broker = map[string]string{"version": "2"}
+			h.Semantics.Settings = map[string]string{"server_version": "2"}
+		}, "broker version", Large},
+		"tool":  {func(h *result.Header) { h.Tool.Version = "2" }, "tool version", Large},
+		"clock": {func(h *result.Header) { h.Clock.Domain = "boot 2" }, "clock domain", Small},
 		"floor": {func(h *result.Header) {
 			h.Floor = &result.Floor{Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 1}}}
 		}, "noise floor", Small},

@@ -81,7 +81,12 @@ func semanticsOf(s driver.Semantics) result.Semantics {
 		}
 		s.Settings["client"] = client
 	}
-	return result.Semantics(s)
+	return result.Semantics{
+		Levels: s.Levels, Client: s.Client,
+		Durability: s.Durability, Replication: s.Replication, Acknowledgment: s.Acknowledgment, Ordering: s.Ordering,
+		Delivery: s.Delivery, Batching: s.Batching, Consumption: s.Consumption, Transport: s.Transport, Encrypted: s.Encrypted,
+		Settings: s.Settings, Warnings: s.Warnings,
+	}
 }
 
 // describe adds to the header what is the load's.
@@ -104,9 +109,7 @@ func (ld *load) describe(h *result.Header) error {
 	if w.Keeps() {
 		h.LeftAs = ld.Name
 	}
-	if info, ok := ld.session.Main.(driver.ServerInfo); ok {
-		h.Broker = info.ServerInfo()
-	}
+	h.Broker = ld.session.Semantics.Server.Facts()
 	add := func(name, value, note string) { h.Machine = append(h.Machine, generatorFact(name, value, note)) }
 	if ld.Schedule != nil {
 		pacers := "1"

@@ -127,6 +127,7 @@ func (s *Session[S, R]) Provision(_ context.Context, t driver.Topology) (driver.
 		sem.Ordering = "per producer, topic and consumer"
 	}
 	s.Describe(&sem, t)
+	sem.Server.More = map[string]string{"broker": "none"}
 	return sem, nil
 }
 

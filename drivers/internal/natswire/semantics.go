@@ -3,7 +3,6 @@ package natswire
 import (
 	"crypto/tls"
 	"fmt"
-	"maps"
 	"strconv"
 	"strings"
 
@@ -13,21 +12,16 @@ import (
 	"sixnines/semantics"
 )
 
-// ServerInfo is for driver.ServerInfo.
-func (c *Client) ServerInfo() map[string]string {
+// Server is for driver.Semantics, of a session that uses the protocol.
+func (c *Client) Server(protocol string) driver.Server {
 	nc := c.control.nc
-	info := map[string]string{
-		"product":  "nats-server",
-		"version":  nc.ConnectedServerVersion(),
-		"name":     nc.ConnectedServerName(),
-		"id":       nc.ConnectedServerId(),
-		"address":  nc.ConnectedAddr(),
-		"protocol": "nats",
-	}
+	s := driver.Server{Product: "nats-server", Version: nc.ConnectedServerVersion(), Protocol: protocol, More: map[string]string{
+		"name": nc.ConnectedServerName(), "id": nc.ConnectedServerId(), "address": nc.ConnectedAddr(),
+	}}
 	if cluster := nc.ConnectedClusterName(); cluster != "" {
-		info["cluster"] = cluster
+		s.More["cluster"] = cluster
 	}
-	return info
+	return s
 }
 
 // Settings are those of driver.Semantics that all links have.
@@ -48,11 +42,6 @@ func (c *Client) Settings() map[string]string {
 	}
 	jetstream, _ := nc.ConnectedServerJetStream()
 	settings["jetstream"] = strconv.FormatBool(jetstream)
-	server := c.ServerInfo()
-	maps.DeleteFunc(server, func(key, _ string) bool { return key == "protocol" })
-	for key, value := range server {
-		settings["server_"+key] = value
-	}
 	return settings
 }
 

@@ -70,9 +70,9 @@ func (a *Admin[C]) do(ctx context.Context, f func(c C) error) error {
 	return f(w.Conn)
 }
 
-// Describe adds to semantics what is the same over each protocol: how one connects, and
-// what the server says of itself.
-func (a *Admin[C]) Describe(sem *driver.Semantics, server map[string]string) {
+// Describe adds to semantics how the session connects, which is the same over each
+// protocol.
+func (a *Admin[C]) Describe(sem *driver.Semantics) {
 	b, below := a.broker, a.Latest().Below()
 	sem.Transport = "tcp"
 	if below.TLS != nil {
@@ -81,11 +81,6 @@ func (a *Admin[C]) Describe(sem *driver.Semantics, server map[string]string) {
 	set := sem.Settings
 	set["reconnect_buffer"] = "none, sends fail while disconnected"
 	set["connection_server"] = below.To.Address
-	for key, value := range server {
-		if key != "protocol" {
-			set["server_"+key] = value
-		}
-	}
 	if b.TLS != nil && b.TLS.InsecureSkipVerify {
 		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
 	}

@@ -191,8 +191,8 @@ func TestAdmin(t *testing.T) {
 			}
 		}
 		semantics := driver.Semantics{Settings: map[string]string{}}
-		a.Describe(&semantics, map[string]string{"version": "1"})
-		if to := semantics.Settings["connection_server"]; to != "two:10" || semantics.Transport != "tcp" || semantics.Settings["server_version"] != "1" {
+		a.Describe(&semantics)
+		if to := semantics.Settings["connection_server"]; to != "two:10" || semantics.Transport != "tcp" {
 			t.Errorf("described as %+v", semantics)
 		}
 		w.conns[0].Close(t.Context())

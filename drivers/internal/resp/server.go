@@ -54,19 +54,20 @@ func refused(err error) bool {
 	return errors.Is(err, driver.ErrUnauthorized) || errors.Is(err, driver.ErrUnsupported) || errors.Is(err, driver.ErrRejected)
 }
 
-// Describe returns what goes into a result's header.
-func (s Server) Describe(cl *Client) map[string]string {
-	d := map[string]string{"product": "redis", "protocol": "RESP 2", "address": cl.Servers[0].Scheme + "://" + cl.Servers[0].Address}
+// describe is for driver.Semantics.
+func (s Server) describe(cl *Client) driver.Server {
+	d := driver.Server{Product: "redis", Version: s.Info["redis_version"], Protocol: "RESP 2",
+		More: map[string]string{"address": cl.Servers[0].Scheme + "://" + cl.Servers[0].Address}}
 	// Servers that descend from Redis tell its version for the sake of clients,
 	// and their own beside it.
 	for name, product := range map[string]string{"valkey_version": "valkey", "dragonfly_version": "dragonfly", "garnet_version": "garnet"} {
 		if v := s.Info[name]; v != "" {
-			d["product"], d["version"] = product, v
+			d.Product, d.Version = product, v
 		}
 	}
-	for name, as := range map[string]string{"redis_version": "version", "redis_mode": "mode", "run_id": "id", "os": "os", "multiplexing_api": "event_loop", "io_threads_active": "io_threads_active"} {
-		if v := s.Info[name]; v != "" && d[as] == "" {
-			d[as] = v
+	for name, as := range map[string]string{"redis_mode": "mode", "run_id": "id", "os": "os", "multiplexing_api": "event_loop", "io_threads_active": "io_threads_active"} {
+		if v := s.Info[name]; v != "" {
+			d.More[as] = v
 		}
 	}
 	return d
@@ -75,11 +76,6 @@ func (s Server) Describe(cl *Client) map[string]string {
 // Effective returns settings of weight for Semantics.
 func (s Server) Effective(cl *Client) map[string]string {
 	e := maps.Clone(s.Settings)
-	for name, value := range s.Describe(cl) {
-		if name != "protocol" {
-			e["server_"+name] = value
-		}
-	}
 	for _, name := range []string{"role", "connected_slaves"} {
 		if v := s.Info[name]; v != "" {
 			e["server_"+name] = v

@@ -14,7 +14,7 @@ import (
 
 // Session is what a session of either driver is built on: the client, the
 // connection for all that is not messages, and what the server has told of
-// itself. It implements driver.ServerInfo, and is safe for concurrent use.
+// itself. It is safe for concurrent use.
 type Session struct {
 	*Client
 	Control *Control
@@ -114,15 +114,13 @@ func (s *Session) Server() Server {
 	return s.server
 }
 
-// ServerInfo implements driver.ServerInfo.
-func (s *Session) ServerInfo() map[string]string { return s.Server().Describe(s.Client) }
-
 // Semantics returns what both drivers report alike. A message is called what: "publish".
 func (s *Session) Semantics(what string, silent bool) driver.Semantics {
 	server := s.Server()
 	sem := driver.Semantics{
 		Levels:    semantics.Levels{Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},
 		Client:    s.Client.software(),
+		Server:    server.describe(s.Client),
 		Encrypted: s.TLS != nil,
 		Ordering:  "per producer and topic",
 		Batching:  s.batching(what, silent),

@@ -3,6 +3,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,10 +123,11 @@ func (s *Session) Refusals() string {
 	if s.Flow.Consumes || s.Entry.Capabilities.Brokerless {
 		return ""
 	}
-	if r, ok := s.Main.(driver.RefusalReporter); ok {
-		return string(r.Refusals())
+	how := driver.RefusalsAnswered
+	if s.Flow.Ack == driver.AckKindNone {
+		how = driver.RefusalsSilent
 	}
-	return string(driver.RefusalsOf(s.Flow.Ack))
+	return string(cmp.Or(s.Semantics.Refusals, how))
 }
 
 // Close ends the sessions, within a time limit of its own.
