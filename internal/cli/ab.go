@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sixnines/driver"
 	"sixnines/internal/compare"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -28,14 +27,6 @@ type abOptions struct {
 	outputOptions
 	pairs   int
 	replace int // pairs at most; below 0: as many as pairs
-}
-
-// arm is one side of an ab.
-type arm struct {
-	letter   string
-	scenario *scenario.Scenario
-	entry    driver.Entry
-	plan     plan
 }
 
 func (a *app) abCommand() *cobra.Command {
@@ -117,7 +108,7 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	if t.replace > maxPairs {
 		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s in place of INVALID ones are too many", plural(t.replace, "pair"))
 	}
-	if t.arms, err = a.arms(t.args, t.flags, t.only); err == nil {
+	if t.arms, t.brokers, err = a.arms(t.args, t.flags, t.only); err == nil {
 		err = comparableArms(t.arms, t.of, t.gate)
 	}
 	if err == nil && t.gate && !t.rankUnlike {
@@ -129,10 +120,18 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	return err
 }
 
-func (t *abRuns) plan() (string, trials.Manifest, error) {
+// plan has both runs of a pair with one seed, so that they meet the same arrivals, and
+// each pair with another: with one seed for all, what these arrivals happen to do to one
+// side more than to the other would be in every pair, and in no interval.
+func (t *abRuns) plan() (design, error) {
 	set := randomHex()
-	m, err := abManifest(t.arms, set, t.pairs)
-	return fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]), m, err
+	for i := range t.arms {
+		t.arms[i].Set = set
+	}
+	seed := t.arms[0].scenario.Seed
+	return design{name: fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]),
+		kind: result.TrialAB, seed: seed, rounds: t.pairs, cells: t.arms, places: trials.Balanced(t.pairs, seed),
+		file: func(_ string, at trials.Place) string { return pairFile(at.Round, t.arms[at.Cell].label) }}, nil
 }
 
 func (t *abRuns) begin(s *series) error {
@@ -145,49 +144,37 @@ func (t *abRuns) make(ctx context.Context) error {
 	return t.makeAll(ctx, trials.Options{Make: t.one, More: t.more})
 }
 
-// abManifest is an ab as a series. Both runs of a pair have one seed, so that they meet
-// the same arrivals, and each pair another: with one seed for all, what these arrivals
-// happen to do to one side more than to the other would be in every pair, and in no
-// interval.
-func abManifest(arms [2]arm, set string, pairs int) (trials.Manifest, error) {
-	m := trials.Manifest{Kind: result.TrialAB, Seed: arms[0].scenario.Seed, Rounds: pairs}
-	cells := each(arms[:], func(x arm) cell {
-		return cell{trials.Cell{Name: x.letter, Set: set, Fresh: true, Takes: x.plan.Shortest}, x.scenario, x.entry}
-	})
-	return planned(m, cells, trials.Balanced(pairs, m.Seed), false, func(_ string, at trials.Place) string {
-		return pairFile(at.Round, arms[at.Cell].letter)
-	})
-}
-
-// arms loads both scenarios.
-func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario.Override) ([2]arm, error) {
-	var arms [2]arm
-	for i := range arms {
+// arms loads both scenarios, and says what each one's broker is.
+func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario.Override) (arms []cell, brokers []string, err error) {
+	for i := range only {
 		arg := args[min(i, len(args)-1)]
 		if arg == "-" {
-			return arms, wrongUsage("name a file", "ab does not read scenarios from stdin: it would need them twice")
+			return nil, nil, wrongUsage("name a file", "ab does not read scenarios from stdin: it would need them twice")
 		}
 		list := append(append([]scenario.Override(nil), common...), only[i]...)
 		s, e, err := a.load([]string{arg}, list)
 		if err != nil {
-			return arms, err
+			return nil, nil, err
 		}
 		if u := s.Phases.Until; !u.IsZero() {
-			return arms, wrongUsage("give --duration, the same for both, and more --pairs",
+			return nil, nil, wrongUsage("give --duration, the same for both, and more --pairs",
 				"ab cannot go on until %q: its runs have one length, and its uncertainty is the spread between runs, which longer runs do not reduce", u)
 		}
 		p, err := planOfAll(s, e)
 		if err != nil {
-			return arms, err
+			return nil, nil, err
 		}
-		arms[i] = arm{letter: string(rune('A' + i)), scenario: s, entry: e, plan: p}
+		c := newCell(s, e)
+		c.label = string(rune('A' + i))
+		c.Name, c.Fresh = c.label, true
+		arms, brokers = append(arms, c), append(brokers, p.Broker)
 	}
-	return arms, nil
+	return arms, brokers, nil
 }
 
 // comparableArms refuses sides of which no workload can be compared, or with a gate judged;
 // of is the only one that shall be, empty: all that both have.
-func comparableArms(arms [2]arm, of string, gate bool) error {
+func comparableArms(arms []cell, of string, gate bool) error {
 	var names [2][]string
 	background := map[string]bool{}
 	for i, arm := range arms {
@@ -227,7 +214,8 @@ type abRuns struct {
 	args    []string
 	flags   []scenario.Override
 	only    [2][]scenario.Override // of one side
-	arms    [2]arm
+	arms    []cell
+	brokers []string // what each side measures
 	changes []compare.Change
 	options compare.Options
 	found   []*compare.Comparison // of each workload
@@ -243,21 +231,16 @@ func (t *abRuns) sides(counted bool) (sides [2][]*result.Run) {
 
 // announce says what is going to happen, and how long it takes.
 func (t *abRuns) announce() {
-	least, most := time.Duration(0), time.Duration(0)
-	for _, x := range t.Trials {
-		if x.State == trials.Planned {
-			least += t.arms[x.Cell].plan.Shortest
-			most += t.arms[x.Cell].plan.Longest
-		}
-	}
-	for _, arm := range t.arms {
-		t.note("%s  %s, broker %s", arm.letter, titleOf(arm.scenario), arm.plan.Broker)
+	_, least := t.left(func(c *cell) time.Duration { return c.Takes })
+	_, drains := t.left(func(c *cell) time.Duration { return c.scenario.Phases.Drain })
+	for i, arm := range t.arms {
+		t.note("%s  %s, broker %s", arm.label, titleOf(arm.scenario), t.brokers[i])
 	}
 	if len(t.changes) > 0 {
 		t.note("B changes %s", changesWords(t.changes))
 	}
 	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
-		plural(t.pairs, "pair"), seconds(least), seconds(most), t.dir)
+		plural(t.pairs, "pair"), seconds(least), seconds(least+drains), t.dir)
 	if n := t.spare(); n > 0 {
 		t.note("up to %s with an INVALID run will be made again", plural(n, "pair"))
 	}
@@ -265,13 +248,13 @@ func (t *abRuns) announce() {
 
 // one makes one run.
 func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
-	arm, pair := t.arms[turn.Trial.Cell], turn.Trial.Round
+	arm, pair := t.arms[turn.Trial.Cell].label, turn.Trial.Round
 	place := fmt.Sprintf("pair %d of %d", pair, t.pairs)
 	if n := turn.Trial.Replaces; n > 0 {
 		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
 	}
-	run, state, err := t.measured(turn, trialSpec{scenario: arm.scenario, entry: arm.entry, begin: fmt.Sprintf("%s, %s (%s)", place, arm.letter, whereOf(turn)),
-		header: result.Trial{Arm: arm.letter, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
+	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", place, arm, whereOf(turn)),
+		header: result.Trial{Arm: arm, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
 	if run != nil {
 		t.keep(turn.Number-1, run)
 	}
@@ -310,10 +293,7 @@ func (t *abRuns) foresee() error {
 func (t *abRuns) conclude(ended error) (something bool, err error) {
 	runs := t.sides(false)
 	if len(runs[0]) == 0 || len(runs[1]) == 0 {
-		if ended != nil {
-			return false, ended
-		}
-		return false, failed("run it again and let it finish a pair", errors.New("stopped before a pair of runs was complete: nothing to compare"))
+		return false, t.nothing(ended, "a pair of runs")
 	}
 	if isUsage(ended) {
 		return false, ended
@@ -352,7 +332,7 @@ func (t *abRuns) objectives() error {
 		for _, w := range workloadsOf(arm.scenario, runs[i]) {
 			found := overall(w.Objectives, w.runs, t.pairs)
 			if !t.series.quiet {
-				t.sayObjectives(joinWords(arm.letter, w.Name), found, t.passing)
+				t.sayObjectives(joinWords(arm.label, w.Name), found, t.passing)
 			}
 			if err := t.passing.decided(found); err != nil {
 				missed = err

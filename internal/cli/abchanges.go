@@ -9,22 +9,13 @@ import (
 	"sixnines/scenario"
 )
 
-// text is an arm's scenario, or a workload of it, as its result will have it.
-func (x arm) text(s *scenario.Scenario) (json.RawMessage, error) {
-	text, err := s.Redacted(x.entry.Secret).MarshalJSON()
-	if err != nil {
-		return nil, fmt.Errorf("write the scenario down: %w", err)
-	}
-	return text, nil
-}
-
 // changesBetween lists in what B was made unlike A.
-func changesBetween(arms [2]arm, parts [2]*scenario.Scenario) ([]compare.Change, error) {
+func changesBetween(arms []cell, parts [2]*scenario.Scenario) ([]compare.Change, error) {
 	var texts [2]json.RawMessage
-	for i := range arms {
+	for i, arm := range arms {
 		var err error
-		if texts[i], err = arms[i].text(parts[i]); err != nil {
-			return nil, err
+		if texts[i], err = parts[i].Redacted(arm.entry.Secret).MarshalJSON(); err != nil {
+			return nil, fmt.Errorf("write the scenario down: %w", err)
 		}
 	}
 	return compare.Changed(texts[0], texts[1]), nil
@@ -38,7 +29,7 @@ func changesWords(all []compare.Change) string {
 // gateableArms refuses a gate over sides of which the scenarios tell already that they
 // are not ranked; of is the only workload to compare, empty: all. What the broker's
 // guarantees are is known from the first pair on.
-func gateableArms(arms [2]arm, of string) error {
+func gateableArms(arms []cell, of string) error {
 	for _, a := range arms[0].scenario.Parts() {
 		for _, b := range arms[1].scenario.Parts() {
 			named := func(p scenario.Part) string {

@@ -32,7 +32,7 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 		}
 		p.trials = append(p.trials, i)
 		if why := compare.Invalid(t.kept[i], t.of); why != "" && p.why == "" {
-			p.why = t.arms[x.Cell].letter + " " + why
+			p.why = t.arms[x.Cell].label + " " + why
 		}
 	}
 	for round := 1; round <= last; round++ {
@@ -87,7 +87,7 @@ func (t *abRuns) more() []trials.Trial {
 	var out []trials.Trial
 	for _, at := range trials.Balanced(len(all), t.Seed+uint64(next)) {
 		round := next + at.Round
-		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(t.arms[at.Cell].scenario.Seed, round-1), Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].letter)})
+		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(t.arms[at.Cell].scenario.Seed, round-1), Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].label)})
 	}
 	for n, p := range all {
 		t.note("pair %d is set aside: %s; pair %d is made instead", p.round, oneLine(p.why), next+n+1)

@@ -52,18 +52,18 @@ func TestABReplaces(t *testing.T) {
 		out := outputOptions{out: t.TempDir()}
 		errs := &bytes.Buffer{}
 		a := &app{Env: Env{Drivers: all.Set(), Stderr: errs}}
-		arms, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
+		arms, _, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m, err := abManifest(arms, "set", 6)
+		d, err := (&abRuns{arms: arms, abOptions: abOptions{pairs: 6}}).plan()
 		if err != nil {
 			t.Fatal(err)
 		}
 		written := map[string]*result.Run{} // as files would hold them
 		var x *abRuns
 		for again := 0; again < 2; again++ {
-			opened, err := a.begin(out, "ab", m)
+			opened, err := a.begin(out, d)
 			if err != nil {
 				t.Fatal(name, err)
 			}

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"sixnines/driver"
 	"sixnines/internal/judge"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -161,15 +159,14 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 type capacityRun struct {
 	*series
 	capacityOptions
-	args     []string
-	flags    []scenario.Override
-	scenario *scenario.Scenario
-	load     scenario.Part // whose rate is searched for
-	entry    driver.Entry
-	keeper   trials.Keeper
-	tried    int
-	missed   bool // the trial before overloaded, or may have
-	answer   sweep.Answer
+	args  []string
+	flags []scenario.Override
+	cell
+	load   scenario.Part // whose rate is searched for
+	keeper trials.Keeper
+	tried  int
+	missed bool // the trial before overloaded, or may have
+	answer sweep.Answer
 }
 
 // check refuses a load that has no rate to search for.
@@ -177,9 +174,14 @@ func (c *capacityRun) check(_ context.Context, a *app) (err error) {
 	if err := c.capacityOptions.check(); err != nil {
 		return err
 	}
-	if c.scenario, c.entry, err = a.loadOf(c.args, c.flags, c.of); err != nil {
+	s, e, err := a.loadOf(c.args, c.flags, c.of)
+	if err != nil {
 		return err
 	}
+	c.cell = newCell(s, e)
+	c.Name, c.label = "capacity", "capacity"
+	// What decides on the way of the search belongs to what it is.
+	c.Digest = joinWords(fmt.Sprintf("%s %g %d", c.most, c.within.share, c.confirm), c.of)
 	if c.load, err = searched(c.scenario, c.of); err != nil {
 		return err
 	}
@@ -191,14 +193,8 @@ func (c *capacityRun) check(_ context.Context, a *app) (err error) {
 }
 
 // plan has no trials: the search chooses them as it goes.
-func (c *capacityRun) plan() (string, trials.Manifest, error) {
-	s := c.scenario
-	m, err := planned(trials.Manifest{Kind: result.TrialCapacity, Seed: s.Seed},
-		[]cell{{trials.Cell{Name: "capacity", Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, s, c.entry}}, nil, true, nil)
-	if err == nil { // what decides on the way of the search belongs to what it is
-		m.Cells[0].Digest = joinWords(fmt.Sprintf("%s %s %g %d", m.Cells[0].Digest, c.most, c.within.share, c.confirm), c.of)
-	}
-	return "capacity-" + resultName(s, time.Now()), m, err
+func (c *capacityRun) plan() (design, error) {
+	return design{name: "capacity-" + resultName(c.scenario, time.Now()), kind: result.TrialCapacity, seed: c.scenario.Seed, cells: []cell{c.cell}}, nil
 }
 
 // begin loads nothing: a result is read when the search comes to its trial.
@@ -223,11 +219,7 @@ func (c *capacityRun) conclude(ended error) (something bool, err error) {
 	if len(c.answer.Trials) > 0 {
 		return true, nil
 	}
-	c.discard()
-	if ended == nil {
-		ended = failed("run it again and let it finish a trial", errors.New("stopped before a trial was complete"))
-	}
-	return false, ended
+	return false, c.nothing(ended, "a trial")
 }
 
 // show prints the answer, and decides on the exit code.
@@ -329,7 +321,7 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	var run *result.Run
 	state, err := c.Next(number-1, trials.Trial{Round: 1, Seed: nextSeed(s.Seed, number-1), File: file}, &c.keeper,
 		func(turn *trials.Turn) (state trials.State, err error) {
-			run, state, err = c.measured(turn, trialSpec{scenario: &s, entry: c.entry, where: fmt.Sprintf("trial %d", number),
+			run, state, err = c.measured(turn, trialSpec{scenario: &s, where: fmt.Sprintf("trial %d", number),
 				header: result.Trial{Index: number},
 				begin:  fmt.Sprintf("trial %d, %s: %s for %s", number, t.Stage, spell.Rate(t.Rate.Float()), seconds(s.Phases.Duration))})
 			return state, err

@@ -38,7 +38,7 @@ func TestTrialsAreLongEnough(t *testing.T) {
 		}
 		s.Objectives = append(s.Objectives, o)
 	}
-	c := &capacityRun{scenario: s, load: s.Parts()[0]}
+	c := &capacityRun{cell: cell{scenario: s}, load: s.Parts()[0]}
 	for rate, want := range map[uint64]time.Duration{1000: 20 * time.Second, 100: 29400 * time.Millisecond} { // 4 × 368 messages, twice
 		if got := c.window(sweep.Trial{Rate: scenario.PerSecond(rate), Times: 2}); got != want {
 			t.Errorf("at %d/s: %s, want %s", rate, got, want)
@@ -64,7 +64,7 @@ phases: {duration: 10s}
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &capacityRun{scenario: s, load: load}
+	c := &capacityRun{cell: cell{scenario: s}, load: load}
 	for _, rate := range []uint64{10, 1000} {
 		if got := c.window(sweep.Trial{Rate: scenario.PerSecond(rate), Times: 1}); got != 29400*time.Millisecond { // 4 × 368 messages at 50/s
 			t.Errorf("at %d/s: %s", rate, got)
@@ -103,7 +103,7 @@ func TestCapacityText(t *testing.T) {
 	} {
 		tt.answer.Confidence = 0.95
 		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}
-		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, scenario: s, load: s.Parts()[0], entry: driver.Entry{Name: "null"}}
+		c := &capacityRun{series: &series{app: &app{}, dir: "dir"}, cell: cell{scenario: s, entry: driver.Entry{Name: "null"}}, load: s.Parts()[0]}
 		object := c.object(tt.answer, capacityOptions{wanted: scenario.PerSecond(20_000), headroom: percentFlag{share: 0.5}})
 		for _, width := range []int{80, 1000} {
 			var b strings.Builder

@@ -339,7 +339,7 @@ func TestArms(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	arms, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{onlyA.list, onlyB.list})
+	arms, _, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{onlyA.list, onlyB.list})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,19 +1,14 @@
 package cli
 
-import (
-	"context"
-
-	"sixnines/internal/trials"
-)
+import "context"
 
 // experiment is several runs that answer one question: repeats, an ab, a sweep, a
 // capacity, a study. It has five acts, which [app.experiment] does in their order.
 type experiment interface {
 	// check refuses what cannot be, before anything is run or written.
 	check(ctx context.Context, a *app) error
-	// plan says what the directory is called, which cells there are, and which trials as
-	// far as they are known beforehand.
-	plan() (name string, m trials.Manifest, err error)
+	// plan says which cells there are, and which trials as far as they are known beforehand.
+	plan() (design, error)
 	// begin takes the series in its directory, and what was made of it before.
 	begin(s *series) error
 	// make makes what is left of the trials.
@@ -37,11 +32,11 @@ func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err := x.check(ctx, a); err != nil {
 		return err
 	}
-	name, m, err := x.plan()
+	d, err := x.plan()
 	if err != nil {
 		return err
 	}
-	s, err := a.begin(o, name, m)
+	s, err := a.begin(o, d)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/report"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -20,44 +19,12 @@ import (
 // mostRepeats is how often a set may repeat its scenarios.
 const mostRepeats = 1000
 
-// repeated is one scenario of a set.
-type repeated struct {
-	label    string // unique in the set
-	scenario *scenario.Scenario
-	entry    driver.Entry
-}
-
 // set is several runs that belong together: a series with a cell for each scenario.
 type set struct {
 	*series
-	scenarios []*repeated
 	runOptions
-	stopped string // why not all were made; empty: they were
-}
-
-// setManifest plans the runs of a set: every scenario once a round, in an order that
-// is drawn anew for each round, so that what drifts meanwhile favours none.
-//
-// Seeds: the first round has the scenario's own and each further one the next.
-// With one seed for all, each run would have the same arrivals, and what the
-// arrivals do to a tail would be missing from the spread between runs. The
-// scenarios of one round share a seed if they did, so they can be compared pair
-// by pair.
-func setManifest(scenarios []*repeated, o runOptions) (trials.Manifest, error) {
-	used := map[string]int{}
-	var cells []cell
-	for _, x := range scenarios {
-		x.label = strings.ReplaceAll(titleOf(x.scenario), " ", "-")
-		if used[x.label]++; used[x.label] > 1 {
-			x.label = fmt.Sprintf("%s-%d", x.label, used[x.label])
-		}
-		cells = append(cells, cell{trials.Cell{Name: x.label, Set: randomHex(), Fresh: true,
-			Takes: x.scenario.Phases.Warmup + x.scenario.Phases.Duration}, x.scenario, x.entry})
-	}
-	m := trials.Manifest{Kind: result.TrialRepeat, Seed: randomSeed(), Rounds: o.repeat}
-	return planned(m, cells, trials.Shuffled(len(cells), o.repeat, m.Seed), o.sameSeed, func(number string, at trials.Place) string {
-		return number + "-" + scenarios[at.Cell].label + ".jsonl"
-	})
+	scenarios []cell
+	stopped   string // why not all were made; empty: they were
 }
 
 // made are the runs that were made, in their order.
@@ -66,13 +33,33 @@ func (s *set) made() []*result.Run { return s.runs(func(trials.Trial) bool { ret
 // check has nothing to refuse: the scenarios are checked as those of one run are.
 func (s *set) check(context.Context, *app) error { return nil }
 
-func (s *set) plan() (string, trials.Manifest, error) {
+// plan has every scenario once a round, in an order that is drawn anew for each round, so
+// that what drifts meanwhile favours none.
+//
+// Seeds: the first round has the scenario's own and each further one the next. With one
+// seed for all, each run would have the same arrivals, and what the arrivals do to a tail
+// would be missing from the spread between runs. The scenarios of one round share a seed
+// if they did, so they can be compared pair by pair.
+func (s *set) plan() (design, error) {
 	named := &scenario.Scenario{Name: "set"}
 	if len(s.scenarios) == 1 {
 		named = s.scenarios[0].scenario
 	}
-	m, err := setManifest(s.scenarios, s.runOptions)
-	return resultName(named, time.Now()), m, err
+	used := map[string]int{}
+	for i := range s.scenarios {
+		c := &s.scenarios[i]
+		c.label = strings.ReplaceAll(titleOf(c.scenario), " ", "-")
+		if used[c.label]++; used[c.label] > 1 {
+			c.label = fmt.Sprintf("%s-%d", c.label, used[c.label])
+		}
+		c.Name, c.Fresh = c.label, true
+	}
+	seed := randomSeed()
+	return design{name: resultName(named, time.Now()), kind: result.TrialRepeat, seed: seed, rounds: s.repeat, cells: s.scenarios,
+		places: trials.Shuffled(len(s.scenarios), s.repeat, seed), sameSeed: s.sameSeed,
+		file: func(number string, at trials.Place) string {
+			return number + "-" + s.scenarios[at.Cell].label + ".jsonl"
+		}}, nil
 }
 
 func (s *set) begin(of *series) error {
@@ -99,9 +86,9 @@ func (s *set) conclude(ended error) (something bool, err error) {
 // one makes one run of a set, with a fresh broker where that is ours to start, unless
 // somebody wants no more.
 func (s *set) one(t *trials.Turn) (trials.State, error) {
-	x, where := s.scenarios[t.Trial.Cell], whereOf(t)
-	run, state, err := s.measured(t, trialSpec{scenario: x.scenario, entry: x.entry, where: where,
-		header: result.Trial{Index: t.Trial.Round, Of: s.Rounds}, begin: fmt.Sprintf("%s: %s, seed %d", where, x.label, t.Trial.Seed)})
+	where := whereOf(t)
+	run, state, err := s.measured(t, trialSpec{where: where, header: result.Trial{Index: t.Trial.Round, Of: s.Rounds},
+		begin: fmt.Sprintf("%s: %s, seed %d", where, s.cells[t.Trial.Cell].label, t.Trial.Seed)})
 	switch {
 	case run != nil:
 		s.keep(t.Number-1, run)
@@ -184,11 +171,11 @@ func (s *set) print() error {
 
 // loadScenarios loads the scenarios that the arguments name, one of its own without
 // any.
-func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]*repeated, error) {
+func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]cell, error) {
 	if len(args) == 0 {
 		args = []string{""}
 	}
-	var all []*repeated
+	var all []cell
 	for i, arg := range args {
 		if arg == "-" && slices.Contains(args[:i], "-") {
 			return nil, wrongUsage("name it once", "stdin holds one scenario, not two")
@@ -201,7 +188,7 @@ func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]*repeat
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, &repeated{scenario: s, entry: e})
+		all = append(all, newCell(s, e))
 	}
 	return all, nil
 }

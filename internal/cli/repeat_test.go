@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/driver"
 	"sixnines/drivers/all"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -14,24 +15,30 @@ import (
 )
 
 // scenariosOf makes scenarios with these names.
-func scenariosOf(names ...string) []*repeated {
-	var all []*repeated
+func scenariosOf(names ...string) []cell {
+	var all []cell
 	for _, name := range names {
 		s := &scenario.Scenario{Name: name, Objectives: []scenario.Objective{{Subject: "lost", Op: "=="}}}
 		s.Normalise()
-		all = append(all, &repeated{scenario: s})
+		all = append(all, newCell(s, driver.Entry{}))
 	}
 	return all
 }
 
 // setOf plans a set, of which nothing is made yet.
-func setOf(t *testing.T, scenarios []*repeated, o runOptions) *set {
+func setOf(t *testing.T, scenarios []cell, o runOptions) *set {
 	t.Helper()
-	m, err := setManifest(scenarios, o)
+	s := &set{scenarios: scenarios, runOptions: o}
+	d, err := s.plan()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &set{series: &series{app: &app{}, Series: &trials.Series{Manifest: m}, kept: map[int]*result.Run{}}, scenarios: scenarios}
+	m, err := d.manifest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.series = &series{app: &app{}, Series: &trials.Series{Manifest: m}, cells: d.cells, kept: map[int]*result.Run{}}
+	return s
 }
 
 // Every round holds every scenario once, in an order that is not always the
@@ -144,7 +151,7 @@ func TestDigest(t *testing.T) {
 		}
 		change(s)
 		s.Normalise()
-		digest, err := digestOf(s, e)
+		digest, err := (&cell{scenario: s, entry: e}).digest()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -68,10 +68,10 @@ type outcomes struct {
 // workloads.
 func (s *set) overall() []outcomes {
 	var all []outcomes
-	for i, x := range s.scenarios {
+	for i, x := range s.cells {
 		for _, w := range workloadsOf(x.scenario, s.runs(func(t trials.Trial) bool { return t.Cell == i })) {
 			label := ""
-			if len(s.scenarios) > 1 {
+			if len(s.cells) > 1 {
 				label = x.label
 			}
 			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds)})
@@ -151,7 +151,7 @@ type setRun struct {
 func (s *set) object() (setObject, error) {
 	o := setObject{Directory: s.dir, Planned: len(s.Trials), Stopped: s.stopped, Format: setFormat, Version: setVersion}
 	for _, f := range s.overall() {
-		o.Scenarios = append(o.Scenarios, setScenario{Name: s.scenarios[f.cell].label, Workload: f.workload.Name, Background: f.workload.Background,
+		o.Scenarios = append(o.Scenarios, setScenario{Name: s.cells[f.cell].label, Workload: f.workload.Name, Background: f.workload.Background,
 			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...)})
 	}
 	for i, t := range s.Trials {
@@ -164,7 +164,7 @@ func (s *set) object() (setObject, error) {
 			if err := report.JSON(&b, part); err != nil {
 				return o, err
 			}
-			o.Runs = append(o.Runs, setRun{Scenario: s.scenarios[t.Cell].label, Workload: part.Header.Workload, Repeat: t.Round, Seed: t.Seed, Summary: b.Bytes()})
+			o.Runs = append(o.Runs, setRun{Scenario: s.cells[t.Cell].label, Workload: part.Header.Workload, Repeat: t.Round, Seed: t.Seed, Summary: b.Bytes()})
 		}
 	}
 	return o, nil

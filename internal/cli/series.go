@@ -1,9 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -14,76 +14,17 @@ import (
 	"strings"
 	"time"
 
-	"sixnines/driver"
-	"sixnines/internal/engine"
 	"sixnines/internal/filelock"
 	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
 )
 
-// cell is one of the loads of a series, before anything is run.
-type cell struct {
-	trials.Cell // without what tells its scenario apart
-	scenario    *scenario.Scenario
-	entry       driver.Entry
-}
-
-// planned adds cells to a series, and the trials of places: each further round has the
-// next seed of a cell's scenario unless all are to have the same, and file names a
-// trial's result, which may begin with its number.
-func planned(m trials.Manifest, cells []cell, places []trials.Place, sameSeed bool, file func(number string, at trials.Place) string) (trials.Manifest, error) {
-	known := map[engine.Input]string{} // digests of files, each read once however many cells have it
-	for _, c := range cells {
-		var err error
-		if c.Digest, err = digestOf(c.scenario, c.entry); err != nil {
-			return m, err
-		}
-		for _, in := range engine.Inputs(c.scenario) {
-			if known[in] == "" {
-				if known[in], err = in.Digest(); err != nil {
-					return m, runFault(err, c.scenario, c.entry, false)
-				}
-			}
-			if c.Inputs == nil {
-				c.Inputs = map[string]string{}
-			}
-			c.Inputs[in.Name] = known[in]
-		}
-		m.Cells = append(m.Cells, c.Cell)
-	}
-	digits := len(fmt.Sprint(len(places)))
-	for i, at := range places {
-		seed := cells[at.Cell].scenario.Seed
-		if !sameSeed {
-			seed = nextSeed(seed, at.Round-1)
-		}
-		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: seed, File: file(fmt.Sprintf("%0*d", digits, i+1), at)})
-	}
-	return m, nil
-}
-
-// digestOf tells scenarios apart. Passwords and what variables of the environment
-// hold count in its last four digits only: they tell that something has changed,
-// and too little to find out what it was.
-func digestOf(s *scenario.Scenario, e driver.Entry) (string, error) {
-	text, err := s.Redacted(e.Secret).MarshalJSON()
-	if err != nil {
-		return "", fmt.Errorf("write the scenario down: %w", err)
-	}
-	t := s.Target
-	var tls scenario.TLS
-	if t.TLS != nil {
-		tls = *t.TLS
-	}
-	hidden := sha256.Sum256(fmt.Appendf(nil, "%q %v %q %v", t.URL, t.Options, t.Settings, tls))
-	return fmt.Sprintf("%x-%x", sha256.Sum256(text), hidden[:2]), nil
-}
-
 // series is a series under way: who makes its trials.
 type series struct {
 	*app
 	*trials.Series
+	cells   []cell
 	dir     string // as the user would name it
 	quiet   bool
 	resumed bool
@@ -91,17 +32,20 @@ type series struct {
 	kept    map[int]*result.Run // those that are wanted later, by the index of their trials
 }
 
-// begin begins a series in a directory of that name below the one for results, or goes
-// on with one that was begun before.
-func (a *app) begin(o outputOptions, name string, m trials.Manifest) (*series, error) {
-	s := &series{app: a, dir: o.resume, quiet: o.quiet, resumed: o.resume != "", kept: map[int]*result.Run{}}
+// begin begins a series in a directory of its own below the one for results, or goes on
+// with one that was begun before.
+func (a *app) begin(o outputOptions, d design) (*series, error) {
+	s := &series{app: a, cells: d.cells, dir: o.resume, quiet: o.quiet, resumed: o.resume != "", kept: map[int]*result.Run{}}
+	m, err := d.manifest()
+	if err != nil {
+		return nil, err
+	}
 	m.Tool, m.Binary = a.Tool.Version, a.binary()
-	var err error
 	if !s.resumed {
 		if err := a.makeDir(o.out); err != nil {
 			return nil, err
 		}
-		s.dir = filepath.Join(o.out, name)
+		s.dir = filepath.Join(o.out, d.name)
 		if s.Series, err = trials.New(a.path(s.dir), m); err != nil {
 			return nil, failed(fileHint(err), fmt.Errorf("begin the series in %s: %w", s.dir, err))
 		}
@@ -191,16 +135,17 @@ func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 
 // trialSpec is a trial of a series, as its command wants it made.
 type trialSpec struct {
-	scenario *scenario.Scenario
-	entry    driver.Entry
-	header   result.Trial // without Set and Kind
-	where    string       // stands before what is said of it, such as "run 1 of 3"; empty: nothing does
-	begin    string       // is said when it begins
+	scenario *scenario.Scenario // nil: the cell's
+	header   result.Trial       // without Set and Kind
+	where    string             // stands before what is said of it, such as "run 1 of 3"; empty: nothing does
+	begin    string             // is said when it begins
 }
 
 // measured makes one trial. The error is of the run, as measure returns it.
 func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
-	show := s.display(s.quiet, endsSeries, o.scenario)
+	c := &s.cells[turn.Trial.Cell]
+	sc := *cmp.Or(o.scenario, c.scenario)
+	show := s.display(s.quiet, endsSeries, &sc)
 	defer show.close()
 	if turn.Pause > 0 {
 		show.say(o.where + " begins in " + seconds(turn.Pause))
@@ -211,10 +156,9 @@ func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.S
 	stops := s.stops.next(func(text string) { show.say(ofWorkload(o.where) + text) })
 	defer s.stops.done()
 	show.say(o.begin)
-	sc := *o.scenario
 	sc.Reseed(turn.Trial.Seed)
 	o.header.Set, o.header.Kind = turn.Cell.Set, s.Kind
-	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: o.entry,
+	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: c.entry,
 		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper})
 	switch {
 	case run == nil && stops.vain.Load():
@@ -230,11 +174,12 @@ func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.S
 // whereOf says which of the trials of a series a turn is about.
 func whereOf(turn *trials.Turn) string { return fmt.Sprintf("run %d of %d", turn.Number, turn.Of) }
 
-// makeCell makes a trial of a cell of many, of which begin says what it is, and tells how
-// it ended; the others are made all the same.
-func (s *series) makeCell(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
-	o.where = whereOf(turn)
-	o.begin = o.where + ": " + o.begin
+// makeCell makes a trial of a cell that has that many rounds, and says how it ended; the
+// others are made all the same.
+func (s *series) makeCell(turn *trials.Turn, rounds int) (*result.Run, trials.State, error) {
+	round := turn.Trial.Round
+	o := trialSpec{where: whereOf(turn), header: result.Trial{Index: round, Of: max(rounds, round)}}
+	o.begin = fmt.Sprintf("%s: %s, round %d", o.where, s.cells[turn.Trial.Cell].label, round)
 	run, state, err := s.measured(turn, o)
 	switch {
 	case state == trials.Made:
@@ -273,19 +218,39 @@ func (s *series) noteLeft(one string) {
 	}
 }
 
-// failures is the error of the trials of a state, failed or refused, nil if there are
-// none; name names a cell.
-func (s *series) failures(state trials.State, name func(cell int) string) error {
+// failures is the error of the trials of a state, failed or refused; nil without any.
+func (s *series) failures(state trials.State) error {
 	var names []string
 	for _, t := range s.Trials {
 		if t.State == state && len(names) < 3 {
-			names = append(names, fmt.Sprintf("%s, round %d: %s", name(t.Cell), t.Round, t.Error))
+			names = append(names, fmt.Sprintf("%s, round %d: %s", s.cells[t.Cell].label, t.Round, t.Error))
 		}
 	}
 	if names == nil {
 		return nil
 	}
 	return fmt.Errorf("%s %s: %s", plural(s.Count(state), "trial"), state, strings.Join(names, "; "))
+}
+
+// left counts the trials that are still planned, and adds up what each of their cells
+// takes.
+func (s *series) left(of func(*cell) time.Duration) (n int, takes time.Duration) {
+	for _, t := range s.Trials {
+		if t.State == trials.Planned {
+			n++
+			takes += of(&s.cells[t.Cell])
+		}
+	}
+	return n, takes
+}
+
+// nothing is the error of a series that ended before what it needs was complete, such as
+// "a trial". Its directory goes, with more files of it, if no trial left anything.
+func (s *series) nothing(ended error, needs string, more ...string) error {
+	if s.Count(trials.Planned) == len(s.Trials) {
+		s.discard(more...)
+	}
+	return cmp.Or(ended, failed("run it again and let it finish "+needs, errors.New("stopped before "+needs+" was complete")))
 }
 
 // discard removes a series of which nothing was made, and more files of it, unless it was

@@ -91,7 +91,7 @@ func (s *stream) close() error {
 }
 
 // checkStreamed refuses what stdout has no place for.
-func (o runOptions) checkStreamed(scenarios []*repeated) error {
+func (o runOptions) checkStreamed(scenarios []cell) error {
 	switch {
 	case o.out != toStdout:
 		return nil

@@ -67,7 +67,7 @@ func TestStudyAgain(t *testing.T) {
 			}
 			var m trials.Manifest
 			for i, c := range cells {
-				p.cells = append(p.cells, studyCell{Cell: c, group: c.Name, chosen: true, scenario: scenarioOf(t, c)})
+				p.cells = append(p.cells, studyCell{Cell: c, group: c.Name, chosen: true, cell: cell{scenario: scenarioOf(t, c)}})
 				m.Cells = append(m.Cells, trials.Cell{Name: c.Name})
 				for round := range c.Rounds {
 					m.Rounds = c.Rounds
@@ -129,8 +129,8 @@ func TestStudyNotBuilt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := studyCell{Cell: cells[0], scenario: scenarioOf(t, cells[0]), chosen: true,
-		entry: driver.Entry{Name: "absent", Driver: absent{}, Capabilities: driver.Capabilities{Brokerless: true}}}
+	c := studyCell{Cell: cells[0], chosen: true,
+		cell: cell{scenario: scenarioOf(t, cells[0]), entry: driver.Entry{Name: "absent", Driver: absent{}, Capabilities: driver.Capabilities{Brokerless: true}}}}
 	missing := (&app{}).missingProducts(t.Context(), &studyPlan{study: st, cells: []studyCell{c}})
 	if x := missing["a"]; !strings.Contains(x.Why, "not in this build") || x.How != "build it otherwise" {
 		t.Errorf("%+v", missing)

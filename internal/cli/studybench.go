@@ -33,7 +33,7 @@ func (s *studyRuns) oneBench(turn *trials.Turn, b study.Bench, where string) (tr
 		return trials.Planned, nil
 	}
 	s.note("%s: %s, round %d", where, c.Name, turn.Trial.Round)
-	r, err := b.Run(c.takes)
+	r, err := b.Run(c.Takes)
 	if err != nil {
 		s.note("%s: %s", where, oneLine(err.Error()))
 		return trials.Failed, err

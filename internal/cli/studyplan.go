@@ -6,13 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
-	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // studyOptions are the flags of study run.
@@ -33,13 +30,11 @@ type studyOptions struct {
 // studyCell is a cell of a study, ready to run.
 type studyCell struct {
 	study.Cell
-	scenario *scenario.Scenario
-	entry    driver.Entry
-	product  *brokers.Product // that is started for it, or that it needs here; nil: none
-	managed  bool             // product is started
-	group    string           // the same for cells that one broker can serve
-	takes    time.Duration
-	chosen   bool // by --only
+	cell
+	product *brokers.Product // that is started for it, or that it needs here; nil: none
+	managed bool             // product is started
+	group   string           // the same for cells that one broker can serve
+	chosen  bool             // by --only
 }
 
 // studyPlan is a study before anything is run.
@@ -143,14 +138,18 @@ func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
 	if url != "" {
 		sc.Target.URL, sc.Target.Managed, sc.Target.Nodes, sc.Target.Settings = url, "", 0, nil
 	}
-	if x.entry, err = a.complete(sc, nil); err != nil {
+	e, err := a.complete(sc, nil)
+	if err != nil {
 		return x, c.Locate(err)
 	}
-	plan, err := planOfAll(sc, x.entry)
-	if err != nil {
+	if _, err := planOfAll(sc, e); err != nil {
 		return x, err
 	}
-	x.scenario, x.takes, x.group = sc, plan.Shortest, "without a broker of ours: "+c.System.Name
+	x.cell, x.group = newCell(sc, e), "without a broker of ours: "+c.System.Name
+	x.cell.Name, x.label = c.Name, c.Name
+	if b, ok := c.Bench(); ok {
+		x.Inputs = map[string]string{"benchmark": fmt.Sprintf("%s on %d processors", b.Name, b.Processors)}
+	}
 	product, managed, err := managedProduct(sc, x.entry)
 	switch {
 	case err != nil:
@@ -163,21 +162,6 @@ func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
 		}
 	}
 	return x, nil
-}
-
-// manifest is the study as a series.
-func (p *studyPlan) manifest() (trials.Manifest, error) {
-	m := trials.Manifest{Kind: result.TrialStudy, Seed: randomSeed()}
-	var cells []cell
-	for _, c := range p.cells {
-		m.Rounds = max(m.Rounds, c.Rounds)
-		x := trials.Cell{Name: c.Name, Set: randomHex(), Takes: c.takes}
-		if b, ok := c.Bench(); ok {
-			x.Inputs = map[string]string{"benchmark": fmt.Sprintf("%s on %d processors", b.Name, b.Processors)}
-		}
-		cells = append(cells, cell{x, c.scenario, c.entry})
-	}
-	return planned(m, cells, p.places, false, p.fileOf)
 }
 
 // fileOf names the result of a trial.
@@ -202,7 +186,7 @@ func (p *studyPlan) estimate(places []trials.Place) string {
 	starts, before := 0, ""
 	for _, at := range places {
 		c := &p.cells[at.Cell]
-		all += c.takes + trialBeside
+		all += c.Takes + trialBeside
 		if c.managed && c.group != before {
 			starts++
 		}

@@ -21,6 +21,7 @@ import (
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -127,18 +128,20 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 }
 
 // plan refuses a study of which no system is here, or not the one that was asked for.
-func (s *studyRuns) plan() (name string, m trials.Manifest, err error) {
+func (s *studyRuns) plan() (d design, err error) {
 	if !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return c.chosen && s.missing[c.System.Name].Why == "" }) {
 		none := s.missing[s.planned.firstChosen()]
-		return "", m, failed(none.How, errors.New("none of the systems is here: "+none.Why))
+		return d, failed(none.How, errors.New("none of the systems is here: "+none.Why))
 	}
 	for _, c := range s.planned.cells {
+		d.rounds, d.cells = max(d.rounds, c.Rounds), append(d.cells, c.cell)
 		if x := s.missing[c.System.Name]; s.broker != "" && c.chosen && x.Why != "" {
-			return "", m, failed(x.How, errors.New(x.Why)) // there is nothing to compare with
+			return d, failed(x.How, errors.New(x.Why)) // there is nothing to compare with
 		}
 	}
-	m, err = s.planned.manifest()
-	return resultName(&scenario.Scenario{Name: s.planned.study.Name}, time.Now()), m, err
+	d.name, d.kind, d.seed = resultName(&scenario.Scenario{Name: s.planned.study.Name}, time.Now()), result.TrialStudy, randomSeed()
+	d.places, d.file = s.planned.places, s.planned.fileOf
+	return d, nil
 }
 
 // begin writes the study down beside its results.
@@ -261,7 +264,7 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 	rows := []plannedCell{}
 	width := 0
 	for _, c := range p.cells {
-		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.takes), Chosen: c.chosen}
+		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.Takes), Chosen: c.chosen}
 		if x := missing[c.System.Name]; x.Why != "" {
 			row.Skipped = x.Why + ": " + x.How
 		}

@@ -99,8 +99,7 @@ func (s *studyRuns) one(turn *trials.Turn) (trials.State, error) {
 	if b, ok := c.Bench(); ok {
 		return s.oneBench(turn, b, whereOf(turn))
 	}
-	run, state, err := s.makeCell(turn, trialSpec{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.Name, turn.Trial.Round),
-		header: result.Trial{Index: turn.Trial.Round, Of: max(c.Rounds, turn.Trial.Round)}})
+	run, state, err := s.makeCell(turn, c.Rounds)
 	system := c.System.Name
 	switch {
 	case state == trials.Made:
@@ -214,15 +213,10 @@ func (s *studyRuns) conclude(ended error) (something bool, err error) {
 		s.found = s.outcome(s.dir)
 		return true, nil
 	}
-	name := func(cell int) string { return s.planned.cells[cell].Name }
-	failures := cmp.Or(s.failures(trials.Failed, name), s.failures(trials.Refused, name))
-	switch {
-	case failures == nil:
-		s.discard(study.FileName)
-	case ended == nil:
-		return false, s.failedTrials(failures)
+	if failures := cmp.Or(s.failures(trials.Failed), s.failures(trials.Refused)); failures != nil && ended == nil {
+		ended = s.failedTrials(failures)
 	}
-	return false, errors.Join(ended, failed("run it again and leave it the time for a trial", errors.New("stopped before there was a result")))
+	return false, s.nothing(ended, "a trial", study.FileName)
 }
 
 // show prints the conclusions, writes the pages, and decides on the exit code.
@@ -239,7 +233,7 @@ func (s *studyRuns) show(ended error) error {
 	if o.GoOn != "" {
 		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
-	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.planned.cells[cell].Name })); ended != nil {
+	if ended = cmp.Or(ended, s.failures(trials.Failed)); ended != nil {
 		return s.failedTrials(ended)
 	}
 	var t tally

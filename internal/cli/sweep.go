@@ -122,18 +122,10 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 	return cmd
 }
 
-// sweepCell is a cell of a sweep, ready to run.
-type sweepCell struct {
-	at       sweep.Cell
-	scenario *scenario.Scenario
-	entry    driver.Entry
-	takes    time.Duration
-}
-
 // sweepPlan is a sweep before anything is run.
 type sweepPlan struct {
 	grid      sweep.Grid
-	cells     []sweepCell
+	cells     []cell
 	workloads []scenario.Part // of the first cell; the others have the same
 	title     string
 }
@@ -144,11 +136,14 @@ func (s *sweepRuns) check(_ context.Context, a *app) (err error) {
 	return err
 }
 
-func (s *sweepRuns) plan() (string, trials.Manifest, error) {
-	named := s.planned.cells[0].scenario
-	named = &scenario.Scenario{Name: "sweep-" + cmp.Or(named.Name, named.Target.Driver)}
-	m, err := s.planned.manifest(s.sweepOptions)
-	return resultName(named, time.Now()), m, err
+func (s *sweepRuns) plan() (design, error) {
+	first, cells, seed := s.planned.cells[0].scenario, s.planned.cells, randomSeed()
+	named := &scenario.Scenario{Name: "sweep-" + cmp.Or(first.Name, first.Target.Driver)}
+	return design{name: resultName(named, time.Now()), kind: result.TrialSweep, seed: seed, rounds: s.rounds, cells: cells,
+		places: trials.Shuffled(len(cells), s.rounds, seed),
+		file: func(number string, at trials.Place) string {
+			return fmt.Sprintf("%s-cell-%d-round-%d.jsonl", number, at.Cell+1, at.Round)
+		}}, nil
 }
 
 func (s *sweepRuns) begin(of *series) error {
@@ -199,12 +194,12 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 	}
 	var all time.Duration
 	for _, at := range grid.Cells() {
-		c, err := a.sweepCell(base, flags, at)
+		c, err := a.sweepCell(base, flags, at, o.fresh)
 		if err != nil {
 			return nil, err
 		}
 		p.cells = append(p.cells, c)
-		all += time.Duration(o.rounds) * (c.takes + o.pause)
+		all += time.Duration(o.rounds) * (c.Takes + o.pause)
 	}
 	if all > askTime && !o.yes {
 		return nil, tooLong(grid.Len()*o.rounds, float64(all))
@@ -217,7 +212,7 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 			return nil, err
 		}
 	}
-	p.title = titleOfSweep(p.cells[0], grid)
+	p.title = titleOfSweep(p.cells[0].scenario, grid)
 	return p, nil
 }
 
@@ -229,7 +224,7 @@ func (p *sweepPlan) sameWorkloads() error {
 	for _, c := range p.cells {
 		if !slices.EqualFunc(p.workloads, c.scenario.Parts(), same) {
 			return wrongUsage("sweep over the fields of workloads, such as workloads.NAME.rate, or make several sweeps",
-				"the cells %s and %s have other workloads, or others in the background", p.cells[0].at.Text(), c.at.Text())
+				"the cells %s and %s have other workloads, or others in the background", p.cells[0].label, c.label)
 		}
 	}
 	return nil
@@ -246,7 +241,7 @@ func (p *sweepPlan) scalable() error {
 		found = true
 		for _, c := range p.cells {
 			if w := c.scenario.Parts()[i].Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
-				return wrongUsage("say --rate max, or --loop closed", "--usl is about the highest throughput, and %s asks for %s", c.at, w.Rate)
+				return wrongUsage("say --rate max, or --loop closed", "--usl is about the highest throughput, and %s asks for %s", c.Name, w.Rate)
 			}
 		}
 	}
@@ -276,15 +271,15 @@ func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario
 	if cells <= mostTrials/o.rounds && (cells*o.rounds <= askTrials || o.yes) {
 		return nil
 	}
-	first, err := a.sweepCell(base, flags, p.grid.Cell(0))
+	first, err := a.sweepCell(base, flags, p.grid.Cell(0), o.fresh)
 	if err != nil {
 		return err
 	}
 	if cells > mostTrials/o.rounds {
 		return wrongUsage("give fewer values to an axis, or make several sweeps", "%s in %s are more than the %s trials that a sweep may have: they would take about %s",
-			plural(cells, "cell"), plural(o.rounds, "round"), grouped(mostTrials), longTime(float64(cells)*float64(o.rounds)*float64(first.takes+o.pause)))
+			plural(cells, "cell"), plural(o.rounds, "round"), grouped(mostTrials), longTime(float64(cells)*float64(o.rounds)*float64(first.Takes+o.pause)))
 	}
-	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.takes+o.pause))
+	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.Takes+o.pause))
 }
 
 // tooLong asks whether so many trials, which take so many ns, are meant.
@@ -305,7 +300,7 @@ func longTime(ns float64) string {
 }
 
 // sweepCell makes the scenario of a cell.
-func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at sweep.Cell) (sweepCell, error) {
+func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at sweep.Cell, fresh bool) (cell, error) {
 	s := *base
 	overrides := append(append([]scenario.Override(nil), flags...), at.Overrides()...)
 	e, err := a.complete(&s, overrides)
@@ -313,14 +308,16 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 		err = a.withoutSecrets(at, e)
 	}
 	if err != nil {
-		return sweepCell{}, err
+		return cell{}, err
 	}
 	a.noteExposed(flags, e)
-	p, err := planOfAll(&s, e)
-	if err != nil {
-		return sweepCell{}, err
+	c := newCell(&s, e)
+	c.Name, c.label, c.Fresh, c.Values = at.String(), at.Text(), fresh, map[string]string{}
+	for _, x := range at {
+		c.Values[x.Key] = x.Value
 	}
-	return sweepCell{at, &s, e, p.Shortest}, nil
+	_, err = planOfAll(&s, e)
+	return c, err
 }
 
 // withoutSecrets refuses a cell whose values show a password: they stand in the
@@ -344,8 +341,8 @@ func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 }
 
 // titleOfSweep says what is swept over what.
-func titleOfSweep(c sweepCell, g sweep.Grid) string {
-	name := titleOf(c.scenario)
+func titleOfSweep(s *scenario.Scenario, g sweep.Grid) string {
+	name := titleOf(s)
 	for i, axis := range g.Axes {
 		if i == 0 {
 			name += " over " + axis.Name
@@ -354,20 +351,4 @@ func titleOfSweep(c sweepCell, g sweep.Grid) string {
 		}
 	}
 	return name
-}
-
-// manifest is the sweep as a series. All cells of a round have a seed of their
-// own scenario, the next one in each round.
-func (p *sweepPlan) manifest(o sweepOptions) (trials.Manifest, error) {
-	m := trials.Manifest{Kind: result.TrialSweep, Seed: randomSeed(), Rounds: o.rounds}
-	cells := each(p.cells, func(c sweepCell) cell {
-		values := map[string]string{}
-		for _, x := range c.at {
-			values[x.Key] = x.Value
-		}
-		return cell{trials.Cell{Name: c.at.String(), Set: randomHex(), Values: values, Fresh: o.fresh, Takes: c.takes}, c.scenario, c.entry}
-	})
-	return planned(m, cells, trials.Shuffled(len(cells), o.rounds, m.Seed), false, func(number string, at trials.Place) string {
-		return fmt.Sprintf("%s-cell-%d-round-%d.jsonl", number, at.Cell+1, at.Round)
-	})
 }

@@ -40,14 +40,7 @@ func (s *sweepRuns) keep(trial int, run *result.Run) {
 
 // announce says what is going to happen, and how long it takes.
 func (s *sweepRuns) announce() {
-	var least time.Duration
-	left := 0
-	for _, t := range s.Trials {
-		if t.State == trials.Planned {
-			least += s.planned.cells[t.Cell].takes + s.pause
-			left++
-		}
-	}
+	left, least := s.left(func(c *cell) time.Duration { return c.Takes + s.pause })
 	s.note("%s: %s in %s", s.planned.title, plural(len(s.planned.cells), "cell"), plural(s.Rounds, "round"))
 	if left == len(s.Trials) {
 		s.note("%s in random order take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
@@ -58,9 +51,7 @@ func (s *sweepRuns) announce() {
 
 // one makes one trial.
 func (s *sweepRuns) one(turn *trials.Turn) (trials.State, error) {
-	c := s.planned.cells[turn.Trial.Cell]
-	run, state, err := s.makeCell(turn, trialSpec{scenario: c.scenario, entry: c.entry, begin: fmt.Sprintf("%s, round %d", c.at.Text(), turn.Trial.Round),
-		header: result.Trial{Index: turn.Trial.Round, Of: s.Rounds}})
+	run, state, err := s.makeCell(turn, s.Rounds)
 	if state == trials.Made {
 		s.keep(turn.Number-1, run)
 	}
@@ -73,10 +64,7 @@ func (s *sweepRuns) conclude(ended error) (something bool, err error) {
 		return false, ended
 	}
 	if len(s.outcomes) == 0 {
-		if s.Count(trials.Failed) == 0 {
-			s.discard()
-		}
-		return false, errors.Join(ended, failed("run it again and let it finish a trial", errors.New("stopped before there was a result")))
+		return false, s.nothing(ended, "a trial")
 	}
 	s.tables = each(s.planned.workloads, func(w scenario.Part) sweptWorkload {
 		t := sweep.NewTable(s.planned.grid, s.Rounds, s.outcomes[w.Name])
@@ -100,7 +88,7 @@ func (s *sweepRuns) show(ended error) error {
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
 	s.noteLeft("trial")
-	if ended = cmp.Or(ended, s.failures(trials.Failed, func(cell int) string { return s.planned.cells[cell].at.Text() })); ended != nil {
+	if ended = cmp.Or(ended, s.failures(trials.Failed)); ended != nil {
 		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
 	}
 	return s.judged()

@@ -50,7 +50,7 @@ func TestSweepJudged(t *testing.T) {
 			if c.asked {
 				one.Objectives = []scenario.Objective{o}
 			}
-			s.planned.cells = append(s.planned.cells, sweepCell{scenario: one})
+			s.planned.cells = append(s.planned.cells, cell{scenario: one})
 			for round := 1; round <= rounds; round++ {
 				made := sweep.Outcome{Round: round, Status: result.Valid}
 				switch outcome := c.outcome(i, round); {

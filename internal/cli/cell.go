@@ -1,0 +1,89 @@
+package cli
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"sixnines/driver"
+	"sixnines/internal/engine"
+	"sixnines/internal/trials"
+	"sixnines/scenario"
+)
+
+// cell is one load of an experiment, ready to run.
+type cell struct {
+	// Cell is what the manifest says of it. Until [design.manifest] fills in the rest,
+	// Digest holds what decides beside the scenario.
+	trials.Cell
+	label    string // for people, unique in the experiment
+	scenario *scenario.Scenario
+	entry    driver.Entry
+}
+
+func newCell(s *scenario.Scenario, e driver.Entry) cell {
+	return cell{Cell: trials.Cell{Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, scenario: s, entry: e}
+}
+
+// digest tells cells apart. Passwords and what variables of the environment hold count in
+// its last four digits only: they show that something has changed, and too little to find
+// out what it was.
+func (c *cell) digest() (string, error) {
+	text, err := c.scenario.Redacted(c.entry.Secret).MarshalJSON()
+	if err != nil {
+		return "", fmt.Errorf("write the scenario down: %w", err)
+	}
+	t := c.scenario.Target
+	var tls scenario.TLS
+	if t.TLS != nil {
+		tls = *t.TLS
+	}
+	hidden := sha256.Sum256(fmt.Appendf(nil, "%q %v %q %v", t.URL, t.Options, t.Settings, tls))
+	return joinWords(fmt.Sprintf("%x-%x", sha256.Sum256(text), hidden[:2]), c.Digest), nil
+}
+
+// design is an experiment before anything is run.
+type design struct {
+	name     string // of its directory
+	kind     string
+	seed     uint64 // of the order
+	rounds   int
+	cells    []cell
+	places   []trials.Place // the trials that are known beforehand, in their order
+	sameSeed bool           // for all rounds; else each has the next one
+	// file names the result of a trial; number is its place in the order.
+	file func(number string, at trials.Place) string
+}
+
+// manifest is the design as a series keeps it.
+func (d *design) manifest() (trials.Manifest, error) {
+	m := trials.Manifest{Kind: d.kind, Seed: d.seed, Rounds: d.rounds}
+	known := map[engine.Input]string{} // digests of files, each read once however many cells have it
+	for i := range d.cells {
+		c := d.cells[i] // a copy: a design can be written down again
+		var err error
+		if c.Digest, err = c.digest(); err != nil {
+			return m, err
+		}
+		for _, in := range engine.Inputs(c.scenario) {
+			if known[in] == "" {
+				if known[in], err = in.Digest(); err != nil {
+					return m, runFault(err, c.scenario, c.entry, false)
+				}
+			}
+			if c.Inputs == nil {
+				c.Inputs = map[string]string{}
+			}
+			c.Inputs[in.Name] = known[in]
+		}
+		m.Cells = append(m.Cells, c.Cell)
+	}
+	digits := len(fmt.Sprint(len(d.places)))
+	for i, at := range d.places {
+		seed := d.cells[at.Cell].scenario.Seed
+		if !d.sameSeed {
+			seed = nextSeed(seed, at.Round-1)
+		}
+		m.Trials = append(m.Trials, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: seed, File: d.file(fmt.Sprintf("%0*d", digits, i+1), at)})
+	}
+	return m, nil
+}
