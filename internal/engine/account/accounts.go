@@ -71,9 +71,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 		}
 	}
 	for _, st := range a.Sending.Streams {
-		if st.Last == 0 {
-			st.Last = st.Next
-		}
+		st.End()
 		total.Taken += st.Taken
 	}
 	if a.Schedule == nil {

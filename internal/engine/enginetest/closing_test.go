@@ -158,3 +158,17 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 		t.Error("nothing says how long the first messages took")
 	}
 }
+
+// What a producer without a message in the window sends behind it is not part of the window: of
+// four producers two have one message each, and the others their first behind it, where nobody
+// waits for it.
+func TestAProducerWithoutAMessageInTheWindow(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {delay: 600ms}}
+workload: {rate: 2/s, producers: 4}
+phases: {warmup: 0s, duration: 1s, drain: 2s}
+`})
+	if c := &r.Summary.Counters; c.Missing != 0 || c.Received != 2 || r.Summary.Verdict.Status == result.Invalid {
+		t.Errorf("%d missing, %d received: %s", c.Missing, c.Received, r.Summary.Verdict.Status)
+	}
+}

@@ -43,7 +43,7 @@ func (l *lane) enter(ph schedule.Phase) {
 		// An early end moves the load after the window forward to it.
 		c.shift = l.plan.End.Load() - l.plan.Start.Load() - int64(l.plan.Length)
 		for _, st := range l.Streams {
-			st.Last = st.Next
+			st.End()
 		}
 		l.sending.Past.Add(1)
 	}

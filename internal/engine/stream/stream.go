@@ -26,13 +26,14 @@ type Stream struct {
 	Trial trial        // of the messages before the load
 	Next  uint64       // sequence number of the next message; the pacer's
 	First uint64       // of the measured window; valid when begun
-	Last  uint64       // one past the measured window; 0: still next
+	Last  uint64       // one past the measured window; valid when ended
 	Sent  atomic.Int64 // measured messages handed to the client, or just being
 	Bytes atomic.Int64 // of those, where sizes differ
 	Taken int64        // measured messages that have a sequence number; the pacer's
 	// Latest is when the last measured message was handed to the client; the pacer's.
 	Latest int64
 	Begun  bool
+	Ended  bool
 
 	Acked *integrity.Ledger // nil without acknowledgements
 	Fan   *integrity.Fan    // nil unless several groups read the topic
@@ -109,6 +110,13 @@ func (st *Stream) Number(measured bool) {
 	st.Next++
 	if measured {
 		st.Taken++
+	}
+}
+
+// End notes that the measured window ends before the next message, unless it has ended.
+func (st *Stream) End() {
+	if !st.Ended {
+		st.Last, st.Ended = st.Next, true
 	}
 }
 
