@@ -35,6 +35,7 @@ type Outcome struct {
 	Filled   int64
 	Late     bool  // they do
 	Tied     bool  // something came to a consumer at the very instant at which it was told to leave
+	Edge     bool  // something came to a consumer at the very instant at which the broker paused
 	Blocks   bool  // a send was blocked
 	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
 	Work     int64 // what consumers of any load do with a message
@@ -69,6 +70,7 @@ func (p *play) account(closed int64, waited bool) *Outcome {
 		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
 		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled()}}
 	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
+	l.out.Edge = slices.ContainsFunc(p.consumers, func(q *queue) bool { return q.edge })
 	if l.at.Closed > 0 {
 		l.closed = l.at.Closed
 	}

@@ -3,7 +3,6 @@ package model
 import (
 	"flag"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -100,31 +99,32 @@ func hunt(t *testing.T, seed uint64) string {
 // compared is in what a run differs from what the model says of the scenario, and what
 // would have been sent more before clients were told to leave.
 func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (different string, sent []int64, err error) {
-	var first string
-	tied := false
-	for n := range mostConsumers << mostConsumers {
+	tied, edge := false, false
+	for n := range mostConsumers << (2 * mostConsumers) {
 		// How many probes were sent before decides whose turn it is in a group.
-		takes, turn := n/mostConsumers, n%mostConsumers
+		turn, takes, shut := n%mostConsumers, n/mostConsumers%(1<<mostConsumers), n/mostConsumers>>mostConsumers
+		if takes > 0 && !tied || shut > 0 && !edge {
+			continue
+		}
 		for i := range moments {
-			moments[i].Takes, moments[i].Turn = takes, turn
+			moments[i].Turn, moments[i].Takes, moments[i].Shut = turn, takes, shut
 		}
 		want, err := Predict(s, moments)
 		if err != nil {
 			return "", nil, err
 		}
-		different := differs(run, want, moments)
-		if different == "" {
+		d := differs(run, want, moments)
+		if d == "" {
 			return "", nil, nil
 		}
 		if n == 0 {
-			first, sent = different, want[0].Next
+			different, sent = d, want[0].Next
 		}
-		tied = tied || slices.ContainsFunc(want, func(o *Outcome) bool { return o.Tied })
-		if turn == mostConsumers-1 && !tied {
-			break
+		for _, o := range want {
+			tied, edge = tied || o.Tied, edge || o.Edge
 		}
 	}
-	return first, sent, nil
+	return different, sent, nil
 }
 
 // mostConsumers is how many consumers a load has that is drawn.

@@ -126,8 +126,8 @@ func (p *play) reset() {
 	if p.ice != p.frost {
 		p.frost = frost{p.ice.from - p.from, p.ice.to - p.from}
 	}
-	for range p.layout.consumers {
-		p.consumers = append(p.consumers, &queue{places: p.o.Queue, free: -never})
+	for c := range p.layout.consumers {
+		p.consumers = append(p.consumers, &queue{places: p.o.Queue, free: -never, shut: p.at.Shut>>c&1 > 0})
 	}
 	p.heldBack = make([]*parcel, len(p.layout.streams))
 	for i := range p.layout.streams {
@@ -321,7 +321,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 			v := q.pass(m.back, ready, p.frost, p.opened(), p.work)
 			m.back = v.entered
 			if p.w.Pattern == scenario.RequestReply { // the answer comes when the work is done
-				v.begun = p.frost.thawed(p.busy(v.begun), m.sent)
+				v.begun = q.thawed(p.frost, p.busy(v.begun), m.sent)
 			}
 			r := receipt{group: g, consumer: member, at: v.begun, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
 			x.copies, p.received = append(x.copies, r), append(p.received, arrival{x, r})

@@ -16,6 +16,7 @@ type Moments struct {
 	Stopped     int64 // when no more load was sent; 0: when the wait after the window was over
 	Closed      int64 // when clients were told to leave; 0: when the wait after the window was over
 	Turn        int   // whose turn it is in a group when the window begins: members leave in their order
+	Shut        int   // bit c: nothing comes to consumer c at the very instant at which the broker pauses
 	Takes       int   // bit c: consumer c takes what comes at the very instant at which it is told to leave
 }
 

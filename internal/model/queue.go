@@ -7,6 +7,8 @@ type queue struct {
 	places int
 	taken  []int64 // when each was taken out, in order
 	free   int64   // when the taker is free again
+	shut   bool    // nothing comes through at the very instant at which the broker pauses
+	edge   bool    // something would come then
 }
 
 // visit is how one message went through a queue.
@@ -25,7 +27,7 @@ func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64
 	}
 	taken := max(v.entered, q.free)
 	q.taken = append(q.taken, taken)
-	v.begun = max(f.thawed(max(taken, ready), at), open)
+	v.begun = max(q.thawed(f, max(taken, ready), at), open)
 	q.free = v.begun
 	if hold != nil {
 		q.free = max(v.begun, hold(v.begun))
@@ -36,11 +38,16 @@ func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64
 // frost is a stretch in which the broker hands nothing on; none where both are 0.
 type frost struct{ from, to int64 }
 
-// thawed is when what was sent at one instant and is ready at t is handed on. What was on
-// its way comes through at the very instant at which the frost begins.
-func (f frost) thawed(t, sent int64) int64 {
-	if t >= f.from && t < f.to && (t > f.from || sent >= f.from) {
-		return f.to
+// thawed is when what was sent at one instant and is ready at t is handed on. Of what is on
+// its way at the very instant at which the frost begins, nothing says whether it comes before.
+func (q *queue) thawed(f frost, t, sent int64) int64 {
+	if t < f.from || t >= f.to {
+		return t
 	}
-	return t
+	if t == f.from && sent < f.from {
+		if q.edge = true; !q.shut {
+			return t
+		}
+	}
+	return f.to
 }
