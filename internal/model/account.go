@@ -381,8 +381,9 @@ func (l *ledger) silent(stream, g int) bool {
 }
 
 // leaving finds when each consumer is told to leave: load after load, and one after the other,
-// each when the one before has done the work on the message that it has. What comes meanwhile
-// counts. Producers leave before, and a reply has nobody to come to then.
+// each when the one before has done the work on the message that it has, or when a load's clients
+// have had as long as they get. What comes meanwhile counts. Producers leave before, and a reply
+// has nobody to come to then.
 func (l *ledger) leaving() {
 	l.leaves = max(l.closed, l.world.left-l.from)
 	at := l.leaves
@@ -398,12 +399,15 @@ func (l *ledger) leaving() {
 			}
 			l.out.Tied = l.out.Tied || r.at == l.leave[c] && r.at > l.closed
 			if l.got(r) {
-				at = max(at, r.at+int64(l.w.Consumer.Work))
+				at = min(max(at, r.at+int64(l.w.Consumer.Work)), l.leaves+leaveWithin)
 			}
 		}
 	}
 	l.world.left = l.from + at
 }
+
+// leaveWithin is how long a load's clients are waited for.
+const leaveWithin = 5_000_000_000
 
 // got reports whether a copy came before its consumer was told to leave. Of one that came at
 // that very instant, when the consumer before was done, nothing says it.

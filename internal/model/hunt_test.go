@@ -99,15 +99,21 @@ func hunt(t *testing.T, seed uint64) string {
 // compared is in what a run differs from what the model says of the scenario, and what
 // would have been sent more before clients were told to leave.
 func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (different string, sent []int64, err error) {
+	orders := 1
+	for _, part := range s.Parts() {
+		orders *= members(&part.Scenario.Workload)
+	}
 	tied, edge := false, false
-	for n := range mostConsumers << (2 * mostConsumers) {
-		// How many probes were sent before decides whose turn it is in a group.
-		turn, takes, shut := n%mostConsumers, n/mostConsumers%(1<<mostConsumers), n/mostConsumers>>mostConsumers
+	for n := range orders << (2 * mostConsumers) {
+		order, takes, shut := n%orders, n/orders%(1<<mostConsumers), n/orders>>mostConsumers
 		if takes > 0 && !tied || shut > 0 && !edge {
 			continue
 		}
-		for i := range moments {
-			moments[i].Turn, moments[i].Takes, moments[i].Shut = turn, takes, shut
+		for i, part := range s.Parts() {
+			// How many probes were sent before decides whose turn it is in a group.
+			all := members(&part.Scenario.Workload)
+			moments[i].Turn, moments[i].Takes, moments[i].Shut = order%all, takes, shut
+			order /= all
 		}
 		want, err := Predict(s, moments)
 		if err != nil {
@@ -125,6 +131,15 @@ func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (differe
 		}
 	}
 	return different, sent, nil
+}
+
+// members is how many take turns in a load's largest group.
+func members(w *scenario.Workload) int {
+	most := 1
+	for _, g := range layOut(w).groups {
+		most = max(most, len(g.members))
+	}
+	return most
 }
 
 // mostConsumers is how many consumers a load has that is drawn.

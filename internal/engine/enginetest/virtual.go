@@ -133,6 +133,7 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 			at(a.At, func() { a.Do(broker) })
 		}
 	}
+	defer time.Sleep(time.Hour) // consumers that the run did not wait for end their work
 	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, Forget: l.Forget, Abort: abort,
 		Observer: l.Observer, Exporter: beginning{l.Exporter, begun}, Virtual: clocktest.New()})
 }
