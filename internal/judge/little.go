@@ -78,8 +78,8 @@ func (c LittleCheck) Off() float64 {
 
 // little: the number of messages in flight does not agree with their times in flight. One
 // of the two was measured wrongly: stamps or counters. Beyond the tolerance,
-// which three standard errors make, the run is SUSPECT, for of a thousand
-// faultless runs some are; beyond three times as much it is INVALID, for then no
+// which four standard errors make, the run is SUSPECT, for of many thousand
+// faultless runs one is; beyond three times as much it is INVALID, for then no
 // figure of it can be relied on. Where the check has no power nothing is said: a
 // low rate is no fault, and every such run would carry the note.
 func little(e *evidence) []result.Reason {

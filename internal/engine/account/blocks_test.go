@@ -59,4 +59,8 @@ func TestLittlesLawLeavesRoomForItsOwnLooks(t *testing.T) {
 	if got := tolerance(20e6); got != leastTolerance {
 		t.Errorf("20 ms in flight: %.4f", got)
 	}
+	// Of thousands of faultless runs some are beyond three standard errors, and none beyond four.
+	if got := w.tolerance(4000, 400, n, 20e6, 0, 2500, 30); got != 0.4 {
+		t.Errorf("a standard error of a tenth: %.4f", got)
+	}
 }

@@ -35,6 +35,10 @@ const (
 	samplerLoads = 200_000
 	// leastTolerance is that of the check, whatever chance allows.
 	leastTolerance = 0.02
+	// chanceErrors is how many standard errors are left to chance. Three are exceeded by a few
+	// of a thousand faultless runs, each of which would be told to have a defect; four by less
+	// than one in ten thousand.
+	chanceErrors = 4
 	// samplerReadings is how far a message's stamps and its counts may lie
 	// apart for certain, in readings of the clock: what our own code does
 	// between the two, twice over.
@@ -198,7 +202,7 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 }
 
 // tolerance is by how much, as a share of the mean in flight, the looks and the
-// stamps may differ without anything being wrong: 2 %, three standard
+// stamps may differ without anything being wrong: 2 %, four standard
 // errors, the time between the stamps and the counts of one message, or for how long a
 // look itself stops what it looks at; and what late looks add.
 //
@@ -215,7 +219,7 @@ func (w *sampler) tolerance(sampled, chance, n, mean, deviation, looks, readNs f
 	inFlight := n * mean / span
 	lambda := n / span
 	rare := math.Sqrt((n*mean + lambda*n*deviation*deviation) / (looks / span)) // of the integral
-	return max(leastTolerance, 3*chance/max(sampled, inFlight), 3*rare/(n*mean), samplerReadings*readNs/mean, w.disturbance()/mean) +
+	return max(leastTolerance, chanceErrors*chance/max(sampled, inFlight), chanceErrors*rare/(n*mean), samplerReadings*readNs/mean, w.disturbance()/mean) +
 		w.lateDifference/looks/inFlight
 }
 
