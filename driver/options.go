@@ -97,7 +97,7 @@ func DescribeOptions(ptr any) []Option {
 		}
 		o := Option{Name: f.name, Type: f.typeName(), Default: f.text(), Enum: f.enum,
 			Min: f.tag.Get("min"), Max: f.tag.Get("max"), Secret: f.tag.Get("secret") == "true", Doc: f.tag.Get("doc")}
-		// One that nobody can give stands for nothing having been given.
+		// A default outside the allowed values means that the option is not set.
 		given := f
 		given.value = reflect.New(f.value.Type()).Elem()
 		if o.Secret || given.set(o.Default) != nil {
@@ -251,14 +251,8 @@ func (f option) expected() string {
 			s = "a list of " + strings.Join(f.enum, ", ")
 		}
 	}
-	low, high := f.tag.Get("min"), f.tag.Get("max")
-	switch {
-	case low != "" && high != "":
-		s += ", from " + low + " to " + high
-	case low != "":
-		s += ", at least " + low
-	case high != "":
-		s += ", at most " + high
+	if span := spell.Span(f.tag.Get("min"), f.tag.Get("max")); span != "" {
+		s += " (" + span + ")"
 	}
 	return s
 }
@@ -286,7 +280,9 @@ func (f option) set(raw any) error {
 			return f.wrong(raw)
 		}
 		s = f.now(s)
-		ok = f.allows(s)
+		if ok = f.allows(s); !ok {
+			return fmt.Errorf("%w%s", f.wrong(raw), spell.Meant(s, f.enum...))
+		}
 		f.value.SetString(s)
 	case "boolean":
 		var b bool
@@ -481,8 +477,9 @@ func byteSizeOf(raw any) (ByteSize, bool) {
 }
 
 func unknownOption(key string, known []string) error {
-	if near := spell.Nearest(key, known); near != "" {
-		return &OptionError{key, fmt.Sprintf("there is none of that name, did you mean %q?", near)}
+	hint := spell.Meant(key, known...)
+	if hint == "" {
+		hint = "; the options are " + strings.Join(known, ", ")
 	}
-	return &OptionError{key, "there is none of that name, only " + strings.Join(known, ", ")}
+	return &OptionError{key, "no such option" + hint}
 }

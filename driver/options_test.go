@@ -75,19 +75,20 @@ func TestDecodeOptionsRefuses(t *testing.T) {
 		value any
 		words []string // what the error must say
 	}{
-		"unknown":           {"write_bufer", 1, []string{`"write_bufer"`, `did you mean "write_buffer"`}},
-		"wrong case":        {"Retry", true, []string{`did you mean "retry"`}},
-		"like nothing":      {"zzz", 1, []string{`"zzz"`, "only count, hosts, mode"}},
+		"unknown":           {"write_bufer", 1, []string{`"write_bufer"`, `did you mean write_buffer?`}},
+		"wrong case":        {"Retry", true, []string{`did you mean retry?`}},
+		"like nothing":      {"zzz", 1, []string{`"zzz"`, "the options are count, hosts, mode"}},
 		"no unit":           {"wait", 5, []string{`"wait"`, "5 is not a duration such as 250ms"}},
 		"no duration":       {"wait", "soon", []string{`"soon"`, "at least 1ms"}},
 		"too short":         {"wait", "1us", []string{"at least 1ms"}},
-		"too large":         {"write_buffer", "2MiB", []string{"a size", "from 1 to 1MiB"}},
-		"too small":         {"write_buffer", 0, []string{"from 1 to 1MiB"}},
+		"too large":         {"write_buffer", "2MiB", []string{"a size", "(1 to 1MiB)"}},
+		"too small":         {"write_buffer", 0, []string{"(1 to 1MiB)"}},
 		"odd size":          {"write_buffer", "1.5B", []string{"a size"}},
 		"number for string": {"name", 17, []string{"put it in quotes"}},
 		"bool for string":   {"name", true, []string{"put it in quotes"}},
 		"list for string":   {"name", []any{"x"}, []string{"a string"}},
 		"not in enum":       {"mode", "medium", []string{`"medium"`, "one of fast, safe"}},
+		"mistyped in enum":  {"mode", "fsat", []string{"did you mean fast?"}},
 		"not in enum, list": {"modes", "fast,medium", []string{"a list of fast, safe"}},
 		"yes":               {"retry", "yes", []string{"true or false"}},
 		"one":               {"retry", 1, []string{"true or false"}},
@@ -96,7 +97,7 @@ func TestDecodeOptionsRefuses(t *testing.T) {
 		"below":             {"count", -2, []string{"at least -1"}},
 		"overflow":          {"small", 256, []string{"a whole number"}},
 		"negative":          {"small", -1, []string{"a whole number"}},
-		"share":             {"share", 1.01, []string{"from 0 to 1"}},
+		"share":             {"share", 1.01, []string{"(0 to 1)"}},
 		"not a number":      {"share", "NaN", []string{"a number"}},
 		"null":              {"count", nil, []string{"has no value"}},
 		"mixed list":        {"hosts", []any{"a", 1}, []string{"a list of strings"}},
@@ -284,7 +285,7 @@ func TestFormerNamesDisagree(t *testing.T) {
 		"former and now":  {map[string]any{"client": "direct", "receive": "client"}, "receive", []string{"disagree", "give client alone"}},
 		"secrets":         {map[string]any{"pass": "hunter1", "word": "hunter2"}, "word", []string{"give pass alone"}},
 		"wrong value":     {map[string]any{"publish": "clint"}, "publish", []string{"one of direct, library"}},
-		"like a former":   {map[string]any{"publis": "client"}, "publis", []string{"only client, pass, wait, ways"}},
+		"like a former":   {map[string]any{"publis": "client"}, "publis", []string{"the options are client, pass, wait, ways"}},
 		"wrong in a list": {map[string]any{"ways": "outwards"}, "ways", []string{"a list of in, out"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"sixnines/driver"
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -171,12 +172,8 @@ func optionFacts(o driver.Option) string {
 	if len(o.Enum) > 0 {
 		facts = []string{strings.Join(o.Enum, " | ")}
 	}
-	if o.Min != "" && o.Max != "" {
-		facts = append(facts, o.Min+" to "+o.Max)
-	} else if o.Min != "" {
-		facts = append(facts, "at least "+o.Min)
-	} else if o.Max != "" {
-		facts = append(facts, "at most "+o.Max)
+	if span := spell.Span(o.Min, o.Max); span != "" {
+		facts = append(facts, span)
 	}
 	if o.Default != "" {
 		facts = append(facts, "default "+o.Default)

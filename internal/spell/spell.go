@@ -55,6 +55,20 @@ func Rate(perSecond float64) string {
 	return Number(perSecond) + "/s"
 }
 
+// Span says which values lie within limits, of which either may be empty: "1 to 9", "at
+// least 1", "at most 9"; nothing where both are.
+func Span(low, high string) string {
+	switch {
+	case low == "" && high == "":
+		return ""
+	case high == "":
+		return "at least " + low
+	case low == "":
+		return "at most " + high
+	}
+	return low + " to " + high
+}
+
 // Plural is a count with its noun: "1 event", "3,776 messages", "2 deliveries".
 func Plural[T ~int | ~int64](n T, one string) string {
 	if n == 1 {

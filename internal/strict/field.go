@@ -155,15 +155,7 @@ func NotUTF8(text string) (cause, hint string) {
 }
 
 // Range says which values a field with limits takes.
-func (f Field) Range() string {
-	switch {
-	case f.Max == "":
-		return "at least " + f.Min
-	case f.Min == "":
-		return "at most " + f.Max
-	}
-	return f.Min + " to " + f.Max
-}
+func (f Field) Range() string { return spell.Span(f.Min, f.Max) }
 
 // number reads a limit of a field of one of Go's types.
 func number(t reflect.Type, limit string) reflect.Value {
