@@ -3,13 +3,12 @@ package engine
 import (
 	"context"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/credit"
 	"sixnines/internal/engine/plan"
-	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
@@ -42,14 +41,11 @@ func (ld *load) connect(ctx context.Context) error {
 		span = int(min(1<<22, ld.Schedule.Most(s.Phases.Drain+time.Second)/uint64(len(ld.Layout.Streams))+1))
 	}
 	ld.sending.MakeLanes(lanes, span)
-	for _, g := range ld.Layout.Groups {
-		ld.receiving.Groups = append(ld.receiving.Groups, &receive.Group{Plan: g, Span: span, Ledgers: make([]atomic.Pointer[integrity.Ledger], g.Streams),
-			Seen: make([]atomic.Bool, len(g.Topics))})
-	}
-	ld.receiving.Streams = ld.sending.Streams
+	var credits []*credit.Credits
 	for _, st := range ld.sending.Streams {
-		ld.receiving.Credits = append(ld.receiving.Credits, &ld.sending.LaneOf(st).Credits)
+		credits = append(credits, &ld.sending.LaneOf(st).Credits)
 	}
+	ld.receiving.Bind(ld.sending.Streams, credits, span)
 	began := clock.Now()
 	if err := ld.receiving.ConnectConsumers(ctx, lanes); err != nil {
 		return err

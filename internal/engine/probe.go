@@ -59,6 +59,6 @@ func (ld *load) probe(ctx context.Context) error {
 		}
 	}
 	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.FirstTook.Load())})
-	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.ProbeAt.Load() - began)})
+	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.ReadyAt.Load() - began)})
 	return nil
 }

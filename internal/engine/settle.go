@@ -86,11 +86,11 @@ func (ld *load) settle(ctx context.Context) {
 // that does not come counts as long as it was waited for.
 func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok bool) {
 	began := clock.Now()
-	ld.receiving.ProbeTook.Store(0)
+	ld.receiving.ReadyTook.Store(0)
 	if err := ld.sending.SendProbe(st); err != nil {
 		return 0, false
 	}
-	for ld.receiving.ProbeTook.Load() == 0 {
+	for ld.receiving.ReadyTook.Load() == 0 {
 		if clock.Now()-began > int64(settlePatience) {
 			return int64(settlePatience), true
 		}
@@ -105,5 +105,5 @@ func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok b
 			time.Sleep(50 * time.Microsecond)
 		}
 	}
-	return ld.receiving.ProbeTook.Load(), true
+	return ld.receiving.ReadyTook.Load(), true
 }

@@ -20,7 +20,8 @@ func newMarks(places int) marks { return make(marks, (places+wordSpan-1)/wordSpa
 // set marks the block of place i. It is called after the change: who takes the
 // mark away then finds the change.
 func (m marks) set(i int) {
-	if word, bit := &m[i/wordSpan], uint64(1)<<(i/block%64); word.Load()&bit == 0 {
+	u := uint(i) // unsigned, a division by a power of two is one shift
+	if word, bit := &m[u/wordSpan], uint64(1)<<(u/block%64); word.Load()&bit == 0 {
 		word.Or(bit)
 	}
 }

@@ -139,11 +139,10 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 	for _, g := range a.Receiving.Groups {
 		coming, quiet := a.Receiving.StillComing(g, a.Observed)
 		for _, st := range a.Sending.Streams {
-			place, bound := g.Place(st)
+			ledger, bound := g.Ledger(st)
 			if !bound || !st.Begun {
 				continue
 			}
-			ledger := g.Ledger(place)
 			newest, any := ledger.Highest()
 			forgotten, _ := ledger.Forgotten()
 			absent -= forgotten + st.Rejected.N.Load()
@@ -282,7 +281,7 @@ func (a *Accounts) exemplars() (out []result.Exemplar) {
 	start := a.Start.Load()
 	parts := false // does any consumer see more than one part of a topic?
 	for _, c := range a.Receiving.Consumers {
-		parts = parts || len(c.Highest) > 1
+		parts = parts || c.Partitions() > 1
 	}
 	for _, t := range a.Recording.Tails {
 		for _, e := range t.Slowest() {

@@ -13,7 +13,7 @@ func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing
 	}
 	var received int64
 	for _, c := range a.Receiving.Consumers {
-		received = max(received, c.Newest)
+		received = max(received, c.Newest())
 	}
 	end := a.End.Load() - start
 	return &result.Closing{Intervals: a.Reported.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,

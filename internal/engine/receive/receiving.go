@@ -20,33 +20,52 @@ import (
 	"sixnines/internal/transport"
 )
 
-// Receiving is the consumers and what their groups have seen.
+// Receiving is the consumers of a load and what their groups have received. Its slices are made
+// while the load connects, by the run's goroutine, and do not change until it has disconnected; but
+// Clients, to which late consumers are added.
 type Receiving struct {
 	*plan.Plan
 	Session   *session.Session
 	Recording *observe.Recording
-	Streams   []*stream.Stream // of the load; set before consumers connect
 
-	Credits   []*credit.Credits // by stream: those of its connection
+	streams   []*stream.Stream  // of the load, by their numbers
+	credits   []*credit.Credits // by stream: those of its connection
 	ack       driver.ConsumerAck
 	Groups    []*Group
 	Consumers []*Consumer
-	Earlier   Earlier // what other runs left
-	Clients   []driver.Consumer
+	Clients   []driver.Consumer // to be closed
 	Late      lateConsumers
+	Earlier   Earlier // what earlier runs left
 	Depth     depth
 
-	// Pauses is called by a consumer that begins to pause, or whose pause is over; set
-	// before consumers connect.
+	// Pauses is called on a consumer's goroutine when it begins to pause, and when its pause is over.
+	// It is set before consumers connect.
 	Pauses func(over bool)
 
+	// LateReplies counts measured replies that came after their time limit. Any consumer adds.
 	LateReplies atomic.Int64
-	WarmedUp    int64        // deliveries of the warm-up's messages before a flood's window; see warm
-	ProbeAt     atomic.Int64 // newest probe seen
-	ProbeTook   atomic.Int64 // how long the probe took that settle waits for; 0: not come yet
-	FirstTook   atomic.Int64 // how long the first probe took, in ns
+	// WarmedUp is how many of the warm-up's messages were delivered before the window of an unpaced
+	// load. The sender's goroutine writes it; it is read when that has ended.
+	WarmedUp int64
+
+	// Of the messages before the load, on CLOCK_MONOTONIC; consumers store, the run's goroutine reads.
+
+	ReadyAt   atomic.Int64 // when the newest came
+	ReadyTook atomic.Int64 // ns that the newest took since the run's goroutine stored 0
+	FirstTook atomic.Int64 // ns that the first took
 }
 
+// Bind has the load's streams, and by stream the credits of its connection, before consumers
+// connect. A group's ledger holds span sequence numbers without a lock.
+func (r *Receiving) Bind(streams []*stream.Stream, credits []*credit.Credits, span int) {
+	r.streams, r.credits = streams, credits
+	for _, g := range r.Layout.Groups {
+		r.Groups = append(r.Groups, newGroup(g, span))
+	}
+}
+
+// ConnectConsumers connects the consumers of the load, and its responders. Those that connect
+// later it notes in Late. The shards of the recorder begin after those of the producers' lanes.
 func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 	var err error
 	if r.ack, err = flow.ConsumerAck(r.Workload.Consumer.Ack); err != nil {
@@ -107,18 +126,20 @@ func (r *Receiving) spec(i int) driver.ConsumerSpec {
 // FullChecks is the fan-out up to which every delivery's checksum is computed.
 const FullChecks = 64
 
+// NewConsumer adds a consumer to a delivery group, which waits for messages of a kind and records
+// in a shard of the recorder. It is called while the load connects.
 func (r *Receiving) NewConsumer(group, shard int, kind integrity.Kind) *Consumer {
-	c := &Consumer{plan: r.Plan, session: r.Session, recording: r.Recording, streams: r.Streams, receiving: r, group: r.Groups[group], index: uint32(len(r.Consumers)), shard: r.Recording.Rec.Shard(shard), raw: r.Recording.RawSink(), rawKind: r.Flow.RawDelivered,
-		kind: kind, response: r.Flow.Response, service: r.Flow.Service}
+	c := &Consumer{plan: r.Plan, recording: r.Recording, receiving: r, streams: r.streams, group: r.Groups[group],
+		index: uint32(len(r.Consumers)), kind: kind, shard: r.Recording.Rec.Shard(shard), raw: r.Recording.RawSink()}
 	if kind == integrity.Data { // those who get replies only receive
 		c.work = r.NewWork()
 	}
 	if n := r.Layout.MaxFanOut(); n > FullChecks {
 		c.sampled = uint32(n / FullChecks)
 	}
-	c.tail = r.Recording.TailOf(c.response).Part(int(c.index), true)
+	c.tail = r.Recording.TailOf(r.Flow.Response).Part(int(c.index), true)
 	c.unordered = r.Flow.Replies && r.Workload.Consumers > 1
-	c.Highest = [][]uint64{make([]uint64, r.Groups[group].Plan.Streams)}
+	c.expected = [][]uint64{make([]uint64, c.group.plan.Streams)}
 	r.Consumers = append(r.Consumers, c)
 	return c
 }
@@ -134,30 +155,23 @@ func (r *Receiving) Warm() (n int64) {
 	return n
 }
 
-// SeenEverywhere reports whether each group of a topic has received a probe.
+// SeenEverywhere reports whether each group of a topic has received a first message.
 func (r *Receiving) SeenEverywhere(topic int) bool {
-	for _, g := range r.Groups {
-		for i, t := range g.Plan.Topics {
-			if t == topic && !g.Seen[i].Load() {
-				return false
-			}
-		}
-	}
-	return true
+	return !slices.ContainsFunc(r.Groups, func(g *Group) bool { return !g.hasSeen(topic) })
 }
 
 // Has reports whether any group has a message.
 func (r *Receiving) Has(st *stream.Stream, seq uint64) bool {
 	return slices.ContainsFunc(r.Groups, func(g *Group) bool {
-		place, bound := g.Place(st)
-		return bound && g.Ledger(place).Has(seq)
+		ledger, bound := g.Ledger(st)
+		return bound && ledger.Has(seq)
 	})
 }
 
-// probed notes a probe.
-func (r *Receiving) probed(now, sent int64) {
-	r.ProbeTook.CompareAndSwap(0, max(now-sent, 1))
-	if r.ProbeAt.Swap(now) == 0 {
+// ready notes a message that was sent before the load, to see whether messages arrive.
+func (r *Receiving) ready(now, sent int64) {
+	r.ReadyTook.CompareAndSwap(0, max(now-sent, 1))
+	if r.ReadyAt.Swap(now) == 0 {
 		r.FirstTook.Store(now - sent)
 	}
 }
@@ -173,14 +187,14 @@ func (r *Receiving) StillComing(g *Group, now int64) (may, quiet bool) {
 		if c.group != g {
 			continue
 		}
-		own := max(1, len(c.Highest))
+		own := c.Partitions()
 		if c.unordered || !r.Entry.Capabilities.Ordered {
 			own++
 		}
 		if ways += own; r.Flow.Replies {
 			ways = own
 		}
-		coming = coming || c.Newest != 0 && now-c.Newest < waited/2
+		coming = coming || c.newest != 0 && now-c.newest < waited/2
 	}
 	return coming && ways > 1, !coming
 }

@@ -93,7 +93,13 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, d departure) error {
 		l.takeBack(st, sl, &d, len(payload), err)
 		return err
 	}
-	l.handedOver(st, seq, &d)
+	if d.measured {
+		if st.Latest = d.sent; l.raw != nil {
+			l.raw.Put(result.RawSent, st.ID, 0, seq, d.intended, d.sent, d.own)
+		}
+	} else if d.data() {
+		l.extra.Add(1)
+	}
 	return nil
 }
 
@@ -122,21 +128,6 @@ func (l *lane) build(st *stream.Stream, sl *credit.Slot, d *departure) []byte {
 		sl.Measured.Store(d.measured)
 	}
 	return payload
-}
-
-// handedOver notes a message that the client has taken.
-func (l *lane) handedOver(st *stream.Stream, seq uint64, d *departure) {
-	if d.measured {
-		st.Latest = d.sent
-	}
-	if !d.data() {
-		return
-	}
-	if !d.measured {
-		l.extra.Add(1)
-	} else if l.raw != nil {
-		l.raw.Put(result.RawSent, st.ID, 0, seq, d.intended, d.sent, d.own)
-	}
 }
 
 // takeBack counts a message that Send has refused, and frees its slot and its credit.

@@ -1,0 +1,54 @@
+package receive
+
+import (
+	"slices"
+	"sync/atomic"
+
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/stream"
+	"sixnines/internal/integrity"
+)
+
+// Group is a delivery group: a queue group, or a lone consumer. Each message of the topics it is
+// bound to is expected once. Its methods are safe for concurrent use.
+type Group struct {
+	plan    plan.Group
+	span    int                                // of sequence numbers that a ledger holds without a lock
+	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
+	seen    []atomic.Bool                      // by its topics: a first message has arrived
+}
+
+// newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
+func newGroup(p plan.Group, span int) *Group {
+	return &Group{plan: p, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
+}
+
+// index returns the index of a stream's ledger; false: the group is not bound to its topic.
+func (g *Group) index(st *stream.Stream) (i int, bound bool) {
+	b := g.plan.Base[st.Plan.Topic]
+	return int(b) + st.Plan.Index, b >= 0
+}
+
+// ledger returns the ledger with an index.
+func (g *Group) ledger(i int) *integrity.Ledger {
+	if l := g.ledgers[i].Load(); l != nil {
+		return l
+	}
+	g.ledgers[i].CompareAndSwap(nil, integrity.NewLedger(g.span))
+	return g.ledgers[i].Load()
+}
+
+// Ledger returns the ledger of a stream's messages; false: the group is not bound to its topic.
+func (g *Group) Ledger(st *stream.Stream) (l *integrity.Ledger, bound bool) {
+	i, bound := g.index(st)
+	if !bound {
+		return nil, false
+	}
+	return g.ledger(i), true
+}
+
+// hasSeen reports whether a first message of a topic has arrived, if the group is bound to it.
+func (g *Group) hasSeen(topic int) bool {
+	i := slices.Index(g.plan.Topics, topic)
+	return i < 0 || g.seen[i].Load()
+}
