@@ -29,7 +29,7 @@ func (ld *load) connect(ctx context.Context) error {
 	}
 	var err error
 	ld.recording.Rec, err = recorder.New(recorder.Config{Metrics: metrics, Shards: shards, Digits: s.Record.Digits,
-		Highest: ld.Length + s.Phases.Drain + w.Timeout + time.Second, Window: ld.Length,
+		Highest: ld.lasts + s.Phases.Drain + w.Timeout + time.Second, Window: ld.Length,
 		Breathe: ld.breathe})
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ type load struct {
 	observer func(Progress) // nil: nobody is told
 	breathe  func()         // gives way between two pieces of the collector's work
 	side     *sideProbe
+	lasts    time.Duration // from its window's start until the windows of all loads are over
 }
 
 // newLoad plans the workload of a part.

@@ -55,6 +55,9 @@ func newRun(c Config) (*run, error) {
 		r.loads = append(r.loads, ld)
 		r.length = max(r.length, ld.Part.From+ld.Length)
 	}
+	for _, ld := range r.loads {
+		ld.lasts = r.length - ld.Part.From
+	}
 	r.Reset()
 	r.fullID = fmt.Sprintf("%08x%08x", r.loads[0].Id, rand.Uint32())
 	return r, nil

@@ -172,3 +172,17 @@ phases: {warmup: 0s, duration: 1s, drain: 2s}
 		t.Errorf("%d missing, %d received: %s", c.Missing, c.Received, r.Summary.Verdict.Status)
 	}
 }
+
+// What a load never got has waited until all loads are over, however short its own window is.
+func TestABoundLastsAsLongAsTheRun(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, lose_acked: 1, every: 1}}
+workloads:
+  a: {rate: 10/s, for: 1s}
+  b: {rate: 1/s}
+phases: {warmup: 0s, duration: 30s, drain: 1s}
+`})
+	if d := r.Parts()[0].Summary.Histograms[result.DeliveryResponse]; d.Censored != 1 || d.Max < int64(29*time.Second) {
+		t.Errorf("%d unresolved, at least %s", d.Censored, time.Duration(d.Max))
+	}
+}
