@@ -209,3 +209,19 @@ func TestFiguresByHand(t *testing.T) {
 		}
 	}
 }
+
+// Waits that are remembered one by one, and two by two where they are many: of 1,025 of 10 µs,
+// one each 100 µs, the first two become one, of whose 110 µs 20 were waited.
+func TestManyWaitsByHand(t *testing.T) {
+	var w waits
+	for i := range int64(1024) {
+		w.add(100_000*i, 100_000*i+10_000)
+	}
+	if got := w.since(5_000); got != 5_000+1023*10_000 {
+		t.Errorf("1,024 waits, half of the first over: %d", got)
+	}
+	w.add(102_400_000, 102_410_000)
+	if got := w.since(55_000); got != 10_000+1023*10_000 {
+		t.Errorf("1,025 waits, half of the first two over: %d", got)
+	}
+}

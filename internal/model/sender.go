@@ -15,7 +15,7 @@ type sender struct {
 	turn int
 
 	free   int64      // when its last send returned
-	long   []frost    // sends that took long, and waits for a place
+	long   waits      // sends that took long, and waits for a place
 	places int        // limit of messages in flight; 0: no limit
 	slots  int        // limit of payloads that the client has not given back
 	flight []*message // which may have a place or a slot
@@ -84,15 +84,6 @@ func (s *sender) limit(n int) {
 	if s.acknowledges() {
 		s.slots = 2 * s.places // what is not acknowledged is kept for longer than its place
 	}
-}
-
-// waited is for how long, between two instants, the client waited for somebody else: a
-// shorter send is not asked, and what it took is the generator's own.
-func (s *sender) waited(from, to int64) (sum int64) {
-	for i := len(s.long) - 1; i >= 0 && s.long[i].to > from; i-- {
-		sum += max(0, min(s.long[i].to, to)-max(s.long[i].from, from))
-	}
-	return sum
 }
 
 // past is when all of the window is sent: never, as long as that is not known.
@@ -223,16 +214,16 @@ func (s *sender) send(at, since, last int64) {
 		return
 	}
 	if at > since && s.places > 0 {
-		s.long = append(s.long, frost{since, at})
+		s.long.add(since, at)
 	}
 	m.sent = at
 	if m.own = at - m.due; !s.closedLoop() { // whose loops have no thread to be asked about
-		m.own -= s.waited(m.due, at)
+		m.own -= s.long.since(m.due)
 	}
 	s.deliver(m)
 	s.free = m.back
 	if m.back-m.sent >= longSend {
-		s.long = append(s.long, frost{m.sent, m.back})
+		s.long.add(m.sent, m.back)
 	}
 	s.keep(m)
 }
