@@ -190,7 +190,9 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 		case began[x.Name] || !slices.ContainsFunc(s.planned.cells, of):
 		case s.missing[x.Name].Why != "":
 			skipped := s.missing[x.Name]
-			skipped.How = cmp.Or(skipped.How, goOn+" tries again")
+			if skipped.How == "" {
+				skipped.How, skipped.Again = goOn+" tries again", true
+			}
 			o.Skipped = append(o.Skipped, skipped)
 		case !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return of(c) && c.chosen }):
 			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.command() + resumed(dir)})

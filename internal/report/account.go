@@ -16,8 +16,28 @@ type entry struct {
 	Name  string
 	Value int64
 	Means string
-	Bad   bool // worth a reader's alarm unless zero
+	Is    entryKind
 }
+
+// entryKind is what is true of a counter.
+type entryKind uint8
+
+const (
+	alarming    entryKind = 1 << iota // worth a reader's alarm unless zero
+	atEnd                             // counted when a run ends: the zero of one that was cut short says nothing
+	implied                           // its messages are in other counters, too
+	alwaysShown                       // shown though it is zero, where something was to be delivered
+)
+
+// impliedIf is implied in runs in which that is so.
+func impliedIf(so bool) entryKind {
+	if so {
+		return implied
+	}
+	return 0
+}
+
+func (e entry) is(k entryKind) bool { return e.Is&k != 0 }
 
 // neverAcknowledges reports whether nothing answers a publish, by the broker's design
 // or by an option: that nothing is known of the messages is then no finding.
@@ -39,22 +59,22 @@ func publishSide(c *result.Counters, byDesign bool) []entry {
 		fate = "handed to the client; nothing acknowledges a publish here, so nobody knows whether the broker had them"
 	}
 	return []entry{
-		{"scheduled", c.Scheduled, "messages due in the measured window", false},
-		{"not sent", c.NotSent, "due, but the run ended before they could be sent; they count in the distribution as lower bounds", true},
-		{"rejected", c.Rejected, "refused by the client at once", true},
-		{"acked", c.Acked, "acknowledged by the broker", false},
-		{"nacked", c.Nacked, "refused by the broker", true},
-		{unanswered(byDesign), c.Unknown, fate, false},
+		{"scheduled", c.Scheduled, "messages due in the measured window", alwaysShown},
+		{"not sent", c.NotSent, "due, but the run ended before they could be sent; they count in the distribution as lower bounds", alarming | atEnd},
+		{"rejected", c.Rejected, "refused by the client at once", alarming},
+		{"acked", c.Acked, "acknowledged by the broker", 0},
+		{"nacked", c.Nacked, "refused by the broker", alarming},
+		{unanswered(byDesign), c.Unknown, fate, atEnd},
 	}
 }
 
 // deliverySide lists the delivery account: the first is the sum of the others.
 func deliverySide(c *result.Counters) []entry {
 	return []entry{
-		{"expected", c.Expected, "messages handed to the client, times the delivery groups of their topics", false},
-		{"received", c.Received, "arrived intact, counted once", false},
-		{"corrupted", c.Corrupted, "arrived with a wrong checksum", true},
-		{"missing", c.Missing, "did not arrive within the drain limit; they count in the distribution as lower bounds", true},
+		{"expected", c.Expected, "messages handed to the client, times the delivery groups of their topics", 0},
+		{"received", c.Received, "arrived intact, counted once", alwaysShown},
+		{"corrupted", c.Corrupted, "arrived with a wrong checksum", alarming},
+		{"missing", c.Missing, "did not arrive within the drain limit; they count in the distribution as lower bounds", impliedIf(c.LostAcked+c.Undelivered == c.Missing) | alarming | atEnd | alwaysShown},
 	}
 }
 
@@ -77,7 +97,7 @@ func (s *subject) open(account []entry, means string) []entry {
 	for _, e := range account[1:] {
 		rest -= e.Value
 	}
-	return append(counted(account), entry{"open", max(0, rest), means, false})
+	return append(counted(account), entry{"open", max(0, rest), means, 0})
 }
 
 // otherCounters lists what stands beside the two accounts of the run.
@@ -89,16 +109,10 @@ func (s *subject) otherCounters() []entry {
 	return all
 }
 
-// counted leaves out what is counted when a run ends: of one that was cut short their
-// zeros say nothing.
+// counted leaves out what is counted when a run ends and, as this one was cut short, was
+// not.
 func counted(entries []entry) []entry {
-	return slices.DeleteFunc(entries, func(e entry) bool {
-		switch e.Name {
-		case "not sent", "missing", "lost acked", "undelivered", "censored", "earlier missing", unanswered(true), unanswered(false):
-			return e.Value == 0
-		}
-		return false
-	})
+	return slices.DeleteFunc(entries, func(e entry) bool { return e.is(atEnd) && e.Value == 0 })
 }
 
 // unbalanced says which account does not close; empty: both do, or the run was cut short
@@ -113,32 +127,32 @@ func (s *subject) unbalanced() string {
 // otherCounters lists what stands beside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	all := []entry{
-		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and later ones arrived: the guarantee is violated", true},
-		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", true},
-		{"duplicated", c.Duplicated, "arrived more than once", true},
-		{"redelivered", c.Redelivered, "marked by the broker as delivered before", false},
-		{"reordered", c.Reordered, "first copies that arrived after a later message of the same producer in the same ordered stream (RFC 4737)", true},
-		{"late", c.Late, "arrived after the tool had forgotten them: whether they are new or duplicates is not known", true},
-		{"foreign", c.Foreign, "messages of another run, or not of this tool", true},
-		{"late replies", c.LateReplies, "replies that arrived after the timeout of their request", true},
-		{"last unknown", c.LastUnknown, "reached the slowest consumer after the tool had forgotten them; they count in delivery.last as lower bounds", true},
-		{"censored", c.Censored, "unresolved messages; they count in the distributions as lower bounds", true},
-		{"timed out", c.TimedOut, "not answered within the timeout; they may have been resolved later", true},
-		{"negative", c.Negative, "differences below zero, recorded as 0", true},
-		{"out of range", c.OutOfRange, "values beyond the range of the histograms, recorded at its end", true},
-		{"violations", c.Violations, "times the driver broke its contract", true},
-		{"thread takeovers", c.Takeovers, "blocked sends whose thread's other producers went on on a spare thread", false},
-		{"returned", c.Returned, "returned by the broker, which could not route them", true},
-		{"denied", c.Denied, "refused by the broker, which does not say which messages they were; they also count above, as unknown or missing", true},
-		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", true},
+		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and later ones arrived: the guarantee is violated", alarming | atEnd | alwaysShown},
+		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", alarming | atEnd},
+		{"duplicated", c.Duplicated, "arrived more than once", alarming},
+		{"redelivered", c.Redelivered, "marked by the broker as delivered before", 0},
+		{"reordered", c.Reordered, "first copies that arrived after a later message of the same producer in the same ordered stream (RFC 4737)", alarming},
+		{"late", c.Late, "arrived after the tool had forgotten them: whether they are new or duplicates is not known", alarming},
+		{"foreign", c.Foreign, "messages of another run, or not of this tool", alarming},
+		{"late replies", c.LateReplies, "replies that arrived after the timeout of their request", alarming},
+		{"last unknown", c.LastUnknown, "reached the slowest consumer after the tool had forgotten them; they count in delivery.last as lower bounds", alarming},
+		{"censored", c.Censored, "unresolved messages; they count in the distributions as lower bounds", impliedIf(c.Missing+c.NotSent > 0) | alarming | atEnd},
+		{"timed out", c.TimedOut, "not answered within the timeout; they may have been resolved later", alarming},
+		{"negative", c.Negative, "differences below zero, recorded as 0", alarming},
+		{"out of range", c.OutOfRange, "values beyond the range of the histograms, recorded at its end", alarming},
+		{"violations", c.Violations, "times the driver broke its contract", alarming},
+		{"thread takeovers", c.Takeovers, "blocked sends whose thread's other producers went on on a spare thread", 0},
+		{"returned", c.Returned, "returned by the broker, which could not route them", alarming},
+		{"denied", c.Denied, "refused by the broker, which does not say which messages they were; they also count above, as unknown or missing", alarming},
+		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", alarming},
 	}
 	if c.Earlier == 0 {
 		return all
 	}
 	return append(all,
-		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", false},
-		entry{"earlier missing", c.EarlierMissing, "gaps among them: sequence numbers between those received of the same producer", true},
-		entry{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", true})
+		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", 0},
+		entry{"earlier missing", c.EarlierMissing, "gaps among them: sequence numbers between those received of the same producer", alarming | atEnd},
+		entry{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", alarming})
 }
 
 // fate is one row of the matrix of publish fate against delivery.
@@ -147,6 +161,7 @@ type fate struct {
 	Arrived int64 // received or corrupted; -1: cannot be told
 	Missing int64
 	Means   string
+	Broken  string // what those missing say of the broker's guarantee; empty: nothing
 }
 
 // arrived is how many of the messages arrived, or a word where that cannot be told.
@@ -177,9 +192,9 @@ func fates(c *result.Counters, byDesign bool) []fate {
 		return -1
 	}
 	return []fate{
-		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, ackedMissing(c)},
-		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker refused these: none should arrive"},
-		{unanswered(byDesign), arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "never acknowledged: no guarantee violated"},
+		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, "missing here: " + ackedMissing(c), ackedMissing(c)},
+		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker refused these: none should arrive", ""},
+		{unanswered(byDesign), arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "never acknowledged: no guarantee violated", ""},
 	}
 }
 
@@ -188,11 +203,11 @@ func fates(c *result.Counters, byDesign bool) []fate {
 func ackedMissing(c *result.Counters) string {
 	switch {
 	case c.Undelivered == 0:
-		return "missing here: lost although acknowledged, the guarantee is violated"
+		return "lost although acknowledged, the guarantee is violated"
 	case c.LostAcked == 0:
-		return "missing here: undelivered when the run ended, the broker may still hold them"
+		return "undelivered when the run ended, the broker may still hold them"
 	}
-	return fmt.Sprintf("missing here: %s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
+	return fmt.Sprintf("%s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
 // dueRate is what was due in the window, a second: with random arrivals, and of a schedule
@@ -264,18 +279,23 @@ func throughputLines(s *subject) []entryText {
 		return []entryText{{name, "n/a, needs " + plural(int(t.Needs), "message"), plural(int(n), "message") + " in " + duration(int64(t.Elapsed))}}
 	}
 	if !s.sends() {
-		return []entryText{{"received", rate(t.ReceivedPerSecond), count(t.Received) + " messages in " + duration(int64(t.Elapsed))},
-			{"clock stopped by", plain(t.Until), "what ended the measurement"}}
+		return []entryText{{"received", rate(t.ReceivedPerSecond), count(t.Received) + " messages in " + duration(int64(t.Elapsed))}}
 	}
 	out := []entryText{{"published", rate(t.PerSecond) + ", " + size(int64(float64(t.Bytes)/max(t.Elapsed.Seconds(), 1e-9))) + "/s",
 		count(t.Messages) + " messages in " + duration(int64(t.Elapsed))}}
 	if t.Received > 0 {
 		out = append(out, entryText{"received", rate(t.ReceivedPerSecond), count(t.Received) + " deliveries"})
 	}
-	if u := plain(t.Until); u != "" {
-		out = append(out, entryText{"clock stopped by", u, "what ended the measurement"})
-	}
 	return out
+}
+
+// stoppedLine says what ended the measurement of a throughput.
+func stoppedLine(s *subject) []entryText {
+	t := s.sum.Throughput
+	if t == nil || t.Needs > 0 || t.Until == "" {
+		return nil
+	}
+	return []entryText{{"clock stopped by", plain(t.Until), "what ended the measurement"}}
 }
 
 // deploymentLines says what broker was started for the run, nil if none was.
@@ -365,10 +385,9 @@ func accountsOf(prepared []*subject) *table {
 		return slices.Concat(publishSide(c, byDesign), deliverySide(c), otherCounters(c))
 	}
 	for i, e := range all(&result.Counters{}) {
-		always := e.Name == "scheduled" || e.Name == "received" || e.Name == "missing" || e.Name == "lost acked"
 		line(e.Name, func(s *subject) string {
 			v := all(&s.sum.Counters)[i].Value
-			if v == 0 && !(always && s.sum.Counters.Expected > 0) {
+			if v == 0 && !(e.is(alwaysShown) && s.sum.Counters.Expected > 0) {
 				return ""
 			}
 			return count(v)

@@ -145,7 +145,7 @@ func TestAccountsOfAKilledRunAreOpen(t *testing.T) {
 // nothing came.
 func TestConsumersOnlyPublishNothing(t *testing.T) {
 	s := &subject{run: &result.Run{Header: result.Header{Mode: result.ModeConsume}}, sum: &result.Summary{Throughput: &result.Throughput{Until: "the last delivery"}}}
-	if lines := throughputLines(s); len(lines) != 2 || lines[0].Name != "received" || rateLine(s) != nil {
+	if lines := throughputLines(s); len(lines) != 1 || len(stoppedLine(s)) != 1 || lines[0].Name != "received" || rateLine(s) != nil {
 		t.Errorf("%+v, %+v", lines, rateLine(s))
 	}
 }

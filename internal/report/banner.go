@@ -12,6 +12,8 @@ type banner struct {
 	Code result.ReasonCode // of the verdict's note that says the same; empty if none does
 	Head string            // in capitals
 	Text string
+	Loud bool // it changes what the figures mean, rather than adding to it
+	Mark bool // the first screen does not say it by itself, as its first line says overload
 }
 
 // bannersOf lists what has to be said of a run before its figures.
@@ -21,48 +23,36 @@ func bannersOf(s *subject) []banner {
 	switch h.Mode {
 	case result.ModeClosed:
 		out = append(out, banner{result.ReasonClosedLoop, "CLOSED LOOP – COORDINATED OMISSION",
-			"each message waited for the last answer, so a slow broker was sent less: these figures leave out the time that users would have waited"})
+			"each message waited for the last answer, so a slow broker was sent less: these figures leave out the time that users would have waited", true, true})
 	case result.ModeFlatOut:
 		out = append(out, banner{result.ReasonUnpaced, "UNPACED",
-			"messages were sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers"})
+			"messages were sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers", true, true})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
 		b := banner{"", "OVERLOAD",
-			"the backlog grew and did not shrink again: response percentiles depend on the length of the run, so they are withheld"}
+			"the backlog grew and did not shrink again: response percentiles depend on the length of the run, so they are withheld", true, false}
 		if slices.ContainsFunc(s.sum.Verdict.Reasons, func(r result.Reason) bool {
 			return r.Status == result.Unstable && r.Code == result.ReasonGeneratorLimit
 		}) {
 			b = banner{"", "GENERATOR AT ITS LIMIT",
-				"it could not keep the rate, and messages that were due waited in it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld"}
+				"it could not keep the rate, and messages that were due waited in it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld", true, false}
 		}
 		out = append(out, b)
 	}
 	if s.cut {
 		out = append(out, banner{"", "CUT SHORT",
-			"the file ends without a summary, so the run was killed: the figures cover what had been written"})
+			"the file ends without a summary, so the run was killed: the figures cover what had been written", true, true})
 	}
 	if d := plain(s.run.Damaged); d != "" {
-		out = append(out, banner{"", "DAMAGED FILE", d})
+		out = append(out, banner{"", "DAMAGED FILE", d, true, true})
 	}
 	if s.sum.Interrupted {
-		out = append(out, banner{result.ReasonInterrupted, "INTERRUPTED", "the run was interrupted; it is complete up to that moment"})
+		out = append(out, banner{result.ReasonInterrupted, "INTERRUPTED", "the run was interrupted; it is complete up to that moment", false, false})
 	}
 	if h.SameHost {
-		out = append(out, banner{result.ReasonSameHost, "BROKER ON THIS HOST", "the broker and the generator share this machine's processors"})
+		out = append(out, banner{result.ReasonSameHost, "BROKER ON THIS HOST", "the broker and the generator share this machine's processors", false, false})
 	}
 	return out
-}
-
-// loud reports whether a banner changes what the figures mean, rather than
-// adding to it.
-func (b banner) loud() bool {
-	return b.Head != "BROKER ON THIS HOST" && b.Head != "INTERRUPTED"
-}
-
-// marks reports whether a banner says what the first screen does not say by itself:
-// it has overload in its first line.
-func (b banner) marks() bool {
-	return b.loud() && (b.Code != "" || b.Head == "CUT SHORT" || b.Head == "DAMAGED FILE")
 }
 
 // statuses are those of verdicts, the worst first.

@@ -92,6 +92,7 @@ type moment struct {
 	To      float64 `json:"to"`
 	Label   string  `json:"-"`
 	Mark    string  `json:"mark,omitempty"`    // what stands beside an event's line: a short number
+	Steady  bool    `json:"-"`                 // a steady part begins
 	Pause   bool    `json:"pause,omitempty"`   // of the generator itself
 	Strip   bool    `json:"strip,omitempty"`   // a pause somewhere within: drawn at the foot only
 	Refused bool    `json:"refused,omitempty"` // messages were refused: drawn at the head, above every latency

@@ -67,7 +67,6 @@ func charts(subjects []*subject) []*chart {
 	}
 	add(hiccupsChart(subjects))
 	add(processorsChart(subjects))
-	thinBackground(out, subjects)
 	// An odd one out is drawn wide rather than beside nothing.
 	small := 0
 	for _, c := range out {
@@ -106,28 +105,18 @@ func pick(all []*chart, k Kind) (*chart, error) {
 	return nil, fmt.Errorf("unknown kind of picture %q; there are %v", k, Kinds())
 }
 
-// lineName names a line of one of several runs.
-func lineName(s *subject, what string) string {
-	if s.letter == "" {
-		return what
+// of is the line of a run, named what. Of several runs it has the run's name as well, and
+// is thin if the run is a workload in the background.
+func (l line) of(s *subject, what string) line {
+	l.Name = what
+	if s.letter != "" {
+		l.Name = shorten(s.label, 28) + ", " + what
+		l.Thin = s.run.Header.Background
 	}
-	return shorten(s.label, 28) + ", " + what
-}
-
-// thinBackground draws the lines of workloads in the background thinly.
-func thinBackground(all []*chart, subjects []*subject) {
-	for _, s := range subjects {
-		if !s.run.Header.Background {
-			continue
-		}
-		for _, c := range all {
-			for i := range c.Lines {
-				if l := &c.Lines[i]; strings.HasPrefix(l.Name, lineName(s, "")) {
-					l.Thin, l.Legend = true, l.Name
-				}
-			}
-		}
+	if l.Thin {
+		l.Legend = l.Name
 	}
+	return l
 }
 
 // small reports whether a family is one picture beside those of the latencies.
@@ -160,11 +149,12 @@ func percentilesChart(subjects []*subject, f family) *chart {
 				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve depends on its length."
 				continue
 			}
-			l := percentileCurve(s.merged(k), col.Dist)
-			l.Name, l.Colour, l.Dash = lineName(s, k.Head), i, j
+			name := k.Head
 			if k.Corrected {
-				l.Name = lineName(s, correctedName(&s.run.Header))
+				name = correctedName(&s.run.Header)
 			}
+			l := percentileCurve(s.merged(k), col.Dist).of(s, name)
+			l.Colour, l.Dash = i, j
 			if len(subjects) == 1 {
 				l.Colour = j
 			}
@@ -235,7 +225,7 @@ func momentCaption(moments []moment) string {
 			strips = true
 		case m.Pause:
 			pauses = true
-		case strings.HasSuffix(m.Mark, "steady"):
+		case m.Steady:
 			steady = append(steady, m.Label)
 		case len(events) < most:
 			events = append(events, fmt.Sprintf("%s %s (%s)", m.Mark, m.Label, duration(int64(m.From*1e9))))
@@ -280,8 +270,8 @@ func histogramChart(subjects []*subject, f family) *chart {
 			if k.Corrected || s.column(k.Metric) == nil || len(subjects) > 1 && k.Metric != firstOf(s, f) {
 				continue
 			}
-			l := densityCurve(s.run.Metrics[k.Metric])
-			l.Name, l.Colour, l.Dash = lineName(s, k.Head), i, j
+			l := densityCurve(s.run.Metrics[k.Metric]).of(s, k.Head)
+			l.Colour, l.Dash = i, j
 			if len(subjects) == 1 {
 				l.Colour = j
 			}

@@ -93,7 +93,7 @@ func floorCurves(subjects []*subject, f family) []line {
 			continue
 		}
 		if len(seen) > 0 {
-			l.Name = lineName(s, l.Name)
+			l = l.of(s, l.Name)
 		}
 		seen = append(seen, h.Floor.ID)
 		out = append(out, l)

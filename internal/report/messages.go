@@ -16,7 +16,7 @@ func messageTables(s *subject) part {
 		out.Blocks = append(out.Blocks, x)
 	}
 	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
-	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), keptLines(s)) {
+	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), stoppedLine(s), keptLines(s)) {
 		rates.add(l.Name, l.Value, l.Means)
 	}
 	add(rates)
@@ -33,7 +33,7 @@ func messageTables(s *subject) part {
 			Head: textCells("publish", "arrived", "missing", "what this means")}
 		for _, f := range all {
 			r := x.add(f.Name, f.arrived("not known"), count(f.Missing), f.Means)
-			if f.Name == "acked" && f.Missing > 0 {
+			if f.Broken != "" && f.Missing > 0 {
 				r.Class = "bad"
 			}
 		}
@@ -50,7 +50,7 @@ func countersTable(name, about string, entries []entry) *table {
 		switch {
 		case e.Value == 0:
 			r.Class = "zero"
-		case e.Bad:
+		case e.is(alarming):
 			r.Class = "bad"
 		}
 	}
@@ -66,7 +66,7 @@ func messageLines(s *subject) document {
 	for _, l := range availabilityLine(s.sum.Availability) {
 		out.say("  available  ", l.Value+": "+l.Means, normal)
 	}
-	out.list("  throughput ", pairs(throughputLines(s)), normal)
+	out.list("  throughput ", pairs(append(throughputLines(s), stoppedLine(s)...)), normal)
 	if s.sends() {
 		out.add(sumOf("  publish    ", s.publishSide()))
 	}
@@ -93,8 +93,8 @@ func messageLines(s *subject) document {
 		x := &table{Head: columnHeads("lrr", "publish", "arrived", "missing"), Even: true, Fixed: true}
 		for _, r := range f {
 			out := x.add(r.Name, r.arrived("–"), count(r.Missing))
-			if r.Missing > 0 && r.Name == "acked" {
-				out.styled(2, bad).noted(strings.TrimPrefix(r.Means, "missing here: "))
+			if r.Missing > 0 && r.Broken != "" {
+				out.styled(2, bad).noted(r.Broken)
 			}
 		}
 		out.add(gap{}, x)

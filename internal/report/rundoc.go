@@ -123,14 +123,14 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	switch {
 	case len(reasons) > 0:
 		behind = append(behind, reasons)
-	case in == onPage && s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, banner.loud):
+	case in == onPage && s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, func(b banner) bool { return b.Loud }):
 		behind = append(behind, text{Class: "reasons", Text: "Nothing was found that makes these figures suspect."})
 	}
 	for _, b := range s.banners {
-		if many && b.loud() {
+		if many && b.Loud {
 			x.Blocks = append(x.Blocks, notice{Head: b.Head, Loud: true})
 		}
-		behind = append(behind, notice{b.Head, b.Text, b.loud()})
+		behind = append(behind, notice{b.Head, b.Text, b.Loud})
 	}
 	if many {
 		behind = document{folded{Title: "Facts and reasons", Small: true, Blocks: behind}}

@@ -32,7 +32,7 @@ func screenOf(s *subject, most, width int) document {
 	out.say("", name+verdictLine(s), statusStyle(s.sum.Verdict.Status))
 	out.list("", setupLine(s), normal)
 	for _, b := range s.banners {
-		if b.marks() {
+		if b.Mark {
 			out.say("! ", b.Head+": "+b.Text, alarm)
 		}
 	}

@@ -7,11 +7,7 @@ import "sixnines/result"
 func accountWordsOf(s *subject) (parts, troubles []string) {
 	c := &s.sum.Counters
 	if t := s.sum.Throughput; t != nil {
-		for _, e := range throughputLines(s) {
-			if e.Name != "clock stopped by" {
-				parts = append(parts, e.Name+" "+e.Value)
-			}
-		}
+		parts = pairs(throughputLines(s))
 	} else if s.sends() {
 		r := s.sum.Rate
 		sent := "sent " + rate(r.Sent)
@@ -32,15 +28,19 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	if c.Expected > 0 {
 		parts = append(parts, "received "+count(c.Received)+" of "+count(c.Expected))
 	}
-	for _, e := range append(append(publishSide(c, false)[1:], deliverySide(c)[1:]...), otherCounters(c)...) {
-		if e.Bad && e.Value > 0 && !(e.Name == "missing" && c.LostAcked+c.Undelivered == c.Missing) && !(e.Name == "censored" && c.Missing+c.NotSent > 0) {
-			name := e.Name
-			if name == "lost acked" {
-				name = "lost although acknowledged"
+	trouble := func(entries []entry) {
+		for _, e := range entries {
+			if e.is(alarming) && e.Value > 0 && !e.is(implied) {
+				troubles = append(troubles, count(e.Value)+" "+e.Name)
 			}
-			troubles = append(troubles, count(e.Value)+" "+name)
 		}
 	}
+	trouble(publishSide(c, false)[1:])
+	trouble(deliverySide(c)[1:])
+	if c.LostAcked > 0 {
+		troubles = append(troubles, count(c.LostAcked)+" lost although acknowledged")
+	}
+	trouble(otherCounters(c)[1:]) // the first is that
 	if c.Acked > 0 && c.Unknown > 0 {
 		troubles = append(troubles, count(c.Unknown)+" unanswered")
 	}

@@ -13,7 +13,7 @@ func comparison(subjects []*subject) (out document) {
 	for _, s := range subjects {
 		line := s.label + ": " + verdictLine(s)
 		for _, b := range s.banners {
-			if b.marks() {
+			if b.Mark {
 				line += dot + b.Head
 			}
 		}

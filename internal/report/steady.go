@@ -70,7 +70,7 @@ func steadyMoments(s *subject) []moment {
 			name = s.letter + " " + name
 			label = s.letter + ": " + label
 		}
-		return moment{From: t, To: t, Mark: name + " steady", Label: label}
+		return moment{From: t, To: t, Mark: name + " steady", Label: label, Steady: true}
 	}
 	switch {
 	case st.P50.From > 0 && st.P50.From == st.P99.From:

@@ -72,7 +72,7 @@ func (v *studyView) skippedBriefly() []string {
 		why, how := plain(s.Why), plain(s.How)
 		reasons = appendNew(reasons, why)
 		names[why] = append(names[why], v.systemTitle(s.System))
-		if how != "" && (v.GoOn == "" || !strings.Contains(how, plain(v.GoOn))) {
+		if how != "" && !s.Again {
 			hows[why] = appendNew(hows[why], how)
 		}
 	}

@@ -23,13 +23,10 @@ type studyFigure struct {
 	study.Over
 	ok      bool
 	why     string // that there is none, or empty where the cell does not exist
-	few     bool   // that is all: why is "n/a (needs 3,688 messages)"
+	needs   int64  // that is all: as many messages, in each round
 	beside  string // what else is to be said of it
 	suspect bool   // the verdicts do not believe it in some round, or rounds without a number are slower
 }
-
-// tooFew is how [study.Read] begins to say that a sample does not support a percentile.
-const tooFew = "n/a ("
 
 // figure reads a figure of a cell. Of rounds in which it is missing because they were
 // overloaded or refused messages, which is slower than every number, it tells; where
@@ -41,6 +38,7 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 	}
 	made, slower, invalid, unfit := 0, 0, 0, 0
 	var missing, suspectNotes []string
+	var needs int64
 	for _, t := range c.Trials {
 		if t.Bench != nil {
 			made++
@@ -57,7 +55,7 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		x := study.Read(part, a.name, a.metric)
 		switch {
 		case x.Missing != "":
-			missing = appendNew(missing, plain(x.Missing))
+			missing, needs = appendNew(missing, plain(x.Missing)), x.Needs
 			if x.Missing == "UNSTABLE" || x.Missing == refused {
 				slower++
 			}
@@ -70,10 +68,12 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 	f.ok = f.Rounds > 0 && 2*slower < made
 	if !f.ok {
 		if made == 0 && invalid > 0 {
-			missing = []string{plain("INVALID")}
+			missing = []string{"INVALID"}
 		}
 		f.why = strings.Join(missing, "; ")
-		f.few = len(missing) == 1 && strings.HasPrefix(missing[0], tooFew)
+		if len(missing) == 1 {
+			f.needs = needs
+		}
 		return f
 	}
 	var notes []string
@@ -128,8 +128,8 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cel
 	switch {
 	case !f.ok:
 		t.Style, why = faint, f.why
-		if f.few {
-			t.Text, why = "n/a", strings.TrimSuffix(strings.TrimPrefix(f.why, tooFew), ")")
+		if f.needs > 0 {
+			t.Text, why = "n/a", "needs "+plural(f.needs, "message")
 		}
 	case f.suspect:
 		t.Style = warning

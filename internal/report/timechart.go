@@ -17,10 +17,12 @@ func newTimeChart(kind Kind, title string, y axis, subjects []*subject) *chart {
 // overTime draws one figure of each interval of the i-th run, NaN for a gap, and reports
 // whether there is any. Of several runs each has its colour.
 func (c *chart) overTime(subjects []*subject, i int, spans []span, name string, colour, dash int, value func(span) float64) bool {
+	l := timeLine(spans, name, colour, dash, value)
 	if len(subjects) > 1 {
-		name, colour = lineName(subjects[i], name), i
+		l = l.of(subjects[i], name)
+		l.Colour = i
 	}
-	return c.add(timeLine(spans, name, colour, dash, value))
+	return c.add(l)
 }
 
 // perSecond is a count of an interval as a rate.

@@ -40,6 +40,9 @@ type Figure struct {
 	// nothing. Empty: there is one, and it does.
 	Missing string
 	Unfit   string
+	// Needs is how many messages it takes at least, where Missing is that there were
+	// fewer.
+	Needs int64
 	// Selects says that it is not fit for how the system did: were its round left out, the
 	// others would be chosen by their figures.
 	Selects bool
@@ -225,6 +228,11 @@ func reasons(v result.Verdict, status result.Status) string {
 	return strings.Join(all, ", ")
 }
 
+// lacks says that a figure takes as many messages, which there are not.
+func (f *Figure) lacks(messages int64) {
+	f.Needs, f.Missing = messages, fmt.Sprintf("n/a (needs %s messages)", spell.Count(messages))
+}
+
 // latency reads a percentile.
 func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent float64) {
 	d, x := run.Summary.Histograms[m], run.Metrics[m]
@@ -254,7 +262,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	}
 	switch {
 	case p.Needs > 0:
-		f.Missing = fmt.Sprintf("n/a (needs %s messages)", spell.Count(p.Needs))
+		f.lacks(p.Needs)
 		return
 	case p.Refused:
 		f.Missing, f.Selects = "refused", true
@@ -330,7 +338,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 	s, h := run.Summary, &run.Header
 	known := true
 	if t := s.Throughput; t != nil && t.Needs > 0 && (strings.HasPrefix(name, "rate.") || name == "fill") {
-		f.Missing = fmt.Sprintf("n/a (needs %s messages)", spell.Count(t.Needs))
+		f.lacks(t.Needs)
 		return
 	}
 	switch name {

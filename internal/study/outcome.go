@@ -36,6 +36,7 @@ type Skipped struct {
 	System string `json:"system"` // by name
 	Why    string `json:"why"`
 	How    string `json:"how,omitempty"` // it can be; empty: nothing is to be done, as where the user left it out
+	Again  bool   `json:"-"`             // How is to go on with the study, and no more
 }
 
 // CellOutcome is what a cell came to.
