@@ -9,9 +9,10 @@ import (
 )
 
 // timeline says what is impossible in the order of a run's intervals and in what they
-// count, by what the closing record and the header say of the whole.
-func timeline(run *result.Run) []Problem {
-	t := &timetable{run: run, closing: run.Closing, last: -1}
+// count, by what the closing record and the header say of the whole. same: the version that
+// reads the run wrote it.
+func timeline(run *result.Run, same bool) []Problem {
+	t := &timetable{run: run, closing: run.Closing, same: same, last: -1}
 	for i := range run.Series {
 		if run.Series[i].Phase != result.PhaseClosing {
 			t.last = i
@@ -28,6 +29,7 @@ func timeline(run *result.Run) []Problem {
 type timetable struct {
 	run      *result.Run
 	closing  *result.Closing
+	same     bool
 	last     int             // interval before the closing record
 	sum      result.Counters // so far
 	phase    string          // of the interval before
@@ -76,9 +78,9 @@ func (t *timetable) interval(i int, p *result.Point) {
 				t.add(where+".counters."+f.name, "it is %d", f.n)
 			}
 		}
-		if want := max(0, t.sum.Scheduled-t.sum.Sent-t.sum.Rejected); p.Backlog != want {
-			t.add(where+".backlog", "it is %d, by the counters %d", p.Backlog, want)
-		}
+	}
+	if want := max(0, t.sum.Scheduled-t.sum.Sent-t.sum.Rejected-t.sum.NotSent); p.Backlog != want && (p.Phase != result.PhaseClosing || t.same) {
+		t.add(where+".backlog", "it is %d, by the counters %d", p.Backlog, want)
 	}
 	if h.Sizes == "" && h.Size > 0 {
 		if want := k.Sent * h.Size; k.BytesSent != want {
@@ -123,8 +125,13 @@ func (t *timetable) levels(where string, before result.Counters, p *result.Point
 	for n, l := range p.Levels {
 		due, sent = due+l.Due, sent+l.Sent
 		at := fmt.Sprintf("%s.levels.%d", where, n)
-		if want := max(0, before.Scheduled+due-before.Sent-before.Rejected-sent); l.Backlog != want {
+		waiting := before.Scheduled + due - before.Sent - before.Rejected - sent
+		if want := max(0, waiting); l.Backlog != want {
 			t.add(at+".backlog", "it is %d, by the counters %d", l.Backlog, want)
+		}
+		// Earlier versions read the schedule before the counters.
+		if waiting < 0 && t.same {
+			t.add(at, "%s more sent than were due by then", spell.Plural(-waiting, "message"))
 		}
 		if l.Due < 0 || l.Sent < 0 || l.InFlight < 0 {
 			t.add(at, "less than nothing was due, sent or in flight: %d, %d, %d", l.Due, l.Sent, l.InFlight)

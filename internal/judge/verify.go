@@ -39,7 +39,7 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
 	}
-	in := InputsOf(run)
+	in, words := InputsOf(run), run.Header.Tool == tool
 	if run.Damaged != "" {
 		add("file", "damaged at its end: %s", run.Damaged)
 	}
@@ -51,7 +51,7 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 	found = append(found, contradictions(run)...)
 	if run.Closing != nil {
 		found = append(found, declared(run)...)
-		found = append(found, timeline(run)...)
+		found = append(found, timeline(run, words)...)
 		found = append(found, slowest(run)...)
 		found = append(found, ownBands(run)...)
 	} else {
@@ -64,7 +64,6 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 	if ok, text := run.Counters.Conserved(); !ok {
 		add("counters", "the message counts do not add up: %s", text)
 	}
-	words := run.Header.Tool == tool
 	differ := compareSummary(run, in, words)
 	if in.stopsInvalidate = true; len(differ) > 0 && run.Closing == nil && len(compareSummary(run, in, words)) == 0 {
 		differ = nil // written by an earlier version

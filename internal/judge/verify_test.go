@@ -156,6 +156,29 @@ func TestVerifyFindsContradictions(t *testing.T) {
 	}
 }
 
+// What was sent within an interval was due by then, also where nothing waits to be sent.
+// Versions that read the schedule first may have counted a little more.
+func TestVerifyFindsMoreSentThanDue(t *testing.T) {
+	for name, tt := range map[string]struct {
+		level result.Level
+		same  bool
+		want  string
+	}{
+		"as many":               {result.Level{Due: 3, Sent: 3}, true, ""},
+		"too few":               {result.Level{Due: 2, Sent: 3}, true, "1 message more sent than were due by then"},
+		"of an earlier version": {result.Level{Due: 2, Sent: 3}, false, ""},
+		"one waits":             {result.Level{Due: 4, Sent: 3}, true, "it is 0, by the counters 1"},
+	} {
+		p := &result.Point{}
+		p.Levels, p.Counters = []result.Level{tt.level}, result.Counters{Scheduled: 5, Sent: 5}
+		table := &timetable{run: &result.Run{}, same: tt.same}
+		table.levels("intervals.1", result.Counters{Scheduled: 7, Sent: 6, Rejected: 1}, p)
+		if len(table.found) > 0 != (tt.want != "") || tt.want != "" && !strings.Contains(table.found[0].Text, tt.want) {
+			t.Errorf("%s: %v, want %q", name, table.found, tt.want)
+		}
+	}
+}
+
 // problemsOf verifies a run by the version that wrote it.
 func problemsOf(run *result.Run) []Problem { return Verify(run, run.Header.Tool) }
 

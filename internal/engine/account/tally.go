@@ -35,7 +35,8 @@ type level struct{ At, due, sent int64 }
 func (a *Accounts) TakeLevel(now int64) {
 	c := a.Counts()
 	if a.Schedule != nil {
-		c.Scheduled = a.dueBy(min(now, a.End.Load()) - a.Start.Load())
+		// Up to this very instant, after the others were read: what was sent was due.
+		c.Scheduled = a.dueBy(min(clock.Now()+1, a.End.Load()) - a.Start.Load())
 	}
 	k := &a.Reported
 	// As in sinceLast, what was counted as sent is not taken back.
@@ -105,9 +106,12 @@ func (a *Accounts) sinceLast(counters result.Counters) result.Counters {
 func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, err error) {
 	start := a.Start.Load()
 	counters := a.Counts()
-	// A send in progress that is refused in the end was counted as sent
-	// meanwhile; the count does not fall before later sends make up for it.
-	counters.Sent = max(counters.Sent, a.Reported.Counters.Sent)
+	// A send in progress that is refused in the end was counted as sent meanwhile. It stays
+	// so, and is not refused yet, until later sends make up for it: the count does not fall.
+	if over := a.Reported.Counters.Sent - counters.Sent; over > 0 {
+		counters.Sent += over
+		counters.Rejected = max(counters.Rejected-over, a.Reported.Counters.Rejected)
+	}
 	counters.Expected = max(counters.Expected, a.Reported.Counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, a.Reported.Counters.BytesSent)
 	if a.Schedule != nil {
