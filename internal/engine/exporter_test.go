@@ -36,7 +36,7 @@ func (s *shown) Interval(v *result.Interval, added func(visit func(m result.Metr
 // An exporter gets, interval by interval, what the file has in the end.
 func TestExporterIsShownWhatIsWritten(t *testing.T) {
 	s := &shown{values: map[string]map[result.Metric]map[int64]int64{}, counters: map[string]*result.Counters{}}
-	r, err := Run(t.Context(), Config{Entry: mem.Entry(), Exporter: s, Scenario: parse(t, `
+	r := inVirtualTime(t, Config{Entry: mem.Entry(), Exporter: s, Scenario: parse(t, `
 target: {driver: mem}
 phases: {warmup: 50ms, duration: 500ms}
 record: {interval: 100ms}
@@ -44,9 +44,6 @@ workloads:
   events: {rate: 500/s}
   traffic: {pattern: publish, rate: 1000/s, from: 100ms}
 `)})
-	if err != nil {
-		t.Fatal(err)
-	}
 	if len(s.workloads) != 2 {
 		t.Fatalf("workloads %q", s.workloads)
 	}

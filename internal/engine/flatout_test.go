@@ -101,6 +101,7 @@ func TestFloodTellsWhatTheWarmUpLeft(t *testing.T) {
 // The clock of a flood that is over before the other workloads stops with a round trip of
 // its own.
 func TestFloodBesideALongerLoad(t *testing.T) {
+	t.Parallel()
 	const window = time.Second
 	r := measureReally(t, `
 target: {driver: mem, options: {ack: none}}

@@ -86,6 +86,7 @@ func startAlone(t *testing.T, text, url string) (cmd *exec.Cmd, file string) {
 // A generator that was itself frozen for most of the window must not name the broker as the
 // cause: no percentile stands.
 func TestSelfFreezeIsInvalid(t *testing.T) {
+	t.Parallel()
 	judgesFigures(t)
 	b := startNATS(t)
 	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {rate: 2000/s}", b.URL)
@@ -124,7 +125,7 @@ func TestSelfFreezeIsInvalid(t *testing.T) {
 func TestKilledRunIsReadable(t *testing.T) {
 	t.Parallel()
 	b := startNATS(t)
-	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 30s}\nworkload: {rate: 1000/s}\nrecord: {interval: 1s}", b.URL)
+	cmd, file := startAlone(t, "phases: {warmup: 200ms, duration: 30s}\nworkload: {rate: 1000/s}\nrecord: {interval: 300ms}", b.URL)
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +134,7 @@ func TestKilledRunIsReadable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.Summary != nil || len(r.Series) < 1 || r.Counters.Received < 900 {
+	if r.Summary != nil || len(r.Series) < 1 || r.Counters.Received < 270 {
 		t.Errorf("%d intervals, summary %v, %+v", len(r.Series), r.Summary, r.Counters)
 	}
 }

@@ -65,7 +65,7 @@ func TestRawOfEveryPattern(t *testing.T) {
 		"{loop: closed, messages: 2000}",
 		"{rate: max, messages: 20000}",
 	} {
-		phases := "phases: {warmup: 50ms, duration: 200ms}"
+		phases := "phases: {warmup: 50ms, duration: 100ms}"
 		if r := parse(t, "workload: "+workload); r.Workload.Messages > 0 {
 			phases = "phases: {warmup: 50ms}"
 		}

@@ -37,9 +37,9 @@ func TestGarbageOfIntervals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var readings []uint64
 			tt.config.Scenario = parse(t, fmt.Sprintf(`
-phases: {warmup: 200ms, duration: 2500ms}
+phases: {warmup: 200ms, duration: 1500ms}
 workload: {rate: 200/s}
-record: {interval: 100ms, probe: %s}
+record: {interval: 50ms, probe: %s}
 `, tt.probe))
 			tt.config.Usage = func() []Usage { // called once an interval
 				readings = append(readings, allocated())

@@ -54,7 +54,7 @@ func TestBlockedIsWaitingForOthers(t *testing.T) {
 	share := func(works bool) float64 {
 		d := &slowSend{works: works}
 		d.Duration = 40 * time.Millisecond
-		r := measureReally(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: 1000/s}",
+		r := measureReally(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: {pattern: publish, rate: 1000/s}",
 			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
 		_, blocked := total(r.Metrics[result.LagBlocked])
 		_, own := total(r.Metrics[result.LagOwn])
@@ -176,7 +176,7 @@ func TestPacerBusy(t *testing.T) {
 	busy := func(rate string) float64 {
 		d := &slowSend{works: true}
 		d.Duration = 4 * time.Millisecond // at each hundredth message
-		r := measureReally(t, "phases: {warmup: 100ms, duration: 1s}\nworkload: {pattern: publish, rate: "+rate+"}",
+		r := measureReally(t, "phases: {warmup: 100ms, duration: 500ms}\nrecord: {interval: 20ms}\nworkload: {pattern: publish, rate: "+rate+"}",
 			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
 		var shares []float64 // of single intervals, in some of which others have the processors
 		for _, p := range r.Series {

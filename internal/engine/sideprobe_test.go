@@ -182,6 +182,7 @@ func closingVital(r *result.Run, name string) float64 {
 // beside it shares. Where other programs take the processors both wait for them:
 // a try that is off is repeated.
 func TestProbeBesideALoad(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	slow := func(t *testing.T) string {
 		law, err := nullbroker.ParseLaw("lognormal(median=10ms,sigma=0.1)")
@@ -210,6 +211,7 @@ func TestProbeBesideALoad(t *testing.T) {
 		{"a slow broker", null.Entry(), slow, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
 			if tt.named {
 				judgesFigures(t)
 			}

@@ -307,6 +307,7 @@ func TestClientThatDialsByItself(t *testing.T) {
 // Real clients: writes on the caller's thread and reads on a goroutine, of one
 // connection and of several.
 func TestStagesOfRealClients(t *testing.T) {
+	t.Parallel()
 	b := startNATS(t)
 	for _, workload := range []string{
 		"{rate: 1000/s, producers: 3, consumers: 2}",
@@ -315,10 +316,12 @@ func TestStagesOfRealClients(t *testing.T) {
 		"{rate: 1000/s, pattern: roundtrip}",
 	} {
 		t.Run(workload, func(t *testing.T) {
+			t.Parallel()
 			staged(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: "+workload, Config{Entry: nats.Entry(), URL: b.URL})
 		})
 	}
 	t.Run("a broker that holds messages", func(t *testing.T) {
+		t.Parallel()
 		r, _ := staged(t, "phases: {warmup: 100ms, duration: 500ms}\nworkload: {rate: 1000/s}",
 			Config{Entry: null.Entry(), URL: startNull(t, "bimodal(a=5ms,b=6ms,share=50%)")})
 		if got := r.Summary.Histograms[result.StageBroker].Min; got < int64(5*time.Millisecond) {

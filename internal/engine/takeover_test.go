@@ -18,7 +18,6 @@ import (
 	"sixnines/drivers/nats"
 	"sixnines/internal/clock/clocktest"
 	"sixnines/internal/engine/plan"
-	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
 
@@ -108,22 +107,17 @@ func buckets(m *result.Merged) func(func(bucket) bool) {
 // An end before time: the window ends, the rest is not part of it, everything
 // that was due is accounted for.
 func TestInterruptEndsTheWindow(t *testing.T) {
-	t.Parallel()
-	b := startNATS(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	file := t.TempDir() + "/run.jsonl"
-	r, err := Run(ctx, Config{Scenario: parse(t, "phases: {warmup: 200ms, duration: 1h}\nworkload: {rate: 2000/s, producers: 3}"),
-		Entry: nats.Entry(), URL: b.URL, File: file,
+	var cancel context.CancelFunc
+	r := inVirtualTime(t, Config{Scenario: parse(t, "target: {driver: mem, options: {delay: 300us}}\nphases: {warmup: 200ms, duration: 1h}\nworkload: {rate: 2000/s, producers: 3}"),
+		Entry: mem.Entry(),
 		Observer: func(p Progress) {
 			if p.Phase == result.PhaseMeasure {
 				cancel()
 			}
-		}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r = judgetest.Verified(t, r, file)
+		}}, func(ctx context.Context) context.Context {
+		ctx, cancel = context.WithCancel(ctx)
+		return ctx
+	})
 	if !r.Summary.Interrupted || r.Counters.NotSent != 0 || r.Counters.Missing != 0 {
 		t.Errorf("%s", show(r))
 	}
@@ -164,7 +158,7 @@ func TestNothingIsLeftRunning(t *testing.T) {
 	b := startNATS(t)
 	before := runtime.NumGoroutine()
 	for _, w := range []string{"{rate: 500/s, producers: 4, consumers: 4}", "{loop: closed}", "{pattern: request-reply}"} {
-		measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: "+w, nats.Entry(), b.URL)
+		measure(t, "phases: {warmup: 100ms, duration: 100ms}\nworkload: "+w, nats.Entry(), b.URL)
 	}
 	deadline := time.Now().Add(10 * time.Second)
 	for runtime.NumGoroutine() > before {
@@ -179,18 +173,19 @@ func TestNothingIsLeftRunning(t *testing.T) {
 // Before the window there is nothing to write: the run ends at once and leaves
 // no file.
 func TestInterruptInTheWarmUp(t *testing.T) {
-	t.Parallel()
-	b := startNATS(t)
-	for _, workload := range []string{"{rate: 500/s}", "{loop: closed}", "{rate: max}"} {
-		ctx, cancel := context.WithCancel(t.Context())
+	for _, workload := range []string{"{rate: 500/s}", "{loop: closed}", "{rate: max, in_flight: {messages: 20}}"} {
+		s := parse(t, "target: {driver: mem, options: {delay: 1ms, ack: broker, ack_delay: 1ms}}\nphases: {warmup: 1h}\nworkload: "+workload)
 		file := t.TempDir() + "/run.jsonl"
-		_, err := Run(ctx, Config{Scenario: parse(t, "phases: {warmup: 1h}\nworkload: "+workload),
-			Entry: nats.Entry(), URL: b.URL, File: file,
-			Observer: func(p Progress) { time.AfterFunc(200*time.Millisecond, cancel) }})
-		cancel()
-		if !errors.Is(err, plan.ErrAborted) {
-			t.Errorf("%s: error %v", workload, err)
-		}
+		synctest.Test(t, func(t *testing.T) {
+			virtual := clocktest.New()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, err := Run(ctx, Config{Scenario: s, Entry: mem.Entry(), Virtual: virtual, File: file,
+				Observer: func(p Progress) { time.AfterFunc(200*time.Millisecond, cancel) }})
+			if !errors.Is(err, plan.ErrAborted) {
+				t.Errorf("%s: error %v", workload, err)
+			}
+		})
 		if _, err := os.Stat(file); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("%s: the file stayed: %v", workload, err)
 		}

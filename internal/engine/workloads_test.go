@@ -8,11 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/send"
-	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -25,10 +25,10 @@ func TestSeveralWorkloads(t *testing.T) {
 	r := measure(t, `
 workloads:
   events: {rate: 200/s, size: 64B, objectives: [lost == 0]}
-  traffic: {rate: 2000/s, size: 1KiB, producers: 3, topics: 2, consumers: 2, background: true, from: 500ms, for: 800ms}
-  users: {loop: closed, pattern: roundtrip, think: 2ms, from: 1s}
-  bulk: {rate: max, pattern: publish, size: 4KiB, for: 300ms, background: true}
-phases: {warmup: 300ms, duration: 2s}
+  traffic: {rate: 2000/s, size: 1KiB, producers: 3, topics: 2, consumers: 2, background: true, from: 250ms, for: 400ms}
+  users: {loop: closed, pattern: roundtrip, think: 2ms, from: 500ms}
+  bulk: {rate: max, pattern: publish, size: 4KiB, for: 150ms, background: true}
+phases: {warmup: 200ms, duration: 1s}
 `, nats.Entry(), b.URL)
 	if len(r.Workloads) != 4 || r.Summary != nil {
 		t.Fatalf("%d workloads", len(r.Workloads))
@@ -43,10 +43,10 @@ phases: {warmup: 300ms, duration: 2s}
 		latency      result.Metric
 		objectives   int
 	}{
-		{"events", result.ModeOpen, 400, 0, 2 * time.Second, false, 64, result.DeliveryResponse, 1},
-		{"traffic", result.ModeOpen, 1600, 500 * time.Millisecond, 800 * time.Millisecond, true, 1024, result.DeliveryResponse, 0},
-		{"users", result.ModeClosed, 0, time.Second, time.Second, false, 256, result.RoundTripResponse, 0},
-		{"bulk", result.ModeFlatOut, 0, 0, 300 * time.Millisecond, true, 4096, "", 0},
+		{"events", result.ModeOpen, 200, 0, time.Second, false, 64, result.DeliveryResponse, 1},
+		{"traffic", result.ModeOpen, 800, 250 * time.Millisecond, 400 * time.Millisecond, true, 1024, result.DeliveryResponse, 0},
+		{"users", result.ModeClosed, 0, 500 * time.Millisecond, 500 * time.Millisecond, false, 256, result.RoundTripResponse, 0},
+		{"bulk", result.ModeFlatOut, 0, 0, 150 * time.Millisecond, true, 4096, "", 0},
 	} {
 		p := r.Workloads[i]
 		h, c := p.Header, p.Counters
@@ -93,12 +93,8 @@ phases: {warmup: 300ms, duration: 2s}
 // A workload whose window has not begun when the run is interrupted has nothing to
 // account for, and the others are judged as ever.
 func TestInterruptBeforeAWorkloadBegins(t *testing.T) {
-	t.Parallel()
-	b := startNATS(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	file := t.TempDir() + "/run.jsonl"
-	r, err := Run(ctx, Config{Entry: nats.Entry(), URL: b.URL, File: file, Scenario: parse(t, `
+	var cancel context.CancelFunc
+	r := inVirtualTime(t, Config{Entry: mem.Entry(), Scenario: parse(t, `
 workloads:
   live: {rate: 500/s}
   later: {rate: 500/s, from: 30s}
@@ -112,11 +108,10 @@ phases: {warmup: 0s, duration: 60s}
 			p.Workloads[1].Workload != "later" || p.Workloads[1].Begins == 0 || p.Workloads[1].Counters.Sent != 0) {
 			t.Errorf("progress is %+v", p)
 		}
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r = judgetest.Verified(t, r, file)
+	}}, func(ctx context.Context) context.Context {
+		ctx, cancel = context.WithCancel(ctx)
+		return ctx
+	})
 	live, later, users := r.Workloads[0], r.Workloads[1], r.Workloads[2]
 	if !live.Summary.Interrupted || live.Counters.Sent == 0 || live.Counters.Missing != 0 {
 		t.Errorf("%s", show(live))
@@ -176,13 +171,12 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 // While the warm-up lasts, what is asked for and what is sent are those of the loads
 // that warm up: not of one that begins later, nor of a flood, which is over.
 func TestWarmUpProgressOfSeveralWorkloads(t *testing.T) {
-	t.Parallel()
-	b := startNATS(t)
 	var told atomic.Int64
-	_, err := Run(t.Context(), Config{Entry: nats.Entry(), URL: b.URL, Scenario: parse(t, `
+	inVirtualTime(t, Config{Entry: mem.Entry(), Scenario: parse(t, `
+target: {driver: mem, options: {delay: 300us, ack: broker, ack_delay: 1ms}}
 workloads:
   events: {rate: 200/s}
-  bulk: {rate: max, pattern: publish, background: true, for: 50ms}
+  bulk: {rate: max, pattern: publish, in_flight: {messages: 100}, background: true, for: 50ms}
   later: {rate: 900/s, from: 100ms}
 phases: {warmup: 500ms, duration: 200ms}
 `), Observer: func(p Progress) {
@@ -194,7 +188,7 @@ phases: {warmup: 500ms, duration: 200ms}
 			t.Errorf("%v/s sent of %v/s", p.Sent, p.Asked)
 		}
 	}})
-	if err != nil || told.Load() == 0 {
-		t.Errorf("told %d times, %v", told.Load(), err)
+	if told.Load() == 0 {
+		t.Error("nothing was told")
 	}
 }
