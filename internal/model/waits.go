@@ -40,11 +40,14 @@ func (w *waits) since(at int64) (sum int64) {
 		all = all[1:]
 	}
 	for _, x := range all {
-		share := 1.0
-		if at > x.from {
-			share = float64(x.to-at) / float64(x.to-x.from)
+		switch {
+		case at <= x.from:
+			sum += x.blocked
+		case x.blocked == x.to-x.from:
+			sum += x.to - at
+		default:
+			sum += int64(float64(x.blocked) * float64(x.to-at) / float64(x.to-x.from))
 		}
-		sum += int64(float64(x.blocked) * share)
 	}
 	*w = all
 	return sum
