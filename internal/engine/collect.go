@@ -51,9 +51,7 @@ func (c *collector) loop() {
 	grid := min(interval, int64(scenario.IntervalFor(r.scenario.Phases.Duration)))
 	from := r.Start.Load()
 	began := clock.Now()
-	for tick := began + grid; r.SleepUntil(min(tick, from)) && clock.Now() < from; tick += grid {
-		r.Quiesce(window.OrderCollect)
-		r.sweep()
+	for tick := began + grid; c.sleepSweeping(min(tick, from)) && clock.Now() < from; tick += grid {
 		c.warmupProgress(began, from)
 	}
 	if clock.Now() < from {
@@ -111,6 +109,29 @@ func (r *run) edge(from, until int64) int64 {
 	return until
 }
 
+// sleepSweeping sleeps until t and takes what timed out out of the messages in flight meanwhile;
+// false when the run is over.
+func (c *collector) sleepSweeping(t int64) bool {
+	for now := clock.Now(); now < t; now = clock.Now() {
+		if !c.run.SleepUntil(min(t, now+c.run.looks())) {
+			return false
+		}
+		c.run.Quiesce(window.OrderCollect)
+		c.run.sweep()
+	}
+	return true
+}
+
+// looks is how often it is looked, at least, for messages that have timed out: each sixteenth of
+// the time limit.
+func (r *run) looks() int64 {
+	often := int64(window.Slice)
+	for _, ld := range r.loads {
+		often = min(often, max(int64(time.Millisecond), int64(ld.Workload.Timeout)/16))
+	}
+	return often
+}
+
 // sleepWatching sleeps until t or, inside the window, until its end is moved
 // before that; false when the run is over. Meanwhile it takes what timed out out of the
 // messages in flight, and takes a level wherever the last one is grid old.
@@ -135,7 +156,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			}
 			ld.accounts.HoldOften(now, grid/10)
 		}
-		time.Sleep(time.Duration(min(t-now, window.Slice)))
+		time.Sleep(time.Duration(min(t-now, r.looks())))
 	}
 	r.Quiesce(window.OrderCollect)
 	return !r.Stopped.Load()

@@ -186,3 +186,30 @@ phases: {warmup: 0s, duration: 30s, drain: 1s}
 		t.Errorf("%d unresolved, at least %s", d.Censored, time.Duration(d.Max))
 	}
 }
+
+// That a time limit is over is noticed soon, however short it is: with one in flight and no
+// answers, a message is sent each time.
+func TestAShortTimeLimitIsNoticed(t *testing.T) {
+	const limit = 5 * time.Millisecond
+	r := Verified(t, Load{Scenario: `
+target: {options: {lose: 5000, every: 1}}
+workload: {pattern: roundtrip, rate: 2000/s, in_flight: {messages: 1}, timeout: ` + limit.String() + `}
+phases: {warmup: 0s, duration: 2s, drain: 10ms}
+`})
+	if got, least := r.Summary.Counters.Sent, int64(2*time.Second/(limit+limit/12+2*time.Millisecond)); got < least {
+		t.Errorf("%d sent, %d at least", got, least)
+	}
+}
+
+// A loop that thinks before it sends a message notices meanwhile that others have timed out: of
+// three outstanding, whose answers take longer than the limit, all are given up.
+func TestALoopThatThinksNoticesTimeouts(t *testing.T) {
+	r := Verified(t, Load{Scenario: `
+target: {options: {delay: 37ms, jitter: 6ms, reject: 2, every: 5}}
+workload: {pattern: roundtrip, loop: closed, think: 52ms, outstanding: 3, timeout: 14ms}
+phases: {warmup: 0s, duration: 700ms, drain: 1s}
+`})
+	if c := &r.Summary.Counters; c.TimedOut < c.Sent-3 || c.Sent < 25 {
+		t.Errorf("%d of %d timed out", c.TimedOut, c.Sent)
+	}
+}

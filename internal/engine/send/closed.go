@@ -59,11 +59,34 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 	for range c.Workload.Outstanding {
 		due = append(due, clock.Now())
 	}
-	check := time.NewTicker(max(time.Millisecond, c.Workload.Timeout/16))
+	often := max(time.Millisecond, c.Workload.Timeout/16)
+	check := time.NewTicker(often)
 	defer check.Stop()
+	// gather takes the answers that came, and gives up what has timed out. At look it is to be
+	// called again.
+	look := clock.Now() + int64(often)
+	gather := func() {
+		c.Quiesce(window.OrderLoad)
+		for len(ready) > 0 { // answers that came while the loop slept or sent
+			if a := <-ready; in.Answered(a) {
+				due = append(due, a.At)
+			}
+		}
+		now := clock.Now()
+		for range in.Expire(now, timeout) {
+			due = append(due, now)
+		}
+		look = now + int64(often)
+	}
 	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
+			for look < due[0]+think { // who thinks notices what times out
+				if !c.Precise.Until(look, c.Stop) {
+					return
+				}
+				gather()
+			}
 			intended, ok := c.thought(due[0] + think)
 			if !ok {
 				return
@@ -109,16 +132,7 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 				due = append(due, a.At) // the next one is due with the answer
 			}
 		case <-check.C:
-			c.Quiesce(window.OrderLoad)
-			for len(ready) > 0 { // answers that came while the loop slept or sent
-				if a := <-ready; in.Answered(a) {
-					due = append(due, a.At)
-				}
-			}
-			now := clock.Now()
-			for range in.Expire(now, timeout) {
-				due = append(due, now)
-			}
+			gather()
 		case <-c.Stop:
 			return
 		}
