@@ -76,7 +76,7 @@ type Target struct {
 type TLS struct {
 	CA, Cert, Key      string // PEM files; empty: the system's roots, no client certificate
 	ServerName         string // empty: the host of the URL
-	InsecureSkipVerify bool   // recorded in the result as a warning
+	InsecureSkipVerify bool   // the engine records it in the result as a warning
 }
 
 // Session is one driver's presence at one broker for one run. Its methods may
@@ -191,7 +191,7 @@ const (
 	AckNone
 	// AckEach: every message.
 	AckEach
-	// AckEvery: every so many messages, all up to the last; what is left over
+	// AckEvery: every n messages, all up to the last; what is left over
 	// when the consumer closes is acknowledged then.
 	AckEvery
 )
@@ -220,7 +220,8 @@ type Message struct {
 	Redelivered bool
 	// Partition numbers, from 0, the ordered part of the topic by which the
 	// message came, where the broker splits topics into such parts: messages are
-	// held to be in order only within one. Small numbers: tables are as large.
+	// held to be in order only within one. Keep it small: the engine allocates a table of
+	// this size.
 	Partition int
 }
 
@@ -258,7 +259,7 @@ type Syncer interface {
 
 // KeySender is implemented by producers of brokers with a notion of a message's key,
 // by which they choose, for one, the ordered part of a topic: equal keys, equal
-// Message.Partition. A header or property that happens to be called so is none.
+// Message.Partition. A header or property of that name is not a key.
 type KeySender interface {
 	// SendKeyed is Send of a message with a key, which is borrowed like the payload.
 	SendKeyed(token uint64, payload, key []byte) error

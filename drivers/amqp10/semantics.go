@@ -66,9 +66,6 @@ func (s *session) semantics() driver.Semantics {
 	if o.Settled {
 		sem.Acknowledgment = "none"
 	}
-	if s.TLS != nil && s.TLS.InsecureSkipVerify {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
 	switch {
 	case o.Address != "":
 		sem.Settings["address"] = o.Address

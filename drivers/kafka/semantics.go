@@ -98,7 +98,7 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		"connections":      "producers of one number share a client; each consumer and each transactional producer has its own",
 	})
 	if first.partitions == 1 && alike {
-		sem.Levels.Ordering, sem.Ordering = semantics.PerTopic, "per partition, of which a topic has one"
+		sem.Levels.Ordering, sem.Ordering = semantics.PerTopic, "per partition; a topic has one"
 	}
 	sem.Levels.Delivery, sem.Delivery = s.delivery()
 	set := sem.Settings
@@ -120,9 +120,6 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 	}
 	if s.TLS != nil {
 		sem.Transport, sem.Encrypted = "tcp, tls", true
-		if s.TLS.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the broker's certificate is not checked")
-		}
 	}
 	set["authentication"] = none
 	if o.User != "" {

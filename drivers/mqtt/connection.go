@@ -62,7 +62,7 @@ type aliases struct {
 	used atomic.Int64
 }
 
-// next returns a number that is free, 0 if there is none.
+// next returns a number that is free, or 0.
 func (a *aliases) next() uint16 {
 	if n := a.used.Add(1); n <= int64(a.most) {
 		return uint16(n)

@@ -26,7 +26,7 @@ type flight struct {
 	entries []entry           // by number less one
 	free    []uint16          // numbers that nobody uses, of those that have an entry
 	n       int               // entries in use
-	emptied chan struct{}     // closed when there are none; nil: nobody waits
+	emptied chan struct{}     // closed when none is in use; nil: nobody waits
 	given   map[uint16]uint16 // numbers by the packet identifiers that a client library gives
 }
 

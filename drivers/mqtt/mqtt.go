@@ -38,7 +38,7 @@
 // Nothing is sent twice: a producer's session is always a clean one, and what
 // was not acknowledged when its connection broke is Done with ErrTimeout, since
 // nobody knows what became of it. A send while the connection is down fails with
-// ErrNotConnected. Packet identifiers, of which there are 65535, are waited for
+// ErrNotConnected. There are 65535 packet identifiers; sends wait for one
 // when they are all in flight, as is the broker's receive maximum.
 package mqtt
 

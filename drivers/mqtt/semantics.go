@@ -78,9 +78,6 @@ func (s *session) semantics() driver.Semantics {
 	}
 	if s.TLS != nil {
 		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.TLS.MinVersion)), "tls ")
-		if s.TLS.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-		}
 	}
 	if o.v5() {
 		g := s.welcome

@@ -66,21 +66,16 @@ func (w *wire) Serve() error {
 	if k := w.welcome.keepAlive; k > 0 {
 		every = min(every, time.Duration(k)*time.Second)
 	}
-	over := make(chan struct{})
-	var watching sync.WaitGroup
-	watching.Go(func() {
-		if w.source.Watch(every, over, w.alive) {
-			w.endWith(errors.New("the broker has not answered for longer than keep_alive"))
+	return w.source.Serve(every, w.alive, func() {
+		w.endWith(errors.New("the broker has not answered for longer than keep_alive"))
+	}, func() error {
+		err := w.in.Each(w.take)
+		if why := w.why.Load(); why != nil { // alive will fail, too
+			err = *why
 		}
+		w.raw.Close() // lets go of a write in alive
+		return err
 	})
-	err := w.read()
-	if why := w.why.Load(); why != nil {
-		err = *why
-	}
-	w.raw.Close() // lets go of a write in alive
-	close(over)
-	watching.Wait()
-	return err
 }
 
 // alive asks for a sign of life. Who writes just now keeps the connection alive, or
@@ -93,17 +88,8 @@ func (w *wire) alive() bool {
 	return err == nil
 }
 
-func (w *wire) read() error {
-	for {
-		first, body, err := w.next()
-		if err == nil {
-			err = w.handle(first, body)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
+// take deals with a packet.
+func (w *wire) take(packet []byte) error { return w.handle(split(packet)) }
 
 // handle deals with a packet from the broker. An error ends the wire.
 func (w *wire) handle(first byte, body []byte) error {

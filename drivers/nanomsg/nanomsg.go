@@ -32,26 +32,20 @@ import (
 
 // Entry describes the driver for publishing and for requests.
 func Entry() driver.Entry {
-	options := DefaultOptions()
-	return mesh.Entry(driver.Entry{
-		Name:         "nanomsg",
-		Summary:      "nanomsg (mangos): PUB and SUB, REQ and REP; no broker",
-		Capabilities: driver.Capabilities{TLS: true},
-		Options:      &options,
-		Driver:       driver.New(options, (&network{directory: &mesh.Directory{}}).newSession, nil),
-	}, false)
+	return entry("nanomsg", "nanomsg (mangos): PUB and SUB, REQ and REP; no broker", false)
 }
 
 // PipelineEntry describes the driver for consumers that share messages.
 func PipelineEntry() driver.Entry {
+	return entry("nanomsg-pipeline", "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker", true)
+}
+
+func entry(name, summary string, pipeline bool) driver.Entry {
 	options := DefaultOptions()
 	return mesh.Entry(driver.Entry{
-		Name:         "nanomsg-pipeline",
-		Summary:      "nanomsg (mangos): PUSH and PULL, the consumers of a topic share its messages; no broker",
-		Capabilities: driver.Capabilities{TLS: true},
-		Options:      &options,
-		Driver:       driver.New(options, (&network{pipeline: true, directory: &mesh.Directory{}}).newSession, nil),
-	}, true)
+		Name: name, Summary: summary, Capabilities: driver.Capabilities{TLS: true}, Options: &options,
+		Driver: driver.New(options, (&network{pipeline: pipeline, directory: &mesh.Directory{}}).newSession, nil),
+	}, pipeline)
 }
 
 // network makes sessions. Sockets of one run meet in its directory.

@@ -26,7 +26,7 @@ func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	sem.Consumption = "push, delivered on the goroutine that reads"
 	maps.Copy(sem.Settings, map[string]string{
 		"sockets":    "PUB and SUB, REQ and REP, without queues: protocols of our own on the library's connections",
-		"full_queue": "there is none; the sender waits for the connection",
+		"full_queue": "no queue: the sender waits for the connection",
 		"keepalive":  "Go's default",
 		"reconnect":  o.Reconnect.String(),
 		"max_recv":   "none",
@@ -64,9 +64,6 @@ func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 	}
 	if s.secrets != nil {
 		sem.Transport, sem.Encrypted = "tcp, tls", true
-		if s.secrets.client.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the other side's certificate is not checked")
-		}
 		if len(s.secrets.client.Certificates) > 0 {
 			sem.Settings["authentication"] = "client certificate"
 		}

@@ -50,7 +50,7 @@ func known(err error) error {
 // libraryRefused begins go-nsq's error of a login that nsqd refuses, whose words follow.
 const libraryRefused = "Error authenticating "
 
-// wrap adds what was being done, and the class if there is none yet.
+// wrap adds what was being done, and the class where err has none.
 func wrap(err error, format string, args ...any) error {
 	return failures().Wrap(err, format, args...)
 }

@@ -30,7 +30,7 @@ type handler struct {
 
 	mu       sync.Mutex
 	held     []*nsq.Message // delivered, and to be finished together
-	draining bool           // none is to be held: the connection waits for their answers
+	draining bool           // messages are finished at once: the connection waits for their answers
 	refused  kit.Refusals   // of nsqd, in a row
 	told     bool           // an event has told of the first
 }

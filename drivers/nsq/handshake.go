@@ -63,7 +63,13 @@ func (s *stream) next() (kind int32, data []byte, err error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	return int32(binary.BigEndian.Uint32(frame[4:])), frame[8:], nil
+	kind, data = split(frame)
+	return kind, data, nil
+}
+
+// split takes a frame apart.
+func split(frame []byte) (kind int32, data []byte) {
+	return int32(binary.BigEndian.Uint32(frame[4:])), frame[8:]
 }
 
 // compressed is the connection that commands are written to.

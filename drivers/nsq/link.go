@@ -63,17 +63,10 @@ const closeTimeout = 300 * time.Millisecond
 // Serve implements kit.Wire: it handles frames until the connection breaks.
 func (w *wire) Serve() error {
 	defer close(w.served)
-	over, watched := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		// nsqd speaks once in each interval.
-		if w.source.Watch(2*w.session.options.HeartbeatInterval, over, func() bool { return true }) {
-			w.endWith(fmt.Errorf("nsqd has not spoken for twice the heartbeat_interval"))
-		}
-	}()
-	err := w.serve()
-	close(over)
-	<-watched
+	speaks := func() bool { return true } // nsqd does, once in each interval
+	err := w.source.Serve(2*w.session.options.HeartbeatInterval, speaks, func() {
+		w.endWith(fmt.Errorf("nsqd has sent nothing for twice the heartbeat_interval"))
+	}, func() error { return w.in.Each(w.take) })
 	if w.sub != nil && w.leaving.Load() {
 		w.sub.gone()
 	}
@@ -83,17 +76,8 @@ func (w *wire) Serve() error {
 	return err
 }
 
-func (w *wire) serve() error {
-	for {
-		kind, data, err := w.next()
-		if err == nil {
-			err = w.handle(kind, data)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
+// take deals with a frame.
+func (w *wire) take(frame []byte) error { return w.handle(split(frame)) }
 
 // handle deals with a frame. An error ends the wire.
 func (w *wire) handle(kind int32, data []byte) error {

@@ -98,7 +98,7 @@ func schemes() []kit.Scheme {
 }
 
 // readURL checks what the target's URL says besides the address, and returns nsqd's HTTP
-// address in it; empty: there is none.
+// address in it; empty: none.
 func (s *session) readURL() (http string, err error) {
 	switch {
 	case len(s.Servers) > 1:

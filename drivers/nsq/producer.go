@@ -12,8 +12,8 @@ import (
 // sender is what the producers of a connection share, by either client: one
 // network connection after the other.
 type sender interface {
-	current() connection // nil: there is none now
-	Absent() error       // why there is none
+	current() connection // nil: not connected
+	Absent() error       // why it is not connected
 	ending() bool        // close has begun
 	close(ctx context.Context) error
 }

@@ -62,9 +62,6 @@ func (s *session) semantics() driver.Semantics {
 	}
 	if s.TLS != nil {
 		sem.Transport, sem.Encrypted = "tcp, tls", true
-		if s.TLS.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-		}
 	}
 	if s.http == "" {
 		sem.Settings["topics"] = "ephemeral"

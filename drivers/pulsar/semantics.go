@@ -62,9 +62,6 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 	}
 	if s.TLS != nil {
 		sem.Transport, sem.Encrypted = "tcp, tls", true
-		if s.TLS.InsecureSkipVerify {
-			sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-		}
 	}
 	if !o.Persistent {
 		sem.Levels.Durability, sem.Levels.Replication.Level, sem.Levels.Delivery = semantics.Memory, semantics.OneCopy, semantics.AtMostOnce

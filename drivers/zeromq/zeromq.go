@@ -29,22 +29,15 @@ import (
 
 // Entry describes the driver for publishing and for requests.
 func Entry() driver.Entry {
-	options := DefaultOptions()
-	return mesh.Entry(driver.Entry{
-		Name:    "zeromq",
-		Summary: "ZeroMQ (libzmq): PUB and SUB, requests by DEALER and ROUTER; no broker",
-		Options: &options,
-		Driver:  newDriver(false),
-	}, false)
+	return entry("zeromq", "ZeroMQ (libzmq): PUB and SUB, requests by DEALER and ROUTER; no broker", false)
 }
 
 // PipelineEntry describes the driver for consumers that share messages.
 func PipelineEntry() driver.Entry {
+	return entry("zeromq-pipeline", "ZeroMQ (libzmq): PUSH and PULL, the consumers of a topic share its messages; no broker", true)
+}
+
+func entry(name, summary string, pipeline bool) driver.Entry {
 	options := DefaultOptions()
-	return mesh.Entry(driver.Entry{
-		Name:    "zeromq-pipeline",
-		Summary: "ZeroMQ (libzmq): PUSH and PULL, the consumers of a topic share its messages; no broker",
-		Options: &options,
-		Driver:  newDriver(true),
-	}, true)
+	return mesh.Entry(driver.Entry{Name: name, Summary: summary, Options: &options, Driver: newDriver(pipeline)}, pipeline)
 }

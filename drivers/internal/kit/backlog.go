@@ -23,7 +23,7 @@ func NewBacklog[M any](hand func(M)) *Backlog[M] {
 	return b
 }
 
-// Limit has Add wait while so many messages wait; 0: never. It is called before Add.
+// Limit has Add wait while that many messages wait; 0: never. It is called before Add.
 func (b *Backlog[M]) Limit(limit int) { b.limit = limit }
 
 // Add adds a message, which must be a copy; false: the backlog was stopped.

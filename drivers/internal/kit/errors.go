@@ -14,7 +14,7 @@ import (
 type Errors struct {
 	Driver string // its name, with which errors begin
 	// Class returns the class of an error that only the client or the protocol knows,
-	// nil for others. Nil: there are none.
+	// nil for others. Nil: no classes.
 	Class func(err error) error
 }
 

@@ -52,6 +52,19 @@ func (f *Frames) Next() ([]byte, error) {
 	}
 }
 
+// Each gives frames to take, one after the other, until an error of reading or of take.
+func (f *Frames) Each(take func(frame []byte) error) error {
+	for {
+		frame, err := f.Next()
+		if err == nil {
+			err = take(frame)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
 // More reports whether the next frame, or an error, can be had without reading.
 func (f *Frames) More() bool {
 	unread := f.buf[f.start:f.end]

@@ -42,7 +42,7 @@ type LinkConfig[W any] struct {
 	Passes func(error) bool
 	// Wait is the pause between attempts to connect again.
 	Wait time.Duration
-	// GiveUp reports whether the link is to end, with an event, after so many attempts in
+	// GiveUp reports whether the link is to end, with an event, after this many attempts in
 	// a row to connect again; nil: never. That it ends where the broker refuses it, see
 	// Refusals, is apart from that.
 	GiveUp func(tried int) bool
@@ -270,7 +270,7 @@ func (l *Link[W, P]) again(ctx context.Context) (*W, error) {
 	return w, nil
 }
 
-// Live returns the connection; nil: there is none.
+// Live returns the connection; nil: not connected.
 func (l *Link[W, P]) Live() *W { return l.live.Load() }
 
 // Absent is why there is no connection.

@@ -6,7 +6,7 @@ import "sync/atomic"
 // another, one at a time as well, resolves what a lost connection leaves behind.
 // The zero value marks nothing.
 type Mark struct {
-	tag atomic.Uint64 // of the message; 0: there is none
+	tag atomic.Uint64 // of the message; 0: no message
 	why error         // written before tag is cleared by Leave, read after
 }
 

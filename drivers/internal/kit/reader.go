@@ -2,6 +2,7 @@ package kit
 
 import (
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -25,6 +26,22 @@ func (r *Reader) Read(p []byte) (int, error) {
 
 // Seen returns how often bytes have come, and whether somebody waits for more.
 func (r *Reader) Seen() (reads uint64, waits bool) { return r.reads.Load(), r.waits.Load() }
+
+// Serve runs read, which reads until an error, and calls silent as soon as [Reader.Watch]
+// finds out that the server is not alive. It returns when neither runs any more.
+func (r *Reader) Serve(every time.Duration, ask func() bool, silent func(), read func() error) error {
+	over := make(chan struct{})
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if r.Watch(every, over, ask) {
+			silent()
+		}
+	})
+	err := read()
+	close(over)
+	watching.Wait()
+	return err
+}
 
 // Watch finds out whether the server is alive, until done is closed: it returns true
 // once nothing has come for a whole interval at whose beginning ask was true, while

@@ -15,7 +15,7 @@ import (
 type Unanswered[N any] struct {
 	limit int // that may wait for an answer; 0: any number
 
-	sending *Mark // of the message that a Send reads; nil: none is marked
+	sending *Mark // of the message that a Send reads; nil: no marks
 	outcome func(note N, decided bool, err error) error
 
 	mu    sync.Mutex
@@ -262,7 +262,7 @@ func (u *Unanswered[N]) settle(from, to uint64, joins func(note *N) bool, err er
 }
 
 // Decide looks for the oldest message from the number on that is meant, and has Outcomes
-// told of it. It returns the number of the one after it, and from where there is none.
+// told of it. It returns the number of the one after it, or from if no message is meant.
 func (u *Unanswered[N]) Decide(from uint64, meant func(note *N) bool) uint64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -284,7 +284,7 @@ func (u *Unanswered[N]) Oldest() (number uint64, open int) {
 	return number, u.open
 }
 
-// Empty returns what is closed when no message is without an answer; nil: none is.
+// Empty returns what is closed when no message is without an answer; nil: all have one.
 func (u *Unanswered[N]) Empty() <-chan struct{} {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 // Errors makes the errors of a driver whose client is nats.go.
 func Errors(product string) *kit.Errors { return &kit.Errors{Driver: product, Class: class} }
 
-// class returns the class of an error of nats.go; nil: it is none.
+// class returns the class of an error of nats.go; nil: not one of nats.go.
 func class(err error) error {
 	for _, c := range []struct{ err, class error }{
 		{nats.ErrReconnectBufExceeded, driver.ErrNotConnected},

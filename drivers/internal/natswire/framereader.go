@@ -122,7 +122,7 @@ func (in *frameReader) size(unread []byte) (int, error) {
 type head struct {
 	subject, reply []byte
 	sid, size      int // size includes headers
-	headers        int // their size; 0: there are none; -1: this is no block of headers
+	headers        int // their size; 0: no headers; -1: this is no block of headers
 	line           int // the size of the line
 }
 

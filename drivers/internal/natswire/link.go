@@ -248,7 +248,7 @@ func (l *Link) adopt(nc *nats.Conn) {
 	// looks at its state without its lock (nats.go 1.55).
 	if !c.in.lost.Load() {
 		l.live.Store(c)
-		if l.closing.Load() { // close has seen to it that there is none
+		if l.closing.Load() { // close has ended it
 			l.live.Store(nil)
 		}
 	}

@@ -57,9 +57,6 @@ func (c *Client) Software() semantics.Client {
 
 // Warnings are those of driver.Semantics that all links have.
 func (c *Client) Warnings() (all []string) {
-	if c.TLS != nil && c.TLS.InsecureSkipVerify {
-		all = append(all, "the server's certificate is not checked")
-	}
 	if !c.Direct() && c.writeBuffer > 1 && !c.options.Accounted {
 		all = append(all, "what nats.go has collected when a connection is lost is dropped, and no event tells of it")
 	}

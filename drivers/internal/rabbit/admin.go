@@ -73,7 +73,7 @@ func (a *Admin[C]) do(ctx context.Context, f func(c C) error) error {
 // Describe adds to semantics how the session connects, which is the same over each
 // protocol.
 func (a *Admin[C]) Describe(sem *driver.Semantics) {
-	b, below := a.broker, a.Latest().Below()
+	below := a.Latest().Below()
 	sem.Transport = "tcp"
 	if below.TLS != nil {
 		sem.Transport, sem.Encrypted = "tcp, "+strings.ToLower(tls.VersionName(below.TLS.Version)), true
@@ -81,7 +81,4 @@ func (a *Admin[C]) Describe(sem *driver.Semantics) {
 	set := sem.Settings
 	set["reconnect_buffer"] = "none, sends fail while disconnected"
 	set["connection_server"] = below.To.Address
-	if b.TLS != nil && b.TLS.InsecureSkipVerify {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
 }

@@ -35,9 +35,12 @@ type Socket struct {
 }
 
 // NewSocket returns one before its login. size is that of a frame, and rest is called
-// before the goroutine that reads waits, see kit.NewFrames.
+// before the goroutine that reads waits, see kit.NewFrames; nil: it writes replies.
 func NewSocket(c kit.Conn, writeBuffer int, size func(unread []byte) (int, error), rest func() error, hook kit.WriterHook) *Socket {
 	s := &Socket{conn: c, source: kit.Reader{Source: c.Conn}, dead: make(chan struct{}), done: make(chan struct{})}
+	if rest == nil {
+		rest = func() error { return s.Out.FlushReplies() }
+	}
 	s.In = kit.NewFrames(&s.source, size, rest)
 	hook.Failed = s.fail
 	s.Out = kit.NewWriter(c, writeBuffer, hook)
@@ -57,11 +60,11 @@ func (s *Socket) AgreeHeartbeat(asked, offered time.Duration) {
 	}
 }
 
-// Start has frames read what comes, until the error that it returns. end is called after
+// Start has take deal with each frame that comes, until an error. end is called after
 // that: it tells all that lives on the connection.
-func (s *Socket) Start(frames func() error, end func(why error)) {
+func (s *Socket) Start(take func(frame []byte) error, end func(why error)) {
 	go func() {
-		s.fail(frames())
+		s.fail(s.In.Each(take))
 		s.err = *s.cause.Load()
 		s.Out.End()
 		close(s.dead)
@@ -75,6 +78,9 @@ func (s *Socket) Start(frames func() error, end func(why error)) {
 
 // Send writes whole frames at once, behind what is collected.
 func (s *Socket) Send(frames []byte) error { return s.Why(s.Out.Write(frames)) }
+
+// Flush writes what has been collected.
+func (s *Socket) Flush() error { return s.Why(s.Out.Flush()) }
 
 // Why returns the reason for which the connection ended instead of an error that came of
 // it, and nil for nil.

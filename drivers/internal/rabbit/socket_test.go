@@ -39,14 +39,9 @@ func started(heartbeat time.Duration) (*Socket, net.Conn) {
 	ours, theirs := net.Pipe()
 	s := NewSocket(kit.Conn{Conn: ours, Raw: ours}, 1, quad, nil, kit.WriterHook{})
 	s.Heartbeat, s.Pulse, s.Bye = heartbeat, []byte("beat"), []byte("bye.")
-	s.Start(func() error {
-		for {
-			frame, err := s.In.Next()
-			if err != nil {
-				return err
-			}
-			time.Sleep(time.Duration(binary.BigEndian.Uint32(frame)) * time.Second)
-		}
+	s.Start(func(frame []byte) error {
+		time.Sleep(time.Duration(binary.BigEndian.Uint32(frame)) * time.Second)
+		return nil
 	}, func(error) {})
 	return s, theirs
 }

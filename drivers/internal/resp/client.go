@@ -48,7 +48,7 @@ func (cl *Client) settle() error {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch o, run := cl.Options, cl.Target.Run; {
 	case len(cl.Servers) > 1:
-		return cl.New(driver.ErrOption, "read the URL", "several servers, of which a session uses one")
+		return cl.New(driver.ErrOption, "read the URL", "several servers, but a session uses one")
 	case cl.TLS != nil && cl.Servers[0].Network() == "unix":
 		return cl.New(driver.ErrOption, "read the URL", "TLS on a socket of this machine, which servers do not offer")
 	case strings.ContainsFunc(o.Name, odd):

@@ -7,7 +7,7 @@ import "strconv"
 type Command struct {
 	head []byte // of its frame, for frames of our own
 	name string // for redigo, with args
-	args []any  // the other words, and a place for the payload; nil: there is none
+	args []any  // the other words, and a place for the payload; nil: no payload
 }
 
 // NewCommand returns the command that has the words before the payload.

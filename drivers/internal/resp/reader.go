@@ -84,7 +84,7 @@ func (r *Reader) fill() error {
 func (r *Reader) emptied() bool { return r.start == r.end && !r.full }
 
 // Head takes a reply's first line. For Integer n is its value, for Bulk the
-// number of bytes and for Array that of replies which follow; -1 is none at all.
+// number of bytes and for Array the number of replies that follow; -1 is a null.
 // For Status and Failure line is the text, valid until the next call.
 func (r *Reader) Head() (kind byte, n int64, line []byte, err error) {
 	for looked := 0; ; {
@@ -170,7 +170,7 @@ func (r *Reader) Bytes(n int64) ([]byte, error) {
 	return b, nil
 }
 
-// Bulk takes a string, nil if there is none. It is valid until the next call.
+// Bulk takes a string, nil for a null. It is valid until the next call.
 func (r *Reader) Bulk() ([]byte, error) {
 	kind, n, line, err := r.Head()
 	switch {

@@ -149,7 +149,7 @@ func (s Server) OutputLimit(kind string) (l OutputLimit, ok bool) {
 // OutputLimits is the setting that [Server.OutputLimit] reads.
 const OutputLimits = "client-output-buffer-limit"
 
-// String says the limit in words, empty if there is none.
+// String says the limit in words; empty: no limit.
 func (l OutputLimit) String() string {
 	var words []string
 	if l.Hard > 0 {

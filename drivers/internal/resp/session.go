@@ -128,9 +128,6 @@ func (s *Session) Semantics(what string, silent bool) driver.Semantics {
 		Settings:  server.Effective(s.Client),
 		Warnings:  slices.Concat(server.Warnings, s.warnings()),
 	}
-	if s.TLS != nil && s.TLS.InsecureSkipVerify {
-		sem.Warnings = append(sem.Warnings, "the server's certificate is not checked")
-	}
 	return sem
 }
 

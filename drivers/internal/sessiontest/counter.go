@@ -36,7 +36,7 @@ func (c *Counter) Deliver(driver.Message) { c.n.Add(1) }
 // Count returns how many there have been.
 func (c *Counter) Count() int { return int(c.n.Load()) }
 
-// Failed returns the failures among them, nil if there are none.
+// Failed returns the failures among them, or nil.
 func (c *Counter) Failed() []error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

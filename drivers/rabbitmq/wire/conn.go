@@ -46,7 +46,7 @@ func Open(c kit.Conn, config Config) (*Conn, error) {
 	if err := conn.login(); err != nil {
 		return nil, err
 	}
-	conn.Start(conn.frames, conn.end)
+	conn.Start(conn.deal, conn.end)
 	return conn, nil
 }
 
@@ -104,9 +104,6 @@ func (c *Conn) forget(ch *Channel) {
 	}
 }
 
-// Flush writes what has been collected.
-func (c *Conn) Flush() error { return c.Why(c.Out.Flush()) }
-
 // emptied tells of messages that were collected and not written. Of the one that fills the
 // buffer, the last, Publish tells.
 func (c *Conn) emptied(collected []byte, written int) {
@@ -156,6 +153,11 @@ func (c *Conn) next() (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
+	return parseFrame(b)
+}
+
+// parseFrame takes a frame apart.
+func parseFrame(b []byte) (frame, error) {
 	last := len(b) - 1
 	if b[last] != frameEnd {
 		return frame{}, fmt.Errorf("%w: a frame of type %d ends with %#x", ErrProtocol, b[0], b[last])
@@ -163,17 +165,13 @@ func (c *Conn) next() (frame, error) {
 	return frame{b[0], binary.BigEndian.Uint16(b[1:]), b[7:last:last]}, nil
 }
 
-// frames deals with what the server sends, until an error.
-func (c *Conn) frames() error {
-	for {
-		f, err := c.next()
-		if err == nil {
-			err = c.take(f)
-		}
-		if err != nil {
-			return err
-		}
+// deal deals with a frame as it was read.
+func (c *Conn) deal(b []byte) error {
+	f, err := parseFrame(b)
+	if err != nil {
+		return err
 	}
+	return c.take(f)
 }
 
 // end tells all channels of the connection's end.

@@ -33,7 +33,7 @@ func (ch *Channel) DeclareExchange(ctx context.Context, name, kind string, durab
 	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, appendTable(b, nil))
 }
 
-// DeleteExchange removes an exchange. That there is none is no error.
+// DeleteExchange removes an exchange. A missing one is no error.
 func (ch *Channel) DeleteExchange(ctx context.Context, name string) error {
 	return ch.call(ctx, exchangeDeleteOK, exchangeDelete, append(named(name), 0))
 }

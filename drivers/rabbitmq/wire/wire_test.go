@@ -75,7 +75,7 @@ func TestFramesHoweverTheyAreCut(t *testing.T) {
 	want := [][]byte{[]byte("one"), {}, bytes.Repeat([]byte("long "), 3000), []byte("last")}
 	for _, size := range []int{1, 7, 100, 1 << 20} {
 		c, _, r := reading(&slow{delivered(t, want...), size})
-		if err := c.frames(); !errors.Is(err, io.EOF) {
+		if err := c.In.Each(c.deal); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		if len(r.bodies) != len(want) {
@@ -157,7 +157,7 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 	ch.handler = quiet{}
 	if n := testing.AllocsPerRun(100, func() {
 		source.Reset(frames)
-		if err := c.frames(); err != io.EOF {
+		if err := c.In.Each(c.deal); err != io.EOF {
 			t.Fatal(err)
 		}
 	}); n > 0 {
@@ -187,7 +187,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(endFrame(appendShort(append(appendMethod(nil, 0, connectionClose), 1, 0x40), "why"), 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, _, _ := reading(bytes.NewReader(data))
-		if c.frames() == nil {
+		if c.In.Each(c.deal) == nil {
 			t.Error("reading ends without a reason")
 		}
 	})
@@ -219,7 +219,7 @@ func TestNothingFollowsTheEndOfAChannel(t *testing.T) {
 	c.FrameMax, c.most = frameLeast, frameLeast
 	ch := &Channel{conn: c, id: 1, handler: r, reply: make(chan method, 1), ended: make(chan struct{})}
 	c.channels.Store(&[]*Channel{nil, ch})
-	if err := c.frames(); !errors.Is(err, io.EOF) {
+	if err := c.In.Each(c.deal); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	answer := out.Len()

@@ -22,7 +22,7 @@ type Conn struct {
 	config  rabbit.Config
 	server  map[string]string
 	address string       // that the server advertises
-	open    *Publication // whose frame is being collected; nil: none is. Out is locked.
+	open    *Publication // whose frame is being collected; nil: no frame. Out is locked.
 
 	calls       sync.Mutex
 	correlation uint32
@@ -45,7 +45,7 @@ func Open(c kit.Conn, config rabbit.Config) (*Conn, error) {
 	if err := conn.login(); err != nil {
 		return nil, err
 	}
-	conn.Start(conn.frames, conn.end)
+	conn.Start(conn.deal, conn.end)
 	return conn, nil
 }
 
@@ -55,7 +55,7 @@ func newConn(c kit.Conn, config rabbit.Config) *Conn {
 	if config.WriteBuffer > 1 { // else each frame is complete
 		hook.Seal = conn.seal
 	}
-	conn.Socket = rabbit.NewSocket(c, config.WriteBuffer, frameSize, conn.rest, hook)
+	conn.Socket = rabbit.NewSocket(c, config.WriteBuffer, frameSize, nil, hook)
 	conn.Pulse = end(begin(nil, heartbeat), 0)
 	conn.Bye = end(appendString(append(begin(nil, closing), 0, 0, 0, 0, 0, byte(OK)), ""), 0)
 	return conn
@@ -97,9 +97,6 @@ func (c *Conn) call(ctx context.Context, k key, fields []byte) ([]byte, error) {
 	}
 }
 
-// Flush writes what has been collected.
-func (c *Conn) Flush() error { return c.Why(c.Out.Flush()) }
-
 // seal ends the frame that is being collected.
 func (c *Conn) seal(b []byte) []byte {
 	if o := c.open; o != nil {
@@ -108,9 +105,6 @@ func (c *Conn) seal(b []byte) []byte {
 	}
 	return b
 }
-
-// rest is called before the goroutine that reads waits.
-func (c *Conn) rest() error { return c.Out.FlushReplies() }
 
 // frameSize is how kit.Frames wants it.
 func frameSize(unread []byte) (int, error) {
@@ -131,21 +125,15 @@ func (c *Conn) next() (key, cursor, error) {
 	if err != nil {
 		return 0, cursor{}, err
 	}
-	return key(binary.BigEndian.Uint16(b[4:])), newCursor(b[8:]), nil
+	k, in := parseFrame(b)
+	return k, in, nil
 }
 
-// frames deals with what the server sends, until an error.
-func (c *Conn) frames() error {
-	for {
-		k, in, err := c.next()
-		if err == nil {
-			err = c.take(k, in)
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
+// parseFrame takes a frame apart.
+func parseFrame(b []byte) (key, cursor) { return key(binary.BigEndian.Uint16(b[4:])), newCursor(b[8:]) }
+
+// deal deals with a frame as it was read.
+func (c *Conn) deal(b []byte) error { return c.take(parseFrame(b)) }
 
 // end tells publishers and subscribers of the connection's end.
 func (c *Conn) end(why error) {

@@ -114,7 +114,7 @@ func TestThereAndBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		c, _, r, _ := connected(bytes.NewReader(chunkOf(t, written.Bytes(), 20)), e, batch)
-		if err := c.frames(); !errors.Is(err, io.EOF) {
+		if err := c.In.Each(c.deal); !errors.Is(err, io.EOF) {
 			t.Fatal(err)
 		}
 		if len(r.bodies) != len(want) {
@@ -177,7 +177,7 @@ func TestNothingIsAllocatedForAMessage(t *testing.T) {
 func TestStreamIsGoneAsSoonAsItHasAPublisher(t *testing.T) {
 	ours, theirs := net.Pipe()
 	c := newConn(kit.Conn{Conn: ours, Raw: ours}, rabbit.Config{})
-	c.Start(c.frames, c.end)
+	c.Start(c.deal, c.end)
 	go func() {
 		defer theirs.Close()
 		request := make([]byte, 100)
@@ -240,7 +240,7 @@ func FuzzFrames(f *testing.F) {
 	f.Add(end(appendString(append(begin(nil, metadataUpdate), 0, 6), "s"), 0))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, _, _, _ := connected(bytes.NewReader(data), Entries{Size: 1}, batch)
-		if c.frames() == nil {
+		if c.In.Each(c.deal) == nil {
 			t.Error("reading ends without a reason")
 		}
 		placement(data)
@@ -264,7 +264,7 @@ func TestNoCreditForWhatIsKept(t *testing.T) {
 	c, _, _, written := connected(bytes.NewReader(chunkOf(t, published.Bytes(), 0)), Entries{Size: 1}, 1)
 	k := new(keeper)
 	c.subscriptions[0].Store(&Subscription{conn: c, stream: "s", to: k, keeper: k})
-	if err := c.frames(); !errors.Is(err, io.EOF) {
+	if err := c.In.Each(c.deal); !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	if len(k.bodies) != 1 || len(k.credits) != 1 || written.Len() > 0 {

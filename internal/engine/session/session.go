@@ -55,6 +55,9 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)
 	}
+	if tls := s.Scenario.Target.TLS; tls != nil && tls.InsecureSkipVerify {
+		s.Semantics.Warnings = append(s.Semantics.Warnings, "the server's certificate is not checked")
+	}
 	return err
 }
 
