@@ -11,7 +11,7 @@ import (
 type Entry struct {
 	Name         string       // "nats"; what a scenario's target.driver says
 	Summary      string       // one line for people
-	DefaultURL   string       // where the broker usually listens; empty: none
+	DefaultURL   string       // where the broker usually listens; empty: nowhere in particular
 	InProcess    bool         // the broker lives in the driver itself, within the process
 	Capabilities Capabilities // with the default options, see With
 	// Options is a pointer to the driver's options struct holding the
@@ -22,7 +22,7 @@ type Entry struct {
 	// default.
 	ProbeOptions map[string]any
 	// Monitoring is the option that takes the address of the broker's monitoring, which
-	// is given where the broker is started for the run; empty: there is none.
+	// is given where the broker is started for the run; empty: no such option.
 	Monitoring string
 	Driver     Driver
 }

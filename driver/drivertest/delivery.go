@@ -307,7 +307,7 @@ func checkCapabilities(ctx context.Context, h *Harness) error {
 		switch kind := h.can().Ack; kind {
 		case driver.AckKindNone, driver.AckKindBroker, driver.AckKindReply:
 		default:
-			errs = append(errs, fmt.Errorf("the kind of acknowledgement is %q, which is none of the contract's", kind))
+			errs = append(errs, fmt.Errorf("the kind of acknowledgement is %q, which the contract does not have", kind))
 		}
 		if h.Entry.Options != nil {
 			driver.DescribeOptions(h.Entry.Options) // panics if it is not fit for it

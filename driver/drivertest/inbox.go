@@ -45,7 +45,7 @@ func readLetter(p []byte) (letter, error) {
 	}
 	l := letter{binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint64(p[4:])}
 	if size := binary.LittleEndian.Uint32(p[12:]); int64(size) != int64(len(p)) {
-		return l, fmt.Errorf("received %d bytes, of which the first are % x: not as sent", len(p), p[:letterSize])
+		return l, fmt.Errorf("received %d bytes that were not sent; the first are % x", len(p), p[:letterSize])
 	}
 	for i, b := range l.write(len(p)) {
 		if p[i] != b {

@@ -17,7 +17,7 @@ import (
 const managementAddress = "activemq.management"
 
 // createQueue makes a queue that outlives its consumers, unless there is one of that
-// name, and its address. It keeps the latest so many messages; -1: all.
+// name, and its address. It keeps the latest messages, up to that number; -1: all.
 func (c *conn) createQueue(ctx context.Context, address, name, routing string, latest int) error {
 	config, err := json.Marshal(map[string]any{"name": name, "address": address, "routing-type": routing, "ring-size": latest,
 		"durable": true, "auto-create-address": true, "auto-delete": false})
@@ -90,7 +90,7 @@ func (c *conn) request(ctx context.Context, properties map[string]any, params ..
 	if err := replies.AcceptMessage(ctx, reply); err != nil {
 		return nil, err
 	}
-	results := []any{nil} // where there is none, the answer has no body
+	results := []any{nil} // an answer without results has no body
 	text, _ := reply.Value.(string)
 	if err := json.Unmarshal([]byte(text), &results); text != "" && (err != nil || len(results) == 0) {
 		return nil, fmt.Errorf("%w: the answer is %q", driver.ErrRejected, text)
@@ -101,7 +101,7 @@ func (c *conn) request(ctx context.Context, properties map[string]any, params ..
 	return results[0], nil
 }
 
-// refusal is the error of an answer that is none but words.
+// refusal is the error of an answer that consists of words.
 func refusal(words string) error {
 	class := driver.ErrRejected
 	switch lower := strings.ToLower(words); {

@@ -17,7 +17,7 @@ type consumer struct {
 	link    *link
 	key     kit.Key
 	spec    driver.ConsumerSpec
-	every   int            // accept after so many messages; 0: the broker sends them settled
+	every   int            // accept after this many messages; 0: the broker sends them settled
 	deliver driver.Deliver // with the gate locked
 	gate    *kit.Gate
 	closed  atomic.Bool

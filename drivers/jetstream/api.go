@@ -185,7 +185,7 @@ func (p *api) deleteStreams(ctx context.Context, streams []stream) error {
 	return errors.Join(errs...)
 }
 
-// streamInfo returns the stream as it is now; ok is false if there is none.
+// streamInfo returns the stream as it is now; ok is false if it does not exist.
 func (p *api) streamInfo(ctx context.Context, name string) (info js.StreamInfo, ok bool, err error) {
 	err = p.request(ctx, "STREAM.INFO."+name, nil, &info)
 	if err != nil && !refused(err, codeNoStream) {

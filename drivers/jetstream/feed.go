@@ -27,7 +27,7 @@ type feed struct {
 	made         int                    // how many have been made, to name ordered ones by
 	inbox        string
 	subscription *natswire.Subscription
-	stop         func()       // ends the library's reader; nil: there is none
+	stop         func()       // ends the library's reader; nil: no reader
 	ended        atomic.Int64 // the turn of one that has ended by itself
 	complained   bool         // since the last start that succeeded
 	silent       int          // heartbeats that have been missed

@@ -33,7 +33,7 @@ type Options struct {
 	Heartbeat       time.Duration   `option:"heartbeat" doc:"ordered, pull and fetch: how often an idle server says that it is there; a consumer that misses three, or two with client library, starts again" min:"100ms" max:"30s"`
 	FlowControl     bool            `option:"flow_control" doc:"push and ordered, for consumers of their own: the server waits when the consumer is behind"`
 	AckWait         time.Duration   `option:"ack_wait" doc:"how long the server waits for a consumer's acknowledgement until it delivers again" min:"1ms"`
-	MaxAckPending   int             `option:"max_ack_pending" doc:"deliveries of a consumer that may wait for acknowledgement; 0: the server's 1000, or as many as consumers need who acknowledge every so many; -1: no limit" min:"-1"`
+	MaxAckPending   int             `option:"max_ack_pending" doc:"deliveries of a consumer that may wait for acknowledgement; 0: the server's 1000, or the number that consumers need that acknowledge every n messages; -1: no limit" min:"-1"`
 	DoubleAck       bool            `option:"double_ack" doc:"consumers wait until the server has confirmed an acknowledgement, up to api_timeout; for client library"`
 	Domain          string          `option:"domain" doc:"JetStream domain to use, behind a leaf node"`
 	APIPrefix       string          `option:"api_prefix" doc:"begins the subjects of the JetStream API, where an account imports it; absent: $JS.API"`

@@ -156,7 +156,7 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 	}
 }
 
-// limit writes a limit of which none and -1 mean that there is none.
+// limit writes a limit; 0 and -1 mean no limit.
 func limit(n int64) string {
 	if n <= 0 {
 		return "none"

@@ -18,7 +18,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	Acks             string          `option:"acks" enum:"0,1,all" doc:"what an acknowledgement takes: 0: nothing, there is none; 1: the leader has written the record; all: all replicas in sync have"`
+	Acks             string          `option:"acks" enum:"0,1,all" doc:"what an acknowledgement takes: 0: no acknowledgement; 1: the leader has written the record; all: all replicas in sync have"`
 	Idempotence      string          `option:"idempotence" enum:"auto,on,off" doc:"whether the broker recognises what the client sends again; auto: on with acks all, which it needs"`
 	MaxInFlight      int             `option:"max_in_flight" doc:"produce requests to a broker at a time, without idempotence; more than one can change the order when one is sent again; 0: 5, as in Java's client; with idempotence the client has 5, in order" min:"0" max:"1000"`
 	Linger           time.Duration   `option:"linger" doc:"how long a record may wait for others to fill its batch; absent: not at all where load is paced, 5ms flat out" min:"0ms" max:"1m"`
@@ -45,7 +45,7 @@ type Options struct {
 	Partitioner string  `option:"partitioner" enum:"auto,sticky,roundrobin,least" doc:"auto: by the key's hash as Java's client does, without a key a partition for about 64KiB at a time; sticky: by the hash, without a key a partition until its batch is full; roundrobin: each record to the next; least: to the one with the fewest records waiting"`
 
 	Transactions        bool          `option:"transactions" doc:"send in transactions, one after the other; each producer has a transactional id and a client of its own, and consumers read what is committed"`
-	TransactionMessages int           `option:"transaction_messages" doc:"commit after so many messages; 0: by time only" min:"0"`
+	TransactionMessages int           `option:"transaction_messages" doc:"commit after this many messages; 0: by time only" min:"0"`
 	TransactionInterval time.Duration `option:"transaction_interval" doc:"commit so long after a transaction's first message" min:"1ms" max:"15m"`
 	TransactionTimeout  time.Duration `option:"transaction_timeout" doc:"after which the broker aborts a transaction" min:"1s" max:"15m"`
 

@@ -20,7 +20,7 @@ type producer struct {
 	topic   string // Kafka's name
 	name    string // the run's
 	acks    driver.Acks
-	keys    *keys.Source             // of the option key; nil: there is none
+	keys    *keys.Source             // of the option key; nil: no keys
 	sent    uint64                   // messages that had one
 	headers []kgo.RecordHeader       // of every record
 	promise func(*kgo.Record, error) // one for all records

@@ -54,7 +54,7 @@ func (s *session) kafkaName(name string) (string, error) {
 	if given, ok := s.names[name]; ok {
 		return given, nil
 	}
-	return "", fmt.Errorf("kafka: topic %q: %w: it is none of those that were provisioned", name, driver.ErrNoTopic)
+	return "", fmt.Errorf("kafka: topic %q: %w: it was not provisioned", name, driver.ErrNoTopic)
 }
 
 func (s *session) kafkaNames(names []string) ([]string, error) {

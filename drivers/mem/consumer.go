@@ -138,7 +138,7 @@ func (c *consumer) lose() bool {
 	c.from.Store(math.MaxUint64)
 	for {
 		select {
-		case p := <-c.queue: // never, where there is none
+		case p := <-c.queue: // never, without a queue
 			p.release()
 		default:
 			return true

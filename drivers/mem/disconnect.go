@@ -73,7 +73,7 @@ type outages struct {
 
 	mu   sync.Mutex
 	left uint64        // messages until the next
-	over bool          // there is none to come
+	over bool          // no more follow
 	away bool          // one lasts
 	quit chan struct{} // closed when it is to end at once
 	last sync.WaitGroup

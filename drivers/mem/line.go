@@ -52,7 +52,7 @@ func (l *line) broken() <-chan struct{} { return *l.cut.Load() }
 // connection returns the line itself, for those that embed it.
 func (l *line) connection() *line { return l }
 
-// lose cuts the connection; false: there is none to cut.
+// lose cuts the connection; false: there was no connection.
 func (l *line) lose() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

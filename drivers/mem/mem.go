@@ -70,7 +70,7 @@ func (b *Broker) Entry() driver.Entry {
 // called may still get there. Each Freeze needs a [Broker.Thaw] of its own.
 func (b *Broker) Freeze() { b.gate.freeze() }
 
-// Thaw takes one [Broker.Freeze] back. It panics if there is none.
+// Thaw takes one [Broker.Freeze] back. It panics if the broker is not frozen.
 func (b *Broker) Thaw() { b.gate.thaw() }
 
 // Topics returns the names of the topics that the run has at the broker,
@@ -88,7 +88,7 @@ func (b *Broker) Topics(run string) []string {
 	return names
 }
 
-// scheme begins the broker's address, of which there is nothing more to say.
+// scheme is the whole address of the broker.
 const scheme = "mem://"
 
 func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {

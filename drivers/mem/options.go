@@ -26,7 +26,7 @@ type Options struct {
 	Seed  uint64 `option:"seed" doc:"decides which messages are hit, and how long jitter is"`
 	After uint64 `option:"after" doc:"messages from the beginning that no fault hits"`
 	Begin string `option:"begin" enum:"window,open" doc:"where the beginning is, from which faults, stall_after, slow_after and disconnect_after count, and messages have jitter: at each producer's first message of the measured window, or of the session"`
-	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in so many messages, until none is left"`
+	Every uint64 `option:"every" min:"1" max:"1000000000" doc:"one fault in this many messages, until all faults are made"`
 
 	Lose      int `option:"lose" min:"0" max:"1000000" doc:"messages to lose on the way to the broker: no consumer gets them, and where the broker acknowledges, the acknowledgement times out"`
 	Duplicate int `option:"duplicate" min:"0" max:"1000000" doc:"messages to deliver twice"`

@@ -18,7 +18,7 @@ type producer struct {
 	link    *natswire.Link
 	out     *natswire.Publisher
 	subject string
-	inbox   driver.Consumer // of a requester's replies, and the link's user; nil: it is none
+	inbox   driver.Consumer // of a requester's replies, and the link's user; nil: no requester
 	acks    driver.Acks
 	closed  atomic.Bool
 }

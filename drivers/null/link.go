@@ -33,7 +33,7 @@ type link struct {
 	live atomic.Pointer[net.Conn]
 
 	mu       sync.Mutex
-	conn     net.Conn // nil: there is none
+	conn     net.Conn // nil: not connected
 	out      []byte   // not yet written
 	messages int      // unconfirmed ones in out
 	timer    *time.Timer

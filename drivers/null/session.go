@@ -103,7 +103,7 @@ func (s *session) topic(name string) (string, error) {
 	return full, checkName("topic", full)
 }
 
-// link returns the connection of that key, and makes it if there is none.
+// link returns the connection of that key, which it makes on the first call.
 func (s *session) link(ctx context.Context, key linkKey) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

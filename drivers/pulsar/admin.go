@@ -91,7 +91,7 @@ type topicStats struct {
 	} `json:"subscriptions"`
 }
 
-// stats asks for what the broker counts of a topic; driver.ErrNoTopic: there is none.
+// stats asks for what the broker counts of a topic; driver.ErrNoTopic: it does not exist.
 func (s *session) stats(ctx context.Context, topic string) (stats topicStats, err error) {
 	what := "stats"
 	if s.options.Partitions > 0 {
@@ -111,7 +111,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	case !o.Persistent:
 		return driver.Depth{}, fmt.Errorf("pulsar: depth of %q: %w: non-persistent topics keep nothing", s.topic(topic), driver.ErrUnsupported)
 	case o.batches(s.Target.Batch), existing && o.Batching != "never":
-		return driver.Depth{}, fmt.Errorf("pulsar: depth of %q: %w: the broker counts batches, not messages; where there are none set option batching to never", s.topic(topic), driver.ErrUnsupported)
+		return driver.Depth{}, fmt.Errorf("pulsar: depth of %q: %w: the broker counts batches, not messages; set option batching to never to have it count messages", s.topic(topic), driver.ErrUnsupported)
 	}
 	stats, err := s.stats(ctx, topic)
 	if err != nil {

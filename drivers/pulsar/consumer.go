@@ -22,7 +22,7 @@ type consumer struct {
 	subscription string
 	alone        []string // topics in which the subscription is its own
 	deliver      driver.Deliver
-	every        int                // acknowledge after so many messages; 0: never
+	every        int                // acknowledge after this many messages; 0: never
 	due          []pulsar.MessageID // not acknowledged yet
 	closed       atomic.Bool
 	stop         func()

@@ -31,7 +31,7 @@ type link struct {
 	failures int
 	reason   error // of the latest
 	// logins counts those that the broker has refused in a row, hold is how long to wait
-	// before the next, and gaveUp why there is none; nil: there is.
+	// before the next, and gaveUp why none follows; nil: one does.
 	logins kit.Refusals
 	hold   time.Duration
 	gaveUp error

@@ -88,7 +88,7 @@ func (s *session) reach(ctx context.Context) error {
 	case err = <-answered:
 	case err = <-l.refused:
 	}
-	if err != nil && (driver.Class(err) != nil || classOf(err) != driver.ErrNoTopic) { // that there is none is an answer
+	if err != nil && (driver.Class(err) != nil || classOf(err) != driver.ErrNoTopic) { // a missing topic is an answer
 		return s.Wrap(err, "connect to %s", &s.Address)
 	}
 	return s.Wrap(s.ask(ctx, "GET", "brokers/version", nil, &s.version), "ask for the version")

@@ -22,7 +22,7 @@ type consumer struct {
 	queues  []string
 	own     string // the queue that is deleted with it; empty: none
 	kept    bool   // the session ends it
-	every   int    // acknowledge after so many messages; 0: never
+	every   int    // acknowledge after this many messages; 0: never
 	gate    *kit.Gate
 	deliver driver.Deliver         // nil: a responder
 	answer  func(to, reply []byte) // nil: not a responder

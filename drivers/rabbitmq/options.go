@@ -14,7 +14,7 @@ import (
 type Options struct {
 	Client          string          `option:"client" enum:"direct,library" aliases:"amqp091=library" doc:"direct: messages go over connections of our own, which costs less; library: through amqp091-go, as most programs have it"`
 	QueueType       string          `option:"queue_type" enum:"classic,quorum,stream" doc:"type of the queues; a stream keeps what was consumed, so that each of its consumers gets every message"`
-	Exchange        string          `option:"exchange" enum:"direct,fanout,topic,headers,default" doc:"kind of the topics' exchanges; default: none, messages are addressed to a queue, of which a topic can then have one"`
+	Exchange        string          `option:"exchange" enum:"direct,fanout,topic,headers,default" doc:"kind of the topics' exchanges; default: no exchange, messages are addressed to the topic's one queue"`
 	RoutingKey      string          `option:"routing_key" doc:"routing key of messages; empty: the topic's name"`
 	BindingKey      string          `option:"binding_key" doc:"binding key of queues, for exchange topic with * and #; empty: the routing key"`
 	Durable         bool            `option:"durable" doc:"queues and exchanges outlive a restart of the broker"`

@@ -49,7 +49,7 @@ func (m sent) outcome(cameBack bool, err error) error {
 type channelState struct {
 	link    *link
 	channel channel
-	replies *kit.Gate // takes answers to requests; nil: there are none
+	replies *kit.Gate // takes answers to requests; nil: no requester
 	sender  *sender
 	open    int // messages in the transaction, guarded by the sender's sending
 

@@ -20,7 +20,7 @@ type consumer struct {
 	name    string // under which offsets are stored
 	id      int
 	all     bool // it begins with what there is
-	every   int  // store the offset after so many messages; 0: never
+	every   int  // store the offset after this many messages; 0: never
 	gate    *kit.Gate
 	deliver driver.Deliver
 	backlog *kit.Backlog[delivery] // nil: messages are handed over where they are read

@@ -35,7 +35,7 @@ func (s *session) end(ctx context.Context, stream string) (end uint64, err error
 	return end, nil
 }
 
-// partOf returns the subscription of a consumer to a stream, nil if there is none.
+// partOf returns the subscription of a consumer to a stream, or nil.
 func (s *session) partOf(id int, stream string) *part {
 	s.mu.Lock()
 	defer s.mu.Unlock()

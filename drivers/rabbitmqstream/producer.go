@@ -29,7 +29,7 @@ type producerState struct {
 	producer *producer
 	sender   sender
 	room     int  // the largest payload in bytes
-	grouped  bool // entries hold several messages, of which the last one's ID stands for all
+	grouped  bool // entries hold several messages; the ID of the last stands for all
 
 	unanswered *kit.Unanswered[struct{}] // by publishing IDs
 	reading    kit.Mark                  // the message that Send reads
@@ -123,7 +123,7 @@ func (n *producerState) Refuse(id uint64, why wire.Code) {
 
 func (n *producerState) settle(first, last uint64, err error) {
 	if n.grouped {
-		first = 0 // all before it in the entry, of which none is settled
+		first = 0 // all before it in the entry
 	}
 	n.unanswered.SettleRange(first, last, err)
 }

@@ -128,7 +128,7 @@ func (s *session) alone() bool {
 }
 
 // lastPublished asks for the last publishing ID that the broker has of a named
-// producer, 0 if there is none.
+// producer, or 0.
 func (s *session) lastPublished(ctx context.Context, name, stream string) (last uint64, err error) {
 	err = s.admin.Do(ctx, func(c *wire.Conn) (err error) {
 		last, err = c.LastPublished(ctx, name, stream)

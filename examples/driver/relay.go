@@ -20,7 +20,7 @@ import (
 
 // Options are what a scenario's target.options may hold.
 type Options struct {
-	ReadBuffer driver.ByteSize `option:"read_buffer" min:"512" max:"16777216" doc:"bytes that a connection reads at once, if the broker has sent so many"`
+	ReadBuffer driver.ByteSize `option:"read_buffer" min:"512" max:"16777216" doc:"bytes that a connection reads at once, at most"`
 }
 
 // DefaultOptions are the options of a scenario that gives none.

@@ -90,7 +90,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 // topic is what the broker calls a topic of this run.
 func (s *session) topic(name string) string { return s.target.Run + "." + name }
 
-// link returns the connection of that name, and makes it if there is none.
+// link returns the connection of that name, which it makes on the first call.
 func (s *session) link(ctx context.Context, name linkName) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

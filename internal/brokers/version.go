@@ -104,7 +104,7 @@ func (p Product) Installed(h Home) ([]Product, error) {
 }
 
 // Complete returns the version that is meant by the beginning of one, such as "3.9": the
-// newest of those that are installed, or version itself where none is.
+// newest of those that are installed, or version itself where none is installed.
 func (p Product) Complete(h Home, version string) (string, error) {
 	all, err := p.Installed(h)
 	if err != nil {

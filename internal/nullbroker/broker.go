@@ -38,7 +38,7 @@ func (c Config) welcome() Welcome {
 type Broker struct {
 	config Config
 	table  *Timetable
-	log    *log  // nil: none is kept
+	log    *log  // nil: no log
 	held   *hold // nil: nothing is ever held
 	over   chan struct{}
 
