@@ -45,6 +45,8 @@ type guard interface {
 type natsGuard struct {
 	s     *server.Server
 	store string
+	// denies are subjects to which what is forbidden publishes, of a protocol above NATS.
+	denies map[deed]string
 
 	mu    sync.Mutex
 	users []*server.User
@@ -74,10 +76,15 @@ func (g *natsGuard) url(string) string { return g.s.ClientURL() }
 func (g *natsGuard) rule(user, password string, forbidden ...deed) error {
 	u := &server.User{Username: user, Password: password, Permissions: &server.Permissions{
 		Publish: &server.SubjectPermission{Allow: []string{">"}}, Subscribe: &server.SubjectPermission{Allow: []string{">"}}}}
-	if slices.Contains(forbidden, publishing) {
+	for d, subject := range g.denies {
+		if slices.Contains(forbidden, d) {
+			u.Permissions.Publish.Deny = append(u.Permissions.Publish.Deny, subject)
+		}
+	}
+	if slices.Contains(forbidden, publishing) && g.denies == nil {
 		u.Permissions.Publish.Deny = []string{"sixnines.>"}
 	}
-	if slices.Contains(forbidden, subscribing) { // by JetStream the server is asked for consumers
+	if slices.Contains(forbidden, subscribing) && g.denies == nil { // by JetStream the server is asked for consumers
 		u.Permissions.Subscribe.Deny = []string{"sixnines.>"}
 		u.Permissions.Publish.Deny = append(u.Permissions.Publish.Deny, "$JS.API.CONSUMER.>")
 	}

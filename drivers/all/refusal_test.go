@@ -62,6 +62,8 @@ type family struct {
 	name    string
 	start   func(t *testing.T) guard
 	manners []manner
+	// secret, if not nil, makes what a user logs in with where that is one option.
+	secret func(user, password string) (option, value string)
 	// each: every case has a broker of its own, which takes no time. What changes the rights
 	// of one user disturbs others there.
 	each bool
@@ -94,6 +96,11 @@ func families() []family {
 		{name: "MQTT", start: guardMosquitto, each: true, login: []string{"not allow"}, subscribe: []string{"not allow"}, publish: []string{"not allow"},
 			manners: []manner{of("mqtt"), of("mqtt", "client", "library"), of("mqtt", "qos", "2"), deaf(of("mqtt", "qos", "0")),
 				deaf(of("mqtt", "version", "3.1.1")), deaf(of("mqtt", "version", "3.1.1", "client", "library"))}},
+		{name: "NATS Streaming", start: guardSTAN, each: true, login: []string{"Authorization Violation"}, subscribe: []string{"Permissions Violation for Publish", "_STAN.sub"},
+			publish: []string{"Permissions Violation for Publish", "_STAN.pub"}, manners: []manner{of("stan")}},
+		{name: "NSQ", start: guardNSQ, login: []string{"E_AUTH_FAILED"}, subscribe: []string{"E_UNAUTHORIZED"}, publish: []string{"E_UNAUTHORIZED"},
+			secret:  func(user, password string) (string, string) { return "auth_secret", nsqSecret(user, password) },
+			manners: []manner{of("nsq"), blind(of("nsq", "client", "library"))}},
 		{name: "Kafka", start: guardKafka, login: []string{"SASL_AUTHENTICATION_FAILED"}, subscribe: []string{"TOPIC_AUTHORIZATION_FAILED"},
 			publish: []string{"topic"}, manners: []manner{of("kafka", "sasl", "scram-sha-256"), of("kafka", "sasl", "scram-sha-256", "acks", "1", "idempotence", "off"),
 				of("kafka", "sasl", "scram-sha-256", "acks", "0", "idempotence", "off")}},
@@ -192,7 +199,12 @@ func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 		t.Fatal(err)
 	}
 	early := c.at != inWindow && c.at != atRelogin
-	r := c.run(t, g, user, password, func(w *watched) error {
+	login := []string{"--option", "user=" + user, "--option", "password=" + password}
+	if f.secret != nil {
+		option, value := f.secret(user, password)
+		login = []string{"--option", option + "=" + value}
+	}
+	r := c.run(t, g, login, func(w *watched) error {
 		switch c.at {
 		case inWarmup, inWindow:
 			return g.rule(user, "x", publishing)
@@ -278,7 +290,7 @@ func (c *refusal) judge(t *testing.T, r *refusing, says func(where, text string)
 }
 
 // run runs the command, and makes the broker refuse after a number of messages.
-func (c *refusal) run(t *testing.T, g guard, user, password string, refuse func(*watched) error) *refusing {
+func (c *refusal) run(t *testing.T, g guard, login []string, refuse func(*watched) error) *refusing {
 	e, ok := all.Set().Lookup(c.driver)
 	if !ok {
 		t.Fatalf("no driver %s", c.driver)
@@ -295,8 +307,8 @@ func (c *refusal) run(t *testing.T, g guard, user, password string, refuse func(
 	if c.at == inWarmup {
 		warmup = "1h"
 	}
-	args := []string{"run", c.driver, "--url", g.url(c.driver), "--option", "user=" + user, "--option", "password=" + password,
-		"--pattern", c.pattern, "--rate", "300/s", "--producers", strconv.Itoa(c.producers), "--warmup", warmup, "--duration", "1h", "--drain", "300ms", "--quiet"}
+	args := append([]string{"run", c.driver, "--url", g.url(c.driver)}, login...)
+	args = append(args, "--pattern", c.pattern, "--rate", "300/s", "--producers", strconv.Itoa(c.producers), "--warmup", warmup, "--duration", "1h", "--drain", "300ms", "--quiet")
 	for _, name := range slices.Sorted(maps.Keys(c.options)) {
 		args = append(args, "--option", name+"="+c.options[name])
 	}
