@@ -18,7 +18,7 @@ const become = "__broker-nats"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == become {
-		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

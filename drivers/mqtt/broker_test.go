@@ -19,7 +19,7 @@ const serveNATS = "serve-nats"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == serveNATS {
-		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

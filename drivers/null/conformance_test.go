@@ -17,7 +17,7 @@ const becomeBroker = "__broker"
 
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == becomeBroker {
-		os.Exit(brokers.Serve(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+		os.Exit(brokers.Serve(os.Stdin, os.Stderr, os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

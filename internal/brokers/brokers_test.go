@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -37,26 +38,15 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	case "nats":
-		os.Exit(Serve(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
+		os.Exit(Serve(os.Stdin, os.Stderr, os.Args[1:]))
 	case "parent", "parent of a frozen one":
 		os.Exit(parent())
-	case "mute":
-		io.Copy(io.Discard, os.Stdin)
 	case "deaf":
 		deaf()
-	case "stubborn", "stubborn, in a hurry":
-		fmt.Println(`{"url":"stub://","version":"1"}`)
-		deaf()
-	case "babbling":
-		fmt.Println("usage: " + strings.Repeat("babble ", 2*maxReadyLine))
-		io.Copy(io.Discard, os.Stdin)
-	case "nowhere":
-		fmt.Println("{}")
 	case "failing":
 		fmt.Fprintln(os.Stderr, "no room at the inn")
 		os.Exit(7)
 	case "ending":
-		fmt.Println(`{"url":"stub://","version":"1"}`)
 		fmt.Fprintln(os.Stderr, "that was all")
 		os.Exit(3)
 	}
@@ -66,50 +56,46 @@ func TestMain(m *testing.M) {
 // forget it.
 func deaf() {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
+	fmt.Println("deaf")
 	time.Sleep(time.Hour)
 }
 
 // parent starts a broker, tells its number and address and waits to be killed.
 func parent() int {
-	i, err := StartNATS(context.Background(), options("nats"))
+	c, err := Start(context.Background(), NATS(), Options{Home: natsHome()})
 	if err == nil && os.Getenv(role) != "parent" {
-		err = i.Freeze()
+		err = c.Freeze()
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println(i.PID, i.URL)
+	fmt.Println(c.Nodes()[0].PID, c.URL)
 	select {}
 }
 
-func options(as string) NATSOptions {
-	return NATSOptions{
-		Command: []string{os.Args[0]},
-		// The race detector waits a second before a process ends.
-		Env:    append(os.Environ(), role+"="+as, "GORACE=atexit_sleep_ms=0"),
-		Stderr: os.Stderr,
-	}
+// acting is a process that plays a role.
+func acting(t *testing.T, as string) process {
+	t.Helper()
+	// The race detector waits a second before a process ends.
+	return process{name: as, command: []string{os.Args[0]}, env: append(os.Environ(), role+"="+as, "GORACE=atexit_sleep_ms=0"), log: filepath.Join(t.TempDir(), "log")}
 }
 
-func startNATS(t *testing.T) *Instance {
-	t.Helper()
-	i, err := StartNATS(t.Context(), options("nats"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := i.Stop(context.Background()); err != nil {
-			t.Error(err)
+// says is ready when a process has printed a text.
+func (p process) says(text string) func(context.Context) error {
+	return func(context.Context) error {
+		said, err := os.ReadFile(p.log)
+		if err == nil && !strings.Contains(string(said), text) {
+			err = errors.New("nothing said yet")
 		}
-	})
-	return i
+		return err
+	}
 }
 
 // echo sends a message of the size through the broker and back.
-func echo(t *testing.T, i *Instance, size int) {
+func echo(t *testing.T, c *Cluster, size int) {
 	t.Helper()
-	nc, err := nats.Connect(i.URL)
+	nc, err := nats.Connect(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,36 +126,33 @@ func waitDone(t *testing.T, i *Instance) {
 }
 
 func TestNATSStartsAndStops(t *testing.T) {
-	i := startNATS(t)
-	if i.Name != "nats-server" || i.Version == "" || i.PID <= 0 || i.PID == os.Getpid() || i.Processors < 1 {
+	c := deployed(t, Options{Dir: filepath.Join(t.TempDir(), "data")})
+	i := c.Nodes()[0]
+	if i.PID <= 0 || i.PID == os.Getpid() {
 		t.Errorf("reported as %+v", i)
 	}
-	u, err := url.Parse(i.URL)
+	u, err := url.Parse(c.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if ip := net.ParseIP(u.Hostname()); !ip.IsLoopback() {
-		t.Errorf("it listens at %s, not on loopback", i.URL)
+		t.Errorf("it listens at %s, not on loopback", c.URL)
 	}
-	echo(t, i, 1<<20)
-	if err := i.Err(); err != nil {
+	echo(t, c, 1000)
+	if err := c.Err(); err != nil {
 		t.Errorf("while running: %v", err)
 	}
 	for range 2 {
-		if err := i.Stop(t.Context()); err != nil {
+		if err := c.Stop(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		select {
-		case <-i.Done():
-		default:
-			t.Fatal("stopped but not done")
-		}
+		waitDone(t, i)
 	}
-	if err := i.Err(); err != nil {
+	if err := c.Err(); err != nil {
 		t.Errorf("after Stop: %v", err)
 	}
 	if i.status != nil {
-		t.Errorf("asked to end by its input, it ended with %v", i.status)
+		t.Errorf("asked to end, it ended with %v", i.status)
 	}
 	if c, err := net.Dial("tcp", u.Host); err == nil {
 		c.Close()
@@ -177,114 +160,37 @@ func TestNATSStartsAndStops(t *testing.T) {
 	}
 }
 
-func TestNATSMaxPayload(t *testing.T) {
-	for _, size := range []int{1, 100, DefaultMaxPayload, 65 << 20} {
-		o := options("nats")
-		o.Stderr = nil // it finds large ones unwise
-		o.MaxPayload = size
-		i, err := StartNATS(t.Context(), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		nc, err := nats.Connect(i.URL)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := nc.MaxPayload(); got != int64(size) {
-			t.Errorf("asked for %d bytes, got %d", size, got)
-		}
-		nc.Close()
-		if err := i.Stop(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for _, size := range []int{-1, 1 << 31} {
-		o := options("nats")
-		o.MaxPayload = size
-		if i, err := StartNATS(t.Context(), o); err == nil {
-			i.Stop(t.Context())
-			t.Errorf("%d bytes are accepted", size)
-		}
-	}
-}
-
 func TestServeNATSRefusesArguments(t *testing.T) {
-	for _, args := range [][]string{{"extra"}, {"-max-payload", "0"}, {"-max-payload", "x"}, {"-unknown"}} {
-		var stdout, stderr strings.Builder
-		if code := ServeNATS(strings.NewReader(""), &stdout, &stderr, args); code != 2 {
-			t.Errorf("%q: exit code %d", args, code)
-		}
-		if stdout.Len() > 0 || stderr.Len() == 0 {
-			t.Errorf("%q: says %q on standard output and %q on standard error", args, &stdout, &stderr)
+	for _, args := range [][]string{nil, {"extra"}, {"-c", "x", "extra"}, {"-unknown"}} {
+		var stderr strings.Builder
+		if code := ServeNATS(strings.NewReader(""), &stderr, args); code != 2 || stderr.Len() == 0 {
+			t.Errorf("%q: exit code %d, says %q", args, code, &stderr)
 		}
 	}
-}
-
-func TestServeNATSEndsWithItsInput(t *testing.T) {
-	var stdout, stderr strings.Builder
-	if code := ServeNATS(strings.NewReader(""), &stdout, &stderr, nil); code != 0 {
-		t.Errorf("exit code %d: %s", code, &stderr)
-	}
-	if a := parseReady([]byte(stdout.String()), nil); a.err != nil || a.ready.Version == "" || a.ready.Processors < 1 {
-		t.Errorf("it said %q: %v", &stdout, a.err)
-	}
-}
-
-func TestTwoAtOnce(t *testing.T) {
-	a, b := startNATS(t), startNATS(t)
-	if a.URL == b.URL || a.PID == b.PID {
-		t.Fatalf("both are %s, process %d", a.URL, a.PID)
-	}
-	echo(t, a, 32)
-	echo(t, b, 32)
-	if err := a.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	echo(t, b, 32)
 }
 
 func TestStartThatCannotSucceed(t *testing.T) {
-	tests := []struct{ as, want string }{
-		{"babbling", "output begins with"},
-		{"nowhere", "no url"},
-		{"failing", "no room at the inn"},
-		{"no role of ours", "ended before"},
+	p := acting(t, "failing")
+	p.ready = p.says("ready")
+	if _, err := p.start(t.Context()); err == nil || !strings.Contains(err.Error(), "no room at the inn") || !strings.Contains(err.Error(), "exit status 7") {
+		t.Errorf("it failed with %v", err)
 	}
-	for _, test := range tests {
-		t.Run(test.as, func(t *testing.T) {
-			o := options(test.as)
-			o.Stderr = nil
-			i, err := StartNATS(t.Context(), o)
-			if err == nil {
-				i.Stop(t.Context())
-				t.Fatal("it started")
-			}
-			if !strings.Contains(err.Error(), test.want) {
-				t.Errorf("%v does not say %q", err, test.want)
-			}
-		})
-	}
-	if _, err := StartNATS(t.Context(), NATSOptions{}); err == nil {
-		t.Error("started without a command")
-	}
-	if _, err := StartNATS(t.Context(), NATSOptions{Command: []string{t.TempDir() + "/absent"}}); !errors.Is(err, os.ErrNotExist) {
+	p.command = []string{t.TempDir() + "/absent"}
+	if _, err := p.start(t.Context()); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("an absent program: %v", err)
 	}
 }
 
 func TestStartCancelled(t *testing.T) {
 	why := errors.New("changed my mind")
-	for _, as := range []string{"mute", "deaf"} {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
-		if _, err := StartNATS(ctx, options(as)); !errors.Is(err, why) {
-			t.Errorf("%s: %v", as, err)
-		}
-	}
+	p := acting(t, "deaf")
+	p.ready = p.says("ready")
 	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(why)
-	if _, err := StartNATS(ctx, options("nats")); !errors.Is(err, why) {
-		t.Errorf("cancelled before: %v", err)
+	time.AfterFunc(10*time.Millisecond, func() { cancel(why) })
+	for range 2 { // while it starts, and before
+		if _, err := p.start(ctx); !errors.Is(err, why) {
+			t.Error(err)
+		}
 	}
 	if left := children(); left != "" {
 		t.Errorf("left behind: %s", left)
@@ -293,36 +199,34 @@ func TestStartCancelled(t *testing.T) {
 
 func TestContextOfStartDoesNotLimitTheInstance(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	i, err := StartNATS(ctx, options("nats"))
+	c, err := Start(ctx, NATS(), Options{Home: natsHome()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	cancel()
-	echo(t, i, 32)
-	if err := i.Stop(t.Context()); err != nil {
+	echo(t, c, 32)
+	if err := c.Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestStopInsists(t *testing.T) {
-	cancelled, cancel := context.WithCancel(t.Context())
-	cancel()
-	for as, ctx := range map[string]context.Context{"stubborn": t.Context(), "stubborn, in a hurry": cancelled} {
-		i, err := StartNATS(t.Context(), options(as))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := i.Stop(ctx); err != nil {
-			t.Fatal(err)
-		}
-		waitDone(t, i)
+	p := acting(t, "deaf")
+	p.ready = p.says("deaf")
+	i, err := p.start(t.Context())
+	if err != nil {
+		t.Fatal(err)
 	}
+	hurry, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	if err := i.Stop(hurry); err != nil {
+		t.Fatal(err)
+	}
+	waitDone(t, i)
 }
 
 func TestEndByItself(t *testing.T) {
-	o := options("ending")
-	o.Stderr = nil
-	i, err := StartNATS(t.Context(), o)
+	i, err := acting(t, "ending").start(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,30 +240,6 @@ func TestEndByItself(t *testing.T) {
 	if err := i.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
-}
-
-func TestTail(t *testing.T) {
-	var all strings.Builder
-	w := tail{forward: &all}
-	for n := range 2 * tailSize {
-		fmt.Fprintln(&w, n)
-	}
-	got := w.String()
-	if len(got) > tailSize || !strings.HasSuffix(all.String(), got+"\n") || len(got) < tailSize-10 {
-		t.Errorf("kept %d bytes: %q", len(got), got)
-	}
-}
-
-func FuzzParseReady(f *testing.F) {
-	f.Add([]byte(`{"url":"nats://127.0.0.1:4222","version":"2.15.2","gomaxprocs":2}` + "\n"))
-	f.Add([]byte("usage: sixnines\n"))
-	f.Add([]byte("{}\n"))
-	f.Fuzz(func(t *testing.T, line []byte) {
-		a := parseReady(line, nil)
-		if (a.err == nil) != (a.ready.URL != "") || a.err != nil && a.line != string(line) {
-			t.Errorf("%q: %+v", line, a)
-		}
-	})
 }
 
 // startParent starts a process that starts a broker, and returns it with the

@@ -81,7 +81,7 @@ func (s *State) end(ctx context.Context, p Process, gently bool) error {
 	}
 	if gently && ctx.Err() == nil {
 		thaw(handle) // a frozen one hears nothing
-		if terminate(handle) == nil && s.ended(ctx, p, signalGrace) {
+		if terminate(handle) == nil && s.ended(ctx, p, stopGrace) {
 			return nil
 		}
 	}

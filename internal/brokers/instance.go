@@ -2,7 +2,6 @@ package brokers
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,33 +9,23 @@ import (
 	"time"
 )
 
-// How long Stop leaves the broker to end by itself before it insists, and how
-// long the kernel may take for what cannot be refused.
+// How long Stop leaves the broker, which may have to write down what it holds, to end by
+// itself, and how long the kernel may take for what cannot be refused.
 const (
-	stopGrace = 3 * time.Second
-	termGrace = time.Second
+	stopGrace = 20 * time.Second
 	killLimit = 10 * time.Second
-	// signalGrace is for brokers that write down what they hold.
-	signalGrace = 20 * time.Second
 )
 
 // Instance is a running broker. Its fields are set when it is returned and do
 // not change; its methods are safe for concurrent use.
 type Instance struct {
-	Name       string // the product, "nats-server"
-	Version    string // the product's version, "2.15.2"
-	URL        string // where clients connect, in the product's notation
-	Dir        string // the process's working directory; empty: the one of its parent
-	Log        string // the file with the process's output; may be empty
-	PID        int    // the process
-	Processors int    // the process's GOMAXPROCS; 0 if it is not a Go program
+	Name string // unique in the cluster: "nats-1"
+	Log  string // the file with the process's output
+	PID  int    // the process
 
 	stdin   io.Closer // nil: it outlives us
 	process *os.Process
-	stderr  tail
-	// signalled: it is asked to end by SIGTERM; else by the end of its input.
-	signalled bool
-	done      chan struct{} // closed when the process has been waited for
+	done    chan struct{} // closed when the process has been waited for
 
 	// How and when it ended; readable once done is closed.
 	status  error
@@ -80,41 +69,20 @@ func (i *Instance) how() string {
 	return i.status.Error()
 }
 
-// Stop ends the broker, frozen or not, and returns when its process is gone.
-// A server of [StartNATS] is asked to shut down by the end of its standard
-// input; where that does not help in 3 s it gets SIGTERM, and 1 s later or as
-// soon as ctx ends SIGKILL. Others get SIGTERM at once, and have 20 s. How it
-// had to be ended is no error. Stopping twice is allowed.
+// Stop ends the broker, frozen or not, by SIGTERM, and returns when its process is gone.
+// After 20 s, or as soon as ctx ends, it gets SIGKILL. How it had to be ended is no error.
+// Stopping twice is allowed.
 func (i *Instance) Stop(ctx context.Context) error {
 	i.mu.Lock()
 	i.stopping = true
 	i.mu.Unlock()
-	if i.signalled {
-		return i.stopBySignal(ctx)
-	}
-	i.stdin.Close()
-	// A frozen process reads nothing, not even the end of its input.
-	if err := thaw(i.process); err != nil && !errors.Is(err, ErrUnavailable) && !errors.Is(err, os.ErrProcessDone) {
-		i.kill()
-	}
-	if i.gone(ctx, stopGrace) {
-		return nil
-	}
-	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, termGrace) {
-		return nil
-	}
-	return i.destroy(ctx)
-}
-
-// stopBySignal is Stop for a process that knows what SIGTERM means.
-func (i *Instance) stopBySignal(ctx context.Context) error {
 	select {
 	case <-i.done: // its number may already be somebody else's
 		return nil
 	default:
 	}
 	thaw(i.process) // a frozen one hears nothing; that there is no such thing here is no matter
-	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, signalGrace) {
+	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, stopGrace) {
 		i.closeInput()
 		return nil
 	}

@@ -332,11 +332,11 @@ func TestServeNATSConfigured(t *testing.T) {
 	if err := os.WriteFile(file, []byte("listen: \"127.0.0.1:-1\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var stdout, stderr strings.Builder
-	if code := ServeNATS(strings.NewReader(""), &stdout, &stderr, []string{"-c", file}); code != 0 {
+	var stderr strings.Builder
+	if code := ServeNATS(strings.NewReader(""), &stderr, []string{"-c", file}); code != 0 {
 		t.Errorf("exit code %d: %s", code, &stderr)
 	}
-	if code := ServeNATS(strings.NewReader(""), &stdout, &stderr, []string{"-c", file + ".absent"}); code != 1 || !strings.Contains(stderr.String(), ".absent") {
+	if code := ServeNATS(strings.NewReader(""), &stderr, []string{"-c", file + ".absent"}); code != 1 || !strings.Contains(stderr.String(), ".absent") {
 		t.Errorf("without the file: exit code %d: %s", code, &stderr)
 	}
 }

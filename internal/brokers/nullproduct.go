@@ -23,11 +23,11 @@ const nullCommand = "null"
 // With a first argument of "null" it is the null broker's, see
 // [nullbroker.Main]; else that of the NATS server, see [ServeNATS]. It returns
 // the process's exit code.
-func Serve(stdin io.Reader, stdout, stderr io.Writer, args []string) int {
+func Serve(stdin io.Reader, stderr io.Writer, args []string) int {
 	if len(args) > 0 && args[0] == nullCommand {
 		return nullbroker.Main(stdin, stderr, args[1:])
 	}
-	return ServeNATS(stdin, stdout, stderr, args)
+	return ServeNATS(stdin, stderr, args)
 }
 
 // Null is the null broker, see package nullbroker. It is part of this program:

@@ -82,7 +82,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 	cmd := exec.Command(p.command[0], p.command[1:]...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.env, p.dir, log, log
 	cmd.SysProcAttr = attributes()
-	i := &Instance{Name: p.name, Dir: p.dir, Log: p.log, signalled: true, done: make(chan struct{})}
+	i := &Instance{Name: p.name, Log: p.log, done: make(chan struct{})}
 	if p.detach {
 		cmd.SysProcAttr = detached()
 	} else if i.stdin, err = cmd.StdinPipe(); err != nil {
@@ -91,7 +91,8 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 	}
 	started := make(chan error)
 	go func() {
-		// See start: the parent-death signal hangs on this thread.
+		// The kernel sends the parent-death signal when the thread that forked ends, not
+		// when its process does: this one must last as long as the broker.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Reset()
@@ -142,9 +143,6 @@ const logEnd = 64 << 10
 
 // lastWords returns, in one line, why the process ended by what it has printed.
 func (i *Instance) lastWords() string {
-	if i.Log == "" {
-		return cause(i.stderr.String())
-	}
 	f, err := os.Open(i.Log)
 	if err != nil {
 		return err.Error()

@@ -48,8 +48,9 @@ func TestKilledParentTakesFrozenBrokerAlong(t *testing.T) {
 }
 
 func TestFreezeAndThaw(t *testing.T) {
-	i := startNATS(t)
-	echo(t, i, 32)
+	c := deployed(t, Options{})
+	i := c.Nodes()[0]
+	echo(t, c, 32)
 	for range 2 {
 		if err := i.Freeze(); err != nil {
 			t.Fatal(err)
@@ -66,11 +67,11 @@ func TestFreezeAndThaw(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	echo(t, i, 32)
+	echo(t, c, 32)
 }
 
 func TestStopFrozen(t *testing.T) {
-	i := startNATS(t)
+	i := deployed(t, Options{}).Nodes()[0]
 	if err := i.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestStopFrozen(t *testing.T) {
 }
 
 func TestOwnProcessGroup(t *testing.T) {
-	i := startNATS(t)
+	i := deployed(t, Options{}).Nodes()[0]
 	group, err := syscall.Getpgid(i.PID)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,8 @@ func TestOwnProcessGroup(t *testing.T) {
 }
 
 func TestUsage(t *testing.T) {
-	i := startNATS(t)
+	c := deployed(t, Options{})
+	i := c.Nodes()[0]
 	before, err := i.Usage()
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +110,7 @@ func TestUsage(t *testing.T) {
 	}
 	// Work for it until the counter, which has steps of 10 ms, goes on.
 	for limit := time.Now().Add(patience); ; {
-		echo(t, i, 1<<20)
+		echo(t, c, 1000)
 		after, err := i.Usage()
 		if err != nil {
 			t.Fatal(err)
@@ -163,14 +165,6 @@ func TestBrokersAreScheduledAsThisProcessBegan(t *testing.T) {
 		if its := threadtest.Scheduling(t, p.PID); its != begun {
 			t.Errorf("%s has %s, this process began with %s", p.Name, its, begun)
 		}
-	}
-	i, err := StartNATS(t.Context(), options("nats"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer i.Stop(t.Context())
-	if its := threadtest.Scheduling(t, i.PID); its != begun {
-		t.Errorf("nats-server has %s, this process began with %s", its, begun)
 	}
 }
 

@@ -107,7 +107,7 @@ func (a *app) serve(command string, args []string) (code int, ours bool) {
 	var err error
 	switch command {
 	case builtInCommand:
-		return brokers.Serve(a.Stdin, a.Stdout, a.Stderr, args), true
+		return brokers.Serve(a.Stdin, a.Stderr, args), true
 	case selftest.HogCommand:
 		return selftest.ServeHog(a.Stdin), true
 	case idleCommand:

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +12,6 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/jetstream"
 	"sixnines/drivers/nats"
-	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/window"
@@ -22,24 +19,11 @@ import (
 	"sixnines/result"
 )
 
-// serveJetStream makes the test binary a NATS server with JetStream.
-const serveJetStream = "__broker-nats"
-
-// startJetStream starts one in a child process.
-func startJetStream(t *testing.T) *brokers.Cluster {
-	t.Helper()
-	exe, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return brokertest.Start(t, "nats", brokers.Options{Home: brokers.Home{Self: []string{exe, serveJetStream}}})
-}
-
 // killedDrain fills a stream, drains it, and cuts all connections when consumers
 // have received some of it.
 func killedDrain(t *testing.T, text string) *result.Run {
 	t.Helper()
-	b := startJetStream(t)
+	b := startNATS(t)
 	file := t.TempDir() + "/run.jsonl"
 	r, err := newRun(Config{Scenario: parse(t, text), Entry: jetstream.Entry(), URL: b.URL, File: file})
 	if err != nil {
@@ -103,7 +87,7 @@ workload: {rate: max, messages: 1000, consumers: 2, `+group+`consumer: {from: fi
 // A paced load whose consumers connect when it is over stops with its window.
 func TestFilledByASchedule(t *testing.T) {
 	t.Parallel()
-	b := startJetStream(t)
+	b := startNATS(t)
 	r := measure(t, `
 target: {driver: jetstream}
 workload: {rate: 1000/s, groups: 1, consumer: {from: filled}}
@@ -125,7 +109,7 @@ phases: {duration: 500ms}
 // is accounted for.
 func TestDrainInterrupted(t *testing.T) {
 	t.Parallel()
-	b := startJetStream(t)
+	b := startNATS(t)
 	file := t.TempDir() + "/run.jsonl"
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()

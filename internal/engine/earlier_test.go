@@ -23,7 +23,7 @@ import (
 // run itself and from their latencies, and what is left over stays or goes.
 func TestFillAndDrainBySeveralRuns(t *testing.T) {
 	t.Parallel()
-	b := startJetStream(t)
+	b := startNATS(t)
 	run := func(format string, args ...any) *result.Run {
 		t.Helper()
 		return measure(t, fmt.Sprintf(format, args...), jetstream.Entry(), b.URL)
@@ -75,7 +75,7 @@ func TestFillAndDrainBySeveralRuns(t *testing.T) {
 // name that the first has reported: neither disturbs the accounts of the other.
 func TestReplayBesideALiveRun(t *testing.T) {
 	t.Parallel()
-	b := startJetStream(t)
+	b := startNATS(t)
 	told, enough := make(chan string, 1), make(chan struct{})
 	ctx, end := context.WithCancel(t.Context())
 	defer end()
@@ -124,7 +124,7 @@ func TestReplayBesideALiveRun(t *testing.T) {
 // that takes it, and a backlog is timed from the start of its own.
 func TestDrainBesideALoad(t *testing.T) {
 	t.Parallel()
-	b := startJetStream(t)
+	b := startNATS(t)
 	const n = 500
 	fill := measure(t, fmt.Sprintf("{workload: {pattern: publish, rate: max, messages: %d, groups: 1, lifetime: keep}, phases: {warmup: 0s}}", n), jetstream.Entry(), b.URL)
 	r := measure(t, fmt.Sprintf(`

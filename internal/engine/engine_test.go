@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -15,21 +14,16 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/drivers/nats"
 	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/internal/probe"
 	"sixnines/result"
 	"sixnines/scenario"
 )
 
-// serveNATS makes the test binary a NATS server of its own.
-const serveNATS = "SIXNINES_ENGINE_TEST_SERVES_NATS"
-
 func TestMain(m *testing.M) {
-	if os.Getenv(serveNATS) != "" {
-		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[1:]))
-	}
-	if len(os.Args) > 1 && os.Args[1] == serveJetStream {
-		os.Exit(brokers.ServeNATS(os.Stdin, os.Stdout, os.Stderr, os.Args[2:]))
+	if len(os.Args) > 1 && os.Args[1] == serveNATS {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == probe.Command {
 		os.Exit(serveProbe())
@@ -40,25 +34,17 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// startNATS starts a real NATS server in a child process.
-func startNATS(t *testing.T) *brokers.Instance {
+// serveNATS makes the test binary a NATS server with JetStream.
+const serveNATS = "__broker-nats"
+
+// startNATS starts one in a child process.
+func startNATS(t *testing.T) *brokers.Cluster {
 	t.Helper()
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := brokers.StartNATS(t.Context(), brokers.NATSOptions{Command: []string{exe}, Env: []string{serveNATS + "=1"}, Stderr: os.Stderr})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := b.Stop(ctx); err != nil {
-			t.Error(err)
-		}
-	})
-	return b
+	return brokertest.Start(t, "nats", brokers.Options{Home: brokers.Home{Self: []string{exe, serveNATS}}})
 }
 
 // parse returns a normalised scenario.

@@ -39,16 +39,6 @@ func (id ID) Metric() result.Metric {
 		result.ProbeService, result.LagReceive, result.LagReceiveAck}[id]
 }
 
-// IDOf returns the ID of a metric; false: it has none.
-func IDOf(m result.Metric) (ID, bool) {
-	for id := range ids {
-		if id.Metric() == m {
-			return id, true
-		}
-	}
-	return 0, false
-}
-
 // sampled reports whether so little is recorded under id that one shard is
 // enough for all: a sample of the messages, or a probe's.
 func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
