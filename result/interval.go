@@ -33,10 +33,10 @@ type Interval struct {
 	Lost [][2]int64 `json:"lost,omitempty"`
 	// Depth is what the broker said last in the interval that it holds; nil: nothing.
 	Depth *Depth `json:"depth,omitempty"`
-	// Kept are readings within the interval, in order of time, of a load whose consumers
+	// Readings are readings within the interval, in order of time, of a load whose consumers
 	// come late or pause: how a backlog came and went does not depend on where intervals
 	// end. Other loads have none, nor have results of earlier versions.
-	Kept []KeptReading `json:"kept,omitempty"`
+	Readings []BacklogReading `json:"kept,omitempty"`
 	// Closing is in the closing record only; nil in results of earlier versions.
 	Closing *Closing `json:"closing,omitempty"`
 }

@@ -83,8 +83,8 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	if v.Depth != nil && err == nil {
 		b, err = appendRare(b, `,"depth":`, v.Depth)
 	}
-	if len(v.Kept) > 0 && err == nil {
-		b, err = appendRare(b, `,"kept":`, v.Kept)
+	if len(v.Readings) > 0 && err == nil {
+		b, err = appendRare(b, `,"kept":`, v.Readings)
 	}
 	if v.Closing != nil && err == nil {
 		b, err = appendRare(b, `,"closing":`, v.Closing)

@@ -92,7 +92,7 @@ func (r *Run) Add(record Record) error {
 func (r *Run) addInterval(v *Interval) error {
 	point := Point{
 		Phase: v.Phase, Start: v.Start, End: v.End, Counters: v.Counters,
-		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels, Depth: v.Depth, Kept: v.Kept,
+		InFlight: v.InFlight, Backlog: v.Backlog, Vitals: v.Vitals, Levels: v.Levels, Depth: v.Depth, Readings: v.Readings,
 		Metrics: make(map[Metric]PointMetric, len(v.Metrics)),
 	}
 	at := v.Start
@@ -103,7 +103,7 @@ func (r *Run) addInterval(v *Interval) error {
 		at = l.At
 	}
 	at = v.Start
-	for _, k := range v.Kept {
+	for _, k := range v.Readings {
 		if k.At < at || k.At > v.End {
 			return fmt.Errorf("readings of an interval that are not in order of time: %w", ErrFormat)
 		}

@@ -65,13 +65,13 @@ type Header struct {
 	// driver.Refusals; empty: the result is of an earlier version, or has no producers.
 	Refusals string `json:"refusals,omitempty"`
 	// SameHost says that broker and generator share this machine's processors.
-	SameHost  bool      `json:"same_host"`
-	Semantics Semantics `json:"semantics"`
-	Clock     Clock     `json:"clock"`
-	Machine   []Fact    `json:"machine"`
-	Cold      []Cold    `json:"cold,omitempty"`
-	Rate      float64   `json:"rate"` // asked, messages a second; 0 flat out and in a closed loop
-	Size      int64     `json:"size"` // bytes of a payload; where they differ their mean
+	SameHost   bool        `json:"same_host"`
+	Semantics  Semantics   `json:"semantics"`
+	Clock      Clock       `json:"clock"`
+	Machine    []Fact      `json:"machine"`
+	SetupTimes []SetupTime `json:"cold,omitempty"`
+	Rate       float64     `json:"rate"` // asked, messages a second; 0 flat out and in a closed loop
+	Size       int64       `json:"size"` // bytes of a payload; where they differ their mean
 	// Sizes is how the payloads' sizes are distributed, as scenario.ParseSizes
 	// reads it; empty: all are alike.
 	Sizes string `json:"sizes,omitempty"`
@@ -138,9 +138,9 @@ type Synchronous struct {
 	Mean bool `json:"mean,omitempty"`
 }
 
-// Keeps reports whether the broker had to keep messages, because consumers came late
+// ConsumersInterrupted reports whether the broker had to keep messages, because consumers came late
 // or paused.
-func (h *Header) Keeps() bool { return h.ConsumersFrom != "" || h.ConsumersPause != "" }
+func (h *Header) ConsumersInterrupted() bool { return h.ConsumersFrom != "" || h.ConsumersPause != "" }
 
 // InFlightMetric is the service time whose end takes a message out of those in
 // flight: of the acknowledgement where the broker gives one, else of the reply,
@@ -278,8 +278,8 @@ type Fact struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// Cold is a duration measured before the load: connecting, the first message.
-type Cold struct {
+// SetupTime is a duration measured before the load: connecting, the first message.
+type SetupTime struct {
 	Name     string        `json:"name"`
 	Duration time.Duration `json:"duration"`
 }

@@ -78,7 +78,7 @@ type Point struct {
 	Metrics  map[Metric]PointMetric
 	Levels   []Level
 	Depth    *Depth // nil: nothing was told in it
-	Kept     []KeptReading
+	Readings []BacklogReading
 }
 
 // Stretches yields the interval by its Levels: each reading, and as the last one

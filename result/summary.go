@@ -24,9 +24,9 @@ type Summary struct {
 	// Steady says how the run went on, stretch by stretch; nil where nothing was
 	// measured in a window.
 	Steady *Steady `json:"steady,omitempty"`
-	// Effective says how much the run's messages tell beside independent ones; nil
+	// EffectiveSampleSize says how much the run's messages tell beside independent ones; nil
 	// where that is not known, and in results of earlier versions.
-	Effective *Effective `json:"effective,omitempty"`
+	EffectiveSampleSize *EffectiveSampleSize `json:"effective,omitempty"`
 	// Attribution says what the slowest messages met, for each metric that Tail
 	// has messages of.
 	Attribution []Attribution `json:"attribution,omitempty"`
@@ -38,9 +38,9 @@ type Summary struct {
 	// Until says how exactly the percentile of Header.Until came to be known; nil:
 	// none was waited for.
 	Until *Until `json:"until,omitempty"`
-	// Kept says how the backlog came and went of consumers that came late or paused;
+	// Backlog says how the backlog came and went of consumers that came late or paused;
 	// nil: there were none.
-	Kept *Kept `json:"kept,omitempty"`
+	Backlog *Backlog `json:"kept,omitempty"`
 	// Seal is always the last; nil in results of earlier versions, and in one that is
 	// not in a file.
 	Seal *Seal `json:"seal,omitempty"`
@@ -102,14 +102,14 @@ type Availability struct {
 type Steady struct {
 	Metric    Metric `json:"metric"`
 	Intervals int    `json:"intervals"` // stretches looked at for the p50
-	P50       Course `json:"p50"`
-	P99       Course `json:"p99"`
+	P50       Trend  `json:"p50"`
+	P99       Trend  `json:"p99"`
 	// Text is the conclusion, one line: what to discard, or that nothing must be.
 	Text string `json:"text"`
 }
 
-// Course is the class of one figure's series.
-type Course struct {
+// Trend is the class of one figure's series.
+type Trend struct {
 	// Class is "not assessed", "flat", "warm-up", "drift", "level shift" or "no
 	// steady state".
 	Class string `json:"class"`
@@ -127,10 +127,10 @@ type Course struct {
 	Outliers int `json:"outliers,omitempty"`
 }
 
-// Effective is how many independent messages would tell as much about a percentile
+// EffectiveSampleSize is how many independent messages would tell as much about a percentile
 // of the run as its messages do, which are alike in bursts and near a broker's
 // capacity: from above 0 to Distribution.Samples.
-type Effective struct {
+type EffectiveSampleSize struct {
 	Metric Metric  `json:"metric"`
 	P50    float64 `json:"p50"`
 	P99    float64 `json:"p99"`
@@ -184,9 +184,9 @@ type Rate struct {
 	WorstSecond float64 `json:"worst_second"` // sent ÷ due in the worst second, or in a window that is shorter, 1 = all
 }
 
-// Kept is the share of what was due that was sent in the window, 1 = all. ok is
+// SentShare is the share of what was due that was sent in the window, 1 = all. ok is
 // false where nothing was due at a rate.
-func (r Rate) Kept() (share float64, ok bool) {
+func (r Rate) SentShare() (share float64, ok bool) {
 	due := r.Due
 	if due == 0 {
 		due = r.Asked

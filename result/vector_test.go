@@ -42,7 +42,7 @@ func vector(t *testing.T, name string) []byte {
 		Tool: Tool{Name: "sixnines", Version: "0.1.0", Go: "go1.26"}, Scenario: json.RawMessage(`{"seed":1}`),
 		Mode: ModeOpen, Pattern: "deliver", Driver: "mem", Ack: "broker",
 		Semantics: Semantics{Durability: "memory"}, Clock: Clock{Source: "CLOCK_MONOTONIC", Domain: "d", Bracket: 90, ReadNs: 26.5},
-		Machine: []Fact{{Section: "cpu", Name: "cores", Value: "2"}}, Cold: []Cold{{Name: "connect", Duration: 1e6}},
+		Machine: []Fact{{Section: "cpu", Name: "cores", Value: "2"}}, SetupTimes: []SetupTime{{Name: "connect", Duration: 1e6}},
 		Rate: 4, Size: 64, Window: 2 * time.Second, Interval: time.Second, Slot: 100 * time.Millisecond,
 	}))
 	// Four messages a second for two seconds, one microsecond each; the last

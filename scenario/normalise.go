@@ -150,8 +150,8 @@ func (w *Workload) normaliseSending() {
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute
 
-// Keeps reports whether what the workload has at the broker outlives the run.
-func (w *Workload) Keeps() bool {
+// Retains reports whether what the workload has at the broker outlives the run.
+func (w *Workload) Retains() bool {
 	return w.Lifetime == LifetimeKeep || w.Lifetime == "" && w.Existing != ""
 }
 

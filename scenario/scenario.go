@@ -141,7 +141,7 @@ type Workload struct {
 	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
 	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
 	// Lifetime and Existing are for one run that fills and another one that drains;
-	// see [Workload.Keeps].
+	// see [Workload.Retains].
 	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result tells; default run, with existing keep" enum:"run,keep"`
 	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, 8 hexadecimal digits such as 431daeca, with the messages in it" pattern:"[0-9a-f]{8}"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`

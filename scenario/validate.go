@@ -256,7 +256,7 @@ func (v *validator) population() {
 	case w.Groups == 0:
 	case w.Pattern == RoundTrip:
 		v.fail("a round trip has no groups", "leave out workload.groups: every producer consumes its own topic", "workload.groups")
-	case w.Groups > w.Consumers && w.Pattern == Publish && w.Keeps():
+	case w.Groups > w.Consumers && w.Pattern == Publish && w.Retains():
 		// They hold what is sent, for the consumers of another run.
 	case w.Groups > w.Consumers:
 		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")

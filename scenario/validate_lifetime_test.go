@@ -54,7 +54,7 @@ func TestNormaliseLifetime(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Normalise(); s.Workload.Keeps() != keeps {
+		if s.Normalise(); s.Workload.Retains() != keeps {
 			t.Errorf("%s: %v", text, !keeps)
 		}
 	}

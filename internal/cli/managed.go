@@ -63,7 +63,7 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 		return p, false, err
 	}
 	for _, part := range s.Parts() {
-		if w := &part.Workload; w.Keeps() || w.Existing != "" {
+		if w := &part.Workload; w.Retains() || w.Existing != "" {
 			return p, false, wrongUsage("give --url; sixnines broker up "+p.Name+" starts one that stays",
 				"a broker that is started for the run has nothing of earlier runs, and keeps nothing for later ones")
 		}

@@ -60,8 +60,8 @@ func accounts(pairs []couple) []Account {
 			value      func(*result.Summary) float64
 		}{
 			{"rate kept, worst run", "of due", func(s *result.Summary) float64 {
-				kept, _ := s.Rate.Kept()
-				return kept
+				share, _ := s.Rate.SentShare()
+				return share
 			}},
 			{"worst second of any run", "of due", func(s *result.Summary) float64 { return s.Rate.WorstSecond }},
 		} {

@@ -153,7 +153,7 @@ func (c *Comparison) gate(everyone []couple, o Options) {
 	for _, s := range shares() {
 		g.add(c.share(counted, s))
 	}
-	g.add(c.rateKept(counted))
+	g.add(c.sentShare(counted))
 	g.add(c.leftOut())
 	g.add(c.replacedOnes())
 	g.Answer = NotWorse

@@ -108,12 +108,12 @@ func (j *Judged) bySigns(s signs, silent int) {
 	}
 }
 
-// rateKept judges what was sent of what was due; nil where nothing was due at a rate.
-func (c *Comparison) rateKept(pairs []couple) *Judged {
+// sentShare judges what was sent of what was due; nil where nothing was due at a rate.
+func (c *Comparison) sentShare(pairs []couple) *Judged {
 	var s signs
 	for _, p := range pairs {
-		a, timed := p.runs[0].Summary.Rate.Kept()
-		b, both := p.runs[1].Summary.Rate.Kept()
+		a, timed := p.runs[0].Summary.Rate.SentShare()
+		b, both := p.runs[1].Summary.Rate.SentShare()
 		switch {
 		case !timed || !both:
 		case b*(1+c.MinEffect) < a:

@@ -69,7 +69,7 @@ func TestConsumersKilledWhileDraining(t *testing.T) {
 target: {driver: jetstream, options: {ack_wait: 1s}}
 workload: {rate: max, messages: 1000, consumers: 2, `+group+`consumer: {from: filled, work: 1ms}}
 `)
-		c, k := r.Counters, r.Summary.Kept
+		c, k := r.Counters, r.Summary.Backlog
 		fanOut := c.Expected / 1000
 		if c.Sent != 1000 || c.Acked != 1000 || c.Received != 1000*fanOut || c.Missing != 0 || c.Corrupted != 0 {
 			t.Errorf("%s%+v", group, c)
@@ -96,7 +96,7 @@ phases: {duration: 500ms}
 	if c := r.Counters; c.Scheduled != 500 || c.Received != 500 {
 		t.Errorf("%+v", c)
 	}
-	k := r.Summary.Kept
+	k := r.Summary.Backlog
 	if k.Filled != 500 || k.Peak != 500 || k.From < int64(450*time.Millisecond) || k.Gone != r.Summary.Resolved {
 		t.Errorf("%+v", k)
 	}
@@ -125,7 +125,7 @@ workload: {rate: max, messages: 2000, groups: 1, consumer: {from: filled, work: 
 		t.Fatal(err)
 	}
 	r = judgetest.Verified(t, r, file)
-	c, k := r.Counters, r.Summary.Kept
+	c, k := r.Counters, r.Summary.Backlog
 	if c.Received == 0 || c.Missing != 2000-c.Received || c.Undelivered != c.Missing || k.Gone != 0 || k.Left != c.Missing {
 		t.Errorf("%+v\n%+v", c, k)
 	}
@@ -173,7 +173,7 @@ phases: {duration: 600ms, drain: 500ms}
 	if v := r.Summary.Verdict; v.Status != result.Invalid || !slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return strings.HasPrefix(r.Text, why) }) {
 		t.Errorf("%+v", v)
 	}
-	if d := r.Summary.Kept.Depth; d != result.DepthUnacknowledged {
+	if d := r.Summary.Backlog.Depth; d != result.DepthUnacknowledged {
 		t.Errorf("depth %q", d)
 	}
 	depth := false

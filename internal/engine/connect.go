@@ -54,7 +54,7 @@ func (ld *load) connect(ctx context.Context) error {
 		return err
 	}
 	ld.recording.Stages.Attributed = ld.session.Dialers[0].Mark()
-	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
+	ld.session.SetupTimes = append(ld.session.SetupTimes, result.SetupTime{Name: "subscribe and set up producers", Duration: time.Duration(clock.Now() - began)})
 	return nil
 }
 

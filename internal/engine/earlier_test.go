@@ -145,7 +145,7 @@ phases: {warmup: 300ms, duration: 900ms}
 	if i < 0 || drain.Events[i].At < 0 {
 		t.Errorf("consumers were not told to connect with the window: %+v", drain.Events)
 	}
-	if k := r.Part("late").Summary.Kept; k.Filled != 300 || k.From < int64(250*time.Millisecond) || k.Drained != 300 {
+	if k := r.Part("late").Summary.Backlog; k.Filled != 300 || k.From < int64(250*time.Millisecond) || k.Drained != 300 {
 		t.Errorf("late: %+v", k)
 	}
 }

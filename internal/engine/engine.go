@@ -60,7 +60,7 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("messages of driver %s carry no headers; leave workload.headers out, or use a driver of which sixnines drivers show says that it can", e.Name)
 	case !w.Consumer.From.IsZero() && !can.Keeps:
 		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
-	case (w.Keeps() || w.Existing != "") && !can.Keeps:
+	case (w.Retains() || w.Existing != "") && !can.Keeps:
 		return refuse("driver %s keeps no messages for consumers that come later; leave workload.lifetime and workload.existing out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)

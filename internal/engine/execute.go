@@ -121,7 +121,7 @@ func (r *run) setUp(ctx context.Context) error {
 		return fmt.Errorf("%w before the load began", plan.ErrAborted)
 	}
 	for _, ld := range r.loads {
-		if ld.Workload.Keeps() {
+		if ld.Workload.Retains() {
 			r.progress(Progress{Phase: "connect", Workload: ld.Part.Name, LeftAs: ld.Name})
 		}
 	}

@@ -103,10 +103,10 @@ func (ld *load) describe(h *result.Header) error {
 	judge.Declare(h, s)
 	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.Mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.Semantics)
 	h.Refusals = ld.session.Refusals()
-	h.Rate, h.Cold = ld.Rate(), ld.session.Cold
+	h.Rate, h.SetupTimes = ld.Rate(), ld.session.SetupTimes
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.Part.Stops
-	if w.Keeps() {
+	if w.Retains() {
 		h.LeftAs = ld.Name
 	}
 	h.Broker = ld.session.Semantics.Server.Facts()

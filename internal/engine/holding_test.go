@@ -17,7 +17,7 @@ workload: {rate: 500/s, consumer: {pause: `+pause+`}}
 record: {interval: 1s}
 `, mem.Entry(), "")
 		// On a busy machine a pause takes longer.
-		k := r.Summary.Kept
+		k := r.Summary.Backlog
 		if k.Peak < peak*9/10 || k.Peak > 500 || k.Left != 0 {
 			t.Errorf("%s: a peak of %d, want %d: %+v", pause, k.Peak, peak, k)
 		}

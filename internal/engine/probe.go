@@ -58,7 +58,7 @@ func (ld *load) probe(ctx context.Context) error {
 			ld.Quiesce(window.OrderRun)
 		}
 	}
-	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "first message", Duration: time.Duration(ld.receiving.FirstTook.Load())})
-	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.ReadyAt.Load() - began)})
+	ld.session.SetupTimes = append(ld.session.SetupTimes, result.SetupTime{Name: "first message", Duration: time.Duration(ld.receiving.FirstTook.Load())})
+	ld.session.SetupTimes = append(ld.session.SetupTimes, result.SetupTime{Name: "until every consumer received a message", Duration: time.Duration(ld.receiving.ReadyAt.Load() - began)})
 	return nil
 }

@@ -78,7 +78,7 @@ func (ld *load) settle(ctx context.Context) {
 				Settling: true, P50: time.Duration(last)})
 		}
 	}
-	ld.session.Cold = append(ld.session.Cold, result.Cold{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
+	ld.session.SetupTimes = append(ld.session.SetupTimes, result.SetupTime{Name: fmt.Sprintf("until the p50 of single messages settled, at %s after %s at first",
 		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
 }
 

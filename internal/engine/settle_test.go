@@ -72,11 +72,11 @@ func TestManagedBrokersSettleFirst(t *testing.T) {
 					}
 				}})
 			said := false
-			for _, c := range r.Header.Cold {
+			for _, c := range r.Header.SetupTimes {
 				said = said || strings.HasPrefix(c.Name, "until the p50 of single messages settled") && c.Duration > 0
 			}
 			if said != tt.settles {
-				t.Errorf("cold figures %+v", r.Header.Cold)
+				t.Errorf("cold figures %+v", r.Header.SetupTimes)
 			}
 			// 40 messages of the warm-up leave the half of 8 ms; settling a tenth.
 			if tt.settles != (before > 100) {

@@ -25,7 +25,7 @@ func cutShort(e *evidence) []result.Reason {
 	if e.run.Damaged != "" {
 		found += " (" + e.run.Damaged + ")"
 	}
-	return one(result.Reason{Status: result.Suspect, Code: result.ReasonCutShort, Found: found, Means: "the file has no summary, and messages that were unresolved then are in no figure"})
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonCutShort, Found: found, Means: "the file has no summary, and messages that were unresolved then are in no figure"})
 }
 
 // wholeSeconds writes the whole seconds of ns.
@@ -35,7 +35,7 @@ func wholeSeconds(ns int64) string { return spell.Period(time.Duration(ns).Trunc
 // short lacks the record that closes the accounts.
 func conservation(e *evidence) []result.Reason {
 	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
-		return one(result.Reason{Status: result.Invalid, Code: result.ReasonConservation, Found: "the message counts do not add up: " + problem})
+		return single(result.Reason{Status: result.Invalid, Code: result.ReasonConservation, Found: "the message counts do not add up: " + problem})
 	}
 	return nil
 }
@@ -44,7 +44,7 @@ func conservation(e *evidence) []result.Reason {
 // message can be relied on.
 func violations(e *evidence) []result.Reason {
 	if n := e.run.Counters.Violations; n > 0 {
-		return one(result.Reason{Status: result.Invalid, Code: result.ReasonViolations, Found: "the driver broke its contract " + spell.Times(n)})
+		return single(result.Reason{Status: result.Invalid, Code: result.ReasonViolations, Found: "the driver broke its contract " + spell.Times(n)})
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func clientDrops(e *evidence) []result.Reason {
 		Found: fmt.Sprintf("the client library dropped %s itself, which looks like a loss by the broker", spell.Plural(c.Dropped, "message"))}
 	share := float64(c.Dropped) / float64(max(c.Sent, 1))
 	if share > dropsInvalid {
-		return one(r)
+		return single(r)
 	}
-	return e.partly(share, r)
+	return e.suspectFrom(share, r)
 }
 
 // clamps: values that a histogram could not hold were recorded at its ends.
@@ -77,7 +77,7 @@ func clamps(e *evidence) (found []result.Reason) {
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
-		found = append(found, e.partly(share, result.Reason{Code: result.ReasonOutOfRange, Brief: spell.Plural(c.OutOfRange, "value") + " out of range",
+		found = append(found, e.suspectFrom(share, result.Reason{Code: result.ReasonOutOfRange, Brief: spell.Plural(c.OutOfRange, "value") + " out of range",
 			Found: spell.Plural(c.OutOfRange, "value") + " exceeded the range of the histograms and were recorded at its end", Means: "the upper percentiles may be larger than shown"})...)
 	}
 	return found
@@ -147,7 +147,7 @@ func aborted(e *evidence) []result.Reason {
 	if !e.in.Aborted {
 		return nil
 	}
-	return one(result.Reason{Status: result.Suspect, Code: result.ReasonAborted, Found: "the run was aborted", Means: "messages in flight at that moment count as missing"})
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonAborted, Found: "the run was aborted", Means: "messages in flight at that moment count as missing"})
 }
 
 // losses: messages that the broker did not deliver. A fact about it, and no reason to
@@ -213,7 +213,7 @@ func refusals(e *evidence) []result.Reason {
 	if share <= refusedAtMost {
 		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
 	}
-	return one(result.Reason{Status: result.Suspect, Code: result.ReasonRefused, Found: text,
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonRefused, Found: text,
 		Means: fmt.Sprintf("they have no latency, so the percentiles describe the other %s only", spell.ExactShare(1-share))})
 }
 
@@ -223,15 +223,15 @@ func refusals(e *evidence) []result.Reason {
 func (e *evidence) asked(kind result.EventKind, code result.ReasonCode, found, means string) []result.Reason {
 	r := result.Reason{Status: result.Valid, Code: code, Found: found, Means: means}
 	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
-		return one(r)
+		return single(r)
 	}
 	r.Status, r.Brief = result.Suspect, "the broker refuses this user"
-	return one(r)
+	return single(r)
 }
 
 // allRefused is the finding that no message came through.
 func allRefused(s result.Status, found, means string) []result.Reason {
-	return one(result.Reason{Status: s, Code: result.ReasonAllRefused, Brief: "every message was refused", Found: found, Means: means})
+	return single(result.Reason{Status: s, Code: result.ReasonAllRefused, Brief: "every message was refused", Found: found, Means: means})
 }
 
 // forbidden reports whether what was refused was so because of who asked, and not because
@@ -311,7 +311,7 @@ func denials(e *evidence) []result.Reason {
 	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
 		return allRefused(result.Invalid, text, "nothing was measured")
 	case c.Expected == 0 && e.run.Header.Ack == "none":
-		return one(result.Reason{Status: result.Suspect, Code: result.ReasonDenied, Found: text, Means: "rates and counts have the messages that it refused in them"})
+		return single(result.Reason{Status: result.Suspect, Code: result.ReasonDenied, Found: text, Means: "rates and counts have the messages that it refused in them"})
 	}
 	return e.asked(result.EventDenied, result.ReasonDenied, text, "they count as not answered, or as missing")
 }

@@ -69,7 +69,7 @@ func backlogGrows(e *evidence) []result.Reason {
 	if n := len(readings) - backlogIntervals; n >= 0 {
 		from = min(from, readings[n].At)
 	}
-	if k := e.summary.Kept; k != nil && (k.Gone == 0 || k.Gone > from) {
+	if k := e.summary.Backlog; k != nil && (k.Gone == 0 || k.Gone > from) {
 		return nil // it was asked for: see backlogKept
 	}
 	began := e.in.End
@@ -189,7 +189,7 @@ func (e *evidence) nothingComes(from int64) []result.Reason {
 	if d := e.summary.Histograms[all[0]]; d.Count > 0 {
 		text = fmt.Sprintf("from %s on no message came through any more", span(from))
 	}
-	return one(result.Reason{Status: result.Valid, Code: result.ReasonNothingCame, Found: text + ", nor in the drain: it is lost, or the broker or its consumers hang",
+	return single(result.Reason{Status: result.Valid, Code: result.ReasonNothingCame, Found: text + ", nor in the drain: it is lost, or the broker or its consumers hang",
 		Means: "that is no overload, which carries a part of its load, and the percentiles have it as lower bounds"})
 }
 
@@ -247,7 +247,7 @@ func (e *evidence) tooShort() []result.Reason {
 	if still := e.nothingComes(0); still != nil {
 		return still
 	}
-	return one(result.Reason{Status: result.Suspect, Code: result.ReasonBacklog, Brief: "overload or slow answers: the run is too short to tell", Found: fmt.Sprintf(
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonBacklog, Brief: "overload or slow answers: the run is too short to tell", Found: fmt.Sprintf(
 		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers",
 		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")), Try: "run longer (--duration)"})
 }

@@ -137,7 +137,7 @@ func declared(run *result.Run) (found []Problem) {
 	if h.Version != version {
 		add("version", "it is %d, and of a file with such workloads %d", h.Version, version)
 	}
-	if keeps := s.Workload.Keeps(); keeps != (h.LeftAs != "") {
+	if keeps := s.Workload.Retains(); keeps != (h.LeftAs != "") {
 		add("left_as", "it is %q, by the scenario something is left: %v", h.LeftAs, keeps)
 	}
 	if s.Record.Raw != (h.Raw != "") {

@@ -22,7 +22,7 @@ const (
 // effective says how many independent messages would be worth as much for the
 // primary metric's p50 and p99; nil where that cannot be said: of few intervals,
 // where refused or unresolved messages reach p99, and where there is no p99.
-func effective(run *result.Run, s *result.Summary) *result.Effective {
+func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 	if s.Steady == nil {
 		return nil
 	}
@@ -34,7 +34,7 @@ func effective(run *result.Run, s *result.Summary) *result.Effective {
 	if blocks == nil || !ok50 || !ok99 || d.AtLeast["99"] || d.Refused["99"] {
 		return nil
 	}
-	x := &result.Effective{Metric: m}
+	x := &result.EffectiveSampleSize{Metric: m}
 	for _, f := range []struct {
 		value int64
 		size  *float64
@@ -54,7 +54,7 @@ func effective(run *result.Run, s *result.Summary) *result.Effective {
 // and another run has other figures: a note, since the figures are what was.
 // Where the run is UNSTABLE, or something broke, that is known already.
 func dependence(e *evidence) []result.Reason {
-	x := e.summary.Effective
+	x := e.summary.EffectiveSampleSize
 	if x == nil || e.run.Header.Mode == result.ModeFlatOut || e.disturbed() || len(backlogGrows(e)) > 0 {
 		return nil
 	}

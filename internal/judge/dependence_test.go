@@ -56,13 +56,13 @@ func TestOneSample(t *testing.T) {
 		run.Summary = Summarise(run, Inputs{})
 		found := oneSample(run)
 		if tt.percentile == "" {
-			if len(found) > 0 || (run.Summary.Effective == nil) != (tt.intervals < 20) {
-				t.Errorf("%g in %d intervals: %v, %+v", tt.load, tt.intervals, found, run.Summary.Effective)
+			if len(found) > 0 || (run.Summary.EffectiveSampleSize == nil) != (tt.intervals < 20) {
+				t.Errorf("%g in %d intervals: %v, %+v", tt.load, tt.intervals, found, run.Summary.EffectiveSampleSize)
 			}
 			continue
 		}
 		if len(found) != 1 || found[0].Status != result.Valid || found[0].Percentile != tt.percentile || found[0].Metric != result.DeliveryResponse {
-			t.Errorf("%g in %d intervals: %v, %+v", tt.load, tt.intervals, found, run.Summary.Effective)
+			t.Errorf("%g in %d intervals: %v, %+v", tt.load, tt.intervals, found, run.Summary.EffectiveSampleSize)
 		}
 	}
 }
@@ -75,11 +75,11 @@ func TestVerifyOneSample(t *testing.T) {
 	if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 		t.Errorf("%v", problems)
 	}
-	run.Summary.Effective.P99 *= 2
+	run.Summary.EffectiveSampleSize.P99 *= 2
 	if problems := Verify(run, run.Header.Tool); len(problems) != 1 || !strings.HasPrefix(problems[0].Where, "effective.p99") {
 		t.Errorf("a change is not noticed: %v", problems)
 	}
-	run.Summary.Effective = nil
+	run.Summary.EffectiveSampleSize = nil
 	run.Summary.Verdict.Reasons = slices.DeleteFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonOneSample })
 	if problems := Verify(run, run.Header.Tool); len(problems) > 0 {
 		t.Errorf("of an earlier version: %v", problems)

@@ -161,20 +161,20 @@ func worded(r result.Reason) result.Reason {
 	return r
 }
 
-// one is the outcome of a gate with one finding.
-func one(r result.Reason) []result.Reason { return []result.Reason{r} }
+// single is the outcome of a gate with one finding.
+func single(r result.Reason) []result.Reason { return []result.Reason{r} }
 
 // note is that of a gate with one finding that lowers no verdict.
 func note(code result.ReasonCode, found string) []result.Reason {
-	return one(result.Reason{Status: result.Valid, Code: code, Found: found})
+	return single(result.Reason{Status: result.Valid, Code: code, Found: found})
 }
 
-// partly is the outcome of a gate whose finding can have touched no more than a
+// suspectFrom is the outcome of a gate whose finding can have touched no more than a
 // share of the messages: SUSPECT from the first percentile on that it can have
 // moved, a note where none of those that are published is so high. Twice the
 // share counts: a delayed message delays those behind it, for no longer
 // than itself in a system that is loaded to half of its capacity.
-func (e *evidence) partly(share float64, r result.Reason) []result.Reason {
+func (e *evidence) suspectFrom(share float64, r result.Reason) []result.Reason {
 	r.Status = result.Suspect
 	reaches := ""
 	published := e.reaches(1)
@@ -195,18 +195,18 @@ func (e *evidence) partly(share float64, r result.Reason) []result.Reason {
 		reaches += " may be affected"
 	}
 	r.Means = joined(reaches, r.Means)
-	return one(r)
+	return single(r)
 }
 
-// mostly is partly of so large a share of the window that nothing holds where it can
+// invalidIfAll is suspectFrom of so large a share of the window that nothing holds where it can
 // have moved every percentile, or where throughput is what the run is about, as in a
 // closed loop: the run is INVALID then.
-func (e *evidence) mostly(share float64, r result.Reason) []result.Reason {
+func (e *evidence) invalidIfAll(share float64, r result.Reason) []result.Reason {
 	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
 		r.Status = result.Invalid
-		return one(r)
+		return single(r)
 	}
-	found := e.partly(e.mostDue(share), r)
+	found := e.suspectFrom(e.mostDue(share), r)
 	if r := &found[0]; r.Status == result.Suspect && r.Percentile == "" {
 		r.Status = result.Invalid
 	}

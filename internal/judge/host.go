@@ -27,7 +27,7 @@ func suspended(e *evidence) []result.Reason {
 	if ns <= 0 {
 		return nil
 	}
-	return one(result.Reason{Status: result.Invalid, Code: result.ReasonSuspended, Found: fmt.Sprintf("the machine was suspended for %s during the run", span(int64(ns)))})
+	return single(result.Reason{Status: result.Invalid, Code: result.ReasonSuspended, Found: fmt.Sprintf("the machine was suspended for %s during the run", span(int64(ns)))})
 }
 
 // throttled: a processor quota stopped the generator: suspect at all; above 1 % of
@@ -45,11 +45,11 @@ func throttled(e *evidence) []result.Reason {
 	switch {
 	case ns <= 0: // the system does not tell for how long
 		r.Brief = ""
-		return one(r)
+		return single(r)
 	case share > throttleInvalid:
-		return e.mostly(ns/e.window(), r)
+		return e.invalidIfAll(ns/e.window(), r)
 	}
-	return e.partly(ns/e.window(), r)
+	return e.suspectFrom(ns/e.window(), r)
 }
 
 // steal: the hypervisor gave the processors to others. A message may be delayed by it on
@@ -68,17 +68,17 @@ func steal(e *evidence) []result.Reason {
 	switch {
 	case !told && share > stealInvalid:
 		r.Status = result.Invalid
-		return one(r)
+		return single(r)
 	case !told:
-		return one(r)
+		return single(r)
 	case share > stealInvalid:
 		met := stolen * 1e9 / e.window()
 		if busy, ok := mean(e.measure, vitalBusy); ok {
 			met = max(met, share/(share+busy))
 		}
-		return e.mostly(met, r)
+		return e.invalidIfAll(met, r)
 	}
-	return e.partly(stolen*1e9/e.window(), r)
+	return e.suspectFrom(stolen*1e9/e.window(), r)
 }
 
 // swap: memory was read back from the disk.
@@ -87,7 +87,7 @@ func swap(e *evidence) []result.Reason {
 	if pages <= 0 {
 		return nil
 	}
-	return one(result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: spell.Plural(int64(pages), "page") + " swapped in from disk during the run"})
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: spell.Plural(int64(pages), "page") + " swapped in from disk during the run"})
 }
 
 // starved: the broker's threads waited for a processor of this machine so long that messages
@@ -99,7 +99,7 @@ func starved(e *evidence) []result.Reason {
 	if !e.paced() || share == 0 {
 		return nil
 	}
-	return e.partly(e.mostDue(share), result.Reason{Code: result.ReasonStarved, Brief: spell.Share(share) + " without processor for the broker", Found: fmt.Sprintf(
+	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonStarved, Brief: spell.Share(share) + " without processor for the broker", Found: fmt.Sprintf(
 		"for %s of the window the broker's threads waited so long for processors of this machine that its queues took three times as long, or messages four times as long to pass it",
 		spell.Share(share))})
 }
@@ -222,7 +222,7 @@ func unseen(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(busy) / e.window()
-	return e.partly(e.mostDue(share), result.Reason{Code: result.ReasonUnseen, Brief: "processors busy, broker not in sight", Found: fmt.Sprintf(
+	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonUnseen, Brief: "processors busy, broker not in sight", Found: fmt.Sprintf(
 		"in %s of the window %s or more of the processors that the generator may use were in use, the broker shares them, and for how long its threads waited for a processor is not known (%s)",
 		spell.Share(share), spell.Share(unseenBusy), why)})
 }
@@ -244,7 +244,7 @@ func processors(e *evidence) []result.Reason {
 	default:
 		r.Means = "near its limit the generator's own lag grows"
 	}
-	return one(r)
+	return single(r)
 }
 
 // collector: Go's garbage collector stopped the generator for a hundredth of the
@@ -254,7 +254,7 @@ func collector(e *evidence) []result.Reason {
 	longest, _ := highest(e.measure, vitalGCMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return e.partly(share, result.Reason{Code: result.ReasonGC, Brief: spell.Share(share) + " garbage collection",
+		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Brief: spell.Share(share) + " garbage collection",
 			Found: fmt.Sprintf("garbage collection paused the generator for %s, %s of the window", span(int64(all)), spell.Share(share))})
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {

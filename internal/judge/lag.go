@@ -15,12 +15,12 @@ const (
 	ownLagSuspect = 0.25
 	// ownTail: the part of the tail's messages that may have mostly own lag.
 	ownTail = 0.5
-	// ownTailMatters is the mean own lag, in ns, from which a tail that the
+	// minMeanOwnLag is the mean own lag, in ns, from which a tail that the
 	// generator made itself is invalid. A thread that sleeps on a busy
 	// virtual machine is woken some hundred µs late; a fast broker's p99 is no
 	// more than that, and to call every such run INVALID would not help.
 	// Below it the percentiles are suspect by their shares.
-	ownTailMatters = 1e6
+	minMeanOwnLag = 1e6
 )
 
 // ownLag: the generator's own lag is more than a quarter of a published
@@ -64,7 +64,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 			}
 			tail := e.tail(x, v)
 			if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
-				float64(tail.Own) < ownTailMatters*float64(tail.Count) {
+				float64(tail.Own) < minMeanOwnLag*float64(tail.Count) {
 				continue
 			}
 			share := spell.Share(float64(tail.Majority) / float64(tail.Count))
@@ -125,9 +125,9 @@ func frozen(e *evidence) []result.Reason {
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:
 		r.Means = joined("the broker did not cause this", r.Means)
-		return e.mostly(share, r)
+		return e.invalidIfAll(share, r)
 	case worthy > 0:
-		return e.partly(share, r)
+		return e.suspectFrom(share, r)
 	}
 	return nil
 }

@@ -12,10 +12,10 @@ import (
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
 	if h.Existing != "" {
-		found = one(result.Reason{Status: result.Valid, Code: result.ReasonEarlier, Found: fmt.Sprintf("%s that earlier runs had left as %s were received", spell.Plural(c.Earlier, "message"), h.Existing),
+		found = single(result.Reason{Status: result.Valid, Code: result.ReasonEarlier, Found: fmt.Sprintf("%s that earlier runs had left as %s were received", spell.Plural(c.Earlier, "message"), h.Existing),
 			Means: "they are in no latency, because their time stamps are of another run's clock"})
 		if c.Earlier == 0 && h.Mode == result.ModeConsume {
-			found = one(result.Reason{Status: result.Suspect, Code: result.ReasonNothingCame, Found: fmt.Sprintf("no message was received of those that earlier runs had left as %s", h.Existing),
+			found = single(result.Reason{Status: result.Suspect, Code: result.ReasonNothingCame, Found: fmt.Sprintf("no message was received of those that earlier runs had left as %s", h.Existing),
 				Means: "other consumers may have taken them, or nothing was left for these groups", Try: "fill the topics again, with as many groups"})
 		}
 	}

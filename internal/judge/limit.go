@@ -122,7 +122,7 @@ func generatorLimit(e *evidence) []result.Reason {
 		return nil
 	}
 	share := within(over, 0, e.in.End)
-	return e.partly(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
+	return e.suspectFrom(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
 }
 
 // generatorBehind says, of a backlog that grows over the end of the window, that

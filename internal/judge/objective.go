@@ -133,7 +133,7 @@ func (d *Decision) missedBy(run *result.Run, s *result.Summary) bool {
 	if o.Subject != "rate" {
 		return true // no later second makes the worst one better
 	}
-	share, _ := s.Rate.Kept()
+	share, _ := s.Rate.SentShare()
 	part := float64(s.End) / float64(run.Header.Window)
 	return run.Header.Window > 0 && !o.Holds(1-part*(1-share))
 }
@@ -394,7 +394,7 @@ func figure(v int64, atLeast bool) string {
 }
 
 func (d *Decision) ofRate(r result.Rate) {
-	share, ok := r.Kept()
+	share, ok := r.SentShare()
 	if ok && r.Due == 0 && r.Sent == 0 {
 		d.Text = "nothing was due in the window"
 		return

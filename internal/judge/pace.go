@@ -45,7 +45,7 @@ func (e *evidence) late() float64 {
 	if count(x) == 0 {
 		return 1
 	}
-	return float64(result.NewRankIndex(x.Hist).Above(ownTailMatters)) / float64(count(x))
+	return float64(result.NewRankIndex(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
 }
 
 // notSent: messages were due and were never sent before the run ended.
@@ -55,7 +55,7 @@ func notSent(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
-	return e.partly(share, result.Reason{Code: result.ReasonNotSent, Brief: spell.Share(share) + " not sent", Found: fmt.Sprintf(
+	return e.suspectFrom(share, result.Reason{Code: result.ReasonNotSent, Brief: spell.Share(share) + " not sent", Found: fmt.Sprintf(
 		"%s of %s due could not be sent before the run ended", spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)),
 		Means: "they count in the percentiles as lower bounds"})
 }
@@ -84,7 +84,7 @@ func sentLate(e *evidence) []result.Reason {
 		return note(result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
-	return e.partly(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep the rate"})
+	return e.suspectFrom(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep the rate"})
 }
 
 // worstSecond: in some second, or in a shorter window, less than nine tenths of what was
@@ -106,5 +106,5 @@ func worstSecond(e *evidence) []result.Reason {
 		return note(result.ReasonWorstSecondBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), (1-w.share)*float64(w.length)/e.window())
-	return e.partly(late, result.Reason{Code: result.ReasonWorstSecond, Brief: spell.Share(late) + " sent late", Found: text + " because the generator was late"})
+	return e.suspectFrom(late, result.Reason{Code: result.ReasonWorstSecond, Brief: spell.Share(late) + " sent late", Found: text + " because the generator was late"})
 }

@@ -44,7 +44,7 @@ const warmedUp = 1.1
 //
 // Nothing is ever cut off: the text says what the reader should discard, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
-	if run.Header.Keeps() {
+	if run.Header.ConsumersInterrupted() {
 		return nil // a backlog comes and goes
 	}
 	metric := result.Metric("")
@@ -59,7 +59,7 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 		return nil
 	}
 	addRefused(b, run, metric)
-	st := &result.Steady{Metric: metric, P50: course(b, 0.5, fewestP50), P99: course(b, 0.99, fewestP99)}
+	st := &result.Steady{Metric: metric, P50: trend(b, 0.5, fewestP50), P99: trend(b, 0.99, fewestP99)}
 	st.Intervals = st.P50.Stretches
 	st.Text = conclusion(run, st)
 	return st
@@ -119,9 +119,9 @@ func stretches(b []timedBlock, fewest int64) []timedBlock {
 	return all
 }
 
-// course classes the series of one quantile and says in ns where its steady part
+// trend classes the series of one quantile and says in ns where its steady part
 // begins.
-func course(b []timedBlock, q float64, fewest int64) result.Course {
+func trend(b []timedBlock, q float64, fewest int64) result.Trend {
 	parts := stretches(b, fewest)
 	series := make([]float64, len(parts))
 	for i := range parts {
@@ -132,7 +132,7 @@ func course(b []timedBlock, q float64, fewest int64) result.Course {
 		least = leastShortChange
 	}
 	v := stats.SteadyState(series, least)
-	c := result.Course{Class: string(v.Class), Change: v.Change, From: -1, Stretches: len(parts), Outliers: v.Outliers}
+	c := result.Trend{Class: string(v.Class), Change: v.Change, From: -1, Stretches: len(parts), Outliers: v.Outliers}
 	if v.From < len(parts) && v.Class != stats.NotAssessed {
 		c.From = parts[v.From].start
 	}
@@ -144,7 +144,7 @@ func course(b []timedBlock, q float64, fewest int64) result.Course {
 
 // unsteady reports whether a figure of the whole window depends on how long the
 // window was: it then mixes levels, by the time that each lasted.
-func unsteady(c result.Course) bool {
+func unsteady(c result.Trend) bool {
 	switch stats.Steadiness(c.Class) {
 	case stats.Drift, stats.LevelShift, stats.NoSteadyState:
 		return true
@@ -152,8 +152,8 @@ func unsteady(c result.Course) bool {
 	return false
 }
 
-// notAssessed is the reason why a course was not assessed, "" if it was.
-func notAssessed(run *result.Run, name string, c result.Course, fewest int64) string {
+// notAssessed is the reason why a trend was not assessed, "" if it was.
+func notAssessed(run *result.Run, name string, c result.Trend, fewest int64) string {
 	if c.Class != string(stats.NotAssessed) {
 		return ""
 	}
@@ -165,7 +165,7 @@ func notAssessed(run *result.Run, name string, c result.Course, fewest int64) st
 	return text + ": run longer (--duration)"
 }
 
-// conclusion says in one line what to make of the courses.
+// conclusion says in one line what to make of the trends.
 func conclusion(run *result.Run, s *result.Steady) string {
 	missing := notAssessed(run, "p50", s.P50, fewestP50)
 	if missing != "" {
@@ -180,7 +180,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 	from := int64(0)
 	for _, c := range []struct {
 		name string
-		result.Course
+		result.Trend
 	}{{"p50", s.P50}, {"p99", s.P99}} {
 		switch stats.Steadiness(c.Class) {
 		case stats.WarmUp:
@@ -247,9 +247,9 @@ func steadiness(e *evidence) (found []result.Reason) {
 	}
 	for _, c := range []struct {
 		percentile string
-		result.Course
+		result.Trend
 	}{{"50", s.P50}, {"99", s.P99}} {
-		if !unsteady(c.Course) {
+		if !unsteady(c.Trend) {
 			continue
 		}
 		beyond := " depends"
@@ -285,7 +285,7 @@ func steadiness(e *evidence) (found []result.Reason) {
 func (e *evidence) warmUpReaches() *result.Reason {
 	s := e.summary.Steady
 	from := int64(0)
-	for _, c := range []result.Course{s.P50, s.P99} {
+	for _, c := range []result.Trend{s.P50, s.P99} {
 		if c.Class == string(stats.WarmUp) {
 			from = max(from, c.From)
 		}

@@ -72,10 +72,10 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	}
 	setCorrected(run, s)
 	s.Until = setUntil(run, in, s)
-	s.Kept = kept(run, in)
+	s.Backlog = brokerBacklog(run, in)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)
-	s.Effective = effective(run, s)
+	s.EffectiveSampleSize = effective(run, s)
 	e := newEvidence(run, in, s)
 	s.Attribution, e.attributed = attribute(run, in)
 	s.Verdict = decide(e)

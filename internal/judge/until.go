@@ -210,6 +210,6 @@ func until(e *evidence) []result.Reason {
 	if u == nil {
 		return nil
 	}
-	return one(result.Reason{Status: result.Valid, Code: result.ReasonUntil, Found: "asked for " + u.Text,
+	return single(result.Reason{Status: result.Valid, Code: result.ReasonUntil, Found: "asked for " + u.Text,
 		Means: u.Found + ". The intervals of other percentiles assume a length that was fixed beforehand"})
 }

@@ -122,8 +122,8 @@ func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 	if run.Closing == nil && run.Summary.Availability == nil {
 		again.Availability = nil
 	}
-	if run.Closing == nil && run.Summary.Effective == nil {
-		again.Effective = nil
+	if run.Closing == nil && run.Summary.EffectiveSampleSize == nil {
+		again.EffectiveSampleSize = nil
 		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonOneSample })
 	}
 	got, want := flatten(run.Summary, words), flatten(again, words)

@@ -228,7 +228,7 @@ func rateLine(s *subject) []entryText {
 		out = append(out, entryText{"due", rate(due), "what the schedule had in the measured window"})
 	}
 	sent := rate(r.Sent)
-	if kept, ok := r.Kept(); ok {
+	if kept, ok := r.SentShare(); ok {
 		sent += " (" + exactShare(kept) + ")"
 	}
 	out = append(out, entryText{"sent", sent, "over the measured window, and as a share of the messages due in it"})

@@ -24,7 +24,7 @@ func TestSteadyPartIsMarked(t *testing.T) {
 		{"the tail never", 2e9, -1, []float64{2}},
 	} {
 		run := openRun().make()
-		run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{From: c.p50}, P99: result.Course{From: c.p99}}
+		run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{From: c.p50}, P99: result.Trend{From: c.p99}}
 		chart, err := chartOf([]*result.Run{run}, KindTime)
 		if err != nil {
 			t.Fatal(err)

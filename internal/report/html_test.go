@@ -66,13 +66,13 @@ func spoil(r *result.Run, text string) {
 		Batching: text, Consumption: text, Transport: text, Settings: map[string]string{text: text}, Warnings: []string{text}}
 	h.Clock = result.Clock{Source: text, Domain: text}
 	h.Machine = []result.Fact{{Section: text, Name: text, Value: text, Note: text}}
-	h.Cold = []result.Cold{{Name: text, Duration: time.Millisecond}}
+	h.SetupTimes = []result.SetupTime{{Name: text, Duration: time.Millisecond}}
 	r.Events = []result.Event{{At: 1e9, Kind: result.EventKind(text), Detail: text}}
 	r.Pauses = []result.Pause{{Start: 2e9, End: 3e9, Source: result.PauseSource(text)}}
 	r.Tail = []result.Exemplar{{Metric: result.Metric(text), Topic: text, Intended: 1e9, Done: 4e9}}
 	h.Trial = &result.Trial{Set: text, Kind: text, Arm: text, Index: 1, Of: 2}
 	h.Floor = &result.Floor{ID: text, Tool: h.Tool, Pattern: text, At: h.Started, Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {text: 1, "50": 2, "99": 3}}}
-	r.Summary.Steady = &result.Steady{Metric: result.Metric(text), Text: text, P50: result.Course{Class: text, From: 1}, P99: result.Course{Class: text, From: 2}}
+	r.Summary.Steady = &result.Steady{Metric: result.Metric(text), Text: text, P50: result.Trend{Class: text, From: 1}, P99: result.Trend{Class: text, From: 2}}
 	r.Summary.Attribution = []result.Attribution{{Metric: result.Metric(text), Messages: 1, Causes: []result.Cause{{Source: text, Text: text, Named: true}}}}
 	r.Summary.Objectives = []result.Objective{{Text: text, Outcome: text, Found: text}}
 	for _, d := range r.Summary.Histograms {

@@ -57,7 +57,7 @@ type SummaryObject struct {
 	Background bool   `json:"background,omitempty"` // the workload is not judged
 
 	Synchronous *result.Synchronous `json:"synchronous,omitempty"`
-	Kept        *result.Kept        `json:"kept,omitempty"`
+	Backlog     *result.Backlog     `json:"kept,omitempty"`
 
 	Format  string `json:"format"` // SummaryFormat
 	Version int    `json:"version"`
@@ -82,7 +82,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Availability: s.sum.Availability,
 		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
 		Synchronous: h.Synchronous,
-		Kept:        s.sum.Kept,
+		Backlog:     s.sum.Backlog,
 		Format:      SummaryFormat, Version: SummaryVersion,
 	}
 	if o.Verdict.Reasons == nil {

@@ -16,7 +16,7 @@ func messageTables(s *subject) part {
 		out.Blocks = append(out.Blocks, x)
 	}
 	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
-	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), stoppedLine(s), keptLines(s)) {
+	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), stoppedLine(s), backlogLines(s)) {
 		rates.add(l.Name, l.Value, l.Means)
 	}
 	add(rates)
@@ -99,7 +99,7 @@ func messageLines(s *subject) document {
 		}
 		out.add(gap{}, x)
 	}
-	return append(document{part{Title: "Messages", Of: s.of(), Blocks: out}}, keptBlocks(s)...)
+	return append(document{part{Title: "Messages", Of: s.of(), Blocks: out}}, backlogBlocks(s)...)
 }
 
 // sumOf writes an account as a sum: "expected 20 = received 17 + missing 3".
@@ -141,7 +141,7 @@ func setupLines(s *subject) document {
 		}
 	}
 	var cold []string
-	for _, c := range h.Cold {
+	for _, c := range h.SetupTimes {
 		cold = append(cold, plain(c.Name)+" "+duration(int64(c.Duration)))
 	}
 	if len(cold) > 0 {

@@ -40,8 +40,8 @@ func enrich(r *result.Run) *result.Run {
 		{Text: h.Objectives[2], Outcome: "undecided", Found: "99.87 % in the worst second"},
 		{Text: h.Objectives[3], Outcome: "meaningless", Found: "the run has too few messages for this percentile: it needs 368,887"}}
 	r.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, Intervals: 60,
-		P50:  result.Course{Class: "flat", From: 0, Change: 1.01},
-		P99:  result.Course{Class: "warm-up", From: 3e9, Change: 0.42},
+		P50:  result.Trend{Class: "flat", From: 0, Change: 1.01},
+		P99:  result.Trend{Class: "warm-up", From: 3e9, Change: 0.42},
 		Text: "p99 warms up for 3 s: discard them with --warmup 3s; p50 is flat"}
 	r.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 4_100_000, Unexplained: 31, Causes: []result.Cause{
 		{Source: string(result.PauseProcess), Messages: 62, Share: 0.62, Expected: 0.004, Named: true, Text: "the generator was paused while they waited: give it a processor of its own"},

@@ -128,7 +128,7 @@ func cardsOf(s *subject) []card {
 		add("rate", "throughput", rate(t.PerSecond), normal, count(t.Messages)+" messages")
 	} else {
 		means := ""
-		if kept, ok := s.sum.Rate.Kept(); ok {
+		if kept, ok := s.sum.Rate.SentShare(); ok {
 			means = exactShare(kept) + " of due"
 		}
 		add("rate", "sent", rate(s.sum.Rate.Sent), normal, means)
@@ -174,9 +174,9 @@ func standing(s *subject, opt Options) document {
 	if len(semantics.Rows)+len(warnings) > 0 {
 		add("Semantics", true, append(warnings, semantics)...)
 	}
-	if len(h.Cold) > 0 {
+	if len(h.SetupTimes) > 0 {
 		cold := sheet("Measured once, before the load; not part of the distributions", "what", "took")
-		for _, c := range h.Cold {
+		for _, c := range h.SetupTimes {
 			cold.add(plain(c.Name), duration(int64(c.Duration)))
 		}
 		add("Cold figures", true, cold)

@@ -33,8 +33,8 @@ func screens() map[string]*result.Run {
 	small.name, small.rate = "", 1000
 	run := small.make()
 	run.Header.Semantics.Client = semantics.Client{Kind: semantics.Direct, Name: "nats.go", Version: "1.52.0"}
-	run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{Class: "flat", Stretches: 60},
-		P99: result.Course{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
+	run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{Class: "flat", Stretches: 60},
+		P99: result.Trend{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
 	limit(run, result.DeliveryResponse, "99", "99.9", "own-lag", "36 % own lag")
 	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 400_000, Unexplained: 89, Causes: []result.Cause{
 		{Source: string(result.PauseContention), Messages: 11, Share: 0.11, Expected: 0.01, Named: true, Text: "11 of the slowest 100"}}}}
@@ -65,7 +65,7 @@ func screens() map[string]*result.Run {
 	h.Deployment = &result.Deployment{Product: "kafka", Version: "4.1.1", Nodes: 3}
 	h.Semantics.Settings = map[string]string{"client": "franz-go v1.20.4"} // as older files have it
 	h.Semantics.Warnings = []string{"one copy: an acknowledged message is lost with the node that holds it"}
-	kafka.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Course{Class: "drift", Change: 0.12}, P99: result.Course{Class: "flat"}, Text: "p50 drifted"}
+	kafka.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{Class: "drift", Change: 0.12}, P99: result.Trend{Class: "flat"}, Text: "p50 drifted"}
 	limit(kafka, result.DeliveryResponse, "", "50", "steady", "drift")
 	limit(kafka, result.PublishResponse, "99", "99.9", "own-lag", "28 % own lag")
 	kafka.Summary.Verdict.Status = result.Suspect

@@ -14,7 +14,7 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 		if r.Asked > 0 {
 			sent += " of " + rate(dueRate(r))
 		}
-		if kept, ok := r.Kept(); ok && kept < 0.9995 {
+		if kept, ok := r.SentShare(); ok && kept < 0.9995 {
 			sent += " (" + exactShare(kept) + ")"
 		}
 		parts = append(parts, sent)
@@ -95,7 +95,7 @@ func screenAccounts(s *subject) (out document) {
 		out.say("  available ", l.Value, normal)
 	}
 	out.add(screenRefusals(s)...)
-	out.list("  backlog ", pairs(keptLines(s)), normal)
+	out.list("  backlog ", pairs(backlogLines(s)), normal)
 	return out
 }
 

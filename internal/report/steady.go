@@ -19,7 +19,7 @@ func steadyTable(s *subject) *table {
 		After:   []string{plain(st.Text)}}
 	for _, c := range []struct {
 		name   string
-		course result.Course
+		course result.Trend
 	}{{"p50", st.P50}, {"p99", st.P99}} {
 		class := plain(c.course.Class)
 		if class == "" || class == "not assessed" {

@@ -379,7 +379,7 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 			continue
 		}
 		spans := timelineWithin(run, studyPoints)
-		if run.Summary.Kept == nil { // else what it is about may come after the window
+		if run.Summary.Backlog == nil { // else what it is about may come after the window
 			spans = measured(spans)
 		}
 		for _, s := range spans {

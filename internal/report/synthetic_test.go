@@ -78,8 +78,8 @@ func (s synthetic) make() *result.Run {
 				{Section: "processor", Name: "cores", Value: "2"},
 				{Section: "kernel", Name: "release", Value: "6.1.0"},
 				{Section: "kernel", Name: "clock source", Value: "kvm-clock", Note: "not the TSC: reads may be slower"}},
-			Cold: []result.Cold{{Name: "connect", Duration: 812 * time.Microsecond}, {Name: "first message", Duration: 341 * time.Microsecond}},
-			Rate: float64(s.rate), Size: 1024, Window: window, Interval: time.Second, Slot: 100 * time.Millisecond,
+			SetupTimes: []result.SetupTime{{Name: "connect", Duration: 812 * time.Microsecond}, {Name: "first message", Duration: 341 * time.Microsecond}},
+			Rate:       float64(s.rate), Size: 1024, Window: window, Interval: time.Second, Slot: 100 * time.Millisecond,
 		},
 	}
 	if s.mode != result.ModeOpen {

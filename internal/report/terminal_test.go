@@ -95,7 +95,7 @@ func TestTerminalNeutralisesWhatTheFileSays(t *testing.T) {
 	run.Header.Name, run.Header.Driver, run.Header.Pattern, run.Header.Managed, run.Header.ID, run.Path = evil, evil, evil, evil, evil, evil
 	run.Header.Broker = map[string]string{"server": evil, "version": evil}
 	run.Header.Semantics = result.Semantics{Durability: evil, Warnings: []string{evil}}
-	run.Header.Cold = []result.Cold{{Name: evil}}
+	run.Header.SetupTimes = []result.SetupTime{{Name: evil}}
 	run.Damaged = evil
 	run.Summary.Verdict = result.Verdict{Status: result.Status(evil), Reasons: []result.Reason{
 		{Status: result.Status(evil), Text: evil, Code: result.ReasonCode(evil), Metric: result.Metric(evil), Percentile: evil},

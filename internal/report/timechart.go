@@ -99,7 +99,7 @@ func rateChart(subjects []*subject) *chart {
 	}
 	for i, s := range subjects {
 		spans := timeline(s.run)
-		if s.sum.Kept == nil { // else what it is about may come after the window
+		if s.sum.Backlog == nil { // else what it is about may come after the window
 			spans = measured(spans)
 		}
 		c.overTime(subjects, i, spans, "sent", 0, 0, perSecond(func(c *result.Counters) int64 { return c.Sent }))
@@ -133,13 +133,13 @@ func backlogChart(subjects []*subject) *chart {
 	c := newTimeChart(KindBacklog, "Backlog over time", axis{Scale: countScale, Label: "deliveries"}, subjects)
 	told := ""
 	for i, s := range subjects {
-		if s.sum.Kept == nil {
+		if s.sum.Backlog == nil {
 			continue
 		}
 		spans := timeline(s.run)
 		c.overTime(subjects, i, spans, "sent, not received", 0, 0, missing())
-		if s.sum.Kept.Depth != "" {
-			told = s.sum.Kept.Depth
+		if s.sum.Backlog.Depth != "" {
+			told = s.sum.Backlog.Depth
 			c.overTime(subjects, i, spans, "as the broker reports", 1, 1, func(sp span) float64 {
 				if sp.Depth < 0 {
 					return math.NaN()

@@ -14,7 +14,7 @@ import (
 // thread that had time left. None of it is about the broker, whose
 // latencies are not looked at.
 const (
-	limitKept  = 0.999            // of what was due in the window was sent in it, at least
+	limitSent  = 0.999            // of what was due in the window was sent in it, at least
 	limitWorst = 0.9              // the same of the worst second
 	limitBusy  = 0.7              // of the busiest sending thread's time, at most
 	limitLag   = time.Millisecond // own lag, p99, at most
@@ -117,7 +117,7 @@ func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 		figures = append(figures, Figure{What: "kept for later", Found: note, Verdict: Information})
 	}
 	return Conclude(fmt.Sprintf("a generator is in time where at least %.1f %% of what was due was sent in the window, at least %.0f %% in the worst second, its busiest sending thread was busy for at most %.0f %% and its own lag had a p99 of at most %s; above its limit latencies are the generator's",
-		100*limitKept, 100*limitWorst, 100*limitBusy, Time(limitLag)), figures...), nil
+		100*limitSent, 100*limitWorst, 100*limitBusy, Time(limitLag)), figures...), nil
 }
 
 // limitRun is one measurement at a rate.
@@ -149,7 +149,7 @@ func search(inTime func(rate float64) bool, over func() bool) (rate, above float
 // behind says why a run's generator was not in time, empty if it was.
 func behind(run *result.Run) string {
 	s := run.Summary
-	if share, ok := s.Rate.Kept(); !ok || share < limitKept {
+	if share, ok := s.Rate.SentShare(); !ok || share < limitSent {
 		return fmt.Sprintf("%s of the messages due was sent", spell.ExactShare(share))
 	}
 	if w := s.Rate.WorstSecond; w < limitWorst {

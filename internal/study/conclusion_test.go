@@ -50,7 +50,7 @@ func ms(p50 float64) *result.Run {
 		Unsupported: map[string]int64{"99.9": 3688}}
 	return &result.Run{Header: result.Header{Pattern: "deliver"}, Metrics: map[result.Metric]*result.Merged{},
 		Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}, Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d},
-			Steady: &result.Steady{P50: result.Course{Class: "flat"}}}}
+			Steady: &result.Steady{P50: result.Trend{Class: "flat"}}}}
 }
 
 // spoilt is a run that something happened to.

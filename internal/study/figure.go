@@ -369,12 +369,12 @@ func (f *Figure) plain(run *result.Run, name string) {
 			f.Value, f.Low, f.High, f.Bounded = a.Share, a.Low, a.High, true
 		}
 	case "fill":
-		if known = s.Kept != nil; known {
-			f.Value = s.Kept.FillRate
+		if known = s.Backlog != nil; known {
+			f.Value = s.Backlog.FillRate
 		}
 	case "drain":
-		if known = s.Kept != nil && s.Kept.DrainRate > 0; known {
-			f.Value = s.Kept.DrainRate
+		if known = s.Backlog != nil && s.Backlog.DrainRate > 0; known {
+			f.Value = s.Backlog.DrainRate
 		}
 	default:
 		known = false

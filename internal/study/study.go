@@ -271,7 +271,7 @@ type Test struct {
 	Margin    float64 `yaml:"margin,omitempty"`
 	Share     float64 `yaml:"share,omitempty"`     // 0.75 is three of four
 	Direction string  `yaml:"direction,omitempty"` // "rising" or "falling"
-	Class     string  `yaml:"class,omitempty"`     // as result.Course.Class has it
+	Class     string  `yaml:"class,omitempty"`     // as result.Trend.Class has it
 	Why       string  `yaml:"why,omitempty"`
 	Needs     string  `yaml:"needs,omitempty"`
 

@@ -35,9 +35,9 @@ const (
 	MostRate  Limit = "rate limit" // no higher rate may be tried
 )
 
-// leastKept is the share of what was due that has to be sent in the window for a
+// leastSentShare is the share of what was due that has to be sent in the window for a
 // rate to have been tried at all.
-const leastKept = 0.995
+const leastSentShare = 0.995
 
 // Observe says what a run shows of the objectives. Beside these the system has to
 // take what is due: a run that is UNSTABLE, or in which less than 99.5 % of what was
@@ -62,9 +62,9 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		}
 		return o, nil
 	}
-	if share, ok := s.Rate.Kept(); ok && share < leastKept {
+	if share, ok := s.Rate.SentShare(); ok && share < leastSentShare {
 		found := spell.ExactShare(share) + " of the messages due was sent"
-		if c := run.Counters; c.Rejected > 0 && share+float64(c.Rejected)/float64(max(c.Scheduled, 1)) >= leastKept {
+		if c := run.Counters; c.Rejected > 0 && share+float64(c.Rejected)/float64(max(c.Scheduled, 1)) >= leastSentShare {
 			return Observation{judge.Missed, Refusals, found + ": the client refused " + spell.Plural(c.Rejected, "message")}, nil
 		}
 		if byGenerator >= 0 {

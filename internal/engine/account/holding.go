@@ -19,7 +19,7 @@ type holding struct {
 	paused, resumed atomic.Bool // of any consumer, the first reading was made
 
 	mu       sync.Mutex
-	readings []result.KeptReading
+	readings []result.BacklogReading
 	last     int64 // instant of the newest
 }
 
@@ -33,7 +33,7 @@ func (a *Accounts) Hold() (now int64) {
 		return now
 	}
 	h.last = now
-	h.readings = append(h.readings, result.KeptReading{At: now - start, Sent: c.Sent, Expected: c.Expected, Arrived: c.Received + c.Corrupted, Earlier: c.Earlier})
+	h.readings = append(h.readings, result.BacklogReading{At: now - start, Sent: c.Sent, Expected: c.Expected, Arrived: c.Received + c.Corrupted, Earlier: c.Earlier})
 	return now
 }
 
@@ -63,7 +63,7 @@ func (a *Accounts) HoldOften(now, apart int64) {
 }
 
 // held moves the readings up to an instant, ns from the window's start, into an interval.
-func (a *Accounts) held(into []result.KeptReading, to int64) []result.KeptReading {
+func (a *Accounts) held(into []result.BacklogReading, to int64) []result.BacklogReading {
 	h := &a.holding
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -18,9 +18,9 @@ type reported struct {
 	next     int64
 	more     bool
 	due      int64
-	Levels   []result.Level       // of the interval at hand
-	kept     []result.KeptReading // likewise
-	Pauses   []result.Pause       // likewise
+	Levels   []result.Level          // of the interval at hand
+	readings []result.BacklogReading // likewise
+	Pauses   []result.Pause          // likewise
 	Level    level
 	Pacers   send.PacerWatch
 	// Unmeasured is how many messages had been sent outside the window.
@@ -127,8 +127,8 @@ func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, er
 	delta.Negative, delta.OutOfRange = clamps.Negative, clamps.OutOfRange
 	v = result.Interval{Phase: phase, Start: from - start, End: to - start, Metrics: metrics, Counters: delta,
 		InFlight: a.inFlight(counters), Backlog: max(0, counters.Scheduled-counters.Sent-counters.Rejected), Levels: a.Reported.Levels, Depth: a.Receiving.Depth.Newest.Swap(nil)}
-	a.Reported.kept = a.held(a.Reported.kept, v.End)
-	v.Kept = a.Reported.kept
+	a.Reported.readings = a.held(a.Reported.readings, v.End)
+	v.Readings = a.Reported.readings
 	a.Reported.Level = level{At: to, due: counters.Scheduled, sent: counters.Sent + counters.Rejected}
 	return v, nil
 }

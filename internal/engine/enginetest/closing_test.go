@@ -149,12 +149,12 @@ target: {options: {ack: broker, delay: 1ms, ack_delay: 12ms}}
 workload: {rate: 10/s, in_flight: {messages: 1}, topics: 8}
 phases: {warmup: 0s, duration: 1s, drain: 1s}
 `})
-	for _, cold := range r.Header.Cold {
+	for _, cold := range r.Header.SetupTimes {
 		if cold.Duration > time.Second {
 			t.Errorf("%s: %s", cold.Name, cold.Duration)
 		}
 	}
-	if len(r.Header.Cold) == 0 {
+	if len(r.Header.SetupTimes) == 0 {
 		t.Error("nothing says how long the first messages took")
 	}
 }

@@ -31,7 +31,7 @@ type Session struct {
 	Responders driver.Session // of its own, for request–reply
 	Dialers    []*transport.Dialer
 	Semantics  driver.Semantics
-	Cold       []result.Cold
+	SetupTimes []result.SetupTime
 	Measured   bool // the load was measured
 
 	// What the driver told of.
@@ -46,12 +46,12 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	if s.Main, err = s.openSession(ctx); err != nil {
 		return err
 	}
-	s.Cold = append(s.Cold, result.Cold{Name: "connect", Duration: time.Duration(clock.Now() - began)})
+	s.SetupTimes = append(s.SetupTimes, result.SetupTime{Name: "connect", Duration: time.Duration(clock.Now() - began)})
 	w := s.Workload
 	s.Semantics, err = s.Main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
 		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
 		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
-		Keep: w.Keeps(), Existing: w.Existing != ""})
+		Keep: w.Retains(), Existing: w.Existing != ""})
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)
 	}

@@ -25,8 +25,8 @@ func keptRun() *result.Run {
 	point(result.PhaseDrain, 150, 250, 0, 400, 610)
 	point(result.PhaseDrain, 250, 400, 0, 600, 0)
 	r.Events = []result.Event{{At: 150e6, Kind: result.EventConsumers, Count: 1}}
-	r.Summary = &result.Summary{Counters: r.Counters, End: 150e6, Resolved: 390e6, Kept: &result.Kept{From: 150e6, Filled: 1000, FillRate: 6667, Peak: 1000, PeakAt: 150e6,
-		Gone: 390e6, Drained: 1000, DrainRate: 4167, Depth: result.DepthUnacknowledged, Course: []result.KeptStretch{
+	r.Summary = &result.Summary{Counters: r.Counters, End: 150e6, Resolved: 390e6, Backlog: &result.Backlog{From: 150e6, Filled: 1000, FillRate: 6667, Peak: 1000, PeakAt: 150e6,
+		Gone: 390e6, Drained: 1000, DrainRate: 4167, Depth: result.DepthUnacknowledged, Steps: []result.BacklogStep{
 			{End: 100e6, Sent: 7000, Backlog: 700, Depth: 650}, {End: 150e6, Sent: 6000, Backlog: 1000, Depth: -1},
 			{End: 250e6, Received: 4000, Backlog: 600, Depth: 610}, {End: 400e6, Received: 4000}}}}
 	return r
@@ -43,7 +43,7 @@ func TestKeptIsShown(t *testing.T) {
 		}
 	}
 	left := keptRun()
-	left.Summary.Kept.Gone, left.Summary.Kept.Left = 0, 17
+	left.Summary.Backlog.Gone, left.Summary.Backlog.Left = 0, 17
 	text.Reset()
 	if err := Terminal(&text, []*result.Run{left}, Options{Full: true}); err != nil {
 		t.Fatal(err)

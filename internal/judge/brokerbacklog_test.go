@@ -75,7 +75,7 @@ func TestKept(t *testing.T) {
 				c.run.Events = []result.Event{{At: c.came * 1e6, Kind: result.EventConsumers}}
 			}
 			s := Summarise(c.run, c.in)
-			k := s.Kept
+			k := s.Backlog
 			if k == nil {
 				t.Fatal("nothing is said")
 			}
@@ -126,13 +126,13 @@ func TestOverloadAfterABacklog(t *testing.T) {
 		}
 		s := Summarise(run, Inputs{End: 1500e6, Resolved: 1800e6})
 		unstable := slices.ContainsFunc(s.Verdict.Reasons, func(r result.Reason) bool { return r.Code == "backlog" && r.Status == result.Unstable })
-		if unstable != slow || s.Kept.Gone != 500e6 {
-			t.Errorf("slow %v: gone at %d, %+v", slow, s.Kept.Gone, s.Verdict.Reasons)
+		if unstable != slow || s.Backlog.Gone != 500e6 {
+			t.Errorf("slow %v: gone at %d, %+v", slow, s.Backlog.Gone, s.Verdict.Reasons)
 		}
 	}
 }
 
-// A course has few stretches, which add up.
+// A backlog has few steps, which add up.
 func TestKeptCourse(t *testing.T) {
 	var window [][2]int64
 	for range 50 {
@@ -141,22 +141,22 @@ func TestKeptCourse(t *testing.T) {
 	run := keptRun(result.Header{Mode: result.ModeFlatOut, ConsumersFrom: "filled"}, window, [][2]int64{{0, 300}, {0, 200}, {0, 0}})
 	run.Series[49].Depth = &result.Depth{At: 5e9, Messages: 498}
 	run.Events = []result.Event{{At: 5e9, Kind: result.EventConsumers}}
-	course := Summarise(run, Inputs{End: 5e9, Resolved: 5.15e9}).Kept.Course
-	if n := len(course); n > keptStretches || n < keptStretches/2 {
+	steps := Summarise(run, Inputs{End: 5e9, Resolved: 5.15e9}).Backlog.Steps
+	if n := len(steps); n > mostBacklogSteps || n < mostBacklogSteps/2 {
 		t.Fatalf("%d stretches", n)
 	}
 	var received, start float64
 	told := false
-	if d := Summarise(run, Inputs{}).Kept.Depth; d != result.DepthWaiting {
+	if d := Summarise(run, Inputs{}).Backlog.Depth; d != result.DepthWaiting {
 		t.Errorf("depth %q", d)
 	}
-	for _, c := range course {
+	for _, c := range steps {
 		received += c.Received * (float64(c.End)/1e9 - start)
 		start = float64(c.End) / 1e9
 		told = told || c.Depth == 498
 	}
-	if last := course[len(course)-1]; !same(received, 500.0) || last.Backlog != 0 || last.End != 5.2e9 || !told {
-		t.Errorf("%v received, told %v: %+v", received, told, course)
+	if last := steps[len(steps)-1]; !same(received, 500.0) || last.Backlog != 0 || last.End != 5.2e9 || !told {
+		t.Errorf("%v received, told %v: %+v", received, told, steps)
 	}
 }
 
@@ -170,14 +170,14 @@ func TestKeptWithinAnInterval(t *testing.T) {
 		run.Series = append(run.Series, result.Point{Phase: result.PhaseMeasure, Start: i * 1e9, End: (i + 1) * 1e9, Counters: c})
 		run.Counters.Add(c)
 	}
-	run.Series[0].Kept = []result.KeptReading{
+	run.Series[0].Readings = []result.BacklogReading{
 		{At: 51e6, Sent: 26, Expected: 26, Arrived: 26},
 		{At: 500e6, Sent: 250, Expected: 250, Arrived: 26},
 		{At: 951e6, Sent: 476, Expected: 476, Arrived: 26},
 		{At: 961e6, Sent: 481, Expected: 481, Arrived: 300},
 		{At: 971e6, Sent: 486, Expected: 486, Arrived: 486},
 	}
-	k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Kept
+	k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Backlog
 	if k.Filled != 476 || k.Peak != 450 || k.PeakAt != 951e6 || k.Gone != 971e6 || k.Drained != 460 {
 		t.Errorf("%+v", k)
 	}
@@ -185,8 +185,8 @@ func TestKeptWithinAnInterval(t *testing.T) {
 		t.Errorf("fill %v/s, drain %v/s", k.FillRate, k.DrainRate)
 	}
 	// Without them the intervals' ends are what is known: nothing is faster than the load.
-	run.Series[0].Kept = nil
-	if k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Kept; k.FillRate > 500 {
+	run.Series[0].Readings = nil
+	if k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Backlog; k.FillRate > 500 {
 		t.Errorf("fill %v/s of 500/s", k.FillRate)
 	}
 }

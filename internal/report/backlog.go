@@ -1,9 +1,9 @@
 package report
 
-// keptLines tells how a backlog came and went, nil where consumers were there all
+// backlogLines tells how a backlog came and went, nil where consumers were there all
 // the time.
-func keptLines(s *subject) []entryText {
-	k := s.sum.Kept
+func backlogLines(s *subject) []entryText {
+	k := s.sum.Backlog
 	if k == nil {
 		return nil
 	}
@@ -25,14 +25,14 @@ func keptLines(s *subject) []entryText {
 	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent and not received at the end"})
 }
 
-// keptTable is how a backlog went over time.
-func keptTable(s *subject) *table {
-	k := s.sum.Kept
+// backlogTable is how a backlog went over time.
+func backlogTable(s *subject) *table {
+	k := s.sum.Backlog
 	x := &table{Head: columnHeads("r", "until", "sent", "received", "waiting"), Even: true, Fixed: true}
 	if k.Depth != "" {
 		x.Head = append(x.Head, columnHeads("r", "broker: "+k.Depth)...)
 	}
-	for _, c := range k.Course {
+	for _, c := range k.Steps {
 		r := x.add(duration(c.End), rate(c.Sent), rate(c.Received), count(c.Backlog))
 		switch {
 		case k.Depth == "":
@@ -45,16 +45,16 @@ func keptTable(s *subject) *table {
 	return x
 }
 
-// keptBlocks say in a terminal how a backlog came and went.
-func keptBlocks(s *subject) document {
-	lines := keptLines(s)
+// backlogBlocks say in a terminal how a backlog came and went.
+func backlogBlocks(s *subject) document {
+	lines := backlogLines(s)
 	if lines == nil {
 		return nil
 	}
 	var out document
 	out.list("  ", pairs(lines), normal)
 	if s.letter == "" {
-		out.add(keptTable(s))
+		out.add(backlogTable(s))
 	}
 	return document{part{Title: "Backlog", Of: s.of(), Blocks: out}}
 }

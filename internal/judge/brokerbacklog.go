@@ -10,20 +10,20 @@ import (
 )
 
 const (
-	// keptStretches is the most stretches of Kept.Course.
-	keptStretches = 16
-	// keptLeft is the part of its peak to which a backlog must fall to count as cleared
+	// mostBacklogSteps is the most steps of a Backlog.
+	mostBacklogSteps = 16
+	// backlogCleared is the part of its peak to which a backlog must fall to count as cleared
 	// where the load goes on: then there is always something under way.
-	keptLeft = 0.01
-	// keptFilled is Header.ConsumersFrom of consumers that connected when all was sent.
-	keptFilled = "filled"
+	backlogCleared = 0.01
+	// consumersFromFilled is Header.ConsumersFrom of consumers that connected when all was sent.
+	consumersFromFilled = "filled"
 )
 
-// kept describes how the backlog of late or paused consumers grew and fell, nil
+// brokerBacklog describes how the backlog of late or paused consumers grew and fell, nil
 // if there were none.
-func kept(run *result.Run, in Inputs) *result.Kept {
+func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	h := &run.Header
-	if !h.Keeps() {
+	if !h.ConsumersInterrupted() {
 		return nil
 	}
 	var points []*result.Point
@@ -32,18 +32,18 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			points = append(points, p)
 		}
 	}
-	from, paused, came := keptFrom(run)
-	k := &result.Kept{From: from, Course: []result.KeptStretch{}}
+	from, paused, came := consumersFrom(run)
+	k := &result.Backlog{From: from, Steps: []result.BacklogStep{}}
 	stops := h.Stops || h.Mode == result.ModeFlatOut
-	steps := keptSteps(points)
-	var end keptStep
+	steps := backlogReadings(points)
+	var end backlogReading
 	if len(steps) > 0 {
 		end = steps[len(steps)-1]
 	}
 	// Consumers go on a moment after they are to, and what was sent until then is there.
 	begin := end
 	if came {
-		begin = stepFrom(steps, from)
+		begin = readingFrom(steps, from)
 	}
 	k.Filled, k.Left = begin.Sent, end.Left()
 	var before int64 // the most before the pause
@@ -54,7 +54,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			k.Peak, k.PeakAt = left, x.At
 		}
 	}
-	full := came && (h.ConsumersFrom == keptFilled || stops && from >= in.End) // all of it was there when they connected
+	full := came && (h.ConsumersFrom == consumersFromFilled || stops && from >= in.End) // all of it was there when they connected
 	if full && h.ConsumersPause == "" {
 		k.Peak, k.PeakAt = max(0, end.Expected-end.corrupted), min(from, in.End)
 	}
@@ -64,7 +64,7 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	}
 	known := int64(0) // from the reading before Gone to it
 	if came && !full {
-		k.Gone, known = keptGone(steps, k, before)
+		k.Gone, known = backlogGone(steps, k, before)
 	}
 	if came && k.Gone == 0 && stops && k.Left == 0 {
 		k.Gone = in.Resolved
@@ -77,11 +77,11 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 	if came {
 		last := end
 		if k.Gone != in.Resolved {
-			last = stepFrom(steps, until)
+			last = readingFrom(steps, until)
 		}
 		k.Drained = last.came()
 		if h.ConsumersFrom == "" {
-			k.Drained -= stepTo(steps, from).came()
+			k.Drained -= readingTo(steps, from).came()
 		}
 	}
 	if until > from && (k.Gone == 0 || k.Gone == in.Resolved || k.Gone-from >= known) {
@@ -105,13 +105,13 @@ func kept(run *result.Run, in Inputs) *result.Kept {
 			}
 		}
 	}
-	k.Course = keptCourse(points, until)
+	k.Steps = backlogSteps(points, until)
 	return k
 }
 
-// keptFrom returns when consumers connected or went on, and when they paused before
+// consumersFrom returns when consumers connected or went on, and when they paused before
 // that. They never came if the run was over before.
-func keptFrom(run *result.Run) (from, paused int64, came bool) {
+func consumersFrom(run *result.Run) (from, paused int64, came bool) {
 	h := &run.Header
 	for _, p := range run.Series {
 		from = max(from, p.End)
@@ -133,50 +133,50 @@ func keptFrom(run *result.Run) (from, paused int64, came bool) {
 	return from, 0, came
 }
 
-// keptStep is a reading of how a backlog stands: one of the engine's, or an interval's end.
-type keptStep struct {
-	result.KeptReading
+// backlogReading is a reading of how a backlog stands: one of the engine's, or an interval's end.
+type backlogReading struct {
+	result.BacklogReading
 	corrupted int64
 	measured  bool // it lies in the window
 }
 
 // came is how many deliveries have come, damaged ones apart.
-func (s keptStep) came() int64 { return s.Arrived - s.corrupted + s.Earlier }
+func (s backlogReading) came() int64 { return s.Arrived - s.corrupted + s.Earlier }
 
-// keptSteps returns all readings, in order of time. Of damaged messages only the ends of
+// backlogReadings returns all readings, in order of time. Of damaged messages only the ends of
 // intervals tell.
-func keptSteps(points []*result.Point) []keptStep {
-	var steps []keptStep
+func backlogReadings(points []*result.Point) []backlogReading {
+	var steps []backlogReading
 	var all result.Counters
 	for _, p := range points {
 		measured := p.Phase == result.PhaseMeasure
-		for _, k := range p.Kept {
+		for _, k := range p.Readings {
 			if k.At < p.End {
-				steps = append(steps, keptStep{k, all.Corrupted, measured})
+				steps = append(steps, backlogReading{k, all.Corrupted, measured})
 			}
 		}
 		all.Add(p.Counters)
-		steps = append(steps, keptStep{result.KeptReading{At: p.End, Sent: all.Sent, Expected: all.Expected, Arrived: all.Received + all.Corrupted, Earlier: all.Earlier}, all.Corrupted, measured})
+		steps = append(steps, backlogReading{result.BacklogReading{At: p.End, Sent: all.Sent, Expected: all.Expected, Arrived: all.Received + all.Corrupted, Earlier: all.Earlier}, all.Corrupted, measured})
 	}
 	return steps
 }
 
-// stepFrom returns the first reading at an instant or after it, else the last one.
-func stepFrom(steps []keptStep, at int64) keptStep {
+// readingFrom returns the first reading at an instant or after it, else the last one.
+func readingFrom(steps []backlogReading, at int64) backlogReading {
 	for _, s := range steps {
 		if s.At >= at {
 			return s
 		}
 	}
 	if len(steps) == 0 {
-		return keptStep{}
+		return backlogReading{}
 	}
 	return steps[len(steps)-1]
 }
 
-// stepTo returns the last reading at an instant or before it, the window's start if there
+// readingTo returns the last reading at an instant or before it, the window's start if there
 // is none.
-func stepTo(steps []keptStep, at int64) (last keptStep) {
+func readingTo(steps []backlogReading, at int64) (last backlogReading) {
 	for _, s := range steps {
 		if s.At > at {
 			break
@@ -186,14 +186,14 @@ func stepTo(steps []keptStep, at int64) (last keptStep) {
 	return last
 }
 
-// keptGone returns the first reading in the window after the peak at which the backlog
+// backlogGone returns the first reading in the window after the peak at which the backlog
 // was cleared, 0 if there is none, and how long it is since the one before.
-func keptGone(steps []keptStep, k *result.Kept, before int64) (at, since int64) {
+func backlogGone(steps []backlogReading, k *result.Backlog, before int64) (at, since int64) {
 	for i, s := range steps {
 		if !s.measured || s.At <= max(k.From, k.PeakAt) {
 			continue
 		}
-		if s.Left() <= max(before, int64(math.Ceil(keptLeft*float64(k.Peak)))) {
+		if s.Left() <= max(before, int64(math.Ceil(backlogCleared*float64(k.Peak)))) {
 			if i > 0 {
 				return s.At, s.At - steps[i-1].At
 			}
@@ -203,19 +203,19 @@ func keptGone(steps []keptStep, k *result.Kept, before int64) (at, since int64) 
 	return 0, 0
 }
 
-// keptCourse puts the intervals up to an instant together until they are few.
-func keptCourse(points []*result.Point, until int64) []result.KeptStretch {
+// backlogSteps puts the intervals up to an instant together until they are few.
+func backlogSteps(points []*result.Point, until int64) []result.BacklogStep {
 	for i, p := range points {
 		if p.Start >= until {
 			points = points[:i]
 			break
 		}
 	}
-	per := (len(points) + keptStretches - 1) / keptStretches
-	course := []result.KeptStretch{}
+	per := (len(points) + mostBacklogSteps - 1) / mostBacklogSteps
+	steps := []result.BacklogStep{}
 	var all result.Counters
 	for i := 0; i < len(points); i += per {
-		s := result.KeptStretch{Depth: -1}
+		s := result.BacklogStep{Depth: -1}
 		before, start := all, points[i].Start
 		for _, p := range points[i:min(i+per, len(points))] {
 			all.Add(p.Counters)
@@ -228,15 +228,15 @@ func keptCourse(points []*result.Point, until int64) []result.KeptStretch {
 		s.Sent = float64(all.Sent-before.Sent) / seconds
 		s.Received = float64(all.Received+all.Earlier-before.Received-before.Earlier) / seconds
 		s.Backlog = max(0, all.Expected-all.Received-all.Corrupted)
-		course = append(course, s)
+		steps = append(steps, s)
 	}
-	return course
+	return steps
 }
 
 // backlogKept says which latencies are those of a backlog that was asked for, and
 // whether it was cleared.
 func backlogKept(e *evidence) []result.Reason {
-	k, h := e.summary.Kept, &e.run.Header
+	k, h := e.summary.Backlog, &e.run.Header
 	if k == nil {
 		return nil
 	}
@@ -244,7 +244,7 @@ func backlogKept(e *evidence) []result.Reason {
 	if h.ConsumersFrom != "" {
 		why = "consumers came late (" + h.ConsumersFrom + ")"
 	}
-	found := one(result.Reason{Status: result.Valid, Code: result.ReasonBacklogKept, Found: why,
+	found := single(result.Reason{Status: result.Valid, Code: result.ReasonBacklogKept, Found: why,
 		Means: "delivery latencies include the time in the queue and depend on how long that was"})
 	stops := h.Stops || h.Mode == result.ModeFlatOut
 	switch {
@@ -266,7 +266,7 @@ func backlogKept(e *evidence) []result.Reason {
 func consumersAbsent(e *evidence) []result.Reason {
 	for _, ev := range e.run.Events {
 		if ev.Kind == result.EventAbsent && ev.Workload == e.run.Header.Workload {
-			return one(result.Reason{Status: result.Invalid, Code: result.ReasonConsumersAbsent,
+			return single(result.Reason{Status: result.Invalid, Code: result.ReasonConsumersAbsent,
 				Found: fmt.Sprintf("%s could not connect (%s), so the messages for them were not delivered", spell.Plural(ev.Count, "consumer"), ev.Detail)})
 		}
 	}

@@ -10,9 +10,9 @@ type Depth struct {
 	Unacknowledged bool `json:"unacknowledged,omitempty"`
 }
 
-// KeptReading is how many messages of the window had been sent at an instant, how many
+// BacklogReading is how many messages of the window had been sent at an instant, how many
 // deliveries these make, and how many of them had come.
-type KeptReading struct {
+type BacklogReading struct {
 	At       int64 `json:"at"`                // ns from the window's start
 	Sent     int64 `json:"sent"`              // messages
 	Expected int64 `json:"expected"`          // deliveries
@@ -21,7 +21,7 @@ type KeptReading struct {
 }
 
 // Left is how many deliveries had not come.
-func (k KeptReading) Left() int64 { return max(0, k.Expected-k.Arrived) }
+func (k BacklogReading) Left() int64 { return max(0, k.Expected-k.Arrived) }
 
 // What a depth counts, in words.
 const (
@@ -29,9 +29,9 @@ const (
 	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
 )
 
-// Kept is how a load went whose consumers came late or paused, so that the broker
+// Backlog is how a load went whose consumers came late or paused, so that the broker
 // kept messages for them. All instants are ns from the window's start.
-type Kept struct {
+type Backlog struct {
 	// From is when consumers were told to connect, or went on after the pause.
 	From int64 `json:"from"`
 	// Filled is how many messages were sent before From, FillRate how many a second
@@ -39,7 +39,7 @@ type Kept struct {
 	Filled   int64   `json:"filled"`
 	FillRate float64 `json:"fill_rate"`
 	// Peak is the most that was sent and not received, in deliveries, by the readings of
-	// Interval.Kept and the ends of intervals, and PeakAt when.
+	// Interval.Readings and the ends of intervals, and PeakAt when.
 	Peak   int64 `json:"peak"`
 	PeakAt int64 `json:"peak_at"`
 	// Gone is when the backlog was gone: of a load that had stopped the last
@@ -55,12 +55,12 @@ type Kept struct {
 	// Depth says what the broker's depth counts, one of the Depth constants; empty: it
 	// told none.
 	Depth string `json:"depth,omitempty"`
-	// Course is how it went, in at most 16 stretches from the window's start.
-	Course []KeptStretch `json:"course"`
+	// Steps is how it went, in at most 16 stretches from the window's start.
+	Steps []BacklogStep `json:"course"`
 }
 
-// KeptStretch is a stretch of the time in which a backlog grew or went.
-type KeptStretch struct {
+// BacklogStep is a stretch of the time in which a backlog grew or went.
+type BacklogStep struct {
 	End      int64   `json:"end"`
 	Sent     float64 `json:"sent"`     // messages a second
 	Received float64 `json:"received"` // deliveries a second, of earlier runs' messages too
