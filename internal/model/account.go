@@ -26,20 +26,22 @@ type Outcome struct {
 	Waited   bool
 	// Next is when the next message would have been sent, in the time of the run, if senders
 	// had not stopped: nothing, where that is not before clients were told to leave.
-	Next    []int64
-	Paced   bool // there is a schedule
-	OwnLag  bool // a message had some
+	Next   []int64
+	Paced  bool // there is a schedule
+	OwnLag bool // a message had some
+	// Within are the counters that depend on when a time limit was noticed: the least and the
+	// most.
+	Within  map[string]*[2]int64
 	FlatOut bool // nothing but the broker limits the rate
 	// Filled is when consumers that come late may connect: never, if they are not to come, or
 	// cannot as long as something is unanswered.
-	Filled   int64
-	Late     bool  // they do
-	Tied     bool  // something came to a consumer at the very instant at which it was told to leave
-	Edge     bool  // something came to a consumer at the very instant at which the broker paused
-	Blocks   bool  // a send was blocked
-	TimedOut bool  // something came after workload.timeout; to the millisecond nothing says when that is noticed
-	Work     int64 // what consumers of any load do with a message
-	Thawed   int64 // when the broker's pause was over; 0: there was none
+	Filled int64
+	Late   bool  // they do
+	Tied   bool  // something came to a consumer at the very instant at which it was told to leave
+	Edge   bool  // something came to a consumer at the very instant at which the broker paused
+	Blocks bool  // a send was blocked
+	Work   int64 // what consumers of any load do with a message
+	Thawed int64 // when the broker's pause was over; 0: there was none
 	// Objectives are what may be said of each, in the scenario's order.
 	Objectives []Judgement
 	// Statuses are the verdicts that the run may have.
@@ -66,7 +68,7 @@ type ledger struct {
 
 // account adds up what became of the messages.
 func (p *play) account(closed int64, waited bool) *Outcome {
-	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, End: p.end, Resolved: closed, Waited: waited,
+	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, Within: map[string]*[2]int64{"timed_out": {}, "late_replies": {}}, End: p.end, Resolved: closed, Waited: waited,
 		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
 		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled()}}
 	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
@@ -199,6 +201,7 @@ func (l *ledger) message(m *message) {
 	}
 	c["sent"]++
 	c["expected"] += fan
+	l.limited(m)
 	a := m.answer
 	if m.at > l.leaves || a == unanswered {
 		a = canceled
@@ -303,10 +306,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 			response.add(r.at - m.due)
 			service.add(r.at - m.sent)
 			last = max(last, r.at)
-			if l.w.Pattern == scenario.RequestReply && a == nacked && m.at <= r.at && l.senders[0].places > 0 {
-				l.out.Counters["late_replies"]++ // the request was given up
-			}
-			l.out.TimedOut = l.out.TimedOut || r.at-m.sent > int64(l.w.Timeout)
+			l.lateReply(m, r, a)
 			continue
 		}
 		missing++

@@ -71,7 +71,7 @@ func connected(run *result.Run) int64 {
 func counted() []string {
 	return []string{"scheduled", "not_sent", "taken", "rejected", "sent", "acked", "nacked", "unknown", "expected", "received", "corrupted",
 		"missing", "lost_acked", "undelivered", "missing_nacked", "missing_unknown", "duplicated", "redelivered", "reordered", "censored",
-		"late", "foreign", "late_replies", "violations", "dropped", "negative", "out_of_range"}
+		"late", "foreign", "violations", "dropped", "negative", "out_of_range"}
 }
 
 func differentCounters(run *result.Run, o *Outcome) string {
@@ -84,8 +84,13 @@ func differentCounters(run *result.Run, o *Outcome) string {
 		return err.Error()
 	}
 	for _, name := range counted() {
-		if got[name] != o.Counters[name] && !(name == "late_replies" && o.TimedOut) {
+		if got[name] != o.Counters[name] {
 			return fmt.Sprintf("%s is %d and must be %d", name, got[name], o.Counters[name])
+		}
+	}
+	for name, can := range o.Within {
+		if got[name] < can[0] || got[name] > can[1] {
+			return fmt.Sprintf("%s is %d and must be from %d to %d", name, got[name], can[0], can[1])
 		}
 	}
 	return ""

@@ -33,6 +33,7 @@ func Draw(seed uint64) (text string, interrupted time.Duration) {
 		d.objectives(&d.loads[i])
 	}
 	d.seed = 1 + d.IntN(1000)
+	d.trouble(seed)
 	if valid(d.text()) {
 		return d.text(), d.interrupted
 	}

@@ -21,6 +21,7 @@ const (
 	rejected  fault = "reject"
 	ackedTwo  fault = "double_ack"
 	ackedNot  fault = "ack_lost"
+	cutOff    fault = "disconnect" // it found its connection lost
 )
 
 // placement says which messages mem's faults hit: of the messages of the window and

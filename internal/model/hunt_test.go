@@ -68,7 +68,7 @@ func hunt(t *testing.T, seed uint64) string {
 	parts := run.Parts()
 	var moments []Moments
 	for _, part := range parts {
-		moments = append(moments, Moments{Interrupted: int64(interrupted), Closed: left.since(part.Header.Started), Connected: connected(part)})
+		moments = append(moments, Moments{Interrupted: int64(interrupted), Closed: left.since(part.Header.Started), Connected: connected(part), Sends: left.sends(part.Header.Started)})
 	}
 	early, sent, err := compared(s, run, moments)
 	if err != nil {

@@ -8,12 +8,26 @@ import (
 	"sixnines/driver"
 )
 
-// leaving notes when the first producer is told to leave, which no record of a run says: what
-// comes while clients leave is in the last interval, too.
+// leaving notes what no record of a run says: when the first producer is told to leave, since
+// what comes while clients leave is in the last interval, too, and when each message was sent.
 type leaving struct {
 	driver.Driver
 	once sync.Once
 	at   time.Time
+
+	producers []*leavingProducer // of all loads, as they connect
+}
+
+// sends are the instants at which producers sent, from another one on.
+func (l *leaving) sends(start time.Time) (all [][]int64) {
+	for _, p := range l.producers {
+		var own []int64
+		for _, at := range p.sent {
+			own = append(own, int64(at.Sub(start)))
+		}
+		all = append(all, own)
+	}
+	return all
 }
 
 // of has a driver note that.
@@ -39,13 +53,13 @@ type leavingSession struct {
 // Producer implements driver.Session.
 func (s *leavingSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
 	p, err := s.Session.Producer(ctx, spec, acks)
-	return &leavingProducer{p, s.of}, err
+	return s.of.producer(p), err
 }
 
 // Requester implements driver.RequestReplier.
 func (s *leavingSession) Requester(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies driver.Deliver) (driver.Producer, error) {
 	p, err := s.Session.(driver.RequestReplier).Requester(ctx, spec, acks, replies)
-	return &leavingProducer{p, s.of}, err
+	return s.of.producer(p), err
 }
 
 // Responder implements driver.RequestReplier.
@@ -55,7 +69,19 @@ func (s *leavingSession) Responder(ctx context.Context, spec driver.ConsumerSpec
 
 type leavingProducer struct {
 	driver.Producer
-	of *leaving
+	of   *leaving
+	sent []time.Time
+}
+
+func (l *leaving) producer(p driver.Producer) driver.Producer {
+	l.producers = append(l.producers, &leavingProducer{Producer: p, of: l})
+	return l.producers[len(l.producers)-1]
+}
+
+// Send implements driver.Producer.
+func (p *leavingProducer) Send(token uint64, payload []byte) error {
+	p.sent = append(p.sent, time.Now())
+	return p.Producer.Send(token, payload)
 }
 
 // Close implements driver.Producer.

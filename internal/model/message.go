@@ -34,8 +34,9 @@ type message struct {
 // receipt is a copy of a message at a consumer.
 type receipt struct {
 	group, consumer int
-	at              int64
-	copy            int  // 0: the first
-	whole           bool // not damaged
-	marked          bool // as sent before
+	begun           int64 // when the consumer was given it
+	at              int64 // when it, or the reply to it, came
+	copy            int   // 0: the first
+	whole           bool  // not damaged
+	marked          bool  // as sent before
 }

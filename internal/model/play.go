@@ -34,7 +34,8 @@ type play struct {
 	work      func(begun int64) int64
 	acks      []*queue     // by stream
 	random    []*rand.Rand // by stream: what mem draws for the window's messages and later ones
-	heldBack  []*parcel    // by stream: what waits to be overtaken
+	outages   outages
+	heldBack  []*parcel // by stream: what waits to be overtaken
 	turns     map[[2]int]int
 	seen      uint64 // messages since the window's first
 	addressed uint64
@@ -129,6 +130,7 @@ func (p *play) reset() {
 	for c := range p.layout.consumers {
 		p.consumers = append(p.consumers, &queue{places: p.o.Queue, free: -never, shut: p.at.Shut>>c&1 > 0})
 	}
+	p.outages = outages{left: p.o.DisconnectAfter}
 	p.heldBack = make([]*parcel, len(p.layout.streams))
 	for i := range p.layout.streams {
 		p.acks = append(p.acks, &queue{places: p.o.Queue, free: -never})
@@ -159,7 +161,7 @@ func (p *play) stalling() (frost, bool) {
 	}
 	n := uint64(0)
 	for _, m := range p.inOrder() {
-		if m.due < 0 || m.answer == unsent {
+		if m.due < 0 || m.answer == unsent || m.fault == cutOff {
 			continue
 		}
 		if n == p.o.StallAfter {
@@ -237,6 +239,10 @@ func (m *message) first(group int) (first *receipt) {
 // deliver sends one message: what mem does with it.
 func (p *play) deliver(m *message) {
 	m.back = m.sent
+	if p.severed(m) {
+		m.fault, m.answer, m.at = cutOff, atOnce, m.sent
+		return
+	}
 	f := unharmed
 	measured := m.due >= 0
 	if measured {
@@ -318,12 +324,16 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 		member := of.members[(p.turns[key]+p.at.Turn)%len(of.members)]
 		q := p.consumers[member]
 		put := func(x *message, ready int64, copy int) {
+			if p.away("consumers", m.sent) {
+				return
+			}
 			v := q.pass(m.back, ready, p.frost, p.opened(), p.work)
 			m.back = v.entered
+			came := v.begun
 			if p.w.Pattern == scenario.RequestReply { // the answer comes when the work is done
-				v.begun = q.thawed(p.frost, p.busy(v.begun), m.sent)
+				came = q.thawed(p.frost, p.busy(v.begun), m.sent)
 			}
-			r := receipt{group: g, consumer: member, at: v.begun, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
+			r := receipt{group: g, consumer: member, begun: v.begun, at: came, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
 			x.copies, p.received = append(x.copies, r), append(p.received, arrival{x, r})
 		}
 		put(m, ready, copy)

@@ -11,13 +11,14 @@ import (
 // Moments are those of a load that the method does not fix to the nanosecond, ns from the
 // start of its window but for the first. What they can be is compared as well.
 type Moments struct {
-	Interrupted int64 // when somebody ended the window, from the start of the run's; 0: nobody did
-	Connected   int64 // when consumers that come late connected; 0: they did not
-	Stopped     int64 // when no more load was sent; 0: when the wait after the window was over
-	Closed      int64 // when clients were told to leave; 0: when the wait after the window was over
-	Turn        int   // whose turn it is in a group when the window begins: members leave in their order
-	Shut        int   // bit c: nothing comes to consumer c at the very instant at which the broker pauses
-	Takes       int   // bit c: consumer c takes what comes at the very instant at which it is told to leave
+	Interrupted int64     // when somebody ended the window, from the start of the run's; 0: nobody did
+	Connected   int64     // when consumers that come late connected; 0: they did not
+	Stopped     int64     // when no more load was sent; 0: when the wait after the window was over
+	Closed      int64     // when clients were told to leave; 0: when the wait after the window was over
+	Turn        int       // whose turn it is in a group when the window begins: members leave in their order
+	Shut        int       // bit c: nothing comes to consumer c at the very instant at which the broker pauses
+	Sends       [][]int64 // by stream: when its messages were handed to the client; what is noticed a little late is taken from there
+	Takes       int       // bit c: consumer c takes what comes at the very instant at which it is told to leave
 }
 
 // grace is how long after an interruption the window ends.

@@ -6,6 +6,8 @@ package model
 type queue struct {
 	places int
 	taken  []int64 // when each was taken out, in order
+	begun  []int64 // when each was handed on
+	done   []int64 // when the taker was free again
 	free   int64   // when the taker is free again
 	shut   bool    // nothing comes through at the very instant at which the broker pauses
 	edge   bool    // something would come then
@@ -32,6 +34,7 @@ func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64
 	if hold != nil {
 		q.free = max(v.begun, hold(v.begun))
 	}
+	q.begun, q.done = append(q.begun, v.begun), append(q.done, q.free)
 	return v
 }
 

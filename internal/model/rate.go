@@ -107,6 +107,10 @@ func (l *ledger) throughput() Through {
 	t := Through{Messages: c["sent"] - c["nacked"], Received: c["received"], Elapsed: max(1, l.end)}
 	if l.acknowledges() {
 		t.Messages = c["acked"]
+	} else if last := l.end - 1; l.flatOut() && !l.away("producers", last) {
+		if back := l.frost.over(last); back-last < l.drain { // the round trip behind the last message
+			t.Elapsed = max(t.Elapsed, back)
+		}
 	}
 	for _, m := range l.all {
 		if m.due < 0 || m.due >= l.end || m.answer == unsent {

@@ -14,6 +14,9 @@ type sender struct {
 	ids  []int      // of its streams, which take turns; without a schedule
 	turn int
 
+	observed []int64 // when the run's messages were sent
+	sends    int     // how many it has sent
+
 	free   int64      // when its last send returned
 	long   waits      // sends that took long, and waits for a place
 	places int        // limit of messages in flight; 0: no limit
@@ -56,6 +59,7 @@ func (p *play) makeSenders() {
 			}
 			s.limit(n)
 		}
+		s.observe()
 		p.senders = append(p.senders, s)
 	}
 	for _, m := range p.due {
@@ -116,7 +120,14 @@ func (s *sender) ready() (at, since int64) {
 			return since, since
 		}
 	}
-	return s.withPlace(since), since
+	least, most := s.withPlace(since, 0), s.withPlace(since, s.slack())
+	switch {
+	case least == most:
+		return least, since
+	case !s.paced() && least >= s.end: // it waits for its place in vain
+		return never, since
+	}
+	return s.noticed(least, most), since
 }
 
 // thought is when the closed loop's next message is due, and which of those that are
@@ -126,9 +137,17 @@ func (s *sender) thought() (due int64, which int) {
 		return -s.warmup - lead + int64(s.w.Think), -1
 	}
 	due = never
+	think := int64(s.w.Think)
 	for i, m := range s.loop {
-		if t := s.answered(m); t < never && t+int64(s.w.Think) < due {
-			due, which = t+int64(s.w.Think), i
+		if t := s.answered(m); t <= m.sent+int64(s.w.Timeout) && t+think < due {
+			due, which = t+think, i
+		}
+	}
+	for i, m := range s.loop { // those that are given up, when that is noticed
+		if t, e := s.answered(m), m.sent+int64(s.w.Timeout); t > e {
+			if t = s.noticed(e+think, min(t, e+s.slack())+think); t < due {
+				due, which = t, i
+			}
 		}
 	}
 	return due, which
@@ -167,12 +186,13 @@ func (p *play) answered(m *message) int64 {
 }
 
 // withPlace is from when on, not before an instant, there is a place for a message more.
-func (s *sender) withPlace(at int64) int64 {
+// What times out is noticed no later than late.
+func (s *sender) withPlace(at, late int64) int64 {
 	for {
 		placed, kept, soonest := 0, 0, int64(never)
 		if len(s.flight) >= s.places && s.places > 0 {
 			for _, m := range s.flight {
-				if place := s.answered(m); place > at {
+				if place := s.placed(m, late); place > at {
 					placed, soonest = placed+1, min(soonest, place)
 				}
 				if s.slots > 0 && m.at > at {
@@ -196,7 +216,7 @@ func (s *sender) keep(m *message) {
 		return
 	}
 	if len(s.flight) >= s.places {
-		s.flight = slices.DeleteFunc(s.flight, func(x *message) bool { return s.answered(x) <= m.sent && x.at <= m.sent })
+		s.flight = slices.DeleteFunc(s.flight, func(x *message) bool { return s.placed(x, s.slack()) <= m.sent && x.at <= m.sent })
 	}
 	s.flight = append(s.flight, m)
 }
@@ -216,6 +236,7 @@ func (s *sender) send(at, since, last int64) {
 	if at > since && s.places > 0 {
 		s.long.add(since, at)
 	}
+	s.sends++
 	m.sent = at
 	if m.own = at - m.due; !s.closedLoop() { // whose loops have no thread to be asked about
 		m.own -= s.long.since(m.due)
