@@ -7,8 +7,11 @@ import (
 	"io/fs"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"sixnines/result"
 )
 
 // vocabularies are the fields of package result that hold a word of a vocabulary, by the
@@ -29,6 +32,11 @@ func TestWordsAreConstants(t *testing.T) {
 		if err != nil {
 			return err
 		}
+		if filepath.ToSlash(path) != "result/vital.go" {
+			for _, at := range vitalLiterals(parsed) {
+				t.Errorf("%s: write this vital as its constant of package result", set.Position(at))
+			}
+		}
 		for _, at := range literals(parsed, strings.HasPrefix(filepath.ToSlash(path), "internal/judge/")) {
 			t.Errorf("%s: write this word as its constant of package result, and give it a row in the table beside it", set.Position(at))
 		}
@@ -37,6 +45,22 @@ func TestWordsAreConstants(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// vitalLiterals returns where a file has the name of a vital as a literal. They are like no
+// other words.
+func vitalLiterals(file *ast.File) (at []token.Pos) {
+	vitals := result.Vitals()
+	ast.Inspect(file, func(n ast.Node) bool {
+		if l, ok := n.(*ast.BasicLit); ok && l.Kind == token.STRING {
+			text, err := strconv.Unquote(l.Value)
+			if err == nil && slices.ContainsFunc(vitals, func(p result.VitalProperties) bool { return string(p.Vital) == text }) {
+				at = append(at, l.Pos())
+			}
+		}
+		return true
+	})
+	return at
 }
 
 // literals returns where a file sets a word of a vocabulary, or compares one, by a literal. In

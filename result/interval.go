@@ -18,7 +18,7 @@ type Interval struct {
 	Counters Counters                   `json:"counters"`
 	InFlight int64                      `json:"in_flight"` // unacknowledged or undelivered at the end of the interval, whichever are more
 	Backlog  int64                      `json:"backlog"`   // due but not sent at the end of the interval
-	Vitals   map[string]float64         `json:"vitals,omitempty"`
+	Vitals   map[Vital]float64          `json:"vitals,omitempty"`
 	Pauses   []Pause                    `json:"pauses,omitempty"`
 	// Levels are readings within the interval, in order of time, where it is longer
 	// than what gates need, see Level.

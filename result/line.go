@@ -16,7 +16,7 @@ import (
 type lines struct {
 	buffer  []byte
 	metrics []Metric
-	vitals  []string
+	vitals  []Vital
 }
 
 // interval returns v as JSON; it is good until the next call.
@@ -61,7 +61,7 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 		b = append(b, `,"vitals":`...)
 		for i, name := range l.vitals {
 			b = append(b, opening(i))
-			b = appendText(b, name)
+			b = appendText(b, string(name))
 			b = append(b, ':')
 			b = appendFloat(b, v.Vitals[name])
 		}

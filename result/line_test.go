@@ -77,7 +77,7 @@ func TestLineIsWhatJSONMakes(t *testing.T) {
 }
 
 func TestLineLeavesNoGarbage(t *testing.T) {
-	v := Interval{Phase: PhaseMeasure, Vitals: map[string]float64{"a": 1.5, "b": 2e-9, "c": 3}, Metrics: map[Metric]*MetricInterval{
+	v := Interval{Phase: PhaseMeasure, Vitals: map[Vital]float64{"a": 1.5, "b": 2e-9, "c": 3}, Metrics: map[Metric]*MetricInterval{
 		LagOwn: {Hist: "abc"}, DeliveryResponse: {Hist: "def", Slots: [][2]int64{{1, 2}}, Own: []OwnBand{{Band: 4, Count: 1}}}}}
 	var l lines
 	if n := testing.AllocsPerRun(100, func() {

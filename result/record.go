@@ -14,6 +14,7 @@ package result
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"sixnines/semantics"
@@ -276,6 +277,25 @@ type Fact struct {
 	Name    string `json:"name"`
 	Value   string `json:"value"`
 	Note    string `json:"note,omitempty"`
+}
+
+// FactNotWatched is the name of a fact about what is not watched: the vital, or "pause." and
+// the source of pauses, and as its note why.
+const FactNotWatched = "not watched"
+
+// NotWatched returns why a vital is not watched; empty: it is, or nobody knows why.
+func (h *Header) NotWatched(v Vital) (why string) {
+	for _, f := range h.Machine {
+		if f.Name != FactNotWatched {
+			continue
+		}
+		if f.Value == string(v) {
+			why = f.Note
+		} else if text, ok := strings.CutPrefix(f.Value, string(v)+": "); ok {
+			why = text // in files of versions that had both in one
+		}
+	}
+	return why
 }
 
 // SetupTime is a duration measured before the load: connecting, the first message.

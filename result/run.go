@@ -74,7 +74,7 @@ type Point struct {
 	Counters Counters
 	InFlight int64
 	Backlog  int64
-	Vitals   map[string]float64
+	Vitals   map[Vital]float64
 	Metrics  map[Metric]PointMetric
 	Levels   []Level
 	Depth    *Depth // nil: nothing was told in it

@@ -58,7 +58,7 @@ func vector(t *testing.T, name string) []byte {
 			LagOwn: {Hist: encoded(t, 100, 100, 100, 700), Min: 100, Max: 700},
 		},
 		Counters: Counters{Scheduled: 4, Acked: 4, Sent: 4, Expected: 4, Received: 4, BytesSent: 256, BytesRecv: 256},
-		Vitals:   map[string]float64{"process.cpu": 0.25},
+		Vitals:   map[Vital]float64{"process.cpu": 0.25},
 		Pauses:   []Pause{{Start: 5e8, End: 5e8 + 11e6, Source: "hiccup"}},
 	}))
 	must(w.Event(Event{At: 12e8, Kind: "disconnected", Detail: "EOF", Count: 1}))

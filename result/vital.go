@@ -1,89 +1,227 @@
 package result
 
-// Vital is what is known of a figure in [Interval.Vitals].
-type Vital struct {
-	Name, Unit, Meaning string
-}
-
-// The units of Vital.Unit; empty: a figure without one.
-const (
-	UnitSeconds = "s"
-	UnitNanos   = "ns"
-	UnitBytes   = "bytes"
-	UnitShare   = "share" // 0 to 1 of the whole, except process.cpu and probe.cpu, whose whole is one core
-	UnitCount   = "1"
+import (
+	"slices"
+	"strings"
 )
 
-// Vitals lists the vitals that this version writes, in the order in which reports
-// show them. Files of other versions may hold others, and those of one of several
-// of a broker's processes (broker.NAME.cpu) are not listed.
-func Vitals() []Vital {
-	return []Vital{
-		{"process.cpu", UnitShare, "of one core, used by the generator; 200 % is two cores"},
-		{"process.cpu.user", UnitSeconds, "CPU in user mode"},
-		{"process.cpu.system", UnitSeconds, "CPU in the kernel"},
-		{"host.cpu.busy", UnitShare, "of the whole machine in use"},
-		{"host.pressure.cpu", UnitSeconds, "some task waited for a core"},
-		{"host.steal", UnitShare, "of the machine given to others by the hypervisor"},
-		{"host.steal.time", UnitSeconds, "the same, summed over the cores"},
-		{"hiccup.thread.p99", UnitNanos, "added to a thread's sleep by the operating system"},
-		{"hiccup.thread.max", UnitNanos, "the most it added"},
-		{"hiccup.goroutine.p99", UnitNanos, "added to a goroutine's sleep by runtime and operating system"},
-		{"hiccup.goroutine.max", UnitNanos, "the most they added"},
-		{"hiccup.idle.p99", UnitNanos, "added to the same sleep of a process that does nothing else"},
-		{"hiccup.idle.max", UnitNanos, "the most that was added"},
-		{"hiccup.pauses", UnitCount, "gaps beyond the threshold"},
-		{"hiccup.pauses.dropped", UnitCount, "pauses that were not listed because there were longer ones"},
-		{"go.sched.latency.p50", UnitNanos, "a runnable goroutine's wait for a processor"},
-		{"go.sched.latency.p99", UnitNanos, "the same"},
-		{"go.sched.latency.max", UnitNanos, "the same, of those sampled"},
-		{"go.sched.latency.count", UnitCount, "waits sampled by the runtime"},
-		{"go.gc.cycles", UnitCount, "garbage collections"},
-		{"go.gc.assist", UnitSeconds, "CPU that allocating goroutines spent helping the garbage collection"},
-		{"go.gc.pause.total", UnitNanos, "the program paused for garbage collection, at most"},
-		{"go.gc.pause.max", UnitNanos, "the longest such pause, at most"},
-		{"go.other.pause.total", UnitNanos, "the program paused by Go for other reasons, at most"},
-		{"go.other.pause.max", UnitNanos, "the longest such pause, at most"},
-		{"go.mutex.wait", UnitSeconds, "waited for a mutex, summed over goroutines"},
-		{"go.cpu.user", UnitSeconds, "Go's processors ran goroutines"},
-		{"go.cpu.gc", UnitSeconds, "of Go's processors, used for garbage collection"},
-		{"go.cpu.idle", UnitSeconds, "Go's processors had nothing to do"},
-		{"go.cpu.total", UnitSeconds, "elapsed time by GOMAXPROCS"},
-		{"go.procs", UnitCount, "GOMAXPROCS"},
-		{"go.goroutines.runnable", UnitCount, "goroutines that wait for a processor"},
-		{"go.goroutines", UnitCount, "goroutines"},
-		{"go.heap.live", UnitBytes, "heap found live by the last collection"},
-		{"go.heap.objects", UnitBytes, "heap taken by objects"},
-		{"broker.cpu", UnitSeconds, "CPU used by the broker's processes in the interval"},
-		{"broker.rss", UnitBytes, "their resident memory"},
-		{"broker.read_bytes", UnitBytes, "read from storage for them in the interval"},
-		{"broker.write_bytes", UnitBytes, "written to storage for them in the interval"},
-		{"broker.busy", UnitShare, "of the time that a thread of the broker ran, on this machine: the one by which half of their work was done"},
-		{"broker.wait", UnitShare, "of the time that it waited for a processor"},
-		{"pacer.count", UnitCount, "threads that send on the schedule: one at first, more as these have too much to do or are blocked"},
-		{"pacer.busy", UnitShare, "of the time that the busiest of them ran or waited for a processor, without what it spun"},
-		{"pacer.spun", UnitSeconds, "that they have spun since they began"},
-		{"process.threads", UnitCount, "threads"},
-		{"process.rss", UnitBytes, "resident memory"},
-		{"process.switches.voluntary", UnitCount, "context switches because a thread had to wait"},
-		{"process.switches.involuntary", UnitCount, "context switches because the core was taken away"},
-		{"process.faults.major", UnitCount, "page faults that needed I/O"},
-		{"host.swap.in", UnitCount, "pages swapped in"},
-		{"host.tcp.retransmits", UnitCount, "TCP segments retransmitted"},
-		{"tcp.retransmissions", UnitCount, "the same, on connections of the generator"},
-		{"tcp.rtt.max", UnitNanos, "their round trip as measured by the kernel, the largest seen"},
-		{"tcp.rtt.mean", UnitNanos, "the same, their mean"},
-		{"host.suspended", UnitNanos, "the machine was asleep"},
-		{"cgroup.throttled.periods", UnitCount, "periods in which a CPU quota stopped the process"},
-		{"cgroup.throttled.time", UnitNanos, "time stopped by a CPU quota"},
-		{"probe.cpu", UnitShare, "of one core, used by the probe beside the load"},
-		{"probe.span", UnitNanos, "of the window, the time over which the probe measured"},
-		{"probe.sent", UnitCount, "messages that the probe sent, from its beginning to its end"},
-		{"probe.missing", UnitCount, "of these, never delivered or acknowledged"},
-		{"little.l_sampled", "", "messages in flight, as sampled at random times"},
-		{"little.samples", UnitCount, "number of samples"},
-		{"little.span", UnitNanos, "the time over which they were taken"},
-		{"little.read_late", UnitNanos, "of all acknowledgements, the time from their arrival until they were read and counted, by a driver that reads them late on purpose; part of the expectation"},
-		{"little.tolerance", "", "share by which it may differ from the expectation by service times"},
+// Vital is the name of a figure in [Interval.Vitals]: of the generator, its machine or the
+// broker's processes. Files of other versions may hold vitals that are not listed here, and
+// every file those of single processes, see [Vital.Of].
+type Vital string
+
+// The vitals, in the order in which reports show them. A value is a difference over the
+// interval, unless it is said to be of now; one whose source could not be read is absent.
+const (
+	VitalProcessCPU       Vital = "process.cpu"
+	VitalProcessCPUUser   Vital = "process.cpu.user"
+	VitalProcessCPUSystem Vital = "process.cpu.system"
+
+	VitalHostBusy      Vital = "host.cpu.busy"     // not idle, waiting for I/O or stolen; resolution one tick (10 ms) of one core
+	VitalHostPressure  Vital = "host.pressure.cpu" // PSI
+	VitalHostSteal     Vital = "host.steal"        // same resolution
+	VitalHostStealTime Vital = "host.steal.time"
+
+	VitalHiccupThreadP99     Vital = "hiccup.thread.p99"    // corrected for swallowed wake-ups, as are the other two
+	VitalHiccupThreadMax     Vital = "hiccup.thread.max"    // a sleep that has not ended yet included
+	VitalHiccupGoroutineP99  Vital = "hiccup.goroutine.p99" // up to 1 ms is the timers' granularity
+	VitalHiccupGoroutineMax  Vital = "hiccup.goroutine.max"
+	VitalHiccupIdleP99       Vital = "hiccup.idle.p99" // absent where nothing was heard of the process
+	VitalHiccupIdleMax       Vital = "hiccup.idle.max" // of the sleeps that were heard of: every 100 ms, gaps at once
+	VitalHiccupPauses        Vital = "hiccup.pauses"   // those that ended
+	VitalHiccupPausesDropped Vital = "hiccup.pauses.dropped"
+
+	VitalGoLatencyP50      Vital = "go.sched.latency.p50" // upper edge of its bucket
+	VitalGoLatencyP99      Vital = "go.sched.latency.p99"
+	VitalGoLatencyMax      Vital = "go.sched.latency.max"
+	VitalGoLatencyCount    Vital = "go.sched.latency.count" // about one in eight is sampled; without any the next three are absent
+	VitalGoCycles          Vital = "go.gc.cycles"
+	VitalGoAssist          Vital = "go.gc.assist"      // CPU times of Go are the runtime's estimates
+	VitalGoGCPauseTotal    Vital = "go.gc.pause.total" // pauses are upper bounds, at most a quarter too much
+	VitalGoGCPauseMax      Vital = "go.gc.pause.max"
+	VitalGoOtherPauseTotal Vital = "go.other.pause.total"
+	VitalGoOtherPauseMax   Vital = "go.other.pause.max"
+	VitalGoMutexWait       Vital = "go.mutex.wait" // sync.Mutex, sync.RWMutex and the runtime's own; approximate
+	VitalGoCPUUser         Vital = "go.cpu.user"   // includes their sleep in a system call that keeps the processor
+	VitalGoCPUGC           Vital = "go.cpu.gc"     // includes what it did on idle processors
+	VitalGoCPUIdle         Vital = "go.cpu.idle"
+	VitalGoCPUTotal        Vital = "go.cpu.total"           // what the three above are shares of
+	VitalGoProcs           Vital = "go.procs"               // now
+	VitalGoRunnable        Vital = "go.goroutines.runnable" // now, approximate
+	VitalGoGoroutines      Vital = "go.goroutines"          // now
+	VitalGoHeapLive        Vital = "go.heap.live"           // of the last collection
+	VitalGoHeapObjects     Vital = "go.heap.objects"        // now, live or not yet swept
+
+	VitalBrokerCPU        Vital = "broker.cpu"
+	VitalBrokerRSS        Vital = "broker.rss"
+	VitalBrokerReadBytes  Vital = "broker.read_bytes"
+	VitalBrokerWriteBytes Vital = "broker.write_bytes"
+	VitalBrokerBusy       Vital = "broker.busy" // of the broker's processes on this machine, the mean of looks a tenth of a second apart
+	VitalBrokerWait       Vital = "broker.wait"
+
+	VitalPacerCount Vital = "pacer.count" // spare ones included
+	VitalPacerBusy  Vital = "pacer.busy"  // of each load; absent where the system does not tell
+	VitalPacerSpun  Vital = "pacer.spun"
+
+	VitalProcessThreads     Vital = "process.threads" // now
+	VitalProcessRSS         Vital = "process.rss"     // now
+	VitalProcessVoluntary   Vital = "process.switches.voluntary"
+	VitalProcessInvoluntary Vital = "process.switches.involuntary"
+	VitalProcessMajorFaults Vital = "process.faults.major"
+
+	VitalHostSwapIn      Vital = "host.swap.in"
+	VitalHostRetransmits Vital = "host.tcp.retransmits" // in this network namespace
+
+	VitalTCPRetransmissions Vital = "tcp.retransmissions" // absent without connections of ours
+	VitalTCPRTTMax          Vital = "tcp.rtt.max"         // smoothed, over all looks and connections of the interval
+	VitalTCPRTTMean         Vital = "tcp.rtt.mean"
+
+	VitalHostSuspended Vital = "host.suspended" // by how much CLOCK_BOOTTIME outran CLOCK_MONOTONIC for certain
+
+	VitalCgroupThrottled    Vital = "cgroup.throttled.periods" // of the process's control group and its ancestors, summed
+	VitalCgroupThrottleTime Vital = "cgroup.throttled.time"    // summed over the group's cores and the ancestors
+
+	VitalProbeCPU     Vital = "probe.cpu" // of the intervals whose reports came in one of ours
+	VitalProbeSpan    Vital = "probe.span"
+	VitalProbeSent    Vital = "probe.sent"
+	VitalProbeMissing Vital = "probe.missing"
+
+	VitalLittleSampled   Vital = "little.l_sampled" // measured ones; deliveries, where one message has several; in the closing record, as are all of these and of the probe but its CPU
+	VitalLittleSamples   Vital = "little.samples"
+	VitalLittleSpan      Vital = "little.span"
+	VitalLittleReadLate  Vital = "little.read_late"
+	VitalLittleTolerance Vital = "little.tolerance"
+)
+
+// vitalBroker begins the vitals of a broker's processes.
+const vitalBroker = "broker."
+
+// Of is the vital of one of several processes of a broker: broker.kafka-2.cpu of broker.cpu.
+func (v Vital) Of(process string) Vital {
+	what, ok := strings.CutPrefix(string(v), vitalBroker)
+	if !ok {
+		return v
+	}
+	return Vital(vitalBroker + process + "." + what)
+}
+
+// Process returns the process that a vital is of alone, and the vital of all of them
+// together; for other vitals no process and the vital itself.
+func (v Vital) Process() (process string, whole Vital) {
+	rest, ok := strings.CutPrefix(string(v), vitalBroker)
+	i := strings.LastIndexByte(rest, '.')
+	if !ok || i < 0 {
+		return "", v
+	}
+	return rest[:i], Vital(vitalBroker + rest[i+1:])
+}
+
+// Unit is what a vital is counted in; empty: a figure without a unit.
+type Unit string
+
+// The units.
+const (
+	UnitSeconds Unit = "s"
+	UnitNanos   Unit = "ns"
+	UnitBytes   Unit = "bytes"
+	UnitShare   Unit = "share" // 0 to 1 of the whole, except process.cpu and probe.cpu, whose whole is one core
+	UnitCount   Unit = "1"
+)
+
+// VitalProperties is what holds of every value of a vital.
+type VitalProperties struct {
+	Vital   Vital
+	Unit    Unit
+	Meaning string
+	Label   string // of its line in a chart
+	// Monitored says that the watch of the generator and its machine measures it: it is known of
+	// every run that is watched. Others are of a load, its connections, a probe or a broker.
+	Monitored bool
+}
+
+// Properties returns what is known of a vital: of one that this version does not know, its
+// name alone.
+func (v Vital) Properties() VitalProperties {
+	process, whole := v.Process()
+	all := Vitals()
+	i := slices.IndexFunc(all, func(p VitalProperties) bool { return p.Vital == whole })
+	switch {
+	case i < 0:
+		return VitalProperties{Vital: v}
+	case process != "":
+		return VitalProperties{Vital: v, Unit: all[i].Unit, Meaning: "of " + process + " alone"}
+	}
+	return all[i]
+}
+
+// Vitals lists the properties of all vitals, in the order of their constants.
+func Vitals() []VitalProperties {
+	return []VitalProperties{
+		{Vital: VitalProcessCPU, Unit: UnitShare, Monitored: true, Label: "generator, of one core", Meaning: "of one core, used by the generator; 200 % is two cores"},
+		{Vital: VitalProcessCPUUser, Unit: UnitSeconds, Monitored: true, Meaning: "CPU in user mode"},
+		{Vital: VitalProcessCPUSystem, Unit: UnitSeconds, Monitored: true, Meaning: "CPU in the kernel"},
+		{Vital: VitalHostBusy, Unit: UnitShare, Monitored: true, Label: "the machine, of all", Meaning: "of the whole machine in use"},
+		{Vital: VitalHostPressure, Unit: UnitSeconds, Monitored: true, Meaning: "some task waited for a core"},
+		{Vital: VitalHostSteal, Unit: UnitShare, Monitored: true, Label: "stolen, of all", Meaning: "of the machine given to others by the hypervisor"},
+		{Vital: VitalHostStealTime, Unit: UnitSeconds, Monitored: true, Meaning: "the same, summed over the cores"},
+		{Vital: VitalHiccupThreadP99, Unit: UnitNanos, Monitored: true, Meaning: "added to a thread's sleep by the operating system"},
+		{Vital: VitalHiccupThreadMax, Unit: UnitNanos, Monitored: true, Label: "thread late", Meaning: "the most it added"},
+		{Vital: VitalHiccupGoroutineP99, Unit: UnitNanos, Monitored: true, Meaning: "added to a goroutine's sleep by runtime and operating system"},
+		{Vital: VitalHiccupGoroutineMax, Unit: UnitNanos, Monitored: true, Label: "goroutine late", Meaning: "the most they added"},
+		{Vital: VitalHiccupIdleP99, Unit: UnitNanos, Monitored: true, Meaning: "added to the same sleep of a process that does nothing else"},
+		{Vital: VitalHiccupIdleMax, Unit: UnitNanos, Monitored: true, Label: "idle process late", Meaning: "the most that was added"},
+		{Vital: VitalHiccupPauses, Unit: UnitCount, Monitored: true, Meaning: "gaps beyond the threshold"},
+		{Vital: VitalHiccupPausesDropped, Unit: UnitCount, Monitored: true, Meaning: "pauses that were not listed because there were longer ones"},
+		{Vital: VitalGoLatencyP50, Unit: UnitNanos, Monitored: true, Meaning: "a runnable goroutine's wait for a processor"},
+		{Vital: VitalGoLatencyP99, Unit: UnitNanos, Monitored: true, Label: "goroutines' wait, p99", Meaning: "the same"},
+		{Vital: VitalGoLatencyMax, Unit: UnitNanos, Monitored: true, Meaning: "the same, of those sampled"},
+		{Vital: VitalGoLatencyCount, Unit: UnitCount, Monitored: true, Meaning: "waits sampled by the runtime"},
+		{Vital: VitalGoCycles, Unit: UnitCount, Monitored: true, Meaning: "garbage collections"},
+		{Vital: VitalGoAssist, Unit: UnitSeconds, Monitored: true, Meaning: "CPU that allocating goroutines spent helping the garbage collection"},
+		{Vital: VitalGoGCPauseTotal, Unit: UnitNanos, Monitored: true, Meaning: "the program paused for garbage collection, at most"},
+		{Vital: VitalGoGCPauseMax, Unit: UnitNanos, Monitored: true, Label: "garbage collection pause", Meaning: "the longest such pause, at most"},
+		{Vital: VitalGoOtherPauseTotal, Unit: UnitNanos, Monitored: true, Meaning: "the program paused by Go for other reasons, at most"},
+		{Vital: VitalGoOtherPauseMax, Unit: UnitNanos, Monitored: true, Meaning: "the longest such pause, at most"},
+		{Vital: VitalGoMutexWait, Unit: UnitSeconds, Monitored: true, Meaning: "waited for a mutex, summed over goroutines"},
+		{Vital: VitalGoCPUUser, Unit: UnitSeconds, Monitored: true, Meaning: "Go's processors ran goroutines"},
+		{Vital: VitalGoCPUGC, Unit: UnitSeconds, Monitored: true, Meaning: "of Go's processors, used for garbage collection"},
+		{Vital: VitalGoCPUIdle, Unit: UnitSeconds, Monitored: true, Meaning: "Go's processors had nothing to do"},
+		{Vital: VitalGoCPUTotal, Unit: UnitSeconds, Monitored: true, Meaning: "elapsed time by GOMAXPROCS"},
+		{Vital: VitalGoProcs, Unit: UnitCount, Monitored: true, Meaning: "GOMAXPROCS"},
+		{Vital: VitalGoRunnable, Unit: UnitCount, Monitored: true, Meaning: "goroutines that wait for a processor"},
+		{Vital: VitalGoGoroutines, Unit: UnitCount, Monitored: true, Meaning: "goroutines"},
+		{Vital: VitalGoHeapLive, Unit: UnitBytes, Monitored: true, Meaning: "heap found live by the last collection"},
+		{Vital: VitalGoHeapObjects, Unit: UnitBytes, Monitored: true, Meaning: "heap taken by objects"},
+		{Vital: VitalBrokerCPU, Unit: UnitSeconds, Meaning: "CPU used by the broker's processes in the interval"},
+		{Vital: VitalBrokerRSS, Unit: UnitBytes, Meaning: "their resident memory"},
+		{Vital: VitalBrokerReadBytes, Unit: UnitBytes, Meaning: "read from storage for them in the interval"},
+		{Vital: VitalBrokerWriteBytes, Unit: UnitBytes, Meaning: "written to storage for them in the interval"},
+		{Vital: VitalBrokerBusy, Unit: UnitShare, Monitored: true, Meaning: "of the time that a thread of the broker ran, on this machine: the one by which half of their work was done"},
+		{Vital: VitalBrokerWait, Unit: UnitShare, Monitored: true, Meaning: "of the time that it waited for a processor"},
+		{Vital: VitalPacerCount, Unit: UnitCount, Meaning: "threads that send on the schedule: one at first, more as these have too much to do or are blocked"},
+		{Vital: VitalPacerBusy, Unit: UnitShare, Meaning: "of the time that the busiest of them ran or waited for a processor, without what it spun"},
+		{Vital: VitalPacerSpun, Unit: UnitSeconds, Meaning: "that they have spun since they began"},
+		{Vital: VitalProcessThreads, Unit: UnitCount, Monitored: true, Meaning: "threads"},
+		{Vital: VitalProcessRSS, Unit: UnitBytes, Monitored: true, Meaning: "resident memory"},
+		{Vital: VitalProcessVoluntary, Unit: UnitCount, Monitored: true, Meaning: "context switches because a thread had to wait"},
+		{Vital: VitalProcessInvoluntary, Unit: UnitCount, Monitored: true, Meaning: "context switches because the core was taken away"},
+		{Vital: VitalProcessMajorFaults, Unit: UnitCount, Monitored: true, Meaning: "page faults that needed I/O"},
+		{Vital: VitalHostSwapIn, Unit: UnitCount, Monitored: true, Meaning: "pages swapped in"},
+		{Vital: VitalHostRetransmits, Unit: UnitCount, Monitored: true, Meaning: "TCP segments retransmitted"},
+		{Vital: VitalTCPRetransmissions, Unit: UnitCount, Meaning: "the same, on connections of the generator"},
+		{Vital: VitalTCPRTTMax, Unit: UnitNanos, Meaning: "their round trip as measured by the kernel, the largest seen"},
+		{Vital: VitalTCPRTTMean, Unit: UnitNanos, Meaning: "the same, their mean"},
+		{Vital: VitalHostSuspended, Unit: UnitNanos, Monitored: true, Meaning: "the machine was asleep"},
+		{Vital: VitalCgroupThrottled, Unit: UnitCount, Monitored: true, Meaning: "periods in which a CPU quota stopped the process"},
+		{Vital: VitalCgroupThrottleTime, Unit: UnitNanos, Monitored: true, Label: "throttled", Meaning: "time stopped by a CPU quota"},
+		{Vital: VitalProbeCPU, Unit: UnitShare, Meaning: "of one core, used by the probe beside the load"},
+		{Vital: VitalProbeSpan, Unit: UnitNanos, Meaning: "of the window, the time over which the probe measured"},
+		{Vital: VitalProbeSent, Unit: UnitCount, Meaning: "messages that the probe sent, from its beginning to its end"},
+		{Vital: VitalProbeMissing, Unit: UnitCount, Meaning: "of these, never delivered or acknowledged"},
+		{Vital: VitalLittleSampled, Meaning: "messages in flight, as sampled at random times"},
+		{Vital: VitalLittleSamples, Unit: UnitCount, Meaning: "number of samples"},
+		{Vital: VitalLittleSpan, Unit: UnitNanos, Meaning: "the time over which they were taken"},
+		{Vital: VitalLittleReadLate, Unit: UnitNanos, Meaning: "of all acknowledgements, the time from their arrival until they were read and counted, by a driver that reads them late on purpose; part of the expectation"},
+		{Vital: VitalLittleTolerance, Meaning: "share by which it may differ from the expectation by service times"},
 	}
 }

@@ -17,6 +17,7 @@ func TestEveryWordHasItsRow(t *testing.T) {
 	for vocabulary, rows := range map[string][]string{
 		"ReasonCode":  rowsOf(Reasons(), func(p ReasonProperties) string { return string(p.Code) }),
 		"PauseSource": rowsOf(Pauses(), func(p PauseProperties) string { return string(p.Source) }),
+		"Vital":       rowsOf(Vitals(), func(p VitalProperties) string { return string(p.Vital) }),
 		"EventKind":   rowsOf(Events(), func(p EventProperties) string { return string(p.Kind) }),
 	} {
 		if len(words[vocabulary]) == 0 {

@@ -186,13 +186,13 @@ func (w *Writer) count(kind string, line []byte) (_ []byte, err error) {
 
 // finite returns m without values that JSON cannot hold; m itself if it has
 // none.
-func finite(m map[string]float64) map[string]float64 {
+func finite(m map[Vital]float64) map[Vital]float64 {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	for _, v := range m {
 		if !bad(v) {
 			continue
 		}
-		kept := make(map[string]float64, len(m))
+		kept := make(map[Vital]float64, len(m))
 		for k, v := range m {
 			if !bad(v) {
 				kept[k] = v

@@ -114,7 +114,7 @@ func TestFailuresStay(t *testing.T) {
 
 func TestVitalsThatAreNoNumbersAreLeftOut(t *testing.T) {
 	w, path := create(t)
-	vitals := map[string]float64{"a": 1, "b": math.NaN(), "c": math.Inf(1), "d": math.Inf(-1)}
+	vitals := map[Vital]float64{"a": 1, "b": math.NaN(), "c": math.Inf(1), "d": math.Inf(-1)}
 	if err := errors.Join(w.Header(Header{}), w.Interval(Interval{Vitals: vitals}), w.Close()); err != nil {
 		t.Fatal(err)
 	}

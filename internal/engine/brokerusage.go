@@ -7,18 +7,6 @@ import (
 	"sixnines/result"
 )
 
-// Vitals of the broker's processes, where the caller can tell: of all of them
-// together, and where there are several of each, with its name in between, such
-// as broker.kafka-2.cpu.
-const (
-	vitalBroker = "broker."
-	vitalCPU    = "cpu"         // seconds of processor time in the interval
-	vitalRSS    = "rss"         // bytes of memory
-	vitalRead   = "read_bytes"  // from storage, in the interval
-	vitalWrite  = "write_bytes" // to storage, in the interval
-	vitalSpun   = "pacer.spun"  // seconds spent spinning since the start
-)
-
 // brokerWatch follows what the broker's processes use. It belongs to the
 // collector.
 type brokerWatch struct {
@@ -31,7 +19,7 @@ type brokerWatch struct {
 
 // add adds what the broker's processes have used since it was called last. The
 // first call, with nil, only begins to count.
-func (w *brokerWatch) add(into map[string]float64) {
+func (w *brokerWatch) add(into map[result.Vital]float64) {
 	if w.usage == nil {
 		return
 	}
@@ -56,20 +44,20 @@ func (w *brokerWatch) add(into map[string]float64) {
 		if now.CPU < before.CPU {
 			before = Usage{} // restarted: counted from there
 		}
-		count := func(name string, x float64) {
-			into[vitalBroker+name] += x
+		count := func(vital result.Vital, x float64) {
+			into[vital] += x
 			if len(all) > 1 {
-				into[vitalBroker+now.Name+"."+name] = x
+				into[vital.Of(now.Name)] = x
 			}
 		}
-		count(vitalRSS, float64(now.RSS))
+		count(result.VitalBrokerRSS, float64(now.RSS))
 		if !known {
 			continue // one that was started in this interval, or is visible again
 		}
-		count(vitalCPU, (now.CPU - before.CPU).Seconds())
+		count(result.VitalBrokerCPU, (now.CPU - before.CPU).Seconds())
 		if now.ReadBytes >= 0 && now.WriteBytes >= 0 {
-			count(vitalRead, float64(max(0, now.ReadBytes-before.ReadBytes)))
-			count(vitalWrite, float64(max(0, now.WriteBytes-before.WriteBytes)))
+			count(result.VitalBrokerReadBytes, float64(max(0, now.ReadBytes-before.ReadBytes)))
+			count(result.VitalBrokerWriteBytes, float64(max(0, now.WriteBytes-before.WriteBytes)))
 		}
 	}
 }

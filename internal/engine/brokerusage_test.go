@@ -15,14 +15,14 @@ import (
 func TestBrokerUsage(t *testing.T) {
 	var now []Usage
 	r := &brokerWatch{usage: func() []Usage { return now }}
-	look := func(list ...Usage) map[string]float64 {
+	look := func(list ...Usage) map[result.Vital]float64 {
 		t.Helper()
 		now = list
-		v := map[string]float64{}
+		v := map[result.Vital]float64{}
 		r.add(v)
 		return v
 	}
-	want := func(got, want map[string]float64) {
+	want := func(got, want map[result.Vital]float64) {
 		t.Helper()
 		if !maps.Equal(got, want) {
 			t.Errorf("got  %v\nwant %v", got, want)
@@ -36,17 +36,17 @@ func TestBrokerUsage(t *testing.T) {
 	}
 	now = []Usage{a(time.Second, 7, 100)}
 	r.add(nil)
-	want(look(a(3*time.Second, 8, 150)), map[string]float64{"broker.cpu": 2, "broker.rss": 8, "broker.read_bytes": 0, "broker.write_bytes": 50})
+	want(look(a(3*time.Second, 8, 150)), map[result.Vital]float64{"broker.cpu": 2, "broker.rss": 8, "broker.read_bytes": 0, "broker.write_bytes": 50})
 	// A second one begins: its processor time is known from the next look on.
-	want(look(a(4*time.Second, 8, 150), b(time.Second, 2)), map[string]float64{
+	want(look(a(4*time.Second, 8, 150), b(time.Second, 2)), map[result.Vital]float64{
 		"broker.cpu": 1, "broker.rss": 10, "broker.read_bytes": 0, "broker.write_bytes": 0,
 		"broker.a.cpu": 1, "broker.a.rss": 8, "broker.a.read_bytes": 0, "broker.a.write_bytes": 0, "broker.b.rss": 2})
 	// The first was restarted, and the system does not tell what the second wrote.
-	want(look(a(time.Second/2, 8, 10), b(2*time.Second, 2)), map[string]float64{
+	want(look(a(time.Second/2, 8, 10), b(2*time.Second, 2)), map[result.Vital]float64{
 		"broker.cpu": 1.5, "broker.rss": 10, "broker.read_bytes": 0, "broker.write_bytes": 10,
 		"broker.a.cpu": 0.5, "broker.a.rss": 8, "broker.a.read_bytes": 0, "broker.a.write_bytes": 10,
 		"broker.b.cpu": 1, "broker.b.rss": 2})
-	want(look(Usage{Name: "a", Missing: true}, Usage{Name: "b", Missing: true}), map[string]float64{})
+	want(look(Usage{Name: "a", Missing: true}, Usage{Name: "b", Missing: true}), map[result.Vital]float64{})
 }
 
 // The end of a process that ends by itself is reported once, and the run goes on.

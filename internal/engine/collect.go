@@ -22,14 +22,14 @@ type collector struct {
 
 	to       int64 // end of the last interval; 0 without intervals
 	brokers  brokerWatch
-	progress []Progress         // of each load's last interval
-	vitals   map[string]float64 // of the interval at hand; used again, as are sample's values
+	progress []Progress               // of each load's last interval
+	vitals   map[result.Vital]float64 // of the interval at hand; used again, as are sample's values
 	sample   []vitals.Value
 }
 
 func (r *run) startCollector() *collector {
 	c := &collector{run: r, done: make(chan struct{}), brokers: brokerWatch{usage: r.config.Usage, event: r.out.event},
-		vitals: map[string]float64{}, progress: make([]Progress, len(r.loads))}
+		vitals: map[result.Vital]float64{}, progress: make([]Progress, len(r.loads))}
 	go c.loop()
 	return c
 }
@@ -185,11 +185,11 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if !ld.accounts.Within(from, to) {
 			continue
 		}
-		if delete(c.vitals, send.VitalPacerBusy); known {
-			c.vitals[send.VitalPacerBusy] = busy
+		if delete(c.vitals, result.VitalPacerBusy); known {
+			c.vitals[result.VitalPacerBusy] = busy
 		}
-		if delete(c.vitals, send.VitalPacers); len(pacers) > 0 {
-			c.vitals[send.VitalPacers] = float64(len(pacers))
+		if delete(c.vitals, result.VitalPacerCount); len(pacers) > 0 {
+			c.vitals[result.VitalPacerCount] = float64(len(pacers))
 		}
 		ld.side.collect(c.vitals)
 		r.breath.take()
@@ -241,7 +241,7 @@ func (c *collector) machine() {
 		for _, x := range sample.Values {
 			c.vitals[x.Name] = x.Value
 		}
-		c.vitals[vitalSpun] = send.Spun(r.pacers()).Seconds()
+		c.vitals[result.VitalPacerSpun] = send.Spun(r.pacers()).Seconds()
 	}
 	c.brokers.add(c.vitals)
 }

@@ -6,7 +6,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/send"
+	"sixnines/result"
 )
 
 // worker is a driver whose Send takes its time on the processor.
@@ -45,7 +45,7 @@ func TestLongSendsHaveSeveralPacers(t *testing.T) {
 		}
 		pacers := 0.0
 		for _, x := range r.Series {
-			pacers = max(pacers, x.Vitals[send.VitalPacers])
+			pacers = max(pacers, x.Vitals[result.VitalPacerCount])
 		}
 		// A send that a busy machine holds up is a takeover, with a pacer of its own.
 		if divided := pacers > 1+float64(c.Takeovers); divided && !want || pacers == 1 && want {

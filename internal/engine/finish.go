@@ -30,7 +30,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		now = clock.Now()
 	}
 	start := r.Start.Load()
-	vitals := map[string]float64{}
+	vitals := map[result.Vital]float64{}
 	pauses := append(c.newPauses(start), r.tcp.interval(start, true, vitals)...)
 	if n := r.tcp.unseen; n > 0 {
 		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})

@@ -32,7 +32,7 @@ func (r *run) writeHeader(start int64) error {
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
 	if r.Virtual != nil {
 		h.Clock = result.Clock{Source: "virtual"}
-		h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, "the process and the machine: the run is in virtual time", ""))
+		h.Machine = append(h.Machine, generatorFact(result.FactNotWatched, "the process and the machine", "the run is in virtual time"))
 	} else {
 		for _, f := range vitals.Fingerprint() {
 			h.Machine = append(h.Machine, result.Fact(f))
@@ -48,8 +48,9 @@ func (r *run) writeHeader(start int64) error {
 			return err
 		}
 		if r.Virtual == nil {
-			for _, m := range r.monitor.Missing() {
-				h.Machine = append(h.Machine, generatorFact(judge.FactNotWatched, m, ""))
+			missing := r.monitor.Missing()
+			for _, what := range slices.Sorted(maps.Keys(missing)) {
+				h.Machine = append(h.Machine, generatorFact(result.FactNotWatched, what, missing[what]))
 			}
 		}
 		if ld.Scenario.Record.Raw {

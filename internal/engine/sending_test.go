@@ -10,7 +10,6 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/send"
 	"sixnines/internal/transport"
 	"sixnines/result"
 )
@@ -180,7 +179,7 @@ func TestPacerBusy(t *testing.T) {
 			driver.Entry{Name: "slow", Driver: d, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}})
 		var shares []float64 // of single intervals, in some of which others have the processors
 		for _, p := range r.Series {
-			if v, ok := p.Vitals[send.VitalPacerBusy]; ok && p.Phase == result.PhaseMeasure {
+			if v, ok := p.Vitals[result.VitalPacerBusy]; ok && p.Phase == result.PhaseMeasure {
 				shares = append(shares, v)
 			}
 		}

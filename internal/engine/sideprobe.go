@@ -16,17 +16,6 @@ import (
 	"sixnines/scenario"
 )
 
-// The vitals of the probe: which share of a core it took in the intervals whose
-// reports came in one of ours; and, in the closing record, over how much of the
-// window it measured, in ns, how many messages it sent from its beginning to its
-// end and how many of them were never resolved.
-const (
-	vitalProbeCPU     = "probe.cpu"
-	vitalProbeSpan    = "probe.span"
-	vitalProbeSent    = "probe.sent"
-	vitalProbeMissing = "probe.missing"
-)
-
 const (
 	// probePatience is how long the load waits for a probe that was not asked for.
 	// One that takes longer to connect joins in the warm-up.
@@ -117,7 +106,7 @@ func (p *sideProbe) fact() (value, note string) {
 
 // collect takes what the probe has reported. What it measured wholly within the
 // window is recorded; its cost goes to to.
-func (p *sideProbe) collect(to map[string]float64) {
+func (p *sideProbe) collect(to map[result.Vital]float64) {
 	if p.process == nil {
 		return
 	}
@@ -126,7 +115,7 @@ func (p *sideProbe) collect(to map[string]float64) {
 		p.sent += x.Sent
 		p.resolved += x.Resolved
 		if length := x.To - p.last.To; p.last.To > 0 && length > 0 {
-			to[vitalProbeCPU] = float64(x.CPU-p.last.CPU) / float64(length)
+			to[result.VitalProbeCPU] = float64(x.CPU-p.last.CPU) / float64(length)
 		}
 		p.last = x
 		if x.From < start || x.To > end {
@@ -173,13 +162,13 @@ func (p *sideProbe) end(aborted bool) {
 }
 
 // close adds what could only be known at the end to the closing record's vitals.
-func (p *sideProbe) close(to map[string]float64) {
+func (p *sideProbe) close(to map[result.Vital]float64) {
 	if p.process == nil || p.span == 0 {
 		return
 	}
-	to[vitalProbeSpan] = float64(p.span)
-	to[vitalProbeSent] = float64(p.sent)
-	to[vitalProbeMissing] = float64(max(0, p.sent-p.resolved))
+	to[result.VitalProbeSpan] = float64(p.span)
+	to[result.VitalProbeSent] = float64(p.sent)
+	to[result.VitalProbeMissing] = float64(max(0, p.sent-p.resolved))
 }
 
 // metrics are those of a probe beside the load, if there is one.

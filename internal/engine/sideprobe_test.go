@@ -174,7 +174,7 @@ func reason(r *result.Run, code result.ReasonCode, percentile string) *result.Re
 const probedScenario = "phases: {warmup: 1s, duration: 3s, drain: 5s}\nrecord: {probe: %s}\nworkload: {rate: 400/s, producers: 2, consumers: 2, topics: 2}\n"
 
 // closingVital is a vital of the closing record.
-func closingVital(r *result.Run, name string) float64 {
+func closingVital(r *result.Run, name result.Vital) float64 {
 	return r.Series[len(r.Series)-1].Vitals[name]
 }
 
@@ -224,11 +224,11 @@ func TestProbeBesideALoad(t *testing.T) {
 					t.Fatalf("the probe's messages are in the load's accounts: %s", show(r))
 				}
 				d := r.Summary.Histograms[result.ProbeService]
-				if d == nil || closingVital(r, vitalProbeMissing) != 0 || float64(d.Count) > closingVital(r, vitalProbeSent) {
+				if d == nil || closingVital(r, result.VitalProbeMissing) != 0 || float64(d.Count) > closingVital(r, result.VitalProbeSent) {
 					t.Fatalf("%+v of %v: %s", d, r.Series[len(r.Series)-1].Vitals, show(r))
 				}
 				// From the warm-up, of which it may have missed the beginning, to the end.
-				if span := time.Duration(closingVital(r, vitalProbeSpan)); span > 3*time.Second || float64(d.Count) < probe.Rate*span.Seconds()/2 {
+				if span := time.Duration(closingVital(r, result.VitalProbeSpan)); span > 3*time.Second || float64(d.Count) < probe.Rate*span.Seconds()/2 {
 					t.Fatalf("%d messages in %v", d.Count, span)
 				}
 				found := reason(r, "probe", "50")

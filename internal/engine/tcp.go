@@ -9,16 +9,6 @@ import (
 	"sixnines/result"
 )
 
-// The vitals of an interval that the engine's own TCP connections give: segments
-// sent again, and the largest and the mean smoothed round-trip time that the
-// kernel had, ns, over all looks and connections of the interval. Absent without
-// TCP connections of ours, and where the system does not tell.
-const (
-	vitalRetransmissions = "tcp.retransmissions"
-	vitalRTTMax          = "tcp.rtt.max"
-	vitalRTTMean         = "tcp.rtt.mean"
-)
-
 const (
 	// tcpPeriod is how often the connections are looked at.
 	tcpPeriod = 100 * time.Millisecond
@@ -128,14 +118,14 @@ func (w *tcpWatch) flush() {
 
 // interval adds the interval's vitals and returns the stretches that have
 // ended, instants relative to start. closing says that no look follows.
-func (w *tcpWatch) interval(start int64, closing bool, to map[string]float64) []result.Pause {
+func (w *tcpWatch) interval(start int64, closing bool, to map[result.Vital]float64) []result.Pause {
 	if closing {
 		w.flush()
 	}
 	if w.looks > 0 {
-		to[vitalRetransmissions] = float64(w.grown)
-		to[vitalRTTMax] = float64(w.rttMax)
-		to[vitalRTTMean] = float64(w.rttTotal) / float64(w.looks)
+		to[result.VitalTCPRetransmissions] = float64(w.grown)
+		to[result.VitalTCPRTTMax] = float64(w.rttMax)
+		to[result.VitalTCPRTTMean] = float64(w.rttTotal) / float64(w.looks)
 	}
 	w.grown, w.looks, w.rttMax, w.rttTotal = 0, 0, 0, 0
 	out := slices.Clone(w.ended)

@@ -42,11 +42,11 @@ func TestRetransmissionsBecomePauses(t *testing.T) {
 	look(100, 0)
 	look(200, 2)
 	look(300, 1)
-	vitals := map[string]float64{}
+	vitals := map[result.Vital]float64{}
 	if p := w.interval(start, false, vitals); len(p) != 0 {
 		t.Errorf("%+v has not ended", p)
 	}
-	if vitals[vitalRetransmissions] != 3 || vitals[vitalRTTMax] != 1000 || vitals[vitalRTTMean] != 1000 {
+	if vitals[result.VitalTCPRetransmissions] != 3 || vitals[result.VitalTCPRTTMax] != 1000 || vitals[result.VitalTCPRTTMean] != 1000 {
 		t.Errorf("%v", vitals)
 	}
 	s.conns, s.retr[b], s.rtt = append(s.conns, b), 4, 3000 // a new one that has already had to
@@ -61,7 +61,7 @@ func TestRetransmissionsBecomePauses(t *testing.T) {
 	got := w.interval(start, true, vitals)
 	want := []result.Pause{{Start: 100 * ms, End: 400 * ms, Source: result.PauseRetransmit},
 		{Start: 700 * ms, End: 800 * ms, Source: result.PauseRetransmit}}
-	if !slices.Equal(got, want) || vitals[vitalRetransmissions] != 5 || vitals[vitalRTTMax] != 3000 {
+	if !slices.Equal(got, want) || vitals[result.VitalTCPRetransmissions] != 5 || vitals[result.VitalTCPRTTMax] != 3000 {
 		t.Errorf("%+v, want %+v; %v", got, want, vitals)
 	}
 	clear(vitals)
@@ -80,9 +80,9 @@ func TestRetransmissionsAreBounded(t *testing.T) {
 	for i := range int64(2 * (tcpPauses + 10)) {
 		s.retr[c] += uint32(i % 2)
 		w.look(w.last + 1)
-		n += len(w.interval(0, false, map[string]float64{}))
+		n += len(w.interval(0, false, map[result.Vital]float64{}))
 	}
-	if n += len(w.interval(0, true, map[string]float64{})); n != tcpPauses || w.unseen != 10 {
+	if n += len(w.interval(0, true, map[result.Vital]float64{})); n != tcpPauses || w.unseen != 10 {
 		t.Errorf("%d stretches listed, %d not", n, w.unseen)
 	}
 	// Many connections are looked at less often.
@@ -138,7 +138,7 @@ func TestReadTCP(t *testing.T) {
 	b := startNATS(t)
 	r := measure(t, "phases: {warmup: 50ms, duration: 500ms}\nworkload: {rate: 500/s}\nrecord: {interval: 500ms}", nats.Entry(), b.URL)
 	v := r.Series[0].Vitals
-	if n, ok := v[vitalRetransmissions]; !ok || n < 0 || v[vitalRTTMax] <= 0 || v[vitalRTTMean] > v[vitalRTTMax] {
+	if n, ok := v[result.VitalTCPRetransmissions]; !ok || n < 0 || v[result.VitalTCPRTTMax] <= 0 || v[result.VitalTCPRTTMean] > v[result.VitalTCPRTTMax] {
 		t.Errorf("%v", v)
 	}
 }

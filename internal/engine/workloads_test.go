@@ -12,7 +12,6 @@ import (
 	"sixnines/drivers/nats"
 	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/plan"
-	"sixnines/internal/engine/send"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -70,7 +69,7 @@ phases: {warmup: 200ms, duration: 1s}
 				t.Errorf("%s: an interval from %d after one to %d", want.name, v.Start, at)
 			}
 			at = v.End
-			if _, busy := v.Vitals[send.VitalPacerBusy]; busy && want.mode != result.ModeOpen {
+			if _, busy := v.Vitals[result.VitalPacerBusy]; busy && want.mode != result.ModeOpen {
 				t.Errorf("%s: it has no pacers, and is told that one is busy", want.name)
 			}
 			if v.Phase == result.PhaseMeasure && (v.Start < 0 || v.End > int64(want.window)) {

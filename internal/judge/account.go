@@ -120,9 +120,9 @@ const delayNote = 2
 // brokerWaited tells how long the broker's threads waited for processors of this machine, if
 // that is much.
 func (e *evidence) brokerWaited() string {
-	ran, _ := mean(e.measure, vitalBrokerBusy)
-	waited, _ := mean(e.measure, vitalBrokerWait)
-	busy, _ := mean(e.measure, vitalBusy)
+	ran, _ := mean(e.measure, result.VitalBrokerBusy)
+	waited, _ := mean(e.measure, result.VitalBrokerWait)
+	busy, _ := mean(e.measure, result.VitalHostBusy)
 	delay := e.brokerDelay(ran, waited, busy)
 	if delay < delayNote {
 		return ""

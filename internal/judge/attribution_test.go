@@ -41,7 +41,7 @@ func (b *testbed) freeze(length int64, at ...int64) {
 
 func (b *testbed) idle() {
 	for _, i := range b.intervals {
-		i.v.Vitals[vitalIdleMax] = 0
+		i.v.Vitals[result.VitalHiccupIdleMax] = 0
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 func broker(ran, waited, busy float64) func(*testbed) {
 	return func(b *testbed) {
 		for _, i := range b.intervals {
-			i.v.Vitals[vitalBrokerBusy], i.v.Vitals[vitalBrokerWait], i.v.Vitals[vitalBusy] = ran, waited, busy
+			i.v.Vitals[result.VitalBrokerBusy], i.v.Vitals[result.VitalBrokerWait], i.v.Vitals[result.VitalHostBusy] = ran, waited, busy
 		}
 	}
 }
@@ -85,11 +85,11 @@ func TestBrokerStarvedForSeconds(t *testing.T) {
 		}, result.Verdict{Status: result.Suspect}, "for 100 % of the window"},
 		"four times in one second": {func(b *testbed) {
 			broker(0.2, 0.1, 0.9)(b)
-			b.intervals[5].v.Vitals[vitalBrokerWait] = 0.4
+			b.intervals[5].v.Vitals[result.VitalBrokerWait] = 0.4
 		}, result.Verdict{Status: result.Valid, ValidTo: "75"}, "for 10 % of the window"},
 		"four times in the drain": {func(b *testbed) {
 			broker(0.2, 0.1, 0.9)(b)
-			b.intervals[len(b.intervals)-1].v.Vitals[vitalBrokerWait] = 0.4
+			b.intervals[len(b.intervals)-1].v.Vitals[result.VitalBrokerWait] = 0.4
 		}, result.Verdict{Status: result.Valid}, ""},
 		"four times, flat out": {func(b *testbed) {
 			broker(0.2, 0.33, 0.9)(b)
@@ -115,13 +115,15 @@ func TestBrokerUnseen(t *testing.T) {
 		confined bool
 		want     result.Verdict
 		text     string // "": no such reason
+		earlier  bool   // the fact is of an earlier version's file
 	}{
-		"busy":           {true, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
-		"busy at times":  {true, true, func(s int) float64 { return 0.5 + 0.4*float64(s/9) }, false, result.Verdict{Status: result.Valid, ValidTo: "75"}, why},
-		"not so busy":    {true, true, func(int) float64 { return 0.84 }, false, result.Verdict{Status: result.Valid}, ""},
-		"watched":        {true, false, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, ""},
-		"somewhere else": {false, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, ""},
-		"one of four":    {true, true, func(int) float64 { return 0.22 }, true, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more"},
+		"busy":                  {true, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more", false},
+		"busy at times":         {true, true, func(s int) float64 { return 0.5 + 0.4*float64(s/9) }, false, result.Verdict{Status: result.Valid, ValidTo: "75"}, why, false},
+		"not so busy":           {true, true, func(int) float64 { return 0.84 }, false, result.Verdict{Status: result.Valid}, "", false},
+		"watched":               {true, false, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, "", false},
+		"somewhere else":        {false, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Valid}, "", false},
+		"one of four":           {true, true, func(int) float64 { return 0.22 }, true, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more", false},
+		"of an earlier version": {true, true, func(int) float64 { return 0.9 }, false, result.Verdict{Status: result.Suspect}, "in 100 % of the window 85 % or more", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
@@ -129,14 +131,17 @@ func TestBrokerUnseen(t *testing.T) {
 			if tt.confined {
 				confined(b)
 			}
-			other := result.Fact{Section: "generator", Name: FactNotWatched, Value: vitalSwapIn + ": no counters"}
+			other := result.Fact{Section: "generator", Name: result.FactNotWatched, Value: string(result.VitalHostSwapIn), Note: "no counters"}
 			b.header.Machine = append(b.header.Machine, other)
 			if tt.unseen {
-				other.Value = vitalBrokerWait + ": " + why
+				other.Value, other.Note = string(result.VitalBrokerWait), why
+				if tt.earlier {
+					other.Value, other.Note = other.Value+": "+why, ""
+				}
 				b.header.Machine = append(b.header.Machine, other)
 			}
 			for s, i := range b.intervals[:seconds] {
-				i.v.Vitals[vitalBusy] = tt.busy(s)
+				i.v.Vitals[result.VitalHostBusy] = tt.busy(s)
 			}
 			judged(t, b, tt.want, "unseen", tt.text)
 		})
@@ -163,9 +168,9 @@ func TestBrokerStarvedInShortWindows(t *testing.T) {
 	} {
 		e := &evidence{outside: 1, in: Inputs{End: tt.tenths * tenth}}
 		for n := range tt.tenths {
-			p := &result.Point{Start: n * tenth, End: (n + 1) * tenth, Vitals: map[string]float64{vitalBrokerBusy: 0.2, vitalBrokerWait: tt.wait, vitalBusy: 0.9}}
+			p := &result.Point{Start: n * tenth, End: (n + 1) * tenth, Vitals: map[result.Vital]float64{result.VitalBrokerBusy: 0.2, result.VitalBrokerWait: tt.wait, result.VitalHostBusy: 0.9}}
 			if slices.Contains(tt.unseen, n) {
-				delete(p.Vitals, vitalBrokerWait)
+				delete(p.Vitals, result.VitalBrokerWait)
 			}
 			e.measure = append(e.measure, p)
 		}

@@ -53,7 +53,7 @@ func causeWords(s *suspect, messages int, idle bool) (found, try string) {
 // of the process from one of the machine.
 func watchedIdle(run *result.Run) bool {
 	for i := range run.Series {
-		if _, ok := run.Series[i].Vitals[vitalIdleMax]; ok {
+		if _, ok := run.Series[i].Vitals[result.VitalHiccupIdleMax]; ok {
 			return true
 		}
 	}

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"fmt"
-	"strings"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -23,7 +22,7 @@ const (
 // suspended: the machine slept. Clocks that count awake time and those that
 // count all then disagree about every message.
 func suspended(e *evidence) []result.Reason {
-	ns, _ := sum(e.timed, vitalSuspended)
+	ns, _ := sum(e.timed, result.VitalHostSuspended)
 	if ns <= 0 {
 		return nil
 	}
@@ -34,8 +33,8 @@ func suspended(e *evidence) []result.Reason {
 // the processors' time invalid where it can have moved every percentile. The reported
 // time is summed over processors, so no more of the window can have passed in it.
 func throttled(e *evidence) []result.Reason {
-	periods, _ := sum(e.timed, vitalThrottled)
-	ns, _ := sum(e.timed, vitalThrottleTime)
+	periods, _ := sum(e.timed, result.VitalCgroupThrottled)
+	ns, _ := sum(e.timed, result.VitalCgroupThrottleTime)
 	if periods <= 0 && ns <= 0 {
 		return nil
 	}
@@ -58,13 +57,13 @@ func throttled(e *evidence) []result.Reason {
 // is stolen only while a processor is wanted, as each message wants one, it counts
 // at least as its share of the time in which processors were wanted.
 func steal(e *evidence) []result.Reason {
-	share, _ := mean(e.measure, vitalSteal)
+	share, _ := mean(e.measure, result.VitalHostSteal)
 	if share <= stealSuspect {
 		return nil
 	}
 	r := result.Reason{Status: result.Suspect, Code: result.ReasonSteal, Brief: spell.Share(share) + " steal",
 		Found: fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s)", spell.Share(share), spell.Share(stealSuspect))}
-	stolen, told := sum(e.measure, vitalStealTime)
+	stolen, told := sum(e.measure, result.VitalHostStealTime)
 	switch {
 	case !told && share > stealInvalid:
 		r.Status = result.Invalid
@@ -73,7 +72,7 @@ func steal(e *evidence) []result.Reason {
 		return single(r)
 	case share > stealInvalid:
 		met := stolen * 1e9 / e.window()
-		if busy, ok := mean(e.measure, vitalBusy); ok {
+		if busy, ok := mean(e.measure, result.VitalHostBusy); ok {
 			met = max(met, share/(share+busy))
 		}
 		return e.invalidIfAll(met, r)
@@ -83,7 +82,7 @@ func steal(e *evidence) []result.Reason {
 
 // swap: memory was read back from the disk.
 func swap(e *evidence) []result.Reason {
-	pages, _ := sum(e.timed, vitalSwapIn)
+	pages, _ := sum(e.timed, result.VitalHostSwapIn)
 	if pages <= 0 {
 		return nil
 	}
@@ -128,7 +127,7 @@ const slowedFrom = 4
 
 // slowedSeconds are the seconds of the window in which that was so.
 func (e *evidence) slowedSeconds() (found []stretch) {
-	ran, waited, busy := e.shares(vitalBrokerBusy, knowsBroker), e.shares(vitalBrokerWait, knowsBroker), e.shares(vitalBusy, knowsBroker)
+	ran, waited, busy := e.shares(result.VitalBrokerBusy, knowsBroker), e.shares(result.VitalBrokerWait, knowsBroker), e.shares(result.VitalHostBusy, knowsBroker)
 	for i, a := range ran {
 		if e.brokerDelay(a.sum, waited[i].sum, busy[i].sum) >= slowedFrom {
 			found = append(found, a.stretch)
@@ -140,7 +139,7 @@ func (e *evidence) slowedSeconds() (found []stretch) {
 // shares are the means of a vital, which is a share, over the seconds of the window of which half
 // or more is known, or over the window where it is shorter. An interval of a tenth of a second
 // now and then has no look at the broker; that is then in the next.
-func (e *evidence) shares(vital string, known func(*result.Point) bool) (all []amount) {
+func (e *evidence) shares(vital result.Vital, known func(*result.Point) bool) (all []amount) {
 	var a amount
 	var seen float64
 	for _, p := range e.measure {
@@ -167,7 +166,7 @@ func (e *evidence) shares(vital string, known func(*result.Point) bool) (all []a
 // knowsBroker reports whether an interval knows how long the broker's threads ran and waited,
 // and what the processors of the machine did meanwhile.
 func knowsBroker(p *result.Point) bool {
-	for _, name := range []string{vitalBrokerBusy, vitalBrokerWait, vitalBusy} {
+	for _, name := range []result.Vital{result.VitalBrokerBusy, result.VitalBrokerWait, result.VitalHostBusy} {
 		if _, ok := p.Vitals[name]; !ok {
 			return false
 		}
@@ -203,17 +202,12 @@ func unseen(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost || !e.paced() {
 		return nil
 	}
-	why := ""
-	for _, f := range e.run.Header.Machine {
-		if name, text, ok := strings.Cut(f.Value, ": "); ok && f.Name == FactNotWatched && name == vitalBrokerWait {
-			why = text
-		}
-	}
+	why := e.run.Header.NotWatched(result.VitalBrokerWait)
 	if why == "" {
 		return nil
 	}
 	var busy int64
-	for _, a := range e.shares(vitalBusy, func(p *result.Point) bool { _, ok := p.Vitals[vitalBusy]; return ok }) {
+	for _, a := range e.shares(result.VitalHostBusy, func(p *result.Point) bool { _, ok := p.Vitals[result.VitalHostBusy]; return ok }) {
 		if e.inUse(a.sum) >= unseenBusy {
 			busy += a.end - a.start
 		}
@@ -230,7 +224,7 @@ func unseen(e *evidence) []result.Reason {
 // processors: the generator used most of the machine. Flat out it may: that it
 // is the limit is then a note, not a defect.
 func processors(e *evidence) []result.Reason {
-	used, ok := mean(e.measure, vitalProcessCPU)
+	used, ok := mean(e.measure, result.VitalProcessCPU)
 	if !ok || e.cores == 0 || used/e.cores <= cpuNote {
 		return nil
 	}
@@ -250,8 +244,8 @@ func processors(e *evidence) []result.Reason {
 // collector: Go's garbage collector stopped the generator for a hundredth of the
 // window; or one of its pauses was longer than the response p99.
 func collector(e *evidence) []result.Reason {
-	all, _ := sum(e.measure, vitalGCTotal)
-	longest, _ := highest(e.measure, vitalGCMax)
+	all, _ := sum(e.measure, result.VitalGoGCPauseTotal)
+	longest, _ := highest(e.measure, result.VitalGoGCPauseMax)
 	share := all / e.window()
 	if share >= 0.01 {
 		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Brief: spell.Share(share) + " garbage collection",
@@ -266,7 +260,7 @@ func collector(e *evidence) []result.Reason {
 // scheduler: goroutines waited for a processor about as long as messages took.
 // A note: what it did to messages is in their own lag.
 func scheduler(e *evidence) []result.Reason {
-	worst := lasting(e.measure, vitalSchedulerP99)
+	worst := lasting(e.measure, result.VitalGoLatencyP99)
 	m, p99, ok := e.firstP99()
 	if !ok || worst <= float64(p99)/2 {
 		return nil

@@ -60,7 +60,7 @@ func (e *evidence) wholeSeconds(of func(*result.Point) (float64, bool)) (all []a
 // than pacerBusy, and the highest share of any.
 func (e *evidence) atLimit() (over []stretch, most float64) {
 	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) {
-		share, ok := p.Vitals[vitalPacerBusy]
+		share, ok := p.Vitals[result.VitalPacerBusy]
 		return share * float64(p.End-p.Start), ok
 	}) {
 		if share := a.sum / float64(a.end-a.start); share > pacerBusy {

@@ -25,7 +25,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			for n, i := range b.intervals[:seconds] {
-				i.v.Vitals[vitalPacerBusy] = tt.busy(n)
+				i.v.Vitals[result.VitalPacerBusy] = tt.busy(n)
 			}
 			v := Verdict(b.run(t), Inputs{})
 			inPlainWords(t, v)
@@ -42,7 +42,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 		if n < seconds-1 {
 			c.Scheduled, c.Sent, c.Unknown = c.Scheduled/10, c.Sent/10, c.Unknown/10
 		} else {
-			i.v.Vitals[vitalPacerBusy] = 0.9
+			i.v.Vitals[result.VitalPacerBusy] = 0.9
 		}
 	}
 	if v := Verdict(b.run(t), Inputs{}); v.Status != result.Suspect || find(v, "generator-limit") == nil {
@@ -51,7 +51,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 	e := &evidence{}
 	for n, busy := range []float64{0.9, 0.9, 0.4, 0.4, 0.9, 0.9, 0.9, 0.9} { // half seconds
 		at := int64(n) * 5e8
-		e.measure = append(e.measure, &result.Point{Start: at, End: at + 5e8, Vitals: map[string]float64{vitalPacerBusy: busy}})
+		e.measure = append(e.measure, &result.Point{Start: at, End: at + 5e8, Vitals: map[result.Vital]float64{result.VitalPacerBusy: busy}})
 	}
 	if over, most := e.atLimit(); len(over) != 3 || within(over, 0, 4e9) != 0.75 || most != 0.9 {
 		t.Errorf("%v, %v", over, most)
@@ -77,7 +77,7 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			for n, i := range b.intervals {
-				i.v.Vitals[vitalPacerBusy] = tt.busy
+				i.v.Vitals[result.VitalPacerBusy] = tt.busy
 				i.v.Backlog, i.v.InFlight = tt.due*int64(n), 20+tt.flight*int64(n)
 			}
 			v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9})

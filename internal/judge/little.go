@@ -49,12 +49,12 @@ func Little(run *result.Run) (c LittleCheck, ok bool) {
 		if p.Phase != result.PhaseClosing {
 			continue
 		}
-		sampled, a := p.Vitals[vitalLittleSampled]
-		span, b := p.Vitals[vitalLittleSpan]
-		tolerance, d := p.Vitals[vitalLittleTolerance]
+		sampled, a := p.Vitals[result.VitalLittleSampled]
+		span, b := p.Vitals[result.VitalLittleSpan]
+		tolerance, d := p.Vitals[result.VitalLittleTolerance]
 		if a && b && d && span > 0 && sampled >= 0 && tolerance >= 0 {
-			c, ok = LittleCheck{Sampled: sampled, Tolerance: tolerance, Samples: int64(p.Vitals[vitalLittleSamples]), Span: time.Duration(span)}, true
-			readLate = p.Vitals[vitalLittleReadLate]
+			c, ok = LittleCheck{Sampled: sampled, Tolerance: tolerance, Samples: int64(p.Vitals[result.VitalLittleSamples]), Span: time.Duration(span)}, true
+			readLate = p.Vitals[result.VitalLittleReadLate]
 		}
 	}
 	x := run.Metrics[run.Header.InFlightMetric()]

@@ -19,8 +19,8 @@ func sampled(factor, tolerance float64) *testbed {
 	}
 	const span = (seconds + 1) * 1e9
 	v := b.intervals[len(b.intervals)-1].v.Vitals
-	v[vitalLittleSampled], v[vitalLittleSamples] = factor*sum/span, 5000
-	v[vitalLittleSpan], v[vitalLittleTolerance] = span, tolerance
+	v[result.VitalLittleSampled], v[result.VitalLittleSamples] = factor*sum/span, 5000
+	v[result.VitalLittleSpan], v[result.VitalLittleTolerance] = span, tolerance
 	return b
 }
 
@@ -69,7 +69,7 @@ func TestLittle(t *testing.T) {
 func TestLittleCountsWhatIsReadLateAsInFlight(t *testing.T) {
 	b := sampled(1.5, 0.05)
 	v := b.intervals[len(b.intervals)-1].v.Vitals
-	v[vitalLittleReadLate] = v[vitalLittleSampled] / 3 * v[vitalLittleSpan]
+	v[result.VitalLittleReadLate] = v[result.VitalLittleSampled] / 3 * v[result.VitalLittleSpan]
 	run := b.run(t)
 	if c, ok := Little(run); !ok || math.Abs(c.Off()) > 0.0005 {
 		t.Errorf("%+v %v", c, ok)

@@ -11,13 +11,6 @@ import (
 	"sixnines/scenario"
 )
 
-// Vitals of the probe in the closing record.
-const (
-	vitalProbeSpan    = "probe.span"    // ns of the window over which it measured
-	vitalProbeSent    = "probe.sent"    // messages
-	vitalProbeMissing = "probe.missing" // of these, never resolved
-)
-
 // Thresholds of the comparison with the probe.
 const (
 	// probeRatio and probeGap, in ns, are by how much a percentile of the load's
@@ -48,7 +41,7 @@ const (
 func besideProbe(e *evidence) (found []result.Reason) {
 	m := e.run.Header.ServiceMetric()
 	load, probe := e.summary.Histograms[m], e.summary.Histograms[result.ProbeService]
-	measured, _ := sum(e.closing(), vitalProbeSpan)
+	measured, _ := sum(e.closing(), result.VitalProbeSpan)
 	if load == nil || probe == nil || e.run.Header.Mode == result.ModeFlatOut || measured < probeCover*e.window() {
 		return nil
 	}
@@ -137,13 +130,13 @@ const starvedExplains = 0.1
 // couldBeOwn lists what was seen in the generator that could cause a wait of gap
 // ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
-	if used, ok := mean(e.measure, vitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
+	if used, ok := mean(e.measure, result.VitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
 		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", spell.Share(used/e.cores), e.cores))
 	}
 	if over, most := e.atLimit(); len(over) > 0 {
 		why = append(why, fmt.Sprintf("a sending thread was busy for %s of a second", spell.Share(most)))
 	}
-	if worst, ok := highest(e.measure, vitalSchedulerP99); ok && worst >= probeExplains*gap {
+	if worst, ok := highest(e.measure, result.VitalGoLatencyP99); ok && worst >= probeExplains*gap {
 		why = append(why, fmt.Sprintf("in the worst interval one goroutine in a hundred waited %s or more for a processor", span(int64(worst))))
 	}
 	if share := e.starvedShare(); share >= starvedExplains {
@@ -173,8 +166,8 @@ func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 // that they reach the percentile.
 func (e *evidence) probeLost(name string) bool {
 	points := e.closing()
-	sent, _ := sum(points, vitalProbeSent)
-	missing, _ := sum(points, vitalProbeMissing)
+	sent, _ := sum(points, result.VitalProbeSent)
+	missing, _ := sum(points, result.VitalProbeMissing)
 	return missing > 0 && missing >= (1-percentOf(name)/100)*sent
 }
 

@@ -30,7 +30,7 @@ func probed(b *testbed, service, tail, received int64) {
 		}
 	}
 	closing := b.intervals[len(b.intervals)-1].v.Vitals
-	closing[vitalProbeSpan], closing[vitalProbeSent], closing[vitalProbeMissing] = seconds*0.96e9, 490, 0
+	closing[result.VitalProbeSpan], closing[result.VitalProbeSent], closing[result.VitalProbeMissing] = seconds*0.96e9, 490, 0
 }
 
 // ofThree is a healthy run whose messages go to three consumers at once, and are slow by that
@@ -128,7 +128,7 @@ func TestBesideProbe(t *testing.T) {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
 			for _, i := range b.intervals {
-				i.v.Vitals[vitalProcessCPU] = 1.6
+				i.v.Vitals[result.VitalProcessCPU] = 1.6
 			}
 			return b
 		}, []string{"50", "99"}, result.Suspect, "80 % of its 2 processors"},
@@ -141,20 +141,20 @@ func TestBesideProbe(t *testing.T) {
 		{"a busy sender", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
-			b.intervals[4].v.Vitals[vitalPacerBusy] = 0.8
+			b.intervals[4].v.Vitals[result.VitalPacerBusy] = 0.8
 			return b
 		}, []string{"50", "99"}, result.Suspect, "busy for 80 %"},
 		{"goroutines that wait", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
-			b.intervals[4].v.Vitals[vitalSchedulerP99] = 5 * ms
+			b.intervals[4].v.Vitals[result.VitalGoLatencyP99] = 5 * ms
 			return b
 		}, []string{"50", "99"}, result.Suspect, "waited 5.00 ms or more for a processor"},
 		{"three consumers of each message, and busy processors", func() *testbed {
 			b := ofThree(7 * ms)
 			probed(b, 3*ms, 4*ms, 3_000)
 			for _, i := range b.intervals {
-				i.v.Vitals[vitalProcessCPU] = 1.6
+				i.v.Vitals[result.VitalProcessCPU] = 1.6
 			}
 			return b
 		}, []string{"50"}, result.Valid, "each of this load's messages goes to 3 consumers, one after the other, and each of the probe's to one"},
@@ -162,7 +162,7 @@ func TestBesideProbe(t *testing.T) {
 			b := ofThree(7 * ms)
 			probed(b, 90_000, 150_000, 3_000)
 			for _, i := range b.intervals {
-				i.v.Vitals[vitalProcessCPU] = 1.6
+				i.v.Vitals[result.VitalProcessCPU] = 1.6
 			}
 			return b
 		}, []string{"50", "99"}, result.Suspect, "80 % of its 2 processors"},
@@ -175,13 +175,13 @@ func TestBesideProbe(t *testing.T) {
 		{"a probe of the last third only", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
-			b.intervals[len(b.intervals)-1].v.Vitals[vitalProbeSpan] = 3e9
+			b.intervals[len(b.intervals)-1].v.Vitals[result.VitalProbeSpan] = 3e9
 			return b
 		}, nil, "", ""},
 		{"a probe that lost one in thirty", func() *testbed {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
-			b.intervals[len(b.intervals)-1].v.Vitals[vitalProbeMissing] = 16
+			b.intervals[len(b.intervals)-1].v.Vitals[result.VitalProbeMissing] = 16
 			return b
 		}, []string{"50"}, result.Valid, ""},
 		{"the probe waits", func() *testbed {

@@ -86,7 +86,7 @@ type interval struct {
 
 func newInterval(phase string, start, end int64) *interval {
 	return &interval{
-		v:      result.Interval{Type: "interval", Phase: phase, Start: start, End: end, Vitals: map[string]float64{}},
+		v:      result.Interval{Type: "interval", Phase: phase, Start: start, End: end, Vitals: map[result.Vital]float64{}},
 		shares: map[result.Metric]*share{},
 	}
 }

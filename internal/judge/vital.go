@@ -7,36 +7,6 @@ import (
 	"sixnines/result"
 )
 
-// The vitals that gates look at, under the names that internal/vitals gives
-// them, of which a test makes sure.
-const (
-	vitalProcessCPU   = "process.cpu"              // share of one core
-	vitalGCTotal      = "go.gc.pause.total"        // ns
-	vitalGCMax        = "go.gc.pause.max"          // ns
-	vitalSchedulerP99 = "go.sched.latency.p99"     // ns
-	vitalPacerBusy    = "pacer.busy"               // share of the interval, of the busiest pacer
-	vitalBusy         = "host.cpu.busy"            // share of the machine
-	vitalBrokerBusy   = "broker.busy"              // share of the time, of one thread
-	vitalBrokerWait   = "broker.wait"              // share of the time, of the same
-	vitalSteal        = "host.steal"               // share of the machine
-	vitalStealTime    = "host.steal.time"          // s, summed over the machine's processors
-	vitalSwapIn       = "host.swap.in"             // pages
-	vitalIdleMax      = "hiccup.idle.max"          // ns
-	vitalSuspended    = "host.suspended"           // ns
-	vitalThrottled    = "cgroup.throttled.periods" // count
-	vitalThrottleTime = "cgroup.throttled.time"    // ns, summed over cores
-)
-
-// Vitals of the closing record in which the engine's sampler records what it counted, see
-// [Little].
-const (
-	vitalLittleSampled   = "little.l_sampled" // messages
-	vitalLittleSamples   = "little.samples"   // count
-	vitalLittleSpan      = "little.span"      // ns
-	vitalLittleReadLate  = "little.read_late" // ns, in all
-	vitalLittleTolerance = "little.tolerance" // share
-)
-
 // factProcessors is the fact of the header that says how many logical
 // processors the generator may use.
 const factProcessors = "processors usable"
@@ -45,12 +15,8 @@ const factProcessors = "processors usable"
 // run, as the kernel does.
 const factOnline, factAllowed = "online", "processors allowed"
 
-// FactNotWatched is the name of a fact of the header that says what is not watched: the name of a
-// vital, a colon and why.
-const FactNotWatched = "not watched"
-
 // sum adds a vital over points; seen is false if no point has it.
-func sum(points []*result.Point, name string) (v float64, seen bool) {
+func sum(points []*result.Point, name result.Vital) (v float64, seen bool) {
 	for _, p := range points {
 		if x, ok := p.Vitals[name]; ok {
 			v, seen = v+x, true
@@ -60,7 +26,7 @@ func sum(points []*result.Point, name string) (v float64, seen bool) {
 }
 
 // highest is the largest value of a vital.
-func highest(points []*result.Point, name string) (v float64, seen bool) {
+func highest(points []*result.Point, name result.Vital) (v float64, seen bool) {
 	for _, p := range points {
 		if x, ok := p.Vitals[name]; ok {
 			v, seen = max(v, x), true
@@ -72,7 +38,7 @@ func highest(points []*result.Point, name string) (v float64, seen bool) {
 // lasting is the value of a vital that it had or exceeded for a second in all, or
 // in the worst interval where that is longer: so it does not depend on how short
 // intervals are.
-func lasting(points []*result.Point, name string) float64 {
+func lasting(points []*result.Point, name result.Vital) float64 {
 	type part struct {
 		value  float64
 		length int64
@@ -95,7 +61,7 @@ func lasting(points []*result.Point, name string) float64 {
 
 // mean is a vital's mean over points, weighted by their lengths: for shares of
 // time.
-func mean(points []*result.Point, name string) (v float64, seen bool) {
+func mean(points []*result.Point, name result.Vital) (v float64, seen bool) {
 	var length float64
 	for _, p := range points {
 		if x, ok := p.Vitals[name]; ok && p.End > p.Start {

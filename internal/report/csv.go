@@ -111,7 +111,7 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 				row(string(m)+".max_ns", integer(v.Max))
 			}
 			for _, k := range slices.Sorted(maps.Keys(p.Vitals)) {
-				row("vitals."+plain(k), decimal(p.Vitals[k]))
+				row("vitals."+plain(string(k)), decimal(p.Vitals[k]))
 			}
 		}
 	}

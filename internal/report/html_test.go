@@ -83,7 +83,7 @@ func spoil(r *result.Run, text string) {
 		{Status: result.Suspect, Code: result.ReasonCode(text), Text: text, Metric: result.DeliveryResponse, Percentile: "99"}}}
 	r.Summary.Throughput = &result.Throughput{Until: text, Received: 1}
 	for i := range r.Series {
-		r.Series[i].Vitals = map[string]float64{text: 1}
+		r.Series[i].Vitals = map[result.Vital]float64{result.Vital(text): 1}
 	}
 }
 

@@ -351,11 +351,11 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 	case study.ShowMemory:
 		c.Title, c.Y = "memory of the broker", axis{Scale: bytesScale, Label: "resident"}
 		c.Caption = "The resident memory of the broker's processes."
-		all = []quantity{{"", same(func(s span) float64 { return s.vital("broker.rss") })}}
+		all = []quantity{{"", same(func(s span) float64 { return s.vital(result.VitalBrokerRSS) })}}
 	case study.ShowDisk:
 		c.Title, c.Y = "reads from disk", axis{Scale: byteRateScale, Label: "bytes a second"}
 		c.Caption = "What was read from storage for the broker's processes, in each interval."
-		all = []quantity{{"", same(func(s span) float64 { return s.vital("broker.read_bytes") / s.Seconds })}}
+		all = []quantity{{"", same(func(s span) float64 { return s.vital(result.VitalBrokerReadBytes) / s.Seconds })}}
 	case study.ShowBacklog:
 		c.Title, c.Y = "backlog", axis{Scale: countScale, Label: "deliveries"}
 		c.Caption = "What had been sent and not received at the end of each interval."

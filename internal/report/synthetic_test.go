@@ -140,7 +140,7 @@ func (s synthetic) make() *result.Run {
 	for i, hists := range perInterval {
 		pt := result.Point{Phase: result.PhaseMeasure, Start: int64(i) * int64(time.Second), End: int64(i+1) * int64(time.Second),
 			InFlight: int64(2 + i%3), Metrics: map[result.Metric]result.PointMetric{},
-			Vitals: map[string]float64{"process.cpu": 0.31 + 0.01*float64(i%4), "go.gc.cycles": 0, "hiccup.thread.p99": 11e3 + 1e3*float64(i)}}
+			Vitals: map[result.Vital]float64{"process.cpu": 0.31 + 0.01*float64(i%4), "go.gc.cycles": 0, "hiccup.thread.p99": 11e3 + 1e3*float64(i)}}
 		if s.stallFor > 0 && i == int(s.stallAt/time.Second) {
 			pt.InFlight, pt.Backlog = 6000, 9500
 		}

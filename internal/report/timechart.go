@@ -156,20 +156,16 @@ func backlogChart(subjects []*subject) *chart {
 	return c
 }
 
-// vitalSeries is a vital that is drawn over time.
-type vitalSeries struct{ vital, name string }
-
 // hiccupsChart draws what held the generator up over time: the longest waits of
 // the meters, of goroutines for a processor, and for the collector.
 func hiccupsChart(subjects []*subject) *chart {
 	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "the most in an interval"}, subjects)
-	c.vitals(subjects, "hiccup.thread.max", func(v float64) float64 {
+	c.vitals(subjects, func(v float64) float64 {
 		if v < lagFloor {
 			return math.NaN()
 		}
 		return math.Log10(v)
-	}, vitalSeries{"hiccup.thread.max", "thread late"}, vitalSeries{"hiccup.goroutine.max", "goroutine late"}, vitalSeries{"hiccup.idle.max", "idle process late"},
-		vitalSeries{"go.sched.latency.p99", "goroutines' wait, p99"}, vitalSeries{"go.gc.pause.max", "garbage collection pause"}, vitalSeries{"cgroup.throttled.time", "throttled"})
+	}, result.VitalHiccupThreadMax, result.VitalHiccupGoroutineMax, result.VitalHiccupIdleMax, result.VitalGoLatencyP99, result.VitalGoGCPauseMax, result.VitalCgroupThrottleTime)
 	c.Caption = "How late idle threads and goroutines woke up, how long goroutines waited for a processor, and how long garbage collection or a processor quota paused the generator; the largest of each interval. A delay that all of them show is the machine's."
 	return c
 }
@@ -177,30 +173,29 @@ func hiccupsChart(subjects []*subject) *chart {
 // processorsChart draws the use of the processors over time.
 func processorsChart(subjects []*subject) *chart {
 	c := newTimeChart(KindProcessors, "Use of the processors", axis{Scale: shareScale, Label: "busy"}, subjects)
-	c.vitals(subjects, "process.cpu", func(v float64) float64 { return v },
-		vitalSeries{"process.cpu", "generator, of one core"}, vitalSeries{"host.cpu.busy", "the machine, of all"}, vitalSeries{"host.steal", "stolen, of all"})
+	c.vitals(subjects, func(v float64) float64 { return v }, result.VitalProcessCPU, result.VitalHostBusy, result.VitalHostSteal)
 	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's."
 	return c
 }
 
 // vitals draws vitals of the measured window over time, of several runs
-// the leading one only. Workloads of one run share them.
-func (c *chart) vitals(subjects []*subject, leading string, y func(float64) float64, series ...vitalSeries) {
+// the first one only. Workloads of one run share them.
+func (c *chart) vitals(subjects []*subject, y func(float64) float64, series ...result.Vital) {
 	whole := wholeOf(subjects)
 	for i, s := range whole {
 		spans := measured(timeline(s.run))
 		for j, v := range series {
-			if len(whole) > 1 && v.vital != leading {
-				continue
+			if len(whole) > 1 && j > 0 {
+				break
 			}
-			c.overTime(whole, i, spans, v.name, j, j%2, func(sp span) float64 { return y(sp.vital(v.vital)) })
+			c.overTime(whole, i, spans, v.Properties().Label, j, j%2, func(sp span) float64 { return y(sp.vital(v)) })
 		}
 	}
 }
 
 // vital is the largest value of a vital in the span; NaN: there is none.
-func (s span) vital(name string) float64 {
-	if value, ok := s.Vitals[name]; ok && !math.IsInf(value, 0) {
+func (s span) vital(v result.Vital) float64 {
+	if value, ok := s.Vitals[v]; ok && !math.IsInf(value, 0) {
 		return value
 	}
 	return math.NaN()

@@ -25,7 +25,7 @@ type span struct {
 	Backlog  int64
 	Depth    int64                                // what the broker said last that it holds; −1: nothing
 	Metrics  map[result.Metric]result.PointMetric // with result.Refused where refused messages reach
-	Vitals   map[string]float64                   // the largest of each
+	Vitals   map[result.Vital]float64             // the largest of each
 	Phase    string
 }
 
@@ -51,7 +51,7 @@ func timelineWithin(r *result.Run, most int) []span {
 	for i := 0; i < len(points); {
 		phase := points[i].Phase
 		first := points[i]
-		s := span{Phase: phase, Depth: -1, Metrics: map[result.Metric]result.PointMetric{}, Vitals: map[string]float64{}}
+		s := span{Phase: phase, Depth: -1, Metrics: map[result.Metric]result.PointMetric{}, Vitals: map[result.Vital]float64{}}
 		j := i
 		for ; j < len(points) && j < i+k && points[j].Phase == phase; j++ {
 			p := points[j]

@@ -92,7 +92,7 @@ func TestWorkloadsShareWhatIsTheMachines(t *testing.T) {
 	part := func(name string, from time.Duration) *result.Run {
 		return &result.Run{Header: result.Header{ID: "1", Name: "shop", Workload: name, From: from, Mode: result.ModeOpen, Window: time.Second},
 			Metrics: map[result.Metric]*result.Merged{}, Summary: &result.Summary{Steady: &result.Steady{P50: result.Trend{From: 5e8}}},
-			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[string]float64{"process.cpu": 0.5, "host.cpu.busy": 0.7}}}}
+			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{"process.cpu": 0.5, "host.cpu.busy": 0.7}}}}
 	}
 	runs := []*result.Run{part("later", 3*time.Second), part("first", 0)}
 	c, err := chartOf(runs, KindProcessors)

@@ -5,13 +5,12 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"sixnines/result"
 )
 
 // vitalText writes a vital in its unit.
-func vitalText(x float64, unit string) string {
+func vitalText(x float64, unit result.Unit) string {
 	if math.IsNaN(x) || math.IsInf(x, 0) {
 		return "n/a"
 	}
@@ -35,7 +34,7 @@ func vitalText(x float64, unit string) string {
 // vitalRows gives the least, the median and the largest value of each vital
 // over the intervals of the measured window.
 func vitalRows(r *result.Run) []row {
-	values := map[string][]float64{}
+	values := map[result.Vital][]float64{}
 	for _, p := range r.Series {
 		if p.Phase == result.PhaseMeasure {
 			for k, v := range p.Vitals {
@@ -45,38 +44,22 @@ func vitalRows(r *result.Run) []row {
 	}
 	var out []row
 	add := func(v result.Vital) {
-		x := values[v.Name]
+		x, known := values[v], v.Properties()
 		slices.Sort(x)
-		text := func(x float64) string { return vitalText(x, v.Unit) }
+		text := func(x float64) string { return vitalText(x, known.Unit) }
 		// The median is a value that was seen: the lower of two in the middle.
-		out = append(out, row{Cells: textCells(plain(v.Name), text(x[0]), text(x[(len(x)-1)/2]), text(x[len(x)-1]), v.Meaning)})
-		delete(values, v.Name)
+		out = append(out, row{Cells: textCells(plain(string(v)), text(x[0]), text(x[(len(x)-1)/2]), text(x[len(x)-1]), plain(known.Meaning))})
+		delete(values, v)
 	}
 	for _, v := range result.Vitals() {
-		if len(values[v.Name]) > 0 {
-			add(v)
+		if len(values[v.Vital]) > 0 {
+			add(v.Vital)
 		}
 	}
-	for _, k := range slices.Sorted(maps.Keys(values)) {
-		v := result.Vital{Name: k}
-		if process, what := brokerProcess(k); process != "" {
-			v.Unit = map[string]string{"cpu": result.UnitSeconds, "rss": result.UnitBytes, "read_bytes": result.UnitBytes, "write_bytes": result.UnitBytes}[what]
-			v.Meaning = "of " + plain(process) + " alone"
-		}
+	for _, v := range slices.Sorted(maps.Keys(values)) {
 		add(v)
 	}
 	return out
-}
-
-// brokerProcess splits the name of a vital of one of several of the broker's
-// processes, such as broker.kafka-2.cpu; empty for others.
-func brokerProcess(name string) (process, what string) {
-	rest, ok := strings.CutPrefix(name, "broker.")
-	i := strings.LastIndexByte(rest, '.')
-	if !ok || i < 0 {
-		return "", ""
-	}
-	return rest[:i], rest[i+1:]
 }
 
 // brokerUse says what the broker's processes have used in the measured window,
@@ -89,13 +72,13 @@ func brokerUse(r *result.Run) []string {
 		if p.Phase != result.PhaseMeasure {
 			continue
 		}
-		if x, ok := p.Vitals["broker.cpu"]; ok {
+		if x, ok := p.Vitals[result.VitalBrokerCPU]; ok {
 			cpu += x
 			length += float64(p.End-p.Start) / 1e9
 			watched = true
 		}
-		written += p.Vitals["broker.write_bytes"]
-		rss = max(rss, p.Vitals["broker.rss"])
+		written += p.Vitals[result.VitalBrokerWriteBytes]
+		rss = max(rss, p.Vitals[result.VitalBrokerRSS])
 	}
 	if !watched || length <= 0 {
 		return nil

@@ -9,10 +9,10 @@ import (
 func TestVitalRows(t *testing.T) {
 	run := &result.Run{}
 	for _, x := range []float64{3, 1, 2, 4} {
-		run.Series = append(run.Series, result.Point{Phase: result.PhaseMeasure, Vitals: map[string]float64{
+		run.Series = append(run.Series, result.Point{Phase: result.PhaseMeasure, Vitals: map[result.Vital]float64{
 			"go.gc.pause.max": x * 1e6, "process.cpu": x / 10, "process.rss": x * 1024, "a.new.one": x / 3}})
 	}
-	run.Series = append(run.Series, result.Point{Phase: result.PhaseDrain, Vitals: map[string]float64{"process.cpu": 99}})
+	run.Series = append(run.Series, result.Point{Phase: result.PhaseDrain, Vitals: map[result.Vital]float64{"process.cpu": 99}})
 	want := [][4]string{
 		{"process.cpu", "10 %", "20 %", "40 %"},
 		{"go.gc.pause.max", "1.00 ms", "2.00 ms", "4.00 ms"},

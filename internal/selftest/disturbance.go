@@ -7,6 +7,7 @@ import (
 
 	"sixnines/internal/spell"
 	"sixnines/internal/vitals"
+	"sixnines/result"
 )
 
 // What counts as a disturbance of the machine, as shares of its processors'
@@ -37,14 +38,14 @@ func startWatch() *watch {
 func (w *watch) end(ours time.Duration) []string {
 	sample := w.monitor.Sample()
 	w.monitor.Stop()
-	value := func(name string) float64 {
+	value := func(name result.Vital) float64 {
 		v, _ := sample.Lookup(name) // a value that cannot be read excuses nothing
 		return v.Value
 	}
 	return seen{
 		elapsed: sample.Elapsed(), cores: runtime.NumCPU(), own: ownCPU() - w.cpu + ours,
-		busy: value(vitals.NameHostBusy), steal: value(vitals.NameHostSteal), throttled: value(vitals.NameCgroupThrottled),
-		swapped: value(vitals.NameHostSwapIn), suspended: time.Duration(value(vitals.NameHostSuspended)),
+		busy: value(result.VitalHostBusy), steal: value(result.VitalHostSteal), throttled: value(result.VitalCgroupThrottled),
+		swapped: value(result.VitalHostSwapIn), suspended: time.Duration(value(result.VitalHostSuspended)),
 	}.disturbances()
 }
 

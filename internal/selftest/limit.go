@@ -157,7 +157,7 @@ func behind(run *result.Run) string {
 	}
 	var busy, length float64
 	for _, p := range run.Series {
-		if v, ok := p.Vitals["pacer.busy"]; ok && p.Phase == result.PhaseMeasure {
+		if v, ok := p.Vitals[result.VitalPacerBusy]; ok && p.Phase == result.PhaseMeasure {
 			busy, length = busy+v*float64(p.End-p.Start), length+float64(p.End-p.Start)
 		}
 	}

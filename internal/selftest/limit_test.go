@@ -47,7 +47,7 @@ func TestBehind(t *testing.T) {
 	good := func() *result.Run {
 		r := timed(result.LagOwn, repeated(limitLag/2))
 		r.Summary.Rate = result.Rate{Asked: 1000, Sent: 1000, WorstSecond: 1}
-		r.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[string]float64{"pacer.busy": limitBusy}}}
+		r.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{"pacer.busy": limitBusy}}}
 		return r
 	}
 	for name, tt := range map[string]struct {

@@ -20,7 +20,7 @@ func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64
 		Header:   result.Header{Pattern: "deliver"},
 		Metrics:  map[result.Metric]*result.Merged{result.DeliveryService: {Hist: h, Min: service, Max: service}},
 		Counters: result.Counters{Sent: messages},
-		Series: []result.Point{{Phase: result.PhaseClosing, Vitals: map[string]float64{
+		Series: []result.Point{{Phase: result.PhaseClosing, Vitals: map[result.Vital]float64{
 			"little.l_sampled": sampled, "little.samples": 5000, "little.span": 10e9, "little.tolerance": tolerance}}},
 		Summary: &result.Summary{},
 	}

@@ -399,8 +399,8 @@ func receivedRate(run *result.Run) (float64, bool) {
 // used is what processes used in the window. Of several workloads nobody knows whose
 // processor time it was.
 func used(run *result.Run, name string) (value float64, known bool) {
-	key := map[string]string{"cpu.broker": "broker.cpu", "cpu.generator": "process.cpu", "memory.broker": "broker.rss",
-		"disk.read": "broker.read_bytes", "disk.write": "broker.write_bytes"}[name]
+	key := map[string]result.Vital{"cpu.broker": result.VitalBrokerCPU, "cpu.generator": result.VitalProcessCPU, "memory.broker": result.VitalBrokerRSS,
+		"disk.read": result.VitalBrokerReadBytes, "disk.write": result.VitalBrokerWriteBytes}[name]
 	var sent int64
 	for i := range run.Series {
 		p := &run.Series[i]

@@ -116,8 +116,8 @@ func processorTime(run *result.Run) (generator, broker float64) {
 	for _, p := range run.Series {
 		if p.Phase == result.PhaseMeasure {
 			sent += p.Counters.Sent
-			generator += p.Vitals["process.cpu"] * float64(p.End-p.Start) / 1e9
-			broker += p.Vitals["broker.cpu"]
+			generator += p.Vitals[result.VitalProcessCPU] * float64(p.End-p.Start) / 1e9
+			broker += p.Vitals[result.VitalBrokerCPU]
 		}
 	}
 	if sent == 0 {

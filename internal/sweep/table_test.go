@@ -171,8 +171,8 @@ func TestOutcomeOf(t *testing.T) {
 				AtLeast: map[string]bool{"99": true}},
 		}},
 		Series: []result.Point{
-			{Phase: "warm-up", End: 1e9, Counters: result.Counters{Sent: 100}, Vitals: map[string]float64{"process.cpu": 9, "broker.cpu": 9}},
-			{Phase: result.PhaseMeasure, End: 2e9, Counters: result.Counters{Sent: 100}, Vitals: map[string]float64{"process.cpu": 0.5, "broker.cpu": 0.2}},
+			{Phase: "warm-up", End: 1e9, Counters: result.Counters{Sent: 100}, Vitals: map[result.Vital]float64{"process.cpu": 9, "broker.cpu": 9}},
+			{Phase: result.PhaseMeasure, End: 2e9, Counters: result.Counters{Sent: 100}, Vitals: map[result.Vital]float64{"process.cpu": 0.5, "broker.cpu": 0.2}},
 		}}
 	o := OutcomeOf(run, 2)
 	if o.Round != 2 || o.Bytes != 900 || o.Metric != result.DeliveryResponse || math.Abs(o.GeneratorCPU-0.01) > 1e-12 || math.Abs(o.BrokerCPU-0.002) > 1e-12 {

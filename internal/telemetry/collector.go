@@ -80,8 +80,8 @@ func (l *load) collect(to chan<- prometheus.Metric) {
 		gauge("in_flight_messages", "Unacknowledged or undelivered, whichever are more, at the end of the last interval.", float64(l.inFlight))
 		gauge("backlog_messages", "Due but not sent at the end of the last interval.", float64(l.backlog))
 	}
-	for name, v := range l.vitals {
-		gauge("vital", "What the generator and its machine were like in the last interval, in the result file's units.", v, "vital", name)
+	for vital, v := range l.vitals {
+		gauge("vital", "What the generator and its machine were like in the last interval, in the result file's units.", v, "vital", string(vital))
 	}
 	for _, name := range counterNames() {
 		n, _ := l.counters.Named(name)

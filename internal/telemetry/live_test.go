@@ -51,7 +51,7 @@ func follow(l *Live, run *result.Run) {
 	for _, part := range run.Parts() {
 		ranks := result.NewRankIndex(part.Metrics[result.DeliveryResponse].Hist)
 		for i := range 2 {
-			v := result.Interval{Phase: result.PhaseMeasure, Workload: part.Header.Workload, InFlight: 3, Vitals: map[string]float64{"process.cpu": 0.5}}
+			v := result.Interval{Phase: result.PhaseMeasure, Workload: part.Header.Workload, InFlight: 3, Vitals: map[result.Vital]float64{"process.cpu": 0.5}}
 			if i == 0 {
 				v.Counters = result.Counters{Sent: part.Counters.Sent, Received: part.Counters.Received}
 			}

@@ -12,13 +12,13 @@ type load struct {
 	phase             string // empty: the run is over
 	counters          result.Counters
 	inFlight, backlog int64
-	vitals            map[string]float64
+	vitals            map[result.Vital]float64
 	metrics           map[result.Metric]*histogram
 	summary           *result.Summary // nil until the run has ended
 }
 
 func newLoad(h result.Header, phase string) *load {
-	return &load{header: h, phase: phase, vitals: map[string]float64{}, metrics: map[result.Metric]*histogram{}}
+	return &load{header: h, phase: phase, vitals: map[result.Vital]float64{}, metrics: map[result.Metric]*histogram{}}
 }
 
 // finished is the load of a run that is over, or was cut short.

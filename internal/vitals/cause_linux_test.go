@@ -67,10 +67,10 @@ func tellPauses() {
 // idleSilent reports whether no record of the idle process came yet.
 func (m *Monitor) idleSilent() bool {
 	s := m.Sample()
-	_, ok := s.Lookup(NameHiccupIdleP99)
+	_, ok := s.Lookup(result.VitalHiccupIdleP99)
 	m.missingMu.Lock()
 	defer m.missingMu.Unlock()
-	return !ok && m.missing[NameHiccupIdleP99] == ""
+	return !ok && m.missing[string(result.VitalHiccupIdleP99)] == ""
 }
 
 // suspect is a process that watches itself.

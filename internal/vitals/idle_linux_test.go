@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +32,7 @@ func heard(t testing.TB, m *Monitor) {
 			t.Fatal("nothing is heard of the idle process")
 		}
 	}
-	if missed(m, NameHiccupIdleP99, "") {
+	if missed(m, result.VitalHiccupIdleP99, "") {
 		t.Fatalf("missing: %q", m.Missing())
 	}
 }
@@ -61,7 +60,7 @@ func TestIdleTellsOfItsGaps(t *testing.T) {
 				gap = p
 			}
 		}
-		v, _ := m.Sample().Lookup(NameHiccupIdleMax)
+		v, _ := m.Sample().Lookup(result.VitalHiccupIdleMax)
 		most = max(most, v.Value)
 		return gap != Pause{} && most >= float64(gap.Length()) // two readings, one a little after the other
 	})
@@ -79,7 +78,7 @@ func TestIdleThatDiesIsMissing(t *testing.T) {
 	if err := unix.Kill(m.idle.PID(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { return missed(m, NameHiccupIdleP99, "it ended by itself") })
+	await(t, func() bool { return missed(m, result.VitalHiccupIdleP99, "it ended by itself") })
 	if !missed(m, "pause.idle", "it ended by itself") {
 		t.Errorf("missing: %q", m.Missing())
 	}
@@ -88,8 +87,9 @@ func TestIdleThatDiesIsMissing(t *testing.T) {
 	}
 }
 
-func missed(m *Monitor, name, why string) bool {
-	return slices.ContainsFunc(m.Missing(), func(s string) bool { return strings.HasPrefix(s, name+": ") && strings.Contains(s, why) })
+func missed(m *Monitor, name result.Vital, why string) bool {
+	found, ok := m.Missing()[string(name)]
+	return ok && strings.Contains(found, why)
 }
 
 func TestIdleThatCannotBeStartedIsMissing(t *testing.T) {
@@ -103,7 +103,7 @@ func TestIdleThatCannotBeStartedIsMissing(t *testing.T) {
 		{[]string{"/bin/sh", "-c", "exec printf 'this is not a record of two instants'"}, "came at"},
 	} {
 		m := start(t, Options{Idle: c.command})
-		await(t, func() bool { return missed(m, NameHiccupIdleMax, c.why) })
+		await(t, func() bool { return missed(m, result.VitalHiccupIdleMax, c.why) })
 		m.Stop()
 	}
 }
@@ -117,7 +117,7 @@ func TestStopEndsTheIdleProcess(t *testing.T) {
 	if err := unix.Kill(pid, 0); err != unix.ESRCH {
 		t.Errorf("process %d: %v", pid, err)
 	}
-	if missed(m, NameHiccupIdleP99, "") {
+	if missed(m, result.VitalHiccupIdleP99, "") {
 		t.Errorf("missing: %q", m.Missing())
 	}
 }

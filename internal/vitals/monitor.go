@@ -3,7 +3,7 @@ package vitals
 import (
 	"errors"
 	"fmt"
-	"slices"
+	"maps"
 	"sync"
 	"time"
 
@@ -80,13 +80,13 @@ type source interface {
 
 // opener makes a source, or says why it cannot be had.
 type opener struct {
-	names []string // the values it supplies
+	names []result.Vital // it supplies
 	open  func() (source, error)
 }
 
 // opened is an opener whose source could be opened.
 type opened struct {
-	names  []string
+	names  []result.Vital
 	source source
 }
 
@@ -133,7 +133,7 @@ func Start(opt Options) *Monitor {
 		m.sources = append(m.sources, opened{o.names, s})
 	}
 	m.watch = newWatch(m.stretches, m.pauses, append(watcherOpeners(), m.openStarved(opt.Connections)...), clock.Now(), func(source result.PauseSource, err error) {
-		m.miss([]string{"pause." + string(source)}, err)
+		m.missPause(source, err)
 	})
 	m.startIdle(opt)
 	slack := make(chan error, 1)
@@ -146,7 +146,7 @@ func Start(opt Options) *Monitor {
 	m.meters.Go(m.watch.run)
 	if err := <-slack; err != nil {
 		// The meter runs on, but what it shows is not the raw delay.
-		m.miss([]string{NameHiccupThreadP99, NameHiccupThreadMax}, err)
+		m.miss([]result.Vital{result.VitalHiccupThreadP99, result.VitalHiccupThreadMax}, err)
 	}
 	m.last = clock.Now() - 1 // no interval is empty
 	m.Sample()
@@ -155,7 +155,7 @@ func Start(opt Options) *Monitor {
 
 // openStarved begins to watch the broker's processes, if that is wanted.
 func (m *Monitor) openStarved(connections func() []Connection) []watcherOpener {
-	names := []string{NameBrokerBusy, NameBrokerWait}
+	names := []result.Vital{result.VitalBrokerBusy, result.VitalBrokerWait}
 	if connections == nil {
 		m.miss(names, errNotAsked)
 		return nil
@@ -165,7 +165,8 @@ func (m *Monitor) openStarved(connections func() []Connection) []watcherOpener {
 		return nil
 	}
 	if err != nil {
-		m.miss(append(names, "pause."+string(result.PauseStarved)), err)
+		m.miss(names, err)
+		m.missPause(result.PauseStarved, err)
 		return nil
 	}
 	m.sources = append(m.sources, opened{names, w})
@@ -182,7 +183,8 @@ var errNotAsked = errors.New("not asked for")
 // startIdle starts the idle process, if one is wanted.
 func (m *Monitor) startIdle(opt Options) {
 	miss := func(err error) {
-		m.miss([]string{NameHiccupIdleP99, NameHiccupIdleMax, "pause." + string(result.PauseIdle)}, err)
+		m.miss([]result.Vital{result.VitalHiccupIdleP99, result.VitalHiccupIdleMax}, err)
+		m.missPause(result.PauseIdle, err)
 	}
 	if len(opt.Idle) == 0 {
 		miss(errNotAsked)
@@ -196,12 +198,18 @@ func (m *Monitor) startIdle(opt Options) {
 	m.idle = p
 }
 
-func (m *Monitor) miss(names []string, err error) {
+func (m *Monitor) miss(names []result.Vital, err error) {
 	m.missingMu.Lock()
 	defer m.missingMu.Unlock()
 	for _, n := range names {
-		m.missing[n] = err.Error()
+		m.missing[string(n)] = err.Error()
 	}
+}
+
+func (m *Monitor) missPause(source result.PauseSource, err error) {
+	m.missingMu.Lock()
+	defer m.missingMu.Unlock()
+	m.missing["pause."+string(source)] = err.Error()
 }
 
 // Sample returns what happened since the last call, or since [Start] for the
@@ -242,20 +250,20 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 	_, short := m.stretches.totals()
 	dropped += short
 	out = append(out,
-		Value{NameHiccupThreadP99, float64(threadP99)},
-		Value{NameHiccupThreadMax, float64(threadMax)},
-		Value{NameHiccupGoroutineP99, float64(goroutineP99)},
-		Value{NameHiccupGoroutineMax, float64(goroutineMax)})
+		Value{result.VitalHiccupThreadP99, float64(threadP99)},
+		Value{result.VitalHiccupThreadMax, float64(threadMax)},
+		Value{result.VitalHiccupGoroutineP99, float64(goroutineP99)},
+		Value{result.VitalHiccupGoroutineMax, float64(goroutineMax)})
 	if m.idle != nil {
 		if p99, most, ok := m.idle.sample(); ok {
 			out = append(out,
-				Value{NameHiccupIdleP99, float64(p99)},
-				Value{NameHiccupIdleMax, float64(most)})
+				Value{result.VitalHiccupIdleP99, float64(p99)},
+				Value{result.VitalHiccupIdleMax, float64(most)})
 		}
 	}
 	out = append(out,
-		Value{NameHiccupPauses, float64(added - m.added)},
-		Value{NameHiccupPausesDropped, float64(dropped - m.dropped)})
+		Value{result.VitalHiccupPauses, float64(added - m.added)},
+		Value{result.VitalHiccupPausesDropped, float64(dropped - m.dropped)})
 	m.added, m.dropped = added, dropped
 	return out
 }
@@ -327,18 +335,13 @@ func (m *Monitor) PauseCount() (ended, dropped uint64) {
 
 // Missing returns the values that are absent from some sample or not exact,
 // and the sources of pauses that are not watched ("pause.steal"),
-// each as "name: why", sorted. Values of [Describe] that depend on
+// by name, and why. Values of [Describe] that depend on
 // events (the quantiles of scheduling latencies) are not missing when there
 // were none.
-func (m *Monitor) Missing() []string {
+func (m *Monitor) Missing() map[string]string {
 	m.missingMu.Lock()
 	defer m.missingMu.Unlock()
-	list := make([]string, 0, len(m.missing))
-	for name, why := range m.missing {
-		list = append(list, name+": "+why)
-	}
-	slices.Sort(list)
-	return list
+	return maps.Clone(m.missing)
 }
 
 // Stop ends the meters and the idle process and closes the counters; it returns

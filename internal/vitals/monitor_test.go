@@ -25,11 +25,11 @@ func TestSamplesHoldWhatIsDescribed(t *testing.T) {
 	m := start(t, Options{})
 	time.Sleep(30 * time.Millisecond) // the interval to be sampled: ticks must pass
 	s := m.Sample()
-	described := map[string]result.Vital{}
+	described := map[result.Vital]result.VitalProperties{}
 	for _, d := range Describe() {
-		described[d.Name] = d
+		described[d.Vital] = d
 	}
-	seen := map[string]bool{}
+	seen := map[result.Vital]bool{}
 	for _, v := range s.Values {
 		d, known := described[v.Name]
 		switch {
@@ -37,15 +37,14 @@ func TestSamplesHoldWhatIsDescribed(t *testing.T) {
 			t.Errorf("%s is not described", v.Name)
 		case seen[v.Name]:
 			t.Errorf("%s is there twice", v.Name)
-		case v.Value < 0 || d.Unit == result.UnitShare && v.Name != NameProcessCPU && v.Value > 1:
+		case v.Value < 0 || d.Unit == result.UnitShare && v.Name != result.VitalProcessCPU && v.Value > 1:
 			t.Errorf("%s = %v", v.Name, v.Value)
 		}
 		seen[v.Name] = true
 	}
 	missing := m.Missing()
 	for name := range described {
-		absent := slices.ContainsFunc(missing, func(why string) bool { return strings.HasPrefix(why, name+": ") })
-		if !seen[name] && !absent && !strings.HasPrefix(name, "go.sched.latency.") {
+		if _, absent := missing[string(name)]; !seen[name] && !absent && !strings.HasPrefix(string(name), "go.sched.latency.") {
 			t.Errorf("%s is neither there nor missing", name)
 		}
 	}
@@ -75,9 +74,9 @@ func TestCollectionsAreCounted(t *testing.T) {
 		runtime.GC()
 	}
 	s := m.Sample()
-	cycles, _ := s.Lookup(NameGoCycles)
-	total, _ := s.Lookup(NameGoGCPauseTotal)
-	most, _ := s.Lookup(NameGoGCPauseMax)
+	cycles, _ := s.Lookup(result.VitalGoCycles)
+	total, _ := s.Lookup(result.VitalGoGCPauseTotal)
+	most, _ := s.Lookup(result.VitalGoGCPauseMax)
 	if cycles.Value < 3 {
 		t.Errorf("%v collections, want 3 or more", cycles.Value)
 	}
@@ -91,7 +90,7 @@ func TestLoneIntervalsDoNotRepeatTheirValues(t *testing.T) {
 	runtime.GC()
 	m.Sample()
 	s := m.Sample() // nothing collected since, unless another test did
-	if v, _ := s.Lookup(NameGoCycles); v.Value > 1 {
+	if v, _ := s.Lookup(result.VitalGoCycles); v.Value > 1 {
 		t.Errorf("%v collections in an interval without any of ours", v.Value)
 	}
 }

@@ -9,19 +9,20 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/result"
 )
 
 // platformOpeners lists the sources of Linux, in the order of their values.
 func platformOpeners() []opener {
 	return []opener{
-		{[]string{NameProcessCPU, NameProcessCPUUser, NameProcessCPUSystem, NameProcessVoluntary, NameProcessInvoluntary, NameProcessMajorFaults}, openUsage},
-		{[]string{NameProcessThreads, NameProcessRSS}, openProcess},
-		{[]string{NameHostBusy, NameHostSteal, NameHostStealTime}, openTicks},
-		{[]string{NameHostPressure}, openPressure},
-		{[]string{NameHostSwapIn}, openSwap},
-		{[]string{NameHostRetransmits}, openTCP},
-		{[]string{NameHostSuspended}, openSuspension},
-		{[]string{NameCgroupThrottled, NameCgroupThrottleTime}, func() (source, error) { return openThrottling(self) }},
+		{[]result.Vital{result.VitalProcessCPU, result.VitalProcessCPUUser, result.VitalProcessCPUSystem, result.VitalProcessVoluntary, result.VitalProcessInvoluntary, result.VitalProcessMajorFaults}, openUsage},
+		{[]result.Vital{result.VitalProcessThreads, result.VitalProcessRSS}, openProcess},
+		{[]result.Vital{result.VitalHostBusy, result.VitalHostSteal, result.VitalHostStealTime}, openTicks},
+		{[]result.Vital{result.VitalHostPressure}, openPressure},
+		{[]result.Vital{result.VitalHostSwapIn}, openSwap},
+		{[]result.Vital{result.VitalHostRetransmits}, openTCP},
+		{[]result.Vital{result.VitalHostSuspended}, openSuspension},
+		{[]result.Vital{result.VitalCgroupThrottled, result.VitalCgroupThrottleTime}, func() (source, error) { return openThrottling(self) }},
 	}
 }
 
@@ -46,12 +47,12 @@ func (u *usage) sample(e interval, out []Value) ([]Value, error) {
 	user := float64(max(0, now.Utime.Nano()-u.last.Utime.Nano())) / 1e9
 	system := float64(max(0, now.Stime.Nano()-u.last.Stime.Nano())) / 1e9
 	out = append(out,
-		Value{NameProcessCPU, (user + system) / e.elapsed.Seconds()},
-		Value{NameProcessCPUUser, user},
-		Value{NameProcessCPUSystem, system},
-		Value{NameProcessVoluntary, float64(now.Nvcsw - u.last.Nvcsw)},
-		Value{NameProcessInvoluntary, float64(now.Nivcsw - u.last.Nivcsw)},
-		Value{NameProcessMajorFaults, float64(now.Majflt - u.last.Majflt)})
+		Value{result.VitalProcessCPU, (user + system) / e.elapsed.Seconds()},
+		Value{result.VitalProcessCPUUser, user},
+		Value{result.VitalProcessCPUSystem, system},
+		Value{result.VitalProcessVoluntary, float64(now.Nvcsw - u.last.Nvcsw)},
+		Value{result.VitalProcessInvoluntary, float64(now.Nivcsw - u.last.Nivcsw)},
+		Value{result.VitalProcessMajorFaults, float64(now.Majflt - u.last.Majflt)})
 	u.last = now
 	return out, nil
 }
@@ -82,8 +83,8 @@ func (p *processStat) sample(_ interval, out []Value) ([]Value, error) {
 		return out, p.file.malformed("threads and resident pages")
 	}
 	return append(out,
-		Value{NameProcessThreads, float64(threads)},
-		Value{NameProcessRSS, float64(pages * p.page)}), nil
+		Value{result.VitalProcessThreads, float64(threads)},
+		Value{result.VitalProcessRSS, float64(pages * p.page)}), nil
 }
 
 func (p *processStat) close() { p.file.close() }
@@ -133,9 +134,9 @@ func (t *ticks) sample(_ interval, out []Value) ([]Value, error) {
 	}
 	t.last = now
 	return append(out,
-		Value{NameHostBusy, float64(d.busy) / float64(total)},
-		Value{NameHostSteal, float64(d.steal) / float64(total)},
-		Value{NameHostStealTime, float64(d.steal) / ticksPerSecond}), nil
+		Value{result.VitalHostBusy, float64(d.busy) / float64(total)},
+		Value{result.VitalHostSteal, float64(d.steal) / float64(total)},
+		Value{result.VitalHostStealTime, float64(d.steal) / ticksPerSecond}), nil
 }
 
 func (t *ticks) close() { t.file.close() }
@@ -144,12 +145,12 @@ func (t *ticks) close() { t.file.close() }
 type single struct {
 	file  *counterFile
 	parse func(text []byte) (uint64, bool)
-	name  string  // of the value
-	scale float64 // of the counter to the unit
+	name  result.Vital // of the value
+	scale float64      // of the counter to the unit
 	last  uint64
 }
 
-func openSingle(path, name string, scale float64, parse func([]byte) (uint64, bool)) (source, error) {
+func openSingle(path string, name result.Vital, scale float64, parse func([]byte) (uint64, bool)) (source, error) {
 	f, err := openCounters(path)
 	if err != nil {
 		return nil, err
@@ -169,7 +170,7 @@ func (s *single) read() (uint64, error) {
 	}
 	n, ok := s.parse(text)
 	if !ok {
-		return 0, s.file.malformed("counter for " + s.name)
+		return 0, s.file.malformed("counter for " + string(s.name))
 	}
 	return n, nil
 }
@@ -187,16 +188,16 @@ func (s *single) sample(_ interval, out []Value) ([]Value, error) {
 func (s *single) close() { s.file.close() }
 
 func openPressure() (source, error) {
-	return openSingle("/proc/pressure/cpu", NameHostPressure, 1e-6, pressureTotal)
+	return openSingle("/proc/pressure/cpu", result.VitalHostPressure, 1e-6, pressureTotal)
 }
 
 func openSwap() (source, error) {
-	return openSingle("/proc/vmstat", NameHostSwapIn, 1,
+	return openSingle("/proc/vmstat", result.VitalHostSwapIn, 1,
 		func(text []byte) (uint64, bool) { return counter(text, "pswpin") })
 }
 
 func openTCP() (source, error) {
-	return openSingle("/proc/net/snmp", NameHostRetransmits, 1,
+	return openSingle("/proc/net/snmp", result.VitalHostRetransmits, 1,
 		func(text []byte) (uint64, bool) { return snmpColumn(text, "Tcp:", "RetransSegs") })
 }
 
@@ -220,7 +221,7 @@ func (s *suspension) sample(_ interval, out []Value) ([]Value, error) {
 	least, most := s.gap()
 	slept := max(0, least-s.most) // more than a delay between the readings explains
 	s.most = most
-	return append(out, Value{NameHostSuspended, float64(slept)}), nil
+	return append(out, Value{result.VitalHostSuspended, float64(slept)}), nil
 }
 
 func (s *suspension) close() {}
@@ -281,8 +282,8 @@ func (t *throttling) sample(_ interval, out []Value) ([]Value, error) {
 		return out, err
 	}
 	out = append(out,
-		Value{NameCgroupThrottled, float64(since(periods, t.periods))},
-		Value{NameCgroupThrottleTime, float64(since(ns, t.time))})
+		Value{result.VitalCgroupThrottled, float64(since(periods, t.periods))},
+		Value{result.VitalCgroupThrottleTime, float64(since(ns, t.time))})
 	t.periods, t.time = periods, ns
 	return out, nil
 }

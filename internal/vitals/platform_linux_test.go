@@ -33,9 +33,9 @@ func TestUsageIsThatOfTheProcess(t *testing.T) {
 		used = after.Utime.Nano() + after.Stime.Nano() - before.Utime.Nano() - before.Stime.Nano()
 	}
 	s := m.Sample()
-	user, _ := s.Lookup(NameProcessCPUUser)
-	system, _ := s.Lookup(NameProcessCPUSystem)
-	share, _ := s.Lookup(NameProcessCPU)
+	user, _ := s.Lookup(result.VitalProcessCPUUser)
+	system, _ := s.Lookup(result.VitalProcessCPUSystem)
+	share, _ := s.Lookup(result.VitalProcessCPU)
 	cpu := user.Value + system.Value
 	if ratio := share.Value * s.Elapsed().Seconds() / cpu; ratio < 0.999 || ratio > 1.001 {
 		t.Errorf("share %v of %v is not %v s", share.Value, s.Elapsed(), cpu)
@@ -48,8 +48,8 @@ func TestUsageIsThatOfTheProcess(t *testing.T) {
 func TestSizeIsThatOfTheProcess(t *testing.T) {
 	m := start(t, Options{})
 	s := m.Sample()
-	threads, _ := s.Lookup(NameProcessThreads)
-	rss, _ := s.Lookup(NameProcessRSS)
+	threads, _ := s.Lookup(result.VitalProcessThreads)
+	rss, _ := s.Lookup(result.VitalProcessRSS)
 	tasks, err := os.ReadDir("/proc/self/task")
 	if err != nil {
 		t.Fatal(err)
@@ -107,7 +107,7 @@ func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	m.mu.Lock()
-	m.sources = append(m.sources, opened{[]string{"test.counter"}, s})
+	m.sources = append(m.sources, opened{[]result.Vital{"test.counter"}, s})
 	m.mu.Unlock()
 	write := func(text string) {
 		t.Helper()

@@ -5,6 +5,7 @@ package vitals
 import (
 	"errors"
 	"io/fs"
+	"sixnines/result"
 	"slices"
 	"time"
 )
@@ -15,12 +16,12 @@ var errNotHere = errors.New("not available here")
 // platformOpeners lists what would be read elsewhere, so that it shows up as
 // missing.
 func platformOpeners() []opener {
-	own := append(runtimeOpener().names, NameHiccupThreadP99, NameHiccupThreadMax, NameHiccupGoroutineP99, NameHiccupGoroutineMax,
-		NameHiccupPauses, NameHiccupPausesDropped)
-	var names []string
+	own := append(runtimeOpener().names, result.VitalHiccupThreadP99, result.VitalHiccupThreadMax, result.VitalHiccupGoroutineP99, result.VitalHiccupGoroutineMax,
+		result.VitalHiccupPauses, result.VitalHiccupPausesDropped)
+	var names []result.Vital
 	for _, d := range Describe() {
-		if !slices.Contains(own, d.Name) {
-			names = append(names, d.Name)
+		if !slices.Contains(own, d.Vital) {
+			names = append(names, d.Vital)
 		}
 	}
 	return []opener{{

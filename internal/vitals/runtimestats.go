@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime/metrics"
+	"sixnines/result"
 )
 
 // Indices into runtimeStats.metrics.
@@ -38,9 +39,9 @@ type runtimeStats struct {
 // runtimeOpener offers the values of the Go runtime.
 func runtimeOpener() opener {
 	return opener{
-		names: []string{NameGoCycles, NameGoAssist, NameGoGCPauseTotal, NameGoGCPauseMax, NameGoOtherPauseTotal, NameGoOtherPauseMax,
-			NameGoLatencyCount, NameGoLatencyP50, NameGoLatencyP99, NameGoLatencyMax,
-			NameGoMutexWait, NameGoCPUUser, NameGoCPUGC, NameGoCPUIdle, NameGoCPUTotal, NameGoProcs, NameGoRunnable, NameGoGoroutines, NameGoHeapLive, NameGoHeapObjects},
+		names: []result.Vital{result.VitalGoCycles, result.VitalGoAssist, result.VitalGoGCPauseTotal, result.VitalGoGCPauseMax, result.VitalGoOtherPauseTotal, result.VitalGoOtherPauseMax,
+			result.VitalGoLatencyCount, result.VitalGoLatencyP50, result.VitalGoLatencyP99, result.VitalGoLatencyMax,
+			result.VitalGoMutexWait, result.VitalGoCPUUser, result.VitalGoCPUGC, result.VitalGoCPUIdle, result.VitalGoCPUTotal, result.VitalGoProcs, result.VitalGoRunnable, result.VitalGoGoroutines, result.VitalGoHeapLive, result.VitalGoHeapObjects},
 		open: func() (source, error) { return openRuntimeStats() },
 	}
 }
@@ -94,31 +95,31 @@ func (r *runtimeStats) sample(_ interval, out []Value) ([]Value, error) {
 	other := r.otherPauses.advance(value(metricOtherPauses).Float64Histogram())
 	latencies := r.latencies.advance(value(metricLatencies).Float64Histogram())
 	out = append(out,
-		Value{NameGoCycles, float64(cycles - r.cycles)},
-		Value{NameGoAssist, grown(metricAssist)},
-		Value{NameGoGCPauseTotal, gc.total()},
-		Value{NameGoGCPauseMax, gc.max()},
-		Value{NameGoOtherPauseTotal, other.total()},
-		Value{NameGoOtherPauseMax, other.max()},
-		Value{NameGoLatencyCount, float64(latencies.count)})
+		Value{result.VitalGoCycles, float64(cycles - r.cycles)},
+		Value{result.VitalGoAssist, grown(metricAssist)},
+		Value{result.VitalGoGCPauseTotal, gc.total()},
+		Value{result.VitalGoGCPauseMax, gc.max()},
+		Value{result.VitalGoOtherPauseTotal, other.total()},
+		Value{result.VitalGoOtherPauseMax, other.max()},
+		Value{result.VitalGoLatencyCount, float64(latencies.count)})
 	if latencies.count > 0 {
 		out = append(out,
-			Value{NameGoLatencyP50, latencies.quantile(0.50)},
-			Value{NameGoLatencyP99, latencies.quantile(0.99)},
-			Value{NameGoLatencyMax, latencies.max()})
+			Value{result.VitalGoLatencyP50, latencies.quantile(0.50)},
+			Value{result.VitalGoLatencyP99, latencies.quantile(0.99)},
+			Value{result.VitalGoLatencyMax, latencies.max()})
 	}
 	r.cycles = cycles
 	return append(out,
-		Value{NameGoMutexWait, grown(metricMutexWait)},
-		Value{NameGoCPUUser, grown(metricCPUUser)},
-		Value{NameGoCPUGC, grown(metricCPUGC)},
-		Value{NameGoCPUIdle, grown(metricCPUIdle)},
-		Value{NameGoCPUTotal, grown(metricCPUTotal)},
-		Value{NameGoProcs, float64(value(metricProcs).Uint64())},
-		Value{NameGoRunnable, float64(value(metricRunnable).Uint64())},
-		Value{NameGoGoroutines, float64(value(metricGoroutines).Uint64())},
-		Value{NameGoHeapLive, float64(value(metricHeapLive).Uint64())},
-		Value{NameGoHeapObjects, float64(value(metricHeapObjects).Uint64())}), nil
+		Value{result.VitalGoMutexWait, grown(metricMutexWait)},
+		Value{result.VitalGoCPUUser, grown(metricCPUUser)},
+		Value{result.VitalGoCPUGC, grown(metricCPUGC)},
+		Value{result.VitalGoCPUIdle, grown(metricCPUIdle)},
+		Value{result.VitalGoCPUTotal, grown(metricCPUTotal)},
+		Value{result.VitalGoProcs, float64(value(metricProcs).Uint64())},
+		Value{result.VitalGoRunnable, float64(value(metricRunnable).Uint64())},
+		Value{result.VitalGoGoroutines, float64(value(metricGoroutines).Uint64())},
+		Value{result.VitalGoHeapLive, float64(value(metricHeapLive).Uint64())},
+		Value{result.VitalGoHeapObjects, float64(value(metricHeapObjects).Uint64())}), nil
 }
 
 func (r *runtimeStats) close() {}

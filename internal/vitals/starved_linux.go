@@ -2,6 +2,7 @@ package vitals
 
 import (
 	"io/fs"
+	"sixnines/result"
 	"strconv"
 	"sync"
 	"time"
@@ -143,7 +144,7 @@ func (w *starvedWatch) sample(_ interval, out []Value) ([]Value, error) {
 		return out, nil // no look in so short a time, or no process
 	}
 	share := func(ns int64) float64 { return min(1, float64(ns)/float64(w.length)) }
-	out = append(out, Value{NameBrokerBusy, share(w.sum.ran)}, Value{NameBrokerWait, share(w.sum.waited)})
+	out = append(out, Value{result.VitalBrokerBusy, share(w.sum.ran)}, Value{result.VitalBrokerWait, share(w.sum.waited)})
 	w.sum, w.length = threadTime{}, 0
 	return out, nil
 }

@@ -132,8 +132,8 @@ func TestStarvedBroker(t *testing.T) {
 		await(t, func() bool {
 			time.Sleep(200 * time.Millisecond)
 			s := m.Sample()
-			b, _ := s.Lookup(NameBrokerBusy)
-			w, _ := s.Lookup(NameBrokerWait)
+			b, _ := s.Lookup(result.VitalBrokerBusy)
+			w, _ := s.Lookup(result.VitalBrokerWait)
 			busy, wait = b.Value, w.Value
 			return busy > 0 && wait > busy/2 &&
 				slices.ContainsFunc(m.NewPauses(), func(p Pause) bool { return p.Source == result.PauseStarved && p.End > p.Start })
@@ -144,9 +144,9 @@ func TestStarvedBroker(t *testing.T) {
 		broker = startStarvable(t, nil)
 		now <- broker
 	}
-	for _, why := range m.Missing() {
-		if strings.Contains(why, string(result.PauseStarved)) || strings.Contains(why, "broker.") {
-			t.Error(why)
+	for what, why := range m.Missing() {
+		if strings.Contains(what, string(result.PauseStarved)) || strings.Contains(what, "broker.") {
+			t.Error(what, why)
 		}
 	}
 }
@@ -166,8 +166,8 @@ func TestQuotaStarvesNoBroker(t *testing.T) {
 		defer m.Stop()
 		time.Sleep(time.Second)
 		s := m.Sample()
-		busy, _ := s.Lookup(NameBrokerBusy)
-		wait, _ := s.Lookup(NameBrokerWait)
+		busy, _ := s.Lookup(result.VitalBrokerBusy)
+		wait, _ := s.Lookup(result.VitalBrokerWait)
 		t.Logf("busy %.2f, waiting %.2f", busy.Value, wait.Value)
 		if busy.Value < 0.1 || slices.ContainsFunc(m.Pauses(), func(p Pause) bool { return p.Source == result.PauseStarved }) {
 			return fmt.Sprintf("busy %.2f, waiting %.2f, %v", busy.Value, wait.Value, m.Pauses())
@@ -180,12 +180,12 @@ func TestQuotaStarvesNoBroker(t *testing.T) {
 func TestBrokerElsewhere(t *testing.T) {
 	m := start(t, Options{Connections: func() []Connection { return nil }})
 	time.Sleep(150 * time.Millisecond)
-	if v, ok := m.Sample().Lookup(NameBrokerBusy); ok {
+	if v, ok := m.Sample().Lookup(result.VitalBrokerBusy); ok {
 		t.Errorf("%+v", v)
 	}
-	for _, why := range m.Missing() {
-		if strings.Contains(why, string(result.PauseStarved)) || strings.Contains(why, "broker.") {
-			t.Error(why)
+	for what, why := range m.Missing() {
+		if strings.Contains(what, string(result.PauseStarved)) || strings.Contains(what, "broker.") {
+			t.Error(what, why)
 		}
 	}
 }

@@ -114,7 +114,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	start := a.Start.Load()
 	at := max(0, now-start) // before start if the load never began
 	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
-		InFlight: a.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[string]float64{}}
+		InFlight: a.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[result.Vital]float64{}}
 	v.Tail = a.exemplars()
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})

@@ -13,19 +13,10 @@ import (
 	"sixnines/result"
 )
 
-// The vitals of the closing record in which the sampler tells what it counted, for Little's
-// law: the mean number of measured messages in flight (deliveries, where one
-// message has several), how often it looked, the time over which it did, in ns,
-// and by which share of the mean it may be off. Where a driver reads acknowledgements late
-// on purpose their messages are counted as in flight until then, while their stamps are
-// those of their arrival: how long that was in all, in ns, is told, too.
-const (
-	vitalLittleSampled   = "little.l_sampled"
-	vitalLittleSamples   = "little.samples"
-	vitalLittleSpan      = "little.span"
-	vitalLittleReadLate  = "little.read_late"
-	vitalLittleTolerance = "little.tolerance"
-)
+// What the sampler counted for Little's law stands in the closing record's vitals. Where a
+// driver reads acknowledgements late on purpose their messages are counted as in flight until
+// then, while their stamps are those of their arrival: [result.VitalLittleReadLate] is the sum
+// of these times.
 
 const (
 	// sampleRate is how often the sampler looks, a second, on average.
@@ -171,7 +162,7 @@ func (w *sampler) finish() {
 
 // assess adds to the closing record's vitals what the sampler saw, if everything that
 // was sent came to its regular end: a message that did not has no time in flight.
-func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[string]float64) {
+func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[result.Vital]float64) {
 	if w.span <= 0 || total.Sent == 0 || total.Rejected+total.Missing+total.Nacked+total.Corrupted+total.Duplicated+
 		rec.Clamped() > 0 {
 		return
@@ -192,13 +183,13 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 		late += l.Load()
 	}
 	if late > 0 {
-		to[vitalLittleReadLate] = float64(late)
+		to[result.VitalLittleReadLate] = float64(late)
 		mean += float64(late) / float64(n)
 	}
-	to[vitalLittleSampled] = sampled
-	to[vitalLittleSamples] = float64(looks)
-	to[vitalLittleSpan] = float64(w.span)
-	to[vitalLittleTolerance] = w.tolerance(sampled, chance, float64(n), mean, deviation, float64(looks), readNs)
+	to[result.VitalLittleSampled] = sampled
+	to[result.VitalLittleSamples] = float64(looks)
+	to[result.VitalLittleSpan] = float64(w.span)
+	to[result.VitalLittleTolerance] = w.tolerance(sampled, chance, float64(n), mean, deviation, float64(looks), readNs)
 }
 
 // tolerance is by how much, as a share of the mean in flight, the looks and the

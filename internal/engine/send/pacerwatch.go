@@ -2,14 +2,6 @@ package send
 
 import "time"
 
-// VitalPacerBusy is the share of the interval, 0 to 1, in which the load's busiest pacer
-// ran or waited for a processor, without what it spun: the rest of the time it
-// waited for the schedule, or for others. Absent where the system does not tell.
-const VitalPacerBusy = "pacer.busy"
-
-// VitalPacers is how many pacers the load has, spare ones included.
-const VitalPacers = "pacer.count"
-
 // PacerWatch looks at the threads of a load's pacers: the messages of other loads do
 // not wait for these. It belongs to the collector.
 type PacerWatch struct {
@@ -23,7 +15,8 @@ type pacerUse struct {
 }
 
 // Busiest returns the share of the time since the last look in which the busiest
-// pacer was busy; ok is false at the first look and where the system does not tell.
+// pacer ran or waited for a processor, without what it spun: the rest of the time it waited
+// for the schedule, or for others. ok is false at the first look and where the system does not tell.
 func (w *PacerWatch) Busiest(pacers []*Pacer, now int64) (share float64, ok bool) {
 	if w.known == nil {
 		w.known = map[*Pacer]*pacerUse{}
