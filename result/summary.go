@@ -256,10 +256,14 @@ type Limit struct {
 	ValidTo string `json:"valid_to,omitempty"`
 	From    string `json:"suspect_from"` // the first that is suspect or invalid, and so are all beyond it
 	Why     string `json:"why"`          // a few words: "36 % own lag"
+	// Codes are those of the reasons in Why; nil in results of earlier versions.
+	Codes []ReasonCode `json:"codes,omitempty"`
 	// InvalidFrom is the first percentile that is invalid: From or a higher one. All beyond
 	// it are invalid, too. Empty: none is, as in results of earlier versions.
 	InvalidFrom string `json:"invalid_from,omitempty"`
 	InvalidWhy  string `json:"invalid_why,omitempty"` // a few words
+	// InvalidCodes are those of the reasons in InvalidWhy, as Codes are.
+	InvalidCodes []ReasonCode `json:"invalid_codes,omitempty"`
 }
 
 // String returns the status as people read it, and how far it goes: UNSTABLE is

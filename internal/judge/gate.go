@@ -88,11 +88,11 @@ func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit
 			continue
 		}
 		why, invalid := reached(m, name, reasons)
-		if len(why) > 0 && l == nil {
-			l = &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why, ", ")}
+		if len(why.codes) > 0 && l == nil {
+			l = &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why.words, ", "), Codes: why.codes}
 		}
-		if len(invalid) > 0 {
-			l.InvalidFrom, l.InvalidWhy = name, strings.Join(invalid, ", ")
+		if len(invalid.codes) > 0 {
+			l.InvalidFrom, l.InvalidWhy, l.InvalidCodes = name, strings.Join(invalid.words, ", "), invalid.codes
 			break
 		}
 		below = name
@@ -100,24 +100,33 @@ func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit
 	return l
 }
 
-// reached returns in a few words each what limits a percentile of a metric, and of these
-// what makes it invalid.
-func reached(m result.Metric, percentile string, reasons []result.Reason) (why, invalid []string) {
-	add := func(all *[]string, text string) {
-		if !slices.Contains(*all, text) {
-			*all = append(*all, text)
-		}
+// why is what limits a percentile: codes, and in a few words each, what was found; each once.
+type why struct {
+	codes []result.ReasonCode
+	words []string
+}
+
+func (w *why) add(r result.Reason) {
+	if !slices.Contains(w.codes, r.Code) {
+		w.codes = append(w.codes, r.Code)
 	}
+	if text := r.Short(); !slices.Contains(w.words, text) {
+		w.words = append(w.words, text)
+	}
+}
+
+// reached returns what limits a percentile of a metric, and of that what makes it invalid.
+func reached(m result.Metric, percentile string, reasons []result.Reason) (all, invalid why) {
 	for _, r := range reasons {
 		if !limits(r) || r.Metric != m && r.Metric != "" || percentOf(r.Percentile) > percentOf(percentile) {
 			continue
 		}
-		add(&why, r.Short())
+		all.add(r)
 		if r.Status == result.Invalid {
-			add(&invalid, r.Short())
+			invalid.add(r)
 		}
 	}
-	return why, invalid
+	return all, invalid
 }
 
 // worse returns the worse of two statuses.

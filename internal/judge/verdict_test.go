@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -71,7 +72,14 @@ func TestTheVerdictNamesWhatHolds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			v := newEvidence(run, in, s).verdict(tt.reasons)
-			if v.String() != tt.verdict || !slices.Equal(v.Limits, tt.limits) {
+			for i := range v.Limits {
+				l := &v.Limits[i]
+				if len(l.Codes) == 0 || (l.InvalidFrom != "") != (len(l.InvalidCodes) > 0) {
+					t.Errorf("without codes: %+v", l)
+				}
+				l.Codes, l.InvalidCodes = nil, nil // which are in words, too
+			}
+			if v.String() != tt.verdict || !slices.EqualFunc(v.Limits, tt.limits, func(a, b result.Limit) bool { return reflect.DeepEqual(a, b) }) {
 				t.Errorf("%s %+v, want %s %+v", v, v.Limits, tt.verdict, tt.limits)
 			}
 			if tt.verdict == "VALID to p99" != (v.ValidTo == "99") {
@@ -85,7 +93,7 @@ func TestTheVerdictNamesWhatHolds(t *testing.T) {
 func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
 	v := Verdict(newTestbed(lateTail(200)).run(t), Inputs{})
 	l := v.Limit(result.DeliveryResponse)
-	if v.String() != "VALID to p99" || l == nil || l.From != "99.9" || !strings.Contains(l.Why, "own lag") {
+	if v.String() != "VALID to p99" || l == nil || l.From != "99.9" || !slices.Equal(l.Codes, []result.ReasonCode{result.ReasonOwnLag}) {
 		t.Errorf("%s, %+v: %+v", v, l, v.Reasons)
 	}
 	if v.Limit(result.DeliveryService) != nil {

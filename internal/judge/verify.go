@@ -126,6 +126,11 @@ func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 		again.EffectiveSampleSize = nil
 		again.Verdict.Reasons = slices.DeleteFunc(again.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonOneSample })
 	}
+	if run.Closing == nil && !slices.ContainsFunc(run.Summary.Verdict.Limits, func(l result.Limit) bool { return l.Codes != nil }) {
+		for i := range again.Verdict.Limits {
+			again.Verdict.Limits[i].Codes, again.Verdict.Limits[i].InvalidCodes = nil, nil
+		}
+	}
 	got, want := flatten(run.Summary, words), flatten(again, words)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		switch v, ok := got[name]; {

@@ -114,7 +114,7 @@ func (s *subject) limits() []string {
 	}
 	var out []string
 	for _, l := range v.Limits {
-		line := limitText(l, plain)
+		line := limitText(l, shortWhy)
 		if l.Metric != s.measuredMetric() {
 			line = metricName(l.Metric) + " " + line
 		}
@@ -123,17 +123,25 @@ func (s *subject) limits() []string {
 	return out
 }
 
-// limitText says from which percentile on a latency is suspect or invalid, and why; words
-// writes why.
-func limitText(l result.Limit, spell func(string) string) string {
+// limitText says from which percentile on a latency is suspect or invalid, and why as words
+// writes it.
+func limitText(l result.Limit, words func(l result.Limit, invalid bool) string) string {
 	var parts []string
 	if l.InvalidFrom != l.From {
-		parts = append(parts, rowName(plain(l.From))+" suspect: "+spell(l.Why))
+		parts = append(parts, rowName(plain(l.From))+" suspect: "+words(l, false))
 	}
 	if l.InvalidFrom != "" {
-		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+spell(l.InvalidWhy))
+		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+words(l, true))
 	}
 	return strings.Join(parts, "; ")
+}
+
+// shortWhy is why a percentile is suspect or invalid, in a few words.
+func shortWhy(l result.Limit, invalid bool) string {
+	if invalid {
+		return plain(l.InvalidWhy)
+	}
+	return plain(l.Why)
 }
 
 // reasonText is a reason as one line, with what it applies to before it.

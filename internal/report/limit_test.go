@@ -90,11 +90,37 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 		}
 	}
 	l.From = l.InvalidFrom
-	if text := limitText(*l, plain); text != "p99.9 invalid: 53 % of the tail mostly own lag" {
+	if text := limitText(*l, shortWhy); text != "p99.9 invalid: 53 % of the tail mostly own lag" {
 		t.Error(text)
 	}
 	run.Summary.Verdict.Status, run.Summary.Verdict.ValidTo = result.Invalid, ""
 	if got := terminal(t, Options{}, run); strings.Contains(got, " suspect: ") || !strings.HasPrefix(got, "INVALID  ") {
 		t.Errorf("all of an INVALID run is worse:\n%.500s", got)
+	}
+}
+
+// Own lag is explained where it alone limits a percentile, as its code says, whatever the words.
+func TestOwnLagIsExplained(t *testing.T) {
+	const explained = "36 % of it is the generator's own lag"
+	for name, tt := range map[string]struct {
+		limit   result.Limit
+		invalid bool
+		want    string
+	}{
+		"own lag":                 {result.Limit{From: "99", Why: "some", Codes: []result.ReasonCode{result.ReasonOwnLag}}, false, explained},
+		"own lag and another":     {result.Limit{From: "99", Why: "36 % own lag, steal", Codes: []result.ReasonCode{result.ReasonOwnLag, result.ReasonSteal}}, false, "36 % own lag, steal"},
+		"of an earlier version":   {result.Limit{From: "99", Why: "36 % own lag"}, false, "36 % own lag"},
+		"a share nobody knows":    {result.Limit{From: "90", Why: "some", Codes: []result.ReasonCode{result.ReasonOwnLag}}, false, "some"},
+		"another metric":          {result.Limit{Metric: result.PublishService, From: "99", Why: "some", Codes: []result.ReasonCode{result.ReasonOwnLag}}, false, "some"},
+		"what makes it invalid":   {result.Limit{From: "99", Why: "36 % own lag", InvalidFrom: "99.9", InvalidWhy: "53 % of the tail", InvalidCodes: []result.ReasonCode{result.ReasonSelfInflicted}}, true, "53 % of the tail"},
+		"something else entirely": {result.Limit{From: "99", Why: "0.8 % steal", Codes: []result.ReasonCode{result.ReasonSteal}}, false, "0.8 % steal"},
+	} {
+		if tt.limit.Metric == "" {
+			tt.limit.Metric = result.DeliveryResponse
+		}
+		s := &subject{sum: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {OwnShare: map[string]float64{"99": 0.36}}}}}
+		if got := s.whyInFull(tt.limit, tt.invalid); got != tt.want {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

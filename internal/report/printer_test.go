@@ -21,15 +21,3 @@ func TestFactsKeepToTheWidth(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
-
-func TestLimitWords(t *testing.T) {
-	for why, want := range map[string]string{
-		"36 % own lag":                    "36 % of it is the generator's own lag",
-		"73 % of the tail mostly own lag": "73 % of the tail mostly own lag",
-		"0.8 % steal":                     "0.8 % steal",
-	} {
-		if got := limitWords(why); got != want {
-			t.Errorf("%q: %q", why, got)
-		}
-	}
-}

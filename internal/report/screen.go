@@ -55,12 +55,12 @@ func verdictLine(s *subject) string {
 	case result.Valid, result.Suspect:
 		if l := v.Limit(s.measuredMetric()); l != nil {
 			if v.Status == result.Valid {
-				return status + "; " + limitText(*l, limitWords)
+				return status + "; " + limitText(*l, s.whyInFull)
 			}
 			if l.ValidTo == "" {
-				line := status + " from " + rowName(plain(l.From)) + " on: " + limitWords(l.Why)
+				line := status + " from " + rowName(plain(l.From)) + " on: " + s.whyInFull(*l, false)
 				if l.InvalidFrom != "" {
-					line += "; " + rowName(plain(l.InvalidFrom)) + " invalid: " + limitWords(l.InvalidWhy)
+					line += "; " + rowName(plain(l.InvalidFrom)) + " invalid: " + s.whyInFull(*l, true)
 				}
 				return line
 			}
@@ -74,13 +74,18 @@ func verdictLine(s *subject) string {
 	return status
 }
 
-// limitWords spells a limit's reason out.
-func limitWords(why string) string {
-	why = plain(why)
-	if share, is := strings.CutSuffix(why, " own lag"); is && strings.HasSuffix(share, "%") {
-		return share + " of it is the generator's own lag"
+// whyInFull is why a percentile is suspect or invalid; the generator's own lag is explained.
+func (s *subject) whyInFull(l result.Limit, invalid bool) string {
+	d, codes, percentile := s.sum.Histograms[l.Metric], l.Codes, l.From
+	if invalid {
+		codes, percentile = l.InvalidCodes, l.InvalidFrom
 	}
-	return why
+	if d != nil && slices.Equal(codes, []result.ReasonCode{result.ReasonOwnLag}) {
+		if own, ok := d.OwnShare[percentile]; ok {
+			return share(own) + " of it is the generator's own lag"
+		}
+	}
+	return shortWhy(l, invalid)
 }
 
 // setupLine says what was measured, where and how.
@@ -306,7 +311,7 @@ func otherLatencies(s *subject) [][]string {
 			}
 			parts[0] = metricName(c.Metric) + "  " + parts[0]
 			if l := s.sum.Verdict.Limit(c.Metric); l != nil {
-				parts = append(parts, limitText(*l, plain))
+				parts = append(parts, limitText(*l, shortWhy))
 			}
 			out = append(out, parts)
 		}

@@ -36,6 +36,7 @@ func screens() map[string]*result.Run {
 	run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{Class: "flat", Stretches: 60},
 		P99: result.Trend{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
 	limit(run, result.DeliveryResponse, "99", "99.9", "own-lag", "36 % own lag")
+	run.Summary.Histograms[result.DeliveryResponse].OwnShare["99.9"] = 0.36
 	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 400_000, Unexplained: 89, Causes: []result.Cause{
 		{Source: string(result.PauseContention), Messages: 11, Share: 0.11, Expected: 0.01, Named: true, Text: "11 of the slowest 100"}}}}
 
@@ -76,6 +77,7 @@ func screens() map[string]*result.Run {
 		limit(much, result.DeliveryResponse, "", "99", code, fmt.Sprintf("reason %d", i+1))
 	}
 	much.Summary.Verdict.Limits = much.Summary.Verdict.Limits[:1]
+	much.Summary.Verdict.Limits[0].Codes = []result.ReasonCode{"own-lag", "warm-up", "steal", "gc", "rate"}
 	much.Summary.Interrupted = true
 	much.Header.Semantics.Warnings = []string{"a warning of the driver that has so many words that it takes two lines of a terminal", "another warning"}
 	all := map[string]*result.Run{"run": run, "slo": failing, "overload": overload, "kafka": kafka, "much": much}
@@ -94,7 +96,7 @@ func limit(r *result.Run, m result.Metric, to, from string, code result.ReasonCo
 	if m == result.DeliveryResponse {
 		v.ValidTo = to
 	}
-	v.Limits = append(v.Limits, result.Limit{Metric: m, ValidTo: to, From: from, Why: why})
+	v.Limits = append(v.Limits, result.Limit{Metric: m, ValidTo: to, From: from, Why: why, Codes: []result.ReasonCode{code}})
 	v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: code, Metric: m, Percentile: from, Brief: why,
 		Found: why + " was found at this percentile in the measured window", Try: code.Properties().Try})
 }
