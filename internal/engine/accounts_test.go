@@ -21,7 +21,7 @@ func TestForgottenMessagesBreakTheAccounts(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := runVirtually(t, Config{Entry: mem.Entry(), Forget: 500, Scenario: parse(t, `
+			r := runVirtually(t, Config{Entry: mem.Entry(), DropEvery: 500, Scenario: parse(t, `
 target: {driver: mem, options: {ack: broker}}
 phases: {warmup: 100ms, duration: 500ms, drain: 1s}
 workload: `+workload)})

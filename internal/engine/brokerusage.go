@@ -14,7 +14,7 @@ type brokerWatch struct {
 	event func(result.Event)
 
 	known  map[string]Usage // by process
-	deaths map[string]bool  // processes whose end was told
+	deaths map[string]bool  // processes whose end was reported
 }
 
 // add adds what the broker's processes have used since it was called last. The

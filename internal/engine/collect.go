@@ -147,7 +147,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		}
 		r.breath.begin()
 		r.sweep()
-		r.Quiesce(window.OrderCollect) // a place that the sweep freed is taken
+		r.Quiesce(window.OrderCollect) // a credit that the sweep freed is taken
 		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
@@ -202,7 +202,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 			return err
 		}
 		r.breath.take()
-		ld.sending.TellRefusals()
+		ld.sending.ReportRefusals()
 		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.Reported.Pauses
 		if err := r.out.interval(v); err != nil {
 			return err
@@ -224,7 +224,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 			c.progress[i] = ld.progressOf(v, to-from)
 		}
 	}
-	c.tell(phase, to)
+	c.reportProgress(phase, to)
 	c.to = to
 	if r.held != nil {
 		r.held.poll(to)
@@ -274,8 +274,8 @@ func (c *collector) warmupProgress(began, start int64) {
 		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
 }
 
-// tell reports the interval that ends at to to the observer.
-func (c *collector) tell(phase string, to int64) {
+// reportProgress calls the observer with the interval that ends at to.
+func (c *collector) reportProgress(phase string, to int64) {
 	r := c.run
 	start, end := r.Start.Load(), r.End.Load()
 	if r.loads[0].Part.Name == "" {

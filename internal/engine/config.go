@@ -42,9 +42,9 @@ type Config struct {
 	// Idle is the command line of a process that watches the machine and does
 	// nothing else, see vitals.Options; empty: there is none.
 	Idle []string
-	// Forget makes the senders drop one in so many measured messages silently, which
-	// the accounts must find; 0: none. For trials of the accounts.
-	Forget int64
+	// DropEvery is fault injection for trials of the accounts: every n-th measured message is
+	// dropped silently, which they must find; 0: none is.
+	DropEvery int64
 	// Probe is the command line of a process that measures beside the load (its
 	// main calls probe.Serve with prober.Run), for scenarios that ask for one; empty:
 	// there is none.
@@ -55,7 +55,7 @@ type Config struct {
 	// connection of producers, up to two for each processor and 32 a load. There is
 	// one at first, and more as these have too much to do.
 	Pacers int
-	// Observer, if not nil, is told of the run's progress, once an interval.
+	// Observer, if not nil, is called with the run's progress once an interval.
 	// It must not block for long.
 	Observer func(Progress)
 	// Exporter, if not nil, gets what the run records.
@@ -101,7 +101,7 @@ type Progress struct {
 	// have no figures.
 	Workloads  []Progress
 	Workload   string // of several; an element of Workloads
-	LeftAs     string // told once, when it is connected: the name of what the workload leaves at the broker
+	LeftAs     string // set once, when it is connected: the name of what the workload leaves at the broker
 	Background bool
 	Begins     time.Duration // until the workload's own window begins; 0: it has
 	Elapsed    time.Duration // since the start of the phase
@@ -109,11 +109,11 @@ type Progress struct {
 	Metric     result.Metric // which Count, P50, P99 and Max are of
 	Count      int64         // messages resolved in the interval
 	Sent       float64       // messages a second
-	Asked      float64       // messages a second due; 0 flat out
+	Asked      float64       // messages a second due; 0: unpaced
 	InFlight   int64
 	Backlog    int64
 	// Settling says that the warm-up has not yet the scenario's rate: single messages are
-	// sent, one after the other, until their median holds, which P50 is.
+	// sent, one after the other, until their median, which P50 is, falls no more.
 	Settling bool
 	// P50 and P99 are of the interval's messages. Refused ones rank above all
 	// others: result.Refused where a percentile is among them.

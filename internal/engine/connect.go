@@ -23,7 +23,7 @@ func (ld *load) connect(ctx context.Context) error {
 	ld.recording.PlanStages()
 	metrics := ld.metrics()
 	if len(metrics) == 0 {
-		// Publishing flat out without acknowledgements: there is nothing to
+		// Unpaced publishing without acknowledgements has nothing to
 		// time, only to count. A histogram keeps the file's shape.
 		metrics = []recorder.ID{recorder.LagOwn}
 	}

@@ -41,7 +41,7 @@ func (c consuming) Start() {
 		}
 		c.EndBy(clock.Now())
 		c.Past.Store(int64(c.Several))
-		c.TellPast()
+		c.SignalPast()
 	})
 }
 
@@ -55,12 +55,12 @@ func (c consuming) enough() bool {
 	return most > 0 && n >= most
 }
 
-// empty reports whether the broker has told, after the last message had come, that
+// empty reports whether the broker has said, after the last message had come, that
 // it has nothing more, and nothing came for a moment.
 func (c consuming) empty() bool {
 	start := c.Plan.Start.Load()
 	newest := max(start, c.receiving.Earlier.Last.Load())
-	told := c.receiving.Depth.Last.Load()
-	return told != nil && told.Messages == 0 && start+told.At > newest &&
+	depth := c.receiving.Depth.Last.Load()
+	return depth != nil && depth.Messages == 0 && start+depth.At > newest &&
 		clock.Now()-newest > int64(max(emptyAfter, 2*c.Workload.Consumer.Work))
 }

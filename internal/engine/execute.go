@@ -42,8 +42,8 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return nil, err
 	}
 	for _, ld := range r.loads {
-		if ld.settles() {
-			ld.settle(ctx)
+		if ld.warmsUntilStable() {
+			ld.warmUntilStable(ctx)
 		}
 		ld.awaitAnswers(ctx)
 		ld.side.begin()
@@ -104,7 +104,7 @@ func (r *run) setUp(ctx context.Context) error {
 		case <-setup.Done():
 		}
 	}()
-	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).probe} {
+	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).awaitReadiness} {
 		for _, ld := range r.loads {
 			err := step(ld, setup)
 			if why := r.RefusedEarly(); why != nil {
@@ -309,7 +309,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 		aborted = ld.sender.Finish(aborted)
 		last = max(last, ld.End.Load())
 	}
-	window.Lower(&r.End, last) // flat out it may be sooner
+	window.Lower(&r.End, last) // an unpaced load may be done sooner
 	for !aborted && !r.resolved() && clock.Now() < limit && !r.stalled() {
 		select {
 		case <-r.config.Abort:

@@ -36,7 +36,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
-		ld.sending.TellRefusals()
+		ld.sending.ReportRefusals()
 		closing, err := ld.accounts.Account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func specimens() map[string]string {
 		"round trip": paced("{rate: 1000/s, pattern: roundtrip, consumer: {work: 100us}, timeout: 500ms}", "delay: 1ms") + "\nrecord: {interval: 100ms}\nobjectives: ['roundtrip.response p90 < 1s']\n",
 		"alone":      paced("{rate: 500/s, producers: 2, in_flight: {messages: 2}}", "ack: broker, ack_delay: 1ms") + end,
 		"flat out":   "name: forged\nphases: {warmup: 100ms, drain: 2s}\nworkload: {rate: max, messages: 20000, in_flight: {messages: 50}}\ntarget: {driver: mem, options: {ack: broker, ack_delay: 1ms}}\nrecord: {interval: 100ms}\n",
-		"flood":      "name: forged\nphases: {warmup: 0s, duration: 300ms, drain: 2s}\nworkload: {rate: max, pattern: publish, in_flight: {messages: 50}}\ntarget: {driver: mem, options: {ack: broker, ack_delay: 1100us}}\nrecord: {interval: 100ms}\n",
+		"unpaced":    "name: forged\nphases: {warmup: 0s, duration: 300ms, drain: 2s}\nworkload: {rate: max, pattern: publish, in_flight: {messages: 50}}\ntarget: {driver: mem, options: {ack: broker, ack_delay: 1100us}}\nrecord: {interval: 100ms}\n",
 		"closed":     paced("{loop: closed, outstanding: 2}", "ack: broker, delay: 1ms, jitter: 2ms") + "\nrecord: {interval: 100ms}\n",
 		"paused":     paced("{rate: 1000/s, consumer: {pause: 200ms@200ms}}", "delay: 1ms, jitter: 2ms, queue: 100000") + "\nrecord: {interval: 100ms}\n",
 		"until":      "name: forged\nphases: {warmup: 0s, duration: 700ms, at_most: 2s, until: 'delivery.response p50 ±100%', drain: 2s}\nworkload: {rate: 5000/s}\ntarget: {driver: mem, options: {jitter: 1ms, queue: 100000}}\nrecord: {interval: 100ms}\n",

@@ -78,13 +78,13 @@ func TestHeapStaysAsItWasAfterAMinute(t *testing.T) {
 		cycles := heapBytes("/gc/cycles/automatic:gc-cycles")
 		h.poll(h.since + int64(heapMinute) - 1)
 		litter(first)
-		if n := heapBytes("/gc/cycles/automatic:gc-cycles") - cycles; h.settled || n > 0 {
+		if n := heapBytes("/gc/cycles/automatic:gc-cycles") - cycles; h.fixed || n > 0 {
 			t.Errorf("%s: collected %d times in the first minute", name, n)
 		}
 		minute := objects()
 		h.poll(h.since + int64(heapMinute))
 		limit := max(minute, h.live+heapLeast)
-		if goal := heapBytes("/gc/heap/goal:bytes"); !h.settled || goal > limit+limit/10+4<<20 || goal < limit-limit/10 {
+		if goal := heapBytes("/gc/heap/goal:bytes"); !h.fixed || goal > limit+limit/10+4<<20 || goal < limit-limit/10 {
 			t.Errorf("%s: may grow to %d kB, from %d kB live and %d kB after the minute", name, goal>>10, h.live>>10, minute>>10)
 		}
 		litter(300 << 20)

@@ -39,7 +39,7 @@ func keyedRun(t *testing.T, keys string, before int) (*keyedLoopback, func()) {
 	send := sendOne(t, direct)
 	st.Begun = false
 	for range before {
-		if err := ld.sending.SendProbe(st); err != nil {
+		if err := ld.sending.SendReadiness(st); err != nil {
 			t.Fatal(err)
 		}
 		st.Next++ // as data before the window

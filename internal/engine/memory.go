@@ -17,9 +17,9 @@ import (
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
 type collectorHeld struct {
-	live    uint64 // bytes, after the collection before the window
-	since   int64  // instant from which the minute counts
-	settled bool
+	live  uint64 // bytes, after the collection before the window
+	since int64  // instant from which the minute counts
+	fixed bool   // the limit is what the heap had come to
 }
 
 const (
@@ -42,16 +42,16 @@ func holdCollector() *collectorHeld {
 
 // poll lets the heap grow no further when its minute is over.
 func (h *collectorHeld) poll(now int64) {
-	if !h.settled && now-h.since >= int64(heapMinute) {
-		h.settle()
+	if !h.fixed && now-h.since >= int64(heapMinute) {
+		h.fix()
 	}
 }
 
-// settle has the collector run whenever the heap is as large as it is now. The limit is
+// fix has the collector run whenever the heap is as large as it is now. The limit is
 // set as a share of what is live: so it rises where that grows, and the collector never
 // runs all the time.
-func (h *collectorHeld) settle() {
-	h.settled = true
+func (h *collectorHeld) fix() {
+	h.fixed = true
 	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapLeast)
 	// The heap may grow by the share of what is live and scanned, and to the share of
 	// 4 MiB at least (runtime.heapMinimum).

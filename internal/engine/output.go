@@ -33,7 +33,7 @@ func newOutput(path string, secrets []string) (*output, error) {
 	if path == "" {
 		dir, err := os.MkdirTemp("", "sixnines-run-")
 		if err != nil {
-			return nil, fmt.Errorf("make a place for the intervals: %w", err)
+			return nil, fmt.Errorf("make a directory for the intervals: %w", err)
 		}
 		o.scratch, o.path = dir, filepath.Join(dir, "run.jsonl")
 	}

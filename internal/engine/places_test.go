@@ -26,8 +26,8 @@ func TestWaitingForPlacesSendsAsMuchAsAClosedLoop(t *testing.T) {
 		return measureVirtually(t, "target: {driver: mem, options: {ack: broker, ack_delay: 2ms}}\nphases: {warmup: 0s, duration: 500ms, drain: 100ms}\nworkload: {pattern: publish, producers: 16, "+workload+"}",
 			mem.Entry()).Counters.Sent
 	}
-	closed, paced, flatOut := sent("loop: closed"), sent("rate: 40000/s, in_flight: {each: 1}"), sent("rate: max, in_flight: {each: 1}")
-	if least := closed * 95 / 100; paced < least || flatOut < least {
-		t.Errorf("%d messages on a schedule and %d flat out, where a closed loop sends %d", paced, flatOut, closed)
+	closed, paced, unpaced := sent("loop: closed"), sent("rate: 40000/s, in_flight: {each: 1}"), sent("rate: max, in_flight: {each: 1}")
+	if least := closed * 95 / 100; paced < least || unpaced < least {
+		t.Errorf("%d messages on a schedule and %d flat out, where a closed loop sends %d", paced, unpaced, closed)
 	}
 }

@@ -66,7 +66,7 @@ func newRun(c Config) (*run, error) {
 // settingsOf is what of c the loads need.
 func settingsOf(c Config) plan.Settings {
 	return plan.Settings{Entry: c.Entry, Url: cmp.Or(c.URL, c.Scenario.Target.URL, c.Entry.DefaultURL), Options: c.Options,
-		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.Forget, Threads: c.Pacers, File: c.File, Abort: c.Abort}
+		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Threads: c.Pacers, File: c.File, Abort: c.Abort}
 }
 
 // progress tells the observer, if there is one.

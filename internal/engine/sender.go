@@ -9,7 +9,7 @@ import (
 )
 
 // sender issues the messages of a load. There are four: paced by a schedule,
-// closed, which waits for answers, flat out, and one that sends nothing. What they
+// closed, which waits for answers, unpaced, and one that sends nothing. What they
 // have in common, such as lanes, slots and transmit, is in sending.
 type sender interface {
 	// Prepare brings the load to where the start of its window may be fixed, and
@@ -34,5 +34,5 @@ func newSender(out *send.Sending, in *receive.Receiving) sender {
 	case out.Flow.Timed:
 		return send.NewClosed(out)
 	}
-	return send.NewFlatOut(out, in.Warm, in.MarkWarm)
+	return send.NewUnpaced(out, in.Warm, in.MarkWarm)
 }

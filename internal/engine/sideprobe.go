@@ -45,7 +45,7 @@ type sideProbe struct {
 	span     int64        // of the window
 	sent     int64
 	resolved int64
-	told     bool // that it ended by itself
+	reported bool // that it ended by itself
 }
 
 // startProbe starts the process of the probe, if the run is to have one. It
@@ -98,7 +98,7 @@ func (p *sideProbe) fact() (value, note string) {
 		p.leftOut = p.process.Failure()
 	}
 	if p.leftOut != "" {
-		p.told = true
+		p.reported = true
 		return "left out", p.leftOut
 	}
 	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
@@ -127,14 +127,14 @@ func (p *sideProbe) collect(to map[result.Vital]float64) {
 		}
 	}
 	if why := p.process.Failure(); why != "" {
-		p.tell(why)
+		p.reportEnd(why)
 	}
 }
 
-// tell notes, once, why the probe reports no more.
-func (p *sideProbe) tell(why string) {
-	if !p.told {
-		p.told = true
+// reportEnd writes an event, once, that says why the probe reports no more.
+func (p *sideProbe) reportEnd(why string) {
+	if !p.reported {
+		p.reported = true
 		p.plan.Event(result.Event{At: clock.Now(), Kind: result.EventProbe, Detail: "the probe ended before the load: " + why})
 	}
 }

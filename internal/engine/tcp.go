@@ -46,7 +46,7 @@ type tcpWatch struct {
 	// pause is the stretch with retransmissions that has not ended; End 0: none.
 	pause  result.Pause
 	ended  []result.Pause
-	told   int // pauses, of tcpPauses
+	listed int // pauses, of tcpPauses
 	unseen int // further ones
 }
 
@@ -107,8 +107,8 @@ func (w *tcpWatch) flush() {
 	if w.pause.End == 0 {
 		return
 	}
-	if w.told < tcpPauses {
-		w.told++
+	if w.listed < tcpPauses {
+		w.listed++
 		w.ended = append(w.ended, w.pause)
 	} else {
 		w.unseen++

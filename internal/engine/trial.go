@@ -37,7 +37,7 @@ func (ld *load) try(ctx context.Context) error {
 	for round := 0; len(pending) > 0; round++ {
 		var asked, kept []*stream.Stream
 		for _, st := range pending {
-			switch err := ld.sending.SendProbe(st); {
+			switch err := ld.sending.SendReadiness(st); {
 			case err == send.ErrKept:
 				kept = append(kept, st) // those before are with the client still
 			case err != nil:
@@ -101,7 +101,7 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream.Stream, limit
 }
 
 // awaitAnswers waits until the broker has acknowledged what was sent before the load: its
-// messages find every place and every payload free, whatever was sent to see that they arrive.
+// messages find every credit and every payload free, whatever was sent to see that they arrive.
 func (ld *load) awaitAnswers(ctx context.Context) {
 	for limit := time.Now().Add(trialPatience); ld.Flow.Acked && ld.sending.Lent() && time.Now().Before(limit); {
 		if !pause(ctx, 200*time.Microsecond) {

@@ -168,7 +168,7 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 }
 
 // While the warm-up lasts, what is asked for and what is sent are those of the loads
-// that warm up: not of one that begins later, nor of a flood, which is over.
+// that warm up: not of one that begins later, nor of an unpaced one, which is over.
 func TestWarmUpProgressOfSeveralWorkloads(t *testing.T) {
 	var told atomic.Int64
 	inVirtualTime(t, Config{Entry: mem.Entry(), Scenario: parse(t, `

@@ -27,9 +27,9 @@ type Kind uint8
 
 // The kinds.
 const (
-	Data  Kind = iota // part of the load
-	Probe             // sent before the load until every consumer has seen one
-	Reply             // a responder's answer
+	Data      Kind = iota // part of the load
+	Readiness             // sent before the load until every consumer has seen one
+	Reply                 // a responder's answer
 )
 
 // Envelope is what a payload says of itself. Little-endian, 32 bytes:

@@ -7,7 +7,7 @@ import (
 
 // Fan counts, for each message of one stream, how many delivery groups have
 // it, and since when, to tell the first and the last of a fan-out. It remembers the most recent
-// messages only: a delivery that comes later than its memory spans is told as
+// messages only: a delivery that comes later than its memory spans counts as
 // neither first nor last.
 type Fan struct {
 	ring []atomic.Pointer[fanChunk]

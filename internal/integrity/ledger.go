@@ -10,9 +10,9 @@ import (
 // chunkSpan is the number of sequence numbers in one chunk of a ledger.
 const chunkSpan = 4096
 
-// atticLimit bounds the incomplete chunks that a ledger keeps beyond its ring:
+// incompleteLimit bounds the incomplete chunks that a ledger keeps beyond its ring:
 // 65,536 of them are 36 MiB and span 268 million messages.
-const atticLimit = 1 << 16
+const incompleteLimit = 1 << 16
 
 // Mark is what ticking off a sequence number found.
 type Mark int
@@ -34,11 +34,11 @@ const (
 type Ledger struct {
 	ring []atomic.Pointer[chunk]
 
-	mu    sync.Mutex
-	attic map[uint64]*chunk // incomplete chunks that left the ring
-	done  []uint64          // a bit for each complete chunk that left the ring
-	// forgotten counts the numbers ticked off in chunks that found no place in the
-	// attic, late the Marks that came to Late.
+	mu         sync.Mutex
+	incomplete map[uint64]*chunk // incomplete chunks that left the ring
+	done       []uint64          // a bit for each complete chunk that left the ring
+	// forgotten counts the numbers ticked off in chunks for which there was no room in
+	// incomplete, late the Marks that came to Late.
 	forgotten, late int64
 }
 
@@ -78,7 +78,7 @@ func (l *Ledger) Mark(seq uint64) Mark {
 	c := l.ring[number%uint64(len(l.ring))].Load()
 	if c == nil || c.number != number {
 		var m Mark
-		if c, m = l.place(number); c == nil {
+		if c, m = l.chunkOf(number); c == nil {
 			return m
 		}
 	}
@@ -89,9 +89,9 @@ func (l *Ledger) Mark(seq uint64) Mark {
 	return New
 }
 
-// place finds or makes a chunk that is not in its place in the ring. Without a
+// chunkOf finds or makes a chunk that is not in its slot of the ring. Without a
 // chunk the Mark says why.
-func (l *Ledger) place(number uint64) (*chunk, Mark) {
+func (l *Ledger) chunkOf(number uint64) (*chunk, Mark) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	slot := &l.ring[number%uint64(len(l.ring))]
@@ -103,13 +103,13 @@ func (l *Ledger) place(number uint64) (*chunk, Mark) {
 	case old.number < number:
 		l.retire(old)
 	default: // older than the ring
-		if c := l.attic[number]; c != nil {
+		if c := l.incomplete[number]; c != nil {
 			return c, New
 		}
 		if l.isDone(number) {
 			return nil, Duplicate
 		}
-		if len(l.attic) >= atticLimit {
+		if len(l.incomplete) >= incompleteLimit {
 			l.late++
 			return nil, Late
 		}
@@ -117,7 +117,7 @@ func (l *Ledger) place(number uint64) (*chunk, Mark) {
 		l.keep(c)
 		return c, New
 	}
-	c := l.attic[number] // a ring that jumped ahead and back
+	c := l.incomplete[number] // a ring that jumped ahead and back
 	if c == nil {
 		c = &chunk{number: number}
 	}
@@ -127,7 +127,7 @@ func (l *Ledger) place(number uint64) (*chunk, Mark) {
 
 func (l *Ledger) retire(c *chunk) {
 	if !c.complete() {
-		if len(l.attic) < atticLimit {
+		if len(l.incomplete) < incompleteLimit {
 			l.keep(c)
 		} else {
 			for i := range c.bits {
@@ -143,10 +143,10 @@ func (l *Ledger) retire(c *chunk) {
 }
 
 func (l *Ledger) keep(c *chunk) {
-	if l.attic == nil {
-		l.attic = map[uint64]*chunk{}
+	if l.incomplete == nil {
+		l.incomplete = map[uint64]*chunk{}
 	}
-	l.attic[c.number] = c
+	l.incomplete[c.number] = c
 }
 
 func (l *Ledger) isDone(number uint64) bool {
@@ -171,7 +171,7 @@ func (l *Ledger) Has(seq uint64) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.attic[number]; c != nil {
+	if c := l.incomplete[number]; c != nil {
 		return c.has(seq)
 	}
 	return l.isDone(number)
@@ -217,7 +217,7 @@ func (l *Ledger) allOf(number uint64) bool {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if c := l.attic[number]; c != nil {
+	if c := l.incomplete[number]; c != nil {
 		return c.complete()
 	}
 	return l.isDone(number)

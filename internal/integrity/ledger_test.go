@@ -88,8 +88,8 @@ func TestLedgerMemoryDoesNotGrow(t *testing.T) {
 	for s := range uint64(4_000_000) {
 		l.Mark(s)
 	}
-	if len(l.attic) != 0 {
-		t.Fatalf("%d chunks kept of a run without losses", len(l.attic))
+	if len(l.incomplete) != 0 {
+		t.Fatalf("%d chunks kept of a run without losses", len(l.incomplete))
 	}
 }
 
@@ -98,23 +98,23 @@ func TestLedgerForgetsBeyondItsLimit(t *testing.T) {
 		t.Skip("268 million numbers looked at by one goroutine: a minute with the race detector, which sees nothing in it")
 	}
 	l := NewLedger(0)
-	// One number in each chunk: all incomplete, more than the attic holds.
-	for i := range uint64(atticLimit + 100) {
+	// One number in each chunk: all incomplete, more than the ledger keeps.
+	for i := range uint64(incompleteLimit + 100) {
 		l.Mark(i * chunkSpan)
 	}
-	if got := l.Mark((atticLimit + 10) * chunkSpan); got != Duplicate && got != Late {
+	if got := l.Mark((incompleteLimit + 10) * chunkSpan); got != Duplicate && got != Late {
 		t.Fatalf("a number ticked off before is %v", got)
 	}
-	if len(l.attic) > atticLimit {
-		t.Fatal("the attic grew beyond its limit")
+	if len(l.incomplete) > incompleteLimit {
+		t.Fatal("the incomplete grew beyond its limit")
 	}
 	// What it forgot it has counted.
 	absent := 0
-	for range l.Missing(0, (atticLimit+100)*chunkSpan) {
+	for range l.Missing(0, (incompleteLimit+100)*chunkSpan) {
 		absent++
 	}
 	ticked, late := l.Forgotten()
-	if want := (atticLimit+100)*(chunkSpan-1) + int(ticked); absent != want || ticked == 0 || late > 1 {
+	if want := (incompleteLimit+100)*(chunkSpan-1) + int(ticked); absent != want || ticked == 0 || late > 1 {
 		t.Fatalf("%d numbers count as not ticked off; %d forgotten and %d late, want %d", absent, ticked, late, want)
 	}
 }

@@ -12,7 +12,7 @@ import (
 // ended when; nil for a load that has a schedule or a closed loop.
 func throughput(run *result.Run, c *result.Closing) *result.Throughput {
 	h := &run.Header
-	f := flood{c: run.Counters, closing: c, acks: h.Ack != ackNone, consumers: h.Pattern != string(scenario.Publish)}
+	f := unpacedLoad{c: run.Counters, closing: c, acks: h.Ack != ackNone, consumers: h.Pattern != string(scenario.Publish)}
 	switch {
 	case h.Mode != result.ModeFlatOut && h.Mode != result.ModeConsume:
 		return nil
@@ -27,8 +27,8 @@ func throughput(run *result.Run, c *result.Closing) *result.Throughput {
 // ackNone is Header.Ack where the broker never answers a publish.
 const ackNone = "none"
 
-// flood is a load that was sent as fast as the client took it.
-type flood struct {
+// unpacedLoad is a load that was sent as fast as the client took it.
+type unpacedLoad struct {
 	c         result.Counters
 	closing   *result.Closing
 	acks      bool // there are acknowledgements
@@ -37,7 +37,7 @@ type flood struct {
 
 // through is what got through to its end. A message that the broker refused, or that did
 // not arrive where it should, does not count.
-func (f *flood) through() *result.Throughput {
+func (f *unpacedLoad) through() *result.Throughput {
 	n := f.taken()
 	if f.c.Expected > 0 { // in messages
 		n = min(n, int64(math.Round(float64(f.c.Received)*float64(f.c.Sent)/float64(f.c.Expected))))
@@ -68,7 +68,7 @@ func needs(messages int64) int64 {
 const untilSynced = "a round trip to the broker after the last message"
 
 // filled is how fast the broker took what consumers came for when it was over.
-func (f *flood) filled() *result.Throughput {
+func (f *unpacedLoad) filled() *result.Throughput {
 	t := &result.Throughput{Messages: f.taken(), Until: "the last send returned", Needs: needs(f.c.Sent)}
 	var last int64
 	switch {
@@ -83,7 +83,7 @@ func (f *flood) filled() *result.Throughput {
 
 // drained is how fast consumers consumed what earlier runs left: from the first to the
 // last message of those.
-func (f *flood) drained() *result.Throughput {
+func (f *unpacedLoad) drained() *result.Throughput {
 	t := &result.Throughput{Received: f.c.Earlier, Elapsed: time.Duration(max(1, f.closing.EarlierTo-f.closing.EarlierFrom)), Until: "the last delivery", Needs: needs(f.c.Earlier)}
 	if f.c.Earlier > 1 { // so many followed the first
 		t.ReceivedPerSecond = float64(f.c.Earlier-1) / t.Elapsed.Seconds()
@@ -92,7 +92,7 @@ func (f *flood) drained() *result.Throughput {
 }
 
 // taken is how many messages the broker took, as far as is known.
-func (f *flood) taken() int64 {
+func (f *unpacedLoad) taken() int64 {
 	if f.acks {
 		return f.c.Acked
 	}
@@ -100,10 +100,10 @@ func (f *flood) taken() int64 {
 }
 
 // finish fills in what follows from the messages and from when the last of it was
-// through; 0: that is not known. A flood lasts to that instant, and for as long as the
+// through; 0: that is not known. Such a load lasts to that instant, and for as long as the
 // senders tried: a broker that answers no more, or refuses everything, has stopped no
 // clock.
-func (f *flood) finish(t *result.Throughput, last int64) {
+func (f *unpacedLoad) finish(t *result.Throughput, last int64) {
 	t.Bytes = f.c.BytesSent
 	if t.Messages != f.c.Sent && f.c.Sent > 0 { // so many of what was sent
 		t.Bytes = int64(math.Round(float64(f.c.BytesSent) / float64(f.c.Sent) * float64(t.Messages)))

@@ -12,7 +12,7 @@ func TestARateTakesAHundredMessages(t *testing.T) {
 	for _, tt := range []struct{ sent, received, needs int64 }{
 		{0, 0, result.LeastThroughput}, {1, 1, result.LeastThroughput}, {99, 99, result.LeastThroughput}, {100, 100, 0}, {20_000, 0, 0},
 	} {
-		f := flood{c: result.Counters{Scheduled: tt.sent, Sent: tt.sent, Expected: tt.sent, Received: tt.received, Earlier: tt.sent},
+		f := unpacedLoad{c: result.Counters{Scheduled: tt.sent, Sent: tt.sent, Expected: tt.sent, Received: tt.received, Earlier: tt.sent},
 			closing: &result.Closing{End: 1e9, Received: 1e9, EarlierTo: 1e9}, consumers: true}
 		for name, got := range map[string]*result.Throughput{"flat out": f.through(), "filled": f.filled(), "drained": f.drained()} {
 			if got.Needs != tt.needs {

@@ -11,13 +11,13 @@ import (
 type marks []atomic.Uint64
 
 const (
-	block    = 8          // places: counts of a cache line
-	wordSpan = 64 * block // places that a word of marks stands for
+	block    = 8          // elements: counts of a cache line
+	wordSpan = 64 * block // elements that a word of marks stands for
 )
 
-func newMarks(places int) marks { return make(marks, (places+wordSpan-1)/wordSpan) }
+func newMarks(length int) marks { return make(marks, (length+wordSpan-1)/wordSpan) }
 
-// set marks the block of place i. It is called after the change: who takes the
+// set marks the block of element i. It is called after the change: who takes the
 // mark away then finds the change.
 func (m marks) set(i int) {
 	u := uint(i) // unsigned, a division by a power of two is one shift
@@ -26,7 +26,7 @@ func (m marks) set(i int) {
 	}
 }
 
-// take clears the marks and returns the first place of each block that had one,
+// take clears the marks and returns the first element of each block that had one,
 // ascending.
 func (m marks) take() iter.Seq[int] {
 	return func(yield func(int) bool) {
@@ -46,12 +46,12 @@ func (m marks) take() iter.Seq[int] {
 // blocks is a set of blocks, owned by one goroutine.
 type blocks []uint64
 
-func newBlocks(places int) blocks { return make(blocks, (places+wordSpan-1)/wordSpan) }
+func newBlocks(length int) blocks { return make(blocks, (length+wordSpan-1)/wordSpan) }
 
 func (s blocks) add(i int) { s[i/wordSpan] |= 1 << (i / block % 64) }
 
-// next returns the first place of the first block in the set that ends after
-// place i, or i itself where that block begins before; length if no block follows.
+// next returns the first element of the first block in the set that ends after
+// element i, or i itself where that block begins before; length if no block follows.
 func (s blocks) next(i, length int) int {
 	if i >= length {
 		return length

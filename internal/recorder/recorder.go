@@ -41,10 +41,10 @@ type Config struct {
 // Recorder holds the shards and what was collected of them. Shards are written
 // to concurrently; the Recorder's own methods belong to one goroutine.
 type Recorder struct {
-	geo    geometry
-	ids    []ID
-	shards []*Shard
-	places int // slots of the window
+	geo         geometry
+	ids         []ID
+	shards      []*Shard
+	windowSlots int // of the window
 
 	breathe func()
 	slots   [ids][]atomic.Int64
@@ -99,8 +99,8 @@ func New(c Config) (*Recorder, error) {
 	if c.Shards < 1 || c.Highest <= 0 || c.Window < 0 || len(c.Metrics) == 0 {
 		return nil, fmt.Errorf("recorder: impossible configuration %+v", c)
 	}
-	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, places: int(c.Window/Slot) + 1, breathe: c.Breathe}
-	r.lags = make([]atomic.Int64, r.places)
+	r := &Recorder{geo: newGeometry(int64(c.Highest), c.Digits), ids: c.Metrics, windowSlots: int(c.Window/Slot) + 1, breathe: c.Breathe}
+	r.lags = make([]atomic.Int64, r.windowSlots)
 	if r.breathe == nil {
 		r.breathe = func() {}
 	}
@@ -108,8 +108,8 @@ func New(c Config) (*Recorder, error) {
 		k := &collected{counts: make([]int64, r.geo.length), delta: make([]int64, r.geo.length), in: newBlocks(r.geo.length),
 			last: -1, min: noMin, max: noMax}
 		if id.Metric().IsResponse() {
-			r.slots[id], r.raised[id] = make([]atomic.Int64, r.places), newMarks(r.places)
-			k.slots = make([]int64, r.places)
+			r.slots[id], r.raised[id] = make([]atomic.Int64, r.windowSlots), newMarks(r.windowSlots)
+			k.slots = make([]int64, r.windowSlots)
 		}
 		r.seen[id] = k
 	}
@@ -321,7 +321,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		}
 		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
 		for first := range r.raised[id].take() {
-			for i := first; i < min(first+block, r.places); i++ {
+			for i := first; i < min(first+block, r.windowSlots); i++ {
 				if v := r.slots[id][i].Load(); v != k.slots[i] {
 					k.slots[i] = v
 					m.Slots = append(m.Slots, [2]int64{int64(i), v})
@@ -412,7 +412,7 @@ func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.g
 // was due at due ns after the window's start: no message of the slot was sent later after
 // it was due. Where it is not known it is the largest of all.
 func (r *Recorder) LagAtMost(due int64) int64 {
-	if i := due / int64(Slot); due >= 0 && i < int64(r.places) {
+	if i := due / int64(Slot); due >= 0 && i < int64(r.windowSlots) {
 		return r.lags[i].Load()
 	}
 	most := int64(0)
@@ -441,10 +441,10 @@ func (r *Recorder) Refuse(id ID, due, n int64) {
 		return
 	}
 	i := due / int64(Slot)
-	if due < 0 || i >= int64(r.places) {
-		i = int64(r.places)
+	if due < 0 || i >= int64(r.windowSlots) {
+		i = int64(r.windowSlots)
 	}
-	r.refused[id].count(int(i), r.places+1, n)
+	r.refused[id].count(int(i), r.windowSlots+1, n)
 }
 
 // Unresolved adds the censored distributions and the refused messages to the
@@ -478,7 +478,7 @@ func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error
 			if n == 0 {
 				continue
 			}
-			if slot == r.places {
+			if slot == r.windowSlots {
 				slot = result.UnknownSlot
 			}
 			m.Refused = append(m.Refused, [2]int64{int64(slot), n})

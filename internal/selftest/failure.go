@@ -110,7 +110,7 @@ func forgotten(ctx context.Context, b *Bench) (*Outcome, error) {
 	run, err := b.RunText(ctx, fmt.Sprintf(`
 phases: {warmup: 100ms, duration: %s, drain: 500ms}
 target: {driver: mem, options: {ack: broker}}
-workload: {rate: %d/s, producers: 2}`, window, rate), func(c *engine.Config) { c.Forget = every })
+workload: {rate: %d/s, producers: 2}`, window, rate), func(c *engine.Config) { c.DropEvery = every })
 	if err != nil {
 		return nil, err
 	}

@@ -318,8 +318,8 @@ func TestPercentileOfSuspectRun(t *testing.T) {
 	}
 }
 
-// flood is a run that is flat out.
-func flood(received int64, perSecond float64) *result.Run {
+// unpaced is a run at rate: max.
+func unpaced(received int64, perSecond float64) *result.Run {
 	r := ms(1)
 	r.Summary.Throughput = &result.Throughput{Messages: 1000, PerSecond: 1000, Received: received, ReceivedPerSecond: perSecond}
 	return r
@@ -339,7 +339,7 @@ func TestNoRoundIsLeftOutForItsOutcome(t *testing.T) {
 		x, y         []*result.Run
 		says         string
 	}{
-		{"nothing received", "rate.received", some(flood(0, 0), flood(1000, 1100)), some(flood(1000, 1000), flood(1000, 1001)), "chosen by how the system did"},
+		{"nothing received", "rate.received", some(unpaced(0, 0), unpaced(1000, 1100)), some(unpaced(1000, 1000), unpaced(1000, 1001)), "chosen by how the system did"},
 		{"its level shifts", "p50", some(shifted, ms(1)), some(ms(2), ms(2.1)), "10 rounds"},
 	} {
 		s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: ["+tt.figure+"]}")

@@ -15,7 +15,7 @@ type Dialer struct {
 	direct  bool
 	threads atomic.Int64 // connections that are open, if direct
 
-	place atomic.Int32 // where the other sides are, see Here
+	otherSides atomic.Int32 // where they are, see Here
 
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
@@ -35,8 +35,8 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	if err != nil {
 		return nil, err
 	}
-	if d.place.CompareAndSwap(nowhere, elsewhere); within(c) {
-		d.place.Store(here)
+	if d.otherSides.CompareAndSwap(nowhere, elsewhere); within(c) {
+		d.otherSides.Store(here)
 	}
 	t := newConn(d, c)
 	d.mu.Lock()
@@ -121,8 +121,8 @@ const (
 // Here reports whether a connection that was made so far stays on this machine; not
 // known before there was one.
 func (d *Dialer) Here() (on, known bool) {
-	place := d.place.Load()
-	return place == here, place != nowhere
+	where := d.otherSides.Load()
+	return where == here, where != nowhere
 }
 
 // within reports whether both ends of a connection are on this machine: to any of its own

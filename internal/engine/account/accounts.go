@@ -137,7 +137,7 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 	var absent int64 // never ticked off, damaged ones included
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for _, g := range a.Receiving.Groups {
-		coming, quiet := a.Receiving.StillComing(g, a.Observed)
+		coming, ended := a.Receiving.StillComing(g, a.Observed)
 		for _, st := range a.Sending.Streams {
 			ledger, bound := g.Ledger(st)
 			if !bound || !st.Begun {
@@ -176,7 +176,7 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 				if st.CameDamaged(seq) {
 					continue
 				}
-				overtaken, silent := !coming && any && seq <= newest, quiet && (!any || newest < st.First)
+				overtaken, silent := !coming && any && seq <= newest, ended && (!any || newest < st.First)
 				inFlight := false
 				switch {
 				case nacked:
@@ -216,7 +216,7 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 // sentBy returns an instant before which a message was certainly sent, as near to it as is
 // known when the message itself is forgotten: no message of the window was sent later after
 // it was due than any that was due in the same tenth of a second, and none later than the
-// last of its stream. In a closed loop, and flat out, only the second is known.
+// last of its stream. In a closed or unpaced loop only the second is known.
 func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
 	if a.Schedule == nil {
 		return st.Latest
@@ -225,7 +225,7 @@ func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
 }
 
 // intendedOf returns a function that tells when a message was due, by walking
-// the schedule again; in a closed loop, and flat out, where only the send knew,
+// the schedule again; in a closed or unpaced loop, where only the send knew,
 // it returns the latest instant possible.
 func (a *Accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) int64 {
 	if a.Schedule == nil {

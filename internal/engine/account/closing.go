@@ -22,7 +22,7 @@ func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing
 		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
 }
 
-// warmLeft is how much of what a flood's warm-up had sent was through in the window only.
+// warmLeft is how many messages of the warm-up of an unpaced load were answered or delivered in the window.
 func (a *Accounts) warmLeft() int64 {
 	if a.Flow.Timed {
 		return 0

@@ -27,7 +27,7 @@ const (
 	// leastTolerance is that of the check, whatever chance allows.
 	leastTolerance = 0.02
 	// chanceErrors is how many standard errors are left to chance. Three are exceeded by a few
-	// of a thousand faultless runs, each of which would be told to have a defect; four by less
+	// of a thousand faultless runs, each of which would be said to have a defect; four by less
 	// than one in ten thousand.
 	chanceErrors = 4
 	// samplerReadings is how far a message's stamps and its counts may lie
@@ -70,7 +70,7 @@ type sampler struct {
 }
 
 // NewSampler returns the load's sampler, nil where there is nothing to
-// sample: flat out the producers wait for a place in flight and not for the
+// sample: unpaced producers wait for a credit and not for the
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
 func (a *Accounts) NewSampler() *sampler {

@@ -65,17 +65,17 @@ const (
 // in flight, and makes its slots.
 func (c *Credits) Plan(p *plan.Plan, i, n int) {
 	w, onDelivery := p.Workload, p.Flow.Closes == flow.OnDelivery
-	places, limited := slotsDefault, p.Flow.Acked
+	slots, limited := slotsDefault, p.Flow.Acked
 	if p.Flow.Acked {
-		places = max(1, cmp.Or(w.Limit(), inFlightDefault)/n)
-		c.Limit = int64(places)
+		slots = max(1, cmp.Or(w.Limit(), inFlightDefault)/n)
+		c.Limit = int64(slots)
 	} else if limit := w.Limit(); limit > 0 && onDelivery && w.Consumer.From.IsZero() {
 		c.Limit, limited = int64(max(1, limit/n)), true
 	}
-	if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < places {
-		places = max(1, byBytes)
+	if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < slots {
+		slots = max(1, byBytes)
 		if limited {
-			c.Limit = min(c.Limit, int64(places))
+			c.Limit = min(c.Limit, int64(slots))
 		}
 	}
 	c.counted = limited && !p.Flow.Closed // each closed loop knows for what it waits, and for how long
@@ -85,12 +85,12 @@ func (c *Credits) Plan(p *plan.Plan, i, n int) {
 	if p.Flow.Acked {
 		// What timed out keeps its payload until Done: with as many slots as credits, losses would
 		// throttle the load.
-		places *= 2
+		slots *= 2
 	}
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], p.Scenario.Seed)
 	binary.LittleEndian.PutUint64(seed[8:], uint64(i))
-	c.slots = newSlots(places, !p.Flow.Acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: p.Material,
+	c.slots = newSlots(slots, !p.Flow.Acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: p.Material,
 		Sizes: p.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})
 }
 

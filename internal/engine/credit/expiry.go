@@ -6,14 +6,16 @@ import (
 	"time"
 )
 
-// expiry counts messages in flight by when they were sent, so that a message that is
-// never delivered leaves its place after a while without a table of all of them.
+// expiry counts messages in flight by when they were sent, so that a message that is never
+// delivered loses its credit after a while, without a table of all of them. Senders and the client's
+// goroutines count; sweep belongs to the collector.
 type expiry struct {
 	length  int64              // of a bucket, ns
-	buckets [1024]atomic.Int64 // how many were sent in it, and 2^32 times those of the window
-	swept   atomic.Int64       // number of the next bucket to sweep
+	buckets [1024]atomic.Int64 // low half: how many were sent in it; high half: how many of these are of the window
+	swept   atomic.Int64       // number of the next bucket to sweep; earlier ones have no credits
 }
 
+// newExpiry returns the counts for a time limit: 512 buckets of it, of a millisecond at least.
 func newExpiry(timeout time.Duration) *expiry {
 	return &expiry{length: max(int64(time.Millisecond), int64(timeout)/512)}
 }
@@ -26,12 +28,13 @@ func inBucket(measured bool) int64 {
 	return 1
 }
 
+// opened counts a message that was sent at an instant.
 func (e *expiry) opened(sent int64, measured bool) {
 	e.buckets[sent/e.length%1024].Add(inBucket(measured))
 }
 
-// closed reports whether the message still had its place. One whose bucket was swept
-// has none: the bucket may be a later message's by now.
+// closed takes back the credit of a message and reports whether it still had one. A message whose
+// bucket was swept has none: the bucket may be a later message's by now.
 func (e *expiry) closed(sent int64, measured bool) bool {
 	n := sent / e.length
 	if n < e.swept.Load() {

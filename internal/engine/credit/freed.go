@@ -16,20 +16,21 @@ const readLate = 1_000_000
 // went on looking every 20 µs took the processor from what frees a credit: sixteen of them
 // kept two processors busy, and sent a tenth of what a closed loop does.
 type freedCredit struct {
-	// At is 0 or creditWanted, or the instant at which a credit came free that was wanted.
+	// At is 0, CreditWanted, or when the wanted credit came free, CLOCK_MONOTONIC. The sender stores the
+	// first two, who frees a credit swaps the second for the third.
 	At     atomic.Int64
-	Waiter atomic.Pointer[window.Sleeper] // whom to wake then
+	Waiter atomic.Pointer[window.Sleeper] // whom to wake then; the sender stores it
 }
 
-// CreditWanted: from now on a credit that comes free is to be told.
+// CreditWanted: the next credit that comes free wakes the waiter.
 const CreditWanted = -1
 
 // Freed is called after a slot or a credit was given back, by any goroutine.
 func (f *freedCredit) Freed() { f.FreedBy(0, nil) }
 
-// FreedBy is [freedCredit.freed] by what was received over a connection and called back at
-// now; nil: over one that is not known. For as long as it had lain unread in this machine
-// the lane waited for nobody else.
+// FreedBy is [freedCredit.Freed] because of what was received over a connection (nil: it is not known
+// which) and called back at now. The credit counts as free from when that had arrived in this
+// machine: while it lay unread, the sender waited for the generator and for nobody else.
 func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 	if f.At.Load() != CreditWanted {
 		return
@@ -45,8 +46,8 @@ func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 	}
 }
 
-// Want has waiter told of the next credit. What became free before that is not told: look
-// once more after it.
+// Want has the next credit that comes free wake waiter. One that came free before does not: the
+// caller looks once more after Want.
 func (f *freedCredit) Want(waiter *window.Sleeper) {
 	f.Waiter.Store(waiter)
 	f.At.Store(CreditWanted)

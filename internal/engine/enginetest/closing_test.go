@@ -52,7 +52,7 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 	}
 }
 
-// What is sent flat out is waited for no longer than the drain limit, too, where the round
+// What is sent unpaced is waited for no longer than the drain limit, too, where the round
 // trip behind it does not come back.
 func TestAFloodIsWaitedForNoLonger(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
@@ -114,7 +114,7 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 	}
 }
 
-// A flood's window begins when consumers have received the warm-up's messages, however long they
+// The window of an unpaced load begins when consumers have received the warm-up's messages, however long they
 // work on each.
 func TestAFloodBeginsBehindItsWarmUp(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
@@ -127,7 +127,7 @@ phases: {warmup: 100ms, duration: 500ms, drain: 5s}
 	}
 }
 
-// A flood begins with every payload at hand: what was sent before, to see that messages arrive,
+// An unpaced load begins with every payload at hand: what was sent before, to see that messages arrive,
 // has been acknowledged. Of one message in flight and two payloads, probes of four topics would
 // keep both for some 12 ms.
 func TestAFloodBeginsBehindItsProbes(t *testing.T) {

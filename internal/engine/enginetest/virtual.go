@@ -33,8 +33,8 @@ type Load struct {
 	Actions []Action
 	// Change, if not nil, changes the driver, before anything is checked.
 	Change func(*driver.Entry)
-	// Forget is [engine.Config.Forget].
-	Forget int64
+	// DropEvery is [engine.Config.DropEvery].
+	DropEvery int64
 	// File is where the result is written; empty: it is only returned.
 	File string
 	// Observer and Exporter are those of [engine.Config].
@@ -134,7 +134,7 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 		}
 	}
 	defer time.Sleep(time.Hour) // consumers that the run did not wait for end their work
-	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, Forget: l.Forget, Abort: abort,
+	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, DropEvery: l.DropEvery, Abort: abort,
 		Observer: l.Observer, Exporter: beginning{l.Exporter, begun}, Virtual: clocktest.New()})
 }
 

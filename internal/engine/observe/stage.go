@@ -65,7 +65,7 @@ func (r *Recording) PlanStages() {
 }
 
 // Attribute returns the connection that was dialled for a producer or consumer
-// since mark, nil if that cannot be told. first says that there should be one,
+// since mark, nil if that is not known. first says that there should be one,
 // and not for an earlier one that shares it.
 func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first bool) *transport.Conn {
 	if r.OwnsDialing {
@@ -124,9 +124,9 @@ func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 // Tap notes when a connection is written to and read from. It is the
 // connection's observer.
 type Tap struct {
-	Conn    *transport.Conn
-	waiting atomic.Uint64 // by place: a message whose write has not begun
-	places  [64]atomic.Pointer[Stamp]
+	Conn     *transport.Conn
+	waiting  atomic.Uint64 // bits of followed, of messages whose write has not begun
+	followed [64]atomic.Pointer[Stamp]
 
 	// The last two reads of anything. An odd version: they are just being noted.
 	version      atomic.Uint64
@@ -148,7 +148,7 @@ func (t *Tap) expect(s *Stamp, seq uint64, sent int64) {
 	s.written.Store(0)
 	s.sent.Store(sent)
 	s.seq.Store(seq + 1)
-	t.places[i].Store(s)
+	t.followed[i].Store(s)
 	t.waiting.Or(1 << i)
 }
 
@@ -168,7 +168,7 @@ func (t *Tap) Writing() {
 	now := clock.Now()
 	for w := t.waiting.Swap(0); w != 0; w &= w - 1 {
 		// One that came between the reading of the clock and here is lost.
-		if s := t.places[bits.TrailingZeros64(w)].Load(); s.sent.Load() <= now {
+		if s := t.followed[bits.TrailingZeros64(w)].Load(); s.sent.Load() <= now {
 			s.written.CompareAndSwap(0, now)
 		}
 	}

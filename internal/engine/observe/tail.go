@@ -60,7 +60,7 @@ type Exemplar struct {
 }
 
 // Offer keeps e if it is among the slowest. Where a backlog grows each message is
-// the slowest yet, and finds its place at once.
+// the slowest yet, and goes to the end at once.
 func (s *TailShard) Offer(e *Exemplar) {
 	if !s.shared {
 		s.insert(e)
@@ -98,7 +98,7 @@ func (s *TailShard) insert(e *Exemplar) {
 	}
 }
 
-// at returns the place of the i-th least.
+// at returns the memory of the i-th least.
 func (s *TailShard) at(i int) *Exemplar { return &s.kept[(s.least+uint(i))%tailPlaces] }
 
 // Slowest returns the slowest of all parts, slowest first; of those as slow as

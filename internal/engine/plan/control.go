@@ -102,8 +102,8 @@ func (c *Control) RefusedEarly() error {
 	return nil
 }
 
-// TellPast has the run check at once whether all loads are past their windows.
-func (c *Control) TellPast() {
+// SignalPast has the run check at once whether all loads are past their windows.
+func (c *Control) SignalPast() {
 	select {
 	case c.Past <- struct{}{}:
 	default:

@@ -57,7 +57,7 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Layout: layOut(w), Length: length, Warmup: s.Phases.Warmup,
 		Flow: flow.Of(w, can.Ack), OwnsDialing: can.OwnsDialing, processors: Processors()}
 	if len(p.Layout.Streams) > integrity.MaxStreams {
-		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; %d can be told apart",
+		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; at most %d can be distinguished",
 			ErrUsage, w.Producers, w.Topics, len(p.Layout.Streams), integrity.MaxStreams)
 	}
 	if err := p.planSchedule(); err != nil {

@@ -146,7 +146,7 @@ func (p *prober) try(ctx context.Context) error {
 	began := clock.Now()
 	for round := 0; ; round++ {
 		if i, ok := p.take(); ok {
-			if err := p.transmit(i, integrity.Probe, clock.Now(), false); driver.Final(err) {
+			if err := p.transmit(i, integrity.Readiness, clock.Now(), false); driver.Final(err) {
 				return fmt.Errorf("first message: %w", err)
 			}
 		}
@@ -310,7 +310,7 @@ func (p *prober) deliver(m driver.Message) {
 	if e.Get(m.Payload, true) != integrity.Good || e.Run != p.run {
 		return
 	}
-	if e.Kind == integrity.Probe {
+	if e.Kind == integrity.Readiness {
 		p.seen.Store(true)
 		return
 	}

@@ -26,8 +26,8 @@ const (
 // where they connect late or pause, or consume what another run left.
 type depth struct {
 	specs  []driver.ConsumerSpec        // a consumer of each group
-	Newest atomic.Pointer[result.Depth] // told since the last interval; nil: nothing
-	Last   atomic.Pointer[result.Depth] // told last; nil: nothing yet
+	Newest atomic.Pointer[result.Depth] // the newest answer since the last interval, which the collector takes; nil: none
+	Last   atomic.Pointer[result.Depth] // the newest answer; nil: none yet
 }
 
 // add adds a consumer of a delivery group, unless there is one.

@@ -8,7 +8,7 @@ import (
 )
 
 // Earlier accounts for messages that earlier runs have left where this one uses
-// what exists. They are told apart by the run and the stream in their envelopes.
+// what exists. They are distinguished by the run and the stream in their envelopes.
 // How old they are is not known: the instants in them are of the clock of the
 // machine that sent them, since its start, and nothing says which machine that was.
 type Earlier struct {

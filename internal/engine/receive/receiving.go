@@ -178,10 +178,10 @@ func (r *Receiving) ready(now, sent int64) {
 
 // StillComing reports whether messages that others have overtaken may still be on
 // their way to the group: there is more than one way to it, and measured messages
-// came in the second half of the time for which they were waited for, up to now. quiet is
+// came in the second half of the time for which they were waited for, up to now. ended is
 // true where none came then, by however many ways. Replies come to the one producer that asked,
 // and take as many ways as there are responders.
-func (r *Receiving) StillComing(g *Group, now int64) (may, quiet bool) {
+func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 	waited, ways, coming := now-r.End.Load(), 0, false
 	for _, c := range r.Consumers {
 		if c.group != g {

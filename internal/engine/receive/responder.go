@@ -22,7 +22,7 @@ func (p *responder) respond(m driver.Message) []byte {
 		return nil
 	}
 	p.reply = answer
-	if kind != integrity.Probe {
+	if kind != integrity.Readiness {
 		p.work.Do(now)
 	}
 	return answer

@@ -17,7 +17,7 @@ func (c *Consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) 
 	}
 	known := int(e.Stream) < len(c.streams)
 	if check == integrity.Good {
-		if e.Run == c.plan.Id && e.Kind == integrity.Probe && known {
+		if e.Run == c.plan.Id && e.Kind == integrity.Readiness && known {
 			st := c.streams[e.Stream]
 			if i := slices.Index(c.group.plan.Topics, st.Plan.Topic); i >= 0 {
 				c.receiving.ready(now, e.Intended) // before seen: the setup waits for that, and then reads what this noted

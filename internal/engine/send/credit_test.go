@@ -46,7 +46,7 @@ func TestProbesTakeNoPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l, st := ld.sending.Lanes[0], ld.sending.Streams[0]
 	st.Producer = &lingering{lane: l}
-	if err := ld.sending.SendProbe(st); err != nil {
+	if err := ld.sending.SendReadiness(st); err != nil {
 		t.Fatal(err)
 	}
 	if in, out := l.Credits.InFlight.Load(), l.Credits.TimedOut.Load(); in != 0 || out != 0 {
@@ -130,7 +130,7 @@ func TestUnreadAnswerIsOwn(t *testing.T) {
 	}
 }
 
-// A lane to which no place is given back sends nothing more, and its flood ends with the
+// A lane to which no place is given back sends nothing more, and its unpaced loop ends with the
 // window.
 func TestFloodEndsWithoutAPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
@@ -139,9 +139,9 @@ func TestFloodEndsWithoutAPlace(t *testing.T) {
 	ld.End.Store(clock.Now() + int64(20*time.Millisecond))
 	late := time.AfterFunc(10*time.Second, ld.StopAll)
 	defer late.Stop()
-	l.unpaced(&window.Quota{}, true)
+	l.sendUnpaced(&window.Quota{}, true)
 	if ld.Stopped.Load() {
-		t.Error("the flood waited for a place until the run was stopped")
+		t.Error("the loop waited for a credit until the run was stopped")
 	}
 	if n := l.Streams[0].Sent.Load(); n != 1 {
 		t.Errorf("%d messages were sent, and one has a place", n)

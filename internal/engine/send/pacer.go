@@ -224,7 +224,7 @@ func (p *Pacer) serve(l *lane) {
 		}
 		if !l.takeCredit(now) {
 			p.release(l)
-			p.handOn = true // the client may need the processor to free a place
+			p.handOn = true // the client may need the processor to free a credit
 			p.await(l)
 			return
 		}

@@ -36,11 +36,11 @@ func (r *refusals) add(err error) {
 	}
 }
 
-// TellRefusals writes, once an interval and in the end, an event for each class of errors by
+// ReportRefusals writes, once an interval and in the end, an event for each class of errors by
 // which messages of the window were refused: how many since the last, and the first error of
 // all. It is called by one goroutine at a time.
-func (s *Sending) TellRefusals() {
-	for class := range s.toldRefusals {
+func (s *Sending) ReportRefusals() {
+	for class := range s.reportedRefusals {
 		var n int64
 		var first *refusal
 		for _, l := range s.Lanes {
@@ -54,22 +54,22 @@ func (s *Sending) TellRefusals() {
 				first = x
 			}
 		}
-		told := &s.toldRefusals[class]
-		if n <= told.n {
+		before := &s.reportedRefusals[class]
+		if n <= before.n {
 			continue
 		}
-		if told.first == nil {
-			told.first = first // later ones are the same event
+		if before.first == nil {
+			before.first = first // later ones are the same event
 		} else {
-			first = &refusal{told.first.err, clock.Now()}
+			first = &refusal{before.first.err, clock.Now()}
 		}
-		s.Event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: plan.ClassName(first.err), Count: n - told.n})
-		told.n = n
+		s.Event(result.Event{At: first.at, Kind: result.EventRefused, Detail: first.err.Error(), Class: plan.ClassName(first.err), Count: n - before.n})
+		before.n = n
 	}
 }
 
-// toldRefusal is what events have told of a class of refusals.
-type toldRefusal struct {
+// reportedRefusal is what events have said of a class of refusals.
+type reportedRefusal struct {
 	n     int64
 	first *refusal
 }

@@ -36,7 +36,7 @@ type Sending struct {
 	Synced    int64                                    // flat out: when the round trip after the last message was back
 	WarmedUp  int64                                    // acknowledgements of the warm-up's messages before a flood's window; see warm
 
-	toldRefusals [len(refusals{})]toldRefusal // the collector's
+	reportedRefusals [len(refusals{})]reportedRefusal // the collector's
 
 	Violations atomic.Int64
 	Takeovers  atomic.Int64
@@ -156,15 +156,16 @@ func (s *Sending) Lent() bool {
 // ErrKept says that the client keeps as many messages as it may.
 var ErrKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
 
-// SendProbe sends a message that is not accounted.
-func (s *Sending) SendProbe(st *stream.Stream) error {
+// SendReadiness sends a message of st before the load, to see whether messages arrive. It is in no
+// account.
+func (s *Sending) SendReadiness(st *stream.Stream) error {
 	l := s.LaneOf(st)
 	sl := l.Credits.TakeSlot()
 	if sl == nil {
 		return ErrKept
 	}
 	// It has no credit, so Expire must not touch it: by its slot it is sent at an instant that never comes.
-	if err := l.transmit(st, sl, departure{kind: integrity.Probe, intended: clock.Now(), sent: window.Never}); err != nil {
+	if err := l.transmit(st, sl, departure{kind: integrity.Readiness, intended: clock.Now(), sent: window.Never}); err != nil {
 		return err
 	}
 	if st.Flusher != nil {

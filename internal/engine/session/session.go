@@ -34,7 +34,7 @@ type Session struct {
 	SetupTimes []result.SetupTime
 	Measured   bool // the load was measured
 
-	// What the driver told of.
+	// Counters of what the driver has reported. Notify adds on the client's goroutines, anyone reads.
 	Dropped  atomic.Int64
 	Returned atomic.Int64
 	Denied   atomic.Int64
@@ -110,14 +110,14 @@ func (s *Session) notify(e driver.Event) {
 	case driver.Denied:
 		s.Denied.Add(n)
 	}
-	told := result.Event{At: clock.Now(), Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
+	event := result.Event{At: clock.Now(), Kind: result.EventKind(e.Kind.String()), Detail: e.Detail, Count: int64(e.Count)}
 	if e.Err != nil {
-		told.Class = plan.ClassName(e.Err)
-		if told.Detail == "" {
-			told.Detail = e.Err.Error()
+		event.Class = plan.ClassName(e.Err)
+		if event.Detail == "" {
+			event.Detail = e.Err.Error()
 		}
 	}
-	s.Event(told)
+	s.Event(event)
 }
 
 // Refusals is how producers learn that the broker refuses their messages; empty: there are
@@ -155,7 +155,7 @@ func (s *Session) Close() error {
 func (s *Session) GiveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = s.Main.Close(ctx) // what it leaves is told of when it is closed again
+	_ = s.Main.Close(ctx) // what it leaves is reported when it is closed again
 }
 
 // Cut closes all connections of the load.

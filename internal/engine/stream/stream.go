@@ -20,7 +20,7 @@ type Stream struct {
 	Plan     plan.Stream
 	Producer driver.Producer
 	Flusher  driver.Flusher // nil: the client does not buffer
-	Waiter   *Waiter        // closed loop: told of each completion
+	Waiter   *Waiter        // gets each completion, for a closed loop; nil: there is none
 	Keys     *streamKeys    // nil: messages have none
 
 	Trial trial        // of the messages before the load

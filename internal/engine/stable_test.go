@@ -73,7 +73,7 @@ func TestManagedBrokersSettleFirst(t *testing.T) {
 				}})
 			said := false
 			for _, c := range r.Header.SetupTimes {
-				said = said || strings.HasPrefix(c.Name, "until the p50 of single messages settled") && c.Duration > 0
+				said = said || strings.HasPrefix(c.Name, "until the p50 of single messages was stable") && c.Duration > 0
 			}
 			if said != tt.settles {
 				t.Errorf("cold figures %+v", r.Header.SetupTimes)

@@ -13,9 +13,9 @@ import (
 	"sixnines/result"
 )
 
-// probe sends to every topic until every delivery group has seen something:
-// only then can a loss be called one.
-func (ld *load) probe(ctx context.Context) error {
+// awaitReadiness sends to every topic until every delivery group has received a message: only after
+// that is a message that does not arrive a loss.
+func (ld *load) awaitReadiness(ctx context.Context) error {
 	began := clock.Now()
 	if ld.tries() {
 		if err := ld.try(ctx); err != nil {
@@ -23,7 +23,7 @@ func (ld *load) probe(ctx context.Context) error {
 		}
 	}
 	if ld.Flow.Publishes || ld.Workload.Existing != "" || len(ld.receiving.Late.Consumers) > 0 {
-		// A kept message is never missed; and a probe would come after all others.
+		// A kept message is never missed, and one that is sent now would come before all others.
 		return nil
 	}
 	for round := 0; ; round++ {
@@ -36,7 +36,7 @@ func (ld *load) probe(ctx context.Context) error {
 			for _, st := range ld.sending.Streams {
 				if st.Plan.Topic == t && (round > 0 || !ld.tries()) {
 					// Where those before are with the client still, one of them will do.
-					if err := ld.sending.SendProbe(st); err != nil && err != send.ErrKept {
+					if err := ld.sending.SendReadiness(st); err != nil && err != send.ErrKept {
 						return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[t], err)
 					}
 					break
@@ -51,7 +51,7 @@ func (ld *load) probe(ctx context.Context) error {
 		for time.Now().Before(patience) && !ld.receiving.SeenEverywhere(missing) {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%w: no consumer of topic %s has received a probe in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
+				return fmt.Errorf("%w: no consumer of topic %s has received a message in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
 					driver.ErrTimeout, ld.Layout.Topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}

@@ -98,7 +98,7 @@ func TestFloodTellsWhatTheWarmUpLeft(t *testing.T) {
 	}
 }
 
-// The clock of a flood that is over before the other workloads stops with a round trip of
+// The clock of an unpaced load that is over before the other workloads stops with a round trip of
 // its own.
 func TestFloodBesideALongerLoad(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ workloads:
 `, mem.Entry())
 	for _, w := range r.Workloads {
 		if x := w.Summary.Throughput; w.Header.Workload == "bulk" && (x == nil || x.Elapsed > window/2) {
-			t.Errorf("a flood of 100ms has %+v", x)
+			t.Errorf("an unpaced load of 100ms has %+v", x)
 		}
 	}
 }
@@ -152,7 +152,7 @@ func (p *hanger) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// A flood of which a send hangs ends by itself, in the window and in the warm-up.
+// An unpaced load of which a send hangs ends by itself, in the window and in the warm-up.
 func TestFloodEndsThoughASendHangs(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing is answered

@@ -17,13 +17,13 @@ import (
 	"sixnines/result"
 )
 
-// claimAtOnce is how many messages of a quota a flat-out loop takes at a time.
+// claimAtOnce is how many messages of a quota an unpaced loop takes at a time.
 const claimAtOnce = 256
 
-// unpaced sends on one lane as fast as the client takes messages. The instant of sending
+// sendUnpaced sends on one lane as fast as the client takes messages. The instant of sending
 // is the intended one: there is no schedule, and so no response time. It ends at end, when the
 // quota is used up, or when the run is stopped, and returns when that was.
-func (l *lane) unpaced(limit *window.Quota, measured bool) (ended int64) {
+func (l *lane) sendUnpaced(limit *window.Quota, measured bool) (ended int64) {
 	if measured {
 		for _, st := range l.Streams {
 			st.Begin()
@@ -91,9 +91,9 @@ func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 	return true
 }
 
-// flatOut sends without a schedule: a warm-up, a pause until all of it is through, then
+// unpaced sends without a schedule: a warm-up, a pause until all of it is through, then
 // the window, whose clock stops when everything measured is through.
-type flatOut struct {
+type unpaced struct {
 	*Sending
 	delivered func() int64  // how many of the warm-up's messages were delivered
 	mark      func()        // notes that: what is delivered later takes of the window's time
@@ -101,105 +101,105 @@ type flatOut struct {
 	ended     int64         // when all was sent; read after done
 }
 
-// NewFlatOut returns what sends so; delivered tells how many of the warm-up's messages were
+// NewUnpaced returns what sends so; delivered tells how many of the warm-up's messages were
 // delivered, and mark notes it.
-func NewFlatOut(s *Sending, delivered func() int64, mark func()) *flatOut {
-	return &flatOut{Sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
+func NewUnpaced(s *Sending, delivered func() int64, mark func()) *unpaced {
+	return &unpaced{Sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
 }
 
-func (f *flatOut) Mode() string { return result.ModeFlatOut }
+func (u *unpaced) Mode() string { return result.ModeFlatOut }
 
 // Prepare sends for as long as the warm-up is to last, and waits until that is
 // through.
-func (f *flatOut) Prepare(ctx context.Context) (ahead time.Duration, err error) {
-	if f.Warmup > 0 {
-		f.End.Store(clock.Now() + int64(f.Warmup))
+func (u *unpaced) Prepare(ctx context.Context) (ahead time.Duration, err error) {
+	if u.Warmup > 0 {
+		u.End.Store(clock.Now() + int64(u.Warmup))
 		done := make(chan struct{})
-		f.Senders.Go(func() {
-			f.unpaced(&window.Quota{}, false)
+		u.Senders.Go(func() {
+			u.sendAll(&window.Quota{}, false)
 			close(done)
 		})
 		select {
 		case <-done:
-			err = f.awaitWarmup()
-		case <-f.Refused:
-			err = f.RefusedEarly()
+			err = u.awaitWarmup()
+		case <-u.Refused:
+			err = u.RefusedEarly()
 		case <-ctx.Done():
 			err = fmt.Errorf("%w in the warm-up", plan.ErrAborted)
-		case <-f.Abort:
+		case <-u.Abort:
 			err = fmt.Errorf("%w in the warm-up", plan.ErrAborted)
-		case <-time.After(f.Warmup + f.Scenario.Phases.Drain):
+		case <-time.After(u.Warmup + u.Scenario.Phases.Drain):
 			err = fmt.Errorf("%w: a message of the warm-up could not be sent for %s: is the broker overloaded, or does it hang?",
-				driver.ErrTimeout, spell.Period(f.Scenario.Phases.Drain))
+				driver.ErrTimeout, spell.Period(u.Scenario.Phases.Drain))
 		}
 		if err != nil {
-			window.Lower(&f.End, clock.Now()) // no more is sent
+			window.Lower(&u.End, clock.Now()) // no more is sent
 			return 0, err
 		}
 	}
 	runtime.GC()
-	f.markWarm()
+	u.markWarm()
 	return 0, nil
 }
 
 // markWarm notes how much of the warm-up is through: what comes later takes of the window's
 // time.
-func (f *flatOut) markWarm() {
-	f.mark()
-	f.WarmedUp = f.Warm()
+func (u *unpaced) markWarm() {
+	u.mark()
+	u.WarmedUp = u.Warm()
 }
 
-func (f *flatOut) Start() {
-	f.Senders.Go(func() {
-		defer close(f.done)
-		if f.Precise.Until(f.Plan.Start.Load(), f.Stop) {
-			f.markWarm() // the warm-ups of other loads were in between
-			f.ended = f.unpaced(&f.Left, true)
+func (u *unpaced) Start() {
+	u.Senders.Go(func() {
+		defer close(u.done)
+		if u.Precise.Until(u.Plan.Start.Load(), u.Stop) {
+			u.markWarm() // the warm-ups of other loads were in between
+			u.ended = u.sendAll(&u.Left, true)
 		} else {
-			f.ended = clock.Now()
+			u.ended = clock.Now()
 		}
-		f.Past.Store(int64(f.Several))
-		f.TellPast()
-		f.roundTrip()
+		u.Past.Store(int64(u.Several))
+		u.SignalPast()
+		u.roundTrip()
 	})
 }
 
 // roundTrip waits, where nothing is acknowledged, for the round trip with which the
 // clock stops: of each load when that has sent all, and not when the others have.
-func (f *flatOut) roundTrip() {
-	if f.Flow.Acked || f.NeverBegan() || f.Stopped.Load() {
+func (u *unpaced) roundTrip() {
+	if u.Flow.Acked || u.NeverBegan() || u.Stopped.Load() {
 		return
 	}
-	at, err := f.sync()
-	if f.Synced = at; err != nil && !f.Stopped.Load() {
-		f.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
+	at, err := u.sync()
+	if u.Synced = at; err != nil && !u.Stopped.Load() {
+		u.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "no round trip after the last message: " + err.Error()})
 	}
 }
 
 // Finish waits until all is sent, and for no longer than for what is answered: a send that
 // hangs ends when its connection is closed. The clock stops with a round trip, or with the last
 // acknowledgement where there are any.
-func (f *flatOut) Finish(aborted bool) bool {
-	if aborted || f.NeverBegan() {
+func (u *unpaced) Finish(aborted bool) bool {
+	if aborted || u.NeverBegan() {
 		return aborted
 	}
 	select {
-	case <-f.done:
-		window.Lower(&f.End, f.ended)
-	case <-f.Abort:
+	case <-u.done:
+		window.Lower(&u.End, u.ended)
+	case <-u.Abort:
 		return true
-	case <-time.After(f.Scenario.Phases.Drain):
+	case <-time.After(u.Scenario.Phases.Drain):
 	}
 	return false
 }
 
-// unpaced sends on all lanes until the window, or the quota, is at its end, and returns when
+// sendAll sends on all lanes until the window, or the quota, is at its end, and returns when
 // the last lane was past it: what was sent at the instant before is part of the window.
-func (f *flatOut) unpaced(limit *window.Quota, measured bool) int64 {
+func (u *unpaced) sendAll(limit *window.Quota, measured bool) int64 {
 	var lanes sync.WaitGroup
-	ended := make([]int64, len(f.Lanes))
-	for i, l := range f.Lanes {
-		lanes.Go(func() { ended[i] = l.unpaced(limit, measured) })
+	ended := make([]int64, len(u.Lanes))
+	for i, l := range u.Lanes {
+		lanes.Go(func() { ended[i] = l.sendUnpaced(limit, measured) })
 	}
 	lanes.Wait()
 	return slices.Max(ended) + 1
@@ -207,12 +207,12 @@ func (f *flatOut) unpaced(limit *window.Quota, measured bool) int64 {
 
 // sync waits for a round trip on every producer that can do one, and returns when the
 // last was back; 0: not all were, or there is none.
-func (f *flatOut) sync() (at int64, err error) {
-	life, over := f.Context()
+func (u *unpaced) sync() (at int64, err error) {
+	life, over := u.Context()
 	defer over()
-	ctx, cancel := context.WithTimeout(life, f.Scenario.Phases.Drain)
+	ctx, cancel := context.WithTimeout(life, u.Scenario.Phases.Drain)
 	defer cancel()
-	for _, st := range f.Streams {
+	for _, st := range u.Streams {
 		if s, ok := st.Producer.(driver.Syncer); ok {
 			if err := s.Sync(ctx); err != nil {
 				return 0, err
@@ -225,29 +225,29 @@ func (f *flatOut) sync() (at int64, err error) {
 
 // awaitWarmup waits until the warm-up's messages are through: a round trip, and no
 // more deliveries.
-func (f *flatOut) awaitWarmup() error {
-	if _, err := f.sync(); err != nil {
+func (u *unpaced) awaitWarmup() error {
+	if _, err := u.sync(); err != nil {
 		return fmt.Errorf("after the warm-up: %w", err)
 	}
 	var before int64 = -1
-	for deadline := time.Now().Add(f.Scenario.Phases.Drain); time.Now().Before(deadline); {
-		f.Quiesce(window.OrderRun)
-		marked := f.delivered()
-		if marked == before && f.idle() {
+	for deadline := time.Now().Add(u.Scenario.Phases.Drain); time.Now().Before(deadline); {
+		u.Quiesce(window.OrderRun)
+		marked := u.delivered()
+		if marked == before && u.idle() {
 			return nil
 		}
 		before = marked
-		time.Sleep(max(20*time.Millisecond, 2*f.Workload.Consumer.Work)) // one that works brings nothing
+		time.Sleep(max(20*time.Millisecond, 2*u.Workload.Consumer.Work)) // one that works brings nothing
 	}
 	return nil // a backlog longer than the drain limit: the window begins with it, and the throughput tells
 }
 
 // idle reports whether nothing is in flight, and everything is acknowledged where anything is.
-func (f *flatOut) idle() bool {
-	if f.Flow.Acked && f.Lent() {
+func (u *unpaced) idle() bool {
+	if u.Flow.Acked && u.Lent() {
 		return false
 	}
-	for _, l := range f.Lanes {
+	for _, l := range u.Lanes {
 		if l.Credits.InFlight.Load() > 0 {
 			return false
 		}
