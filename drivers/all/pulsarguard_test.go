@@ -9,13 +9,16 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sixnines/drivers/all"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/engine"
 )
 
 // pulsarGuard issues tokens, and says by Pulsar's web service what their roles may do.
@@ -125,5 +128,28 @@ func TestPulsarRefuses(t *testing.T) {
 				}
 			})
 		}
+		// Only an administrator makes topics, and he may do all: the user of these may not.
+		t.Run("revoked", func(t *testing.T) {
+			t.Parallel()
+			c := of(inWindow, "publish")
+			left := g.leaves(t)
+			if err := g.rule("ada", ""); err != nil {
+				t.Fatal(err)
+			}
+			r := run(t, c, g.token("ada", time.Hour), func(*watched) error { return g.rule("ada", "", publishing) }, "--existing", left)
+			check(t, c, r, "AuthorizationError")
+		})
 	})
+}
+
+// leaves returns the name of what a run of the administrator has left.
+func (g *pulsarGuard) leaves(t *testing.T) string {
+	t.Helper()
+	e, _ := all.Set().Lookup("pulsar")
+	r, err := engine.Run(t.Context(), engine.Config{Entry: e, URL: g.url("pulsar"), File: filepath.Join(t.TempDir(), "run.jsonl"),
+		Scenario: parse(t, fmt.Sprintf("target: {driver: pulsar, options: {token: %s}}\nworkload: {pattern: publish, messages: 20, rate: max, lifetime: keep}\nphases: {warmup: 0s}", g.Info["token"]))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Header.LeftAs
 }

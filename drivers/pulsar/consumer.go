@@ -47,7 +47,6 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		ReceiverQueueSize:   s.options.ReceiverQueue,
 		AckGroupingOptions:  grouping,
 		Name:                fmt.Sprintf("%s-%s-%d", s.options.Name, s.Target.Run, spec.ID),
-		BackOffPolicyFunc:   s.pause,
 		AutoDiscoveryPeriod: never,
 	}
 	for _, topic := range spec.Topics {
@@ -66,6 +65,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {
 		return nil, err
 	}
+	o.BackOffPolicyFunc = c.link.pacing(o.Topics...)
 	c.client, err = call(ctx, c.link, func() (pulsar.Consumer, error) { return c.link.client.Subscribe(o) }, pulsar.Consumer.Close)
 	if err == nil {
 		_, err = s.Keep(c) // if the session closes, so does the link

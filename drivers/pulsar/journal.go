@@ -72,7 +72,7 @@ func (j journal) hear(err error, said string, args ...any) {
 	case "Connection was closed": // of a producer
 		j.notify(driver.Event{Kind: driver.Disconnected, Detail: text})
 	case "Reconnected producer to broker", "Reconnected consumer to broker":
-		j.link.admitted()
+		j.link.admitted(j.topic)
 		j.notify(driver.Event{Kind: driver.Reconnected, Detail: text})
 	case "Failed to connect to broker.", "Failed to configure TLS ", "Failed to load auth credentials", "Failed to perform initial handshake":
 		j.link.refuse(j.link.session.unreachable(err))
@@ -80,6 +80,10 @@ func (j journal) hear(err error, said string, args ...any) {
 		why := fmt.Errorf("%w: %s; check option token", driver.ErrUnauthorized, said)
 		if j.link.refuse(why) {
 			j.notify(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
+		}
+	case "Failed to reconnect to broker, will retry later.", "Failed to create consumer at reconnect":
+		if err != nil && classOf(err) == driver.ErrUnauthorized {
+			j.deny(fmt.Errorf("%w: %w", driver.ErrUnauthorized, err))
 		}
 	case "Discarding corrupted message":
 		j.notify(driver.Event{Kind: driver.Dropped, Count: 1, Detail: text})
@@ -91,6 +95,17 @@ func (j journal) hear(err error, said string, args ...any) {
 		"Topic was terminated, failing pending messages, stop reconnecting, close the producer",
 		"Producer was fenced, failing pending messages, stop reconnecting":
 		j.notify(driver.Event{Kind: driver.AsyncError, Detail: text})
+	}
+}
+
+// deny tells of a right that was revoked: once, and when nothing more is asked for.
+func (j journal) deny(why error) {
+	first, gaveUp := j.link.deny(j.topic, why)
+	if first {
+		j.notify(driver.Event{Kind: driver.AsyncError, Detail: why.Error(), Err: why})
+	}
+	if gaveUp {
+		j.notify(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"github.com/apache/pulsar-client-go/pulsar"
 	"github.com/apache/pulsar-client-go/pulsar/auth"
-	"github.com/apache/pulsar-client-go/pulsar/backoff"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"sixnines/driver"
@@ -35,6 +34,8 @@ type link struct {
 	logins kit.Refusals
 	hold   time.Duration
 	gaveUp error
+	// denials are of those that it lets in, by topic.
+	denials map[string]*denial
 }
 
 // connect makes a link. Its client connects when it is used.
@@ -91,12 +92,13 @@ func (l *link) refuse(why error) (gaveUp bool) {
 	return !again
 }
 
-// admitted notes that a login was accepted.
-func (l *link) admitted() {
+// admitted notes that a login was accepted, and a producer or consumer of the topic.
+func (l *link) admitted(topic string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.logins.Reset()
 	l.hold = 0
+	delete(l.denials, whole(topic))
 }
 
 // explain returns err, or why the client could not connect.
@@ -198,18 +200,3 @@ func (l *link) close(ctx context.Context) {
 	case <-ctx.Done():
 	}
 }
-
-// pause is how long the client waits between attempts to reconnect. It implements
-// backoff.Policy.
-type pause time.Duration
-
-// Next implements backoff.Policy.
-func (p pause) Next() time.Duration { return time.Duration(p) }
-
-// IsMaxBackoffReached implements backoff.Policy.
-func (p pause) IsMaxBackoffReached() bool { return false }
-
-// Reset implements backoff.Policy.
-func (p pause) Reset() {}
-
-func (s *session) pause() backoff.Policy { return pause(s.options.ReconnectWait) }

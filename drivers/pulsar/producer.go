@@ -55,7 +55,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if p.link, err = s.links.Acquire(ctx, p.key); err != nil {
 		return nil, err
 	}
-	options := s.producerOptions(p.topic, spec)
+	options := s.producerOptions(p.link, p.topic, spec)
 	p.client, err = call(ctx, p.link, func() (pulsar.Producer, error) { return p.link.client.CreateProducer(options) }, pulsar.Producer.Close)
 	if err != nil {
 		s.links.Release(ctx, p.key, p.link)
@@ -64,7 +64,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	return p, nil
 }
 
-func (s *session) producerOptions(topic string, spec driver.ProducerSpec) pulsar.ProducerOptions {
+func (s *session) producerOptions(l *link, topic string, spec driver.ProducerSpec) pulsar.ProducerOptions {
 	o := &s.options
 	p := pulsar.ProducerOptions{
 		Topic:                           topic,
@@ -77,7 +77,7 @@ func (s *session) producerOptions(topic string, spec driver.ProducerSpec) pulsar
 		BatchingMaxPublishDelay:         o.BatchDelay,
 		BatchingMaxMessages:             uint(o.BatchMessages),
 		BatchingMaxSize:                 uint(o.BatchSize),
-		BackOffPolicyFunc:               s.pause,
+		BackOffPolicyFunc:               l.pacing(topic),
 		PartitionsAutoDiscoveryInterval: never,
 	}
 	if o.SendTimeout > 0 {
@@ -105,6 +105,9 @@ func (p *producer) send(token uint64, payload []byte, key string) error {
 	}
 	if p.link.gaveUp != nil {
 		return fmt.Errorf("pulsar: send to %q: the connection was given up: %w", p.topic, p.link.gaveUp)
+	}
+	if why := p.link.denied(p.topic); why != nil {
+		return fmt.Errorf("pulsar: send to %q: the producer was given up: %w", p.topic, why)
 	}
 	m := p.free.Get().(*sending)
 	m.token, m.message.Payload, m.message.Key = token, payload, key

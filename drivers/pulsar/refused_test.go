@@ -35,7 +35,7 @@ func TestRefusedLoginsAreGivenUp(t *testing.T) {
 	}
 
 	refuse()
-	l.admitted() // which begins anew
+	l.admitted("t") // which begins anew
 	logins := 0
 	for range 20 {
 		if _, err = login.GetData(); err != nil {
@@ -53,6 +53,50 @@ func TestRefusedLoginsAreGivenUp(t *testing.T) {
 	}
 	p := &producer{session: s, link: l, topic: "t"}
 	if err := p.Send(1, []byte("x")); !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(fmt.Sprint(err), "expired") {
+		t.Errorf("sent: %v", err)
+	}
+}
+
+// A right that is revoked is asked for a few times with growing pauses, then that topic is
+// given up, and no other.
+func TestRevokedRightsAreGivenUp(t *testing.T) {
+	t.Parallel()
+	var told []driver.Event
+	o := DefaultOptions()
+	o.Token, o.HTTPURL = "x", "http://127.0.0.1:1"
+	s, err := newSession(driver.Target{Run: "test", URL: "pulsar://127.0.0.1:1", Notify: func(e driver.Event) { told = append(told, e) }}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := s.connect(t.Context(), kit.Key{Role: kit.Producer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.close(t.Context())
+	j, pauses := newJournal(l), l.pacing("t")()
+	j.topic = "t-partition-1"
+	refuse := func(text string) {
+		j.WithError(errors.New(text)).Warn("Failed to reconnect to broker, will retry later.")
+	}
+	refuse("AuthorizationError: first")
+	j.Info("Reconnected producer to broker") // which begins anew
+	told = nil
+	refuse("connection error")
+	for range 7 {
+		before := pauses.Next()
+		refuse("AuthorizationError: no produce")
+		if after := pauses.Next(); after <= before && before < never {
+			t.Errorf("%v follow %v", after, before)
+		}
+	}
+	if len(told) != 2 || told[0].Kind != driver.AsyncError || told[1].Kind != driver.GivenUp || !errors.Is(told[1].Err, driver.ErrUnauthorized) || !strings.Contains(told[1].Detail, "no produce") {
+		t.Errorf("%+v", told)
+	}
+	if p := l.pacing("other")().Next(); pauses.Next() != never || p != o.ReconnectWait {
+		t.Errorf("it is asked again in %v, and for another topic in %v", pauses.Next(), p)
+	}
+	p := &producer{session: s, link: l, topic: "t"}
+	if err := p.Send(1, []byte("x")); !errors.Is(err, driver.ErrUnauthorized) || !strings.Contains(fmt.Sprint(err), "no produce") {
 		t.Errorf("sent: %v", err)
 	}
 }
