@@ -18,8 +18,8 @@ func TestOpenRefuses(t *testing.T) {
 	}{
 		{driver.Target{URL: "mem://elsewhere"}, driver.ErrNotConnected, "mem://"},
 		{driver.Target{TLS: &driver.TLS{}}, driver.ErrUnsupported, "leave tls out"},
-		{driver.Target{Options: map[string]any{"loose": 1}}, driver.ErrOption, `"lose"`},
-		{driver.Target{Options: map[string]any{"lose": -1}}, driver.ErrOption, "from 0 to"},
+		{driver.Target{Options: map[string]any{"loose": 1}}, driver.ErrOption, "did you mean lose?"},
+		{driver.Target{Options: map[string]any{"lose": -1}}, driver.ErrOption, "(0 to "},
 		{driver.Target{Options: map[string]any{"ack": "maybe"}}, driver.ErrOption, "none, broker"},
 		{driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "queue"},
 		{driver.Target{Options: map[string]any{"every": 0}}, driver.ErrOption, "every"},
