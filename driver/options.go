@@ -30,7 +30,7 @@ type Option struct {
 //
 //	option:"write_buffer"
 //
-// and may further have doc:"…" (one line for people), enum:"a,b" (allowed
+// and may further have doc:"…" (one line for users), enum:"a,b" (allowed
 // strings), min:"…" and max:"…" (inclusive, in the field's own notation) and
 // secret:"true". Its type is string, bool, an integer, a float, time.Duration,
 // [ByteSize], []string, or defined on one of them. Those of an embedded struct are

@@ -10,7 +10,7 @@ import (
 // Entry is one driver in a [Set] with what is known of it before connecting.
 type Entry struct {
 	Name         string       // "nats"; what a scenario's target.driver says
-	Summary      string       // one line for people
+	Summary      string       // one line for users
 	DefaultURL   string       // where the broker usually listens; empty: nowhere in particular
 	InProcess    bool         // the broker lives in the driver itself, within the process
 	Capabilities Capabilities // with the default options, see With

@@ -41,7 +41,7 @@ func (l letter) write(size int) []byte {
 // readLetter checks every byte of a payload.
 func readLetter(p []byte) (letter, error) {
 	if len(p) < letterSize {
-		return letter{}, fmt.Errorf("received %d bytes, which nobody sent", len(p))
+		return letter{}, fmt.Errorf("received %d bytes, which were not sent", len(p))
 	}
 	l := letter{binary.LittleEndian.Uint32(p), binary.LittleEndian.Uint64(p[4:])}
 	if size := binary.LittleEndian.Uint32(p[12:]); int64(size) != int64(len(p)) {

@@ -315,7 +315,7 @@ func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.C
 		}
 		select {
 		case <-patience.Done():
-			return d, fmt.Errorf("the depth is told to be %d (%v), it is %d", d.Messages, err, n)
+			return d, fmt.Errorf("the depth is given as %d (%v); it is %d", d.Messages, err, n)
 		case <-time.After(deepLook):
 		}
 	}

@@ -55,7 +55,7 @@ func (o *Options) Validate() error {
 	case o.Source != "" && o.Address == "":
 		return wrong("source", "it needs address beside it")
 	case o.AckEvery > 1 && o.AckEvery > o.Credit/4:
-		return wrong("ack_every", "it is more than a quarter of credit, of which some must be left when messages are accepted")
+		return wrong("ack_every", "it is more than a quarter of credit; some credit must be left when messages are accepted")
 	}
 	return nil
 }

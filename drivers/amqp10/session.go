@@ -153,7 +153,7 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 // until it is accepted.
 func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (d driver.Depth, err error) {
 	if !s.isManaged() {
-		return d, fmt.Errorf("amqp10: depth of %q: %w: in AMQP 1.0 nobody tells; the driver asks Artemis", s.source(topic, spec), driver.ErrUnsupported)
+		return d, fmt.Errorf("amqp10: depth of %q: %w: AMQP 1.0 cannot say; the driver asks Artemis only", s.source(topic, spec), driver.ErrUnsupported)
 	}
 	every, err := s.ackEvery(spec.Ack)
 	if err != nil {

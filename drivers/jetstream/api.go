@@ -97,7 +97,7 @@ func (p *api) request(ctx context.Context, subject string, q, a any) error {
 	m, err := p.link.Conn().RequestWithContext(limited, p.prefix+subject, body)
 	switch {
 	case errors.Is(err, nats.ErrNoResponders):
-		return fmt.Errorf("%w: nobody answers %s%s: %w", driver.ErrUnsupported, p.prefix, subject, errAbsent)
+		return fmt.Errorf("%w: no answer from %s%s: %w", driver.ErrUnsupported, p.prefix, subject, errAbsent)
 	case err != nil && ctx.Err() != nil:
 		return fmt.Errorf("%w: %w", driver.ErrTimeout, context.Cause(ctx))
 	case err != nil && asking.Err() != nil:
@@ -140,7 +140,7 @@ func (p *api) available(ctx context.Context) error {
 }
 
 // passes reports whether an error goes away by itself: no leader has been elected
-// yet, and nobody answers for it, or a server is not ready. After an account's last
+// yet, and nothing answers for it, or a server is not ready. After an account's last
 // stream nats-server (2.15.2) removes the directory of all of them in a goroutine
 // of its own, beside whoever makes the next one.
 func passes(err error) bool {

@@ -128,9 +128,9 @@ func (s *session) consumption(sem *driver.Semantics, t driver.Topology) {
 		sem.Levels.Delivery = semantics.ExactlyOnce
 		sem.Delivery = "exactly once while the stream holds what was missed"
 		if o.Consume == "auto" {
-			sem.Consumption += "; " + o.groupWay() + ", of consumers that are told to acknowledge"
+			sem.Consumption += "; " + o.groupWay() + ", with consumers that acknowledge"
 			sem.Levels.Delivery = semantics.AtLeastOnce
-			sem.Delivery += "; at least once, of consumers that are told to acknowledge"
+			sem.Delivery += "; at least once, with consumers that acknowledge"
 		}
 		set["heartbeat"] = o.Heartbeat.String()
 		if o.Client == natswire.Direct {

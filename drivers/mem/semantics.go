@@ -37,7 +37,7 @@ func (s *session) semantics() driver.Semantics {
 		sem.Settings[option.Name] = option.Default // the values that o holds
 	}
 	if told := o.misbehaviour(); len(told) > 0 {
-		sem.Warnings = []string{"the broker was told to misbehave (" + strings.Join(told, ", ") + "): this run tests the tool"}
+		sem.Warnings = []string{"the broker is set to misbehave (" + strings.Join(told, ", ") + "): this run tests the tool"}
 	}
 	return sem
 }

@@ -125,8 +125,8 @@ func disconnection(code byte) error {
 	return fmt.Errorf("the broker ends the connection: %w", reason(code))
 }
 
-// goodbye is the error of a connection that the broker has ended by a DISCONNECT.
-func goodbye(body []byte) error {
+// disconnected is the error of a connection that the broker has ended by a DISCONNECT.
+func disconnected(body []byte) error {
 	if len(body) > 0 {
 		return disconnection(body[0])
 	}

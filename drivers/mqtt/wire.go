@@ -116,7 +116,7 @@ func (w *wire) handle(first byte, body []byte) error {
 		w.ponged()
 		return nil
 	case kind == typeDisconnect:
-		return goodbye(body)
+		return disconnected(body)
 	}
 	return fmt.Errorf("%w: one of type %d, which was not to come", errMalformed, first>>4)
 }
@@ -236,7 +236,7 @@ func (w *wire) until(f func(first byte, body []byte) (bool, error)) error {
 			return err
 		}
 		if first&typeMask == typeDisconnect {
-			return goodbye(body)
+			return disconnected(body)
 		}
 		if enough, err := f(first, body); enough || err != nil {
 			return err
@@ -270,7 +270,7 @@ func (w *wire) unsubscribe(c *consumer) bool {
 	return w.writer.Last(appendFilters(nil, typeUnsubscribe, w.link.v5, subscription+1, c.filters))
 }
 
-// Leave implements kit.Wire: it says good-bye and closes.
+// Leave implements kit.Wire: it sends a DISCONNECT and closes.
 func (w *wire) Leave(ctx context.Context) {
 	if ctx.Err() == nil {
 		w.writer.Last([]byte{typeDisconnect, 0})

@@ -59,7 +59,7 @@ func (s *session) describe(sem *driver.Semantics, t driver.Topology) {
 		} else {
 			sem.Settings["sockets"] = "the library's PUB and SUB, raw REQ and REP"
 			sem.Settings["full_queue"] = "a publisher drops the message, a subscriber its oldest"
-			sem.Warnings = append(sem.Warnings, fmt.Sprintf("publishers and subscribers drop messages when a queue of %d is full, and tell nobody: what is missing may have been dropped by the library", o.Queue))
+			sem.Warnings = append(sem.Warnings, fmt.Sprintf("publishers and subscribers silently drop messages when a queue of %d is full: what is missing may have been dropped by the library", o.Queue))
 		}
 	}
 	if s.secrets != nil {

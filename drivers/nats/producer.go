@@ -63,7 +63,7 @@ func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks dr
 // the subject of a request.
 func (p *producer) status(_ *nats.Msg, status string) {
 	if status == "503" {
-		p.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "nobody answers " + p.subject})
+		p.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "no answer from " + p.subject})
 	}
 }
 

@@ -27,7 +27,7 @@ func TestNobodyAnswers(t *testing.T) {
 	if err := p.Send(1, []byte("anybody?")); err != nil {
 		t.Fatal(err)
 	}
-	if e := <-events; e.Kind != driver.AsyncError || !strings.Contains(e.Detail, "nobody answers") {
+	if e := <-events; e.Kind != driver.AsyncError || !strings.Contains(e.Detail, "no answer from") {
 		t.Errorf("got %+v", e)
 	}
 	if n := replies.Count(); n != 0 {

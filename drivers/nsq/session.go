@@ -106,7 +106,7 @@ func (s *session) greet(ctx context.Context) error {
 		var said refusal
 		if !errors.As(err, &said) {
 			if err == nil {
-				err = fmt.Errorf("%w: it takes a message of which it has the size only", errMalformed)
+				err = fmt.Errorf("%w: it answers a message of which only the size was sent", errMalformed)
 			}
 			return wrap(err, "ask for the largest message")
 		}

@@ -68,7 +68,7 @@ func (s *session) semantics(ctx context.Context) driver.Semantics {
 		sem.Durability, sem.Replication, sem.Delivery = "memory of the broker", "none", "at most once"
 		sem.Acknowledgment = "send receipt: the broker has the message, which it sends to the consumers that are ready for it"
 		sem.Consumption = fmt.Sprintf("push, %d ahead; nothing is acknowledged unless the run says so", o.ReceiverQueue)
-		sem.Warnings = append(sem.Warnings, "non-persistent: the broker throws away, and tells nobody, what a consumer is not ready for")
+		sem.Warnings = append(sem.Warnings, "non-persistent: the broker silently drops what a consumer is not ready for")
 		return sem
 	}
 	s.policies(ctx, &sem)

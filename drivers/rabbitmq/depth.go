@@ -15,7 +15,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	alone := spec.Group == "" && s.options.Exchange != noExchange
 	switch {
 	case s.options.QueueType == stream:
-		return driver.Depth{}, fmt.Errorf("rabbitmq: depth of %q: %w: by AMQP nobody tells where a stream ends; driver rabbitmq-stream can", name, driver.ErrUnsupported)
+		return driver.Depth{}, fmt.Errorf("rabbitmq: depth of %q: %w: AMQP does not say where a stream ends; driver rabbitmq-stream can", name, driver.ErrUnsupported)
 	case alone && len(spec.Topics) > 1:
 		return driver.Depth{}, fmt.Errorf("rabbitmq: depth of %q for one consumer: %w: one queue holds the messages of all its topics", topic, driver.ErrUnsupported)
 	case alone:

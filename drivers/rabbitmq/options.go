@@ -20,7 +20,7 @@ type Options struct {
 	Durable         bool            `option:"durable" doc:"queues and exchanges outlive a restart of the broker"`
 	Persistent      bool            `option:"persistent" doc:"messages are written to disk (delivery mode 2); quorum queues and streams always do"`
 	Confirms        bool            `option:"confirms" doc:"the broker confirms each message; without, its acknowledgement is unknown"`
-	Mandatory       bool            `option:"mandatory" doc:"the broker gives messages back that lead to no queue; without, it drops them in silence, and confirms them"`
+	Mandatory       bool            `option:"mandatory" doc:"the broker gives messages back that lead to no queue; without it, it silently drops and confirms them"`
 	Immediate       bool            `option:"immediate" doc:"the broker gives messages back that it cannot hand to a consumer at once; RabbitMQ refuses it since 3.0"`
 	Transaction     int             `option:"transaction" doc:"messages in a transaction, or fewer where nothing more is due; it takes the place of confirms; 0: no transactions" min:"0" max:"100000"`
 	Channels        int             `option:"channels" doc:"channels that the producers of a connection share; 0: one for each producer" min:"0" max:"2047"`

@@ -48,7 +48,7 @@ func (s *session) semantics() driver.Semantics {
 	sem.Server = kit.Identify("AMQP 0-9-1", s.admin.Latest().Server())
 	s.admin.Describe(&sem)
 	if !o.Mandatory {
-		sem.Warnings = append(sem.Warnings, "mandatory is off: messages that lead to no queue are dropped in silence, and confirmed")
+		sem.Warnings = append(sem.Warnings, "mandatory is off: messages that lead to no queue are silently dropped, and confirmed")
 	}
 	for _, argument := range o.QueueArguments {
 		if strings.HasPrefix(argument, "x-max-length") || strings.HasPrefix(argument, "x-message-ttl") || strings.HasPrefix(argument, "x-expires") {

@@ -9,7 +9,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	Acks      string `option:"acks" enum:"reply,none" doc:"reply: the server answers every publish; none: it is told not to (CLIENT REPLY OFF), except to one message of a connection in 100 ms, by which it is found out that it refuses them"`
+	Acks      string `option:"acks" enum:"reply,none" doc:"reply: the server answers every publish; none: it does not (CLIENT REPLY OFF), except for one message of a connection in 100 ms, which shows whether it refuses them"`
 	Subscribe string `option:"subscribe" enum:"channel,pattern" doc:"channel: SUBSCRIBE, found by name; pattern: PSUBSCRIBE, for which the server compares every publish with every pattern"`
 	Sharded   bool   `option:"sharded" doc:"sharded channels (SPUBLISH, SSUBSCRIBE), which a cluster does not send to all of its nodes; Redis 7 or later"`
 	Client    string `option:"client" enum:"direct,library" formerly:"receive" aliases:"client=library,redigo=library" doc:"direct: frames of our own, which are neither copied nor allocated; library: through redigo"`

@@ -135,7 +135,7 @@ func (in *receiver) answered(err error) error {
 	if len(in.waiting) == 0 {
 		in.mu.Unlock()
 		if err == nil {
-			err = fmt.Errorf("%w: an answer that nobody asked for", resp.ErrProtocol)
+			err = fmt.Errorf("%w: an answer without a request", resp.ErrProtocol)
 		}
 		return err
 	}

@@ -78,7 +78,7 @@ func (e entries) read(to sink) (count int, err error) {
 		}
 		stream, ok := to.stream(key)
 		if !ok {
-			return count, stranger(string(key))
+			return count, unasked(string(key))
 		}
 		n, err := e.Array()
 		if err != nil {
@@ -142,7 +142,7 @@ func (e entries) one(stream int, to sink) error {
 	return nil
 }
 
-// stranger is the error of an answer about a stream that was not asked for.
-func stranger(key string) error {
-	return fmt.Errorf("%w: an answer about stream %.80q, which nobody asked for", resp.ErrProtocol, key)
+// unasked is the error of an answer about a stream that was not asked for.
+func unasked(key string) error {
+	return fmt.Errorf("%w: an answer about stream %.80q, which was not asked for", resp.ErrProtocol, key)
 }

@@ -90,7 +90,7 @@ func (f *redigoFetcher) read(reply any) (count int, err error) {
 		}
 		k, ok := f.numbers[string(key)]
 		if !ok {
-			return count, stranger(string(key))
+			return count, unasked(string(key))
 		}
 		for _, e := range list {
 			var text []byte

@@ -23,7 +23,7 @@ var ErrBrokerless = errors.New("it has no broker to start")
 // Product is a broker that this package can obtain and run.
 type Product struct {
 	Name    string   // as in "sixnines broker up NAME" and target.managed
-	Summary string   // one line for people
+	Summary string   // one line for users
 	Drivers []string // names of the drivers that speak with it; of the first it is the default broker
 	// Clusters are the numbers of nodes that can be started, 1 among them; empty:
 	// the product has no broker, see [ErrBrokerless].

@@ -21,8 +21,8 @@ type Conn struct {
 	TLS *tls.ConnectionState // nil: plain
 }
 
-// Close ends the connection without the good-bye of TLS, for which a server that is
-// stuck would have to be waited for.
+// Close ends the connection without TLS's close alert, which would wait for a
+// server that is stuck.
 func (c Conn) Close() error { return c.Raw.Close() }
 
 // Connecting is how a driver connects.

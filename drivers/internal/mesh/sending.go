@@ -11,7 +11,7 @@ import (
 )
 
 // ErrNobody says that no consumer is there to take a message.
-var ErrNobody = fmt.Errorf("%w: nobody is there to take it", driver.ErrNotConnected)
+var ErrNobody = fmt.Errorf("%w: no consumer is connected", driver.ErrNotConnected)
 
 // Sending is where messages of one topic go, and who is told. Nothing acknowledges a
 // message: Done comes inside Send.

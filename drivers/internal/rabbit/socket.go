@@ -120,8 +120,8 @@ func (s *Socket) fail(why error) {
 }
 
 // watch writes a heartbeat twice in each interval, and ends the connection when the
-// server has been silent for two. It is not to blame for what comes after a frame that is
-// still being dealt with.
+// server has been silent for two. Silence does not count while a
+// frame is still being handled.
 func (s *Socket) watch() {
 	tick := time.NewTicker(s.Heartbeat / 2)
 	defer tick.Stop()

@@ -145,7 +145,7 @@ func (p *Pipeline) take() error {
 		if kind == Failure {
 			return ReplyError(string(line)) // it says why it hangs up
 		}
-		return fmt.Errorf("%w: a reply that nobody asked for: %q %d %.100s", ErrProtocol, kind, n, line)
+		return fmt.Errorf("%w: a reply without a request: %q %d %.100s", ErrProtocol, kind, n, line)
 	}
 	p.replied++
 	if p.of != nil && kind == Integer && n != p.of.copies.Load() {
