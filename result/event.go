@@ -22,6 +22,26 @@ type Event struct {
 	Count    int64     `json:"count,omitempty"` // of messages that it concerns, together
 	Times    int64     `json:"times,omitempty"` // it happened; 0: once
 	Last     int64     `json:"last,omitempty"`  // when it last did, where Times is more than 1
+	// Action says which of the plan's actions the event is of; nil: of none. Each of these
+	// events is written by itself.
+	Action *Acted `json:"action,omitempty"`
+}
+
+// Since returns the event with instants that count from an origin.
+func (e Event) Since(origin int64) Event {
+	e.At -= origin
+	if e.Times > 1 {
+		e.Last -= origin
+	}
+	if e.Action != nil {
+		a := *e.Action
+		a.Planned -= origin
+		if e.Kind == EventActionOver {
+			a.Began -= origin
+		}
+		e.Action = &a
+	}
+	return e
 }
 
 // Happened is how often what the event tells of happened.
@@ -57,6 +77,10 @@ const (
 	EventRefused EventKind = "refused"  // Count messages, which the accounts have as nacked or rejected
 	EventDenied  EventKind = "denied"   // messages, of which nobody says which they were: Counters.Denied
 	EventGivenUp EventKind = "given up" // a connection, for good
+	// Of the plan's actions.
+	EventAction       EventKind = "action"        // it happens
+	EventActionOver   EventKind = "action over"   // what lasted is undone
+	EventActionFailed EventKind = "action failed" // it did not happen, or was not undone
 	// Of the broker and of consumers.
 	EventBrokerEnded EventKind = "broker ended"     // a process of it
 	EventConsumers   EventKind = "consumers"        // those that come late are told to connect
@@ -110,6 +134,9 @@ func Events() []EventProperties {
 		{Kind: EventDenied, Told: true},
 		{Kind: EventGivenUp, Cause: true, Told: true},
 		{Kind: EventBrokerEnded, Cause: true, What: "the end of a process of the broker", Try: "see when and how: --show events"},
+		{Kind: EventAction, Cause: true, Told: true, What: "an action of the plan"},
+		{Kind: EventActionOver, Told: true},
+		{Kind: EventActionFailed, Told: true},
 		{Kind: EventConsumers, Cause: true, Told: true, Of: "consumer"},
 		{Kind: EventAbsent, Cause: true, Told: true, Of: "consumer"},
 		{Kind: EventInterrupted},

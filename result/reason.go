@@ -40,6 +40,7 @@ const (
 	ReasonViolations         ReasonCode = "violations"
 	ReasonSuspended          ReasonCode = "suspended"
 	ReasonConsumersAbsent    ReasonCode = "consumers-absent"
+	ReasonAction             ReasonCode = "action"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
@@ -177,6 +178,7 @@ func Reasons() []ReasonProperties {
 		{ReasonViolations, ByTool, EffectUnknown, ShownAsWhy, "the driver broke its contract", "run the driver's conformance suite"},
 		{ReasonSuspended, ByMachine, EffectUnknown, ShownAsWhy, "the machine was suspended", "switch sleeping off and run again"},
 		{ReasonConsumersAbsent, BySystem, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
+		{ReasonAction, ByRun, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
 		{ReasonSelfInflicted, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},

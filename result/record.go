@@ -109,7 +109,10 @@ type Header struct {
 	// scenario.ParseUntil reads it; Window is then its greatest length. Empty:
 	// nothing was waited for.
 	Until string `json:"until,omitempty"`
-	// ConsumersFrom and ConsumersPause say when consumers came and paused, as
+	// Actions is what was to happen in the window, in that order; empty: nothing, or the
+	// result is of an earlier version, which has ConsumersFrom and ConsumersPause alone.
+	Actions []Action `json:"actions,omitempty"`
+	// ConsumersFrom and ConsumersPause say when consumers came and first paused, as
 	// scenario.Begin and scenario.Pause read them; empty: they were there all the
 	// time.
 	ConsumersFrom  string `json:"consumers_from,omitempty"`
@@ -138,10 +141,6 @@ type Synchronous struct {
 	// Mean says that the schedule's intervals differ, and Interval is their mean.
 	Mean bool `json:"mean,omitempty"`
 }
-
-// ConsumersInterrupted reports whether the broker had to keep messages, because consumers came late
-// or paused.
-func (h *Header) ConsumersInterrupted() bool { return h.ConsumersFrom != "" || h.ConsumersPause != "" }
 
 // InFlightMetric is the service time whose end takes a message out of those in
 // flight: of the acknowledgement where the broker gives one, else of the reply,

@@ -70,10 +70,8 @@ func (r *Run) addPart(record Record) error {
 	case record.Event != nil:
 		r.Events = append(r.Events, *record.Event)
 		for _, p := range r.Workloads {
-			e := *record.Event
-			if e.Workload == "" || e.Workload == p.Header.Workload {
-				e.At -= int64(p.Header.From)
-				p.Events = append(p.Events, e)
+			if e := record.Event; e.Workload == "" || e.Workload == p.Header.Workload {
+				p.Events = append(p.Events, e.Since(int64(p.Header.From)))
 			}
 		}
 		return nil

@@ -78,45 +78,13 @@ func (p Pause) String() string {
 	return formatDuration(p.For) + "@" + formatDuration(p.At)
 }
 
-// Interrupted reports whether consumers come late or pause, so that the broker is
-// to keep messages for them.
-func (c Consumer) Interrupted() bool { return !c.From.IsZero() || !c.Pause.IsZero() }
-
-// Slow reports whether a consumer's callback takes its time, or blocks.
-func (c Consumer) Slow() bool { return c.Work > 0 || !c.Pause.IsZero() }
-
-// consuming checks when consumers begin and pause.
-func (v *validator) consuming() {
-	s := v.s
-	w, c := &s.Workload, &s.Workload.Consumer
-	if !c.Interrupted() {
-		return
+// consuming checks when consumers begin and pause, as far as a scenario made in Go can say
+// what no text does.
+func (v *validator) consuming() bool {
+	c := &v.s.Workload.Consumer
+	if c.From.After >= 0 && c.Pause.For >= 0 && c.Pause.At >= 0 && !(c.From.Filled && c.From.After != 0) && (c.Pause.IsZero() || c.Pause.For > 0) {
+		return true
 	}
-	const from, pause = "workload.consumer.from", "workload.consumer.pause"
-	key := from
-	if c.From.IsZero() {
-		key = pause
-	}
-	known := w.Messages == 0 // how long the window is
-	switch {
-	case c.From.After < 0 || c.Pause.For < 0 || c.Pause.At < 0 || c.From.Filled && c.From.After != 0 || !c.Pause.IsZero() && c.Pause.For == 0:
-		v.fail("consumers begin or pause at a time that cannot be", beginForm, key) // made in Go
-		return
-	case w.Pattern != Deliver:
-		v.fail("consumers that come late or pause are for the pattern deliver", "choose pattern: deliver, or leave workload."+strings.TrimPrefix(key, "workload.")+" out", key, "workload.pattern")
-	case w.Loop == Closed:
-		v.fail("a closed loop waits for deliveries, which do not come while consumers are away", "choose loop: open, with a rate or with rate: max", key, "workload.loop")
-	case w.InFlight.Each > 0:
-		v.fail("producers that wait for each answer are held up while consumers are away", "leave workload.in_flight.each out", "workload.in_flight.each", key)
-	case !s.Phases.Until.IsZero():
-		v.fail("the latencies of a backlog depend on its length, so that there is no percentile to wait for", "leave phases.until out", "phases.until", key)
-	}
-	v.refuse(!c.Pause.IsZero() && known && c.Pause.At >= s.Phases.Duration, "the pause begins at "+formatDuration(c.Pause.At)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-		"make phases.duration longer, or let it begin sooner", pause, "phases.duration")
-	if c.From.IsZero() {
-		return
-	}
-	v.refuse(known && c.From.After >= s.Phases.Duration, "consumers come after "+formatDuration(c.From.After)+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-		"write from: filled, which is when it ends, or make phases.duration longer", from, "phases.duration")
-	v.refuse(s.Phases.Warmup > 0, "a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", from)
+	v.fail("consumers begin or pause at a time that cannot be", beginForm, "workload.consumer")
+	return false
 }

@@ -162,7 +162,7 @@ func (s *Scenario) clone() *Scenario {
 	}
 	c.Target.Options = maps.Clone(s.Target.Options)
 	c.Target.Settings = maps.Clone(s.Target.Settings)
-	c.Objectives = slices.Clone(s.Objectives)
+	c.Objectives, c.Actions = slices.Clone(s.Objectives), slices.Clone(s.Actions)
 	c.Workloads = slices.Clone(s.Workloads)
 	for i, w := range c.Workloads {
 		c.Workloads[i] = w.clone()

@@ -39,11 +39,14 @@ func (s *Scenario) Normalise() {
 	if len(s.Workloads) == 0 {
 		s.Workloads = nil
 	}
+	if len(s.Actions) == 0 {
+		s.Actions = nil
+	}
 	s.Workloads = slices.Clone(s.Workloads) // others may have it
 	late := false
-	for _, w := range s.loads() {
+	for name, w := range s.loads() {
 		w.normalise()
-		late = late || !w.Consumer.From.IsZero()
+		late = late || s.startsLate(name, w)
 	}
 	for i := range s.Workloads {
 		w := &s.Workloads[i]
@@ -59,7 +62,7 @@ func (s *Scenario) Normalise() {
 	p := &s.Phases
 	switch {
 	case p.Warmup != 0 || p.NoWarmup:
-	case !s.Workload.Consumer.From.IsZero() || s.Workload.Pattern == Consume:
+	case len(s.Workloads) == 0 && s.startsLate("", &s.Workload) || s.Workload.Pattern == Consume:
 		p.NoWarmup = true // it would be a part of the backlog, or missing from what is consumed
 	default:
 		p.Warmup, s.chosen = 2*time.Second, true
@@ -69,6 +72,9 @@ func (s *Scenario) Normalise() {
 	case s.Workload.Arrivals.Kind == Step:
 		fill(&p.Duration, s.Workload.Arrivals.length())
 	default:
+		if len(s.Workloads) == 0 {
+			fill(&p.Duration, s.stopOf("", &s.Workload))
+		}
 		fill(&p.Duration, 10*time.Second)
 	}
 	if !p.Until.IsZero() && p.Duration <= MaxDuration {

@@ -52,6 +52,7 @@ func notations() []notation {
 			pattern: `^\s*([a-z_.]+\s+)?p\(?[0-9.]+\)?\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`},
 		{of: reflect.TypeFor[Begin](), parse: by(ParseBegin), name: "a time", examples: []string{"filled", "30s"}, pattern: `^(filled|` + timePattern + `)$`},
 		{of: reflect.TypeFor[Pause](), parse: by(ParsePause), name: "a pause", examples: []string{"5s@20s"}, pattern: `^` + timePattern + `@\s*(0|` + timePattern + `)$`},
+		{of: reflect.TypeFor[Moment](), parse: by(ParseMoment), name: "a time", examples: []string{"30s", "filled"}, pattern: `^(filled|0|` + timePattern + `)$`},
 		{of: durationType, parse: by(parseDuration), name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
 	}
 }

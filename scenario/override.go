@@ -142,6 +142,14 @@ func (s *Scenario) add(d *decoder, n *strict.Node, list reflect.Value, f strict.
 		return d.errors()
 	}
 	added := reflect.New(list.Type().Elem()).Elem()
+	if strict.IsMapping(added.Type()) {
+		root, fault := document(d.File).Root([]byte(n.Value))
+		if fault != nil {
+			d.Fail(n, key, fault.Cause, fault.Hint)
+			return d.errors()
+		}
+		n = root
+	}
 	d.Value(n, added, strict.Field{Doc: f.Doc}, strict.Item(key, list.Len()), 0)
 	list.Set(reflect.Append(list, added))
 	return d.errors()

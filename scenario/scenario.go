@@ -36,7 +36,9 @@ type Scenario struct {
 	// [Scenario.Parts].
 	Workloads Workloads `yaml:"workloads,omitempty" doc:"several loads at the same time, by name, instead of workload"`
 	Phases    Phases    `yaml:"phases,omitempty" doc:"how long each phase lasts"`
-	Record    Record    `yaml:"record,omitempty" doc:"what is written down"`
+	// Actions are what happens in the window; see [Scenario.Acts].
+	Actions []Action `yaml:"actions,omitempty" doc:"what happens in the window, to whom and for how long: a list such as [{at: 5s, pause: consumers, for: 5s}]"`
+	Record  Record   `yaml:"record,omitempty" doc:"what is written down"`
 	// Objectives are what the run must show; see [ParseObjective].
 	Objectives []Objective `yaml:"objectives,omitempty" doc:"what the run must show: a list such as [delivery.response p99.9 < 5ms, lost == 0, rate >= 99.9%]"`
 

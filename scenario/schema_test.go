@@ -38,7 +38,6 @@ func TestSchemaIsPublished(t *testing.T) {
 
 // The page of scenarios has every key of the format, as the fields' tags describe it.
 func TestKeysAreOnThePage(t *testing.T) {
-	const page, heading = "../docs/scenarios.md", "## All keys\n\n"
 	var b strings.Builder
 	b.WriteString("Each key of `workload` is one of each of `workloads`, too, with those below `workloads.NAME`.\n\n| key | what it is | values |\n|---|---|---|\n")
 	var walk func(typ reflect.Type, prefix string)
@@ -54,12 +53,48 @@ func TestKeysAreOnThePage(t *testing.T) {
 				}
 			case strict.IsMapping(f.Type) && f.Type != arrivalsType:
 				walk(strict.StructOf(f.Type), key)
+			case f.Type.Kind() == reflect.Slice && strict.IsMapping(f.Type.Elem()):
+				row(&b, key, f)
+				walk(f.Type.Elem(), key+"[]")
 			default:
 				row(&b, key, f)
 			}
 		}
 	}
 	walk(reflect.TypeFor[Scenario](), "")
+	onThePage(t, "## All keys\n\n", b.String())
+}
+
+// The page of scenarios has every kind of action, as its row in Actions describes it.
+func TestActionsAreOnThePage(t *testing.T) {
+	var b strings.Builder
+	b.WriteString("| action | to whom | `for` | what happens | undone | what it explains in the result |\n|---|---|---|---|---|---|\n")
+	for _, p := range Actions() {
+		f, ok := strict.FieldOf(reflect.TypeFor[Action](), string(p.Kind))
+		if !ok || p.check == nil || p.applies == nil || p.written == nil || p.Does == "" || p.Undone == "" {
+			t.Fatalf("%s: a field of Action, or a part of its row in Actions, is missing", p.Kind)
+		}
+		lasts, explains := "no", "nothing"
+		if p.Lasts {
+			lasts = "yes"
+		}
+		if p.Explains != "" {
+			explains = p.Explains.Words()
+		}
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s | %s |\n", p.Kind, strings.Join(f.Enum, ", "), lasts, p.Does, p.Undone, explains)
+	}
+	for _, f := range strict.Fields(reflect.TypeFor[Action]()) {
+		if _, is := ActionKind(f.Key).Properties(); !is && f.Key != "at" && f.Key != "workload" && f.Key != "for" {
+			t.Errorf("%s has no row in Actions", f.Key)
+		}
+	}
+	onThePage(t, "### Kinds of actions\n\n", b.String())
+}
+
+// onThePage checks that a section of the page of scenarios is as it should be.
+func onThePage(t *testing.T, heading, want string) {
+	t.Helper()
+	const page = "../docs/scenarios.md"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
@@ -69,9 +104,9 @@ func TestKeysAreOnThePage(t *testing.T) {
 	if !ok || !more {
 		t.Fatalf("%s has no section between %q and another one", page, heading)
 	}
-	if want := b.String(); table != want {
+	if table != want {
 		if !*update {
-			t.Fatalf("the keys of %s are not those of the format: run go test ./scenario -update", page)
+			t.Fatalf("%s is not as the format is: run go test ./scenario -update", page)
 		}
 		if err := os.WriteFile(page, []byte(before+heading+want+"\n## "+after), 0o644); err != nil {
 			t.Fatal(err)

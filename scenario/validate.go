@@ -35,6 +35,10 @@ func (s *Scenario) Validate() error {
 		return v.errs.sorted()
 	}
 	v.target()
+	before := len(v.errs)
+	if v.actions(); len(v.errs) > before {
+		return v.errs.sorted()
+	}
 	if len(n.Workloads) > 0 {
 		v.workloads()
 	} else {
@@ -53,7 +57,9 @@ func (v *validator) part() {
 	}
 	v.lifetime()
 	v.population()
-	v.consuming()
+	if v.consuming() {
+		v.timeline()
+	}
 	v.limits()
 	v.keys()
 	v.window()

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"reflect"
 	"regexp"
@@ -53,7 +54,7 @@ type Part struct {
 // own: of a scenario without Workloads the scenario itself.
 func (s *Scenario) Parts() []Part {
 	if len(s.Workloads) == 0 {
-		return []Part{{Scenario: s, Stops: s.Workload.Consumer.From.Filled}}
+		return []Part{{Scenario: s, Stops: s.stops()}}
 	}
 	parts := make([]Part, len(s.Workloads))
 	for i, w := range s.Workloads {
@@ -76,9 +77,13 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	}
 	p.Seed = w.Seed
 	fill(&p.Seed, s.Seed+uint64(i))
+	p.Actions = s.actionsOf(&w)
 	p.Phases.Duration = w.For
+	if at := s.stopOf(w.Name, &w.Workload); at > 0 {
+		fill(&p.Phases.Duration, at-w.From)
+	}
 	fill(&p.Phases.Duration, s.Phases.Duration-w.From)
-	if w.From > 0 || !w.Consumer.From.IsZero() || w.Pattern == Consume {
+	if w.From > 0 || p.ComesLate() || w.Pattern == Consume {
 		p.Phases.Warmup, p.Phases.NoWarmup = 0, true
 	}
 	p.Record.Probe = ProbeOff
@@ -86,19 +91,23 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 		p.source = s.source.below(strict.Join(workloadsKey, w.Name))
 	}
 	p.Normalise()
-	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || w.Consumer.From.Filled, Background: w.Background}
+	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || p.stops(), Background: w.Background}
 }
 
-// loads are the workloads of the scenario, of which there may be one only.
-func (s *Scenario) loads() []*Workload {
-	if len(s.Workloads) == 0 {
-		return []*Workload{&s.Workload}
+// loads are the workloads of the scenario by their names, of which there may be one only,
+// without a name.
+func (s *Scenario) loads() iter.Seq2[string, *Workload] {
+	return func(yield func(string, *Workload) bool) {
+		if len(s.Workloads) == 0 {
+			yield("", &s.Workload)
+			return
+		}
+		for i := range s.Workloads {
+			if !yield(s.Workloads[i].Name, &s.Workloads[i].Workload) {
+				return
+			}
+		}
 	}
-	all := make([]*Workload, len(s.Workloads))
-	for i := range all {
-		all[i] = &s.Workloads[i].Workload
-	}
-	return all
 }
 
 const workloadsKey = "workloads"

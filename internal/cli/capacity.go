@@ -129,7 +129,7 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 	for _, p := range s.Parts() {
 		asked += len(p.Objectives)
 		switch {
-		case p.Workload.Consumer.From.Filled:
+		case slices.ContainsFunc(p.Scenario.Acts(), func(a scenario.Act) bool { return a.At.Filled }):
 			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, and these connect when everything is sent", ofWorkload(p.Name))
 		case p.From > 0 || p.Stops:
 			return wrongUsage("leave from and for out", "capacity makes trials of a length of its own, and the workload %s has its place in the window", p.Name)

@@ -32,7 +32,8 @@ type plan struct {
 	Percentiles []string      `json:"percentiles"`
 	Next        string        `json:"next_percentile,omitempty"`
 	NextNeeds   int64         `json:"next_needs,omitempty"`
-	Shortest    time.Duration `json:"shortest_ns"` // of the whole run
+	Actions     []string      `json:"actions,omitempty"` // what is to happen in the window, in order
+	Shortest    time.Duration `json:"shortest_ns"`       // of the whole run
 	Longest     time.Duration `json:"longest_ns"`
 	Warnings    []string      `json:"warnings"`
 }
@@ -156,6 +157,9 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	}
 	p.Shortest = s.Phases.Warmup + s.Phases.Duration
 	p.Longest = s.Phases.Warmup + s.Phases.Longest() + s.Phases.Drain
+	for _, act := range s.Acts() {
+		p.Actions = append(p.Actions, act.String())
+	}
 	for _, o := range s.Objectives {
 		// What can never be decided was refused; this is what chance decides.
 		if needs := o.Samples(); p.Messages > 0 && p.Messages < needs {
@@ -272,6 +276,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 			text += fmt.Sprintf("; p%s needs %s messages", p.Next, grouped(p.NextNeeds))
 		}
 		add("percentiles", "%s", text)
+	}
+	for _, text := range p.Actions {
+		add("action", "%s", text)
 	}
 	if s.Phases.Duration > 0 {
 		if u := s.Phases.Until; u.IsZero() {

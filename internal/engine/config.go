@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/window"
 	"sixnines/result"
@@ -55,6 +56,11 @@ type Config struct {
 	// connection of producers, up to two for each processor and 32 a load. There is
 	// one at first, and more as these have too much to do.
 	Pacers int
+	// Doer, if not nil, returns what does an act of the plan that the engine does not know, such
+	// as those that happen to the broker; nil: nothing does. Journal, if not nil, notes each act
+	// that lasts, so that another process can undo it.
+	Doer    func(a *scenario.Act) (actions.Doer, error)
+	Journal actions.Journal
 	// Observer, if not nil, is called with the run's progress once an interval.
 	// It must not block for long.
 	Observer func(Progress)

@@ -58,10 +58,12 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("messages of driver %s have no keys, as records of Kafka have; leave workload.keys out, or use driver kafka", e.Name)
 	case !w.Headers.IsZero() && !can.Headers:
 		return refuse("messages of driver %s carry no headers; leave workload.headers out, or use a driver of which sixnines drivers show says that it can", e.Name)
-	case !w.Consumer.From.IsZero() && !can.Keeps:
-		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
+	case s.ComesLate() && !can.Keeps:
+		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) or the action start out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
 	case (w.Retains() || w.Existing != "") && !can.Keeps:
 		return refuse("driver %s keeps no messages for consumers that come later; leave workload.lifetime and workload.existing out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
+	case can.OwnsDialing && len(scenario.OfKind(s.Acts(), scenario.ActionDisconnect)) > 0:
+		return refuse("driver %s makes its connections itself, so nobody else can cut them; leave the action disconnect out, or choose a driver or client that connects through sixnines", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:

@@ -184,13 +184,16 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		return nil, false, err
 	}
 	col = r.startCollector()
+	r.startActs()
 	for _, ld := range r.loads {
 		ld.accounts.StartSampler()
 		ld.sender.Start()
-		ld.startLate()
 		ld.receiving.StartDepth(ld.sending.Senders.Go)
 	}
 	aborted = r.untilEnd(ctx)
+	if r.interrupted {
+		r.acts.Interrupt()
+	}
 	if !r.early {
 		aborted = r.drain(ctx, aborted)
 	}
@@ -336,6 +339,7 @@ func (r *run) resolved() bool {
 
 // halt stops the senders and what supervises them.
 func (r *run) halt() {
+	r.acts.End()
 	r.StopAll()
 	// A send that the broker blocks ends when its connection is closed, or, where the
 	// client has made that itself, its session.
@@ -344,6 +348,7 @@ func (r *run) halt() {
 		for _, ld := range r.loads {
 			ld.sending.Senders.Wait()
 		}
+		r.acts.Wait()
 		close(done)
 	}()
 	for _, end := range []func(*session.Session){(*session.Session).Cut, (*session.Session).GiveUp} {

@@ -1,58 +1,14 @@
 package engine
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"time"
 
 	"sixnines/internal/clock"
-	"sixnines/internal/engine/window"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
-
-// startLate has consumers that come late connect when it is time: with the window,
-// if the load has consumers only.
-func (ld *load) startLate() {
-	if len(ld.receiving.Late.Consumers) > 0 {
-		ld.sending.Senders.Go(ld.joinLate)
-	}
-}
-
-// joinLate connects the consumers that come late. If one cannot connect, its messages
-// stay undelivered, which the accounts show; the event says why, and the run is
-// INVALID.
-func (ld *load) joinLate() {
-	from := ld.Workload.Consumer.From
-	if !from.Filled && !ld.SleepUntil(ld.Start.Load()+int64(from.After)) {
-		return
-	}
-	for from.Filled && !(ld.sending.IsPast() && ld.accounts.Answered(ld.accounts.Counts())) {
-		if !ld.SleepUntil(clock.Now() + int64(2*time.Millisecond)) {
-			return
-		}
-		ld.Quiesce(window.OrderLoad)
-	}
-	life, end := ld.Context()
-	defer end()
-	ctx, cancel := context.WithTimeout(life, setupTimeout)
-	defer cancel()
-	in := ld.receiving
-	n := len(in.Late.Consumers)
-	in.Late.Began.Store(true)
-	ld.Event(result.Event{At: ld.accounts.Hold(), Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(n)})
-	for i, c := range in.Late.Consumers {
-		client, err := ld.session.Main.Consumer(ctx, c.Spec, c.Deliver)
-		if err != nil {
-			if !ld.Stopped.Load() { // else the run did not wait for them
-				ld.Event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
-			}
-			return
-		}
-		in.Clients = append(in.Clients, client) // read when this has ended
-	}
-}
 
 // hasLate reports whether any load has consumers that come late.
 func (r *run) hasLate() bool {

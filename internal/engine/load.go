@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/account"
+	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/receive"
@@ -32,7 +33,8 @@ type load struct {
 
 	sender   sender         // on top of sending and receiving
 	observer func(Progress) // nil: nobody is told
-	breathe  func()         // gives way between two pieces of the collector's work
+	steps    []*actions.Step
+	breathe  func() // gives way between two pieces of the collector's work
 	side     *sideProbe
 	lasts    time.Duration // from its window's start until the windows of all loads are over
 }
@@ -49,7 +51,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
-	in.Pauses, out.Came = ld.accounts.Pauses, in.Has
+	out.Came = in.Has
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.Follower = &account.Follower{Until: u}
 	}
@@ -159,7 +161,7 @@ func (ld *load) receiveFact() (value, note string) {
 		return "not measured", "flat out there is no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"
-	case known == 0 && ld.Workload.Consumer.Interrupted():
+	case known == 0 && ld.Interrupted:
 		return "not measured", "consumers connect late or pause: received data waits for them"
 	case known == 0 && ld.OwnsDialing:
 		return "not known", "driver " + ld.Entry.Name + " makes its connections itself"

@@ -83,10 +83,7 @@ func (o *output) write(e result.Event) {
 		o.waiting = append(o.waiting, e)
 		return
 	}
-	e.At -= o.origin
-	if e.Times > 1 {
-		e.Last -= o.origin
-	}
+	e = e.Since(o.origin)
 	e.Detail = secret.Conceal(e.Detail, o.secrets) // clients quote addresses
 	if o.err == nil {
 		o.err = o.writer.Event(e)

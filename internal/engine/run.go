@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/window"
@@ -26,6 +27,7 @@ type run struct {
 	breath   breath // the collector's
 	scenario *scenario.Scenario
 	loads    []*load
+	acts     *actions.Executor
 	fullID   string // in the result
 
 	window.Window               // of the run; each load has its own within it
@@ -43,12 +45,16 @@ type run struct {
 func newRun(c Config) (*run, error) {
 	r := &run{config: c, scenario: c.Scenario}
 	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.event(e) })
+	r.acts = actions.New(r.Life, c.Journal)
 	for _, p := range c.Scenario.Parts() {
 		if err := check(p.Scenario, c.Entry); err != nil {
 			return nil, ofWorkload(p.Name, err)
 		}
 		ld, err := newLoad(r.Control, p)
 		if err != nil {
+			return nil, ofWorkload(p.Name, err)
+		}
+		if err := ld.planActs(c.Doer); err != nil {
 			return nil, ofWorkload(p.Name, err)
 		}
 		ld.observer, ld.breathe = c.Observer, r.breath.take

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -23,15 +24,10 @@ const (
 // if there were none.
 func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	h := &run.Header
-	if !h.ConsumersInterrupted() {
+	if !explained(run, scenario.ExplainsBacklog) {
 		return nil
 	}
-	var points []*result.Point
-	for i := range run.Series {
-		if p := &run.Series[i]; p.Phase == result.PhaseMeasure || p.Phase == result.PhaseDrain {
-			points = append(points, p)
-		}
-	}
+	points := timedPoints(run)
 	from, paused, came := consumersFrom(run)
 	k := &result.Backlog{From: from, Steps: []result.BacklogStep{}}
 	stops := h.Stops || h.Mode == result.ModeFlatOut
@@ -109,28 +105,50 @@ func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	return k
 }
 
-// consumersFrom returns when consumers connected or went on, and when they paused before
+// consumersFrom returns when consumers connected or last went on, and when they first paused before
 // that. They never came if the run was over before.
 func consumersFrom(run *result.Run) (from, paused int64, came bool) {
-	h := &run.Header
+	var pauses []Stretch
+	var last int64
 	for _, p := range run.Series {
-		from = max(from, p.End)
+		last = max(last, p.End)
 	}
-	came = h.ConsumersFrom == ""
-	for _, e := range run.Events {
-		if e.Kind == result.EventConsumers && e.Workload == h.Workload && !came {
-			from, came = e.At, true
+	came = true
+	for _, s := range Stretches(run) {
+		switch scenario.ActionKind(s.Action.Kind) {
+		case scenario.ActionStart:
+			if from, came = s.From, s.Happened; !came {
+				from = last
+			}
+		case scenario.ActionPause:
+			pauses = append(pauses, s)
 		}
 	}
-	pause, err := scenario.ParsePause(h.ConsumersPause)
-	if err != nil {
-		return from, 0, came
+	happened := func(s Stretch) bool { return s.Happened }
+	if slices.ContainsFunc(pauses, happened) { // else the run was over before
+		pauses = slices.DeleteFunc(pauses, func(s Stretch) bool { return !happened(s) })
 	}
-	end := int64(pause.At + pause.For)
-	if h.ConsumersFrom == "" || came && end > from {
-		return end, int64(pause.At), true
+	start := from
+	for _, s := range pauses {
+		if !came || s.Over <= start {
+			continue
+		}
+		if from == start || s.From < paused {
+			paused = s.From
+		}
+		from = max(from, s.Over)
 	}
-	return from, 0, came
+	return from, paused, came
+}
+
+// timedPoints are the intervals of the window and the drain.
+func timedPoints(run *result.Run) (points []*result.Point) {
+	for i := range run.Series {
+		if p := &run.Series[i]; p.Phase == result.PhaseMeasure || p.Phase == result.PhaseDrain {
+			points = append(points, p)
+		}
+	}
+	return points
 }
 
 // backlogReading is a reading of how a backlog stands: one of the engine's, or an interval's end.
@@ -184,6 +202,24 @@ func readingTo(steps []backlogReading, at int64) (last backlogReading) {
 		last = s
 	}
 	return last
+}
+
+// goneAfter returns the first reading at which the backlog of a stretch from one instant to
+// another was cleared, 0 if none was.
+func goneAfter(steps []backlogReading, from, over int64) int64 {
+	var before, peak int64
+	for _, s := range steps {
+		left := s.Left()
+		if s.At <= from {
+			before = max(before, left)
+			continue
+		}
+		peak = max(peak, left)
+		if s.At > over && left <= max(before, int64(math.Ceil(backlogCleared*float64(peak)))) {
+			return s.At
+		}
+	}
+	return 0
 }
 
 // backlogGone returns the first reading in the window after the peak at which the backlog
@@ -241,6 +277,9 @@ func backlogKept(e *evidence) []result.Reason {
 		return nil
 	}
 	why := "consumers paused (" + h.ConsumersPause + ")"
+	if n := pausesOf(h); n > 1 {
+		why = fmt.Sprintf("consumers paused (%d times, first %s)", n, h.ConsumersPause)
+	}
 	if h.ConsumersFrom != "" {
 		why = "consumers came late (" + h.ConsumersFrom + ")"
 	}
@@ -259,6 +298,16 @@ func backlogKept(e *evidence) []result.Reason {
 			Means: "consumers have little or no spare capacity at this rate", Try: "lower --rate, or make the window longer (--duration)"})
 	}
 	return found
+}
+
+// pausesOf counts the pauses of a plan.
+func pausesOf(h *result.Header) (n int) {
+	for _, a := range planned(h) {
+		if a.Kind == string(scenario.ActionPause) {
+			n++
+		}
+	}
+	return n
 }
 
 // consumersAbsent: consumers that were to connect late could not. What was for

@@ -45,7 +45,14 @@ func Declare(h *result.Header, s *scenario.Scenario) {
 		h.Objectives = append(h.Objectives, o.String())
 	}
 	h.Until, h.Existing = s.Phases.Until.String(), w.Existing
-	h.ConsumersFrom, h.ConsumersPause = w.Consumer.From.String(), w.Consumer.Pause.String()
+	h.Actions, h.ConsumersFrom, h.ConsumersPause = actionsOf(s), "", ""
+	acts := s.Acts()
+	for _, a := range scenario.OfKind(acts, scenario.ActionStart) {
+		h.ConsumersFrom = a.At.String()
+	}
+	if pauses := scenario.OfKind(acts, scenario.ActionPause); len(pauses) > 0 {
+		h.ConsumersPause = scenario.Pause{At: pauses[0].At.After, For: pauses[0].For}.String()
+	}
 }
 
 // modeOf is the mode of a workload.
@@ -123,6 +130,9 @@ func declared(run *result.Run) (found []Problem) {
 	}
 	want := *h
 	Declare(&want, s)
+	if len(h.Actions) == 0 && len(s.Actions) == 0 {
+		want.Actions = nil // an earlier version has those that older keys say in these alone
+	}
 	is, should := reflect.ValueOf(*h), reflect.ValueOf(want)
 	for i := range is.NumField() {
 		if x, y := is.Field(i).Interface(), should.Field(i).Interface(); !reflect.DeepEqual(x, y) {
@@ -143,8 +153,8 @@ func declared(run *result.Run) (found []Problem) {
 	if s.Record.Raw != (h.Raw != "") {
 		add("raw", "it is %q, by the scenario there is a raw file: %v", h.Raw, s.Record.Raw)
 	}
-	if filled := s.Workload.Consumer.From.Filled; h.Stops != filled && h.Workload == "" {
-		add("stops", "it is %v, by the scenario %v", h.Stops, filled)
+	if stops := s.Parts()[0].Stops; h.Stops != stops && h.Workload == "" {
+		add("stops", "it is %v, by the scenario %v", h.Stops, stops)
 	}
 	if h.Slot != result.SlotLength {
 		add("slot", "it is %d, and was %d in every version", h.Slot, result.SlotLength)

@@ -17,7 +17,7 @@ type gate func(*evidence) []result.Reason
 // what makes a run worthless, last what is only good to know.
 func gates() []gate {
 	return []gate{
-		cutShort, conservation, violations, suspended, consumersAbsent,
+		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone,
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,

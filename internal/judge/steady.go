@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ const warmedUp = 1.1
 //
 // Nothing is ever cut off: the text says what the reader should discard, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
-	if run.Header.ConsumersInterrupted() {
+	if explained(run, scenario.ExplainsBacklog) {
 		return nil // a backlog comes and goes
 	}
 	metric := result.Metric("")
@@ -313,8 +314,11 @@ func (e *evidence) warmUpReaches() *result.Reason {
 }
 
 // disturbed reports whether something broke during the run that was not the
-// generator: a connection, or a process of the broker.
+// generator: a connection, by an action or by itself, or a process of the broker.
 func (e *evidence) disturbed() bool {
+	if slices.ContainsFunc(Stretches(e.run), func(s Stretch) bool { return s.Happened && s.Explains() == scenario.ExplainsDisconnects }) {
+		return true
+	}
 	for _, ev := range e.run.Events {
 		if (ev.Kind == result.EventDisconnected || ev.Kind == result.EventBrokerEnded) && ev.At >= 0 && ev.At < e.in.End {
 			return true

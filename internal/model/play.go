@@ -358,9 +358,18 @@ func (p *play) opened() int64 {
 func (p *play) busy(begun int64) int64 {
 	until := begun + int64(p.w.Consumer.Work)
 	if pause := p.w.Consumer.Pause; pause.For > 0 && begun >= int64(pause.At) {
-		until = max(until, int64(pause.At)+int64(pause.For))
+		until = max(until, p.resumed())
 	}
 	return until
+}
+
+// resumed is when the pause of consumers is over: by an interruption with the window.
+func (p *play) resumed() int64 {
+	end := int64(p.w.Consumer.Pause.At + p.w.Consumer.Pause.For)
+	if p.at.Interrupted > 0 && p.end < p.window {
+		return min(end, p.end)
+	}
+	return end
 }
 
 // acknowledge sends an answer on its way to the producer, which has its place in the

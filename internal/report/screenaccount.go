@@ -95,6 +95,7 @@ func screenAccounts(s *subject) (out document) {
 		out.say("  available ", l.Value, normal)
 	}
 	out.add(screenRefusals(s)...)
+	out.add(actionBlocks(s)...)
 	out.list("  backlog ", pairs(backlogLines(s)), normal)
 	return out
 }

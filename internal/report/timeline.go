@@ -178,12 +178,20 @@ func momentsOf(subjects []*subject) []moment {
 			if told && e.Workload == "" {
 				continue
 			}
+			if e.Action != nil && e.Kind != result.EventActionFailed {
+				continue // they have their stretch
+			}
 			at := (h.From + time.Duration(e.At)).Seconds()
 			label := plain(string(e.Kind))
 			if d := plain(e.Detail); d != "" {
 				label += ": " + d
 			}
 			out = append(out, moment{From: at, To: at, Label: lead + label})
+		}
+		for _, a := range judge.Stretches(s.run) {
+			if a.Happened && len(h.Actions) > 0 {
+				out = append(out, moment{From: (h.From + time.Duration(a.From)).Seconds(), To: (h.From + time.Duration(a.Over)).Seconds(), Label: lead + actionHead(&a) + " " + plain(a.Line())})
+			}
 		}
 		for _, x := range refusals(s.run, mostRefused(s.run)) {
 			refused = append(refused, moment{From: h.From.Seconds() + x.from, To: h.From.Seconds() + x.to, Label: lead + "messages refused", Strip: true, Refused: true})

@@ -235,6 +235,10 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
+// Cut has the client find that the connection is lost: it reads its end, and cannot write. To
+// the other side the connection ends, too. The client closes it.
+func (c *Conn) Cut() error { return shut(c.Conn) }
+
 // closeGrace is how long Close waits for the socket to take what was held back.
 const closeGrace = 100 * time.Millisecond
 

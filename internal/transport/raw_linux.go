@@ -280,3 +280,23 @@ func stampIn(control []byte, head *unix.Msghdr) int64 {
 func opError(op string, c net.Conn, err error) error {
 	return &net.OpError{Op: op, Net: c.LocalAddr().Network(), Source: c.LocalAddr(), Addr: c.RemoteAddr(), Err: err}
 }
+
+// shut ends both directions of a connection.
+func shut(c net.Conn) error {
+	s, ok := c.(syscall.Conn)
+	if !ok {
+		return c.Close()
+	}
+	raw, err := s.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var failed error
+	if err := raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), unix.SHUT_RDWR) }); err != nil {
+		return err
+	}
+	if failed == unix.ENOTCONN { // the other side was sooner
+		return nil
+	}
+	return failed
+}

@@ -3,6 +3,7 @@
 package transport
 
 import (
+	"errors"
 	"net"
 	"syscall"
 	"time"
@@ -30,6 +31,15 @@ func (*rawSocket) rest(net.Conn, time.Duration) error { return net.ErrClosed }
 
 // restable: Linux's only.
 func restable(net.Conn) bool { return false }
+
+// shut ends both directions of a connection.
+func shut(c net.Conn) error {
+	t, ok := c.(*net.TCPConn)
+	if !ok {
+		return c.Close()
+	}
+	return errors.Join(t.CloseRead(), t.CloseWrite())
+}
 
 // threadsMost: Linux's only.
 const threadsMost = 0

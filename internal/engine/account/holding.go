@@ -2,7 +2,6 @@ package account
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"sixnines/internal/clock"
 	"sixnines/result"
@@ -16,8 +15,6 @@ const holdingGrid = 10_000_000
 // pause, since the last interval. Its methods are safe for concurrent use; so consumers
 // make theirs before they go on.
 type holding struct {
-	paused, resumed atomic.Bool // of any consumer, the first reading was made
-
 	mu       sync.Mutex
 	readings []result.BacklogReading
 	last     int64 // instant of the newest
@@ -37,21 +34,10 @@ func (a *Accounts) Hold() (now int64) {
 	return now
 }
 
-// Pauses reads when the first consumer begins to pause, and when the first pause is over.
-func (a *Accounts) Pauses(over bool) {
-	first := &a.holding.paused
-	if over {
-		first = &a.holding.resumed
-	}
-	if first.CompareAndSwap(false, true) {
-		a.Hold()
-	}
-}
-
 // HoldOften is hold where the newest reading is old enough, of a load whose consumers come
 // late or pause.
 func (a *Accounts) HoldOften(now, apart int64) {
-	if !a.Workload.Consumer.Interrupted() {
+	if !a.Interrupted {
 		return
 	}
 	a.holding.mu.Lock()

@@ -69,7 +69,7 @@ func (c *Credits) Plan(p *plan.Plan, i, n int) {
 	if p.Flow.Acked {
 		slots = max(1, cmp.Or(w.Limit(), inFlightDefault)/n)
 		c.Limit = int64(slots)
-	} else if limit := w.Limit(); limit > 0 && onDelivery && w.Consumer.From.IsZero() {
+	} else if limit := w.Limit(); limit > 0 && onDelivery && !p.ComesLate {
 		c.Limit, limited = int64(max(1, limit/n)), true
 	}
 	if byBytes := int(w.InFlight.Bytes/w.Size.Largest()) / n; byBytes < slots {

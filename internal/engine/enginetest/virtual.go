@@ -97,7 +97,7 @@ func Scenario(text string) (*scenario.Scenario, error) {
 
 // comesLate reports whether consumers of any load connect late.
 func comesLate(s *scenario.Scenario) bool {
-	return slices.ContainsFunc(s.Parts(), func(p scenario.Part) bool { return !p.Scenario.Workload.Consumer.From.IsZero() })
+	return slices.ContainsFunc(s.Parts(), func(p scenario.Part) bool { return p.Scenario.ComesLate() })
 }
 
 // run is Run inside the bubble.

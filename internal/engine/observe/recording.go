@@ -29,7 +29,7 @@ func (r *Recording) Metrics() []recorder.ID {
 		m = append(m, recorder.StageClient, recorder.StageBroker, recorder.StageReceive, recorder.StageCallback)
 	}
 	if r.Flow.Timed && !r.OwnsDialing {
-		if r.Flow.Delivers && !r.Workload.Consumer.Interrupted() {
+		if r.Flow.Delivers && !r.Interrupted {
 			m = append(m, recorder.LagReceive)
 		}
 		if r.Flow.Acked {

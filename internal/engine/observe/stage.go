@@ -57,7 +57,7 @@ func (r *Recording) PlanStages() {
 		r.RefuseStages("flat out a client writes many messages at a time")
 	case r.OwnsDialing:
 		r.RefuseStages("driver %s makes its connections itself", r.Entry.Name)
-	case r.Workload.Consumer.Interrupted():
+	case r.Interrupted:
 		r.RefuseStages("consumers connect late or pause")
 	case r.Flow.Closes == flow.Never:
 		r.RefuseStages("nothing comes back")

@@ -34,6 +34,9 @@ type Plan struct {
 	Material    payload.Material // what bodies are cut from; nil: nothing
 	Id          uint32           // in every envelope
 	Name        string           // of what is at the broker
+	Acts        []scenario.Act   // what is to happen in its window
+	Interrupted bool             // consumers come late or pause
+	ComesLate   bool             // they come late
 	Length      time.Duration    // of the window as planned
 	Warmup      time.Duration
 
@@ -56,6 +59,7 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	can := c.Entry.With(c.DriverOptions(s.Target))
 	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Layout: layOut(w), Length: length, Warmup: s.Phases.Warmup,
 		Flow: flow.Of(w, can.Ack), OwnsDialing: can.OwnsDialing, processors: Processors()}
+	p.Acts, p.Interrupted, p.ComesLate = s.Acts(), s.Interrupted(), s.ComesLate()
 	if len(p.Layout.Streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; at most %d can be distinguished",
 			ErrUsage, w.Producers, w.Topics, len(p.Layout.Streams), integrity.MaxStreams)

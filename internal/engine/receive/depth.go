@@ -42,7 +42,7 @@ func (d *depth) add(spec driver.ConsumerSpec, group int) {
 // broker may be away for a while.
 func (r *Receiving) StartDepth(start func(func())) {
 	teller, ok := r.Session.Main.(driver.DepthTeller)
-	if !ok || !r.Workload.Consumer.Interrupted() && r.Workload.Existing == "" {
+	if !ok || !r.Interrupted && r.Workload.Existing == "" {
 		return
 	}
 	queues := 0

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync/atomic"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/engine/credit"
@@ -38,9 +39,11 @@ type Receiving struct {
 	Earlier   Earlier // what earlier runs left
 	Depth     depth
 
-	// Pauses is called on a consumer's goroutine when it begins to pause, and when its pause is over.
-	// It is set before consumers connect.
-	Pauses func(over bool)
+	// Pauses are those of the load's consumers, in order; set before consumers connect.
+	Pauses []*Pause
+	// Conns are the consumers' connections as they were made first, where that is theirs alone; nil:
+	// not known.
+	Conns []*transport.Conn
 
 	// LateReplies counts measured replies that came after their time limit. Any consumer adds.
 	LateReplies atomic.Int64
@@ -53,6 +56,14 @@ type Receiving struct {
 	ReadyAt   atomic.Int64 // when the newest came
 	ReadyTook atomic.Int64 // ns that the newest took since the run's goroutine stored 0
 	FirstTook atomic.Int64 // ns that the first took
+}
+
+// AddPause adds a pause of the load's consumers, which is to begin after those before it; hold
+// reads how much was sent and has come. Consumers have not connected yet.
+func (r *Receiving) AddPause(length time.Duration, hold func() int64) *Pause {
+	p := newPause(length, hold)
+	r.Pauses = append(r.Pauses, p)
+	return p
 }
 
 // Bind has the load's streams, and by stream the credits of its connection, before consumers
@@ -72,10 +83,11 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 		return fmt.Errorf("%w: %w", plan.ErrUsage, err)
 	}
 	byConn := make([]*transport.Conn, r.conns())
+	r.Conns = byConn
 	for i, cp := range r.Layout.Consumers {
 		spec := r.spec(i)
 		r.Depth.add(spec, cp.Group)
-		if !r.Workload.Consumer.From.IsZero() || r.Flow.Consumes && r.Part.Name != "" {
+		if r.ComesLate || r.Flow.Consumes && r.Part.Name != "" {
 			// Beside other loads one that only consumes begins with its window: in their
 			// warm-up it would consume much of what is to be measured.
 			r.Late.Consumers = append(r.Late.Consumers, LateConsumer{spec, r.NewConsumer(cp.Group, lanes+i, integrity.Data).Deliver})
@@ -96,7 +108,7 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 			if c.Conn = r.Recording.Attribute("consumer", r.Session.Dialers[0], mark, byConn[spec.Conn] == nil); c.Conn != nil {
 				byConn[spec.Conn] = c.Conn
 			}
-			if c.Conn = byConn[spec.Conn]; r.Workload.Consumer.Interrupted() {
+			if c.Conn = byConn[spec.Conn]; r.Interrupted {
 				c.Conn = nil // unread messages wait for the consumer, not for the generator
 			}
 		}
@@ -116,7 +128,7 @@ func (r *Receiving) conns() int {
 // spec describes consumer i of the layout to the driver.
 func (r *Receiving) spec(i int) driver.ConsumerSpec {
 	cp := r.Layout.Consumers[i]
-	spec := driver.ConsumerSpec{ID: i, Group: cp.Name, Conn: i % r.conns(), Ack: r.ack, Slow: r.Workload.Consumer.Slow()}
+	spec := driver.ConsumerSpec{ID: i, Group: cp.Name, Conn: i % r.conns(), Ack: r.ack, Slow: r.Scenario.Slow()}
 	for _, t := range cp.Topics {
 		spec.Topics = append(spec.Topics, r.Layout.Topics[t])
 	}

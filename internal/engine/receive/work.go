@@ -5,7 +5,6 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/plan"
-	"sixnines/scenario"
 )
 
 // work is what a consumer, or a responder, does with each message before it takes the next:
@@ -14,8 +13,7 @@ import (
 type work struct {
 	plan   *plan.Plan
 	takes  time.Duration
-	pause  scenario.Pause
-	pauses func(over bool) // called before and after a pause
+	pauses []*Pause // that are not over, in order
 
 	Until int64 // when the work on the last message was over, had no wake-up been late
 	back  int64 // when it was
@@ -26,7 +24,7 @@ type work struct {
 const waitedFor = 50_000
 
 func (r *Receiving) NewWork() work {
-	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pause: r.Workload.Consumer.Pause, pauses: r.Pauses}
+	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pauses: r.Pauses}
 }
 
 // Do takes the time of the work on a message that came at now, and of the pause. The work on
@@ -42,11 +40,11 @@ func (w *work) Do(now int64) {
 		w.plan.Precise.Until(w.Until, nil)
 		w.back = clock.Now()
 	}
-	if p := w.pause; p.For > 0 {
-		if begin := w.plan.Start.Load() + int64(p.At); now >= begin && now < begin+int64(p.For) {
-			w.pauses(false)
-			w.plan.SleepUntil(begin + int64(p.For))
-			w.pauses(true) // before anything of the backlog comes
+	for len(w.pauses) > 0 && now >= w.pauses[0].from.Load() {
+		p := w.pauses[0]
+		w.pauses = w.pauses[1:] // whoever was blocked by it is not again
+		if now < p.until.Load() {
+			p.wait(w.plan.Life)
 			w.Until, w.back = 0, 0
 		}
 	}

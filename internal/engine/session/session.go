@@ -49,8 +49,8 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	s.SetupTimes = append(s.SetupTimes, result.SetupTime{Name: "connect", Duration: time.Duration(clock.Now() - began)})
 	w := s.Workload
 	s.Semantics, err = s.Main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: w.Consumer.Slow(),
-		Late: !w.Consumer.From.IsZero(), KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
+		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: s.Scenario.Slow(),
+		Late: s.ComesLate, KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
 		Keep: w.Retains(), Existing: w.Existing != ""})
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)

@@ -1,0 +1,210 @@
+// Package actions carries out the acts of a run's plan. Each is journalled, done, timed when it
+// really happened, and undone for sure: when its time is over, when the run ends or is
+// interrupted, and when what does it panics. What does an act is handed to it.
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/window"
+	"sixnines/result"
+)
+
+// patience is how long an act that is being done is waited for before it is undone, and how
+// long undoing may take.
+const patience = 30 * time.Second
+
+// Executor carries out steps. Its methods are safe for concurrent use.
+type Executor struct {
+	life    *window.Life
+	journal Journal // nil: nothing outlives the process
+	ctx     context.Context
+	cancel  context.CancelFunc
+	running sync.WaitGroup
+
+	mu          sync.Mutex
+	on          []*Step // that last and are not undone, in the order in which they were done
+	interrupted bool
+	ended       bool
+}
+
+// New returns an executor of a run.
+func New(life *window.Life, journal Journal) *Executor {
+	x := &Executor{life: life, journal: journal}
+	x.ctx, x.cancel = context.WithCancel(context.Background())
+	return x
+}
+
+// Start has each step done when it is due. Steps do not wait for each other.
+func (x *Executor) Start(steps []*Step) {
+	for _, s := range steps {
+		s.done, s.undone = make(chan struct{}), make(chan struct{})
+		s.ctx, s.cancel = context.WithCancel(x.ctx)
+		x.running.Go(func() { x.carryOut(s) })
+	}
+}
+
+// Interrupt undoes what is on, the latest first, and has nothing else be done but what always
+// is.
+func (x *Executor) Interrupt() {
+	x.mu.Lock()
+	x.interrupted = true
+	x.mu.Unlock()
+	x.undoAll()
+}
+
+// End undoes what is on, the latest first, and has nothing else be done.
+func (x *Executor) End() {
+	x.mu.Lock()
+	x.ended = true
+	x.mu.Unlock()
+	x.cancel()
+	x.undoAll()
+}
+
+// Wait returns when no step is being carried out any more. The run must be over.
+func (x *Executor) Wait() { x.running.Wait() }
+
+func (x *Executor) undoAll() {
+	for {
+		x.mu.Lock()
+		n := len(x.on)
+		if n == 0 {
+			x.mu.Unlock()
+			return
+		}
+		s := x.on[n-1]
+		x.mu.Unlock()
+		x.undo(s)
+	}
+}
+
+// carryOut waits until a step is due, does it, and undoes it when its time is over.
+func (x *Executor) carryOut(s *Step) {
+	defer s.cancel()
+	if s.Ready == nil {
+		s.Ready = func() bool { return x.life.SleepUntil(s.At - int64(s.Ahead)) }
+	}
+	if !s.Ready() || !x.do(s) {
+		return
+	}
+	if _, lasts := s.Doer.(Undoer); lasts && x.life.SleepUntil(s.At+int64(s.For)) {
+		x.undo(s)
+	}
+}
+
+// do does a step, unless it is too late for that; false: it was not done.
+func (x *Executor) do(s *Step) bool {
+	_, lasts := s.Doer.(Undoer)
+	x.mu.Lock()
+	if x.ended || x.interrupted && !s.Always {
+		x.mu.Unlock()
+		return false
+	}
+	if lasts && x.journal != nil {
+		if err := x.journal.Begin(s.Number, s.Text); err != nil {
+			x.mu.Unlock()
+			s.failed(fmt.Errorf("it could not be noted, and was not done: %w", err))
+			return false
+		}
+	}
+	if lasts {
+		x.on = append(x.on, s)
+	}
+	x.mu.Unlock()
+	happened, err := guarded(func() (int64, error) { return s.Doer.Do(s.ctx, s.At) })
+	if err == nil {
+		s.began = happened
+		planned := s.At
+		if planned == 0 {
+			planned = happened
+		}
+		s.told(s.Told.Kind, happened, planned, 0)
+	} else if !errors.Is(err, context.Canceled) || s.ctx.Err() == nil { // else it came too late
+		s.failed(err)
+	}
+	close(s.done)
+	if err != nil {
+		x.undo(s)
+	}
+	return err == nil
+}
+
+// undo undoes a step that lasts, once, and returns when that is done.
+func (x *Executor) undo(s *Step) {
+	undoer, lasts := s.Doer.(Undoer)
+	if !lasts {
+		return
+	}
+	x.mu.Lock()
+	if s.over {
+		x.mu.Unlock()
+		<-s.undone
+		return
+	}
+	s.over = true
+	x.mu.Unlock()
+	s.cancel()
+	defer close(s.undone)
+	began := int64(0)
+	select {
+	case <-s.done:
+		began = s.began
+	case <-time.After(patience):
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	happened, err := guarded(func() (int64, error) { return undoer.Undo(ctx) })
+	switch {
+	case err != nil:
+		s.failed(fmt.Errorf("it was not undone: %w", err))
+	case began != 0:
+		s.told(result.EventActionOver, happened, s.At+int64(s.For), began)
+	}
+	if err == nil && x.journal != nil {
+		if err := x.journal.End(s.Number); err != nil {
+			s.failed(fmt.Errorf("it was undone, and that could not be noted: %w", err))
+		}
+	}
+	x.mu.Lock()
+	x.on = slices.DeleteFunc(x.on, func(o *Step) bool { return o == s })
+	x.mu.Unlock()
+}
+
+// guarded calls f and returns when what it did happened. A panic is its error.
+func guarded(f func() (int64, error)) (happened int64, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("it panicked: %v", p)
+		}
+		if happened == 0 {
+			happened = clock.Now()
+		}
+	}()
+	return f()
+}
+
+// told tells of what happened to a step; began is when it had, where it is over.
+func (s *Step) told(kind result.EventKind, at, planned, began int64) {
+	e := s.Told
+	e.At, e.Kind = at, kind
+	if began != 0 {
+		e.Count = 0
+	}
+	if s.Number > 0 {
+		e.Action = &result.Acted{Number: s.Number, Planned: planned, Began: began}
+	}
+	s.Event(e)
+}
+
+// failed tells that a step did not happen, or was not undone.
+func (s *Step) failed(err error) {
+	s.Event(result.Event{At: clock.Now(), Kind: result.EventActionFailed, Detail: s.Text + ": " + err.Error(),
+		Action: &result.Acted{Number: s.Number, Planned: s.At}})
+}

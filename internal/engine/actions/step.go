@@ -1,0 +1,59 @@
+package actions
+
+import (
+	"context"
+	"time"
+
+	"sixnines/result"
+)
+
+// Doer does one act. What it acts on was resolved by whoever made it: the executor knows
+// neither loads nor brokers.
+type Doer interface {
+	// Do does the act, and returns when it happened, CLOCK_MONOTONIC; 0: when Do returned.
+	// at is when it was to happen. The context ends when the act is to be undone, and with the run; an act
+	// that had not happened by then returns the context's error.
+	Do(ctx context.Context, at int64) (happened int64, err error)
+}
+
+// Undoer is a Doer whose act lasts. Undo restores what was before and returns when that
+// happened, as Do does. It is called once for each Do that was called, whether that succeeded,
+// failed or panicked, and never while Do runs.
+type Undoer interface {
+	Doer
+	Undo(ctx context.Context) (happened int64, err error)
+}
+
+// Journal notes, durably, what is about to be done, so that another process can undo it if
+// this one is killed. It is asked only for acts that last, and may be called from several
+// goroutines. An act whose note fails is not done.
+type Journal interface {
+	Begin(number int, action string) error
+	End(number int) error
+}
+
+// Step is an act of the plan with what does it.
+type Step struct {
+	Number int    // in the plan, from 1; 0: it is none of the plan's
+	Text   string // the act in the notation of scenarios
+	At     int64  // when it is to happen, CLOCK_MONOTONIC
+	// Ready, if not nil, waits until the act may happen, instead of until At; false: the run
+	// is over.
+	Ready func() bool
+	// Ahead is how long before At Do is called, for a Doer that is exact by itself.
+	Ahead time.Duration
+	For   time.Duration // how long it lasts, if Doer is an Undoer
+	// Always has it happen after an interruption, too.
+	Always bool
+	Doer   Doer
+	// Told says how events tell of it: kind, detail and count.
+	Told  result.Event
+	Event func(result.Event) // takes them, with absolute instants
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	done   chan struct{} // closed when Do has returned
+	undone chan struct{} // closed when Undo has
+	began  int64
+	over   bool // somebody undoes it
+}

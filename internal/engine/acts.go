@@ -1,0 +1,173 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/actions"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/window"
+	"sixnines/internal/transport"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// doer returns what does an act to the load; nil: nothing of the engine does.
+func (ld *load) doer(a *scenario.Act) actions.Doer {
+	switch a.Kind {
+	case scenario.ActionPause:
+		return ld.receiving.AddPause(a.For, ld.accounts.Hold)
+	case scenario.ActionStart:
+		return join{ld}
+	case scenario.ActionDisconnect:
+		return cut{ld, a.Subject}
+	}
+	return nil
+}
+
+// armed is how long before its instant a pause is armed: consumers compare instants, so that it
+// begins when it is to.
+const armed = 50 * time.Millisecond
+
+// planActs finds what does each act of the load; others do what the engine does not, see
+// [Config.Doer].
+func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error {
+	for i := range ld.Acts {
+		a := &ld.Acts[i]
+		p := a.Properties()
+		if p.Scheduled {
+			continue
+		}
+		s := &actions.Step{Number: i + 1, Text: a.String(), For: a.For, Doer: ld.doer(a), Event: ld.Event,
+			Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
+		var err error
+		if s.Doer == nil && others != nil {
+			s.Doer, err = others(a)
+		}
+		if s.Doer == nil && err == nil {
+			err = errors.New("nothing here can do that")
+		}
+		if err != nil {
+			return fmt.Errorf("%w: the action %s: %w", plan.ErrUsage, s.Text, err)
+		}
+		switch a.Kind {
+		case scenario.ActionPause:
+			s.Ahead = armed
+		case scenario.ActionStart:
+			s.Always, s.Told = true, ld.comes()
+		}
+		ld.steps = append(ld.steps, s)
+	}
+	if ld.Flow.Consumes && ld.Part.Name != "" { // see ConnectConsumers
+		ld.steps = append(ld.steps, &actions.Step{Always: true, Doer: join{ld}, Event: ld.Event, Told: ld.comes()})
+	}
+	return nil
+}
+
+// comes is the event of consumers that connect late.
+func (ld *load) comes() result.Event {
+	return result.Event{Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(len(ld.Layout.Consumers))}
+}
+
+// startActs has all acts done when they are due. The window is fixed.
+func (r *run) startActs() {
+	var all []*actions.Step
+	for _, ld := range r.loads {
+		for _, s := range ld.steps {
+			if s.Number == 0 {
+				s.At = ld.Start.Load()
+			} else if a := &ld.Acts[s.Number-1]; a.At.Filled {
+				s.Ready = ld.untilFilled
+			} else {
+				s.At = ld.Start.Load() + int64(a.At.After)
+			}
+			all = append(all, s)
+		}
+	}
+	r.acts.Start(all)
+}
+
+// untilFilled waits until all producers have sent what they were to send and have been
+// answered; false: the run is over.
+func (ld *load) untilFilled() bool {
+	for !ld.sending.IsPast() || !ld.accounts.Answered(ld.accounts.Counts()) {
+		if !ld.SleepUntil(clock.Now() + int64(2*time.Millisecond)) {
+			return false
+		}
+		ld.Quiesce(window.OrderLoad)
+	}
+	return true
+}
+
+// join connects the consumers that come late. If one cannot connect, its messages stay
+// undelivered, which the accounts show; the event says why, and the run is INVALID.
+type join struct{ *load }
+
+// Do happens when consumers are told to connect.
+func (j join) Do(ctx context.Context, _ int64) (happened int64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
+	defer cancel()
+	in := j.receiving
+	n := len(in.Late.Consumers)
+	in.Late.Began.Store(true)
+	happened = j.accounts.Hold()
+	for i, c := range in.Late.Consumers {
+		client, err := j.session.Main.Consumer(ctx, c.Spec, c.Deliver)
+		if err != nil {
+			if !j.Stopped.Load() { // else the run did not wait for them
+				j.Event(result.Event{At: clock.Now(), Kind: result.EventAbsent, Detail: fmt.Sprintf("consumer %d of %d could not connect late: %v", i, n, err), Count: int64(n - i)})
+			}
+			return happened, nil // it happened, if in part
+		}
+		in.Clients = append(in.Clients, client) // read when this has ended
+	}
+	return happened, nil
+}
+
+// cut cuts connections of the load.
+type cut struct {
+	*load
+	whose scenario.Subject
+}
+
+// Do fails where no connection is known to be one of those.
+func (c cut) Do(context.Context, int64) (happened int64, err error) {
+	open := c.connections()
+	if len(open) == 0 {
+		return 0, fmt.Errorf("no open connection is known to be one of %s alone, so nothing was cut; disconnect: all cuts every connection that the driver has made", c.whose)
+	}
+	happened = clock.Now()
+	for _, conn := range open {
+		err = errors.Join(err, conn.Cut())
+	}
+	return happened, err
+}
+
+// connections are those to cut that are open.
+func (c cut) connections() (open []*transport.Conn) {
+	add := func(conns ...*transport.Conn) {
+		for _, conn := range conns {
+			if conn != nil && !conn.Closed() {
+				open = append(open, conn)
+			}
+		}
+	}
+	switch {
+	case c.whose == scenario.Everybody:
+		for _, d := range c.session.Dialers {
+			add(d.Open()...)
+		}
+	case c.whose == scenario.Consumers && c.Flow.Replies:
+		add(c.session.Dialers[1].Open()...)
+	case c.whose == scenario.Consumers:
+		add(c.receiving.Conns...)
+	default:
+		for _, l := range c.sending.Lanes {
+			add(l.Conn)
+		}
+	}
+	return open
+}

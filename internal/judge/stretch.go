@@ -1,0 +1,190 @@
+package judge
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Stretch is a time in which an action of the plan explains what is seen. All instants are ns
+// from the start of the window.
+type Stretch struct {
+	Action   result.Action
+	Number   int   // of the action in the plan, from 1
+	Happened bool  // it did, by the run's events; of results without them: it was to
+	From     int64 // when it happened, or was to
+	Over     int64 // when it was undone, or was to be; From, if it is nothing that lasts
+	// To is when what it changed was as before: when its backlog was gone, or all connections
+	// were there again; the end of the records, if they never say so.
+	To int64
+}
+
+// Explains reports what a stretch explains.
+func (s *Stretch) Explains() scenario.Explanation {
+	p, _ := scenario.ActionKind(s.Action.Kind).Properties()
+	return p.Explains
+}
+
+// planned are the actions of a header. Results of earlier versions say only when consumers came
+// and paused.
+func planned(h *result.Header) []result.Action {
+	if len(h.Actions) > 0 {
+		return h.Actions
+	}
+	var acts []scenario.Action
+	if b, err := scenario.ParseBegin(h.ConsumersFrom); err == nil {
+		acts = append(acts, scenario.Action{At: scenario.Moment(b), Start: scenario.Consumers})
+	}
+	if p, err := scenario.ParsePause(h.ConsumersPause); err == nil {
+		acts = append(acts, scenario.Action{At: scenario.Moment{After: p.At}, Pause: scenario.Consumers, For: p.For})
+	}
+	if acts == nil {
+		return nil
+	}
+	return actionsOf(&scenario.Scenario{Actions: acts})
+}
+
+// actionsOf are the acts of a scenario as a header has them.
+func actionsOf(s *scenario.Scenario) (all []result.Action) {
+	for _, a := range s.Acts() {
+		all = append(all, result.Action{Kind: string(a.Kind), Subject: string(a.Subject), At: int64(a.At.After), Filled: a.At.Filled, For: int64(a.For), Text: a.String()})
+	}
+	return all
+}
+
+// Stretches returns the stretches of the actions of a run, in the plan's order.
+func Stretches(run *result.Run) []Stretch {
+	var last int64
+	for _, p := range run.Series {
+		last = max(last, p.End)
+	}
+	acts := planned(&run.Header)
+	all := make([]Stretch, len(acts))
+	for i, a := range acts {
+		all[i] = stretchOf(run, a, i+1, last)
+	}
+	var steps []backlogReading
+	for i := range all {
+		s := &all[i]
+		s.To = max(s.Over, last)
+		switch {
+		case !s.Happened:
+			s.To = s.From
+		case s.Explains() == scenario.ExplainsBacklog:
+			if steps == nil {
+				steps = backlogReadings(timedPoints(run))
+			}
+			if at := goneAfter(steps, s.From, s.Over); at > 0 {
+				s.To = at
+			}
+		case s.Explains() == scenario.ExplainsDisconnects:
+			if at := connectedAfter(run.Events, s.From); at > 0 {
+				s.To = at
+			}
+		}
+	}
+	return all
+}
+
+// stretchOf places an action by its events, and where there are none by the plan.
+func stretchOf(run *result.Run, a result.Action, number int, last int64) Stretch {
+	s := Stretch{Action: a, Number: number, From: a.At, Over: a.At + a.For, Happened: len(run.Header.Actions) == 0 && !a.Filled}
+	if a.Filled {
+		s.From, s.Over = last, last
+	}
+	if p, ok := scenario.ActionKind(a.Kind).Properties(); ok && p.Scheduled {
+		s.Happened = true
+	}
+	for _, e := range run.Events {
+		switch {
+		case e.Workload != run.Header.Workload:
+		case e.Action == nil && e.Kind == result.EventConsumers && a.Kind == string(scenario.ActionStart): // of an earlier version
+			s.From, s.Over, s.Happened = e.At, e.At, true
+		case e.Action == nil || e.Action.Number != number:
+		case e.Kind == result.EventActionOver:
+			s.Over = e.At
+		case e.Kind != result.EventActionFailed:
+			s.From, s.Over, s.Happened = e.At, e.At+a.For, true
+		}
+	}
+	return s
+}
+
+// connectedAfter is when as many connections were made again as were lost from an instant on; 0:
+// never, or none was lost.
+func connectedAfter(events []result.Event, from int64) int64 {
+	lost := int64(0)
+	events = slices.Clone(events)
+	slices.SortStableFunc(events, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
+	for _, e := range events {
+		switch {
+		case e.At < from:
+		case e.Kind == result.EventDisconnected:
+			lost += e.Happened()
+		case e.Kind == result.EventReconnected && lost > 0:
+			if lost -= e.Happened(); lost <= 0 {
+				return e.Until()
+			}
+		}
+	}
+	return 0
+}
+
+// explained reports whether an action explains something of the run.
+func explained(run *result.Run, what scenario.Explanation) bool {
+	return slices.ContainsFunc(planned(&run.Header), func(a result.Action) bool {
+		p, _ := scenario.ActionKind(a.Kind).Properties()
+		return p.Explains == what
+	})
+}
+
+// actionsDone: an action of the plan did not happen, or not to its end, so the run is not the
+// one that was planned. After an interruption, or where the window ended sooner, nothing was to
+// happen any more.
+func actionsDone(e *evidence) (found []result.Reason) {
+	invalid := func(text string) {
+		found = append(found, result.Reason{Status: result.Invalid, Code: result.ReasonAction, Found: text, Means: "the run is not the one that was planned"})
+	}
+	for _, ev := range e.run.Events {
+		if ev.Kind == result.EventActionFailed && ev.Workload == e.run.Header.Workload {
+			invalid("an action failed: " + ev.Detail)
+		}
+	}
+	if len(e.run.Header.Actions) == 0 || len(found) > 0 || e.in.CutShort {
+		return found
+	}
+	for _, s := range Stretches(e.run) {
+		if due := !s.Action.Filled && s.Action.At < e.in.End; due && !s.Happened && !e.in.Interrupted && !e.in.Aborted {
+			invalid(fmt.Sprintf("the action %s did not happen", s.Action.Text))
+		}
+	}
+	return found
+}
+
+// Line says of a stretch when its action was to happen, when it did and how long it lasted.
+func (s *Stretch) Line() string {
+	p, _ := scenario.ActionKind(s.Action.Kind).Properties()
+	plan := "planned for " + spell.Period(time.Duration(s.Action.At))
+	if s.Action.Filled {
+		plan = "planned for when all was sent"
+	}
+	switch {
+	case !s.Happened:
+		return plan + ", did not happen"
+	case p.Scheduled:
+		return plan + ", by the schedule"
+	}
+	text := "at " + span(s.From) + " (" + plan + ")"
+	if s.Action.For > 0 {
+		text += ", lasted " + span(s.Over-s.From)
+	}
+	if p.Explains != "" && s.To > s.Over {
+		text += ", felt for " + span(s.To-s.From)
+	}
+	return text
+}

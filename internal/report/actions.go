@@ -1,0 +1,58 @@
+package report
+
+import (
+	"sixnines/internal/judge"
+)
+
+// screenActions is the most actions of the first screen.
+const screenActions = 3
+
+// actionHead names a stretch's action: what happened, and to whom.
+func actionHead(s *judge.Stretch) string { return plain(s.Action.Kind + " " + s.Action.Subject) }
+
+// actionBlocks are the actions of a run on the first screen, a line each.
+func actionBlocks(s *subject) (out document) {
+	all := judge.Stretches(s.run)
+	if len(s.run.Header.Actions) == 0 {
+		return nil // of an earlier version, whose events do not say when
+	}
+	for i := range all {
+		if i == screenActions && len(all) > screenActions+1 {
+			out.say("  action    ", count(int64(len(all)-i))+" more: --full", normal)
+			break
+		}
+		style := normal
+		if !all[i].Happened {
+			style = warning
+		}
+		out.say("  action    ", actionHead(&all[i])+" "+plain(all[i].Line()), style)
+	}
+	return out
+}
+
+// actionsTable lists the actions of a run's plan: when each was to happen, when it did, how long
+// it lasted and until when it was felt. Nil where there were none.
+func actionsTable(s *subject) *table {
+	if len(s.run.Header.Actions) == 0 {
+		return nil
+	}
+	x := &table{Name: "Actions", Head: columnHeads("lrrrr", "action", "planned", "happened", "lasted", "felt until"), Even: true,
+		Caption: "What was to happen in the window and did, from its start. An action is felt until what it changed is as before: its backlog gone, its connections there again."}
+	for _, a := range judge.Stretches(s.run) {
+		planned, happened, lasted, felt := "all sent", "no", "–", "–"
+		if !a.Action.Filled {
+			planned = duration(a.Action.At)
+		}
+		if a.Happened {
+			happened = duration(a.From)
+			if a.Action.For > 0 {
+				lasted = duration(a.Over - a.From)
+			}
+			if a.Explains() != "" {
+				felt = duration(a.To)
+			}
+		}
+		x.add(actionHead(&a), planned, happened, lasted, felt)
+	}
+	return x
+}

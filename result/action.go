@@ -1,0 +1,23 @@
+package result
+
+// Action is something that was to happen in the window, as the run's plan has it.
+type Action struct {
+	Kind    string `json:"kind"`    // as the scenario calls it: "pause"
+	Subject string `json:"subject"` // to whom: "consumers"
+	// At is when it was to happen, ns from the start of the window of the header that has
+	// it. Filled says that it was to happen when all producers were done; At is 0 then.
+	At     int64 `json:"at"`
+	Filled bool  `json:"filled,omitempty"`
+	For    int64 `json:"for,omitempty"` // how long it was to last, ns; 0: it is nothing that lasts
+	// Text is the action in the notation of scenarios.
+	Text string `json:"text"`
+}
+
+// Acted is what an event of an action has beside others.
+type Acted struct {
+	Number int `json:"number"` // which of Header.Actions of the event's workload, from 1
+	// Planned is when it was to happen, or to be over; what was to happen when all producers
+	// were done was planned for when they were. Event.At is when it was.
+	Planned int64 `json:"planned"`
+	Began   int64 `json:"began,omitempty"` // of EventActionOver: when the action had happened
+}

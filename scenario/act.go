@@ -1,0 +1,245 @@
+package scenario
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sixnines/internal/strict"
+)
+
+// Act is an action of a plan: what happens, to whom and when, however the scenario says it.
+type Act struct {
+	Action  // its instant counts from the start of the window of the scenario that has it
+	Kind    ActionKind
+	Subject Subject // what stands at the action's key; for whom, where that is a word
+
+	key string // where it was written
+}
+
+// Properties is what holds of every act of the kind.
+func (a *Act) Properties() ActionProperties {
+	p, _ := a.Kind.Properties()
+	return p
+}
+
+// End is when the act is over: its instant, if it does not last.
+func (a *Act) End() time.Duration { return a.At.After + a.For }
+
+// Acts returns what is to happen in the window of a normalised and valid scenario, in the
+// order in which it happens; what happens when all is sent comes last. Actions and the
+// older keys consumer.from and consumer.pause give the same acts. Of several workloads these
+// are those of all, and each act names its own.
+func (s *Scenario) Acts() []Act {
+	var all []Act
+	if len(s.Workloads) > 0 {
+		for _, p := range s.Parts() {
+			for _, a := range p.Scenario.Acts() {
+				a.Workload = p.Name
+				if !a.At.Filled {
+					a.At.After += p.From
+				}
+				all = append(all, a)
+			}
+		}
+	} else {
+		all = s.acts()
+	}
+	slices.SortStableFunc(all, func(a, b Act) int {
+		switch {
+		case a.At.Filled != b.At.Filled:
+			if a.At.Filled {
+				return 1
+			}
+			return -1
+		case a.At.After != b.At.After:
+			return int(max(-1, min(1, a.At.After-b.At.After)))
+		}
+		return strings.Compare(string(a.Kind), string(b.Kind))
+	})
+	return all
+}
+
+// acts are those of a scenario with one workload, in any order.
+func (s *Scenario) acts() (all []Act) {
+	c := &s.Workload.Consumer
+	if !c.From.IsZero() {
+		all = append(all, newAct(Action{At: Moment(c.From), Start: Consumers}, ActionStart, "workload.consumer.from"))
+	}
+	if !c.Pause.IsZero() {
+		all = append(all, newAct(Action{At: Moment{After: c.Pause.At}, Pause: Consumers, For: c.Pause.For}, ActionPause, "workload.consumer.pause"))
+	}
+	for i, a := range s.Actions {
+		if a.key == "" {
+			a.key = strict.Item(actionsKey, i)
+		}
+		for _, k := range a.kinds() {
+			all = append(all, newAct(a, k.Kind, a.key))
+		}
+	}
+	return all
+}
+
+func newAct(a Action, kind ActionKind, key string) Act {
+	p, _ := kind.Properties()
+	return Act{Action: a, Kind: kind, Subject: p.written(&a), key: key}
+}
+
+// OfKind returns the acts of a kind.
+func OfKind(all []Act, kind ActionKind) []Act {
+	return slices.DeleteFunc(slices.Clone(all), func(a Act) bool { return a.Kind != kind })
+}
+
+// has reports whether any action of the scenario with one workload is of a kind.
+func (s *Scenario) has(kind ActionKind) bool {
+	return slices.ContainsFunc(s.acts(), func(a Act) bool { return a.Kind == kind })
+}
+
+// startsLate reports whether the consumers of a workload of the scenario come late.
+func (s *Scenario) startsLate(name string, w *Workload) bool {
+	p, _ := ActionStart.Properties()
+	return !w.Consumer.From.IsZero() ||
+		slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Start != "" && a.concerns(name, w, p) })
+}
+
+// stopOf returns when producers of a workload stop by an action; 0: they do not.
+func (s *Scenario) stopOf(name string, w *Workload) time.Duration {
+	p, _ := ActionStop.Properties()
+	for i := range s.Actions {
+		if a := &s.Actions[i]; a.Stop != "" && a.concerns(name, w, p) {
+			return a.At.After
+		}
+	}
+	return 0
+}
+
+// actionsOf are the actions that are for a workload of several, by its own window.
+func (s *Scenario) actionsOf(w *NamedWorkload) (own []Action) {
+	for i, a := range s.Actions {
+		given := a.kinds()
+		if len(given) != 1 || !a.concerns(w.Name, &w.Workload, given[0]) {
+			continue
+		}
+		a.Workload, a.key = "", strict.Item(actionsKey, i)
+		if !a.At.Filled {
+			a.At.After -= w.From
+		}
+		own = append(own, a)
+	}
+	return own
+}
+
+// Interrupted reports whether consumers of the scenario's one workload come late or pause, so
+// that the broker is to keep messages for them.
+func (s *Scenario) Interrupted() bool { return s.has(ActionStart) || s.has(ActionPause) }
+
+// ComesLate reports whether they come late.
+func (s *Scenario) ComesLate() bool { return s.has(ActionStart) }
+
+// Slow reports whether a consumer's callback takes its time, or blocks.
+func (s *Scenario) Slow() bool { return s.Workload.Consumer.Work > 0 || s.has(ActionPause) }
+
+// stops reports whether the load ends with its window, and does not go on until everything
+// measured is resolved.
+func (s *Scenario) stops() bool {
+	return slices.ContainsFunc(s.acts(), func(a Act) bool { return a.Kind == ActionStop || a.Kind == ActionStart && a.At.Filled })
+}
+
+// timeline checks the acts of one workload, each by its kind, and those that exclude each
+// other.
+func (v *validator) timeline() {
+	all := v.s.Acts()
+	for i := range all {
+		a := &all[i]
+		p := a.Properties()
+		p.check(v, a)
+		for j := range all[:i] {
+			b := &all[j]
+			if p.Exclusive && b.Kind == a.Kind && (a.For == 0 || a.At.After < b.End()) {
+				v.fail(fmt.Sprintf("two actions %s: %s at the same time, at %s and at %s", a.Kind, a.Subject, b.At, a.At),
+					overlapHint(a), a.key, b.key)
+				break
+			}
+		}
+	}
+	v.refuse(!v.s.Phases.Until.IsZero() && len(all) > 0 && !v.s.Interrupted(), "a window that ends when a percentile is known might end before an action", "leave phases.until out, or the action", "phases.until", actionsKey)
+}
+
+func overlapHint(a *Act) string {
+	if a.For == 0 {
+		return "leave one of them out"
+	}
+	return "let the second begin when the first is over, or write one that is longer"
+}
+
+// checkAway checks an act by which consumers are away: they start late or pause.
+func checkAway(v *validator, a *Act) {
+	s := v.s
+	w := &s.Workload
+	known := w.Messages == 0 // how long the window is
+	switch {
+	case w.Pattern != Deliver:
+		v.fail("consumers that come late or pause are for the pattern deliver", "choose pattern: deliver, or leave "+a.key+" out", a.key, "workload.pattern")
+	case w.Loop == Closed:
+		v.fail("a closed loop waits for deliveries, which do not come while consumers are away", "choose loop: open, with a rate or with rate: max", a.key, "workload.loop")
+	case w.InFlight.Each > 0:
+		v.fail("producers that wait for each answer are held up while consumers are away", "leave workload.in_flight.each out", "workload.in_flight.each", a.key)
+	case !s.Phases.Until.IsZero():
+		v.fail("the latencies of a backlog depend on its length, so that there is no percentile to wait for", "leave phases.until out", "phases.until", a.key)
+	}
+	over := known && !a.At.Filled && a.At.After >= s.Phases.Duration
+	if a.Kind == ActionPause {
+		v.refuse(over, "the pause begins at "+a.At.String()+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
+			"make phases.duration longer, or let it begin sooner", a.key, "phases.duration")
+		return
+	}
+	v.refuse(a.At == Moment{}, "consumers that come late, at 0s", "give a time after the start of the window, such as at: 5s, or filled; consumers that are there from the start need no action", a.key)
+	v.refuse(over, "consumers come after "+a.At.String()+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
+		"write "+laterKey(a)+": filled, which is when it ends, or make phases.duration longer", a.key, "phases.duration")
+	v.refuse(s.Phases.Warmup > 0, "a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", a.key)
+}
+
+// laterKey is the key that says when consumers come.
+func laterKey(a *Act) string {
+	if strings.HasPrefix(a.key, actionsKey) {
+		return "at"
+	}
+	return "from"
+}
+
+// checkStop checks that the window ends when producers stop.
+func checkStop(v *validator, a *Act) {
+	s := v.s
+	w := &s.Workload
+	switch d := s.Phases.Duration; {
+	case w.Pattern == Consume:
+		v.fail("the pattern consume has no producers to stop", "leave the action out", a.key, "workload.pattern")
+	case w.Messages > 0:
+		v.fail("producers that stop at an instant, and a number of messages that ends the window", "leave one of them out", a.key, "workload.messages")
+	case a.At.After == 0:
+		v.fail("producers that stop when they begin", "let them stop later, such as at: 5s", a.key)
+	case a.At.After > d:
+		v.fail(fmt.Sprintf("producers stop at %s, when the window of %s is over", a.At, formatDuration(d)), "make phases.duration longer, or let them stop sooner", a.key, "phases.duration")
+	case a.At.After < d:
+		v.fail(fmt.Sprintf("producers stop at %s, and the window of their load lasts %s", a.At, formatDuration(d)),
+			"leave its length out (phases.duration, or for of a workload): it ends when they stop", "phases.duration", a.key)
+	}
+}
+
+// checkDisconnect checks that somebody has the connections that are to be cut.
+func checkDisconnect(v *validator, a *Act) {
+	s := v.s
+	w := &s.Workload
+	v.refuse(a.Subject == Consumers && w.Pattern == Publish, "the pattern publish has no consumers to disconnect", "write disconnect: producers", a.key, "workload.pattern")
+	v.refuse(a.Subject == Producers && w.Pattern == Consume, "the pattern consume has no producers to disconnect", "write disconnect: consumers", a.key, "workload.pattern")
+	for _, b := range OfKind(s.Acts(), ActionDisconnect) {
+		if a.Subject != Everybody && b.At.After <= a.At.After && b.key != a.key {
+			v.fail(fmt.Sprintf("disconnect: %s at %s, after connections were cut at %s: which of those made since are theirs is not known", a.Subject, a.At, b.At),
+				"write disconnect: all, which cuts every connection that is open", a.key)
+			break
+		}
+	}
+	v.refuse(w.Messages == 0 && a.At.After >= s.Phases.Duration, fmt.Sprintf("the action is at %s, when the window of %s is over", a.At, formatDuration(s.Phases.Duration)),
+		"make phases.duration longer, or let it happen sooner", a.key, "phases.duration")
+}

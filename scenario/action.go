@@ -1,0 +1,238 @@
+package scenario
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"sixnines/internal/strict"
+)
+
+// Action is something that happens at an instant of the run's window, to somebody, and is
+// undone. It has one kind: the one field of those named after kinds that is not zero. What
+// holds of each kind is in [Actions].
+type Action struct {
+	At         Moment  `yaml:"at" doc:"when: a time after the start of the run's window, such as 30s, or filled, when all producers are done; default 0s"`
+	Pause      Subject `yaml:"pause,omitempty" doc:"who takes nothing for a time" enum:"consumers"`
+	Start      Subject `yaml:"start,omitempty" doc:"who connects only then" enum:"consumers"`
+	Stop       Subject `yaml:"stop,omitempty" doc:"who sends nothing from then on" enum:"producers"`
+	Disconnect Subject `yaml:"disconnect,omitempty" doc:"whose connections are cut" enum:"producers,consumers,all"`
+	// Workload is the one whose producers and consumers are meant; empty: those of all.
+	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
+	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
+
+	key string // where it was written, if that is not its place in the list
+}
+
+// Subject is to whom an action happens.
+type Subject string
+
+// The subjects.
+const (
+	Producers Subject = "producers"
+	Consumers Subject = "consumers"
+	Everybody Subject = "all"
+)
+
+// ActionKind is a kind of action, by its key.
+type ActionKind string
+
+// The kinds.
+const (
+	ActionPause      ActionKind = "pause"
+	ActionStart      ActionKind = "start"
+	ActionStop       ActionKind = "stop"
+	ActionDisconnect ActionKind = "disconnect"
+)
+
+// Explanation is what of a result an action explains while it is felt: from its instant until
+// what it changed is as before.
+type Explanation string
+
+// The explanations.
+const (
+	ExplainsBacklog     Explanation = "backlog"     // messages that wait for consumers, and their latencies
+	ExplainsDisconnects Explanation = "disconnects" // connections that are lost and made again
+)
+
+// Words says what is explained, as a part of a sentence.
+func (x Explanation) Words() string {
+	switch x {
+	case ExplainsBacklog:
+		return "the backlog and its latencies, until it is gone"
+	case ExplainsDisconnects:
+		return "lost connections, and a latency that does not stay level"
+	}
+	return "nothing"
+}
+
+// ActionProperties is what holds of every action of a kind.
+type ActionProperties struct {
+	Kind      ActionKind
+	Lasts     bool // it has a length, For, after which it is undone
+	Filled    bool // its instant may be filled
+	Scheduled bool // the schedule does it, exactly: nothing is carried out
+	Exclusive bool // two of the kind are not at the same time, for the same workload
+	Explains  Explanation
+	Does      string                  // what happens, a sentence
+	Undone    string                  // how it is undone, a sentence
+	check     func(*validator, *Act)  // whether this workload can have it
+	applies   func(w *Workload) bool  // whether a workload has anybody to whom it could happen
+	written   func(a *Action) Subject // what stands at its key
+}
+
+// Actions lists what holds of all kinds. A kind is a field of [Action], its row here, and what
+// does it: see internal/engine/acts.go for those that are done to loads.
+func Actions() []ActionProperties {
+	return []ActionProperties{
+		{Kind: ActionPause, Lasts: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
+			written: func(a *Action) Subject { return a.Pause },
+			Does:    "Each consumer's callback blocks, after the first message that comes in this time was stamped.",
+			Undone:  "Callbacks return."},
+		{Kind: ActionStart, Filled: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
+			written: func(a *Action) Subject { return a.Start },
+			Does:    "Consumers connect only then, and find what the broker has kept. With `at: filled` the load ends with its window.",
+			Undone:  "With the run, as consumers are that connect before it."},
+		{Kind: ActionStop, Scheduled: true, Exclusive: true, check: checkStop, applies: hasProducers,
+			written: func(a *Action) Subject { return a.Stop },
+			Does:    "No message is due from then on: the window of the load ends, and load does not go on while the last messages are awaited.",
+			Undone:  "Not at all: producers that go on later are another workload."},
+		{Kind: ActionDisconnect, Explains: ExplainsDisconnects, check: checkDisconnect, applies: func(*Workload) bool { return true },
+			written: func(a *Action) Subject { return a.Disconnect },
+			Does:    "Connections to the broker are cut, in both directions and at once; the schedule goes on.",
+			Undone:  "By the clients, which connect again: how soon is theirs to say."},
+	}
+}
+
+func hasConsumers(w *Workload) bool { return w.Pattern != Publish }
+func hasProducers(w *Workload) bool { return w.Pattern != Consume }
+
+// Properties returns what holds of a kind; false: there is none of that name.
+func (k ActionKind) Properties() (ActionProperties, bool) {
+	all := Actions()
+	i := slices.IndexFunc(all, func(p ActionProperties) bool { return p.Kind == k })
+	if i < 0 {
+		return ActionProperties{}, false
+	}
+	return all[i], true
+}
+
+// kinds returns the kinds that are given: a valid action has one.
+func (a *Action) kinds() (given []ActionProperties) {
+	for _, p := range Actions() {
+		if f, ok := strict.FieldOf(reflect.TypeFor[Action](), string(p.Kind)); ok && !reflect.ValueOf(a).Elem().FieldByIndex(f.Index).IsZero() {
+			given = append(given, p)
+		}
+	}
+	return given
+}
+
+// kindNames lists the kinds for errors.
+func kindNames() string {
+	var names []string
+	for _, p := range Actions() {
+		names = append(names, string(p.Kind))
+	}
+	return strings.Join(names, ", ")
+}
+
+// String returns the action as it may be written, in one line.
+func (a Action) String() string {
+	var parts []string
+	v := reflect.ValueOf(a)
+	for _, f := range strict.Fields(v.Type()) {
+		if x := v.FieldByIndex(f.Index); f.Always || !x.IsZero() {
+			parts = append(parts, f.Key+": "+scalarText(x))
+		}
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
+}
+
+// Moment is when an action happens. Its text is a time after the start of the window, such
+// as 30s, or "filled": when all producers have sent what they were to send and have been
+// answered.
+type Moment struct {
+	After  time.Duration // 0 or more
+	Filled bool
+}
+
+// ParseMoment reads when an action happens. Its errors are of type [*Error], without a
+// position.
+func ParseMoment(s string) (Moment, error) {
+	if s == filled {
+		return Moment{Filled: true}, nil
+	}
+	d, err := parseDuration(s)
+	if err != nil {
+		return Moment{}, wrong(quote(s)+" does not say when an action happens", "write a time after the start of the window, such as 30s, or filled")
+	}
+	return Moment{After: d}, nil
+}
+
+// String returns the text that [ParseMoment] reads as m.
+func (m Moment) String() string {
+	if m.Filled {
+		return filled
+	}
+	return formatDuration(m.After)
+}
+
+// mostActions bounds the actions of a run.
+const mostActions = 256
+
+// actions checks each action by itself, and whom it is for.
+func (v *validator) actions() {
+	s := v.s
+	v.refuse(len(s.Actions) > mostActions, fmt.Sprintf("%d actions, a run has at most %d", len(s.Actions), mostActions), "leave some out", "actions")
+	for i := range s.Actions {
+		a := &s.Actions[i]
+		key := strict.Item(actionsKey, i)
+		given := a.kinds()
+		switch {
+		case len(given) == 0:
+			v.fail("an action that does nothing", "give it one of "+kindNames()+", such as {at: 5s, pause: consumers, for: 5s}", key)
+			continue
+		case len(given) > 1:
+			v.fail(fmt.Sprintf("an action with %s and %s", given[0].Kind, given[1].Kind), "write two actions", key)
+			continue
+		}
+		k := given[0]
+		v.refuse(k.Lasts && a.For == 0, "the action "+string(k.Kind)+" does not say how long", "give it for, such as for: 5s", key)
+		v.refuse(!k.Lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
+		v.refuse(a.At.Filled && !k.Filled, "the action "+string(k.Kind)+" at: filled", "give a time after the start of the window, such as at: 30s", strict.Join(key, "at"), key)
+		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at a time that cannot be", "give a time after the start of the window", key) // made in Go
+		if a.Workload != "" && !slices.ContainsFunc(s.Workloads, func(w NamedWorkload) bool { return w.Name == a.Workload }) {
+			v.fail("there is no workload "+quote(a.Workload), s.workloadsHint(a.Workload), strict.Join(key, "workload"), key)
+			continue
+		}
+		v.concerned(a, k, key)
+	}
+}
+
+// concerned checks that the workloads for which an action is are there at its instant.
+func (v *validator) concerned(a *Action, k ActionProperties, key string) {
+	s := v.s
+	if len(s.Workloads) == 0 {
+		return
+	}
+	none := true
+	for i := range s.Workloads {
+		w := &s.Workloads[i]
+		if !a.concerns(w.Name, &w.Workload, k) {
+			continue
+		}
+		none = false
+		v.refuse(!a.At.Filled && a.At.After < w.From, fmt.Sprintf("the action is at %s, and the workload %s begins at %s", a.At, w.Name, formatDuration(w.From)),
+			"let it happen later, or give it workload, for one that is there then", strict.Join(key, "at"), key)
+	}
+	v.refuse(none, fmt.Sprintf("the action %s: %s, and no workload has any", k.Kind, k.written(a)), "leave it out", key)
+}
+
+const actionsKey = "actions"
+
+// concerns reports whether an action is for a workload.
+func (a *Action) concerns(name string, w *Workload, k ActionProperties) bool {
+	return a.Workload == name && name != "" || a.Workload == "" && (name == "" || k.applies(w))
+}
