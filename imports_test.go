@@ -40,14 +40,15 @@ func layers() []layer {
 
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
+		{"encodings", "internal/histograms", "words", "results are read, written and judged by the same encodings, which know no result"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
-		{"files", "scenario result", "words texts vocabulary", "a program that reads results links nothing else of Sixnines"},
+		{"files", "scenario result", "words texts vocabulary encodings", "a program that reads results links nothing else of Sixnines"},
 
 		{"schedule", "internal/schedule", "words files", "a schedule follows from the scenario alone, so that verify can compute it again"},
-		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule", "each part of a run is tested without the engine"},
-		{"judge", "internal/judge", "words basics files schedule", "the verdict comes from records alone, so that verify finds the same in the file"},
+		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule encodings", "each part of a run is tested without the engine"},
+		{"judge", "internal/judge", "words basics files schedule encodings", "the verdict comes from records alone, so that verify finds the same in the file"},
 		{"flow", "internal/engine/flow", "contract files measuring", "what is measured follows from the workload and the driver alone"},
 		{"payload", "internal/engine/payload", "basics files schedule", "bodies are made before anything is sent"},
 		{"prober", "internal/engine/prober", "basics contract files schedule measuring flow payload", "the probe has no code of the load that it is compared with, but for payloads"},
@@ -64,7 +65,7 @@ func layers() []layer {
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit session receive send account actions", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
 		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
-		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports", "a report is made from records alone, without the engine that wrote them"},
+		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports encodings", "a report is made from records alone, without the engine that wrote them"},
 
 		{"model", "internal/model", "contract files drivers", "the model is compared with the engine and the judge, so it has no code of theirs"},
 		{"nullbroker", "internal/nullbroker", "words basics", "the null broker is used by its driver and by what starts brokers"},
@@ -73,7 +74,7 @@ func layers() []layer {
 		{"all", "drivers/all", "contract drivers", "this package only lists the drivers"},
 		{"drivers", "drivers/*/...", "contract shared vocabulary keys nullbroker own", "a driver knows the contract, and neither the engine nor another driver"},
 
-		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers", "the self-test needs no driver but its own"},
+		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
 		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series reports brokers selftest cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
 		{"examples", "examples/...", "library contract vocabulary files", "examples import what users can import"},
@@ -89,7 +90,7 @@ type library struct{ paths, importers string }
 func libraries() []library {
 	return []library{
 		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/engine/send internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
-		{"github.com/HdrHistogram/hdrhistogram-go", "result internal/recorder internal/report internal/selftest"},
+		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},

@@ -1,11 +1,13 @@
 package result
 
+import "sixnines/internal/histograms"
+
 // Follow adds one metric of an interval to a run that holds nothing else, as
 // [Run.Add] does, but from its buckets instead of its text: while a load goes on,
 // a histogram to decode for every interval would be garbage that somebody has to
 // collect. The run's Metrics must have the metric, with an empty histogram of the
 // buckets' geometry; what only pictures over time need is left out.
-func (r *Run) Follow(m Metric, v *Interval, buckets *RankIndex) error {
+func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error {
 	r.Counters.Add(v.Counters)
 	part := v.Metrics[m]
 	if part == nil || buckets.Count() == 0 {
@@ -17,12 +19,14 @@ func (r *Run) Follow(m Metric, v *Interval, buckets *RankIndex) error {
 		x.Min, x.Max = part.Min, part.Max
 	}
 	x.Min, x.Max = min(x.Min, part.Min), max(x.Max, part.Max)
-	var before int64
-	for i, upTo := range buckets.cumulative {
-		if err := x.Hist.RecordValues(buckets.high[i], upTo-before); err != nil {
-			return err
+	var failed error
+	buckets.Buckets(func(_, high, n int64) {
+		if err := x.Hist.RecordValues(high, n); err != nil {
+			failed = err
 		}
-		before = upTo
+	})
+	if failed != nil {
+		return failed
 	}
 	slots := int64(0)
 	if m.IsResponse() {

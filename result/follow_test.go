@@ -3,6 +3,7 @@ package result
 import (
 	"math/rand/v2"
 	"reflect"
+	"sixnines/internal/histograms"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
@@ -31,14 +32,14 @@ func TestFollowIsAdd(t *testing.T) {
 		if share.TotalCount() > 0 {
 			v.Metrics = map[Metric]*MetricInterval{m: part}
 			var err error
-			if part.Hist, err = EncodeHistogram(share); err != nil {
+			if part.Hist, err = histograms.Encode(share); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if err := added.Add(Record{Interval: v}); err != nil {
 			t.Fatal(err)
 		}
-		if err := followed.Follow(m, v, NewRankIndex(share)); err != nil {
+		if err := followed.Follow(m, v, histograms.NewRankIndex(share)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -52,7 +53,7 @@ func TestFollowIsAdd(t *testing.T) {
 		t.Errorf("%d blocks of %d, followed %d of %d", len(ab), an, len(fb), fn)
 	}
 	if err := followed.Follow(m, &Interval{Phase: PhaseMeasure, Metrics: map[Metric]*MetricInterval{m: {Slots: [][2]int64{{200, 1}}}}},
-		NewRanks(1, func(int) (int64, int64, int64) { return 7, 7, 1 })); err == nil {
+		histograms.NewRanks(1, func(int) (int64, int64, int64) { return 7, 7, 1 })); err == nil {
 		t.Error("a slot beyond the window")
 	}
 }

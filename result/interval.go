@@ -119,7 +119,8 @@ const UnknownSlot = -1
 const Refused = math.MaxInt64
 
 // OwnBand sums, over the messages whose value lies in one band, the values and
-// the own lag in them. Band b holds values in [BandFloor(b), BandFloor(b+1)).
+// the own lag in them. Bands are an eighth of an octave wide: each of 0 to 7 ns has its own,
+// and from there on band 8·o + e begins at 2^(o+2)·(1 + e/8) ns.
 type OwnBand struct {
 	Band     int   `json:"b"`
 	Count    int64 `json:"n"`

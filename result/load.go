@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sixnines/internal/histograms"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -110,7 +111,7 @@ func (r *Run) addInterval(v *Interval) error {
 		at = k.At
 	}
 	if r.inflater == nil {
-		r.inflater = new(inflater)
+		r.inflater = new(histograms.Decoder)
 	}
 	shares := make(map[Metric]values, len(v.Metrics))
 	for name, m := range v.Metrics {
@@ -163,13 +164,13 @@ func (r *Run) addInterval(v *Interval) error {
 
 // values is one metric of one interval, decoded.
 type values struct {
-	index    *RankIndex
+	index    *histograms.RankIndex
 	min, max int64 // exact
 }
 
 // pointOf reduces a histogram to its figures. A bucket's upper edge may exceed
 // the largest value in it, which is known exactly.
-func pointOf(index *RankIndex, low, high int64) PointMetric {
+func pointOf(index *histograms.RankIndex, low, high int64) PointMetric {
 	at := func(percent float64) int64 { return min(index.Percentile(percent), high) }
 	return PointMetric{Count: index.Count(), Min: low, Max: high, P50: at(50), P90: at(90), P99: at(99), P999: at(99.9)}
 }
@@ -186,7 +187,7 @@ func (h *Header) slots() int64 {
 // add merges one interval's share and returns its values. slots is how many
 // slots the window may have, 0 for metrics that have none. look sees the values before
 // anything but their histogram is merged.
-func (x *Merged) add(m *MetricInterval, slots int64, z *inflater, look func(values)) (values, error) {
+func (x *Merged) add(m *MetricInterval, slots int64, z *histograms.Decoder, look func(values)) (values, error) {
 	v, err := x.addValues(m, z)
 	if err != nil {
 		return values{}, err
@@ -195,7 +196,7 @@ func (x *Merged) add(m *MetricInterval, slots int64, z *inflater, look func(valu
 	if m.Censored != "" {
 		c, err := x.decode(m.Censored, z)
 		if err == nil {
-			err = c.mergeInto(&x.Censored)
+			err = mergeInto(&x.Censored, c)
 		}
 		if err != nil {
 			return values{}, fmt.Errorf("censored: %w", err)
@@ -205,14 +206,14 @@ func (x *Merged) add(m *MetricInterval, slots int64, z *inflater, look func(valu
 		return values{}, err
 	}
 	if len(m.Own) > 0 && x.Own == nil {
-		x.Own = make([]OwnBand, Bands)
+		x.Own = make([]OwnBand, histograms.Bands)
 		for i := range x.Own {
 			x.Own[i].Band = i
 		}
 	}
 	for _, o := range m.Own {
-		if o.Band < 0 || o.Band >= Bands {
-			return values{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, Bands, ErrFormat)
+		if o.Band < 0 || o.Band >= histograms.Bands {
+			return values{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, histograms.Bands, ErrFormat)
 		}
 		b := &x.Own[o.Band]
 		b.Count += o.Count
@@ -260,15 +261,15 @@ func (x *Merged) addRefused(refused [][2]int64, slots, known int64) error {
 	return x.addSlots(due, known)
 }
 
-func (x *Merged) addValues(m *MetricInterval, z *inflater) (values, error) {
+func (x *Merged) addValues(m *MetricInterval, z *histograms.Decoder) (values, error) {
 	if m.Hist == "" {
-		return values{index: new(RankIndex)}, nil
+		return values{index: new(histograms.RankIndex)}, nil
 	}
 	c, err := x.decode(m.Hist, z)
 	if err != nil {
 		return values{}, err
 	}
-	v := values{index: c.ranks(), min: m.Min, max: m.Max}
+	v := values{index: c.Ranks(), min: m.Min, max: m.Max}
 	if v.index.Count() > 0 {
 		if x.Hist == nil || x.Hist.TotalCount() == 0 {
 			x.Min, x.Max = m.Min, m.Max
@@ -276,45 +277,31 @@ func (x *Merged) addValues(m *MetricInterval, z *inflater) (values, error) {
 			x.Min, x.Max = min(x.Min, m.Min), max(x.Max, m.Max)
 		}
 	}
-	return v, c.mergeInto(&x.Hist)
+	return v, mergeInto(&x.Hist, c)
 }
 
 // decode decodes a histogram of a result file, which must have the geometry of what was
 // merged before: counts of other buckets could only be added by moving values.
-func (x *Merged) decode(text string, z *inflater) (*hdrCounts, error) {
-	c, err := z.decode(text)
+func (x *Merged) decode(text string, z *histograms.Decoder) (*histograms.Counts, error) {
+	c, err := z.Decode(text)
 	if err != nil {
 		return nil, err
 	}
-	if c.digits > maxDigits {
-		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", c.digits, maxDigits, ErrFormat)
+	if c.Digits > maxDigits {
+		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", c.Digits, maxDigits, ErrFormat)
 	}
 	for _, o := range []*hdrhistogram.Histogram{x.Hist, x.Censored} {
-		if o != nil && (o.LowestTrackableValue() != c.lowest || o.HighestTrackableValue() != c.highest || o.SignificantFigures() != c.digits) {
-			return nil, fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w",
-				geometry(c.lowest, c.highest, c.digits), geometry(o.LowestTrackableValue(), o.HighestTrackableValue(), o.SignificantFigures()), ErrFormat)
+		if o != nil && !c.Fits(o) {
+			return nil, fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w", c.Layout(), histograms.Layout(o), ErrFormat)
 		}
 	}
 	return c, nil
 }
 
-// SameGeometry reports whether two histograms have the same buckets, so that
-// they can be added count by count.
-func SameGeometry(a, b *hdrhistogram.Histogram) bool {
-	return a.LowestTrackableValue() == b.LowestTrackableValue() &&
-		a.HighestTrackableValue() == b.HighestTrackableValue() &&
-		a.SignificantFigures() == b.SignificantFigures()
-}
-
-// HighestCounted returns the largest value that h can count: the upper edge of
-// its last bucket, which lies at or above HighestTrackableValue. Recorders
-// record larger values there.
-func HighestCounted(h *hdrhistogram.Histogram) int64 {
-	g := hdrGeometryOf(h)
-	_, high := g.edges(int(g.counts() - 1))
-	return high
-}
-
-func geometry(lowest, highest, digits int64) string {
-	return fmt.Sprintf("%d to %d ns at %d digits", lowest, highest, digits)
+// mergeInto adds counts to a histogram, which is made if there is none.
+func mergeInto(into **hdrhistogram.Histogram, c *histograms.Counts) error {
+	if err := c.MergeInto(into); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrFormat)
+	}
+	return nil
 }

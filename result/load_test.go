@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"sixnines/internal/histograms"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func encodedIn(t testing.TB, h *hdrhistogram.Histogram, values ...int64) string 
 			t.Fatal(err)
 		}
 	}
-	s, err := EncodeHistogram(h)
+	s, err := histograms.Encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +108,7 @@ func TestLoadMergesIntervals(t *testing.T) {
 	if want := []int64{100, 100, 100, 100, 100, 0, 0, 40}; !slices.Equal(x.Slots, want) {
 		t.Errorf("slots %v, want %v", x.Slots, want)
 	}
-	if len(x.Own) != Bands || x.Own[3] != (OwnBand{3, 6, 10, 0, 15, 20}) || x.Own[4].Count != 1 || x.Own[5] != (OwnBand{Band: 5}) {
+	if len(x.Own) != histograms.Bands || x.Own[3] != (OwnBand{3, 6, 10, 0, 15, 20}) || x.Own[4].Count != 1 || x.Own[5] != (OwnBand{Band: 5}) {
 		t.Errorf("own %v", x.Own[:6])
 	}
 	if run.Counters != counters || len(run.Pauses) != 5 || len(run.Series) != 6 {
@@ -166,7 +167,7 @@ func TestLoadRefuses(t *testing.T) {
 		{"a slot beyond all", []any{one(&MetricInterval{Slots: [][2]int64{{1 << 60, 5}}})}, "slot 1152921504606846976"},
 		{"slots of a metric that has none", []any{&Interval{Metrics: map[Metric]*MetricInterval{LagOwn: {Slots: [][2]int64{{0, 5}}}}}}, "slot 0 is not among the 0"},
 		{"a negative band", []any{one(&MetricInterval{Own: []OwnBand{{Band: -1}}})}, "band -1"},
-		{"a band beyond all", []any{one(&MetricInterval{Own: []OwnBand{{Band: Bands}}})}, "band 488"},
+		{"a band beyond all", []any{one(&MetricInterval{Own: []OwnBand{{Band: histograms.Bands}}})}, "band 488"},
 		{"too many of the slowest", []any{&Interval{Tail: make([]Exemplar, maxTail)}, &Interval{Tail: make([]Exemplar, 1)}}, "more than 4096 slowest"},
 		{"too many metrics", []any{many}, "more than 32 metrics"},
 		{"two summaries", []any{&Summary{}, &Summary{}}, "after the summary"},
@@ -209,7 +210,7 @@ func FuzzLoad(f *testing.F) {
 			if m == nil {
 				t.Fatalf("metric %q is nil", name)
 			}
-			if m.Own != nil && len(m.Own) != Bands {
+			if m.Own != nil && len(m.Own) != histograms.Bands {
 				t.Fatalf("metric %q has %d bands", name, len(m.Own))
 			}
 			blocks, _ := run.Blocks(name)

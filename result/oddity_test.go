@@ -1,6 +1,7 @@
 package result
 
 import (
+	"sixnines/internal/histograms"
 	"strings"
 	"testing"
 	"time"
@@ -15,7 +16,7 @@ func TestEdgesStandInForExtremes(t *testing.T) {
 	if err := hist.RecordValue(1_042_000); err != nil {
 		t.Fatal(err)
 	}
-	encoded, err := EncodeHistogram(hist)
+	encoded, err := histograms.Encode(hist)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,10 @@
 package result
 
-import hdr "github.com/HdrHistogram/hdrhistogram-go"
+import (
+	"sixnines/internal/histograms"
+
+	hdr "github.com/HdrHistogram/hdrhistogram-go"
+)
 
 // Run is a result file as a whole: the intervals merged, and what is needed to
 // draw them over time. It is not safe for concurrent use.
@@ -33,7 +37,7 @@ type Run struct {
 	measured int // intervals of the window so far
 	perBlock int // intervals in each block
 
-	inflater *inflater // nil before the first interval
+	inflater *histograms.Decoder // nil before the first interval
 }
 
 // Merged is one metric over the whole run.
@@ -51,7 +55,7 @@ type Merged struct {
 	// Own has Bands entries for response metrics, else none.
 	Own []OwnBand
 
-	blocks []Block
+	blocks []histograms.Block
 }
 
 // WithPending is the metric with n more messages of which nothing is known but

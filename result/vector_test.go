@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"sixnines/internal/histograms"
 	"testing"
 	"time"
 )
@@ -53,8 +54,8 @@ func vector(t *testing.T, name string) []byte {
 			DeliveryResponse: {Hist: encoded(t, 1000, 1000, 1000, 1250), Min: 1000, Max: 1250,
 				Slots: [][2]int64{{0, 1000}, {2, 1000}, {5, 1000}, {7, 1250}},
 				Own: []OwnBand{
-					{Band: BandOf(1000), Count: 3, Own: 300, Total: 3000},
-					{Band: BandOf(1250), Count: 1, Own: 700, Total: 1250, Majority: 1}}},
+					{Band: histograms.BandOf(1000), Count: 3, Own: 300, Total: 3000},
+					{Band: histograms.BandOf(1250), Count: 1, Own: 700, Total: 1250, Majority: 1}}},
 			LagOwn: {Hist: encoded(t, 100, 100, 100, 700), Min: 100, Max: 700},
 		},
 		Counters: Counters{Scheduled: 4, Acked: 4, Sent: 4, Expected: 4, Received: 4, BytesSent: 256, BytesRecv: 256},
@@ -68,7 +69,7 @@ func vector(t *testing.T, name string) []byte {
 			Metrics: map[Metric]*MetricInterval{
 				DeliveryResponse: {Hist: encoded(t, 1000, 1000, 2000), Min: 1000, Max: 2000,
 					Slots: [][2]int64{{10, 1000}, {12, 1000}, {15, 2000}},
-					Own:   []OwnBand{{Band: BandOf(1000), Count: 2, Own: 200, Total: 2000}, {Band: BandOf(2000), Count: 1, Own: 100, Total: 2000}}},
+					Own:   []OwnBand{{Band: histograms.BandOf(1000), Count: 2, Own: 200, Total: 2000}, {Band: histograms.BandOf(2000), Count: 1, Own: 100, Total: 2000}}},
 				LagOwn: {Hist: encoded(t, 100, 100, 100, 100), Min: 100, Max: 100},
 			},
 			Counters: Counters{Scheduled: 4, Acked: 4, Sent: 4, Expected: 3, Received: 3, BytesSent: 256, BytesRecv: 192},
@@ -139,7 +140,7 @@ func TestFrozenVectors(t *testing.T) {
 			if m.Hist.TotalCount() != 7 || m.Censored.TotalCount() != 1 || m.Min != 1000 || m.Max != 2000 || len(m.Slots) != 16 || m.Slots[15] != 2000 {
 				t.Errorf("merged %+v", m)
 			}
-			if b := m.Own[BandOf(1000)]; b.Count != 5 || b.Own != 500 || b.Total != 5000 {
+			if b := m.Own[histograms.BandOf(1000)]; b.Count != 5 || b.Own != 500 || b.Total != 5000 {
 				t.Errorf("own lag %+v", b)
 			}
 			want := Counters{Scheduled: 8, Acked: 8, Sent: 8, Expected: 8, Received: 7, Missing: 1, LostAcked: 1, Censored: 1, BytesSent: 512, BytesRecv: 448}

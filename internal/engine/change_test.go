@@ -4,10 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"sixnines/internal/histograms"
 	"slices"
 	"strings"
-
-	"sixnines/result"
 )
 
 // eachField calls add for each change to each field below v, which is found in a decoded
@@ -166,12 +165,12 @@ func changed(key string, v any) (all []other) {
 // reshaped is a histogram that has its fastest value once more, in place of its slowest or
 // beside it. What cannot be read stays as it is.
 func reshaped(text string, replaces bool) string {
-	h, err := result.DecodeHistogram(text)
+	h, err := histograms.Decode(text)
 	if err != nil {
 		return text
 	}
-	first, low := result.NewRankIndex(h).ValueAtRank(1)
-	last, _ := result.NewRankIndex(h).ValueAtRank(h.TotalCount())
+	first, low := histograms.NewRankIndex(h).ValueAtRank(1)
+	last, _ := histograms.NewRankIndex(h).ValueAtRank(h.TotalCount())
 	shape := h.Clone()
 	if !replaces {
 		_ = shape.RecordValue(low) // which it has
@@ -188,7 +187,7 @@ func reshaped(text string, replaces bool) string {
 		}
 		_ = shape.RecordValue(first)
 	}
-	changed, err := result.EncodeHistogram(shape)
+	changed, err := histograms.Encode(shape)
 	if err != nil || first == last && replaces {
 		return text
 	}

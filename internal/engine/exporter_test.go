@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sixnines/drivers/mem"
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -54,7 +55,7 @@ workloads:
 		}
 		for m, x := range part.Metrics {
 			want := map[int64]int64{}
-			result.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { want[high] += n })
+			histograms.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { want[high] += n })
 			if got := s.values[name][m]; len(want) == 0 || !maps.Equal(got, want) {
 				t.Errorf("%s: of %s shown %v, the file has %v", name, m, got, want)
 			}

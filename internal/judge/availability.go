@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -29,10 +30,10 @@ func availability(run *result.Run, s *result.Summary) *result.Availability {
 		}
 		a := &result.Availability{Metric: m, Limit: int64(text.Workload.Timeout), Of: d.Total()}
 		if x.Hist != nil {
-			a.Answered = d.Count - result.NewRankIndex(x.Hist).CountAbove(a.Limit)
+			a.Answered = d.Count - histograms.NewRankIndex(x.Hist).CountAbove(a.Limit)
 		}
 		if c := x.Censored; c != nil {
-			a.Unknown = c.TotalCount() - result.NewRankIndex(c).CountFrom(a.Limit)
+			a.Unknown = c.TotalCount() - histograms.NewRankIndex(c).CountFrom(a.Limit)
 		}
 		a.Share = float64(a.Answered) / float64(a.Of)
 		var ok, also bool

@@ -3,9 +3,9 @@ package judge
 import (
 	"fmt"
 	"math"
-	"sort"
 	"time"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -25,7 +25,7 @@ const (
 )
 
 // blockCounts are the blocks of a metric in the form that statistics take.
-type blockCounts []result.Block
+type blockCounts []histograms.Block
 
 func (b blockCounts) Len() int                 { return len(b) }
 func (b blockCounts) Count(i int) int64        { return b[i].Count() }
@@ -98,7 +98,7 @@ func (b blockCounts) interval(percent float64, q quantile, x *result.Merged, o *
 	factor, ends := 1.0, []int64{q.value}
 	for round := range 3 {
 		for _, v := range ends {
-			f, memory := stats.VarianceFactor(b, blockValue(v))
+			f, memory := stats.VarianceFactor(b, histograms.BlockValueOf(v))
 			if longest := len(b) / stats.LeastChunks; round == 0 && memory > longest {
 				return w, resemble(float64(memory) * float64(end) / float64(len(b)))
 			}
@@ -136,7 +136,7 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	length := float64(end) / float64(len(b)) // of a block, ns
 	episode := length
 	if p >= stats.Fraction(episodesFrom) {
-		episode = float64(b.longestBurst(blockValue(v), 1-p)) * length
+		episode = float64(b.longestBurst(histograms.BlockValueOf(v), 1-p)) * length
 		if n, noise := longestEpisode(slots, v); !noise && length > float64(slot) {
 			episode = max(episode, float64(n)*float64(slot))
 		}
@@ -155,17 +155,12 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 // coarse part of blocks.
 func blockEdges(coarse bool, lo, hi int) (low, high int64) {
 	if coarse {
-		lo = result.CoarseValue(lo)
+		lo = histograms.CoarseValue(lo)
 	}
 	if lo > 0 {
-		low = result.BlockValue(lo-1) + 1
+		low = histograms.BlockValue(lo-1) + 1
 	}
-	return low, result.BlockValue(hi)
-}
-
-// blockValue is the value of the grid that stands for ns.
-func blockValue(ns int64) int {
-	return sort.Search(result.BlockValues-1, func(v int) bool { return result.BlockValue(v) >= ns })
+	return low, histograms.BlockValue(hi)
 }
 
 // shares are the parts of the blocks' values that lie above a value.

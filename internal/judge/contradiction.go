@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -72,20 +73,20 @@ func ownBands(run *result.Run) (found []Problem) {
 		if len(x.Own) == 0 || count(x) == 0 {
 			continue
 		}
-		counts := make([]int64, result.Bands)
-		result.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { counts[result.BandOf(high)] += n })
+		counts := make([]int64, histograms.Bands)
+		histograms.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { counts[histograms.BandOf(high)] += n })
 		for _, b := range x.Own {
 			add := func(format string, a ...any) {
 				found = append(found, Problem{fmt.Sprintf("metrics.%s.own.%d", m, b.Band), fmt.Sprintf(format, a...)})
 			}
-			low, high := float64(b.Count)*float64(result.BandFloor(b.Band)), float64(b.Count)*float64(result.BandFloor(min(b.Band+1, result.Bands-1)))
+			low, high := float64(b.Count)*float64(histograms.BandFloor(b.Band)), float64(b.Count)*float64(histograms.BandFloor(min(b.Band+1, histograms.Bands-1)))
 			switch sum := float64(b.Total); {
 			case b.Count != counts[b.Band]:
 				add("it has %s, and the histogram %s there", spell.Plural(b.Count, "message"), spell.Count(counts[b.Band]))
 			case b.Own < 0 || b.Received < 0 || float64(b.Own)+float64(b.Received) > bucketed*sum+float64(b.Count):
 				add("the generator's part is %d and %d of %d", b.Own, b.Received, b.Total)
 			case sum < low/bucketed || sum > high*bucketed:
-				add("%d values make %d, and each is %d to %d", b.Count, b.Total, result.BandFloor(b.Band), result.BandFloor(b.Band+1))
+				add("%d values make %d, and each is %d to %d", b.Count, b.Total, histograms.BandFloor(b.Band), histograms.BandFloor(b.Band+1))
 			}
 		}
 	}

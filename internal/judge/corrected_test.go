@@ -6,11 +6,12 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
 func mergedOf(h *hdr.Histogram) *result.Merged {
-	i := result.NewRankIndex(h)
+	i := histograms.NewRankIndex(h)
 	return &result.Merged{Hist: h, Min: i.Min(), Max: i.Max()}
 }
 
@@ -29,7 +30,7 @@ func TestCorrectedIsHdrHistogramsExample(t *testing.T) {
 		t.Errorf("%d values, want 20,000", n)
 	}
 	for p, want := range map[float64]int64{30: 1000, 50: 1000, 75: 50_000_000, 90: 80_000_000, 99: 98_000_000, 99.999: 100_000_000, 100: 100_000_000} {
-		if got := result.Percentile(x.Hist, p); float64(got) < 0.999*float64(want) || float64(got) > 1.001*float64(want) {
+		if got := histograms.Percentile(x.Hist, p); float64(got) < 0.999*float64(want) || float64(got) > 1.001*float64(want) {
 			t.Errorf("p%g is %d, want %d", p, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -39,7 +40,7 @@ func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 		value int64
 		size  *float64
 	}{{p50, &x.P50}, {p99, &x.P99}} {
-		size, ok := stats.EffectiveSize(blockCounts(blocks), blockValue(f.value))
+		size, ok := stats.EffectiveSize(blockCounts(blocks), histograms.BlockValueOf(f.value))
 		if !ok {
 			return nil
 		}

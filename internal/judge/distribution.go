@@ -3,6 +3,7 @@ package judge
 import (
 	"strconv"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -186,14 +187,14 @@ type order struct {
 	n        int64 // resolved, censored and refused
 	answered int64 // resolved and censored
 	min, max int64 // exact, of the resolved
-	resolved *result.RankIndex
-	combined *result.RankIndex // the censored at their lower bounds; nil without any
+	resolved *histograms.RankIndex
+	combined *histograms.RankIndex // the censored at their lower bounds; nil without any
 }
 
 func newOrder(x *result.Merged) *order {
-	o := &order{n: total(x), answered: count(x) + censored(x), min: x.Min, max: x.Max, resolved: new(result.RankIndex)}
+	o := &order{n: total(x), answered: count(x) + censored(x), min: x.Min, max: x.Max, resolved: new(histograms.RankIndex)}
 	if x.Hist != nil {
-		o.resolved = result.NewRankIndex(x.Hist)
+		o.resolved = histograms.NewRankIndex(x.Hist)
 	}
 	if censored(x) == 0 {
 		return o
@@ -203,7 +204,7 @@ func newOrder(x *result.Merged) *order {
 		all = x.Hist.Clone()
 		all.Merge(x.Censored)
 	}
-	o.combined = result.NewRankIndex(all)
+	o.combined = histograms.NewRankIndex(all)
 	return o
 }
 
@@ -274,7 +275,7 @@ func ownShare(own []result.OwnBand, v int64) (sent, received float64, ok bool) {
 	if len(own) == 0 {
 		return 0, 0, false
 	}
-	b := result.BandOf(v)
+	b := histograms.BandOf(v)
 	var sum result.OwnBand
 	add := func(i int) {
 		if i >= 0 && i < len(own) {

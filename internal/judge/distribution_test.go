@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -235,18 +236,18 @@ func TestEpisodes(t *testing.T) {
 }
 
 func TestOwnShare(t *testing.T) {
-	own := make([]result.OwnBand, result.Bands)
-	b := result.BandOf(70_000)
+	own := make([]result.OwnBand, histograms.Bands)
+	b := histograms.BandOf(70_000)
 	own[b] = result.OwnBand{Band: b, Count: 100, Own: 20, Total: 100}
 	own[b+3] = result.OwnBand{Band: b + 3, Count: 5, Own: 90, Total: 100}
 	own[b+6] = result.OwnBand{Band: b + 6, Count: 25, Own: 30, Total: 100}
 	if s, _, ok := ownShare(own, 70_000); !ok || s != 0.2 {
 		t.Errorf("in a full band: %v, %v", s, ok)
 	}
-	if s, _, ok := ownShare(own, result.BandFloor(b+3)); !ok || s != 140.0/300 {
+	if s, _, ok := ownShare(own, histograms.BandFloor(b+3)); !ok || s != 140.0/300 {
 		t.Errorf("in a thin band, widened by three on both sides: %v, %v", s, ok)
 	}
-	if _, _, ok := ownShare(make([]result.OwnBand, result.Bands), 70_000); ok {
+	if _, _, ok := ownShare(make([]result.OwnBand, histograms.Bands), 70_000); ok {
 		t.Error("a share of nothing")
 	}
 	if _, _, ok := ownShare(nil, 70_000); ok {

@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -83,7 +84,7 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 
 // tail sums up the messages of a metric at or above a value.
 func (e *evidence) tail(x *result.Merged, v int64) (tail result.OwnBand) {
-	for _, b := range x.Own[result.BandOf(v):] {
+	for _, b := range x.Own[histograms.BandOf(v):] {
 		tail.Count += b.Count
 		tail.Own += b.Own + b.Received
 		tail.Majority += b.Majority

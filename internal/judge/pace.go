@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -45,7 +46,7 @@ func (e *evidence) late() float64 {
 	if count(x) == 0 {
 		return 1
 	}
-	return float64(result.NewRankIndex(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
+	return float64(histograms.NewRankIndex(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
 }
 
 // notSent: messages were due and were never sent before the run ended.

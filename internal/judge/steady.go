@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -69,7 +70,7 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 // timedBlock is a stretch of the window and what a metric had in it.
 type timedBlock struct {
 	start, end int64 // ns from the window's start
-	result.Block
+	histograms.Block
 }
 
 // blocksInTime returns a metric's blocks with their times.
@@ -101,7 +102,7 @@ func stretches(b []timedBlock, fewest int64) []timedBlock {
 	shortest := min(int64(time.Second), b[len(b)-1].end/steadyParts)
 	shortest -= shortest / 100 // the ends of intervals jitter
 	var all []timedBlock
-	var part []result.Block
+	var part []histograms.Block
 	var count, start int64
 	for i := range b {
 		if len(part) == 0 {
@@ -111,11 +112,11 @@ func stretches(b []timedBlock, fewest int64) []timedBlock {
 		if count += b[i].Count(); count < fewest || b[i].end-start < shortest {
 			continue
 		}
-		all = append(all, timedBlock{start, b[i].end, result.JoinBlocks(part)})
+		all = append(all, timedBlock{start, b[i].end, histograms.JoinBlocks(part)})
 		part, count = nil, 0
 	}
 	if last := len(all) - 1; last >= 0 && len(part) > 0 {
-		all[last] = timedBlock{all[last].start, b[len(b)-1].end, result.JoinBlocks(append(part, all[last].Block))}
+		all[last] = timedBlock{all[last].start, b[len(b)-1].end, histograms.JoinBlocks(append(part, all[last].Block))}
 	}
 	return all
 }
@@ -291,14 +292,14 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			from = max(from, c.From)
 		}
 	}
-	var all, rest []result.Block
+	var all, rest []histograms.Block
 	for _, b := range blocksInTime(e.run, s.Metric) {
 		all = append(all, b.Block)
 		if b.start >= from {
 			rest = append(rest, b.Block)
 		}
 	}
-	whole, part := result.JoinBlocks(all), result.JoinBlocks(rest)
+	whole, part := histograms.JoinBlocks(all), histograms.JoinBlocks(rest)
 	for _, name := range result.Percentiles() {
 		q := stats.Fraction(percentOf(name))
 		if _, ok := e.summary.Histograms[s.Metric].Percentiles[name]; !ok || stats.SupportOf(part.Count(), q) == stats.NotSupported {

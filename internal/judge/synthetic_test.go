@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -65,7 +66,7 @@ func (s *share) add(v int64) {
 func (s *share) response(v, own, due int64) {
 	s.add(v)
 	s.slots[due/int64(slot)] = max(s.slots[due/int64(slot)], v)
-	b := result.BandOf(v)
+	b := histograms.BandOf(v)
 	if s.own[b] == nil {
 		s.own[b] = &result.OwnBand{Band: b}
 	}
@@ -106,11 +107,11 @@ func (i *interval) record(t testing.TB) result.Record {
 	for name, s := range i.shares {
 		s.m.Slots, s.m.Own = nil, nil
 		var err error
-		if s.m.Hist, err = result.EncodeHistogram(s.hist); err != nil {
+		if s.m.Hist, err = histograms.Encode(s.hist); err != nil {
 			t.Fatal(err)
 		}
 		if s.censored != nil {
-			if s.m.Censored, err = result.EncodeHistogram(s.censored); err != nil {
+			if s.m.Censored, err = histograms.Encode(s.censored); err != nil {
 				t.Fatal(err)
 			}
 		}

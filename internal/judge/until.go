@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -80,13 +81,13 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 		return 0, 0, unresolvedReach
 	}
 	b := blockCounts(blocks)
-	chunk, na := b.chunk(p, s.value, stats.Autocorrelation(b.shares(blockValue(s.value))), x.Slots, end, run.Header.Slot)
+	chunk, na := b.chunk(p, s.value, stats.Autocorrelation(b.shares(histograms.BlockValueOf(s.value))), x.Slots, end, run.Header.Slot)
 	if na != "" {
 		return 0, 0, na
 	}
 	// The first look that can find anything has as many intervals as stretches need.
 	age := float64(len(b)*each) / leastBlocks
-	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, result.BlockValues, censored(x)+refused(x), age)
+	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, histograms.BlockValues, censored(x)+refused(x), age)
 	if !ok {
 		return 0, 0, "the run is too short for its stretches, or unresolved or refused messages reach its interval"
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -158,7 +159,7 @@ func extremes(x *result.Merged) string {
 	if count(x) == 0 {
 		return ""
 	}
-	i := result.NewRankIndex(x.Hist)
+	i := histograms.NewRankIndex(x.Hist)
 	firstLow, firstHigh := i.ValueAtRank(1)
 	lastLow, lastHigh := i.ValueAtRank(i.Count())
 	switch {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -143,7 +144,7 @@ func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 		if x.Hist == nil || m.OfConnection() {
 			continue // the raw file does not have what connections saw
 		}
-		r := &rebuilt{top: result.HighestCounted(x.Hist)}
+		r := &rebuilt{top: histograms.HighestCounted(x.Hist)}
 		r.Hist = x.Hist.Clone()
 		r.Hist.Reset()
 		b.metrics[m] = r

@@ -7,9 +7,9 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/schedule"
 	"sixnines/internal/stats"
-	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -55,7 +55,7 @@ func TestQueuesAreAsTheorySays(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			index := result.NewRankIndex(h)
+			index := histograms.NewRankIndex(h)
 			for _, p := range []float64{50, 99} {
 				rho := float64(percent) / 100
 				want := tt.theory(rho, p/100) * float64(service)

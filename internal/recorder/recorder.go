@@ -21,6 +21,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -123,7 +124,7 @@ func New(c Config) (*Recorder, error) {
 			h.min.Store(noMin)
 			h.max.Store(noMax)
 			if id.Metric().IsResponse() {
-				h.own, h.received, h.majority = make([]int64, result.Bands), make([]int64, result.Bands), make([]int64, result.Bands)
+				h.own, h.received, h.majority = make([]int64, histograms.Bands), make([]int64, histograms.Bands), make([]int64, histograms.Bands)
 			}
 			s.hists[id] = h
 		}
@@ -239,7 +240,7 @@ func (r *Recorder) takeBands(id ID) {
 	k := r.seen[id]
 	k.bands = k.bands[:0]
 	for i, n := range k.nonzero() {
-		b := result.BandOf(r.geo.Floor(i))
+		b := histograms.BandOf(r.geo.Floor(i))
 		last := len(k.bands) - 1
 		if last < 0 || k.bands[last].Band != b {
 			k.bands = append(k.bands, result.OwnBand{Band: b})
@@ -394,9 +395,9 @@ func (r *Recorder) Added(visit func(m result.Metric, low, high, count int64)) {
 }
 
 // LastRanks are the values of id that the last Snapshot added.
-func (r *Recorder) LastRanks(id ID) *result.RankIndex {
+func (r *Recorder) LastRanks(id ID) *histograms.RankIndex {
 	k := r.seen[id]
-	return result.NewRanks(len(k.delta), func(i int) (low, high, count int64) {
+	return histograms.NewRanks(len(k.delta), func(i int) (low, high, count int64) {
 		if k.delta[i] == 0 {
 			return 0, 0, 0
 		}

@@ -14,6 +14,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -91,11 +92,11 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 		if d == nil {
 			return
 		}
-		h, err := result.DecodeHistogram(d.Hist)
+		h, err := histograms.Decode(d.Hist)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(r.LastRanks(DeliveryResponse), result.NewRankIndex(h)) || !result.SameGeometry(r.Empty(), h) {
+		if !reflect.DeepEqual(r.LastRanks(DeliveryResponse), histograms.NewRankIndex(h)) || !histograms.SameGeometry(r.Empty(), h) {
 			t.Error("the buckets are not those of the text")
 		}
 		sum.Merge(h)
@@ -111,7 +112,7 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 		collect()
 	}
 	collect()
-	theirs, err := result.EncodeHistogram(sum)
+	theirs, err := histograms.Encode(sum)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +185,7 @@ func TestBlockedZerosAreDerived(t *testing.T) {
 			continue
 		}
 		b := m[result.LagBlocked]
-		h, err := result.DecodeHistogram(b.Hist)
+		h, err := histograms.Decode(b.Hist)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,7 +287,7 @@ func TestStagesAndMoments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for m, want := range map[result.Metric][2]int64{result.StageClient: {100, 1099}, result.StageBroker: {2000, 2000}, result.StageReceive: {5, 5}, result.StageCallback: {3, 3}} {
-		h, err := result.DecodeHistogram(metrics[m].Hist)
+		h, err := histograms.Decode(metrics[m].Hist)
 		if err != nil {
 			t.Fatal(err)
 		}

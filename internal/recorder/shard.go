@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync/atomic"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -97,7 +98,7 @@ func (s *Shard) Response(id ID, v, own, received, due int64) {
 	h := s.hists[id]
 	h.add(&s.r.geo, v)
 	if own > 0 || received > 0 {
-		b := result.BandOf(v)
+		b := histograms.BandOf(v)
 		if own > 0 {
 			atomic.AddInt64(&h.own[b], own)
 		} else {

@@ -5,6 +5,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -82,15 +83,15 @@ func curvePoint(k int) float64 {
 // came back was slower than all that did, and where a rank falls among them
 // the answer is their lower bound.
 type order struct {
-	resolved, all *result.RankIndex
+	resolved, all *histograms.RankIndex
 	refused       int64 // above all others
 }
 
 func newOrder(m *result.Merged) order {
-	o := order{resolved: result.NewRankIndex(m.Hist), refused: m.Refused}
+	o := order{resolved: histograms.NewRankIndex(m.Hist), refused: m.Refused}
 	o.all = o.resolved
 	if all := withCensored(m); all != m.Hist {
-		o.all = result.NewRankIndex(all)
+		o.all = histograms.NewRankIndex(all)
 	}
 	return o
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -36,7 +37,7 @@ func Hgrm(w io.Writer, run *result.Run, metric result.Metric) error {
 	if x == nil || x.Hist == nil {
 		return fmt.Errorf("the result has no distribution %q; it has %s", metric, strings.Join(metricsOf(run), ", "))
 	}
-	return result.WriteHgrm(w, withCensored(x), hgrmScale, hgrmTicks)
+	return histograms.WriteHgrm(w, withCensored(x), hgrmScale, hgrmTicks)
 }
 
 // metricsOf lists the metrics of a run.
@@ -73,7 +74,7 @@ func Hlog(w io.Writer, path string) error {
 }
 
 func hlog(w io.Writer, source io.Reader) error {
-	log := result.NewHlogWriter(w)
+	log := histograms.NewHlogWriter(w)
 	reader := result.NewReader(source)
 	var started time.Time
 	for {
@@ -99,7 +100,7 @@ func hlog(w io.Writer, source io.Reader) error {
 }
 
 // hlogRows writes one interval.
-func hlogRows(log *result.HlogWriter, iv *result.Interval, started time.Time) error {
+func hlogRows(log *histograms.HlogWriter, iv *result.Interval, started time.Time) error {
 	for _, m := range result.Metrics() {
 		x := iv.Metrics[m]
 		if x == nil {
@@ -109,11 +110,11 @@ func hlogRows(log *result.HlogWriter, iv *result.Interval, started time.Time) er
 			if part.encoded == "" {
 				continue
 			}
-			h, err := result.DecodeHistogram(part.encoded)
+			h, err := histograms.Decode(part.encoded)
 			if err != nil {
 				return fmt.Errorf("%s: %w", part.tag, err)
 			}
-			row := result.HlogInterval{Tag: part.tag, Start: started.Add(time.Duration(iv.Start)),
+			row := histograms.HlogInterval{Tag: part.tag, Start: started.Add(time.Duration(iv.Start)),
 				Length: time.Duration(max(iv.End-iv.Start, 0)), Histogram: h, Encoded: part.encoded}
 			if err := log.WriteInterval(row); err != nil {
 				return err

@@ -15,6 +15,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -183,7 +184,7 @@ func TestHgrmIsInMilliseconds(t *testing.T) {
 	if err := Hgrm(&b, run, result.DeliveryService); err != nil {
 		t.Fatal(err)
 	}
-	rows, err := result.ReadHgrm(&b)
+	rows, err := histograms.ReadHgrm(&b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -208,7 +209,7 @@ func TestHlog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	encoded, err := result.EncodeHistogram(h)
+	encoded, err := histograms.Encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +233,7 @@ func TestHlog(t *testing.T) {
 	if err := Hlog(&b, path); err != nil {
 		t.Fatal(err)
 	}
-	reader := result.NewHlogReader(&b)
+	reader := histograms.NewHlogReader(&b)
 	var tags []string
 	for {
 		iv, err := reader.Next()

@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -56,7 +57,7 @@ func TestOpenMetrics(t *testing.T) {
 					continue
 				}
 				found++
-				h, ranks := s.GetHistogram(), result.NewRankIndex(x.Hist)
+				h, ranks := s.GetHistogram(), histograms.NewRankIndex(x.Hist)
 				if got, want := h.GetSampleCount(), uint64(ranks.Count()+x.Refused); got != want {
 					t.Errorf("%s counts %d values, want %d", m, got, want)
 				}

@@ -9,6 +9,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -145,7 +146,7 @@ func (s synthetic) make() *result.Run {
 			pt.InFlight, pt.Backlog = 6000, 9500
 		}
 		for m, h := range hists {
-			x := result.NewRankIndex(h)
+			x := histograms.NewRankIndex(h)
 			pt.Metrics[m] = result.PointMetric{Count: x.Count(), Min: x.Min(), P50: x.Percentile(50), P90: x.Percentile(90),
 				P99: x.Percentile(99), P999: x.Percentile(99.9), Max: x.Max()}
 		}
@@ -187,7 +188,7 @@ func (s synthetic) make() *result.Run {
 // distribution makes up what a judge would say; the rules are simpler, the
 // shape is the same.
 func distribution(m result.Metric, merged *result.Merged, s synthetic) *result.Distribution {
-	x := result.NewRankIndex(merged.Hist)
+	x := histograms.NewRankIndex(merged.Hist)
 	d := &result.Distribution{Count: x.Count(), Samples: x.Count(), Censored: s.lost, Min: merged.Min, Max: merged.Max,
 		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Percentiles: map[string]int64{}, Intervals: map[string][2]int64{},
 		Unsupported: map[string]int64{}, AtLeast: map[string]bool{}, Few: map[string]bool{}, Episodes: map[string]int{}, OwnShare: map[string]float64{}}

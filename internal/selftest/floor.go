@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/histograms"
 	"sixnines/internal/probe"
 	"sixnines/internal/report"
 	"sixnines/internal/spell"
@@ -188,7 +189,7 @@ func percentilesFigure(name string, m result.Metric, d *result.Distribution) Fig
 
 // curve is a metric's percentiles as a line.
 func curve(name string, x *result.Merged) report.PictureLine {
-	index := result.NewRankIndex(x.Hist)
+	index := histograms.NewRankIndex(x.Hist)
 	l := report.PictureLine{Name: name}
 	for _, p := range result.Percentiles() {
 		at, err := strconv.ParseFloat(p, 64)

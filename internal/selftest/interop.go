@@ -20,6 +20,7 @@ import (
 
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/recorder"
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -144,11 +145,11 @@ func agreeWithJava(all []vector) []Figure {
 	decoded, percentiles, encoded, printed := 0, 0, 0, 0
 	asked := 0
 	for _, v := range all {
-		h, err := result.DecodeHistogram(v.encoded)
+		h, err := histograms.Decode(v.encoded)
 		if err != nil {
 			continue
 		}
-		x := result.NewRankIndex(h)
+		x := histograms.NewRankIndex(h)
 		if slices.Equal(buckets(h), v.buckets) && h.TotalCount() == v.total && x.Max() == v.max &&
 			h.LowestTrackableValue() == v.lowest && h.HighestTrackableValue() == v.highest && h.SignificantFigures() == v.digits {
 			decoded++
@@ -163,11 +164,11 @@ func agreeWithJava(all []vector) []Figure {
 				percentiles++
 			}
 		}
-		if again, err := result.EncodeHistogram(h); err == nil && samePayload(again, v.encoded) {
+		if again, err := histograms.Encode(h); err == nil && samePayload(again, v.encoded) {
 			encoded++
 		}
 		var text strings.Builder
-		if err := result.WriteHgrm(&text, h, 1e6, 5); err == nil && text.String() == v.hgrm { // ms, Java's default of 5 ticks
+		if err := histograms.WriteHgrm(&text, h, 1e6, 5); err == nil && text.String() == v.hgrm { // ms, Java's default of 5 ticks
 			printed++
 		}
 	}
@@ -234,8 +235,8 @@ func relog(log string) Figure {
 }
 
 func rewriteLog(log string) (string, error) {
-	r := result.NewHlogReader(strings.NewReader(log))
-	var rows []result.HlogInterval
+	r := histograms.NewHlogReader(strings.NewReader(log))
+	var rows []histograms.HlogInterval
 	for {
 		row, err := r.Next()
 		if errors.Is(err, io.EOF) {
@@ -251,7 +252,7 @@ func rewriteLog(log string) (string, error) {
 		return "", errors.New("its start time was not understood")
 	}
 	var b strings.Builder
-	w := result.NewHlogWriter(&b)
+	w := histograms.NewHlogWriter(&b)
 	if err := errors.Join(w.WriteVersion(), w.WriteStartTime(start), w.WriteLegend()); err != nil {
 		return "", err
 	}
@@ -279,7 +280,7 @@ func readByJava(all []vector, frozen string) Figure {
 				break
 			}
 		}
-		if text, err := result.EncodeHistogram(h); err == nil && samePayload(text, given[v.name]) {
+		if text, err := histograms.Encode(h); err == nil && samePayload(text, given[v.name]) {
 			same++
 		}
 	}
@@ -348,13 +349,13 @@ func collect(r *recorder.Recorder) (string, error) {
 // mergesTo requires that the parts, merged, are the whole: bit for bit once
 // encoded.
 func mergesTo(whole string, parts []string) ([]Figure, error) {
-	one, err := result.DecodeHistogram(whole)
+	one, err := histograms.Decode(whole)
 	if err != nil {
 		return nil, err
 	}
 	var sum *hdr.Histogram
 	for _, p := range parts {
-		h, err := result.DecodeHistogram(p)
+		h, err := histograms.Decode(p)
 		if err != nil {
 			return nil, err
 		}
@@ -366,7 +367,7 @@ func mergesTo(whole string, parts []string) ([]Figure, error) {
 			return nil, fmt.Errorf("%s do not fit", spell.Plural(lost, "value"))
 		}
 	}
-	again, err := result.EncodeHistogram(sum)
+	again, err := histograms.Encode(sum)
 	if err != nil {
 		return nil, err
 	}

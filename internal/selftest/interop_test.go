@@ -5,11 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sixnines/internal/histograms"
 	"slices"
 	"strings"
 	"testing"
-
-	"sixnines/result"
 )
 
 // The vectors in the program are those that package result is compared with.
@@ -26,7 +25,7 @@ func TestVectorsAreTheFrozenOnes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		dir := "../../result/testdata/hdr/golden"
+		dir := "../histograms/testdata/hdr/golden"
 		if !strings.Contains(".b64 .hgrm .hlog", filepath.Ext(e.Name())) && strings.Contains(e.Name(), "-") {
 			dir = filepath.Dir(dir)
 		}
@@ -85,7 +84,7 @@ func TestMergeNotices(t *testing.T) {
 			whole = x.encoded
 		}
 	}
-	h, err := result.DecodeHistogram(whole)
+	h, err := histograms.Decode(whole)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +92,7 @@ func TestMergeNotices(t *testing.T) {
 	if err := h.RecordValue(80_000); err != nil {
 		t.Fatal(err)
 	}
-	more, err := result.EncodeHistogram(h)
+	more, err := histograms.Encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}

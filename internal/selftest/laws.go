@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/histograms"
 	"sixnines/internal/nullbroker"
 	"sixnines/internal/report"
 	"sixnines/internal/spell"
@@ -420,14 +421,14 @@ func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figu
 		figures = append(figures, Exactly(law.String()+": percentiles that could be matched", "some", "none"))
 	}
 	if t.rare > 0 {
-		figures = append(figures, judgeRare(law, t.rare, r, result.NewRankIndex(x.Hist), d.Max)...)
+		figures = append(figures, judgeRare(law, t.rare, r, histograms.NewRankIndex(x.Hist), d.Max)...)
 	}
 	return figures
 }
 
 // judgeRare counts the rare delays: each must be there, and none more but for
 // transports that are as long; and the longest must be the maximum.
-func judgeRare(law nullbroker.Law, above time.Duration, r *record, index *result.RankIndex, slowest int64) []Figure {
+func judgeRare(law nullbroker.Law, above time.Duration, r *record, index *histograms.RankIndex, slowest int64) []Figure {
 	n, more, longest := 0, 0, 0.0
 	for i, delay := range r.drawn {
 		whole := delay + r.beside[i]

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
+	"sixnines/internal/histograms"
 	"sixnines/internal/report"
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -132,7 +133,7 @@ func oracle(p float64, d, window time.Duration, kept float64) time.Duration {
 // lateness is 1−ρ: how much of the rate the backlog shrinks by while the broker
 // catches up. It is taken from one point of the curve, far below the percentiles
 // that are judged: of the share q of messages above v, D − v = q·T·(1−ρ).
-func lateness(index *result.RankIndex, d, window time.Duration) float64 {
+func lateness(index *histograms.RankIndex, d, window time.Duration) float64 {
 	v := d / 20
 	q := float64(index.CountAbove(int64(v))) / float64(max(1, index.Count()))
 	return float64(d-v) / (q * float64(window))
@@ -150,7 +151,7 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	if x == nil || distribution == nil {
 		return append(figures, Exactly("deliveries that were timed", "some", "none")), 0
 	}
-	kept := lateness(result.NewRankIndex(x.Hist), d, window)
+	kept := lateness(histograms.NewRankIndex(x.Hist), d, window)
 	f := Figure{What: "1 − ρ, from the share of messages that were late", Expected: "1", Found: fmt.Sprintf("%.3f", kept),
 		Tolerance: fmt.Sprintf("%.2f to %.2f", 1-oracleSlack, 1+oracleTolerance), Verdict: Passed}
 	if !(kept >= 1-oracleSlack && kept <= 1+oracleTolerance) {

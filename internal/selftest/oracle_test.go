@@ -7,6 +7,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -21,7 +22,7 @@ func timed(m result.Metric, values []int64) *result.Run {
 		}
 		slowest = max(slowest, v)
 	}
-	index := result.NewRankIndex(h)
+	index := histograms.NewRankIndex(h)
 	d := &result.Distribution{Count: index.Count(), Max: slowest, Percentiles: map[string]int64{}, AtLeast: map[string]bool{}}
 	for _, label := range result.Percentiles() {
 		if p := share(label); float64(len(values))*(1-p) >= 3.7 {

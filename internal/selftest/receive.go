@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
+	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/result"
 )
@@ -144,7 +145,7 @@ func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
 	if x == nil {
 		return 0, false
 	}
-	index := result.NewRankIndex(x.Hist)
+	index := histograms.NewRankIndex(x.Hist)
 	return time.Duration(index.Percentile(50)), index.Count() > 0
 }
 

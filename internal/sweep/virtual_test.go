@@ -8,6 +8,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/hunttest"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -94,7 +95,7 @@ func (v *virtual) run(rate float64, times int) *result.Run {
 			}
 		}
 		var err error
-		if m.Hist, err = result.EncodeHistogram(hist); err != nil {
+		if m.Hist, err = histograms.Encode(hist); err != nil {
 			v.t.Fatal(err)
 		}
 		c := result.Counters{Scheduled: n, Sent: n, Expected: n, Received: n}

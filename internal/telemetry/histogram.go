@@ -5,6 +5,7 @@ import (
 	"sort"
 	"time"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -77,10 +78,10 @@ func keyOf(ns int64) int {
 // resolved are in the sum at their lower bounds.
 func merged(x *result.Merged) *histogram {
 	h := newHistogram()
-	result.NewRankIndex(x.Hist).Buckets(h.add)
+	histograms.NewRankIndex(x.Hist).Buckets(h.add)
 	h.beyond = x.Refused
 	if x.Censored != nil {
-		result.NewRankIndex(x.Censored).Buckets(func(low, high, n int64) {
+		histograms.NewRankIndex(x.Censored).Buckets(func(low, high, n int64) {
 			h.beyond += n
 			h.sum += float64(n) * (float64(low) + float64(high)) / 2
 		})

@@ -19,6 +19,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
+	"sixnines/internal/histograms"
 	"sixnines/result"
 )
 
@@ -49,7 +50,7 @@ func follow(l *Live, run *result.Run) {
 	}
 	l.Begin(headers)
 	for _, part := range run.Parts() {
-		ranks := result.NewRankIndex(part.Metrics[result.DeliveryResponse].Hist)
+		ranks := histograms.NewRankIndex(part.Metrics[result.DeliveryResponse].Hist)
 		for i := range 2 {
 			v := result.Interval{Phase: result.PhaseMeasure, Workload: part.Header.Workload, InFlight: 3, Vitals: map[result.Vital]float64{"process.cpu": 0.5}}
 			if i == 0 {

@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"fmt"
@@ -249,12 +249,12 @@ func hdrRank(n int64, percent float64) int64 {
 	return min(max(rank.Int64(), 1), n)
 }
 
-// EncodeHistogram returns the histogram in the V2 compressed encoding of
+// Encode returns the histogram in the V2 compressed encoding of
 // HdrHistogram, as base64 text that begins "HISTF". Below the compression
 // it is byte for byte what Java writes; the compressed bytes are not, as they
 // depend on the deflate implementation, between Java installations too.
 // Start and end time and tag are not part of it.
-func EncodeHistogram(h *hdrhistogram.Histogram) (string, error) {
+func Encode(h *hdrhistogram.Histogram) (string, error) {
 	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
 	if err != nil {
 		return "", fmt.Errorf("encode histogram: %w", err)
@@ -262,12 +262,12 @@ func EncodeHistogram(h *hdrhistogram.Histogram) (string, error) {
 	return string(b), nil
 }
 
-// DecodeHistogram reads what [EncodeHistogram] and the HdrHistogram libraries
+// Decode reads what [Encode] and the HdrHistogram libraries
 // of other languages write. It is fit for hostile input: it never panics, and
 // refuses text over 32 MiB and histograms whose counters would take more than
 // 32 MiB before it allocates them.
-func DecodeHistogram(s string) (*hdrhistogram.Histogram, error) {
-	c, err := new(inflater).decode(s)
+func Decode(s string) (*hdrhistogram.Histogram, error) {
+	c, err := new(Decoder).Decode(s)
 	if err != nil {
 		return nil, err
 	}
@@ -310,7 +310,7 @@ func hdrNewGeometry(lowest, highest, digits int64) (hdrGeometry, error) {
 func hdrGeometryOf(h *hdrhistogram.Histogram) hdrGeometry {
 	g, err := hdrNewGeometry(h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 	if err != nil {
-		panic("result: the histogram library made a histogram it forbids: " + err.Error())
+		panic("histograms: the library made a histogram it forbids: " + err.Error())
 	}
 	return g
 }

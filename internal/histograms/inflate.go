@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bytes"
@@ -13,25 +13,26 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// hdrCounts is a histogram as its text has it: the counters that are not zero. A result
+// Counts is a histogram as its text has it: the counters that are not zero. A result
 // file has one for each metric of each interval, of tens of thousands of counters, a few
 // of which are in use.
-type hdrCounts struct {
-	lowest, highest, digits int64
-	ratio                   float64
-	geometry                hdrGeometry
-	index                   []int // of counters, ascending
-	count                   []int64
+type Counts struct {
+	Digits          int64 // significant
+	lowest, highest int64
+	ratio           float64
+	geometry        hdrGeometry
+	index           []int // of counters, ascending
+	count           []int64
 }
 
-// inflater decodes the texts of histograms one after the other, with one decompressor and
+// Decoder decodes the texts of histograms one after the other, with one decompressor and
 // one buffer for all. What it returned last is good until it decodes the next.
-type inflater struct {
+type Decoder struct {
 	raw     []byte
 	packed  bytes.Reader
 	zip     io.ReadCloser // nil: not made yet
 	payload bytes.Buffer
-	counts  hdrCounts
+	counts  Counts
 }
 
 // Cookies of the encoding: the low byte is the format (3: a histogram, 4: a
@@ -44,8 +45,8 @@ const (
 	hdrHeaderSize       = hdrhistogram.ENCODING_HEADER_SIZE
 )
 
-// decode is fit for hostile input, as [DecodeHistogram] is.
-func (z *inflater) decode(s string) (*hdrCounts, error) {
+// decode is fit for hostile input, as [Decode] is.
+func (z *Decoder) Decode(s string) (*Counts, error) {
 	if len(s) > hdrMaxEncoded {
 		return nil, fmt.Errorf("decode histogram: %d bytes of text, at most %d are accepted", len(s), hdrMaxEncoded)
 	}
@@ -55,7 +56,7 @@ func (z *inflater) decode(s string) (*hdrCounts, error) {
 	return &z.counts, nil
 }
 
-func (z *inflater) inflate(s string) error {
+func (z *Decoder) inflate(s string) error {
 	var err error
 	if z.raw, err = base64.StdEncoding.AppendDecode(z.raw[:0], []byte(s)); err != nil {
 		return fmt.Errorf("base64: %w", err)
@@ -103,22 +104,22 @@ func (z *inflater) inflate(s string) error {
 }
 
 // header takes a histogram's header, and returns how many bytes follow.
-func (c *hdrCounts) header(b []byte) (size int64, err error) {
+func (c *Counts) header(b []byte) (size int64, err error) {
 	if c := binary.BigEndian.Uint32(b); c&hdrCookieMask != hdrCookieV2 {
 		return 0, fmt.Errorf("inner cookie %#x is not that of a V2 histogram", c)
 	}
 	size = int64(int32(binary.BigEndian.Uint32(b[4:])))
-	c.digits = int64(int32(binary.BigEndian.Uint32(b[12:])))
+	c.Digits = int64(int32(binary.BigEndian.Uint32(b[12:])))
 	c.lowest = max(int64(binary.BigEndian.Uint64(b[16:])), 1)
 	c.highest = int64(binary.BigEndian.Uint64(b[24:]))
 	c.ratio = math.Float64frombits(binary.BigEndian.Uint64(b[32:]))
-	if c.geometry, err = hdrNewGeometry(c.lowest, c.highest, c.digits); err != nil {
+	if c.geometry, err = hdrNewGeometry(c.lowest, c.highest, c.Digits); err != nil {
 		return 0, err
 	}
 	n := c.geometry.counts()
 	if n > hdrMaxCounts {
 		return 0, fmt.Errorf("range %d to %d with %d significant digits takes %d counters, at most %d are accepted",
-			c.lowest, c.highest, c.digits, n, hdrMaxCounts)
+			c.lowest, c.highest, c.Digits, n, hdrMaxCounts)
 	}
 	if size < 0 || size > n*hdrLongest {
 		return 0, fmt.Errorf("a payload of %d bytes for %d counters", size, n)
@@ -130,7 +131,7 @@ func (c *hdrCounts) header(b []byte) (size int64, err error) {
 const hdrLongest = 9
 
 // fill takes the counts from a payload.
-func (c *hdrCounts) fill(p []byte) error {
+func (c *Counts) fill(p []byte) error {
 	c.index, c.count = c.index[:0], c.count[:0]
 	all := c.geometry.counts()
 	var at, total int64
@@ -178,8 +179,8 @@ func hdrNumber(p []byte) (n int64, size int) {
 }
 
 // histogram makes one of its own.
-func (c *hdrCounts) histogram() *hdrhistogram.Histogram {
-	s := &hdrhistogram.Snapshot{LowestTrackableValue: c.lowest, HighestTrackableValue: c.highest, SignificantFigures: c.digits,
+func (c *Counts) histogram() *hdrhistogram.Histogram {
+	s := &hdrhistogram.Snapshot{LowestTrackableValue: c.lowest, HighestTrackableValue: c.highest, SignificantFigures: c.Digits,
 		IntegerToDoubleConversionRatio: c.ratio, Counts: make([]int64, c.geometry.counts())}
 	for i, at := range c.index {
 		s.Counts[at] = c.count[i]
@@ -187,9 +188,9 @@ func (c *hdrCounts) histogram() *hdrhistogram.Histogram {
 	return hdrhistogram.Import(s)
 }
 
-// mergeInto adds the counts to *into, which is made if it is nil and else has the same
+// MergeInto adds the counts to *into, which is made if it is nil and else has the same
 // geometry.
-func (c *hdrCounts) mergeInto(into **hdrhistogram.Histogram) error {
+func (c *Counts) MergeInto(into **hdrhistogram.Histogram) error {
 	if *into == nil {
 		*into = c.histogram()
 		return nil
@@ -197,14 +198,14 @@ func (c *hdrCounts) mergeInto(into **hdrhistogram.Histogram) error {
 	for i, at := range c.index {
 		low, _ := c.geometry.edges(at)
 		if err := (*into).RecordValues(low, c.count[i]); err != nil {
-			return fmt.Errorf("%w: %w", err, ErrFormat)
+			return err
 		}
 	}
 	return nil
 }
 
-// ranks is the index of the values.
-func (c *hdrCounts) ranks() *RankIndex {
+// Ranks is the index of the values.
+func (c *Counts) Ranks() *RankIndex {
 	x := newRankIndex(len(c.index))
 	for i, at := range c.index {
 		x.add(c.geometry, at, c.count[i])

@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bufio"
@@ -48,7 +48,7 @@ type HlogInterval struct {
 
 // HlogWriter writes histogram logs in format 1.3 as HdrHistogram's Java
 // HistogramLogWriter does, byte for byte except that histograms it has to
-// encode itself are compressed by another deflate (see [EncodeHistogram]).
+// encode itself are compressed by another deflate (see [Encode]).
 // Each line is handed to the underlying writer in one Write. Not safe for
 // concurrent use.
 //
@@ -118,7 +118,7 @@ func (lw *HlogWriter) WriteInterval(iv HlogInterval) error {
 	encoded := iv.Encoded
 	if encoded == "" {
 		var err error
-		if encoded, err = EncodeHistogram(iv.Histogram); err != nil {
+		if encoded, err = Encode(iv.Histogram); err != nil {
 			return fmt.Errorf("write hlog: %w", err)
 		}
 	} else if strings.ContainsAny(encoded, ", \r\n") {
@@ -154,7 +154,7 @@ func hlogSeconds(d time.Duration) float64 {
 // holds one line and one histogram. It accepts comments and blank lines
 // anywhere, carriage returns, a byte order mark, spaces around fields, and a
 // log without heading. It is fit for hostile input, within the bounds of
-// [DecodeHistogram]. Not safe for concurrent use.
+// [Decode]. Not safe for concurrent use.
 //
 // Times are absolute by the rule of Java's HistogramLogReader. A row's time is
 // relative to the base time, if the log names one. If not, the first row
@@ -293,7 +293,7 @@ func (lr *HlogReader) parseRow(line string) (HlogInterval, error) {
 		return iv, fmt.Errorf("maximum %q is not a number", hlogExcerpt(f[2]))
 	}
 	iv.Encoded = strings.TrimSpace(f[3])
-	if iv.Histogram, err = DecodeHistogram(iv.Encoded); err != nil {
+	if iv.Histogram, err = Decode(iv.Encoded); err != nil {
 		return iv, err
 	}
 	if !lr.hasStart {

@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bytes"
@@ -30,7 +30,7 @@ func TestJavaReadsWhatWeEncode(t *testing.T) {
 	verdict := string(hdrReadFile(t, "testdata/hdr/java-verdict.txt"))
 	var fresh, want strings.Builder
 	for _, g := range golden {
-		text, err := EncodeHistogram(g.histogram(t))
+		text, err := Encode(g.histogram(t))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bytes"
@@ -172,7 +172,7 @@ func hlogOne(t testing.TB) string {
 	if err := h.RecordValue(7); err != nil {
 		t.Fatal(err)
 	}
-	text, err := EncodeHistogram(h)
+	text, err := Encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}

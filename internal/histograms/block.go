@@ -1,18 +1,12 @@
-package result
+package histograms
 
 import (
 	"math"
 	"slices"
 	"sort"
-	"strings"
 
 	"sixnines/internal/loglinear"
 )
-
-// maxBlocks bounds the blocks of a run: when there would be more, each two become
-// one. So a run of a week has as many as one of nine minutes, and takes a few
-// megabytes for them.
-const maxBlocks = 512
 
 // Block is what one metric had in one stretch of the measured window: in an
 // interval or, in long runs, in 2, 4, 8, … of them. What was resolved after the
@@ -41,8 +35,8 @@ func BlockValue(v int) int64 {
 	return loglinear.Grid(blockBits).Ceiling(v)
 }
 
-// blockValueOf returns the value of the grid that stands for ns.
-func blockValueOf(ns int64) int {
+// BlockValueOf returns the value of the grid that stands for ns.
+func BlockValueOf(ns int64) int {
 	return loglinear.Grid(blockBits).Index(max(ns, 0))
 }
 
@@ -92,13 +86,13 @@ func JoinBlocks(blocks []Block) Block {
 	case 1:
 		return blocks[0]
 	default:
-		return join(JoinBlocks(blocks[:n/2]), JoinBlocks(blocks[n/2:]))
+		return JoinBlocks(blocks[:n/2]).Join(JoinBlocks(blocks[n/2:]))
 	}
 }
 
-// blockOf makes a block of an interval's values, fine with the whole grid also
+// BlockOf makes a block of an interval's values, fine with the whole grid also
 // for those that are not among the slowest.
-func blockOf(x *RankIndex, fine bool) Block {
+func BlockOf(x *RankIndex, fine bool) Block {
 	body := x.Count() - x.Count()/10
 	if fine {
 		body = 0
@@ -106,7 +100,7 @@ func blockOf(x *RankIndex, fine bool) Block {
 	b := Block{count: x.Count()}
 	var before int64
 	for i, upTo := range x.cumulative {
-		v := blockValueOf(x.high[i])
+		v := BlockValueOf(x.high[i])
 		if upTo <= body && v >= 1<<blockBits {
 			v |= 1<<(blockBits-bodyBits) - 1 // up to the next of the 64: never better than it was
 		}
@@ -119,8 +113,8 @@ func blockOf(x *RankIndex, fine bool) Block {
 // With returns the block with n values of ns more.
 func (b Block) With(ns, n int64) Block {
 	more := Block{count: n}
-	more.put(uint16(blockValueOf(ns)), n)
-	return join(b, more)
+	more.put(uint16(BlockValueOf(ns)), n)
+	return b.Join(more)
 }
 
 // put adds values at the end or in the last bucket.
@@ -135,8 +129,8 @@ func (b *Block) put(v uint16, n int64) {
 
 func saturated(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
-// join returns both blocks as one.
-func join(a, b Block) Block {
+// Join returns both blocks as one. They are not changed.
+func (a Block) Join(b Block) Block {
 	if a.count == 0 {
 		return b
 	}
@@ -156,67 +150,4 @@ func join(a, b Block) Block {
 	}
 	sum.buckets, sum.counts = slices.Clip(sum.buckets), slices.Clip(sum.counts)
 	return sum
-}
-
-// blocked reports whether a metric's blocks are kept: those that objectives may be about.
-func (m Metric) blocked() bool {
-	switch m {
-	case PublishService, DeliveryService, RoundTripService, LagOwn, LagBlocked:
-		return true
-	}
-	return m.IsResponse()
-}
-
-// addBlocks puts an interval's values into their blocks.
-func (r *Run) addBlocks(phase string, shares map[Metric]values) {
-	if r.perBlock == 0 {
-		r.perBlock = 1
-	}
-	if phase == PhaseMeasure {
-		r.measured++
-	}
-	if r.measured == 0 {
-		return
-	}
-	if (r.measured-1)/r.perBlock == maxBlocks {
-		r.perBlock *= 2
-		for _, x := range r.Metrics {
-			for i := 0; i < len(x.blocks); i += 2 {
-				b := x.blocks[i]
-				if i+1 < len(x.blocks) {
-					b = join(b, x.blocks[i+1])
-				}
-				x.blocks[i/2] = b
-			}
-			half := (len(x.blocks) + 1) / 2
-			clear(x.blocks[half:])
-			x.blocks = x.blocks[:half]
-		}
-	}
-	at := (r.measured - 1) / r.perBlock
-	for m, v := range shares {
-		if !m.blocked() {
-			continue
-		}
-		x := r.Metrics[m]
-		for len(x.blocks) <= at {
-			x.blocks = append(x.blocks, Block{})
-		}
-		// What is waited for has to be known better than to a sixteenth.
-		waited, _, _ := strings.Cut(r.Header.Until, " ")
-		x.blocks[at] = join(x.blocks[at], blockOf(v.index, string(m) == waited))
-	}
-}
-
-// Blocks returns a metric's blocks in order of time, all of the same number of
-// intervals but the last, which may have fewer; and that number. It is nil for
-// metrics of which they are not kept: all but response and service times, and the lags of
-// the schedule.
-func (r *Run) Blocks(m Metric) (blocks []Block, intervals int) {
-	x := r.Metrics[m]
-	if x == nil || !m.blocked() || r.measured == 0 {
-		return nil, 0
-	}
-	n := (r.measured-1)/r.perBlock + 1
-	return append(slices.Clip(x.blocks), make([]Block, n-len(x.blocks))...), r.perBlock
 }

@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bytes"
@@ -43,7 +43,7 @@ func hdrWrap(t testing.TB, cookie uint32, inner []byte) string {
 
 func TestDecodeHistogramRefuses(t *testing.T) {
 	good := hdrForge(t, 3, 1, 1000, []byte{2})
-	if _, err := DecodeHistogram(good); err != nil {
+	if _, err := Decode(good); err != nil {
 		t.Fatalf("the forgery that is to be varied: %v", err)
 	}
 	for _, tt := range []struct{ name, text, want string }{
@@ -65,7 +65,7 @@ func TestDecodeHistogramRefuses(t *testing.T) {
 			[]byte{0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, 3)), "MaxInt64"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			h, err := DecodeHistogram(tt.text)
+			h, err := Decode(tt.text)
 			if err == nil {
 				t.Fatalf("accepted, with %d values", h.TotalCount())
 			}
@@ -86,11 +86,11 @@ func TestDecodeHistogramBoundsMemory(t *testing.T) {
 		runtime.ReadMemStats(&after)
 		return after.TotalAlloc - before.TotalAlloc
 	}
-	if got := allocated(func() { DecodeHistogram(wide) }); got > 4<<20 {
+	if got := allocated(func() { Decode(wide) }); got > 4<<20 {
 		t.Errorf("refusing a histogram of 16 MiB allocated %d bytes", got)
 	}
 	long := strings.Repeat("A", hdrMaxEncoded+4)
-	if got := allocated(func() { DecodeHistogram(long) }); got > 1<<20 {
+	if got := allocated(func() { Decode(long) }); got > 1<<20 {
 		t.Errorf("refusing a text of %d bytes allocated %d bytes", len(long), got)
 	}
 }
@@ -105,7 +105,7 @@ func FuzzDecodeHistogram(f *testing.F) {
 		if !outer { // mutate below the compression, where a checksum guards
 			text = hdrWrap(t, 0x1c849314, b)
 		}
-		h, err := DecodeHistogram(text)
+		h, err := Decode(text)
 		if err != nil {
 			return
 		}
@@ -117,11 +117,11 @@ func FuzzDecodeHistogram(f *testing.F) {
 		if x.Count() != h.TotalCount() {
 			t.Fatalf("index counts %d, histogram %d", x.Count(), h.TotalCount())
 		}
-		again, err := EncodeHistogram(h)
+		again, err := Encode(h)
 		if err != nil {
 			t.Fatal(err)
 		}
-		h2, err := DecodeHistogram(again)
+		h2, err := Decode(again)
 		if err != nil {
 			t.Fatalf("decoded, encoded and refused: %v", err)
 		}

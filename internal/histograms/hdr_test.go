@@ -1,4 +1,4 @@
-package result
+package histograms
 
 import (
 	"bytes"
@@ -134,7 +134,7 @@ func hdrInflate(t testing.TB, encoded string) []byte {
 func TestDecodeHistogramReadsJava(t *testing.T) {
 	for _, g := range hdrReadGolden(t) {
 		t.Run(g.name, func(t *testing.T) {
-			h, err := DecodeHistogram(g.encoded)
+			h, err := Decode(g.encoded)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestDecodeHistogramReadsJava(t *testing.T) {
 func TestEncodeHistogramWritesWhatJavaCompresses(t *testing.T) {
 	for _, g := range hdrReadGolden(t) {
 		t.Run(g.name, func(t *testing.T) {
-			encoded, err := EncodeHistogram(g.histogram(t))
+			encoded, err := Encode(g.histogram(t))
 			if err != nil {
 				t.Fatal(err)
 			}

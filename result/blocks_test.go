@@ -3,26 +3,11 @@ package result
 import (
 	"math"
 	"math/rand/v2"
+	"sixnines/internal/histograms"
 	"testing"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
-
-// The grid has no gaps, and each of its values is what it is the value of.
-func TestBlockGrid(t *testing.T) {
-	for v := range BlockValues {
-		top := BlockValue(v)
-		if blockValueOf(top) != v {
-			t.Fatalf("the value of %d is %d, want %d", top, blockValueOf(top), v)
-		}
-		if v < BlockValues-1 && blockValueOf(top+1) != v+1 {
-			t.Fatalf("after %d comes %d, not %d", top, blockValueOf(top+1), v+1)
-		}
-	}
-	if BlockValue(BlockValues-1) != math.MaxInt64 || blockValueOf(-5) != 0 {
-		t.Errorf("the grid ends at %d", BlockValue(BlockValues-1))
-	}
-}
 
 // blockRun is a run of so many intervals, of which every third has no deliveries;
 // all has the values of each.
@@ -42,7 +27,7 @@ func blockRun(t *testing.T, intervals int) (*Run, [][]int64) {
 				low, high = min(low, x), max(high, x)
 				all[i] = append(all[i], x)
 			}
-			text, err := EncodeHistogram(h)
+			text, err := histograms.Encode(h)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,9 +60,9 @@ func TestBlocksHoldTheRun(t *testing.T) {
 			if b.Count() != int64(len(values)) {
 				t.Fatalf("block %d of %d has %d values, want %d", i, len(blocks), b.Count(), len(values))
 			}
-			for v := blockValueOf(50_000); v < blockValueOf(3_000_000); v += 37 {
+			for v := histograms.BlockValueOf(50_000); v < histograms.BlockValueOf(3_000_000); v += 37 {
 				var above, finer, coarser int64
-				edge := BlockValue(v)
+				edge := histograms.BlockValue(v)
 				for _, x := range values {
 					if x > edge {
 						above++
@@ -105,7 +90,7 @@ func TestBlocksAfterTheWindow(t *testing.T) {
 	run, all := blockRun(t, 5)
 	h := hdrhistogram.New(1000, 1e8, 3)
 	_ = h.RecordValue(5e7)
-	text, err := EncodeHistogram(h)
+	text, err := histograms.Encode(h)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +99,7 @@ func TestBlocksAfterTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks, _ := run.Blocks(DeliveryResponse)
-	if last := &blocks[len(blocks)-1]; len(blocks) != 5 || last.Count() != int64(len(all[4]))+1 || last.Above(blockValueOf(4e7)) != 1 {
+	if last := &blocks[len(blocks)-1]; len(blocks) != 5 || last.Count() != int64(len(all[4]))+1 || last.Above(histograms.BlockValueOf(4e7)) != 1 {
 		t.Errorf("%d blocks, the last %+v", len(blocks), last)
 	}
 }

@@ -1,0 +1,41 @@
+package histograms
+
+import (
+	"fmt"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// SameGeometry reports whether two histograms have the same buckets, so that
+// they can be added count by count.
+func SameGeometry(a, b *hdrhistogram.Histogram) bool {
+	return a.LowestTrackableValue() == b.LowestTrackableValue() &&
+		a.HighestTrackableValue() == b.HighestTrackableValue() &&
+		a.SignificantFigures() == b.SignificantFigures()
+}
+
+// HighestCounted returns the largest value that h can count: the upper edge of
+// its last bucket, which lies at or above HighestTrackableValue. Recorders
+// record larger values there.
+func HighestCounted(h *hdrhistogram.Histogram) int64 {
+	g := hdrGeometryOf(h)
+	_, high := g.edges(int(g.counts() - 1))
+	return high
+}
+
+// Fits reports whether h has the same buckets as the counts.
+func (c *Counts) Fits(h *hdrhistogram.Histogram) bool {
+	return h.LowestTrackableValue() == c.lowest && h.HighestTrackableValue() == c.highest && h.SignificantFigures() == c.Digits
+}
+
+// Layout says which values the counts have buckets for, and how fine these are.
+func (c *Counts) Layout() string { return layout(c.lowest, c.highest, c.Digits) }
+
+// Layout says which values h has buckets for, and how fine these are.
+func Layout(h *hdrhistogram.Histogram) string {
+	return layout(h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
+}
+
+func layout(lowest, highest, digits int64) string {
+	return fmt.Sprintf("%d to %d ns at %d digits", lowest, highest, digits)
+}
