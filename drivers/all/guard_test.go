@@ -29,6 +29,9 @@ type deed string
 const (
 	publishing  deed = "publish"
 	subscribing deed = "subscribe"
+	// What publishing to Kafka takes besides.
+	describing  deed = "describe"
+	transacting deed = "write by a transactional id"
 )
 
 // guard is a broker that asks for logins, seen by its administrator. The methods are safe

@@ -36,9 +36,11 @@ func guardKafka(t *testing.T) guard {
 	t.Cleanup(client.Close)
 	g.admin = kadm.NewClient(client)
 	// What a rule is about is allowed to those only whom a rule allows it.
-	if err := g.create(kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed).
-		Operations(kadm.OpAll).Allow("User:*").AllowHosts("*")); err != nil {
-		t.Fatal(err)
+	for _, rule := range []*kadm.ACLBuilder{kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed),
+		kadm.NewACLs().TransactionalIDs("*").ResourcePatternType(kadm.ACLPatternLiteral)} {
+		if err := g.create(rule.Operations(kadm.OpAll).Allow("User:*").AllowHosts("*")); err != nil {
+			t.Fatal(err)
+		}
 	}
 	return g
 }
@@ -60,10 +62,14 @@ func (g *kafkaGuard) rule(user, password string, forbidden ...deed) error {
 	if err == nil {
 		err = answers.Error()
 	}
-	for d, op := range map[deed]kadm.ACLOperation{publishing: kadm.OpWrite, subscribing: kadm.OpRead} {
+	topics := func() *kadm.ACLBuilder {
+		return kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed)
+	}
+	for d, rule := range map[deed]*kadm.ACLBuilder{publishing: topics().Operations(kadm.OpWrite), subscribing: topics().Operations(kadm.OpRead),
+		describing:  topics().Operations(kadm.OpDescribe),
+		transacting: kadm.NewACLs().TransactionalIDs("*").ResourcePatternType(kadm.ACLPatternLiteral).Operations(kadm.OpWrite)} {
 		if err == nil && slices.Contains(forbidden, d) {
-			err = g.create(kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed).
-				Operations(op).Deny("User:" + user).DenyHosts("*"))
+			err = g.create(rule.Deny("User:" + user).DenyHosts("*"))
 		}
 	}
 	if err != nil {

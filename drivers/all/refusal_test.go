@@ -45,6 +45,10 @@ type manner struct {
 	deaf bool
 	// login, if not empty, is what is said where the family has something else.
 	login string
+	// right, if not empty, is what is forbidden instead of publishing, which takes it too, and
+	// refuses what is said then.
+	right   deed
+	refuses string
 	// blind: the client dials by itself, so that its connections cannot be cut or counted.
 	blind bool
 }
@@ -85,6 +89,7 @@ func families() []family {
 	}
 	deaf := func(m manner) manner { m.deaf = true; return m }
 	blind := func(m manner) manner { m.blind = true; return m }
+	needs := func(m manner, right deed, refuses string) manner { m.right, m.refuses = right, refuses; return m }
 	says := func(m manner, login string) manner { m.login = login; return m }
 	return []family{
 		{name: "NATS", start: guardNATS, each: true, login: []string{"Authorization Violation"}, subscribe: []string{"Permissions Violation for Subscription"},
@@ -103,7 +108,9 @@ func families() []family {
 			manners: []manner{of("nsq"), blind(of("nsq", "client", "library"))}},
 		{name: "Kafka", start: guardKafka, login: []string{"SASL_AUTHENTICATION_FAILED"}, subscribe: []string{"TOPIC_AUTHORIZATION_FAILED"},
 			publish: []string{"topic"}, manners: []manner{of("kafka", "sasl", "scram-sha-256"), of("kafka", "sasl", "scram-sha-256", "acks", "1", "idempotence", "off"),
-				of("kafka", "sasl", "scram-sha-256", "acks", "0", "idempotence", "off")}},
+				of("kafka", "sasl", "scram-sha-256", "acks", "0", "idempotence", "off"),
+				needs(of("kafka", "sasl", "scram-sha-256"), describing, "TOPIC_AUTHORIZATION_FAILED"),
+				needs(of("kafka", "sasl", "scram-sha-256", "transactions", "true"), transacting, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED")}},
 		{name: "RabbitMQ", start: guardRabbit, late: true, login: []string{"ACCESS_REFUSED - Login was refused"}, subscribe: []string{"refused"}, publish: []string{"refused"},
 			manners: []manner{of("rabbitmq"), says(of("rabbitmq", "client", "library"), "username or password not allowed"), of("rabbitmq", "confirms", "false"),
 				says(of("rabbitmq-stream"), "authentication failure"), says(blind(of("rabbitmq-stream", "client", "library")), "authentication failure"),
@@ -133,6 +140,9 @@ func (f *family) draw(random *rand.Rand, n int) refusal {
 	}
 	if c.at == atSubscribe {
 		c.pattern = "deliver"
+	}
+	if c.right == describing && (c.at == inWindow || c.at == inWarmup) {
+		c.at = atPublish // what a client knows of a topic it need not ask for again
 	}
 	if c.at == inWarmup && c.deaf {
 		c.at = inWindow
@@ -186,6 +196,10 @@ type refusing struct {
 
 func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 	var forbidden []deed
+	publishes := publishing
+	if c.right != "" {
+		publishes = c.right
+	}
 	password := "x"
 	switch c.at {
 	case atConnect:
@@ -193,7 +207,7 @@ func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 	case atSubscribe:
 		forbidden = []deed{subscribing}
 	case atPublish:
-		forbidden = []deed{publishing}
+		forbidden = []deed{publishes}
 	}
 	if err := g.rule(user, "x", forbidden...); err != nil {
 		t.Fatal(err)
@@ -207,7 +221,7 @@ func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 	r := c.run(t, g, login, func(w *watched) error {
 		switch c.at {
 		case inWarmup, inWindow:
-			return g.rule(user, "x", publishing)
+			return g.rule(user, "x", publishes)
 		case atRelogin:
 			if err := g.rule(user, "y"); err != nil {
 				return err
@@ -217,6 +231,9 @@ func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 		return nil
 	})
 	words := f.publish
+	if c.right != "" {
+		words = []string{c.refuses}
+	}
 	switch c.at {
 	case atConnect, atRelogin:
 		if words = f.login; c.login != "" {
