@@ -146,8 +146,6 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			return true
 		}
 		r.breath.begin()
-		r.sweep()
-		r.Quiesce(window.OrderCollect) // a credit that the sweep freed is taken
 		r.tcp.poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
@@ -157,6 +155,10 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			ld.accounts.HoldOften(now, grid/10)
 		}
 		time.Sleep(time.Duration(min(t-now, r.looks())))
+		// Before anything is read: what is sent at this instant with a credit that the sweep
+		// frees counts.
+		r.Quiesce(window.OrderCollect)
+		r.sweep()
 	}
 	r.Quiesce(window.OrderCollect)
 	return !r.Stopped.Load()

@@ -14,11 +14,12 @@ func (d *drawing) trouble(seed uint64) {
 	was := d.Rand
 	d.Rand = rand.New(rand.NewPCG(seed, 0x74726f75626c65))
 	defer func() { d.Rand = was }()
-	if d.chance(12) {
-		d.outage()
-	}
+	outage := d.chance(12)
 	if d.chance(10) {
 		d.timeout()
+	}
+	if outage {
+		d.outage()
 	}
 }
 
@@ -57,6 +58,16 @@ func (d *drawing) outage() {
 	// that come late is at the broker, and a flood with a limit in flight sends the next message
 	// at the very instant at which several come.
 	if !d.alone || d.kind == backlogs || d.kind == flatOut && d.loads[0].field("in_flight") >= 0 {
+		return
+	}
+	// Where messages wait for places, so may the one with which connections are cut, which is
+	// then sent at an instant at which nothing else may come.
+	if l := &d.loads[0]; d.kind == limited && (d.small || d.has("stall_for") || d.has("jitter") || l.field("consumers: ") >= 0 || l.field("burst:") >= 0 || l.field(drawnTimeout) < 0) {
+		return
+	}
+	// Of several messages that a loop waits for each is sent a think time after an answer or a
+	// refusal: where answers all take equally long, one is sent at the instant of another's.
+	if slices.ContainsFunc(d.loads, func(l drawnLoad) bool { return l.field("outstanding: ") >= 0 }) && !d.has("jitter") {
 		return
 	}
 	whose := d.one("all", "producers", "consumers")
