@@ -35,7 +35,7 @@ func TestBadTargets(t *testing.T) {
 		{"no certificate to bind with", driver.Target{TLS: certs.Client(false)}, driver.ErrOption, "server_cert"},
 		{"tls without files", driver.Target{URL: "tls+tcp://127.0.0.1:0"}, driver.ErrOption, "target.tls"},
 		{"tls over ipc", driver.Target{URL: "ipc://", TLS: certs.Client(true)}, driver.ErrUnsupported, "only over tcp"},
-		{"a queue of none", driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "from 1"},
+		{"a queue of none", driver.Target{Options: map[string]any{"queue": 0}}, driver.ErrOption, "(1 to"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { sessiontest.Refused(t, nanomsg.Entry().Driver, tt.target, tt.class, tt.hint) })
 	}

@@ -37,7 +37,7 @@ func TestBadTargets(t *testing.T) {
 		{"another scheme", driver.Target{URL: "nats://127.0.0.1:4222"}, driver.ErrOption, "want tcp, ipc, inproc"},
 		{"tls", driver.Target{TLS: &driver.TLS{}}, driver.ErrUnsupported, "security=curve"},
 		{"curve in memory", driver.Target{URL: "inproc://", Options: map[string]any{"security": "curve"}}, driver.ErrOption, "CURVE"},
-		{"no threads", driver.Target{Options: map[string]any{"io_threads": 0}}, driver.ErrOption, "from 1"},
+		{"no threads", driver.Target{Options: map[string]any{"io_threads": 0}}, driver.ErrOption, "(1 to 64)"},
 	} {
 		t.Run(tt.name, func(t *testing.T) { sessiontest.Refused(t, zeromq.Entry().Driver, tt.target, tt.class, tt.hint) })
 	}
