@@ -72,7 +72,10 @@ type Counters struct {
 	// LastUnknown are the messages of a fan-out whose slowest delivery came after
 	// the memory of them had gone: in delivery.last as lower bounds.
 	LastUnknown int64 `json:"last_unknown,omitempty"`
-	Censored    int64 `json:"censored"` // in the distributions as lower bounds
+	// EndedReceived are deliveries of messages that the broker had refused, or that were given
+	// up, before them or after them: such a message is not in flight, whether it comes or not.
+	EndedReceived int64 `json:"ended_received,omitempty"`
+	Censored      int64 `json:"censored"` // in the distributions as lower bounds
 
 	TimedOut   int64 `json:"timed_out"`          // of the window, lost their place in flight; may have been resolved later
 	Negative   int64 `json:"negative"`           // differences below zero, recorded as 0
@@ -89,13 +92,13 @@ type Counters struct {
 }
 
 // counters is how many there are.
-const counters = 37
+const counters = 38
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
 func (c *Counters) fields() [counters]*int64 {
 	return [counters]*int64{&c.Scheduled, &c.NotSent, &c.Taken, &c.Rejected, &c.Acked, &c.Nacked, &c.Unknown, &c.Sent,
 		&c.Expected, &c.Received, &c.Missing, &c.LostAcked, &c.Undelivered, &c.Corrupted, &c.MissingNacked, &c.MissingUnknown,
-		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.Censored,
+		&c.Duplicated, &c.Redelivered, &c.Reordered, &c.Late, &c.Foreign, &c.Earlier, &c.EarlierMissing, &c.EarlierDuplicated, &c.LateReplies, &c.LastUnknown, &c.EndedReceived, &c.Censored,
 		&c.TimedOut, &c.Negative, &c.OutOfRange, &c.Violations, &c.Takeovers, &c.Dropped, &c.Returned, &c.Denied, &c.BytesSent, &c.BytesRecv}
 }
 

@@ -51,7 +51,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	in := &receive.Receiving{Plan: p, Session: s, Recording: rec}
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
-	out.Came = in.Has
+	out.Came, out.Ended = in.Has, in.Ended
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.Follower = &account.Follower{Until: u}
 	}

@@ -219,7 +219,7 @@ func inFlight(h *result.Header, c result.Counters) int64 {
 		unacknowledged = c.Sent - c.Acked - c.Nacked
 	}
 	if c.Expected > 0 && c.Sent > 0 {
-		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted)), uint64(c.Sent))
+		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted+c.EndedReceived)), uint64(c.Sent))
 		if hi < uint64(c.Expected) { // else the counters are impossible, and other checks say so
 			messages, _ := bits.Div64(hi, lo, uint64(c.Expected))
 			undelivered = int64(messages) - c.Nacked

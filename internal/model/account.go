@@ -303,6 +303,9 @@ func (l *ledger) deliveries(m *message, a answer) {
 		r := l.had(m, g, true)
 		if r != nil {
 			l.out.Counters["received"]++
+			if l.acknowledges() && (a == nacked || a == gaveUp || a == canceled) {
+				l.out.Counters["ended_received"]++
+			}
 			response.add(r.at - m.due)
 			service.add(r.at - m.sent)
 			last = max(last, r.at)

@@ -187,8 +187,7 @@ func above(a, b float64) answerToOverload {
 // waiting is how many measured messages were due or in flight at an instant: not sent yet,
 // or unacknowledged or undelivered, whichever are more. What is known to be lost is taken
 // off evenly over the tenth of a second in which it was due, and a message that was refused or
-// given up from then on, once more for each delivery that comes all the same: nothing is
-// asked of single messages there.
+// given up from then on.
 func (l *ledger) waiting(t int64) float64 {
 	var unsentYet, unanswered, undelivered, lost float64
 	for i, m := range l.measured {
@@ -206,12 +205,9 @@ func (l *ledger) waiting(t int64) float64 {
 			unanswered++
 		}
 		if f.fan > 0 {
-			if f.ended > t {
-				undelivered += float64(len(f.came)) / f.fan
-			}
 			for _, at := range f.came {
-				if at <= t {
-					undelivered -= 1 / f.fan
+				if at > t && f.ended > t {
+					undelivered += 1 / f.fan
 				}
 			}
 		}

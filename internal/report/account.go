@@ -146,6 +146,9 @@ func otherCounters(c *result.Counters) []entry {
 		{"denied", c.Denied, "refused by the broker, which does not say which messages they were; they also count above, as unknown or missing", alarming},
 		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", alarming},
 	}
+	if c.EndedReceived > 0 {
+		all = append(all, entry{"ended and received", c.EndedReceived, "deliveries of messages that the broker refused, or that were given up, before or after them", 0})
+	}
 	if c.Earlier == 0 {
 		return all
 	}

@@ -58,6 +58,7 @@ func (a *Accounts) Counts() result.Counters {
 		}
 		c.BytesSent += st.Bytes.Load()
 		c.LastUnknown += st.LastUnknown.N.Load()
+		c.EndedReceived += st.EndedReceived.Load()
 	}
 	for _, l := range a.Sending.Lanes {
 		c.Rejected += l.Rejected.Load()
@@ -162,7 +163,7 @@ func (a *Accounts) inFlight(c result.Counters) int64 {
 	}
 	if c.Expected > 0 && c.Sent > 0 { // in messages
 		// expected × sent overflows 64 bits: 10⁹ messages × 100 consumers need 67.
-		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted)), uint64(c.Sent))
+		hi, lo := bits.Mul64(uint64(max(0, c.Expected-c.Received-c.Corrupted+c.EndedReceived)), uint64(c.Sent))
 		messages, _ := bits.Div64(hi, lo, uint64(c.Expected))
 		undelivered = int64(messages) - c.Nacked - a.Sending.Unanswered()
 	}

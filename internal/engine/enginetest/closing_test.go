@@ -213,3 +213,32 @@ phases: {warmup: 0s, duration: 700ms, drain: 1s}
 		t.Errorf("%d of %d timed out", c.TimedOut, c.Sent)
 	}
 }
+
+// A message that the broker refuses and delivers all the same is taken off the backlog once,
+// whichever comes first. Of ten a second every other one is refused: when the window ends five are
+// in flight where refusals come a second sooner than deliveries, ten where they come a second
+// later, and five where both take half a second.
+func TestRefusedAndReceivedIsInFlightOnce(t *testing.T) {
+	for _, tt := range []struct {
+		ackDelay, delay string
+		inFlight        int64
+	}{{"10ms", "1s", 5}, {"1s", "10ms", 10}, {"500ms", "500ms", 5}} {
+		r := Verified(t, Load{Scenario: `
+target: {options: {ack: broker, ack_delay: ` + tt.ackDelay + `, delay: ` + tt.delay + `, misreport: 50, every: 2}}
+workload: {rate: 10/s, consumers: 2}
+phases: {warmup: 0s, duration: 5s, drain: 3s}
+`})
+		if c := &r.Summary.Counters; c.EndedReceived != 2*c.Nacked || c.Nacked == 0 {
+			t.Errorf("%v: two consumers received %d of %d refused messages", tt, c.EndedReceived, c.Nacked)
+		}
+		var last int64
+		for _, p := range r.Series {
+			if p.Phase == result.PhaseMeasure {
+				last = p.InFlight
+			}
+		}
+		if last < tt.inFlight-1 || last > tt.inFlight+1 {
+			t.Errorf("%v: %d in flight when the window ends", tt, last)
+		}
+	}
+}

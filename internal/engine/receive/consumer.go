@@ -186,6 +186,9 @@ func (c *Consumer) giveBack(m *message, now int64) {
 // observe records a new message of the window.
 func (c *Consumer) observe(m *message, now int64) {
 	st := m.stream
+	if st.HasEnded(m.Sequence) {
+		c.group.receivedEnded(m.ledger, st, m.Sequence)
+	}
 	if c.plan.Flow.Timed {
 		own, due := m.Lag*int64(m.Own)/7, m.Intended-c.plan.Start.Load()
 		response := now - m.Intended

@@ -15,12 +15,13 @@ type Group struct {
 	plan    plan.Group
 	span    int                                // of sequence numbers that a ledger holds without a lock
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
+	ended   []stream.Marks                     // likewise: messages that it received although they were refused or given up
 	seen    []atomic.Bool                      // by its topics: a first message has arrived
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
 func newGroup(p plan.Group, span int) *Group {
-	return &Group{plan: p, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
+	return &Group{plan: p, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
 }
 
 // index returns the index of a stream's ledger; false: the group is not bound to its topic.
@@ -45,6 +46,14 @@ func (g *Group) Ledger(st *stream.Stream) (l *integrity.Ledger, bound bool) {
 		return nil, false
 	}
 	return g.ledger(i), true
+}
+
+// receivedEnded notes, once, that the group received a message of the window that was refused or
+// given up, whichever came first.
+func (g *Group) receivedEnded(i int, st *stream.Stream, seq uint64) {
+	if g.ended[i].Add(seq) {
+		st.EndedReceived.Add(1)
+	}
 }
 
 // hasSeen reports whether a first message of a topic has arrived, if the group is bound to it.

@@ -180,6 +180,16 @@ func (r *Receiving) Has(st *stream.Stream, seq uint64) bool {
 	})
 }
 
+// Ended notes a message of the window that was refused or given up just now, and which groups have
+// it. It is called when its stream says so: those that receive it later find that there.
+func (r *Receiving) Ended(st *stream.Stream, seq uint64) {
+	for _, g := range r.Groups {
+		if i, bound := g.index(st); bound && g.ledger(i).Has(seq) {
+			g.receivedEnded(i, st, seq)
+		}
+	}
+}
+
 // ready notes a message that was sent before the load, to see whether messages arrive.
 func (r *Receiving) ready(now, sent int64) {
 	r.ReadyTook.CompareAndSwap(0, max(now-sent, 1))

@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/engine/credit"
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/observe"
+	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
 	"sixnines/internal/recorder"
 	"sixnines/result"
@@ -144,6 +145,7 @@ func (l *lane) nack(sl *credit.Slot, err error) {
 		l.refusals.add(err)
 		st := sl.Stream
 		st.Nacked.Add(sl.Seq)
+		l.ended(st, sl.Seq)
 		l.recording.RefusedPublish(sl.Intended)
 		if l.raw != nil {
 			l.raw.Put(result.RawNacked, st.ID, 0, sl.Seq, sl.Intended, sl.Sent, clock.Now())
@@ -153,6 +155,13 @@ func (l *lane) nack(sl *credit.Slot, err error) {
 	}
 	if w := sl.Stream.Waiter; w != nil {
 		w.Complete(sl.Seq, clock.Now())
+	}
+}
+
+// ended tells that a message of the window was refused or given up.
+func (l *lane) ended(st *stream.Stream, seq uint64) {
+	if tell := l.sending.Ended; tell != nil {
+		tell(st, seq)
 	}
 }
 
@@ -171,6 +180,7 @@ func (l *lane) giveUp(sl *credit.Slot, now int64, counted bool) {
 	if sl.Measured.Load() {
 		l.unanswered.Add(1)
 		sl.Stream.GaveUp.Add(sl.Seq)
+		l.ended(sl.Stream, sl.Seq)
 		// Nothing came until now, and nothing can any more.
 		l.recording.Rec.Censor(l.plan.Flow.AckService, now-sl.Sent)
 		if l.plan.Flow.Timed {

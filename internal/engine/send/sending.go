@@ -31,6 +31,7 @@ type Sending struct {
 	Several   int                                      // how many of them get past the window one by one
 	Past      atomic.Int64                             // of these, those that have
 	Came      func(st *stream.Stream, seq uint64) bool // a group has the message; asked of those that are refused
+	Ended     func(st *stream.Stream, seq uint64)      // told of messages of the window that were refused or given up; nil: nobody is
 	Left      window.Quota                             // of messages, where the window is limited by them
 	lastSweep int64                                    // when messages in flight were looked through for what timed out
 	Synced    int64                                    // flat out: when the round trip after the last message was back

@@ -43,6 +43,7 @@ type Stream struct {
 	// Measured sequence numbers: refused by Send, refused by the broker, given up,
 	// and those whose slowest delivery came when the fan had forgotten them.
 	Rejected, Nacked, GaveUp, LastUnknown Marks
+	EndedReceived                         atomic.Int64 // deliveries of measured messages that were refused or given up
 
 	mu       sync.Mutex
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed; guarded by mu
@@ -75,6 +76,9 @@ func (m *Marks) Has(seq uint64) bool {
 	l := m.ledger.Load()
 	return l != nil && l.Has(seq)
 }
+
+// HasEnded reports whether a message of the window was refused by the broker, or given up.
+func (st *Stream) HasEnded(seq uint64) bool { return st.Nacked.Has(seq) || st.GaveUp.Has(seq) }
 
 // Damaged notes a delivery that came damaged, whose envelope still says that it is message seq.
 // It is safe for concurrent use.
