@@ -35,7 +35,7 @@ func layers() []layer {
 	return []layer{
 		{"vocabulary", "semantics", "", "drivers state, and files keep, what programs compare in these words"},
 		{"suite", "driver/drivertest", "contract vocabulary", "the conformance suite runs in other people's modules"},
-		{"virtual", "internal/engine/enginetest", "words basics contract vocabulary files judge engine drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
+		{"virtual", "internal/engine/enginetest", "words basics contract vocabulary files judge engine actions drivers tests", "loads of driver mem are run in virtual time, for tests alone"},
 		{"tests", "internal/*/*test internal/hunttest drivers/internal/*test drivers/internal/*/*test internal/jsonschema/generate", "words basics contract suite files judge brokers tests", "what tests share knows neither the engine nor a driver"},
 
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},

@@ -9,6 +9,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -32,8 +33,7 @@ func (ld *load) doer(a *scenario.Act) actions.Doer {
 // begins when it is to.
 const armed = 50 * time.Millisecond
 
-// planActs finds what does each act of the load; others do what the engine does not, see
-// [Config.Doer].
+// planActs finds what does each act of the load: the caller is asked first, see [Config.Doer].
 func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error {
 	for i := range ld.Acts {
 		a := &ld.Acts[i]
@@ -41,11 +41,14 @@ func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error
 		if p.Scheduled {
 			continue
 		}
-		s := &actions.Step{Number: i + 1, Text: a.String(), For: a.For, Doer: ld.doer(a), Event: ld.Event,
+		s := &actions.Step{Number: i + 1, Text: a.String(), For: a.For, Event: ld.Event,
 			Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
 		var err error
-		if s.Doer == nil && others != nil {
+		if others != nil {
 			s.Doer, err = others(a)
+		}
+		if s.Doer == nil && err == nil {
+			s.Doer = ld.doer(a)
 		}
 		if s.Doer == nil && err == nil {
 			err = errors.New("nothing here can do that")
@@ -53,10 +56,10 @@ func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error
 		if err != nil {
 			return fmt.Errorf("%w: the action %s: %w", plan.ErrUsage, s.Text, err)
 		}
-		switch a.Kind {
-		case scenario.ActionPause:
+		switch s.Doer.(type) {
+		case *receive.Pause:
 			s.Ahead = armed
-		case scenario.ActionStart:
+		case join:
 			s.Always, s.Told = true, ld.comes()
 		}
 		ld.steps = append(ld.steps, s)

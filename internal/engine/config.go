@@ -56,8 +56,9 @@ type Config struct {
 	// connection of producers, up to two for each processor and 32 a load. There is
 	// one at first, and more as these have too much to do.
 	Pacers int
-	// Doer, if not nil, returns what does an act of the plan that the engine does not know, such
-	// as those that happen to the broker; nil: nothing does. Journal, if not nil, notes each act
+	// Doer, if not nil, is asked first what does an act of the plan, such as one that happens to
+	// the broker, of which the engine knows nothing; it returns nil for what the engine is to do
+	// itself. It is called before anything is connected, and an error is the user's. Journal, if not nil, notes each act
 	// that lasts, so that another process can undo it.
 	Doer    func(a *scenario.Act) (actions.Doer, error)
 	Journal actions.Journal

@@ -1,15 +1,21 @@
 package enginetest_test
 
 import (
+	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/enginetest"
 	"sixnines/internal/judge"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 const paced = "target: {driver: mem, options: {delay: 1ms}}\nrecord: {probe: off}\nphases: {warmup: 0s, duration: 2s}\n"
@@ -116,5 +122,38 @@ func TestActionThatFails(t *testing.T) {
 	v := r.Summary.Verdict
 	if i := slices.IndexFunc(v.Reasons, func(x result.Reason) bool { return x.Code == result.ReasonAction }); v.Status != result.Invalid || i < 0 || !strings.Contains(v.Reasons[i].Found, "disconnect: all") {
 		t.Errorf("%s: %+v", v.Status, v.Reasons)
+	}
+}
+
+// handed does an act in the engine's place, and notes when.
+type handed struct{ at, done, undone *time.Duration }
+
+func (h handed) Do(_ context.Context, at int64) (int64, error) {
+	*h.at, *h.done = time.Duration(at), time.Duration(clock.Now())
+	return 0, nil
+}
+
+func (h handed) Undo(context.Context) (int64, error) {
+	*h.undone = time.Duration(clock.Now())
+	return 0, nil
+}
+
+// What does an act may be handed in: the engine carries it out as its own.
+func TestDoerIsHandedIn(t *testing.T) {
+	var at, done, undone time.Duration
+	load := enginetest.Load{Scenario: paced + "workload: {rate: 100/s}\nactions: [{at: 500ms, pause: consumers, for: 200ms}]\n",
+		Doer: func(a *scenario.Act) (actions.Doer, error) {
+			if a.Kind != scenario.ActionPause || a.Subject != scenario.Consumers {
+				t.Errorf("asked for %s", a)
+			}
+			return handed{&at, &done, &undone}, nil
+		}}
+	r := enginetest.Verified(t, load)
+	if s := judge.Stretches(r)[0]; !s.Happened || s.From != int64(500*time.Millisecond) || s.Over != int64(700*time.Millisecond) || undone-at != 200*time.Millisecond || done != at {
+		t.Errorf("%+v, planned for %s, done at %s, undone at %s", s, at, done, undone)
+	}
+	load.Doer = func(*scenario.Act) (actions.Doer, error) { return nil, errors.New("not today") }
+	if _, err := enginetest.Run(t, load); err == nil || !errors.Is(err, engine.ErrUsage) || !strings.Contains(err.Error(), "the action {at: 500ms, pause: consumers, for: 200ms}: not today") {
+		t.Error(err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sixnines/drivers/mem"
 	"sixnines/internal/clock/clocktest"
 	"sixnines/internal/engine"
+	"sixnines/internal/engine/actions"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -31,6 +32,8 @@ type Load struct {
 	Abort time.Duration
 	// Actions happen to the broker.
 	Actions []Action
+	// Doer is [engine.Config.Doer].
+	Doer func(*scenario.Act) (actions.Doer, error)
 	// Change, if not nil, changes the driver, before anything is checked.
 	Change func(*driver.Entry)
 	// DropEvery is [engine.Config.DropEvery].
@@ -134,7 +137,7 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 		}
 	}
 	defer time.Sleep(time.Hour) // consumers that the run did not wait for end their work
-	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, DropEvery: l.DropEvery, Abort: abort,
+	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, DropEvery: l.DropEvery, Abort: abort, Doer: l.Doer,
 		Observer: l.Observer, Exporter: beginning{l.Exporter, begun}, Virtual: clocktest.New()})
 }
 
