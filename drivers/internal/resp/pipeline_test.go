@@ -28,6 +28,7 @@ type fake struct {
 	conns   []net.Conn
 	got     []string // the last words of commands that are not about logging in
 	mute    bool     // these are not answered
+	answers int      // to all commands
 }
 
 func newFake(t *testing.T) *fake {
@@ -95,6 +96,9 @@ func (f *fake) serve(c net.Conn) {
 		}
 		if silent {
 			answer = ""
+		}
+		if answer != "" {
+			f.answers++
 		}
 		f.changed.Broadcast()
 		f.mu.Unlock()
