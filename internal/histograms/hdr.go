@@ -249,19 +249,6 @@ func hdrRank(n int64, percent float64) int64 {
 	return min(max(rank.Int64(), 1), n)
 }
 
-// Encode returns the histogram in the V2 compressed encoding of
-// HdrHistogram, as base64 text that begins "HISTF". Below the compression
-// it is byte for byte what Java writes; the compressed bytes are not, as they
-// depend on the deflate implementation, between Java installations too.
-// Start and end time and tag are not part of it.
-func Encode(h *hdrhistogram.Histogram) (string, error) {
-	b, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-	if err != nil {
-		return "", fmt.Errorf("encode histogram: %w", err)
-	}
-	return string(b), nil
-}
-
 // Decode reads what [Encode] and the HdrHistogram libraries
 // of other languages write. It is fit for hostile input: it never panics, and
 // refuses text over 32 MiB and histograms whose counters would take more than

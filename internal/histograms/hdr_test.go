@@ -373,3 +373,29 @@ func BenchmarkRankIndex(b *testing.B) {
 		NewRankIndex(h).Percentile(99.9)
 	}
 }
+
+// One encoder writes one text after the other as new ones would, and makes no compressor for each.
+func TestEncoderIsUsedAgain(t *testing.T) {
+	var e Encoder
+	h := hdrhistogram.New(1, 1e9, 3)
+	for range 3 {
+		for _, v := range []int64{1, 5_000, 5_001, 900_000_000} {
+			_ = h.RecordValue(v)
+		}
+		text, err := e.Encode(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if once, err := Encode(h); err != nil || once != text {
+			t.Errorf("%v: another text than a new encoder's", err)
+		}
+		back, err := Decode(text)
+		if err != nil || !back.Equals(h) {
+			t.Errorf("%v: read back, it is another", err)
+		}
+	}
+	again := testing.AllocsPerRun(20, func() { _, _ = e.Encode(h) })
+	if first := testing.AllocsPerRun(20, func() { _, _ = Encode(h) }); again > first/2 {
+		t.Errorf("%v allocations for one more, %v for a first", again, first)
+	}
+}

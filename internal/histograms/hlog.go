@@ -60,8 +60,9 @@ type HlogInterval struct {
 //	"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"
 //	Tag=A,1767225600.000,1.000,2.769,HISTFAAAAEV42pNpmSz…
 type HlogWriter struct {
-	w    io.Writer
-	base time.Time
+	encoder Encoder
+	w       io.Writer
+	base    time.Time
 }
 
 // NewHlogWriter returns a writer that writes to w and has no base time.
@@ -118,7 +119,7 @@ func (lw *HlogWriter) WriteInterval(iv HlogInterval) error {
 	encoded := iv.Encoded
 	if encoded == "" {
 		var err error
-		if encoded, err = Encode(iv.Histogram); err != nil {
+		if encoded, err = lw.encoder.Encode(iv.Histogram); err != nil {
 			return fmt.Errorf("write hlog: %w", err)
 		}
 	} else if strings.ContainsAny(encoded, ", \r\n") {

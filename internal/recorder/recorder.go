@@ -58,7 +58,7 @@ type Recorder struct {
 
 	seen     [ids]*collected
 	encoded  map[result.Metric]*result.MetricInterval // by the last Encode
-	enc      encoder
+	enc      histograms.Encoder
 	negative int64
 	outRange int64
 }
@@ -317,7 +317,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		*m = result.MetricInterval{Min: min(k.min, r.geo.Ceiling(first)), Max: max(k.max, r.geo.Floor(k.last)), Slots: m.Slots[:0],
 			Own: k.bands}
 		var err error
-		if k.hist, err = r.enc.encode(k.hist[:0], &r.geo, k.delta[:k.last+1], k.in); err != nil {
+		if k.hist, err = encode(&r.enc, k.hist[:0], &r.geo, k.delta[:k.last+1], k.in); err != nil {
 			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
 		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
@@ -458,7 +458,7 @@ func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error
 		}
 		m := to[id.Metric()]
 		if m == nil {
-			empty, err := r.enc.encode(nil, &r.geo, nil, nil)
+			empty, err := encode(&r.enc, nil, &r.geo, nil, nil)
 			if err != nil {
 				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 			}
@@ -466,7 +466,7 @@ func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error
 			to[id.Metric()] = m
 		}
 		if censored != nil {
-			s, err := r.enc.encode(nil, &r.geo, *censored, nil)
+			s, err := encode(&r.enc, nil, &r.geo, *censored, nil)
 			if err != nil {
 				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 			}

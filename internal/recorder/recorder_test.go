@@ -116,7 +116,7 @@ func TestIntervalsSumToTheRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ours, err := new(encoder).encode(nil, &r.geo, sum.Export().Counts, nil)
+	ours, err := encode(new(histograms.Encoder), nil, &r.geo, sum.Export().Counts, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
