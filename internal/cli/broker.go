@@ -44,10 +44,10 @@ kafka@3.9.1, is installed beside the others, and is always the one below SIXNINE
 // home returns where brokers are found. Without a directory of the user's
 // nothing is installed, which keeps nobody from running what is built in or on
 // PATH.
-func (a *app) home() (brokers.Home, error) {
-	h := brokers.Home{Environ: a.Environ, Self: []string{a.Executable, builtInCommand}}
+func (env *Env) home() (brokers.Home, error) {
+	h := brokers.Home{Environ: env.Environ, Self: []string{env.Executable, builtInCommand}}
 	var err error
-	if h.Dir, err = brokers.DefaultDir(a.Environ); err != nil {
+	if h.Dir, err = brokers.DefaultDir(env.Environ); err != nil {
 		h.Dir = filepath.Join(os.DevNull, "sixnines")
 		err = failed("set "+brokers.HomeVariable+" to a directory", err)
 	}
@@ -84,13 +84,13 @@ func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 }
 
 // interactive reports whether a person can be asked.
-func (a *app) interactive() bool {
-	in, ok := a.Stdin.(io.Writer) // as a file is: terminals are known by their streams
+func (env *Env) interactive() bool {
+	in, ok := env.Stdin.(io.Writer) // as a file is: terminals are known by their streams
 	if !ok {
 		return false
 	}
-	_, asks := a.terminal(a.Stderr)
-	_, answers := a.terminal(in)
+	_, asks := env.terminal(env.Stderr)
+	_, answers := env.terminal(in)
 	return asks && answers
 }
 

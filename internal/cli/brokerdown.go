@@ -44,7 +44,7 @@ that broker up started, also frozen ones.`,
 	return cmd
 }
 
-func (a *app) down(ctx context.Context, h brokers.Home, names []string, keep bool) error {
+func (env *Env) down(ctx context.Context, h brokers.Home, names []string, keep bool) error {
 	var failures []error
 	var last brokers.Product
 	for _, name := range names {
@@ -54,9 +54,9 @@ func (a *app) down(ctx context.Context, h brokers.Home, names []string, keep boo
 			last, _ = product(name)
 			continue
 		}
-		fmt.Fprintf(a.Stderr, "%s is stopped\n", name)
+		fmt.Fprintf(env.Stderr, "%s is stopped\n", name)
 		if keep {
-			fmt.Fprintln(a.Stdout, s.Dir)
+			fmt.Fprintln(env.Stdout, s.Dir)
 		}
 	}
 	if len(failures) > 0 {

@@ -160,10 +160,10 @@ func (r *installation) String() string {
 
 // showJobs says what will be done, as a script for the shell. A dry run's answer
 // is that, so it goes to stdout.
-func (a *app) showJobs(jobs []job, o installOptions) {
-	to := a.Stderr
+func (env *Env) showJobs(jobs []job, o installOptions) {
+	to := env.Stderr
 	if o.dryRun && !o.json {
-		to = a.Stdout
+		to = env.Stdout
 	}
 	for _, j := range jobs {
 		fmt.Fprintf(to, "# %s is to be installed by:\n", j.product.Name)
@@ -175,17 +175,17 @@ func (a *app) showJobs(jobs []job, o installOptions) {
 
 // runJobs installs. Failures of products do not keep others from being
 // installed; err is what keeps all of them.
-func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report map[string]*installation, o installOptions) (failures []error, err error) {
-	if !o.yes && a.interactive() {
-		fmt.Fprintf(a.Stderr, "Install %s? [y/N] ", plural(len(jobs), "broker"))
-		answer, _ := bufio.NewReader(a.Stdin).ReadString('\n') // an end of the input is a no
+func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report map[string]*installation, o installOptions) (failures []error, err error) {
+	if !o.yes && env.interactive() {
+		fmt.Fprintf(env.Stderr, "Install %s? [y/N] ", plural(len(jobs), "broker"))
+		answer, _ := bufio.NewReader(env.Stdin).ReadString('\n') // an end of the input is a no
 		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 			return nil, failed("answer y, or use --yes", errors.New("nothing was installed"))
 		}
 	}
-	ctx, release := a.interruptible(ctx, nil)
+	ctx, release := env.interruptible(ctx, nil)
 	defer release()
-	installer, err := brokers.NewInstaller(h, a.Stderr)
+	installer, err := brokers.NewInstaller(h, env.Stderr)
 	if err != nil {
 		return nil, brokerFault(err, jobs[0].product, byHome)
 	}
@@ -193,14 +193,14 @@ func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report ma
 	for _, j := range jobs {
 		r := report[j.product.Name]
 		in, err := installer.Install(ctx, j.product, j.steps, func(s brokers.Step) {
-			fmt.Fprintf(a.Stderr, "%s: %s\n", j.product.Name, s.Doc)
+			fmt.Fprintf(env.Stderr, "%s: %s\n", j.product.Name, s.Doc)
 		})
 		if err != nil {
 			failures = append(failures, r.failed(err))
 			if errors.Is(err, brokers.ErrNeedsPerson) {
-				fmt.Fprintf(a.Stderr, "# %s cannot be installed from here; by hand:\n", j.product.Name)
+				fmt.Fprintf(env.Stderr, "# %s cannot be installed from here; by hand:\n", j.product.Name)
 				for _, line := range brokers.Script(j.steps) {
-					fmt.Fprintln(a.Stderr, line)
+					fmt.Fprintln(env.Stderr, line)
 				}
 			}
 			if ctx.Err() != nil {
@@ -209,7 +209,7 @@ func (a *app) runJobs(ctx context.Context, h brokers.Home, jobs []job, report ma
 			continue
 		}
 		r.here("installed", in)
-		fmt.Fprintf(a.Stderr, "%s: installed: %s\n", j.product.Name, r)
+		fmt.Fprintf(env.Stderr, "%s: installed: %s\n", j.product.Name, r)
 	}
 	return failures, nil
 }

@@ -70,7 +70,7 @@ that were installed beside, such as kafka@3.9.1.`,
 	return cmd
 }
 
-func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) error {
+func (env *Env) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) error {
 	var rows []brokerRow
 	seen := map[string]bool{} // paths of what has a row
 	add := func(p brokers.Product, version bool) error {
@@ -109,9 +109,9 @@ func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) erro
 		return strings.Compare(a, b)
 	})
 	if asJSON {
-		return a.writeJSON(rows)
+		return env.writeJSON(rows)
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	w := tabwriter.NewWriter(env.Stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tVERSION\tORIGIN\tSTATE\tNODES\tPROCESSES\tMEMORY\tADDRESS")
 	for _, r := range rows {
 		fmt.Fprintln(w, strings.Join(r.columns(), "\t"))
@@ -121,11 +121,11 @@ func (a *app) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) erro
 	}
 	for _, r := range rows {
 		if r.Problem != "" {
-			fmt.Fprintf(a.Stderr, "%s: %s\n", r.Name, r.Problem)
+			fmt.Fprintf(env.Stderr, "%s: %s\n", r.Name, r.Problem)
 		}
 		switch brokers.Condition(r.State) {
 		case brokers.Gone, brokers.Damaged:
-			fmt.Fprintf(a.Stderr, "%s has ended by itself, or the machine was restarted: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
+			fmt.Fprintf(env.Stderr, "%s has ended by itself, or the machine was restarted: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
 		}
 	}
 	return nil

@@ -46,10 +46,10 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 
 // logs copies the processes' logs to stdout, each line with its process where
 // there are several.
-func (a *app) logs(ctx context.Context, s *brokers.State, follow bool) error {
+func (env *Env) logs(ctx context.Context, s *brokers.State, follow bool) error {
 	var all []*logFile
 	for _, p := range s.List {
-		l := &logFile{growing: growing{path: p.Log}, to: a.Stdout}
+		l := &logFile{growing: growing{path: p.Log}, to: env.Stdout}
 		if len(s.List) > 1 {
 			l.prefix = p.Name + "  "
 		}

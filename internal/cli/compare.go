@@ -91,8 +91,8 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 
 // pageProbe proves that a page can be written, before runs are made for it: it
 // must not be there yet, but its directory must.
-func (a *app) pageProbe(file string) error {
-	switch err := unmade(os.OpenFile(a.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)); {
+func (env *Env) pageProbe(file string) error {
+	switch err := unmade(os.OpenFile(env.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)); {
 	case errors.Is(err, fs.ErrExist):
 		return wrongUsage("name another file", "%s is there already", file)
 	case err != nil:
@@ -187,19 +187,19 @@ func compareFault(err error) error {
 
 // compared prints the comparisons of two sets, of a workload each, and decides on the
 // exit code.
-func (a *app) compared(all []*compare.Comparison, o compareOptions, setA, setB []*result.Run) error {
+func (env *Env) compared(all []*compare.Comparison, o compareOptions, setA, setB []*result.Run) error {
 	for i, c := range all {
-		if err := a.printComparison(c, i, o); err != nil {
+		if err := env.printComparison(c, i, o); err != nil {
 			return failed("see sixnines compare --help", fmt.Errorf("print the comparison: %w", err))
 		}
 	}
 	if o.html != "" {
-		if err := a.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, all, setA, setB) }); err != nil {
+		if err := env.writeNew(o.html, false, func(w io.Writer) error { return report.CompareHTML(w, all, setA, setB) }); err != nil {
 			return failed("name another file with --html FILE", fmt.Errorf("write the page: %w", err))
 		}
 	}
 	if o.gate {
-		return a.gated(all, o.passing)
+		return env.gated(all, o.passing)
 	}
 	for _, c := range all {
 		if c.Outcome == compare.Nothing {
@@ -210,26 +210,26 @@ func (a *app) compared(all []*compare.Comparison, o compareOptions, setA, setB [
 }
 
 // printComparison prints comparison i, from 0.
-func (a *app) printComparison(c *compare.Comparison, i int, o compareOptions) error {
+func (env *Env) printComparison(c *compare.Comparison, i int, o compareOptions) error {
 	if o.json {
-		return report.CompareJSON(a.Stdout, c)
+		return report.CompareJSON(env.Stdout, c)
 	}
 	if i > 0 {
-		if _, err := fmt.Fprintln(a.Stdout); err != nil {
+		if _, err := fmt.Fprintln(env.Stdout); err != nil {
 			return err
 		}
 	}
 	if o.markdown {
-		return report.CompareMarkdown(a.Stdout, c)
+		return report.CompareMarkdown(env.Stdout, c)
 	}
-	opt := a.reportOptions(a.Stdout)
+	opt := env.reportOptions(env.Stdout)
 	opt.Full, opt.Page, opt.Details = o.full, o.html, o.details
-	return report.CompareTerminal(a.Stdout, c, opt)
+	return report.CompareTerminal(env.Stdout, c, opt)
 }
 
 // sets loads the results that the arguments name, A and B apart. dash is how
 // many arguments stand before --, −1 without it.
-func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
+func (env *Env) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
 	for _, arg := range args[max(dash, 0):] {
 		if dash >= 0 && strings.HasPrefix(arg, "-") {
 			return nil, nil, wrongUsage("write flags before: sixnines compare "+arg+" … A… -- B…; a file of such a name is ./"+arg, "what follows -- is results, and %s is a flag", arg)
@@ -239,11 +239,11 @@ func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error
 	case dash == 0 || dash == len(args):
 		return nil, nil, wrongUsage("write sixnines compare A… -- B…", "there is nothing on one side of --")
 	case dash > 0:
-		return a.bothSets(args[:dash], args[dash:])
+		return env.bothSets(args[:dash], args[dash:])
 	case len(args) == 2:
-		return a.bothSets(args[:1], args[1:])
+		return env.bothSets(args[:1], args[1:])
 	}
-	runs, err := a.loadSet(args)
+	runs, err := env.loadSet(args)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -272,11 +272,11 @@ func (a *app) sets(args []string, dash int) (setA, setB []*result.Run, err error
 	return setA, setB, nil
 }
 
-func (a *app) bothSets(namesA, namesB []string) (setA, setB []*result.Run, err error) {
-	if setA, err = a.loadSet(namesA); err != nil {
+func (env *Env) bothSets(namesA, namesB []string) (setA, setB []*result.Run, err error) {
+	if setA, err = env.loadSet(namesA); err != nil {
 		return nil, nil, err
 	}
-	if setB, err = a.loadSet(namesB); err != nil {
+	if setB, err = env.loadSet(namesB); err != nil {
 		return nil, nil, err
 	}
 	for i, set := range [][]*result.Run{setA, setB} {
@@ -295,28 +295,28 @@ func (a *app) bothSets(namesA, namesB []string) (setA, setB []*result.Run, err e
 }
 
 // loadSet loads files, the results in directories, and what patterns match.
-func (a *app) loadSet(names []string) ([]*result.Run, error) {
+func (env *Env) loadSet(names []string) ([]*result.Run, error) {
 	var files []string
 	for _, name := range names {
-		found, err := a.resultsAt(name)
+		found, err := env.resultsAt(name)
 		if err != nil {
 			return nil, err
 		}
 		files = append(files, found...)
 	}
-	return a.loadFiles(files)
+	return env.loadFiles(files)
 }
 
 // resultsAt returns the result files that a name stands for.
-func (a *app) resultsAt(name string) ([]string, error) {
-	info, err := os.Stat(a.path(name))
+func (env *Env) resultsAt(name string) ([]string, error) {
+	info, err := os.Stat(env.path(name))
 	switch {
 	case err == nil && info.IsDir():
-		return a.oneSeries(name)
+		return env.oneSeries(name)
 	case err == nil || !strings.ContainsAny(name, "*?["):
 		return []string{name}, nil // whose absence loading explains
 	}
-	matches, err := filepath.Glob(a.path(name))
+	matches, err := filepath.Glob(env.path(name))
 	if err != nil {
 		return nil, wrongUsage("put the name of a file, or write the pattern otherwise", "%q is not a pattern: %w", name, err)
 	}
@@ -325,8 +325,8 @@ func (a *app) resultsAt(name string) ([]string, error) {
 		if !isResult(m) {
 			continue
 		}
-		if a.Dir != "" && !filepath.IsAbs(name) {
-			if rel, err := filepath.Rel(a.Dir, m); err == nil {
+		if env.Dir != "" && !filepath.IsAbs(name) {
+			if rel, err := filepath.Rel(env.Dir, m); err == nil {
 				m = rel
 			}
 		}
@@ -341,8 +341,8 @@ func (a *app) resultsAt(name string) ([]string, error) {
 // oneSeries returns the results in a directory, or of the one series below it where it
 // holds none itself: run --repeat --out DIR and ab make theirs there. Several are not
 // taken for one.
-func (a *app) oneSeries(dir string) ([]string, error) {
-	files, err := a.resultsIn([]string{dir})
+func (env *Env) oneSeries(dir string) ([]string, error) {
+	files, err := env.resultsIn([]string{dir})
 	if err != nil {
 		return nil, err
 	}
@@ -373,11 +373,11 @@ func few(names []string) string {
 
 // resultsIn returns the result files that names stand for: of a directory all that are
 // in it and below it, where series have directories of their own.
-func (a *app) resultsIn(names []string) ([]string, error) {
+func (env *Env) resultsIn(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
-		if info, err := os.Stat(a.path(name)); err != nil || !info.IsDir() {
-			found, err := a.resultsAt(name)
+		if info, err := os.Stat(env.path(name)); err != nil || !info.IsDir() {
+			found, err := env.resultsAt(name)
 			if err != nil {
 				return nil, err
 			}
@@ -385,13 +385,13 @@ func (a *app) resultsIn(names []string) ([]string, error) {
 			continue
 		}
 		before := len(files)
-		err := fs.WalkDir(os.DirFS(a.path(name)), ".", func(path string, d fs.DirEntry, err error) error {
+		err := fs.WalkDir(os.DirFS(env.path(name)), ".", func(path string, d fs.DirEntry, err error) error {
 			if err != nil || !isResult(path) {
 				return err
 			}
 			file := filepath.Join(name, filepath.FromSlash(path))
 			// Links may lead to results; who opens a pipe waits for a writer.
-			if info, err := os.Stat(a.path(file)); err == nil && !info.Mode().IsRegular() {
+			if info, err := os.Stat(env.path(file)); err == nil && !info.Mode().IsRegular() {
 				return nil
 			}
 			files = append(files, file)

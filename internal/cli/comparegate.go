@@ -36,7 +36,7 @@ func gatesNothing(workload string) error {
 
 // gated tells what a gate fails for and what it cannot decide, and is the command's end:
 // what is shown not to be worse passes, and nothing else.
-func (a *app) gated(all []*compare.Comparison, p passing) error {
+func (env *Env) gated(all []*compare.Comparison, p passing) error {
 	worse := false
 	var open []string
 	for _, c := range all {
@@ -44,7 +44,7 @@ func (a *app) gated(all []*compare.Comparison, p passing) error {
 			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		}
 		for _, r := range c.Regressions {
-			fmt.Fprintln(a.Stderr, a.plainText("regression: "+oneLine(ofWorkload(c.Workload)+r)))
+			fmt.Fprintln(env.Stderr, env.plainText("regression: "+oneLine(ofWorkload(c.Workload)+r)))
 			worse = true
 		}
 		for _, text := range undecidedTexts(c) {
@@ -60,7 +60,7 @@ func (a *app) gated(all []*compare.Comparison, p passing) error {
 		if p.allowUndecided {
 			word = "undecided, which is allowed: "
 		}
-		fmt.Fprintln(a.Stderr, a.plainText(word+oneLine(text)))
+		fmt.Fprintln(env.Stderr, env.plainText(word+oneLine(text)))
 	}
 	switch {
 	case worse:

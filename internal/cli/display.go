@@ -30,14 +30,14 @@ const (
 
 // display returns the one that fits stderr for runs of a scenario; ctrlC is what
 // Ctrl-C does.
-func (a *app) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
+func (env *Env) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
 	if quiet {
 		return silence{}
 	}
-	if _, ok := a.terminal(a.Stderr); ok {
-		return newLive(a, ctrlC, len(s.Workloads))
+	if _, ok := env.terminal(env.Stderr); ok {
+		return newLive(env, ctrlC, len(s.Workloads))
 	}
-	return &lines{to: a.Stderr, ascii: a.ascii()}
+	return &lines{to: env.Stderr, ascii: env.ascii()}
 }
 
 // silence shows nothing.

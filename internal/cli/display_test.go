@@ -144,7 +144,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 	for _, kind := range []string{"xterm-256color", "tmux-256color", "xterm-kitty", "alacritty", "vt100"} {
 		var b bytes.Buffer
 		a := &app{Env: Env{Stderr: &b, Environ: []string{"TERM=" + kind}, Terminal: everything}}
-		l := newLive(a, endsWindow, 0)
+		l := newLive(&a.Env, endsWindow, 0)
 		l.observe(measuring())
 		l.say("a note")
 		l.close()

@@ -85,10 +85,10 @@ type doctorObject struct {
 
 // checkGenerator tells up to what rate this machine's generator was in time when
 // that was last measured.
-func (a *app) checkGenerator(now time.Time) vitals.Check {
+func (env *Env) checkGenerator(now time.Time) vitals.Check {
 	const how = "measure it with sixnines selftest --only limit, while nothing else runs"
 	c := vitals.Check{Name: "generator", Status: vitals.StatusNote, Found: vitals.Unknown + ": not measured here, or more than 30 days ago", Advice: how}
-	h, err := a.home()
+	h, err := env.home()
 	if err != nil {
 		return c
 	}
@@ -111,8 +111,8 @@ func (a *app) checkGenerator(now time.Time) vitals.Check {
 // resolveLimit is how long finding a broker's addresses may take.
 const resolveLimit = 5 * time.Second
 
-func (a *app) printChecks(checks []vitals.Check) {
-	columns := a.columns(40)
+func (env *Env) printChecks(checks []vitals.Check) {
+	columns := env.columns(40)
 	width, counts := 0, map[string]int{}
 	for _, c := range checks {
 		width = max(width, lipgloss.Width(c.Name))
@@ -120,14 +120,14 @@ func (a *app) printChecks(checks []vitals.Check) {
 	}
 	indent := 6 + width + 2
 	for _, c := range checks {
-		word := a.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
+		word := env.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
 		text := c.Found
 		if c.Advice != "" {
 			text += "\n→ " + c.Advice
 		}
-		fmt.Fprintf(a.Stdout, "%s  %-*s  %s", word, width, c.Name, indented(a.plainText(text), indent, max(30, columns-indent))[indent:])
+		fmt.Fprintf(env.Stdout, "%s  %-*s  %s", word, width, c.Name, indented(env.plainText(text), indent, max(30, columns-indent))[indent:])
 	}
-	fmt.Fprintf(a.Stdout, "\n%s\n", conclusion(counts))
+	fmt.Fprintf(env.Stdout, "\n%s\n", conclusion(counts))
 }
 
 // conclusion sums the checks up.

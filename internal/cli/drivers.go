@@ -118,8 +118,8 @@ func (a *app) driversShowCommand() *cobra.Command {
 }
 
 // driverText describes a driver for people.
-func (a *app) driverText(e driver.Entry) string {
-	columns := a.columns(40)
+func (env *Env) driverText(e driver.Entry) string {
+	columns := env.columns(40)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s  %s\n\n", e.Name, e.Summary)
 	line := func(name, value string) { fmt.Fprintf(&b, "  %-16s%s\n", name, value) }

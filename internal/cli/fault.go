@@ -48,7 +48,7 @@ func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
 
 // explain says on stderr what went wrong and what to do, and returns the exit
 // code.
-func (a *app) explain(cmd *cobra.Command, err error) int {
+func (env *Env) explain(cmd *cobra.Command, err error) int {
 	if err == nil {
 		return exitOK
 	}
@@ -66,12 +66,12 @@ func (a *app) explain(cmd *cobra.Command, err error) int {
 	if errors.As(f.cause, &many) {
 		// Each has its file, line and column, in the form that editors jump to.
 		for _, e := range many {
-			fmt.Fprintln(a.Stderr, oneLine(e.Error()))
+			fmt.Fprintln(env.Stderr, oneLine(e.Error()))
 		}
 	} else {
-		fmt.Fprintln(a.Stderr, "sixnines: "+oneLine(f.cause.Error()))
+		fmt.Fprintln(env.Stderr, "sixnines: "+oneLine(f.cause.Error()))
 	}
-	fmt.Fprintln(a.Stderr, "hint: "+oneLine(hint))
+	fmt.Fprintln(env.Stderr, "hint: "+oneLine(hint))
 	return f.code
 }
 

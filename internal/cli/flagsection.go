@@ -28,24 +28,24 @@ func sectionOf(heading string, define ...func(*pflag.FlagSet)) section {
 }
 
 // take gives a command its flags, in sections.
-func (a *app) take(cmd *cobra.Command, sections ...section) {
+func (env *Env) take(cmd *cobra.Command, sections ...section) {
 	cmd.Flags().SortFlags = false
 	for _, s := range sections {
 		cmd.Flags().AddFlagSet(s.flags)
 	}
 	if cmd.Flags().Lookup("pattern") != nil {
-		a.completeScenarioFlags(cmd)
+		env.completeScenarioFlags(cmd)
 	}
-	cmd.SetHelpFunc(a.sectionedHelp(sections))
+	cmd.SetHelpFunc(env.sectionedHelp(sections))
 }
 
 // completeSubjects completes up to so many names of drivers and files of scenarios.
-func (a *app) completeSubjects(most int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+func (env *Env) completeSubjects(most int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return a.Drivers.Names(), cobra.ShellCompDirectiveDefault
+		return env.Drivers.Names(), cobra.ShellCompDirectiveDefault
 	}
 }
 

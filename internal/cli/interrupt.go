@@ -14,11 +14,11 @@ import (
 // watch calls signal with each of the first so many signals by which people end a
 // program: its number from 1, and what people call it, which says from the second on
 // that it is another. The end of over counts as one of them; nil: it has none.
-func (a *app) watch(over <-chan struct{}, most int, signal func(n int, who string)) (stop func()) {
+func (env *Env) watch(over <-chan struct{}, most int, signal func(n int, who string)) (stop func()) {
 	var signals <-chan os.Signal
 	release := func() {}
-	if a.Signals != nil {
-		signals, release = a.Signals()
+	if env.Signals != nil {
+		signals, release = env.Signals()
 	}
 	done, watched := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -62,12 +62,12 @@ var errEnded = errors.New("ended")
 
 // interruptible returns a context that ends with the first signal; cause says with what
 // cause, nil: [errEnded].
-func (a *app) interruptible(ctx context.Context, cause func(who string) error) (context.Context, func()) {
+func (env *Env) interruptible(ctx context.Context, cause func(who string) error) (context.Context, func()) {
 	if cause == nil {
 		cause = func(who string) error { return fmt.Errorf("%w by %s", errEnded, who) }
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
-	stop := a.watch(nil, 1, func(_ int, who string) { cancel(cause(who)) })
+	stop := env.watch(nil, 1, func(_ int, who string) { cancel(cause(who)) })
 	return ctx, func() { stop(); cancel(nil) }
 }
 
@@ -93,9 +93,9 @@ func newInterrupts(ctx context.Context, say func(string)) *interrupts {
 }
 
 // interrupts begins to watch; say tells people what a signal did.
-func (a *app) interrupts(ctx context.Context, say func(string)) *interrupts {
+func (env *Env) interrupts(ctx context.Context, say func(string)) *interrupts {
 	i := newInterrupts(ctx, say)
-	stop := a.watch(nil, 3, func(n int, who string) {
+	stop := env.watch(nil, 3, func(n int, who string) {
 		if n == 1 && !i.measuring.Load() {
 			say(who + ": stopping; nothing has been measured yet.")
 			i.forgo()
@@ -150,9 +150,9 @@ type seriesStops struct {
 }
 
 // seriesStops begins to watch.
-func (a *app) seriesStops(ctx context.Context) *seriesStops {
+func (env *Env) seriesStops(ctx context.Context) *seriesStops {
 	s := &seriesStops{ended: make(chan struct{})}
-	s.stop = a.watch(ctx.Done(), 4, s.signal)
+	s.stop = env.watch(ctx.Done(), 4, s.signal)
 	return s
 }
 

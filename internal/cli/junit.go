@@ -12,11 +12,11 @@ import (
 )
 
 // junitProbe proves that a JUnit file can be written, before anything is run.
-func (a *app) junitProbe(file string) error {
+func (env *Env) junitProbe(file string) error {
 	if file == "" {
 		return nil
 	}
-	path := a.path(file)
+	path := env.path(file)
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return wrongUsage("name a file in it, such as --junit "+filepath.Join(file, "junit.xml"), "%s is a directory", file)
 	}
@@ -29,7 +29,7 @@ func (a *app) junitProbe(file string) error {
 // writeJUnit writes the suites of the runs and more of them to a JUnit file,
 // whole or not at all: it takes the place of one that is there, since a CI job
 // looks at one name. Without a file it does nothing.
-func (a *app) writeJUnit(file string, p passing, runs []*result.Run, more ...report.JUnitSuite) error {
+func (env *Env) writeJUnit(file string, p passing, runs []*result.Run, more ...report.JUnitSuite) error {
 	if file == "" {
 		return nil
 	}
@@ -40,7 +40,7 @@ func (a *app) writeJUnit(file string, p passing, runs []*result.Run, more ...rep
 			return failed("", err)
 		}
 	}
-	err := filelock.Replace(a.path(file), 0o644, func(w io.Writer) error { return report.JUnit(w, append(suites, more...)) })
+	err := filelock.Replace(env.path(file), 0o644, func(w io.Writer) error { return report.JUnit(w, append(suites, more...)) })
 	if err != nil {
 		return failed(fileHint(err), fmt.Errorf("write the JUnit file: %w", err))
 	}

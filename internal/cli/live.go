@@ -36,17 +36,17 @@ type live struct {
 	once    sync.Once
 }
 
-// newLive shows runs with so many named workloads; 0: with one.
-func newLive(a *app, ctrlC string, workloads int) *live {
+// newLive shows runs with that many named workloads; 0: with one, which has no name.
+func newLive(env *Env, ctrlC string, workloads int) *live {
 	profile := colorprofile.Ascii
-	if a.colour(a.Stderr) {
+	if env.colour(env.Stderr) {
 		profile = colorprofile.ANSI
 	}
-	columns, _ := a.terminal(a.Stderr)
-	m := &model{started: time.Now(), columns: columns, height: heightFor(workloads), ascii: a.ascii(), ctrlC: ctrlC}
-	l := &live{to: a.Stderr, height: m.height, done: make(chan struct{})}
-	l.program = tea.NewProgram(m, tea.WithOutput(a.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
-		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(a.getenv("TERM"))))
+	columns, _ := env.terminal(env.Stderr)
+	m := &model{started: time.Now(), columns: columns, height: heightFor(workloads), ascii: env.ascii(), ctrlC: ctrlC}
+	l := &live{to: env.Stderr, height: m.height, done: make(chan struct{})}
+	l.program = tea.NewProgram(m, tea.WithOutput(env.Stderr), tea.WithInput(nil), tea.WithoutSignalHandler(),
+		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(env.getenv("TERM"))))
 	go func() {
 		defer close(l.done)
 		// Progress that cannot be shown is no reason to stop a measurement.
@@ -164,9 +164,9 @@ func colourOf[T comparable](x, good, between, bad T) color.Color {
 }
 
 // coloured pads a word, and gives it a colour where stdout has any.
-func (a *app) coloured(word string, width int, c color.Color) string {
+func (env *Env) coloured(word string, width int, c color.Color) string {
 	word = fmt.Sprintf("%-*s", width, word)
-	if a.colour(a.Stdout) {
+	if env.colour(env.Stdout) {
 		word = lipgloss.NewStyle().Foreground(c).Render(word)
 	}
 	return word

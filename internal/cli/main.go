@@ -63,12 +63,13 @@ type Env struct {
 	Signals func() (signals <-chan os.Signal, stop func())
 }
 
-// app is one invocation.
+// app is one invocation: its commands, and what they keep between each other. What needs
+// only the process's surroundings is a method of [Env].
 type app struct {
 	Env
-	live    *telemetry.Live   // who tells monitoring systems of the runs; nil: nobody
-	push    *telemetry.Pusher // who pushes; nil: nobody
-	exposed []string          // the secrets of the command line of which was told
+	live          *telemetry.Live   // what monitoring systems scrape; nil: none is asked for
+	push          *telemetry.Pusher // what pushes to them; nil: none is asked for
+	warnedSecrets []string          // the secrets of the command line that the user was warned about
 }
 
 // Main runs the command line and returns the process's exit code: 0 good, 1
@@ -103,22 +104,22 @@ const (
 
 // serve is this program as a process of our own beside a run; false: it is called by
 // people.
-func (a *app) serve(command string, args []string) (code int, ours bool) {
+func (env *Env) serve(command string, args []string) (code int, ours bool) {
 	var err error
 	switch command {
 	case builtInCommand:
-		return brokers.Serve(a.Stdin, a.Stderr, args), true
+		return brokers.Serve(env.Stdin, env.Stderr, args), true
 	case selftest.HogCommand:
-		return selftest.ServeHog(a.Stdin), true
+		return selftest.ServeHog(env.Stdin), true
 	case idleCommand:
-		err = vitals.ServeIdle(a.Stdin, a.Stdout, args)
+		err = vitals.ServeIdle(env.Stdin, env.Stdout, args)
 	case probe.Command:
-		err = probe.Serve(a.Stdin, a.Stdout, a.measureBeside)
+		err = probe.Serve(env.Stdin, env.Stdout, env.measureBeside)
 	default:
 		return exitOK, false
 	}
 	if err != nil {
-		fmt.Fprintln(a.Stderr, oneLine(err.Error()))
+		fmt.Fprintln(env.Stderr, oneLine(err.Error()))
 		return exitFailure, true
 	}
 	return exitOK, true
@@ -126,32 +127,32 @@ func (a *app) serve(command string, args []string) (code int, ours bool) {
 
 // self is the command line that makes this program such a process; nil if it does not
 // know where its own file is.
-func (a *app) self(command string) []string {
-	if a.Executable == "" {
+func (env *Env) self(command string) []string {
+	if env.Executable == "" {
 		return nil
 	}
-	return []string{a.Executable, command}
+	return []string{env.Executable, command}
 }
 
 // measureBeside is the run of a probe.
-func (a *app) measureBeside(ctx context.Context, s *scenario.Scenario, tell func(probe.Report)) error {
-	e, ok := a.Drivers.Lookup(s.Target.Driver)
+func (env *Env) measureBeside(ctx context.Context, s *scenario.Scenario, tell func(probe.Report)) error {
+	e, ok := env.Drivers.Lookup(s.Target.Driver)
 	if !ok {
-		return a.unknownDriver(s.Target.Driver)
+		return env.unknownDriver(s.Target.Driver)
 	}
 	return prober.Run(ctx, s, e, tell)
 }
 
 // getenv returns the value of an environment variable, the last one given.
-func (a *app) getenv(name string) string {
-	value, _ := a.lookup(name)
+func (env *Env) getenv(name string) string {
+	value, _ := env.lookup(name)
 	return value
 }
 
 // lookup is getenv, and reports whether the variable is set.
-func (a *app) lookup(name string) (string, bool) {
-	for i := len(a.Environ) - 1; i >= 0; i-- {
-		if key, value, ok := strings.Cut(a.Environ[i], "="); ok && key == name {
+func (env *Env) lookup(name string) (string, bool) {
+	for i := len(env.Environ) - 1; i >= 0; i-- {
+		if key, value, ok := strings.Cut(env.Environ[i], "="); ok && key == name {
 			return value, true
 		}
 	}
@@ -159,28 +160,28 @@ func (a *app) lookup(name string) (string, bool) {
 }
 
 // path returns where the file is that the user calls name.
-func (a *app) path(name string) string {
+func (env *Env) path(name string) string {
 	if filepath.IsAbs(name) {
 		return name
 	}
-	return filepath.Join(a.Dir, name)
+	return filepath.Join(env.Dir, name)
 }
 
 // terminal reports whether w is a terminal that understands cursor movements,
 // and its width.
-func (a *app) terminal(w io.Writer) (columns int, ok bool) {
-	if a.Terminal == nil || a.getenv("TERM") == "dumb" {
+func (env *Env) terminal(w io.Writer) (columns int, ok bool) {
+	if env.Terminal == nil || env.getenv("TERM") == "dumb" {
 		return 0, false
 	}
 	if out, ok := w.(*printed); ok {
 		w = out.to
 	}
-	return a.Terminal(w)
+	return env.Terminal(w)
 }
 
 // columns is how wide stdout is: 100 where it is no terminal, or one narrower than least.
-func (a *app) columns(least int) int {
-	if columns, ok := a.terminal(a.Stdout); ok && columns >= least {
+func (env *Env) columns(least int) int {
+	if columns, ok := env.terminal(env.Stdout); ok && columns >= least {
 		return columns
 	}
 	return 100
@@ -197,16 +198,16 @@ func indented(text string, indent, width int) string {
 }
 
 // colour reports whether w should get colours.
-func (a *app) colour(w io.Writer) bool {
-	_, ok := a.terminal(w)
-	return ok && a.getenv("NO_COLOR") == ""
+func (env *Env) colour(w io.Writer) bool {
+	_, ok := env.terminal(w)
+	return ok && env.getenv("NO_COLOR") == ""
 }
 
 // ascii reports whether the user's locale, as far as one is set, has no other
 // characters.
-func (a *app) ascii() bool {
+func (env *Env) ascii() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
-		if v := strings.ToLower(a.getenv(name)); v != "" {
+		if v := strings.ToLower(env.getenv(name)); v != "" {
 			return !strings.Contains(v, "utf-8") && !strings.Contains(v, "utf8")
 		}
 	}

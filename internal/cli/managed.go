@@ -107,7 +107,7 @@ func needsURL(s *scenario.Scenario, e driver.Entry) bool {
 
 // managedBroker is a broker that was started for runs.
 type managedBroker struct {
-	app     *app
+	env     *Env
 	cluster *brokers.Cluster
 	driver  string
 	nodes   int
@@ -134,17 +134,17 @@ func brokerKey(p brokers.Product, s *scenario.Scenario) string {
 }
 
 // startBroker starts the product for the scenario's run.
-func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
+func (env *Env) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()
-	h, _ := a.home() // without one, what is built in or on PATH runs all the same
+	h, _ := env.home() // without one, what is built in or on PATH runs all the same
 	o := brokerOptions(s)
 	o.Home = h
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
 		return nil, brokerFault(conceal(err, s, e), p, byScratch)
 	}
-	b := &managedBroker{app: a, cluster: c, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
+	b := &managedBroker{env: env, cluster: c, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
 	b.watch()
 	return b, nil
 }
@@ -155,7 +155,7 @@ func (b *managedBroker) Err() error { return b.cluster.Err() }
 // Stop ends the broker, and tells of one that does not end.
 func (b *managedBroker) Stop() {
 	if err := b.cluster.Stop(context.Background()); err != nil {
-		fmt.Fprintln(b.app.Stderr, oneLine(b.conceal(err).Error()))
+		fmt.Fprintln(b.env.Stderr, oneLine(b.conceal(err).Error()))
 	}
 }
 

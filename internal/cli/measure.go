@@ -104,13 +104,13 @@ func sayLeft(show display, p engine.Progress) {
 }
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.
-func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
+func (env *Env) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
 	fresh := false
 	kept, err := m.keeper.Get(brokerKey(p, m.scenario), func() (trials.Broker, error) {
 		fresh = true
 		patience := time.AfterFunc(time.Second, func() { show.say("starting " + p.Name + " …") })
 		defer patience.Stop()
-		b, err := a.startBroker(ctx, p, m.scenario, m.entry)
+		b, err := env.startBroker(ctx, p, m.scenario, m.entry)
 		if err != nil {
 			return nil, err
 		}
@@ -132,9 +132,9 @@ func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, s
 
 // inVain ends a run that was stopped before its window began. Its files, if it
 // came to have any, hold nothing.
-func (a *app) inVain(file string) error {
+func (env *Env) inVain(file string) error {
 	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
-		if err := os.Remove(a.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := os.Remove(env.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return failed("remove it: it holds nothing", err)
 		}
 	}

@@ -94,12 +94,12 @@ func userModelOf(requests, pages int64, users string) (report.UserModel, error) 
 
 // ninesArguments tells percentiles from the result file: what is written like a
 // number is a percentile. A file of such a name can be called ./99.
-func (a *app) ninesArguments(args []string) (percentiles []string, file string, err error) {
+func (env *Env) ninesArguments(args []string) (percentiles []string, file string, err error) {
 	for _, arg := range args {
 		text := strings.TrimSuffix(strings.TrimPrefix(arg, "p"), "%")
 		v, notNumber := strconv.ParseFloat(text, 64)
 		if notNumber != nil && !errors.Is(notNumber, strconv.ErrRange) {
-			if _, err := os.Stat(a.path(arg)); errors.Is(err, fs.ErrNotExist) {
+			if _, err := os.Stat(env.path(arg)); errors.Is(err, fs.ErrNotExist) {
 				return nil, "", wrongUsage("write percentiles as numbers, such as 99.9, and a result as its file", "%q is neither a percentile nor a file", arg)
 			}
 			if file != "" {

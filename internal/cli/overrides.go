@@ -185,7 +185,7 @@ func scenarioFlags(to *overrides) []section {
 }
 
 // completeScenarioFlags installs completions for flags with fixed values.
-func (a *app) completeScenarioFlags(cmd *cobra.Command) {
+func (env *Env) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "pattern", oneOf(string(scenario.Publish), string(scenario.Deliver), string(scenario.RoundTrip), string(scenario.RequestReply), string(scenario.Consume)))
 	completeFlag(cmd, "loop", oneOf(string(scenario.Open), string(scenario.Closed)))
 	completeFlag(cmd, "arrivals", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -208,7 +208,7 @@ func (a *app) completeScenarioFlags(cmd *cobra.Command) {
 		if len(args) > 0 {
 			name = args[0]
 		}
-		e, ok := a.Drivers.Lookup(name)
+		e, ok := env.Drivers.Lookup(name)
 		if !ok {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}

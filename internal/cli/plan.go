@@ -46,7 +46,7 @@ type fanOut struct {
 
 // dryRun prints the scenario and its plan: as YAML that can be run again, with
 // the plan in comments, or as one JSON object.
-func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
+func (env *Env) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 	parts := s.Parts()
 	plans := make([]plan, len(parts))
 	for i, part := range parts {
@@ -70,7 +70,7 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 		if len(s.Workloads) > 0 {
 			object.Plan, object.Plans = nil, plans
 		}
-		return a.writeJSON(object)
+		return env.writeJSON(object)
 	}
 	text, err := shown.Encode()
 	if err != nil {
@@ -86,7 +86,7 @@ func (a *app) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error {
 			b.WriteString(strings.TrimRight("# "+line, " ") + "\n")
 		}
 	}
-	_, err = a.Stdout.Write([]byte(b.String()))
+	_, err = env.Stdout.Write([]byte(b.String()))
 	return err
 }
 

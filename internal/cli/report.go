@@ -176,15 +176,15 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 }
 
 // writeReport writes the report to where the flags say.
-func (a *app) writeReport(cmd *cobra.Command, f report.Format, runs []*result.Run, options report.Options, o reportFlags) error {
+func (env *Env) writeReport(cmd *cobra.Command, f report.Format, runs []*result.Run, options report.Options, o reportFlags) error {
 	write := func(w io.Writer) error { return f.Write(w, runs, options) }
 	if o.out == "" {
-		if err := write(a.Stdout); err != nil {
+		if err := write(env.Stdout); err != nil {
 			return failed("see "+cmd.CommandPath()+" --help", fmt.Errorf("report: %w", err))
 		}
 		return nil
 	}
-	switch err := a.writeNew(o.out, o.force, write); {
+	switch err := env.writeNew(o.out, o.force, write); {
 	case errors.Is(err, fs.ErrExist):
 		return failed("name another file, or replace it with --force", fmt.Errorf("%s is there already", o.out))
 	case err != nil:
@@ -251,13 +251,13 @@ func workloadNames(runs []*result.Run) []string {
 
 // loadRuns reads result files, and those in directories and below them, of each
 // directory in the order in which they were made. It returns the files' names, too.
-func (a *app) loadRuns(names []string) (runs []*result.Run, files []string, err error) {
+func (env *Env) loadRuns(names []string) (runs []*result.Run, files []string, err error) {
 	for _, name := range names {
-		found, err := a.resultsIn([]string{name})
+		found, err := env.resultsIn([]string{name})
 		if err != nil {
 			return nil, nil, err
 		}
-		these, err := a.loadFiles(found)
+		these, err := env.loadFiles(found)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -274,11 +274,11 @@ func (a *app) loadRuns(names []string) (runs []*result.Run, files []string, err 
 }
 
 // loadFiles reads result files.
-func (a *app) loadFiles(files []string) ([]*result.Run, error) {
+func (env *Env) loadFiles(files []string) ([]*result.Run, error) {
 	runs := make([]*result.Run, len(files))
 	for i, file := range files {
 		var err error
-		if runs[i], err = a.loadRun(file); err != nil {
+		if runs[i], err = env.loadRun(file); err != nil {
 			return nil, err
 		}
 		runs[i].SetPath(file) // as the user would name it
@@ -288,11 +288,11 @@ func (a *app) loadFiles(files []string) ([]*result.Run, error) {
 
 // loadRun reads a result file, and says about one that ends too early how far
 // it goes.
-func (a *app) loadRun(file string) (*result.Run, error) {
-	if info, err := os.Stat(a.path(file)); err == nil && info.IsDir() {
+func (env *Env) loadRun(file string) (*result.Run, error) {
+	if info, err := os.Stat(env.path(file)); err == nil && info.IsDir() {
 		return nil, wrongUsage("name its files, such as "+file+"/*.jsonl", "%s is a directory", file)
 	}
-	run, err := result.Load(a.path(file))
+	run, err := result.Load(env.path(file))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("sixnines run writes results, by default into results/", "there is no file %s", file)
@@ -302,15 +302,15 @@ func (a *app) loadRun(file string) (*result.Run, error) {
 		return nil, failed("check the file and its permissions", err)
 	}
 	if part := run.Parts()[0]; !run.Complete() {
-		fmt.Fprintf(a.Stderr, "%s: cut short: the run did not end by itself; its records reach second %s of %s\n",
+		fmt.Fprintf(env.Stderr, "%s: cut short: the run did not end by itself; its records reach second %s of %s\n",
 			file, lastSecond(part), seconds(part.Header.Window))
 	}
 	return run, nil
 }
 
 // oneRun reads a result file of one workload, or one of several.
-func (a *app) oneRun(file, of string) (*result.Run, error) {
-	run, err := a.loadRun(file)
+func (env *Env) oneRun(file, of string) (*result.Run, error) {
+	run, err := env.loadRun(file)
 	if err != nil {
 		return nil, err
 	}

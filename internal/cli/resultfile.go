@@ -37,13 +37,13 @@ func titleOf(s *scenario.Scenario) string {
 
 // makeDir makes the directory of results, and proves that files can be made in
 // it before anything is run.
-func (a *app) makeDir(dir string) error {
+func (env *Env) makeDir(dir string) error {
 	if dir == toStdout {
 		return wrongUsage("name a directory with --out", "--out - tells a single run on stdout, and this makes several files")
 	}
-	err := os.MkdirAll(a.path(dir), 0o755)
+	err := os.MkdirAll(env.path(dir), 0o755)
 	if err == nil {
-		err = unmade(os.CreateTemp(a.path(dir), ".sixnines-*"))
+		err = unmade(os.CreateTemp(env.path(dir), ".sixnines-*"))
 	}
 	if err != nil {
 		return wrongUsage("choose another directory with --out DIR", "results cannot be written to %s: %w", dir, err)
@@ -61,7 +61,7 @@ func unmade(f *os.File, err error) error {
 
 // writeNew writes a file that must not exist yet, or may be replaced. Nothing
 // is left behind if write fails.
-func (a *app) writeNew(name string, replace bool, write func(w io.Writer) error) error {
+func (env *Env) writeNew(name string, replace bool, write func(w io.Writer) error) error {
 	// In memory first: a report that fails half-way must not cost the old file.
 	var text bytes.Buffer
 	if err := write(&text); err != nil {
@@ -71,13 +71,13 @@ func (a *app) writeNew(name string, replace bool, write func(w io.Writer) error)
 	if replace {
 		mode = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
 	}
-	f, err := os.OpenFile(a.path(name), mode, 0o644)
+	f, err := os.OpenFile(env.path(name), mode, 0o644)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text.Bytes())
 	if err = errors.Join(err, f.Close()); err != nil {
-		return errors.Join(err, os.Remove(a.path(name)))
+		return errors.Join(err, os.Remove(env.path(name)))
 	}
 	return nil
 }

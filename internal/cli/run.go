@@ -214,15 +214,15 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 // present writes the report beside the result and the JUnit file, prints the
 // summary and decides on the exit code. broke is what ended the run, if it ended
 // badly.
-func (a *app) present(run *result.Run, o runOptions, name, file string, broke error) error {
+func (env *Env) present(run *result.Run, o runOptions, name, file string, broke error) error {
 	var more []report.JUnitSuite
 	if broke != nil {
 		more = append(more, wentWrong(broke))
 	}
-	junitErr := a.writeJUnit(o.junit, o.passing, run.Parts(), more...)
+	junitErr := env.writeJUnit(o.junit, o.passing, run.Parts(), more...)
 	if o.out == toStdout {
 		if !o.quiet {
-			a.sayVerdicts(run, o.passing, true)
+			env.sayVerdicts(run, o.passing, true)
 		}
 		if junitErr != nil {
 			return junitErr
@@ -230,18 +230,18 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 		return o.passing.judged(run)
 	}
 	page := beside(o.out, name, ".html")
-	pageErr := a.writeNew(page, false, func(w io.Writer) error {
+	pageErr := env.writeNew(page, false, func(w io.Writer) error {
 		return report.HTML(w, run.Parts(), report.Options{})
 	})
 	named := ""
 	if pageErr == nil {
 		named = page
 	}
-	if err := a.printRun(run, o, named); err != nil {
+	if err := env.printRun(run, o, named); err != nil {
 		return failed("the result is in "+file, fmt.Errorf("print the summary: %w", err))
 	}
 	if !o.quiet {
-		a.sayFiles(run, o, file, named)
+		env.sayFiles(run, o, file, named)
 	}
 	switch {
 	case pageErr != nil:
@@ -255,64 +255,64 @@ func (a *app) present(run *result.Run, o runOptions, name, file string, broke er
 
 // sayFiles tells people the verdict, what was not met and what was written; where
 // they see the table, what it says is not said again.
-func (a *app) sayFiles(run *result.Run, o runOptions, file, page string) {
-	_, seen := a.terminal(a.Stdout)
+func (env *Env) sayFiles(run *result.Run, o runOptions, file, page string) {
+	_, seen := env.terminal(env.Stdout)
 	screen := seen && !o.json && !o.full
 	if !screen {
-		a.sayVerdicts(run, o.passing, !seen)
-		fmt.Fprintf(a.Stderr, "result  %s\n", file)
+		env.sayVerdicts(run, o.passing, !seen)
+		fmt.Fprintf(env.Stderr, "result  %s\n", file)
 	}
 	if run.Header.Raw != "" {
-		fmt.Fprintf(a.Stderr, "raw     %s\n", filepath.Join(o.out, run.Header.Raw))
+		fmt.Fprintf(env.Stderr, "raw     %s\n", filepath.Join(o.out, run.Header.Raw))
 	}
 	if page != "" && !screen {
-		fmt.Fprintf(a.Stderr, "report  %s\n", page)
+		fmt.Fprintf(env.Stderr, "report  %s\n", page)
 	}
 }
 
 // sayVerdicts tells people what was not met and, where they do not see it, the
 // verdict.
-func (a *app) sayVerdicts(run *result.Run, p passing, unseen bool) {
+func (env *Env) sayVerdicts(run *result.Run, p passing, unseen bool) {
 	for _, part := range run.Parts() {
 		if part.Summary == nil {
 			continue
 		}
 		of := part.Header.Workload
 		if unseen {
-			fmt.Fprintf(a.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
+			fmt.Fprintf(env.Stderr, "verdict %s\n", strings.TrimSpace(part.Summary.Verdict.String()+" "+of))
 		}
-		a.sayObjectives(of, part.Summary.Objectives, p)
+		env.sayObjectives(of, part.Summary.Objectives, p)
 	}
 }
 
 // printRun prints a run's summary on stdout; page is the report beside it.
-func (a *app) printRun(run *result.Run, o runOptions, page string) error {
+func (env *Env) printRun(run *result.Run, o runOptions, page string) error {
 	if o.json {
 		for _, part := range run.Parts() {
-			if err := report.JSON(a.Stdout, part); err != nil {
+			if err := report.JSON(env.Stdout, part); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	options := o.showing.options(a.reportOptions(a.Stdout))
+	options := o.showing.options(env.reportOptions(env.Stdout))
 	options.Page = page
-	return report.Terminal(a.Stdout, run.Parts(), options)
+	return report.Terminal(env.Stdout, run.Parts(), options)
 }
 
 // reportOptions fits a report to the stream it is written to.
-func (a *app) reportOptions(w io.Writer) report.Options {
-	columns, _ := a.terminal(w)
-	return report.Options{Width: columns, Color: a.colour(w), ASCII: a.ascii()}
+func (env *Env) reportOptions(w io.Writer) report.Options {
+	columns, _ := env.terminal(w)
+	return report.Options{Width: columns, Color: env.colour(w), ASCII: env.ascii()}
 }
 
 // sectionedHelp returns a help function that shows the flags in sections.
-func (a *app) sectionedHelp(sections []section) func(*cobra.Command, []string) {
+func (env *Env) sectionedHelp(sections []section) func(*cobra.Command, []string) {
 	return func(cmd *cobra.Command, _ []string) {
-		columns := a.columns(0)
-		fmt.Fprintf(a.Stdout, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
+		columns := env.columns(0)
+		fmt.Fprintf(env.Stdout, "%s\n\nUsage:\n  %s\n\nExamples:\n%s\n", cmd.Long, cmd.UseLine(), cmd.Example)
 		for _, s := range sections {
-			fmt.Fprintf(a.Stdout, "\n%s:\n%s", s.heading, s.flags.FlagUsagesWrapped(columns))
+			fmt.Fprintf(env.Stdout, "\n%s:\n%s", s.heading, s.flags.FlagUsagesWrapped(columns))
 		}
 	}
 }

@@ -39,7 +39,7 @@ func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) e
 
 // sayObjectives tells people which objectives were not met, and why; of names
 // the scenario where there are several.
-func (a *app) sayObjectives(of string, all []result.Objective, p passing) {
+func (env *Env) sayObjectives(of string, all []result.Objective, p passing) {
 	pass := "which does not pass"
 	if p.allowUndecided {
 		pass = "which is allowed"
@@ -56,6 +56,6 @@ func (a *app) sayObjectives(of string, all []result.Objective, p passing) {
 		default:
 			outcome = "missed"
 		}
-		fmt.Fprintln(a.Stderr, a.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, ofWorkload(of), o.Text, o.Found))))
+		fmt.Fprintln(env.Stderr, env.plainText(oneLine(fmt.Sprintf("objective %s: %s%s: %s", outcome, ofWorkload(of), o.Text, o.Found))))
 	}
 }

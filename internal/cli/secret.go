@@ -38,10 +38,10 @@ func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 	}
 	for _, o := range flags {
 		what := secret.Spelled(o.Key, o.Value, e.Secret)
-		if what == "" || slices.Contains(a.exposed, what) {
+		if what == "" || slices.Contains(a.warnedSecrets, what) {
 			continue
 		}
-		a.exposed = append(a.exposed, what)
+		a.warnedSecrets = append(a.warnedSecrets, what)
 		instead := fmt.Sprintf("write %s=env:NAME or %s=@FILE", what, what)
 		if o.Key == "target.url" {
 			instead = "write '${LOGIN}' for it, in single quotes"

@@ -107,7 +107,7 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	h, homeErr := a.home() // without one the floor is measured all the same
 	b := &selftest.Bench{Short: o.short, Load: load, Drivers: a.Drivers, Tool: a.Tool, Executable: a.Executable, Environ: a.Environ, Home: h, Dir: dir}
 	if homeErr == nil {
-		b.Keep = a.keepFloor(h.Path(selftest.FloorFile))
+		b.Keep = keepFloor(h.Path(selftest.FloorFile))
 		b.KeepLimits = keepLimits(h.Path(selftest.LimitFile))
 	}
 	report := selftest.Run(ctx, b, trials, a.trialObserver(len(trials)))
@@ -115,17 +115,17 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 }
 
 // presentTrials writes the page, prints the table and decides on the exit code.
-func (a *app) presentTrials(r *selftest.Report, o selftestOptions) error {
+func (env *Env) presentTrials(r *selftest.Report, o selftestOptions) error {
 	page := beside(o.out, "selftest-"+r.Started.UTC().Format("20060102T150405Z"), ".html")
-	pageErr := a.writeNew(page, false, r.HTML)
+	pageErr := env.writeNew(page, false, r.HTML)
 	var err error
 	if o.json {
-		err = a.writeJSON(struct {
+		err = env.writeJSON(struct {
 			Verdict selftest.Verdict `json:"verdict"`
 			*selftest.Report
 		}{r.Verdict(), r})
 	} else {
-		err = a.printTrials(r)
+		err = env.printTrials(r)
 	}
 	if err != nil {
 		return failed("the page is "+page, fmt.Errorf("print the verdicts: %w", err))
@@ -133,7 +133,7 @@ func (a *app) presentTrials(r *selftest.Report, o selftestOptions) error {
 	if pageErr != nil {
 		return failed(fileHint(pageErr), fmt.Errorf("write the page: %w", pageErr))
 	}
-	fmt.Fprintf(a.Stderr, "page    %s\n", page)
+	fmt.Fprintf(env.Stderr, "page    %s\n", page)
 	if r.Stopped || r.Count(selftest.Failed) > 0 || o.strict && r.Count(selftest.NotAssessed) > 0 {
 		return status(exitFailure)
 	}
@@ -186,7 +186,7 @@ func floorLoad(o selftestOptions) (selftest.Load, error) {
 }
 
 // keepFloor returns what keeps noise floors in a file.
-func (a *app) keepFloor(path string) func(result.Floor, []string) (string, error) {
+func keepFloor(path string) func(result.Floor, []string) (string, error) {
 	store, machine := selftest.FloorStore{Path: path}, selftest.ThisMachine()
 	return func(f result.Floor, disturbed []string) (string, error) {
 		why := strings.Join(disturbed, ", ")
@@ -220,9 +220,9 @@ func keepLimits(path string) func([]selftest.Limit, []string) (string, error) {
 }
 
 // trialObserver tells of the trials' progress on stderr, a line each.
-func (a *app) trialObserver(of int) selftest.Observer {
+func (env *Env) trialObserver(of int) selftest.Observer {
 	say := func(format string, args ...any) {
-		fmt.Fprintln(a.Stderr, a.plainText(fmt.Sprintf(format, args...)))
+		fmt.Fprintln(env.Stderr, env.plainText(fmt.Sprintf(format, args...)))
 	}
 	n := 0
 	return selftest.Observer{
@@ -236,8 +236,8 @@ func (a *app) trialObserver(of int) selftest.Observer {
 }
 
 // plainText replaces what the user's locale may not have.
-func (a *app) plainText(s string) string {
-	if !a.ascii() {
+func (env *Env) plainText(s string) string {
+	if !env.ascii() {
 		return s
 	}
 	return strings.NewReplacer("µ", "u", "–", "-", "−", "-", "…", "...", "→", "->", "⁵", "^5", "²", "2", "F̂", "F").Replace(s)

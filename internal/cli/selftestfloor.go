@@ -17,13 +17,13 @@ import (
 // A load without a rate of its own – a closed loop, flat out, bursts, ramps –
 // has none; nor have the drivers of the tool's own proofs: what never crosses a
 // socket has no such floor, and the null broker is the floor.
-func (a *app) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
+func (env *Env) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 	w := &s.Workload
 	even := w.Arrivals.Kind == scenario.Constant || w.Arrivals.Kind == scenario.Poisson
 	if len(s.Workloads) > 0 || w.Loop == scenario.Closed || w.Rate.IsMax() || !even || s.Target.Driver == "mem" || s.Target.Driver == "null" {
 		return nil
 	}
-	h, err := a.home()
+	h, err := env.home()
 	if err != nil {
 		return nil // nothing can have been kept
 	}
@@ -45,12 +45,12 @@ func (a *app) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 // in time under a load of the scenario's size and connections, nil if that is not
 // known. A load that is not sent by a schedule has no use for it, nor has one
 // that never crosses a socket.
-func (a *app) generatorLimit(s *scenario.Scenario, say func(string)) *result.GeneratorLimit {
+func (env *Env) generatorLimit(s *scenario.Scenario, say func(string)) *result.GeneratorLimit {
 	w := &s.Workload
 	if len(s.Workloads) > 0 || w.Loop == scenario.Closed || w.Rate.IsMax() || s.Target.Driver == "mem" {
 		return nil
 	}
-	h, err := a.home()
+	h, err := env.home()
 	if err != nil {
 		return nil // nothing can have been kept
 	}

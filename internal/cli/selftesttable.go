@@ -11,17 +11,17 @@ import (
 
 // printTrials prints the table of verdicts: a row a trial, and below it what
 // was not as it should be.
-func (a *app) printTrials(r *selftest.Report) error {
+func (env *Env) printTrials(r *selftest.Report) error {
 	var b strings.Builder
 	width := 0
 	for _, t := range r.Trials {
 		width = max(width, len(t.Name))
 	}
-	columns := a.columns(60)
+	columns := env.columns(60)
 	const verdictWidth = 12
 	indent := verdictWidth + 2 + width + 2
 	for _, t := range r.Trials {
-		word := a.coloured(fmt.Sprint(t.Verdict), verdictWidth, colourOf(t.Verdict, selftest.Passed, selftest.NotAssessed, selftest.Failed))
+		word := env.coloured(fmt.Sprint(t.Verdict), verdictWidth, colourOf(t.Verdict, selftest.Passed, selftest.NotAssessed, selftest.Failed))
 		fmt.Fprintf(&b, "%s  %-*s  %-28s  %8s\n", word, width, t.Name, t.Tally(), selftest.Rounded(t.Took))
 		var notes []string
 		if why := t.Why(); why != "" {
@@ -38,12 +38,12 @@ func (a *app) printTrials(r *selftest.Report) error {
 	if r.Stopped {
 		fmt.Fprintln(&b, "Stopped before its end: the remaining trials are not assessed.")
 	}
-	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
+	_, err := io.WriteString(env.Stdout, env.plainText(b.String()))
 	return err
 }
 
 // listTrials prints what there is to be tried.
-func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
+func (env *Env) listTrials(trials []selftest.Trial, o selftestOptions) error {
 	takes := func(t selftest.Trial) time.Duration {
 		if o.short {
 			return t.TakesShort
@@ -58,7 +58,7 @@ func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
 			Takes    time.Duration `json:"takes"` // ns
 			Timed    bool          `json:"timed"`
 		}
-		return a.writeJSON(each(trials, func(t selftest.Trial) listed { return listed{t.Number, t.Name, t.Question, takes(t), t.Timed} }))
+		return env.writeJSON(each(trials, func(t selftest.Trial) listed { return listed{t.Number, t.Name, t.Question, takes(t), t.Timed} }))
 	}
 	var b strings.Builder
 	width, sum := 0, time.Duration(0)
@@ -70,6 +70,6 @@ func (a *app) listTrials(trials []selftest.Trial, o selftestOptions) error {
 		fmt.Fprintf(&b, "%d  %-*s  %4s  %s\n", t.Number, width, t.Name, seconds(takes(t).Round(time.Second)), t.Question)
 	}
 	fmt.Fprintf(&b, "\nabout %s in all\n", seconds(sum.Round(time.Second)))
-	_, err := io.WriteString(a.Stdout, a.plainText(b.String()))
+	_, err := io.WriteString(env.Stdout, env.plainText(b.String()))
 	return err
 }

@@ -52,13 +52,13 @@ type stream struct {
 }
 
 // newStream makes a place for a result file, and begins to copy it.
-func (a *app) newStream(name string) (*stream, error) {
+func (env *Env) newStream(name string) (*stream, error) {
 	dir, err := os.MkdirTemp("", "sixnines-run-")
 	if err != nil {
 		return nil, failed("name a directory with --out", fmt.Errorf("make a place for the records: %w", err))
 	}
 	s := &stream{dir: dir, file: filepath.Join(dir, name+".jsonl"), stop: make(chan struct{}), done: make(chan struct{})}
-	go s.copy(a.Stdout)
+	go s.copy(env.Stdout)
 	return s, nil
 }
 

@@ -91,7 +91,7 @@ func (a *app) studyListCommand() *cobra.Command {
 }
 
 // studyOf returns the study of an argument: one that is built in, or a file.
-func (a *app) studyOf(arg string) (*study.Study, error) {
+func (env *Env) studyOf(arg string) (*study.Study, error) {
 	if !strings.ContainsAny(arg, `/\`) && filepath.Ext(arg) == "" {
 		s, err := study.Find(arg)
 		if errors.Is(err, study.ErrUnknown) {
@@ -100,7 +100,7 @@ func (a *app) studyOf(arg string) (*study.Study, error) {
 		}
 		return s, err
 	}
-	text, err := os.ReadFile(a.path(arg))
+	text, err := os.ReadFile(env.path(arg))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("write one to copy with: sixnines study export "+study.Names()[0]+" DIR", "there is no study %s", arg)
@@ -142,16 +142,16 @@ long each length takes, and the conclusions with how each is tested.`,
 }
 
 // showStudy prints a study.
-func (a *app) showStudy(s *study.Study) error {
+func (env *Env) showStudy(s *study.Study) error {
 	var lengths []report.StudyLength
 	for _, length := range []string{study.Quick, study.Default, study.Full} {
-		p, err := a.planStudy(s, studyOptions{length: length})
+		p, err := env.planStudy(s, studyOptions{length: length})
 		if err != nil {
 			return err
 		}
 		lengths = append(lengths, report.StudyLength{Name: length, Takes: p.estimate(p.places)})
 	}
-	return report.StudyPlan(a.Stdout, s, lengths, a.reportOptions(a.Stdout))
+	return report.StudyPlan(env.Stdout, s, lengths, env.reportOptions(env.Stdout))
 }
 
 func (a *app) studyExportCommand() *cobra.Command {
@@ -195,8 +195,8 @@ cell, which sixnines run takes; and a README with the commands.`,
 }
 
 // exportStudy writes a study's files.
-func (a *app) exportStudy(s *study.Study, length, dir string) error {
-	if left, err := os.ReadDir(a.path(dir)); err == nil && len(left) > 0 {
+func (env *Env) exportStudy(s *study.Study, length, dir string) error {
+	if left, err := os.ReadDir(env.path(dir)); err == nil && len(left) > 0 {
 		return wrongUsage("name one that does not exist yet", "%s is not empty", dir)
 	}
 	cells, err := s.Cells(length)
@@ -226,11 +226,11 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 		fmt.Fprintf(&readme, "    %s\n", command)
 	}
 	files["README.md"] = readme.String()
-	if err := os.MkdirAll(a.path(dir), 0o755); err != nil {
+	if err := os.MkdirAll(env.path(dir), 0o755); err != nil {
 		return failed("name another directory", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(files)) {
-		err := a.writeNew(filepath.Join(dir, name), false, func(w io.Writer) error {
+		err := env.writeNew(filepath.Join(dir, name), false, func(w io.Writer) error {
 			_, err := io.WriteString(w, files[name])
 			return err
 		})
@@ -238,7 +238,7 @@ func (a *app) exportStudy(s *study.Study, length, dir string) error {
 			return failed(fileHint(err), fmt.Errorf("write the study: %w", err))
 		}
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s, %s, and README.md in %s\n", study.FileName, spell.Plural(len(files)-2, "scenario"), dir)
+	_, err = fmt.Fprintf(env.Stdout, "%s, %s, and README.md in %s\n", study.FileName, spell.Plural(len(files)-2, "scenario"), dir)
 	return err
 }
 

@@ -11,7 +11,7 @@ const brokerForm = "write --broker PRODUCT=VERSION,VERSION, such as --broker kaf
 
 // argued puts what --broker says into a study, and returns it with what it was taken
 // for. A study that takes it needs it, and no other takes it.
-func (a *app) argued(s *study.Study, text string) (*study.Study, string, error) {
+func (env *Env) argued(s *study.Study, text string) (*study.Study, string, error) {
 	switch {
 	case s.Argument == nil && text == "":
 		return s, "", nil
@@ -20,7 +20,7 @@ func (a *app) argued(s *study.Study, text string) (*study.Study, string, error) 
 	case text == "":
 		return nil, "", wrongUsage(brokerForm, "the study %s needs a broker and its versions", s.Name)
 	}
-	arg, err := a.versionsOf(text)
+	arg, err := env.versionsOf(text)
 	if err != nil {
 		return nil, "", err
 	}
@@ -35,7 +35,7 @@ func (a *app) argued(s *study.Study, text string) (*study.Study, string, error) 
 
 // versionsOf reads PRODUCT=VERSION,VERSION. In place of a product may stand one of its
 // drivers, and the beginning of a version is the newest that is installed.
-func (a *app) versionsOf(text string) (study.Argument, error) {
+func (env *Env) versionsOf(text string) (study.Argument, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok {
 		return study.Argument{}, wrongUsage(brokerForm, "--broker %q names no versions", oneLine(text))
@@ -53,7 +53,7 @@ func (a *app) versionsOf(text string) (study.Argument, error) {
 		}
 	}
 	arg.Product = p.Name
-	h, _ := a.home() // without one, nothing is installed
+	h, _ := env.home() // without one, nothing is installed
 	for _, version := range strings.Split(list, ",") {
 		version, err := p.Complete(h, strings.TrimSpace(version))
 		if err != nil {

@@ -47,7 +47,7 @@ type studyPlan struct {
 }
 
 // planStudy checks all that can be checked before something is run.
-func (a *app) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
+func (env *Env) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 	p := &studyPlan{study: s, length: o.length, urls: map[string]string{}}
 	if err := p.readURLs(o.urls); err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (a *app) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 	var groups, rounds []int
 	var names []string
 	for _, c := range cells {
-		x, err := a.studyCell(c, p.urls[c.System.Name])
+		x, err := env.studyCell(c, p.urls[c.System.Name])
 		if err != nil {
 			return nil, err
 		}
@@ -129,16 +129,16 @@ func chosenCells(cells []study.Cell, only []string) (map[string]bool, error) {
 }
 
 // studyCell completes the scenario of a cell.
-func (a *app) studyCell(c study.Cell, url string) (studyCell, error) {
+func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 	x := studyCell{Cell: c}
-	sc, err := c.Scenario(a.lookup)
+	sc, err := c.Scenario(env.lookup)
 	if err != nil {
 		return x, asUsage(err)
 	}
 	if url != "" {
 		sc.Target.URL, sc.Target.Managed, sc.Target.Nodes, sc.Target.Settings = url, "", 0, nil
 	}
-	e, err := a.complete(sc, nil)
+	e, err := env.complete(sc, nil)
 	if err != nil {
 		return x, c.Locate(err)
 	}

@@ -165,8 +165,8 @@ func (s *studyRuns) make(ctx context.Context) error {
 // sameConclusions refuses to go on with a study whose conclusions, or tests of them, are
 // others than those with which it was begun: what decides is fixed before there are
 // results. Its texts, tables and charts may change.
-func (a *app) sameConclusions(file, dir string, st *study.Study) error {
-	text, err := os.ReadFile(a.path(file))
+func (env *Env) sameConclusions(file, dir string, st *study.Study) error {
+	text, err := os.ReadFile(env.path(file))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // it is new
 	}
@@ -195,10 +195,10 @@ func (p *studyPlan) firstChosen() string {
 
 // missingProducts says of the systems whose broker is not here why and how it could
 // be.
-func (a *app) missingProducts(ctx context.Context, p *studyPlan) map[string]study.Skipped {
+func (env *Env) missingProducts(ctx context.Context, p *studyPlan) map[string]study.Skipped {
 	found := map[string]error{}
 	missing := map[string]study.Skipped{}
-	h, _ := a.home() // without one, what is built in or on PATH runs all the same
+	h, _ := env.home() // without one, what is built in or on PATH runs all the same
 	for _, c := range p.cells {
 		if missing[c.System.Name].Why != "" {
 			continue

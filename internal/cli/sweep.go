@@ -322,10 +322,10 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 
 // withoutSecrets refuses a cell whose values show a password: they stand in the
 // manifest, the table and the page.
-func (a *app) withoutSecrets(at sweep.Cell, e driver.Entry) error {
+func (env *Env) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 	for i, o := range at.Overrides() {
 		s := sweep.Blank(o.Key)
-		if err := s.ApplyIn(a.lookup, o); err != nil {
+		if err := s.ApplyIn(env.lookup, o); err != nil {
 			return err
 		}
 		whole, err := s.MarshalJSON()

@@ -49,17 +49,17 @@ func (a *app) loadOf(args []string, flags []scenario.Override, workload string) 
 
 // complete lays flags over a scenario, normalises it and checks it and the
 // driver's options.
-func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.Entry, error) {
-	if err := s.ApplyIn(a.lookup, meant(s, flags, "")...); err != nil {
+func (env *Env) complete(s *scenario.Scenario, flags []scenario.Override) (driver.Entry, error) {
+	if err := s.ApplyIn(env.lookup, meant(s, flags, "")...); err != nil {
 		return driver.Entry{}, &fault{exitUsage, err, scenarioHint}
 	}
 	s.Normalise()
 	if err := s.Validate(); err != nil {
 		return driver.Entry{}, &fault{exitUsage, err, scenarioHint}
 	}
-	e, ok := a.Drivers.Lookup(s.Target.Driver)
+	e, ok := env.Drivers.Lookup(s.Target.Driver)
 	if !ok {
-		return driver.Entry{}, placed(a.unknownDriver(s.Target.Driver), s, "target.driver")
+		return driver.Entry{}, placed(env.unknownDriver(s.Target.Driver), s, "target.driver")
 	}
 	for _, p := range s.Parts() {
 		if wrong := checkOptions(p.Scenario, e); len(wrong) > 0 {
@@ -78,17 +78,17 @@ func (a *app) complete(s *scenario.Scenario, flags []scenario.Override) (driver.
 const scenarioHint = "sixnines schema prints what a scenario may hold, sixnines run --help what each flag takes"
 
 // named returns the scenario that an argument of run stands for.
-func (a *app) named(arg string) (*scenario.Scenario, error) {
+func (env *Env) named(arg string) (*scenario.Scenario, error) {
 	if arg == "-" {
-		text, err := io.ReadAll(io.LimitReader(a.Stdin, scenario.MaxText+1))
+		text, err := io.ReadAll(io.LimitReader(env.Stdin, scenario.MaxText+1))
 		if err != nil {
 			return nil, failed("pipe a scenario into stdin, or name a file", fmt.Errorf("read the scenario from stdin: %w", err))
 		}
-		return a.parse("stdin", text)
+		return env.parse("stdin", text)
 	}
-	_, isDriver := a.Drivers.Lookup(arg)
+	_, isDriver := env.Drivers.Lookup(arg)
 	looksLikeFile := strings.ContainsRune(arg, '/') || strings.ContainsRune(arg, filepath.Separator) || filepath.Ext(arg) != ""
-	info, err := os.Stat(a.path(arg))
+	info, err := os.Stat(env.path(arg))
 	isFile := err == nil && !info.IsDir()
 	switch {
 	case isDriver && isFile:
@@ -98,11 +98,11 @@ func (a *app) named(arg string) (*scenario.Scenario, error) {
 		s := &scenario.Scenario{}
 		return s, s.Apply(scenario.Override{Key: "target.driver", Value: arg, Flag: "BROKER"})
 	case isFile:
-		text, err := readText(a.path(arg))
+		text, err := readText(env.path(arg))
 		if err != nil {
 			return nil, failed("check the file's permissions", fmt.Errorf("read the scenario: %w", err))
 		}
-		return a.parse(arg, text)
+		return env.parse(arg, text)
 	case err == nil:
 		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
 	case strings.Contains(arg, "://"): // which may hold a login
@@ -112,7 +112,7 @@ func (a *app) named(arg string) (*scenario.Scenario, error) {
 	case looksLikeFile:
 		return nil, failed("name another file", fmt.Errorf("read the scenario: %w", err))
 	}
-	return nil, a.unknownDriver(arg)
+	return nil, env.unknownDriver(arg)
 }
 
 // readText reads a file as far as a scenario may be long, and a byte more.
@@ -125,16 +125,16 @@ func readText(path string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, scenario.MaxText+1))
 }
 
-func (a *app) parse(name string, text []byte) (*scenario.Scenario, error) {
-	s, err := scenario.ParseIn(a.lookup, name, text)
+func (env *Env) parse(name string, text []byte) (*scenario.Scenario, error) {
+	s, err := scenario.ParseIn(env.lookup, name, text)
 	if err != nil {
 		return nil, &fault{exitUsage, err, scenarioHint}
 	}
 	return s, nil
 }
 
-func (a *app) unknownDriver(name string) error {
-	names := a.Drivers.Names()
+func (env *Env) unknownDriver(name string) error {
+	names := env.Drivers.Names()
 	return wrongUsage(orMeant(name, names, "there are the drivers "+strings.Join(names, ", ")+"; a scenario file ends in .yaml"), "there is no driver %q", name)
 }
 

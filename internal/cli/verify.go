@@ -64,21 +64,21 @@ missing, or is not a result.`,
 	return cmd
 }
 
-func (a *app) verify(files []string, raw string, asJSON bool) error {
+func (env *Env) verify(files []string, raw string, asJSON bool) error {
 	bad := false
 	for _, file := range files {
-		v, err := a.verifyFile(file, raw)
+		v, err := env.verifyFile(file, raw)
 		if err != nil {
 			return err
 		}
 		bad = bad || !v.OK
 		if asJSON {
-			if err := a.writeJSON(v); err != nil {
+			if err := env.writeJSON(v); err != nil {
 				return err
 			}
 			continue
 		}
-		a.printVerified(v)
+		env.printVerified(v)
 	}
 	if bad {
 		return status(exitFailure)
@@ -87,16 +87,16 @@ func (a *app) verify(files []string, raw string, asJSON bool) error {
 }
 
 // verifyFile checks one result file.
-func (a *app) verifyFile(file, raw string) (verified, error) {
-	run, err := a.loadRun(file)
+func (env *Env) verifyFile(file, raw string) (verified, error) {
+	run, err := env.loadRun(file)
 	if err != nil {
 		return verified{}, err
 	}
 	v := verified{File: file, Problems: []judge.Problem{}}
 	for _, part := range run.Parts() {
-		problems := judge.Verify(part, a.Tool)
+		problems := judge.Verify(part, env.Tool)
 		if part.Summary != nil && part.Closing == nil {
-			fmt.Fprintf(a.Stderr, "%s: written by an earlier version: it has no seal, its header and the times of its intervals are not checked, and rules that have changed since show as differences\n", file)
+			fmt.Fprintf(env.Stderr, "%s: written by an earlier version: it has no seal, its header and the times of its intervals are not checked, and rules that have changed since show as differences\n", file)
 		}
 		if part.Summary == nil {
 			// That it ends early is known; what else is wrong is not excused by it.
@@ -113,7 +113,7 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 	if len(run.Workloads) > 0 && raw != "" {
 		return verified{}, wrongUsage("leave --raw out", "a run of several workloads has no raw file")
 	}
-	if err := a.verifyRaw(&v, run, raw); err != nil {
+	if err := env.verifyRaw(&v, run, raw); err != nil {
 		return verified{}, err
 	}
 	v.OK = len(v.Problems) == 0
@@ -123,7 +123,7 @@ func (a *app) verifyFile(file, raw string) (verified, error) {
 // verifyRaw compares with the raw file: the one named, or the run's own. That
 // of a run that was cut short has more in it than the intervals; only one that
 // is asked for is compared.
-func (a *app) verifyRaw(v *verified, run *result.Run, named string) error {
+func (env *Env) verifyRaw(v *verified, run *result.Run, named string) error {
 	path := named
 	if path == "" {
 		if run.Header.Raw == "" || v.CutShort {
@@ -131,10 +131,10 @@ func (a *app) verifyRaw(v *verified, run *result.Run, named string) error {
 		}
 		path = filepath.Join(filepath.Dir(v.File), filepath.Base(run.Header.Raw))
 	}
-	problems, err := judge.VerifyRaw(run, a.path(path))
+	problems, err := judge.VerifyRaw(run, env.path(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && named == "":
-		fmt.Fprintf(a.Stderr, "%s: its raw file %s is not there; the intervals alone are checked\n", v.File, path)
+		fmt.Fprintf(env.Stderr, "%s: its raw file %s is not there; the intervals alone are checked\n", v.File, path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
 		return wrongUsage("name the file that sixnines run --raw wrote", "there is no file %s", path)
@@ -146,18 +146,18 @@ func (a *app) verifyRaw(v *verified, run *result.Run, named string) error {
 	return nil
 }
 
-func (a *app) printVerified(v verified) {
+func (env *Env) printVerified(v verified) {
 	for _, p := range v.Problems {
-		fmt.Fprintf(a.Stdout, "%s: %s\n", v.File, oneLine(p.String()))
+		fmt.Fprintf(env.Stdout, "%s: %s\n", v.File, oneLine(p.String()))
 	}
 	from := "the intervals" + before(" and ", v.Raw)
 	switch {
 	case !v.OK:
-		fmt.Fprintf(a.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)
+		fmt.Fprintf(env.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)
 	case v.CutShort:
-		fmt.Fprintf(a.Stdout, "%s: OK, cut short: what is there is consistent\n", v.File)
+		fmt.Fprintf(env.Stdout, "%s: OK, cut short: what is there is consistent\n", v.File)
 	default:
-		fmt.Fprintf(a.Stdout, "%s: OK: every figure agrees with %s\n", v.File, from)
+		fmt.Fprintf(env.Stdout, "%s: OK: every figure agrees with %s\n", v.File, from)
 	}
 }
 

@@ -43,10 +43,10 @@ func BuiltTool() result.Tool {
 
 // binary is the SHA-256 of this program's executable, hexadecimal; empty where it cannot
 // be read. On Linux it is that of the running program, though its file was replaced since.
-func (a *app) binary() string {
+func (env *Env) binary() string {
 	f, err := os.Open("/proc/self/exe")
 	if err != nil {
-		if f, err = os.Open(a.Executable); err != nil {
+		if f, err = os.Open(env.Executable); err != nil {
 			return ""
 		}
 	}
@@ -82,18 +82,18 @@ type versionObject struct {
 }
 
 // sayVersion prints the version on one line.
-func (a *app) sayVersion() error {
-	line := a.Tool.Name + " " + a.Tool.Version
-	if a.Tool.Revision != "" {
-		line += " (" + a.Tool.Revision + ")"
+func (env *Env) sayVersion() error {
+	line := env.Tool.Name + " " + env.Tool.Version
+	if env.Tool.Revision != "" {
+		line += " (" + env.Tool.Revision + ")"
 	}
-	_, err := fmt.Fprintf(a.Stdout, "%s %s %s/%s\n", line, a.Tool.Go, runtime.GOOS, runtime.GOARCH)
+	_, err := fmt.Fprintf(env.Stdout, "%s %s %s/%s\n", line, env.Tool.Go, runtime.GOOS, runtime.GOARCH)
 	return err
 }
 
 // writeJSON prints v on stdout, on one line.
-func (a *app) writeJSON(v any) error {
-	e := json.NewEncoder(a.Stdout)
+func (env *Env) writeJSON(v any) error {
+	e := json.NewEncoder(env.Stdout)
 	e.SetEscapeHTML(false)
 	return e.Encode(v)
 }
