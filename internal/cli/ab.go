@@ -26,7 +26,7 @@ type abOptions struct {
 	compareOptions
 	outputOptions
 	pairs   int
-	replace int // pairs at most; below 0: as many as pairs
+	replace int // pairs at most; negative: the number of pairs
 }
 
 func (a *app) abCommand() *cobra.Command {
@@ -74,7 +74,7 @@ objective that was missed, or one of both that could not be decided.`,
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs, to replace those with an INVALID run; default: as many as --pairs; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: the number of --pairs; 0: none")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
@@ -172,7 +172,7 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 	return arms, brokers, nil
 }
 
-// comparableArms refuses sides of which no workload can be compared, or with a gate judged;
+// comparableArms refuses sides that have no workload to compare, or with a gate none to judge;
 // of is the only one that shall be, empty: all that both have.
 func comparableArms(arms []cell, of string, gate bool) error {
 	var names [2][]string
@@ -259,7 +259,7 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 		t.keep(turn.Number-1, run)
 	}
 	if state == trials.Planned {
-		return state, nil // there is nothing of this run, and nobody wants it
+		return state, nil // the run was stopped before its window: nothing to keep
 	}
 	if err == nil && turn.Number == 2 {
 		err = t.foresee()

@@ -9,7 +9,7 @@ import (
 	"sixnines/scenario"
 )
 
-// changesBetween lists in what B was made unlike A.
+// changesBetween lists what B changes.
 func changesBetween(arms []cell, parts [2]*scenario.Scenario) ([]compare.Change, error) {
 	var texts [2]json.RawMessage
 	for i, arm := range arms {
@@ -26,8 +26,8 @@ func changesWords(all []compare.Change) string {
 	return strings.Join(each(all, compare.Change.String), ", ")
 }
 
-// gateableArms refuses a gate over sides of which the scenarios tell already that they
-// are not ranked; of is the only workload to compare, empty: all. What the broker's
+// gateableArms refuses a gate over sides whose scenarios already rule out a ranking; of is
+// the only workload to compare, empty: all. What the broker's
 // guarantees are is known from the first pair on.
 func gateableArms(arms []cell, of string) error {
 	for _, a := range arms[0].scenario.Parts() {

@@ -7,7 +7,7 @@ import (
 	"sixnines/internal/trials"
 )
 
-// spoilt is a pair of which a run is INVALID.
+// spoilt is a pair with an INVALID run.
 type spoilt struct {
 	round  int
 	trials []int // its trials' indices
@@ -15,8 +15,8 @@ type spoilt struct {
 }
 
 // spoiltPairs are the pairs with an INVALID run that are not set aside, and how many others
-// there are. Verdicts alone decide: were a pair replaced for its figures, they would come
-// out as they were wished for.
+// there are. Only verdicts decide: replacing pairs for their figures would select the
+// result.
 func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 	last := 0
 	pairs := map[int]*spoilt{}
@@ -47,7 +47,7 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 	return all, others
 }
 
-// spare is how many pairs may still be replaced.
+// spare is the number of pairs that may still be replaced.
 func (t *abRuns) spare() int {
 	most := t.replace
 	if most < 0 {
@@ -61,8 +61,8 @@ func (t *abRuns) spare() int {
 	return most
 }
 
-// replaceable are the spoilt pairs that are to be replaced: as many as may be, and none
-// where every pair is spoilt, for nothing speaks for others then.
+// replaceable are the spoilt pairs to replace, up to the limit. If every pair is spoilt,
+// none is: further pairs would be spoilt, too.
 func (t *abRuns) replaceable() []spoilt {
 	all, others := t.spoiltPairs()
 	n := min(len(all), t.spare())

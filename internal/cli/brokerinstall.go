@@ -214,7 +214,7 @@ func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report 
 	return failures, nil
 }
 
-// installFault ends an installation of which something failed.
+// installFault is the error of an installation in which something failed.
 func installFault(failures []error) error {
 	if len(failures) == 0 {
 		return nil

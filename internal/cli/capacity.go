@@ -29,7 +29,7 @@ type capacityOptions struct {
 	within    percentFlag
 	maxTrials int
 	confirm   int
-	wanted    scenario.Rate // --for; zero: nobody asks
+	wanted    scenario.Rate // --for; zero: not asked for
 	of        string        // the workload whose rate is searched for; empty: there is only one
 	headroom  percentFlag
 	json      bool
@@ -118,7 +118,7 @@ func (o capacityOptions) check() error {
 	case o.wanted.IsMax():
 		return wrongUsage("name the rate, such as --for 2M/s", "--for max is no load to be carried")
 	case o.headroom.share > 0 && o.wanted.IsZero():
-		return wrongUsage("say for which load, such as --for 2M/s", "--headroom is about --for, and there is none")
+		return wrongUsage("say for which load, such as --for 2M/s", "--headroom needs --for")
 	}
 	return nil
 }
@@ -146,7 +146,7 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 	case w.Rate.IsMax():
 		return wrongUsage("give a rate to begin at, such as --rate 1k/s", "flat out there is no rate to search for")
 	case kind == scenario.Step || kind == scenario.Ramp || kind == scenario.Burst || kind == scenario.Trace:
-		return wrongUsage("use --arrivals constant, poisson or sine", "%s arrivals give their own rate, so there is none to search for", kind)
+		return wrongUsage("use --arrivals constant, poisson or sine", "%s arrivals set their own rate, so there is no rate to search for", kind)
 	case !s.Phases.Until.IsZero():
 		return wrongUsage("give --duration, the length of the shortest trial", "capacity cannot go on until %q: it makes trials longer by itself, up to four times", s.Phases.Until)
 	case w.Rate.Float() > most.Float():
@@ -289,7 +289,7 @@ func (c *capacityRun) observe(run *result.Run) (sweep.Observation, error) {
 	return sweep.Together(all), nil
 }
 
-// at returns the scenario with another rate of the load.
+// at returns the scenario with another rate for the load.
 func (c *capacityRun) at(rate scenario.Rate) scenario.Scenario {
 	s := *c.scenario
 	if c.load.Name == "" {
@@ -335,8 +335,8 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	return run, nil
 }
 
-// enough is how many times the messages that bound a percentile at all a trial has
-// of them: with no more the interval is mostly wider than what is to be told.
+// enough is how many times a trial has the messages that a percentile needs at least: with
+// fewer, its interval is mostly wider than the difference to show.
 const enough = 4
 
 // window is the length of a trial's.
@@ -357,8 +357,8 @@ func (c *capacityRun) window(t sweep.Trial) time.Duration {
 	return d * time.Duration(t.Times)
 }
 
-// machines is how many systems a load takes, of which each keeps a share of what it
-// carries free.
+// machines is the number of systems that carry a load, if each keeps a share of its
+// capacity free.
 func machines(wanted, holds, headroom float64) int {
 	// 2 of 1M/s carry 2M/s, though their quotient may come out a little above 2.
 	return int(math.Ceil(wanted/(holds*(1-headroom)) - 1e-9))

@@ -39,7 +39,7 @@ func (env *Env) take(cmd *cobra.Command, sections ...section) {
 	cmd.SetHelpFunc(env.sectionedHelp(sections))
 }
 
-// completeSubjects completes up to so many names of drivers and files of scenarios.
+// completeSubjects completes up to most names of drivers and scenario files.
 func (env *Env) completeSubjects(most int) func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) >= most {

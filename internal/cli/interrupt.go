@@ -11,9 +11,9 @@ import (
 	"sixnines/internal/engine"
 )
 
-// watch calls signal with each of the first so many signals by which people end a
-// program: its number from 1, and what people call it, which says from the second on
-// that it is another. The end of over counts as one of them; nil: it has none.
+// watch calls signal for each of the first most signals that end a program, with its
+// number from 1 and its name, which from the second on says that it came again. The close
+// of over counts as a signal; nil: it never closes.
 func (env *Env) watch(over <-chan struct{}, most int, signal func(n int, who string)) (stop func()) {
 	var signals <-chan os.Signal
 	release := func() {}
@@ -92,7 +92,7 @@ func newInterrupts(ctx context.Context, say func(string)) *interrupts {
 	return i
 }
 
-// interrupts begins to watch; say tells people what a signal did.
+// interrupts begins to watch; say reports what a signal did.
 func (env *Env) interrupts(ctx context.Context, say func(string)) *interrupts {
 	i := newInterrupts(ctx, say)
 	stop := env.watch(nil, 3, func(n int, who string) {
@@ -114,7 +114,7 @@ func (i *interrupts) observe(p engine.Progress) {
 	}
 }
 
-// signal is the n-th that the run is told of, unless the first came before its window.
+// signal passes the n-th signal to the run, unless the first came before its window.
 func (i *interrupts) signal(n int, who string) {
 	switch {
 	case n == 1:
@@ -136,11 +136,10 @@ func (i *interrupts) forgo() {
 	close(i.abort)
 }
 
-// seriesStops turns signals into what a series of runs understands, of which
-// each is worth what the others are, and half of one nothing. The first ends the
-// series: the run under way is still made as it was planned, unless its window
-// has not begun; the others are to that run what the first, second and third are
-// to a run that stands alone.
+// seriesStops turns signals into what a series of runs understands. All runs of a series
+// have the same length, so half a run is worth nothing: the first signal ends the series
+// after the current run, or at once before that run's window. The second to fourth do to
+// the run what the first to third do to one that stands alone.
 type seriesStops struct {
 	stop  func()
 	ended chan struct{} // closed by the first
@@ -178,7 +177,7 @@ func (s *seriesStops) signal(n int, who string) {
 	}
 }
 
-// next returns what the next run listens to; say tells people what a signal did.
+// next returns what the next run listens to; say reports what a signal did.
 func (s *seriesStops) next(say func(string)) *interrupts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -197,7 +196,7 @@ func (s *seriesStops) done() {
 	s.current = nil
 }
 
-// ending reports whether there shall be no further run.
+// ending reports whether no further run is to begin.
 func (s *seriesStops) ending() bool {
 	select {
 	case <-s.ended:

@@ -51,7 +51,7 @@ extreme 1 − p of them; real systems lie between the two.`,
 				return err
 			}
 			if of != "" && file == "" {
-				return wrongUsage("name the result, too", "--of chooses a workload of a result, and there is none")
+				return wrongUsage("name the result, too", "--of chooses a workload of a result, and no result is named")
 			}
 			var run *result.Run
 			if file != "" {

@@ -27,7 +27,7 @@ type plan struct {
 	Deliveries int64  `json:"deliveries"` // of these messages
 	FanOut     fanOut `json:"fan_out"`    // delivery groups for each message
 	Bytes      int64  `json:"bytes"`      // of payload sent in the window
-	// Percentiles are those that so many messages support, by the rule of
+	// Percentiles are those that the messages support, by the rule of
 	// results; Next is the first that they do not, and what it needs.
 	Percentiles []string      `json:"percentiles"`
 	Next        string        `json:"next_percentile,omitempty"`
@@ -148,7 +148,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	}
 	p.FanOut = fanOutOf(w)
 	p.Deliveries = int64(float64(p.Messages) * float64(p.FanOut.Least+p.FanOut.Most) / 2)
-	if w.Pattern == scenario.Consume { // nobody knows what will come
+	if w.Pattern == scenario.Consume { // what will come is not known
 		p.Messages = 0
 	}
 	p.Bytes = int64(math.Round(float64(p.Messages) * schedule.MeanSize(w.Size)))
@@ -173,7 +173,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 		p.Warnings = append(p.Warnings, "flat out there is no schedule: service times only, marked UNPACED")
 	}
 	if w.Pattern == scenario.Deliver && p.FanOut.Least == 0 {
-		p.Warnings = append(p.Warnings, "some topics have no consumer: messages sent there are received by nobody")
+		p.Warnings = append(p.Warnings, "some topics have no consumer: messages sent there reach no consumer")
 	}
 	return p, nil
 }
@@ -261,7 +261,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	switch {
 	case w.Pattern == scenario.Consume:
 	case p.FanOut.Most == 0:
-		add("fan-out", "none: nobody consumes")
+		add("fan-out", "none: no consumers")
 	case p.FanOut.Least == p.FanOut.Most:
 		add("fan-out", "%s for each message%s", plural(int(p.FanOut.Most), "delivery"), deliveries(p.Deliveries, p.Exact))
 	default:

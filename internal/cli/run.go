@@ -163,9 +163,9 @@ func (o runOptions) check(scenarios int) error {
 	case o.repeat < 1 || o.repeat > mostRepeats:
 		return wrongUsage("10 are recommended, and 6 the least that can be compared", "--repeat cannot be %d: it is 1 to %d", o.repeat, mostRepeats)
 	case o.pause > 0 && !several:
-		return wrongUsage("say how many with --repeat N, or leave --pause out", "--pause waits between runs, and there is one")
+		return wrongUsage("say how many with --repeat N, or leave --pause out", "--pause waits between runs, and this is one run")
 	case o.sameSeed && o.repeat == 1:
-		return wrongUsage("say how often with --repeat N, or leave --same-seed out", "--same-seed is about repeats, and there is none")
+		return wrongUsage("say how often with --repeat N, or leave --same-seed out", "--same-seed is about repeats, and one run has none")
 	case o.resume != "" && !several:
 		return wrongUsage("give --repeat N or the scenarios with which the set was begun", "--resume goes on with a set, and this is one run")
 	case o.dryRun && scenarios > 1:
@@ -253,8 +253,8 @@ func (env *Env) present(run *result.Run, o runOptions, name, file string, broke 
 	return o.passing.judged(run)
 }
 
-// sayFiles tells people the verdict, what was not met and what was written; where
-// they see the table, what it says is not said again.
+// sayFiles reports the verdict, what was not met and what was written; what the table on
+// the screen says already is left out.
 func (env *Env) sayFiles(run *result.Run, o runOptions, file, page string) {
 	_, seen := env.terminal(env.Stdout)
 	screen := seen && !o.json && !o.full
@@ -270,8 +270,7 @@ func (env *Env) sayFiles(run *result.Run, o runOptions, file, page string) {
 	}
 }
 
-// sayVerdicts tells people what was not met and, where they do not see it, the
-// verdict.
+// sayVerdicts reports what was not met and, unless it is on the screen, the verdict.
 func (env *Env) sayVerdicts(run *result.Run, p passing, unseen bool) {
 	for _, part := range run.Parts() {
 		if part.Summary == nil {

@@ -99,7 +99,7 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	}
 	defer os.RemoveAll(dir) // nothing in it is wanted any more
 	ctx, stop := a.interruptible(ctx, func(who string) error {
-		fmt.Fprintf(a.Stderr, "%s: stopping; what was found until now is told.\n", who)
+		fmt.Fprintf(a.Stderr, "%s: stopping; the results so far follow.\n", who)
 		return errors.New(who)
 	})
 	defer stop()

@@ -67,12 +67,11 @@ func (a *app) begin(o outputOptions, d design) (*series, error) {
 	return nil, failed("check the directory and its permissions", err)
 }
 
-// load hands the results that were made before to keep, with the index of their
-// trials.
+// load calls keep for each result that was made before, with the index of its trial.
 func (s *series) load(keep func(trial int, run *result.Run)) error {
 	for i, t := range s.Trials {
 		if filepath.Ext(t.File) == benchExt {
-			continue // somebody else's
+			continue // a benchmark, which studies load
 		}
 		run, err := s.result(i)
 		if err != nil {
@@ -99,8 +98,8 @@ func (s *series) runs(want func(trials.Trial) bool) []*result.Run {
 	return all
 }
 
-// result returns the result of a trial that was made before, nil if it was not. One
-// that lost a part since, as on a way to another disk, is planned anew.
+// result returns the result of a trial that was made before, nil if it was not. A result
+// that was damaged since, as by a copy to another disk, is planned again.
 func (s *series) result(trial int) (*result.Run, error) {
 	if s.Trials[trial].State != trials.Made {
 		return nil, nil
@@ -114,7 +113,7 @@ func (s *series) result(trial int) (*result.Run, error) {
 	case err != nil && !errors.Is(err, result.ErrFormat):
 		return nil, failed("check the file and its permissions", err)
 	case s.Trials[trial].Aside != "":
-		return nil, nil // nobody makes it again
+		return nil, nil // it is never made again
 	}
 	s.note("%s is damaged: it is made again", file)
 	return nil, s.Again(trial)
@@ -133,12 +132,12 @@ func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 	return s.Run(o)
 }
 
-// trialSpec is a trial of a series, as its command wants it made.
+// trialSpec is how a command wants a trial of its series to be made.
 type trialSpec struct {
 	scenario *scenario.Scenario // nil: the cell's
 	header   result.Trial       // without Set and Kind
-	where    string             // stands before what is said of it, such as "run 1 of 3"; empty: nothing does
-	begin    string             // is said when it begins
+	where    string             // prefix of what is printed about it, such as "run 1 of 3"; may be empty
+	begin    string             // printed when it begins
 }
 
 // measured makes one trial. The error is of the run, as measure returns it.
@@ -188,14 +187,14 @@ func (s *series) makeCell(turn *trials.Turn, rounds int) (*result.Run, trials.St
 			turn.Keeper.Spoil("the one before was overloaded")
 		}
 	case state == trials.Planned:
-		return nil, state, nil // said already: nobody wants it
+		return nil, state, nil // already reported
 	case err != nil:
 		s.note("%s: %s", o.where, oneLine(err.Error()))
 	}
 	return run, state, err
 }
 
-// noteVerdicts tells the verdict of a run, or of each of its workloads.
+// noteVerdicts reports the verdict of a run, or of each of its workloads.
 func (s *series) noteVerdicts(where string, run *result.Run) {
 	for _, part := range run.Parts() {
 		if part.Summary != nil {
@@ -204,14 +203,14 @@ func (s *series) noteVerdicts(where string, run *result.Run) {
 	}
 }
 
-// note tells people something, unless they want none of it.
+// note prints a line on stderr, unless --quiet asks for none.
 func (s *series) note(format string, args ...any) {
 	if !s.quiet {
 		fmt.Fprintf(s.Stderr, format+"\n", args...)
 	}
 }
 
-// noteLeft tells how the series is gone on with, if not all of its trials were made.
+// noteLeft says how to resume the series, if trials are left.
 func (s *series) noteLeft(one string) {
 	if !s.Complete() {
 		s.note("%d of %s were made; the same command with --resume %s goes on", s.Count(trials.Made), plural(len(s.Trials), one), s.dir)
@@ -253,8 +252,8 @@ func (s *series) nothing(ended error, needs string, more ...string) error {
 	return cmp.Or(ended, failed("run it again and let it finish "+needs, errors.New("stopped before "+needs+" was complete")))
 }
 
-// discard removes a series of which nothing was made, and more files of it, unless it was
-// begun before.
+// discard removes a series without results, and more of its files, unless an earlier
+// command began it.
 func (s *series) discard(more ...string) {
 	if s.resumed {
 		return
@@ -268,7 +267,7 @@ func (s *series) discard(more ...string) {
 	}
 }
 
-// nextSeed returns the seed n further on; 0 is none.
+// nextSeed returns the n-th seed after a seed. It is never 0, which means no seed.
 func nextSeed(seed uint64, n int) uint64 {
 	next := seed + uint64(n)
 	if next < seed {
@@ -284,5 +283,5 @@ func randomSeed() uint64 {
 	return binary.LittleEndian.Uint64(draw[:])
 }
 
-// randomHex draws what tells a set of runs from all others.
+// randomHex draws an identifier of a set of runs.
 func randomHex() string { return fmt.Sprintf("%016x", randomSeed()) }

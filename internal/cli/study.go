@@ -188,8 +188,8 @@ cell, which sixnines run takes; and a README with the commands.`,
 			return a.exportStudy(s, length, args[1])
 		},
 	}
-	cmd.Flags().StringVar(&length, "length", study.Default, "of which `LENGTH` the scenarios are: quick, default or full")
-	cmd.Flags().StringVar(&broker, "broker", "", "for a study that takes --broker: of which broker and versions, `PRODUCT=VERSION,VERSION`; default its example, to be given again")
+	cmd.Flags().StringVar(&length, "length", study.Default, "the `LENGTH` of the scenarios: quick, default or full")
+	cmd.Flags().StringVar(&broker, "broker", "", "for a study that takes --broker: the broker and its versions, `PRODUCT=VERSION,VERSION`; default: the study's example")
 	completeFlag(cmd, "length", oneOf(study.Quick, study.Default, study.Full))
 	return cmd
 }

@@ -10,13 +10,12 @@ import (
 	"sixnines/internal/trials"
 )
 
-// again plans further rounds in place of those that count for nothing: with INVALID runs,
-// or with figures that a comparison cannot use for the machine's sake or our own. They are
-// of the cells that have one and of those that they are compared with, so that what is
-// compared is made at the same time. Verdicts alone decide that: were a run
-// replaced for its figures, they would come out as they were wished for. A cell gets as
-// many rounds more as --replace allows, each time that the study is run, and none where
-// it has no round of use, but where it had one round.
+// again plans further rounds to replace useless ones: those with INVALID runs, or with
+// figures that a comparison cannot use because of the machine or of Sixnines itself. The
+// cells that they are compared with get further rounds as well, so that what is compared
+// is made at the same time. Only verdicts decide: replacing runs for their figures would
+// select the result. Each run of the study adds at most --replace rounds to a cell, and
+// none to a cell without a useful round, unless it had only one round.
 func (s *studyRuns) again() []trials.Trial {
 	need := make([]int, len(s.planned.cells))
 	more := make([]int, len(s.planned.cells)) // rounds of each cell that this run of the study has added
@@ -55,13 +54,13 @@ func (s *studyRuns) again() []trials.Trial {
 		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.planned.cells[at.Cell].scenario.Seed, at.Round-1), File: s.planned.fileOf(number, at)})
 	}
 	if len(added) > 0 {
-		s.note("runs are of no use: %s more, of the cells that have one and of those that they are compared with", spell.Plural(len(added), "trial"))
+		s.note("some runs are of no use: %s more, of their cells and of those that they are compared with", spell.Plural(len(added), "trial"))
 	}
 	return added
 }
 
-// lacking is how many rounds more a set of cells needs until each has as many of use to
-// the test that compares them as were planned.
+// lacking is the number of rounds that a set of cells still needs until each has the
+// planned number of rounds that are useful to the test that compares them.
 func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 	planned := s.planned.cells[cells[0]].Rounds
 	useful := map[int]int{} // by cell

@@ -21,7 +21,7 @@ type studyOptions struct {
 	only        []string
 	urls        []string
 	broker      string // in versions, see argued
-	replace     int    // rounds of a cell at most; below 0: half as many as it has
+	replace     int    // rounds of a cell at most; negative: half of its rounds
 	dryRun      bool
 	json        bool
 	passing     passing
@@ -180,7 +180,7 @@ const (
 	startTakes  = 2500 * time.Millisecond
 )
 
-// estimate says how long so many trials take.
+// estimate says how long trials take.
 func (p *studyPlan) estimate(places []trials.Place) string {
 	var all time.Duration
 	starts, before := 0, ""

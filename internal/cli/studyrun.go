@@ -79,7 +79,7 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 		f.StringVar(&o.broker, "broker", "", "for the study versions: which broker and versions to compare, `PRODUCT=VERSION,VERSION…`, as kafka=3.9.1,4.3.1, or a driver instead of the product")
 		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` rounds more of a cell, to replace those that are of no use; default: half as many as it has; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell, to replace those that are of no use; default: half of its rounds; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -127,7 +127,7 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 	return nil
 }
 
-// plan refuses a study of which no system is here, or not the one that was asked for.
+// plan refuses a study if none of its systems is here, or not the one that was asked for.
 func (s *studyRuns) plan() (d design, err error) {
 	if !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return c.chosen && s.missing[c.System.Name].Why == "" }) {
 		none := s.missing[s.planned.firstChosen()]
@@ -136,7 +136,7 @@ func (s *studyRuns) plan() (d design, err error) {
 	for _, c := range s.planned.cells {
 		d.rounds, d.cells = max(d.rounds, c.Rounds), append(d.cells, c.cell)
 		if x := s.missing[c.System.Name]; s.broker != "" && c.chosen && x.Why != "" {
-			return d, failed(x.How, errors.New(x.Why)) // there is nothing to compare with
+			return d, failed(x.How, errors.New(x.Why)) // nothing to compare with
 		}
 	}
 	d.name, d.kind, d.seed = resultName(&scenario.Scenario{Name: s.planned.study.Name}, time.Now()), result.TrialStudy, randomSeed()

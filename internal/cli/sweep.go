@@ -22,8 +22,7 @@ import (
 )
 
 const (
-	// From how many trials, and from how long a time on, a sweep asks whether that
-	// is meant.
+	// Larger sweeps, by trials or by time, need --yes.
 	askTrials = 1000
 	askTime   = 24 * time.Hour
 	// mostTrials keeps the manifest, which is written twice a trial, at some
@@ -74,8 +73,8 @@ Of several workloads, any field of any of them is an axis (workloads.NAME.rate),
 each has a table of its own: how small events fare over the rate of the bulk traffic
 beside them.
 
-Over the rate the knee is told: the rate at which rate ÷ latency is highest, with its
-interval over the rounds, of which it takes three. --usl fits the Universal Scalability
+A sweep over the rate also finds the knee: the rate at which rate ÷ latency is highest,
+with its interval over the rounds; it needs three rounds. --usl fits the Universal Scalability
 Law to the throughput over a number of producers, connections or the like, and says
 where its peak is, if the data bend.
 
@@ -252,7 +251,7 @@ func (p *sweepPlan) scalable() error {
 }
 
 // concurrencyOf is the key of the axis that --usl is about; of several workloads the
-// one that is of the workload. Empty: there is none.
+// one that is of the workload. Empty: no axis is.
 func concurrencyOf(axes []sweep.Axis, workload string) string {
 	t := sweep.Table{Workload: workload}
 	of := strings.TrimSuffix(t.RateKey(), "rate")
@@ -264,8 +263,7 @@ func concurrencyOf(axes []sweep.Axis, workload string) string {
 	return ""
 }
 
-// affordable refuses more trials than anybody means, before their scenarios are
-// made.
+// affordable refuses too many trials before their scenarios are made.
 func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario.Override, o sweepOptions) error {
 	cells := p.grid.Len()
 	if cells <= mostTrials/o.rounds && (cells*o.rounds <= askTrials || o.yes) {
@@ -282,13 +280,13 @@ func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario
 	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.Takes+o.pause))
 }
 
-// tooLong asks whether so many trials, which take so many ns, are meant.
+// tooLong refuses n trials, which take that many nanoseconds, without --yes.
 func tooLong(n int, takes float64) error {
 	return wrongUsage("use --yes to do it anyway; fewer values, fewer --rounds or a shorter --duration take less",
 		"%s take about %s, and the starts of brokers", plural(n, "trial"), longTime(takes))
 }
 
-// longTime writes a time of ns for people, of days and years as well.
+// longTime writes a time in nanoseconds, in days and years where it is long.
 func longTime(ns float64) string {
 	switch days := ns / float64(24*time.Hour); {
 	case days >= 1000:
@@ -320,8 +318,8 @@ func (a *app) sweepCell(base *scenario.Scenario, flags []scenario.Override, at s
 	return c, err
 }
 
-// withoutSecrets refuses a cell whose values show a password: they stand in the
-// manifest, the table and the page.
+// withoutSecrets refuses a cell whose values show a password: the manifest, the table and
+// the page print them.
 func (env *Env) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 	for i, o := range at.Overrides() {
 		s := sweep.Blank(o.Key)

@@ -175,8 +175,8 @@ func wrongOption(s *scenario.Scenario, wrong *driver.OptionError) scenario.Error
 	return s.Wrong("target.options."+wrong.Option, fmt.Sprintf("option %q: %s", wrong.Option, wrong.Cause), "")
 }
 
-// checkTarget refuses a broker of which nobody knows where it is, and a login to
-// one of our own, which has none.
+// checkTarget refuses a broker without an address that sixnines cannot start, and a login
+// to one that sixnines starts, which has none.
 func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 	switch {
 	case needsURL(s, e):

@@ -233,7 +233,7 @@ func (c *Comparison) conclude() {
 	}
 }
 
-// undecidedBy says why nothing is decided, so many of it for suspect figures.
+// undecidedBy says why nothing is decided, and how much of it for suspect figures.
 func (c *Comparison) undecidedBy(suspect int) string {
 	if suspect > 0 {
 		return "suspect figures show nothing"

@@ -29,7 +29,7 @@ const (
 	Faster    Outcome = "faster"                     // shown faster by more than matters
 	Same      Outcome = "no difference that matters" // shown to be smaller than that
 	NotSlower Outcome = "not slower"                 // shown not to be slower by more than that; whether it is faster is not
-	Undecided Outcome = "not decided"                // too much noise for so many pairs
+	Undecided Outcome = "not decided"                // too much noise for the number of pairs
 	Mixed     Outcome = "slower and faster"          // at different percentiles; of a whole comparison
 	TooFew    Outcome = "too few runs"               // fewer than MinPairs pairs
 	Unranked  Outcome = "not ranked"                 // unlike things
@@ -58,8 +58,8 @@ type Comparison struct {
 	MinEffect  float64 `json:"min_effect"`
 	A          Set     `json:"a"`
 	B          Set     `json:"b"`
-	// Changes is what an ab was asked to compare; none: an A/A, or two sets of which
-	// nobody said in what they are to differ.
+	// Changes is what an ab was asked to compare; none: an A/A, or two sets that were not
+	// made by an ab.
 	Changes []Change `json:"changes,omitempty"`
 	// Follows are differences that come with the changes: guarantees, settings in
 	// effect, another broker where another was asked for. The gravest first.

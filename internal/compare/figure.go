@@ -31,7 +31,7 @@ type figure struct {
 	unsupported bool
 }
 
-// whole reports whether all runs have a figure of which there is a ratio.
+// whole reports whether all runs have a figure that a ratio can be taken of.
 func (f *figure) whole() bool {
 	for i := range f.values {
 		if slices.Contains(f.lower[i], true) || slices.ContainsFunc(f.values[i], func(v float64) bool { return !(v > 0) }) {

@@ -6,7 +6,7 @@ import (
 	"sixnines/result"
 )
 
-// The guarantees of which drivers state a level.
+// The guarantees whose level drivers state.
 const (
 	durability     = "durability"
 	replication    = "replication"
@@ -38,7 +38,7 @@ func compareGuarantee(name string, a, b *result.Header) (order int, ranked bool)
 	return 0, false
 }
 
-// confirms is 1 if the sender is told of a message that the broker took, else 0.
+// confirms is 1 if the broker confirms a message to its sender, else 0.
 func confirms(h *result.Header) int {
 	if h.Ack == "none" {
 		return 0
@@ -63,7 +63,7 @@ func behindWords(a attribute, of, to *result.Header) (Difference, bool) {
 	order, ranked := compareGuarantee(a.name, of, to)
 	d := Difference{What: a.name, A: a.value, B: a.value, Weight: Decisive, Why: whyPromise, from: a.from, order: order, ranked: ranked}
 	if !ranked && of.Driver == to.Driver {
-		d.Weight, d.Why = Large, "nobody can tell whether they are alike"
+		d.Weight, d.Why = Large, "whether they are alike is not known"
 	}
 	return d, stated(a.name, of) && stated(a.name, to) && (!ranked || order != 0)
 }

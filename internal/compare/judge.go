@@ -81,7 +81,7 @@ func boolRank(b bool) int {
 
 // state makes the statements about figures that belong together.
 func (c *Comparison) state(together []figure) error {
-	var family []figure // of which there are ratios
+	var family []figure // with ratios
 	for _, f := range together {
 		if f.whole() {
 			family = append(family, f)
@@ -331,7 +331,7 @@ func dist(r run, m result.Metric) *result.Distribution {
 }
 
 // headline is what is judged unless something else is asked for: the first
-// response time, or the first service time where there is none.
+// response time, else the first service time.
 func headline(metrics []result.Metric) []result.Metric {
 	for _, m := range metrics {
 		if m.IsResponse() {

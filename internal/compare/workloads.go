@@ -55,7 +55,7 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("compare: A has %s and B %s, of which none is in both; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
+		return nil, fmt.Errorf("compare: A has %s and B has %s, and no name is in both; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
 	}
 	return all, nil
 }

@@ -17,7 +17,7 @@ const mostVersions = 6
 // ErrNoArgument says that a study has systems of its own, and takes no argument.
 var ErrNoArgument = errors.New("the study has systems of its own")
 
-// Argument is one broker in several versions, of which a study's systems are made. The
+// Argument is one broker in several versions, which become a study's systems. The
 // one that stands in a study's text is an example, with which it is checked and shown;
 // [Study.With] puts another in its place.
 //
@@ -34,7 +34,7 @@ type Argument struct {
 // String writes the argument as it is given: kafka=3.9.1,4.3.1.
 func (a Argument) String() string { return a.Broker + "=" + strings.Join(a.Versions, ",") }
 
-// Validate refuses an argument of which no systems can be made.
+// Validate refuses an argument that yields no systems.
 func (a Argument) Validate() error {
 	for i, v := range a.Versions {
 		switch {
@@ -138,7 +138,7 @@ func each(n *yaml.Node, lists map[string][]string) *yaml.Node {
 	return &out
 }
 
-// listed finds for: {NAME: LIST} in a mapping; below 0: there is none.
+// listed finds for: {NAME: LIST} in a mapping; negative: not found.
 func listed(n *yaml.Node, lists map[string][]string) (at int, name string, values []string) {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		ranges := n.Content[i+1]

@@ -64,7 +64,7 @@ func readBench(r *gofast.Result, name string) Figure {
 		f.Value = r.PerOp
 	case "bench.p99":
 		if f.Value = r.P99; f.Value == 0 {
-			f.Missing = "too few operations, or none is told"
+			f.Missing = "too few operations, or none reported"
 		}
 	case "bench.allocs":
 		f.Value = float64(r.Allocs)

@@ -233,7 +233,7 @@ func Select(cells []Cell, patterns []string) []Cell {
 	return all
 }
 
-// Set are cells of which as many rounds are wanted as are planned.
+// Set are cells that need all of their planned rounds.
 type Set struct {
 	Cells []string
 	Test  *Test // that compares them; nil: it is one cell by itself

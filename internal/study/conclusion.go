@@ -48,7 +48,7 @@ func Decide(o *Outcome) []Decision {
 	return all
 }
 
-// together is the verdict of several tests, of which a share is claimed to agree; 0: all.
+// together is the verdict of several tests, if a share of them is claimed to agree; 0: all.
 // A test that was not decided has not agreed. What no run decides, and the study says so,
 // is left out: it stands beside the verdict.
 func together(all []Found, share float64) Verdict {
@@ -120,7 +120,7 @@ func (d *decider) need(text string) {
 	}
 }
 
-// cell returns the runs of a cell; nil says that there are none, and has said why.
+// cell returns the runs of a cell; nil: it has none, and has said why.
 func (d *decider) cell(name string) *CellOutcome {
 	if !slices.Contains(d.cells, name) {
 		d.cells = append(d.cells, name)
@@ -390,7 +390,7 @@ func more(name string) bool {
 	return u == PerSecond || u == BytesRate || name == "availability"
 }
 
-// interval writes a ratio with its interval; both ends 0: there is none.
+// interval writes a ratio with its interval; both ends 0: no interval.
 func interval(x, low, high float64) string {
 	if low == 0 && high == 0 {
 		return spell.Number(x) + " (no interval)"

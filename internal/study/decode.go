@@ -52,7 +52,7 @@ func List() ([]*Study, error) {
 }
 
 // Find returns the study of that name, decoded and checked. An error wraps
-// [ErrUnknown] where there is none.
+// [ErrUnknown] if it does not exist.
 func Find(name string) (*Study, error) {
 	if !slices.Contains(Names(), name) {
 		hint := "there are " + strings.Join(Names(), ", ")
@@ -140,7 +140,7 @@ func located(all []strict.Error) scenario.Errors {
 }
 
 // at returns where something stands in the text: keys of mappings and indices of
-// lists. It is the nearest thing above where there is none.
+// lists. If it does not exist, it is the nearest thing above.
 func (s *Study) at(where ...any) (line, column int) {
 	n := s.root
 	line, column = n.Line, n.Column

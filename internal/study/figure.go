@@ -104,7 +104,7 @@ func figureHint(name string) string {
 }
 
 // HeadlineOf returns the metric that a run's percentiles are of unless another is
-// asked for: the first response time, or service time where there is none; empty:
+// asked for: the first response time, else the first service time; empty:
 // nothing was timed.
 func HeadlineOf(run *result.Run) result.Metric {
 	var first result.Metric
@@ -120,7 +120,7 @@ func HeadlineOf(run *result.Run) result.Metric {
 }
 
 // PartOf returns the part of a run that a study means: the workload of that name, or
-// without one the first that is judged; nil: there is none.
+// without one the first that is judged; nil: none is.
 func PartOf(run *result.Run, workload string) *result.Run {
 	for _, p := range run.Parts() {
 		if workload != "" && p.Header.Workload == workload || workload == "" && !p.Header.Background {

@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Ranges are the values of which one thing is made several times, in the order in
+// Ranges are the values for which one thing is made several times, in the order in
 // which they are written.
 type Ranges []Range
 

@@ -200,7 +200,7 @@ type Chart struct {
 	Title string   `yaml:"title"`
 	Cells []string `yaml:"cells"` // patterns
 	// Metric is the latency; empty: the first response time that the runs have, or
-	// service time where there is none.
+	// else the first service time.
 	Metric   result.Metric `yaml:"metric,omitempty"`
 	Workload string        `yaml:"workload,omitempty"` // of several; empty: the first that is judged
 	Figures  []string      `yaml:"figures,omitempty"`  // over, bars

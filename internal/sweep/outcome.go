@@ -29,7 +29,7 @@ type Outcome struct {
 	GeneratorCPU float64 `json:"generator_cpu_s,omitempty"`
 	BrokerCPU    float64 `json:"broker_cpu_s,omitempty"`
 	// Metric is the latency that the figures are of: the first response time, or
-	// service time where there is none.
+	// else the first service time.
 	Metric  result.Metric     `json:"metric,omitempty"`
 	Figures map[string]Figure `json:"percentiles"` // by percentile
 	// Objectives are how the run stands to what it had to show; none: nothing was asked.
