@@ -80,28 +80,18 @@ func countList(list string) (n int) {
 // window is the length of the measured window in ns, at least 1.
 func (e *evidence) window() float64 { return float64(max(e.in.End, 1)) }
 
-// responses returns the response metrics that have figures, in the order of
-// reports.
-func (e *evidence) responses() []result.Metric {
-	var ms []result.Metric
-	for _, m := range result.Metrics() {
-		if d := e.summary.Histograms[m]; d != nil && m.IsResponse() && len(d.Percentiles) > 0 {
-			ms = append(ms, m)
-		}
-	}
-	return ms
-}
+// responses returns the response metrics that have percentiles.
+func (e *evidence) responses() []result.Metric { return e.published(result.Metric.IsResponse) }
 
-// latencies returns the latencies that have percentiles, in the order of
-// reports.
-func (e *evidence) latencies() []result.Metric {
-	var ms []result.Metric
-	for _, m := range result.Metrics() {
-		if d := e.summary.Histograms[m]; d != nil && m.IsLatency() && len(d.Percentiles) > 0 {
-			ms = append(ms, m)
-		}
-	}
-	return ms
+// latencies returns the latencies that have percentiles.
+func (e *evidence) latencies() []result.Metric { return e.published(result.Metric.IsLatency) }
+
+// published returns the metrics of a kind that have percentiles, in the order of reports.
+func (e *evidence) published(kind func(result.Metric) bool) []result.Metric {
+	return slices.DeleteFunc(result.Metrics(), func(m result.Metric) bool {
+		d := e.summary.Histograms[m]
+		return d == nil || !kind(m) || len(d.Percentiles) == 0
+	})
 }
 
 // reaches returns the published percentiles that an event reaches which took
