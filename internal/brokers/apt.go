@@ -7,8 +7,8 @@ import (
 )
 
 // debian is the step that installs Debian packages without letting them start
-// their services. A configuration that somebody has changed stays as it is, and
-// another installation that is under way is waited for.
+// their services. A changed configuration stays as it is, and it waits for
+// another installation that is under way.
 func debian(packages ...string) Step {
 	return Step{
 		Doc: "install Debian's " + strings.Join(packages, ", ") + " without starting a service",
@@ -44,11 +44,10 @@ func stalePackages(said string) bool {
 }
 
 // quietServices is a program for the shell that runs the command given to it
-// with a policy under which scripts of packages start no service. A policy that
-// is there is obeyed and left alone; one that an earlier call of ours left
-// behind, because the power failed, is taken over. It is a process of its own
-// so that the policy is gone even if we are killed meanwhile: a shell acts upon
-// its traps when the command has ended.
+// with a policy under which scripts of packages start no service. An existing
+// policy is obeyed and left alone; one that an earlier call left behind, after a power
+// failure, is taken over. It is a separate process so that the policy is removed even if
+// this one is killed: a shell runs its traps when the command has ended.
 const quietServices = `policy=/usr/sbin/policy-rc.d
 if [ -e $policy ] && ! grep -q 'made by sixnines' $policy; then "$@"; exit; fi
 trap 'rm -f $policy' EXIT

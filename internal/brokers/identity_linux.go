@@ -11,8 +11,7 @@ import (
 
 // startOf returns a word that distinguishes the process from any other that has had, or
 // will have, its number since the machine was started: the instant it was made.
-// The error wraps [os.ErrNotExist] if there is no such process; one that only
-// waits for its parent to take note of its end is none.
+// The error wraps [os.ErrNotExist] if there is no such process, or only a zombie.
 func startOf(pid int) (string, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if errors.Is(err, syscall.ESRCH) {

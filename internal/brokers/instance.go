@@ -77,7 +77,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 	i.stopping = true
 	i.mu.Unlock()
 	select {
-	case <-i.done: // its number may already be somebody else's
+	case <-i.done: // its number may already be another process's
 		return nil
 	default:
 	}

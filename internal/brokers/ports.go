@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// ErrPortTaken says that somebody else listens where the broker should.
+// ErrPortTaken says that another program listens where the broker should.
 var ErrPortTaken = errors.New("port taken")
 
 // loopback returns the address of a port of this machine.
 func loopback(port int) string { return net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) }
 
-// checkPort returns an error that wraps ErrPortTaken if somebody listens there.
+// checkPort returns an error that wraps ErrPortTaken if a program listens there.
 func checkPort(port int) error {
 	l, err := net.Listen("tcp", loopback(port))
 	if err != nil {
@@ -35,9 +35,8 @@ type reservation struct {
 	io.Closer
 }
 
-// reservePorts reserves n loopback ports that are free now. They lie
-// where the kernel takes none of itself for a connection that somebody opens; the
-// port but is not among them.
+// reservePorts reserves n loopback ports that are free now, outside the range from
+// which the kernel takes ports for outgoing connections. The port but is not among them.
 func reservePorts(n, but int) ([]reservation, error) {
 	low, high := portRange(ephemeralPorts())
 	return reserveWithin(low, high, n, but)

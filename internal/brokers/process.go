@@ -27,8 +27,8 @@ type process struct {
 	// then. Nil: a process is ready when it has started.
 	ready  func(ctx context.Context) error
 	detach bool // outlives this process
-	// forked is called with the process as soon as there is one; nil: nobody
-	// asks. Its error ends the start.
+	// forked, if not nil, is called with the process as soon as it exists. Its error
+	// ends the start.
 	forked func(i *Instance) error
 	// again reports whether a start that failed so may succeed when it is tried once
 	// more: something of the process before has to be forgotten first. Nil: never.

@@ -8,7 +8,7 @@ import (
 )
 
 // attributes has no word for "die with the parent" here: a frozen broker whose
-// parent is killed ends only when somebody lets it continue.
+// parent is killed ends only when it is continued.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
 // dieWithParent: there is no such thing here.

@@ -85,9 +85,9 @@ func ask(ctx context.Context, url string, answer any) error {
 	return nil
 }
 
-// greet says something and returns the beginning of the answer. If clients must show
-// certificates there is none: without one nobody gets further than that the server
-// encrypts.
+// greet sends a greeting and returns the beginning of the answer. Where clients must
+// show certificates it returns nothing: without one a client only learns that the
+// server encrypts.
 func greet(ctx context.Context, address string, t *ServerTLS, greeting string, length int) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {

@@ -40,7 +40,7 @@ func machineOf() string {
 }
 
 // sweep removes directories of processes of this machine that are no more. What
-// cannot be removed stays: it may be somebody else's.
+// cannot be removed stays: it may belong to another user.
 func sweep(dir, machine string) {
 	paths, err := filepath.Glob(filepath.Join(dir, "sixnines-*-"+machine+"-*-*-*"))
 	if err != nil {

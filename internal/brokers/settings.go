@@ -13,9 +13,9 @@ import (
 var ErrSetting = errors.New("wrong setting")
 
 // refuse returns an error that wraps [ErrSetting] if one of the settings is among
-// those that are ours: by which the broker would listen, or run, where nobody
-// looks for it, so that it could neither be awaited nor stopped. A name that ends
-// with an asterisk stands for all that begin like that; case is no matter.
+// ours: with another value the broker would listen or run elsewhere, and could be
+// neither awaited nor stopped. A name that ends with an asterisk stands for all that
+// begin with it; case does not matter.
 func refuse(settings map[string]string, ours ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if slices.ContainsFunc(ours, func(own string) bool {

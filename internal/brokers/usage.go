@@ -24,7 +24,7 @@ type Usage struct {
 // [ErrUnavailable].
 func (i *Instance) Usage() (Usage, error) {
 	select {
-	case <-i.done: // its number may already be somebody else's
+	case <-i.done: // its number may already be another process's
 		return Usage{}, fmt.Errorf("brokers: usage of %s (process %d): %w", i.Name, i.PID, os.ErrProcessDone)
 	default:
 	}
