@@ -8,7 +8,6 @@ import (
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/recorder"
-	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -20,16 +19,13 @@ type collector struct {
 	done chan struct{}
 	err  error
 
-	to       int64 // end of the last interval; 0 without intervals
-	brokers  brokerWatch
+	to       int64                    // end of the last interval; 0 without intervals
 	progress []Progress               // of each load's last interval
-	vitals   map[result.Vital]float64 // of the interval at hand; used again, as are sample's values
-	sample   []vitals.Value
+	vitals   map[result.Vital]float64 // of the interval at hand; used again
 }
 
 func (r *run) startCollector() *collector {
-	c := &collector{run: r, done: make(chan struct{}), brokers: brokerWatch{usage: r.config.Usage, event: r.out.event},
-		vitals: map[result.Vital]float64{}, progress: make([]Progress, len(r.loads))}
+	c := &collector{run: r, done: make(chan struct{}), vitals: map[result.Vital]float64{}, progress: make([]Progress, len(r.loads))}
 	go c.loop()
 	return c
 }
@@ -57,17 +53,14 @@ func (c *collector) loop() {
 	if clock.Now() < from {
 		return // ended in the warm-up
 	}
+	r.breath.begin()
+	r.watch.Begin()
 	if r.Virtual == nil {
-		r.breath.begin()
-		r.monitor.Sample() // the intervals' samples begin here
-		r.breath.take()
 		for _, ld := range r.loads {
 			r.breath.take()
 			ld.accounts.Reported.Pacers.Busiest(ld.sending.Pacing.List(), clock.Now())
 		}
-		r.tcp.begin()
 	}
-	c.brokers.add(nil)
 	for _, ld := range r.loads {
 		ld.accounts.Reported.Level.At, ld.accounts.Reported.Unmeasured = ld.Start.Load(), ld.sending.Unmeasured()
 	}
@@ -146,7 +139,7 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 			return true
 		}
 		r.breath.begin()
-		r.tcp.poll()
+		r.watch.Poll()
 		for _, ld := range r.loads {
 			// One that would come just before the interval's end is left out.
 			if now-ld.accounts.Reported.Level.At >= grid && t-now > grid/2 {
@@ -177,9 +170,12 @@ func (c *collector) collect(phase string, from, to int64) error {
 	start := r.Start.Load()
 	r.breath.begin()
 	clear(c.vitals)
-	c.machine()
+	r.watch.Vitals(c.vitals)
+	if r.Virtual == nil {
+		c.vitals[result.VitalPacerSpun] = send.Spun(r.pacers()).Seconds()
+	}
 	r.breath.take()
-	pauses := append(c.newPauses(start), r.tcp.interval(start, false, c.vitals)...)
+	pauses := r.watch.Pauses(start, false, c.vitals)
 	for i, ld := range r.loads {
 		ld.accounts.KeepPauses(pauses)
 		pacers := ld.sending.Pacing.List()
@@ -229,36 +225,9 @@ func (c *collector) collect(phase string, from, to int64) error {
 	c.reportProgress(phase, to)
 	c.to = to
 	if r.held != nil {
-		r.held.poll(to)
+		r.held.Poll(to)
 	}
 	return nil
-}
-
-// machine reads what the generator and the broker's processes have used since the
-// last interval.
-func (c *collector) machine() {
-	if r := c.run; r.Virtual == nil {
-		sample := r.monitor.SampleInto(c.sample)
-		c.sample = sample.Values
-		for _, x := range sample.Values {
-			c.vitals[x.Name] = x.Value
-		}
-		c.vitals[result.VitalPacerSpun] = send.Spun(r.pacers()).Seconds()
-	}
-	c.brokers.add(c.vitals)
-}
-
-// newPauses returns the pauses that ended since the last call, with instants from
-// start.
-func (c *collector) newPauses(start int64) []result.Pause {
-	if c.run.Virtual != nil {
-		return nil
-	}
-	var out []result.Pause
-	for _, p := range c.run.monitor.NewPauses() {
-		out = append(out, result.Pause{Start: p.Start - start, End: p.End - start, Source: p.Source})
-	}
-	return out
 }
 
 func (c *collector) warmupProgress(began, start int64) {

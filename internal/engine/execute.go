@@ -8,9 +8,10 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/process"
 	"sixnines/internal/engine/session"
+	"sixnines/internal/engine/watch"
 	"sixnines/internal/engine/window"
-	"sixnines/internal/vitals"
 	"sixnines/result"
 )
 
@@ -52,19 +53,17 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		_ = r.close()
 		return nil, err
 	}
-	if r.Virtual == nil {
-		r.monitor = vitals.Start(vitals.Options{Period: hiccupPeriod, KeepProcessor: true, Idle: r.config.Idle, Connections: r.endsOfConns})
-		defer r.monitor.Stop()
-		r.Frozen = r.monitor.Frozen
-	}
+	r.watch = watch.Start(watch.Options{Virtual: r.Virtual != nil, Idle: r.config.Idle, Connections: r.openConns,
+		Usage: r.config.Usage, Event: r.out.event, Breathe: r.breath.take})
+	defer r.watch.Stop()
+	r.Frozen = r.watch.Frozen()
 	for _, ld := range r.loads {
 		ld.accounts.Sampler = ld.accounts.NewSampler()
 	}
-	r.tcp = newTCPWatch(r.openConns, readTCP, r.breath.take)
 	defer r.raiseProcs()()
 	if r.Virtual == nil {
-		r.held = holdCollector()
-		defer r.held.release()
+		r.held = process.HoldCollector()
+		defer r.held.Release()
 	}
 
 	col, aborted, err := r.measure(ctx)
@@ -128,11 +127,6 @@ func (r *run) setUp(ctx context.Context) error {
 	return nil
 }
 
-// hiccupPeriod is how often each hiccup meter looks. Two meters at 1 ms cost six
-// hundredths of a core, a third of what a broker needs at 3,000 messages a
-// second; at 4 ms a third of that, and a freeze worth telling is longer.
-const hiccupPeriod = 4 * time.Millisecond
-
 // raiseProcs gives each pacer, the hiccup meter's thread and the sampler a
 // processor of its own beside those for the client's goroutines: the meter keeps
 // its processor while it sleeps in the kernel, and a pacer that wakes must find one. With one
@@ -143,11 +137,8 @@ func (r *run) raiseProcs() (restore func()) {
 	if r.Virtual != nil {
 		return func() {}
 	}
-	holdProcess()
-	base, more := plan.Processors(), 0
-	if r.monitor != nil {
-		more++ // the meter's
-	}
+	process.Hold()
+	base, more := plan.Processors(), r.watch.Threads()
 	for _, ld := range r.loads {
 		if ld.accounts.Sampler != nil {
 			more++
@@ -156,8 +147,8 @@ func (r *run) raiseProcs() (restore func()) {
 			more += ld.MostPacers()
 		}
 	}
-	setProcs(base + more)
-	return releaseProcess
+	process.SetProcessors(base + more)
+	return process.Release
 }
 
 // measure goes from the warm-up to the end of the drain. Nothing is sent any more

@@ -31,8 +31,8 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	start := r.Start.Load()
 	vitals := map[result.Vital]float64{}
-	pauses := append(c.newPauses(start), r.tcp.interval(start, true, vitals)...)
-	if n := r.tcp.unseen; n > 0 {
+	pauses := r.watch.Pauses(start, true, vitals)
+	if n := r.watch.Unlisted(); n > 0 {
 		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {

@@ -47,11 +47,9 @@ func (r *run) writeHeader(start int64) error {
 		if err := ld.describe(&h); err != nil {
 			return err
 		}
-		if r.Virtual == nil {
-			missing := r.monitor.Missing()
-			for _, what := range slices.Sorted(maps.Keys(missing)) {
-				h.Machine = append(h.Machine, generatorFact(result.FactNotWatched, what, missing[what]))
-			}
+		missing := r.watch.Missing()
+		for _, what := range slices.Sorted(maps.Keys(missing)) {
+			h.Machine = append(h.Machine, generatorFact(result.FactNotWatched, what, missing[what]))
 		}
 		if ld.Scenario.Record.Raw {
 			if err := ld.recording.OpenRaw(r.fullID); err != nil {

@@ -5,15 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"time"
 
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/process"
 	"sixnines/internal/engine/send"
+	"sixnines/internal/engine/watch"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/transport"
-	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -33,10 +33,9 @@ type run struct {
 	window.Window               // of the run; each load has its own within it
 	length        time.Duration // of it as planned
 
-	monitor *vitals.Monitor
-	held    *collectorHeld
-	tcp     *tcpWatch
-	readNs  float64 // a reading of the clock takes
+	watch  *watch.Watch
+	held   *process.Collector
+	readNs float64 // a reading of the clock takes
 
 	interrupted bool
 	early       bool // ended before the window began
@@ -95,18 +94,6 @@ func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {
 		for _, d := range ld.session.Dialers {
 			all = append(all, d.Open()...)
-		}
-	}
-	return all
-}
-
-// endsOfConns returns both ends of the open connections that are TCP.
-func (r *run) endsOfConns() (all []vitals.Connection) {
-	for _, c := range r.openConns() {
-		local, ok := c.LocalAddr().(*net.TCPAddr)
-		remote, also := c.RemoteAddr().(*net.TCPAddr)
-		if ok && also {
-			all = append(all, vitals.Connection{Local: local.AddrPort(), Remote: remote.AddrPort()})
 		}
 	}
 	return all

@@ -1,4 +1,4 @@
-package engine
+package process
 
 import (
 	"runtime"
@@ -15,10 +15,10 @@ func TestOverlappingRunsLeaveTheProcessAsItWas(t *testing.T) {
 	for _, first := range []int{0, 1} {
 		var ends []func()
 		for _, more := range []int{3, 2} {
-			holdProcess()
-			setProcs(procs + more)
-			h := holdCollector()
-			ends = append(ends, func() { h.release(); releaseProcess() })
+			Hold()
+			SetProcessors(procs + more)
+			h := HoldCollector()
+			ends = append(ends, func() { h.Release(); Release() })
 		}
 		if n := runtime.GOMAXPROCS(0); n != procs+3 {
 			t.Errorf("%d processors, and one of two runs needs %d", n, procs+3)

@@ -1,12 +1,10 @@
-package engine
+package watch
 
 import (
 	"maps"
-	"strings"
 	"testing"
 	"time"
 
-	"sixnines/drivers/mem"
 	"sixnines/result"
 )
 
@@ -47,29 +45,4 @@ func TestBrokerUsage(t *testing.T) {
 		"broker.a.cpu": 0.5, "broker.a.rss": 8, "broker.a.read_bytes": 0, "broker.a.write_bytes": 10,
 		"broker.b.cpu": 1, "broker.b.rss": 2})
 	want(look(Usage{Name: "a", Missing: true}, Usage{Name: "b", Missing: true}), map[result.Vital]float64{})
-}
-
-// The end of a process that ends by itself is reported once, and the run goes on.
-func TestBrokerThatEndsIsAnEvent(t *testing.T) {
-	died := time.Now()
-	looks := 0
-	r := measureConfig(t, Config{Entry: mem.Entry(), Scenario: parse(t, "workload: {rate: 100/s}\nphases: {warmup: 0s, duration: 500ms}\nrecord: {interval: 100ms}"),
-		Usage: func() []Usage {
-			if looks++; looks == 1 {
-				return []Usage{{Name: "node-1", CPU: time.Second, RSS: 1}}
-			}
-			return []Usage{{Name: "node-1", Missing: true, Ended: died, Death: "node-1 ended by itself: exit status 3"}}
-		}})
-	var told []string
-	for _, e := range r.Events {
-		if e.Kind == result.EventBrokerEnded {
-			told = append(told, e.Detail)
-		}
-	}
-	if len(told) != 1 || !strings.Contains(told[0], "exit status 3") {
-		t.Errorf("told %q", told)
-	}
-	if r.Counters.Received != 50 {
-		t.Errorf("%+v", r.Counters)
-	}
 }

@@ -1,4 +1,4 @@
-package engine
+package watch
 
 import (
 	"time"
@@ -6,6 +6,23 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/result"
 )
+
+// Usage is what one of the broker's processes has used.
+type Usage struct {
+	Name string        // unique among them; letters, digits and hyphens
+	CPU  time.Duration // user and system, since it started
+	RSS  int64         // resident memory in bytes
+	// Bytes that it made the storage read and take since it started; -1: the
+	// system does not tell.
+	ReadBytes, WriteBytes int64
+	// Missing says that the system tells nothing of the process now: it has
+	// ended, or this system never does.
+	Missing bool
+	// Ended is when the process ended by itself, with a monotonic reading, and
+	// Death how; zero and empty: it did not.
+	Ended time.Time
+	Death string
+}
 
 // brokerWatch follows what the broker's processes use. It belongs to the
 // collector.

@@ -1,4 +1,4 @@
-package engine
+package process
 
 import (
 	"runtime"
@@ -10,13 +10,13 @@ import (
 	"sixnines/internal/vitals"
 )
 
-// collectorHeld keeps Go's garbage collector out of the measured window: it
+// Collector keeps Go's garbage collector out of the measured window: it
 // runs once before, and in the first minute only where the heap reaches an
 // eighth of the memory available, 2 GiB at most. From then on the limit is what the
 // heap has come to: the process grows no further, however long the run
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
-type collectorHeld struct {
+type Collector struct {
 	live  uint64 // bytes, after the collection before the window
 	since int64  // instant from which the minute counts
 	fixed bool   // the limit is what the heap had come to
@@ -31,17 +31,18 @@ const (
 	heapMinute = time.Minute
 )
 
-func holdCollector() *collectorHeld {
-	holdProcess()
+// HoldCollector collects garbage once and holds the collector until Release.
+func HoldCollector() *Collector {
+	Hold()
 	runtime.GC()
-	h := &collectorHeld{live: heapBytes("/gc/heap/live:bytes"), since: clock.Now()}
+	h := &Collector{live: heapBytes("/gc/heap/live:bytes"), since: clock.Now()}
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(min(max(availableMemory()/8, heapAtLeast), heapAtMost))
 	return h
 }
 
-// poll lets the heap grow no further when its minute is over.
-func (h *collectorHeld) poll(now int64) {
+// Poll lets the heap grow no further when its minute is over.
+func (h *Collector) Poll(now int64) {
 	if !h.fixed && now-h.since >= int64(heapMinute) {
 		h.fix()
 	}
@@ -50,7 +51,7 @@ func (h *collectorHeld) poll(now int64) {
 // fix has the collector run whenever the heap is as large as it is now. The limit is
 // set as a share of what is live: so it rises where that grows, and the collector never
 // runs all the time.
-func (h *collectorHeld) fix() {
+func (h *Collector) fix() {
 	h.fixed = true
 	most := max(heapBytes("/memory/classes/heap/objects:bytes"), h.live+heapLeast)
 	// The heap may grow by the share of what is live and scanned, and to the share of
@@ -69,7 +70,8 @@ func heapBytes(name string) uint64 {
 	return s[0].Value.Uint64()
 }
 
-func (h *collectorHeld) release() { releaseProcess() }
+// Release lets the collector run as it did before.
+func (h *Collector) Release() { Release() }
 
 // availableMemory returns the memory that can be had without swapping, in
 // bytes, or heapAtMost where the system does not tell.
