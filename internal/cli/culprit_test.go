@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/vitals/vitalstest"
 	"sixnines/result"
 )
 
@@ -37,15 +38,7 @@ func TestCulprits(t *testing.T) {
 	} {
 		t.Run(string(c.cause), func(t *testing.T) {
 			injected := c.inject(t)
-			var complaint string
-			for range 3 {
-				run := accompanied(t, injected)
-				if complaint = attributes(run, c.cause); complaint == "" {
-					return
-				}
-				t.Log(complaint)
-			}
-			t.Error(complaint)
+			vitalstest.Injected(t, func() string { return attributes(accompanied(t, injected), c.cause) })
 		})
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/vitals/vitalstest"
 	"sixnines/result"
 )
 
@@ -196,25 +197,11 @@ func hogs(t *testing.T, n int) (kill func()) {
 	return kill
 }
 
-// retried gives a test that judges ratios three tries, since the machine may be
-// loaded.
-func retried(t *testing.T, try func() (complaint string)) {
-	t.Helper()
-	var complaint string
-	for range 3 {
-		if complaint = try(); complaint == "" {
-			return
-		}
-		t.Log(complaint)
-	}
-	t.Error(complaint)
-}
-
 // causeTime is how long a cause is active.
 const causeTime = 1200 * time.Millisecond
 
 func TestHogsAreTheCause(t *testing.T) {
-	retried(t, func() string {
+	vitalstest.Injected(t, func() string {
 		s := watchOneself(t, nil)
 		kill := hogs(t, runtime.NumCPU()+2)
 		from := clock.Now()
@@ -234,7 +221,7 @@ func TestHogsAreTheCause(t *testing.T) {
 }
 
 func TestStopIsItsOwnCause(t *testing.T) {
-	retried(t, func() string {
+	vitalstest.Injected(t, func() string {
 		s := watchOneself(t, nil)
 		if err := s.cmd.Process.Signal(unix.SIGSTOP); err != nil {
 			t.Fatal(err)
@@ -263,7 +250,7 @@ func TestStopIsItsOwnCause(t *testing.T) {
 
 func TestQuotaIsTheCause(t *testing.T) {
 	g := quotaGroup(t)
-	retried(t, func() string {
+	vitalstest.Injected(t, func() string {
 		s := watchOneself(t, g.enclose)
 		g.limit(t, 6*time.Millisecond) // of 100: it needs 40
 		from := clock.Now()

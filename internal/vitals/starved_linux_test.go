@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sixnines/internal/vitals/vitalstest"
 	"sixnines/result"
 )
 
@@ -155,7 +156,7 @@ func TestStarvedBroker(t *testing.T) {
 func TestQuotaStarvesNoBroker(t *testing.T) {
 	g := quotaGroup(t)
 	g.limit(t, 30*time.Millisecond) // of 100
-	retried(t, func() string {
+	vitalstest.Injected(t, func() string {
 		broker := startStarvable(t, g.enclose)
 		defer broker.end()
 		if _, err := broker.stdin.Write([]byte{1}); err != nil {
