@@ -92,7 +92,7 @@ func TestActionsAreAddedAndReplaced(t *testing.T) {
 func TestActionsImpossible(t *testing.T) {
 	several := "workloads:\n  live: {rate: 10/s}\n  feed: {rate: 10/s, pattern: publish, from: 4s}\n"
 	for _, c := range []struct{ text, want string }{
-		{"actions: [{at: 5s, dance: consumers}]\n", `x.yaml:1:20: unknown key "dance" in actions[0] (valid keys are at, pause, start, stop, disconnect, workload, for)`},
+		{"actions: [{at: 5s, dance: consumers}]\n", `x.yaml:1:20: unknown key "dance" in actions[0] (valid keys are at, pause, start, stop, disconnect`},
 		{"actions: [{at: 5s, pause: producers, for: 1s}]\n", `"producers" is not allowed for pause (one of consumers)`},
 		{"actions: [{at: soon, pause: consumers, for: 1s}]\n", `x.yaml:1:16: "soon" does not say when an action happens (write a time after the start of the window, such as 30s, or filled)`},
 		{"actions: [{at: 5s}]\n", "x.yaml:1:11: an action that does nothing (give it one of pause, start, stop, disconnect"},
