@@ -19,6 +19,9 @@ type RawSink struct {
 	plan  *plan.Plan
 }
 
+// Put writes a row: that something happened to a message at instant, which is CLOCK_MONOTONIC as
+// intended and sent are, but for rows of sent messages, which have their own lag in ns there. It is
+// safe for concurrent use.
 func (s *RawSink) Put(kind result.RawKind, stream, consumer uint32, seq uint64, intended, sent, instant int64) {
 	start := s.plan.Start.Load()
 	if kind != result.RawSent {

@@ -51,7 +51,8 @@ type TailShard struct {
 	_      [64]byte
 }
 
-// Exemplar is one slow message; instants are absolute.
+// Exemplar is one slow message. Value and Own are in ns; Intended, Sent and Done are instants of
+// CLOCK_MONOTONIC. Consumer and Partition are −1 where there are none.
 type Exemplar struct {
 	Value, Intended, Sent, Done, Own int64
 	Seq                              uint64

@@ -20,6 +20,7 @@ type layout struct {
 	GroupNames []string // queue groups as the broker knows them
 }
 
+// Stream is a stream of the layout.
 type Stream struct {
 	Producer int
 	Topic    int
@@ -27,19 +28,21 @@ type Stream struct {
 	FanOut   int // delivery groups bound to its topic
 }
 
+// Consumer is a subscription.
 type Consumer struct {
 	Topics []int
 	Group  int    // delivery group
 	Name   string // queue group, or ""
 }
 
+// Group is a delivery group: each message of its topics is delivered to one of its members.
 type Group struct {
 	Topics  []int
 	members int
 	// Base gives, by topic, where the streams of that topic begin in the
 	// group's tables; −1 where the group is not bound to the topic.
 	Base    []int32
-	Streams int
+	Streams int // of its topics
 }
 
 // layOut lays a workload out. Producers and topics are matched so that each

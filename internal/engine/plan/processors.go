@@ -19,4 +19,5 @@ func Processors() int {
 	return min(n, max(2, vitals.Processors()))
 }
 
+// MaxShards is how many goroutines write to a recorder at once, at most: one for each processor.
 func MaxShards() int { return Processors() }

@@ -17,15 +17,15 @@ import (
 	"sixnines/internal/integrity"
 )
 
-// Sending is what the senders have in common: connections, streams, and how
-// many messages they have sent.
+// Sending is what the senders of a load have in common: connections, streams, and how many messages
+// they have sent. Streams and Lanes are made while the load connects and do not change.
 type Sending struct {
 	*plan.Plan
 	recording *observe.Recording
 
 	Streams   []*stream.Stream
 	Lanes     []*lane
-	turn      []int // by producer: which of its streams is next; each entry is its lane's pacer's
+	turn      []int // by producer: which of its streams is next; each entry is its lane's sending goroutine's
 	Pacing    pacing
 	Senders   sync.WaitGroup
 	Several   int                                      // how many of them get past the window one by one
@@ -35,15 +35,17 @@ type Sending struct {
 	Left      window.Quota                             // of messages, where the window is limited by them
 	lastSweep int64                                    // when messages in flight were looked through for what timed out
 	Synced    int64                                    // flat out: when the round trip after the last message was back
-	WarmedUp  int64                                    // acknowledgements of the warm-up's messages before a flood's window; see warm
+	WarmedUp  int64                                    // acknowledgements of the warm-up's messages before the window of an unpaced load; the sender's, read after it has ended
 
 	reportedRefusals [len(refusals{})]reportedRefusal // the collector's
 
-	Violations atomic.Int64
-	Takeovers  atomic.Int64
-	due        atomic.Int64 // measured messages so far, where some are to be forgotten
+	// Counters, which any goroutine adds to and reads.
+	Violations atomic.Int64 // of the driver's contract: a token that is not borrowed, or is acknowledged twice
+	Takeovers  atomic.Int64 // of lanes from a pacer whose send blocks, by a spare one
+	due        atomic.Int64 // measured messages so far, if some are to be dropped
 }
 
+// NewSending returns what sends the messages of p. It has no connections yet.
 func NewSending(p *plan.Plan, rec *observe.Recording) *Sending {
 	out := &Sending{Plan: p, recording: rec, Several: p.LaneCount()}
 	if p.Flow.Closed {

@@ -13,8 +13,11 @@ import (
 	"sixnines/internal/integrity"
 )
 
-// Stream is one producer's messages to one topic. Fields that are not atomic belong to the
-// goroutine that sends, its connection's pacer or loop; others read them when that has ended.
+// Stream is one producer's messages to one topic. Fields up to Trial, Acked, Fan and Stamps are
+// fixed before the window, and what they point to is safe for concurrent use. Others that are not
+// atomic belong to the goroutine that sends, its connection's
+// pacer or loop; others read them when that has ended. A lane that changes pacers hands them over
+// with its own fields.
 type Stream struct {
 	ID       uint32
 	Plan     plan.Stream
@@ -30,9 +33,9 @@ type Stream struct {
 	Sent  atomic.Int64 // measured messages handed to the client, or just being
 	Bytes atomic.Int64 // of those, where sizes differ
 	Taken int64        // measured messages that have a sequence number; the pacer's
-	// Latest is when the last measured message was handed to the client; the pacer's.
+	// Latest is when the last measured message was handed to the client, CLOCK_MONOTONIC.
 	Latest int64
-	Begun  bool
+	Begun  bool // the measured window has begun: First is valid
 	Ended  bool
 
 	Acked *integrity.Ledger // nil without acknowledgements

@@ -4,9 +4,9 @@ import "sync/atomic"
 
 // Completion tells a closed loop that a message was answered.
 type Completion struct {
-	Seq uint64
-	At  int64
-	St  *Stream
+	Seq uint64  // number of the message in St
+	At  int64   // when it was, CLOCK_MONOTONIC
+	St  *Stream // of the message
 }
 
 // Waiter is what the completions of one stream go to.
