@@ -14,10 +14,9 @@ import (
 )
 
 // Stream is one producer's messages to one topic. Fields up to Trial, Acked, Fan and Stamps are
-// fixed before the window, and what they point to is safe for concurrent use. Others that are not
-// atomic belong to the goroutine that sends, its connection's
-// pacer or loop; others read them when that has ended. A lane that changes pacers hands them over
-// with its own fields.
+// fixed before the window, and what they point to is safe for concurrent use. The rest that is not
+// atomic belongs to the goroutine that sends, its connection's pacer or loop, and is read by others
+// when that has ended. A lane that changes pacers takes it along.
 type Stream struct {
 	ID       uint32
 	Plan     plan.Stream
