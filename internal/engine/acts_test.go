@@ -21,7 +21,7 @@ func TestActionsOverNATS(t *testing.T) {
 		t.Fatalf("%+v", all)
 	}
 	for _, s := range all {
-		if !s.Happened || s.From < s.Action.At || s.Over < s.From+s.Action.For {
+		if !s.Happened || s.From < s.Action.At || s.Over < s.Action.At+s.Action.For {
 			t.Errorf("%s: %+v", s.Action.Text, s)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/integrity"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
@@ -26,10 +27,11 @@ const (
 	byEvent = "without saying which" // nobody acknowledges
 )
 
-// strict is a driver whose broker refuses messages, from the one after so many on.
+// strict is a driver whose broker refuses every message after the first ones.
 type strict struct {
 	driver.Driver
-	after  int64
+	after  int64 // messages that it takes first
+	load   bool  // only the load's messages are counted and refused: readiness probes pass
 	way    string
 	why    error
 	taken  atomic.Int64
@@ -59,7 +61,8 @@ type strictProducer struct {
 }
 
 func (p strictProducer) Send(token uint64, payload []byte) error {
-	if p.d.taken.Add(1) <= p.d.after {
+	var e integrity.Envelope
+	if e.Get(payload, false); p.d.load && e.Kind != integrity.Data || p.d.taken.Add(1) <= p.d.after {
 		return p.Producer.Send(token, payload)
 	}
 	switch p.d.way {
@@ -204,13 +207,13 @@ func TestRefusedInTheWindow(t *testing.T) {
 		"by the client":           {"{ack: broker}", "deliver", bySend, some, result.Suspect, "refused"},
 		"nobody knows which":      {"{}", "publish", byEvent, some, result.Suspect, "denied"},
 		"and consumers miss them": {"{}", "deliver", byEvent, some, result.Suspect, "denied"},
-		"all":                     {"{ack: broker}", "publish", byDone, 1, result.Invalid, "all-refused"},
-		"all, nobody knows which": {"{}", "publish", byEvent, 1, result.Invalid, "all-refused"},
-		"all, of what they miss":  {"{}", "deliver", byEvent, 1, result.Invalid, "all-refused"},
+		"all":                     {"{ack: broker}", "publish", byDone, 0, result.Invalid, "all-refused"},
+		"all, nobody knows which": {"{}", "publish", byEvent, 0, result.Invalid, "all-refused"},
+		"all, of what they miss":  {"{}", "deliver", byEvent, 0, result.Invalid, "all-refused"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r, err := refusing(t, &strict{after: tt.after, way: tt.way, why: errForbidden}, tt.options,
+			r, err := refusing(t, &strict{after: tt.after, load: true, way: tt.way, why: errForbidden}, tt.options,
 				"phases: {warmup: 0s, duration: 400ms, drain: 200ms}\nworkload: {rate: 1000/s, pattern: "+tt.pattern+"}")
 			if err != nil {
 				t.Fatal(err)
