@@ -90,7 +90,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "result internal/clock internal/engine internal/engine/send internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "result internal/clock internal/engine/send internal/engine/watch internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
