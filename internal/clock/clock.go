@@ -17,8 +17,8 @@
 // never equals another process's, and the sleeps are time.Sleep.
 //
 // Inside a testing/synctest bubble Now follows the bubble's fake clock with
-// another origin; the sleeps of this package wait in real time there, but for those of a
-// [Precise] that has no threads.
+// another origin. The sleeps of this package wait in real time there, except those of a
+// [Precise] without threads.
 package clock
 
 import "time"
@@ -36,9 +36,9 @@ type mapping struct {
 var origin = bracketBest(absolute, 100)
 
 // bracketBest reads the absolute clock between two of Go's readings, n times,
-// and keeps the narrowest bracket: whatever interrupted the others is not in
-// it. The absolute reading is taken to be from the bracket's middle, so it is
-// off by at most half of the bracket's width.
+// and keeps the narrowest bracket, the one with the least interruption. It
+// assumes that the absolute reading is from the bracket's middle; the error is
+// at most half of the bracket's width.
 func bracketBest(read func() int64, n int) mapping {
 	base := time.Now()
 	best := mapping{base: base, width: -1}
@@ -63,14 +63,15 @@ func Now() int64 {
 	return int64(time.Since(origin.base)) + origin.offset
 }
 
-// At returns what Now would have returned when t was read, which must have a
-// monotonic reading: for callers that need the time of day of the same instant.
+// At returns what Now would have returned when t was read. It is for callers that also need
+// the time of day of the same instant. t must have a monotonic reading. Safe for concurrent
+// use.
 func At(t time.Time) int64 { return int64(t.Sub(origin.base)) + origin.offset }
 
 // Bracket returns the width of the bracket from which the mapping between Go's
 // clock and CLOCK_MONOTONIC was taken. Instants of two processes of one domain
-// are comparable to within the mean of their two brackets. Zero where there is
-// nothing to map.
+// are comparable to within the mean of their two brackets. It is zero where no
+// mapping is needed.
 func Bracket() time.Duration { return origin.width }
 
 // Wall returns the time of day without a monotonic reading: for dates and

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// domain is found out once: neither the boot nor the time namespace of a
-// running process changes.
+// domain is computed once: the boot id and the time namespace of a running
+// process do not change.
 var domain = sync.OnceValue(func() string {
 	if d, ok := sharedDomain(); ok {
 		return d

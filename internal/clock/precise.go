@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// timerLate is how late Go's timers come at the most where nothing else is busy: they
-// count in milliseconds.
+// timerLate is how late Go's timers fire at most on an idle machine: they have millisecond
+// resolution.
 const timerLate = 1_500_000 // ns
 
 // Precise waits for instants on behalf of goroutines that have no thread of their own. Go's
 // timers come up to a millisecond late, so the last stretch before an instant is slept in the
-// kernel, as far as there are threads for it. Its method is safe for concurrent use.
+// kernel, if a thread is free for it. Until is safe for concurrent use.
 type Precise struct {
-	threads int64
-	asleep  atomic.Int64
+	threads int64        // limit of asleep; never changes
+	asleep  atomic.Int64 // goroutines in the last stretch, those over the limit included
 }
 
-// NewPrecise returns one that lets at most that many goroutines sleep in the kernel at the same
-// time, each with a thread; others wait by Go's timers alone. With none all do, as they must
-// in a testing/synctest bubble, where timers are exact.
+// NewPrecise returns a Precise that lets at most threads goroutines sleep in the kernel at the
+// same time, each on a thread of its own; the others use Go's timers alone. With threads = 0 all
+// goroutines use timers. A testing/synctest bubble requires that; its timers are exact.
 func NewPrecise(threads int) *Precise { return &Precise{threads: int64(threads)} }
 
 // Until waits until the instant t (as [Now] counts) and returns true, or returns false as
-// soon as something can be received from quit, which may be nil. In the last stretch,
-// of up to 1.5 ms, it does not look at quit.
+// soon as something can be received from quit, which may be nil. It does not check quit in
+// the last stretch of up to 1.5 ms.
 func (p *Precise) Until(t int64, quit <-chan struct{}) bool {
 	if p.threads > 0 {
 		if !rest(t-timerLate-Now(), quit) {
@@ -38,7 +38,7 @@ func (p *Precise) Until(t int64, quit <-chan struct{}) bool {
 	return rest(t-Now(), quit)
 }
 
-// rest waits for d ns by Go's timers; false if quit ends it.
+// rest waits for d ns by Go's timers. It returns false if quit ends the wait.
 func rest(d int64, quit <-chan struct{}) bool {
 	switch {
 	case d <= 0:

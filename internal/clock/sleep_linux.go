@@ -37,17 +37,17 @@ func SleepUntil(t int64) {
 	}
 }
 
-// SleepUntilKeeping is [SleepUntil] that returns when the kernel let the thread go
-// on: a clock reading taken before anything else. It sleeps once: woke is before
-// t where a signal ended the sleep early; if that was the runtime's, the runtime has
-// stopped the thread as it wanted when the call returns. woke − t is what the operating
-// system added, and the runtime nothing: the processor was never given up.
+// SleepUntilKeeping is [SleepUntil] that also returns woke, the instant at which the kernel
+// resumed the thread: a clock reading taken before anything else. It sleeps once: woke is
+// before t if a signal ended the sleep early. If the runtime sent that signal to stop the
+// goroutine, the goroutine has been stopped and resumed before the call returns. woke − t is
+// the operating system's delay; the runtime adds none, because the thread keeps its processor.
 //
-// A thread that sleeps often does not wake the runtime's monitor by this. Each return
-// from [SleepUntilStamped] may wake it, and the monitor then sleeps for 20 µs
-// at a time for some milliseconds, and with sleeps of 4 ms that was a tenth of a core,
-// where a timer's interrupt costs as much as on virtual machines. The thread needs a
-// processor to keep: raise GOMAXPROCS by one.
+// Unlike [SleepUntilStamped], it does not wake the runtime's monitor thread. Each return of
+// SleepUntilStamped may wake the monitor, which then sleeps in steps of 20 µs for some
+// milliseconds. With sleeps of 4 ms that took a tenth of a core on virtual machines, where
+// timer interrupts are expensive. The thread needs a processor to keep: raise GOMAXPROCS by
+// one.
 func SleepUntilKeeping(t int64) (woke int64) {
 	until := unix.NsecToTimespec(t)
 	var now unix.Timespec
@@ -57,8 +57,8 @@ func SleepUntilKeeping(t int64) (woke int64) {
 	return now.Nano()
 }
 
-// sleepKeeping sleeps and reads the clock before the runtime can take over: every
-// call with a stack check, such as that of [Now], would let it.
+// sleepKeeping sleeps and reads the clock before the runtime can preempt the goroutine, which
+// it can at every call with a stack check, such as a call of [Now].
 //
 //go:nosplit
 //go:norace
@@ -69,8 +69,8 @@ func sleepKeeping(until, now *unix.Timespec) syscall.Errno {
 	return errno
 }
 
-// safepoint is a call with a stack check, where the runtime can take over if
-// it has asked to, and nothing more. A frame is needed to have the check.
+// safepoint only runs a stack check, at which the runtime preempts the goroutine if it has
+// asked to. The compiler emits the check only for a function with a frame.
 //
 //go:noinline
 func safepoint(i int) byte {
@@ -78,14 +78,13 @@ func safepoint(i int) byte {
 	return frame[i&255]
 }
 
-// SleepUntilBlocking sleeps until the absolute instant t (as [Now] counts) and
-// gives the thread's processor (P) up meanwhile, as any blocking system call
-// does. It returns at once if t has passed.
+// SleepUntilBlocking sleeps until the absolute instant t (as [Now] counts) and releases the
+// thread's processor (P) meanwhile, as any blocking system call does. It returns at once if t
+// has passed.
 //
-// Use it where the thread has no processor of its own, for every wait that is not the
-// last stretch. The price: after the
-// kernel has woken the thread it must get a processor back; with all of them
-// busy it queues, and while the world is stopped it waits for that to end.
+// Use it for every wait but the last stretch if the thread has no processor of its own. The
+// price: after the kernel has woken the thread, it must get a processor back. It queues while
+// all are busy, and waits while the world is stopped.
 func SleepUntilBlocking(t int64) {
 	ts := unix.NsecToTimespec(t)
 	for {
@@ -97,13 +96,13 @@ func SleepUntilBlocking(t int64) {
 	}
 }
 
-// SleepUntilHandingOver is [SleepUntilBlocking] that gives the processor to others
-// at once, and not when the runtime's monitor comes by: what the calling goroutine
-// has made runnable begins while it sleeps.
+// SleepUntilHandingOver is [SleepUntilBlocking] that releases the processor at once instead of
+// waiting for the runtime's monitor to take it. Goroutines that the caller has made runnable
+// run while it sleeps.
 //
-// A goroutine that is made runnable by a thread which then keeps its processor in
-// [SleepUntil] begins some 60 µs later, when another thread has given up waiting
-// for the processor to be free; after this one some 5 µs later.
+// Such a goroutine starts some 5 µs later. If the thread kept its processor in [SleepUntil]
+// instead, the goroutine would start some 60 µs later, when another thread gives up waiting
+// for that processor.
 func SleepUntilHandingOver(t int64) {
 	ts := unix.NsecToTimespec(t)
 	for sleepHandingOver(&ts) == unix.EINTR {
@@ -122,9 +121,9 @@ func sleepHandingOver(until *unix.Timespec) syscall.Errno {
 	return errno
 }
 
-// SleepUntilPrecisely is [SleepUntilHandingOver] with the least timer slack, without which
-// the kernel adds up to 50 µs. The thread has its default slack afterwards, so it is for
-// goroutines that have none of their own.
+// SleepUntilPrecisely is [SleepUntilHandingOver] with the least timer slack; with the default
+// slack the kernel adds up to 50 µs. It restores the thread's default slack afterwards, so
+// threads that have called [SetTimerSlack] must not use it.
 func SleepUntilPrecisely(t int64) {
 	ts := unix.NsecToTimespec(t)
 	for sleepPrecisely(&ts) == unix.EINTR {
@@ -146,11 +145,15 @@ func sleepPrecisely(until *unix.Timespec) syscall.Errno {
 	return errno
 }
 
-// CanWake: a [Sleeper] can be woken.
+// CanWake reports whether a [Sleeper] can be woken on this system.
 const CanWake = true
 
-// Sleeper is a thread's sleep that others may end early. The zero value is ready. Woken
-// and SleepUntilHandingOver belong to one goroutine; Wake may come from any.
+// Sleeper is a sleep that other goroutines may end early. The zero value is ready to use. Only
+// one goroutine may call Woken and SleepUntilHandingOver; any may call Wake.
+//
+// No wake-up is lost. The sleeper moves state from awake to asleep and then calls
+// FUTEX_WAIT, which returns at once unless state is still asleep. Wake stores woken first and
+// calls FUTEX_WAKE only if it replaced asleep. Only the sleeper clears woken, in Woken.
 type Sleeper struct{ state atomic.Uint32 }
 
 const (
@@ -159,7 +162,7 @@ const (
 	woken  = 2
 )
 
-// Wake ends the sleep, or keeps the next from beginning.
+// Wake ends the current sleep. Without one, the next sleep returns at once. It does not block.
 func (s *Sleeper) Wake() {
 	if s.state.Swap(woken) == asleep {
 		const wakePrivate = 1 | 128 // FUTEX_WAKE | FUTEX_PRIVATE_FLAG
@@ -167,14 +170,13 @@ func (s *Sleeper) Wake() {
 	}
 }
 
-// Woken reports whether [Sleeper.Wake] was called since it last did.
+// Woken reports whether [Sleeper.Wake] was called since Woken last returned true.
 func (s *Sleeper) Woken() bool {
 	return s.state.Load() == woken && s.state.CompareAndSwap(woken, awake)
 }
 
-// SleepUntilHandingOver is the package's [SleepUntilHandingOver] that also returns when
-// [Sleeper.Wake] has been called and [Sleeper.Woken] has not reported it, and
-// when a signal comes.
+// SleepUntilHandingOver is the package's [SleepUntilHandingOver] that also returns on a signal,
+// and on a call of [Sleeper.Wake] that [Sleeper.Woken] has not reported yet.
 func (s *Sleeper) SleepUntilHandingOver(t int64) {
 	if !s.state.CompareAndSwap(awake, asleep) {
 		return
@@ -197,10 +199,9 @@ func sleepOnHandingOver(state *atomic.Uint32, until *unix.Timespec) {
 	exitsyscall()
 }
 
-// PollHandingOver waits until one of at most two descriptors has one of the events
-// asked for, as poll(2) does, or until the instant t (as [Now] counts; 0: no end). It
-// gives the processor to others at once, as [SleepUntilHandingOver] does, and it
-// also returns when a signal comes.
+// PollHandingOver waits until one of two descriptors has a requested event, as poll(2) does, or
+// until the instant t (as [Now] counts; 0: no limit). A negative descriptor is ignored. It
+// releases the processor at once, as [SleepUntilHandingOver] does, and also returns on a signal.
 func PollHandingOver(fds *[2]unix.PollFd, t int64) {
 	if t == 0 {
 		pollHandingOver(fds, nil)
@@ -220,9 +221,8 @@ func pollHandingOver(fds *[2]unix.PollFd, left *unix.Timespec) {
 	exitsyscall()
 }
 
-// ReceiveHandingOver is recvmsg(2) on a socket that may have it wait. It gives the
-// processor to others at once, as [SleepUntilHandingOver] does, also where there is something
-// to receive.
+// ReceiveHandingOver is recvmsg(2) on a socket that may block. It releases the processor at
+// once, as [SleepUntilHandingOver] does, even if data is ready.
 //
 //go:nosplit
 //go:norace
@@ -233,11 +233,10 @@ func ReceiveHandingOver(fd uintptr, head *unix.Msghdr) (n uintptr, errno syscall
 	return n, errno
 }
 
-// SleepUntilStamped is [SleepUntilBlocking] that also returns when the kernel
-// let the thread go on: a clock reading taken before the thread asks Go's
-// scheduler for a processor. woke − t is what the operating system added;
-// Now() − woke afterwards is what the runtime added. It separates the two
-// where reading the clock after the call cannot.
+// SleepUntilStamped is [SleepUntilBlocking] that also returns woke, the instant at which the
+// kernel resumed the thread: a clock reading taken before the thread asks Go's scheduler for a
+// processor. woke − t is the operating system's delay, Now() − woke after the call the
+// runtime's. Reading the clock only after the call cannot separate the two.
 func SleepUntilStamped(t int64) (woke int64) {
 	until := unix.NsecToTimespec(t)
 	var now unix.Timespec
@@ -248,10 +247,10 @@ func SleepUntilStamped(t int64) (woke int64) {
 	}
 }
 
-// sleepStamped sleeps and reads the clock as one system call for
-// the scheduler. It must have no branch: between the two scheduler calls there
-// is no processor, so nothing there may grow the stack, allocate, branch (a
-// branch gets a coverage counter) or be watched by the race detector.
+// sleepStamped sleeps and reads the clock within one entersyscall/exitsyscall pair. It must
+// have no branch: between the two calls the thread has no processor, so the code there must
+// not grow the stack, allocate, branch (a branch gets a coverage counter) or be instrumented by
+// the race detector.
 // RawSyscall6 rather than RawSyscall, because it is assembly underneath; the
 // syscall package explains the same in Syscall.
 //
@@ -281,8 +280,8 @@ func exitsyscall()
 // SetTimerSlack sets how late, in nanoseconds, the kernel may wake the calling
 // thread in order to save wake-ups: 1 is the least, 0 restores the default
 // (usually 50 µs). It acts on one thread: lock the goroutine to it first. The
-// slack stays with the thread after it is unlocked. Threads of a real-time
-// class have none whatever is set.
+// slack stays with the thread after the goroutine is unlocked. Threads of a
+// real-time class have no slack, whatever is set. A negative ns is an error.
 func SetTimerSlack(ns int) error {
 	if ns < 0 {
 		return fmt.Errorf("clock: timer slack of %d ns: must not be negative", ns)

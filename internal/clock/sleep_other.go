@@ -20,7 +20,7 @@ func SleepUntilHandingOver(t int64) { SleepUntil(t) }
 // SleepUntilPrecisely is [SleepUntil] here.
 func SleepUntilPrecisely(t int64) { SleepUntil(t) }
 
-// CanWake: a [Sleeper] cannot be woken here.
+// CanWake reports whether a [Sleeper] can be woken on this system.
 const CanWake = false
 
 // Sleeper sleeps for its whole time here.

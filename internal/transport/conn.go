@@ -9,47 +9,48 @@ import (
 	"sixnines/internal/clock"
 )
 
-// Observer observes the writes and reads of a connection. Its methods
-// are called on the goroutines that write and read; they must not block.
+// Observer observes the writes and reads of a connection. The writing and the reading
+// goroutine call its methods; they must not block.
 type Observer interface {
-	// Writing is called before each write that reaches the socket.
+	// Writing is called before each write to the socket, with the write lock held.
 	Writing()
-	// HasRead is called after each read of anything. now is when it returned.
-	// waited is for how many ns what it returned had lain in this machine, by the
-	// kernel's receive time stamp; −1: not known. Of several segments that one
-	// read returned the last one's counts: for the others waited is too short.
+	// HasRead is called after each read that returned data. now is the instant after the
+	// read (as clock.Now counts). waited is for how many ns the data had waited on this
+	// machine, by the kernel's receive time stamp (−1: unknown). If one read returned
+	// several segments, it is the last one's: for the others waited is too short.
 	HasRead(now, waited int64)
 }
 
-// Conn is a connection that its dialer knows while it is open.
+// Conn is a connection of a [Dialer]. Its methods are safe for concurrent use.
 type Conn struct {
 	net.Conn
 	owner    *Dialer
 	observer atomic.Pointer[Observer]
 	closed   atomic.Bool
 	writes   atomic.Int64
-	late     atomic.Bool
-	raw      *rawSocket // nil: all goes through the runtime
+	late     atomic.Bool // set by the first ReadNow that returns data; never cleared
+	raw      *rawSocket  // nil: all goes through the runtime
 
-	// What is held back, see Cork.
+	// out holds the write buffer, see Cork. Its lock serialises all writes to the socket,
+	// buffered or not, so that bytes keep their order.
 	out struct {
 		sync.Mutex
 		corked bool
 		buf    []byte
-		limit  *time.Timer
-		err    error // of a write, not reported yet
+		limit  *time.Timer // calls expire; nil until the first write while corked
+		err    error       // of the first failed flush; all later writes return it
 	}
 }
 
 const (
-	// directMost is the largest write, in bytes, during which the scheduler may
-	// bypass the scheduler: a larger one takes some 20 µs on loopback.
+	// directMost is the largest write, in bytes, that bypasses the scheduler. A write of that
+	// size takes some 20 µs on loopback.
 	directMost = 64 << 10
-	// corkSize is how much is held back at most.
+	// corkSize is the largest number of bytes in the write buffer.
 	corkSize = 64 << 10
-	// corkLimit is for how long anything is held back at most. The sender
-	// uncorks as soon as it is in time; the limit is for one that is blocked
-	// meanwhile, by what waits for an answer to what is held back.
+	// corkLimit is how long bytes stay in the write buffer at most. A sender uncorks as soon
+	// as it is on schedule. The limit is for a sender that is blocked meanwhile by something
+	// that waits for an answer to the buffered bytes.
 	corkLimit = time.Millisecond
 )
 
@@ -64,7 +65,7 @@ func newConn(d *Dialer, c net.Conn) *Conn {
 	return t
 }
 
-// Observe installs o; nil removes it.
+// Observe installs o in place of the previous observer; nil removes it.
 func (c *Conn) Observe(o Observer) {
 	if o == nil {
 		c.observer.Store(nil)
@@ -76,17 +77,16 @@ func (c *Conn) Observe(o Observer) {
 // Stamped reports whether reads return the kernel's receive time.
 func (c *Conn) Stamped() bool { return c.raw != nil && c.raw.stamped }
 
-// Writes counts the calls of Write so far, held back or not: who calls a client
-// can see by it whether the client has written by itself.
+// Writes returns the number of calls of Write so far, buffered or not. It shows the caller of
+// a client library whether the library has written.
 func (c *Conn) Writes() int64 { return c.writes.Load() }
 
 // Closed reports whether the connection was closed from this side.
 func (c *Conn) Closed() bool { return c.closed.Load() }
 
-// Cork has what is written from now on held back, up to corkSize bytes and
-// corkLimit, until Uncork. Write then returns before the socket has taken
-// anything: Uncork and later writes return an error of the socket.
-// It reports false, and holds nothing back, while somebody is just writing.
+// Cork buffers all further writes until Uncork, but at most corkSize bytes and for corkLimit.
+// Write then returns before the socket has taken the bytes; Uncork and later writes return the
+// socket's error. Cork does not wait: during a write it changes nothing and returns false.
 func (c *Conn) Cork() bool {
 	if !c.out.TryLock() {
 		return false
@@ -99,7 +99,7 @@ func (c *Conn) Cork() bool {
 	return true
 }
 
-// Uncork writes what was held back. Without anything it costs next to nothing.
+// Uncork ends buffering and writes the buffer. It is cheap if the buffer is empty.
 func (c *Conn) Uncork() error {
 	c.out.Lock()
 	defer c.out.Unlock()
@@ -107,14 +107,15 @@ func (c *Conn) Uncork() error {
 	return c.drain()
 }
 
-// expire is Uncork for a sender that cannot come to it.
+// expire writes the buffer when corkLimit is over; the connection stays corked. It runs on the
+// timer's goroutine.
 func (c *Conn) expire() {
 	c.out.Lock()
 	defer c.out.Unlock()
 	_ = c.drain() // the next write returns the error
 }
 
-// drain writes out.buf. The lock is held.
+// drain writes out.buf. The caller holds the lock of out.
 func (c *Conn) drain() error {
 	if len(c.out.buf) == 0 {
 		return c.out.err
@@ -137,7 +138,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 		return 0, c.out.err
 	}
 	if !c.out.corked {
-		if len(c.out.buf) > 0 { // it expired half-way: keep the order
+		if len(c.out.buf) > 0 { // bytes that are still buffered go first
 			if err := c.drain(); err != nil {
 				return 0, err
 			}
@@ -163,7 +164,7 @@ func (c *Conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write writes to the socket. The lock of out is held.
+// write writes to the socket. The caller holds the lock of out.
 func (c *Conn) write(p []byte) (int, error) {
 	if o := c.observer.Load(); o != nil {
 		(*o).Writing()
@@ -193,12 +194,13 @@ func (c *Conn) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// ReadsLate reports whether the connection may be read by ReadNow and Rest alone: by
-// whoever has a processor anyway, and no thread is woken for what comes. The kernel's
-// time stamps then tell when it came.
+// ReadsLate reports whether the connection supports ReadNow and Rest. With these a goroutine
+// that is running anyway reads the data, and no thread is woken when data arrives. The kernel's
+// time stamps then give the time of arrival.
 func (c *Conn) ReadsLate() bool { return c.raw != nil && c.raw.stamped && restable(c.Conn) }
 
-// ReadNow is Read that does not wait: if there is nothing it returns EAGAIN.
+// ReadNow is Read without waiting: it returns syscall.EAGAIN if no data is there. It must not be
+// called unless ReadsLate.
 func (c *Conn) ReadNow(p []byte) (n int, err error) {
 	n, now, waited, err := c.raw.readNow(c.Conn, p)
 	if n > 0 {
@@ -212,16 +214,16 @@ func (c *Conn) ReadNow(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Late reports whether the connection is read by ReadNow: when a read returns says
-// nothing of when its bytes came.
+// Late reports whether ReadNow has returned data. If so, the instant at which a read returns
+// says nothing about when its bytes arrived.
 func (c *Conn) Late() bool { return c.late.Load() }
 
-// Rest waits for d, whatever comes meanwhile. It returns an error once the
-// connection is closed.
+// Rest waits for d, whether or not data arrives. It returns net.ErrClosed once the connection
+// is closed. It must not be called unless ReadsLate.
 func (c *Conn) Rest(d time.Duration) error { return c.raw.rest(c.Conn, d) }
 
-// Close closes the connection and forgets it. What is held back is written if
-// that needs no waiting for another writer.
+// Close closes the connection and removes it from its dialer. It writes the buffer first,
+// unless another goroutine is writing, and waits up to closeGrace for that.
 func (c *Conn) Close() error {
 	c.owner.forget(c)
 	c.closed.Store(true)
@@ -235,11 +237,11 @@ func (c *Conn) Close() error {
 	return c.Conn.Close()
 }
 
-// Cut has the client find that the connection is lost: it reads its end, and cannot write. To
-// the other side the connection ends, too. The client closes it.
+// Cut simulates a lost connection: it shuts both directions down. The client's reads return
+// io.EOF and its writes fail; the other side sees the end, too. The client must still close it.
 func (c *Conn) Cut() error { return shut(c.Conn) }
 
-// closeGrace is how long Close waits for the socket to take what was held back.
+// closeGrace is how long Close waits at most for the socket to take the buffer.
 const closeGrace = 100 * time.Millisecond
 
 // NetConn returns the connection underneath, for socket options.

@@ -8,28 +8,29 @@ import (
 )
 
 // Dialer makes the connections of a session and can close them all, which is
-// the one thing that frees a client stuck in a write. Its methods are safe for
-// concurrent use.
+// the only way to free a client that is stuck in a write. Its methods are safe
+// for concurrent use.
 type Dialer struct {
 	net     net.Dialer
 	direct  bool
-	threads atomic.Int64 // connections that are open, if direct
+	threads atomic.Int64 // open connections, if direct; limits those with a thread of their own
 
-	otherSides atomic.Int32 // where they are, see Here
+	otherSides atomic.Int32 // nowhere, elsewhere or here, see Here
 
+	// mu guards the fields below. No callback runs under it.
 	mu      sync.Mutex
-	conns   map[*Conn]struct{}
-	log     []*Conn // all so far, until OnDial
-	onExtra func()  // called for each further one; nil: log it
+	conns   map[*Conn]struct{} // open
+	log     []*Conn            // all connections made until OnDial
+	onExtra func()             // called for each further connection; nil: append it to log
 }
 
-// NewDialer returns a dialer. direct says that writes up to [directMost] bytes and
-// reads bypass Go's scheduler, and that readers wait in the kernel.
+// NewDialer returns a dialer. If direct, reads and writes of up to [directMost] bytes bypass
+// Go's scheduler, and readers wait in the kernel (Linux only).
 func NewDialer(direct bool) *Dialer {
 	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
 }
 
-// Dial connects as net.Dialer does. The connection is a [*Conn].
+// Dial connects as net.Dialer does and returns its errors. The connection is a [*Conn].
 func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	c, err := d.net.DialContext(ctx, network, address)
 	if err != nil {
@@ -52,29 +53,30 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return t, nil
 }
 
-// Mark returns how many connections were made so far, for Since.
+// Mark returns the number of connections made so far, for Since; 0 after OnDial.
 func (d *Dialer) Mark() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return len(d.log)
 }
 
-// Since returns the connections made since mark.
+// Since returns the connections made since mark, a result of Mark. It panics after OnDial
+// unless mark is 0.
 func (d *Dialer) Since(mark int) []*Conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.log[mark:len(d.log):len(d.log)]
 }
 
-// OnDial has f called after each further connection was made, and forgets those
-// that were.
+// OnDial makes Dial call f, on its own goroutine, after each further connection, and clears
+// the log that Mark and Since use.
 func (d *Dialer) OnDial(f func()) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.onExtra, d.log = f, nil
 }
 
-// Open returns the connections that are open.
+// Open returns the open connections, in no order.
 func (d *Dialer) Open() []*Conn {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -85,7 +87,8 @@ func (d *Dialer) Open() []*Conn {
 	return out
 }
 
-// CloseAll closes whatever is still open.
+// CloseAll closes all open connections. It does not write their buffers and does not wait for
+// their writers.
 func (d *Dialer) CloseAll() {
 	d.mu.Lock()
 	conns := d.conns
@@ -100,7 +103,7 @@ func (d *Dialer) CloseAll() {
 	}
 }
 
-// forget takes a connection that is being closed off the list.
+// forget removes a connection that is being closed.
 func (d *Dialer) forget(c *Conn) {
 	d.mu.Lock()
 	_, open := d.conns[c]
@@ -111,22 +114,22 @@ func (d *Dialer) forget(c *Conn) {
 	}
 }
 
-// Where the other sides of connections are.
+// Values of Dialer.otherSides. They only grow.
 const (
-	nowhere int32 = iota // there were no connections
-	elsewhere
-	here // one at least
+	nowhere   int32 = iota // no connection yet
+	elsewhere              // all on other machines
+	here                   // at least one on this machine
 )
 
-// Here reports whether a connection that was made so far stays on this machine; not
-// known before there was one.
+// Here reports whether at least one connection so far has both ends on this machine. known is
+// false before the first connection.
 func (d *Dialer) Here() (on, known bool) {
 	where := d.otherSides.Load()
 	return where == here, where != nowhere
 }
 
-// within reports whether both ends of a connection are on this machine: to any of its own
-// addresses the kernel connects from the same.
+// within reports whether both ends of a connection are on this machine. The kernel connects to
+// an own address from that same address.
 func within(c net.Conn) bool {
 	from, ok := c.LocalAddr().(*net.TCPAddr)
 	to, also := c.RemoteAddr().(*net.TCPAddr)

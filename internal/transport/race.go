@@ -7,13 +7,13 @@ import (
 	"unsafe"
 )
 
-// ioSync stands for whatever lies between a write and a read that follows from
-// it, for the race detector: package syscall has the like for its own calls, which
-// this package goes round.
+// ioSync is the race detector's synchronisation point between a write and the
+// read that it causes. Package syscall has the same for its own system calls,
+// which this package bypasses.
 var ioSync byte
 
-// written says that what was done so far comes before what follows from a write.
+// written marks that everything so far happens before a read of the data written next.
 func written() { runtime.RaceReleaseMerge(unsafe.Pointer(&ioSync)) }
 
-// received says that what follows comes after what led to what was read.
+// received marks that everything after it happens after the writes that led to the read.
 func received() { runtime.RaceAcquire(unsafe.Pointer(&ioSync)) }

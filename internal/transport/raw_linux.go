@@ -15,20 +15,24 @@ import (
 	"sixnines/internal/clock"
 )
 
-// rawSocket reads and writes a non-blocking TCP socket by system calls that bypass
-// Go's scheduler. Where the kernel would block, conn waits, deadlines and
-// closing included: in the kernel or in the runtime's poller.
+// rawSocket reads and writes a TCP socket by system calls that bypass Go's scheduler. Where the
+// kernel would block, conn waits, in the kernel or in the runtime's poller, and handles
+// deadlines and closing.
+//
+// send and receive are method values made once, so that a call does not allocate a closure;
+// they pass their arguments and results in the fields below.
 type rawSocket struct {
 	conn    syscall.RawConn
-	stamped bool
+	stamped bool // the kernel stamps received segments; set at the start only
 
-	// Of the write at hand; the caller serialises writes.
+	// The current write. Conn.out's lock serialises writes.
 	out     []byte
 	outErr  syscall.Errno
 	written int
 	send    func(fd uintptr) bool
 
-	// Of the read at hand.
+	// The current read. reading guards all fields below and is held for a whole read, the wait
+	// included, so that read and readNow do not mix.
 	reading sync.Mutex
 	in      []byte
 	inErr   syscall.Errno
@@ -37,14 +41,14 @@ type rawSocket struct {
 	vec     unix.Iovec
 	head    unix.Msghdr
 	control [64]byte
-	emptied bool  // the read before left room in its buffer: there was no more
-	unasked int   // reads that wait before they ask for anything, if emptied
-	spare   int   // what unasked begins with
-	offset  int64 // wall clock − monotonic clock at the read before; 0: there was none
-	at      int64 // when that was
+	emptied bool  // the last read did not fill its buffer: the socket was empty
+	unasked int   // next reads that block without a non-blocking attempt, if emptied
+	spare   int   // the last start value of unasked
+	offset  int64 // wall clock − monotonic clock at the last read, ns; 0: no read yet
+	at      int64 // instant of the last read, ns
 }
 
-// newRawSocket returns nil for what is no TCP socket of the runtime's.
+// newRawSocket returns nil for connections other than TCP.
 func newRawSocket(c net.Conn) *rawSocket {
 	var conn syscall.RawConn
 	var err error
@@ -70,7 +74,7 @@ func newRawSocket(c net.Conn) *rawSocket {
 	return s
 }
 
-// sendOn writes what is left of out; false: the socket takes nothing more now.
+// sendOn writes the rest of out. It returns false if the socket's buffer is full.
 func (s *rawSocket) sendOn(fd uintptr) bool {
 	for s.written < len(s.out) {
 		p := s.out[s.written:]
@@ -101,7 +105,7 @@ func (s *rawSocket) write(c net.Conn, p []byte) (int, error) {
 	return s.written, err
 }
 
-// receiveOn reads once; false: there is nothing now.
+// receiveOn reads once without blocking. It returns false if nothing is there.
 func (s *rawSocket) receiveOn(fd uintptr) bool {
 	for {
 		s.prepare()
@@ -112,8 +116,8 @@ func (s *rawSocket) receiveOn(fd uintptr) bool {
 	}
 }
 
-// receiveWaiting reads once, and waits for that as long as the socket has it wait; false:
-// nothing came, or a signal did.
+// receiveWaiting reads once and blocks for up to the socket's receive timeout. It returns false
+// on the timeout or a signal.
 func (s *rawSocket) receiveWaiting(fd uintptr) bool {
 	s.prepare()
 	return s.received(clock.ReceiveHandingOver(fd, &s.head))
@@ -127,7 +131,7 @@ func (s *rawSocket) prepare() {
 	s.head.SetControllen(len(s.control))
 }
 
-// received notes what recvmsg(2) has returned.
+// received stores the result of recvmsg(2). It returns false if the read must be repeated.
 func (s *rawSocket) received(n uintptr, errno syscall.Errno) bool {
 	switch errno {
 	case 0:
@@ -141,18 +145,18 @@ func (s *rawSocket) received(n uintptr, errno syscall.Errno) bool {
 	return true
 }
 
-// spareMost is for how many reads in a row nothing is asked for before they wait.
+// spareMost is the largest number of reads in a row that block without a non-blocking attempt.
 const spareMost = 15
 
-// receiveAhead is receiveOn for a reader that waits in the kernel itself: false sends it
-// to wait. After a read that left room in its buffer a reader that keeps up asks for
-// what is not there, which costs it a system call for each message. So it waits
-// without asking. Nothing is lost by that: a wait returns at once while anything is
-// unread, whenever it came, and at the end of the stream.
+// receiveAhead is receiveOn for a reader that waits in the kernel itself; false makes it wait.
+// After a read that did not fill its buffer, a non-blocking read finds nothing if the reader
+// keeps up, and costs a system call for each message. So the reader blocks without it.
+// Nothing is lost: a blocking call returns at once while anything is unread, and at the end of
+// the stream.
 //
-// For a reader that is behind the wait is the dearer call. So reads ask first until one
-// finds nothing, then one read does not, then three and so on; the first that asks and
-// finds something begins anew.
+// For a reader that is behind, the blocking call is the more expensive one. So reads try
+// without blocking until one finds nothing; then one read skips the attempt, then three, up to
+// spareMost. An attempt that finds something resets the count.
 func (s *rawSocket) receiveAhead(fd uintptr) bool {
 	emptied := s.emptied
 	s.emptied = false // once for each read
@@ -162,7 +166,7 @@ func (s *rawSocket) receiveAhead(fd uintptr) bool {
 	}
 	found := s.receiveOn(fd)
 	switch {
-	case !emptied: // it has waited, or knows nothing of what there is
+	case !emptied: // it has just waited, or the last read filled its buffer: no evidence
 	case found:
 		s.spare = 0
 	default:
@@ -172,8 +176,8 @@ func (s *rawSocket) receiveAhead(fd uintptr) bool {
 	return found
 }
 
-// read returns besides what Read does when it returned and for how long the
-// last of the bytes had lain in the machine, −1 if that is not known.
+// read is Read that also returns now, the instant after the read, and waited, for how many ns
+// the last segment had waited on this machine (−1: unknown).
 func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
@@ -192,7 +196,7 @@ func (s *rawSocket) read(c net.Conn, p []byte) (n int, now, waited int64, err er
 	return s.took(c)
 }
 
-// took returns what receiveOn has read.
+// took returns the result of the current read. The caller holds reading.
 func (s *rawSocket) took(c net.Conn) (n int, now, waited int64, err error) {
 	s.in, s.vec.Base = nil, nil
 	switch {
@@ -210,7 +214,8 @@ func (s *rawSocket) took(c net.Conn) (n int, now, waited int64, err error) {
 	return s.got, now, s.waited(t.UnixNano(), now), nil
 }
 
-// readNow is read that does not wait: EAGAIN if there is nothing.
+// readNow is read without waiting for data: it returns EAGAIN if nothing is there. It still
+// waits for a read in progress. c must be restable.
 func (s *rawSocket) readNow(c net.Conn, p []byte) (n int, now, waited int64, err error) {
 	own := c.(*socket)
 	if !own.enter() {
@@ -227,17 +232,17 @@ func (s *rawSocket) readNow(c net.Conn, p []byte) (n int, now, waited int64, err
 	return s.took(c)
 }
 
-// rest waits for d, whatever comes, or until c is closed.
+// rest waits for d, whether or not data arrives, or until c is closed. c must be restable.
 func (s *rawSocket) rest(c net.Conn, d time.Duration) error { return c.(*socket).rest(d) }
 
-// restable reports whether c may be read by readNow.
+// restable reports whether readNow and rest may be called with c.
 func restable(c net.Conn) bool {
 	_, ok := c.(*socket)
 	return ok
 }
 
-// waited returns how long ago the kernel stamped what was read. The stamp is of
-// the wall clock: where that was set since the read before, it says nothing.
+// waited returns how many ns ago the kernel stamped the data that was read. The stamp is
+// of the wall clock: if that was set since the last read, waited returns −1 (unknown).
 func (s *rawSocket) waited(wall, now int64) int64 {
 	offset := wall - now
 	moved := offset - s.offset
@@ -251,15 +256,15 @@ func (s *rawSocket) waited(wall, now int64) int64 {
 }
 
 const (
-	// stepLeast is by how many ns the two clocks must part between two reads, and
-	// stepShare by which part of the time between, for the wall clock to have
-	// been set. What disciplines it slews by 500 ppm at most (adjtime(3)).
+	// The wall clock counts as set if the offset between the two clocks changed by more than
+	// stepLeast ns plus 1/stepShare of the time since the last read. A clock under discipline
+	// is slewed by at most 500 ppm (adjtime(3)).
 	stepLeast = 100_000
 	stepShare = 1000
 )
 
-// stampIn finds the time stamp among the control messages (cmsg(3)); 0: there is
-// none.
+// stampIn returns the time stamp among the control messages (cmsg(3)), in ns of the wall
+// clock, or 0 if they have none.
 func stampIn(control []byte, head *unix.Msghdr) int64 {
 	left := control[:min(int(head.Controllen), len(control))]
 	for len(left) >= unix.SizeofCmsghdr {
@@ -295,7 +300,7 @@ func shut(c net.Conn) error {
 	if err := raw.Control(func(fd uintptr) { failed = unix.Shutdown(int(fd), unix.SHUT_RDWR) }); err != nil {
 		return err
 	}
-	if failed == unix.ENOTCONN { // the other side was sooner
+	if failed == unix.ENOTCONN { // the other side has already closed it
 		return nil
 	}
 	return failed

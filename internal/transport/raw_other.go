@@ -11,7 +11,7 @@ import (
 	"sixnines/internal/clock"
 )
 
-// rawSocket is Linux's only.
+// rawSocket exists on Linux only; here newRawSocket returns nil.
 type rawSocket struct{ stamped bool }
 
 func newRawSocket(net.Conn) *rawSocket { return nil }
@@ -29,7 +29,7 @@ func (*rawSocket) readNow(c net.Conn, p []byte) (n int, now, waited int64, err e
 
 func (*rawSocket) rest(net.Conn, time.Duration) error { return net.ErrClosed }
 
-// restable: Linux's only.
+// restable is always false outside Linux.
 func restable(net.Conn) bool { return false }
 
 // shut ends both directions of a connection.
@@ -41,8 +41,8 @@ func shut(c net.Conn) error {
 	return errors.Join(t.CloseRead(), t.CloseWrite())
 }
 
-// threadsMost: Linux's only.
+// threadsMost is 0 outside Linux: no reader waits in the kernel on its own thread.
 const threadsMost = 0
 
-// ownWait is Linux's only.
+// ownWait returns c unchanged outside Linux.
 func ownWait(c net.Conn) net.Conn { return c }

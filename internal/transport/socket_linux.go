@@ -16,44 +16,49 @@ import (
 	"sixnines/internal/thread"
 )
 
-// socket is a connected TCP socket outside the runtime's poller: who
-// reads it waits in the kernel, on a thread of its own. A goroutine that waits in the
-// poller is woken by way of a thread that the poller wakes first, and which wakes
-// another to take its place.
+// socket is a connected TCP socket outside the runtime's poller: its reader waits in the
+// kernel, on a thread of its own. A goroutine that waits in the poller is woken by the
+// polling thread, which must first wake another thread to poll on.
 //
-// Who reads it waits in recvmsg(2) for up to patience: one system call for each message,
-// where poll(2) makes it two. Only then does it wait in poll(2), which a new deadline ends
-// at once. What must not wait says MSG_DONTWAIT.
+// The reader blocks in recvmsg(2) for up to patience: one system call for each message,
+// where poll(2) makes it two. Only after that does it wait in poll(2), which a new deadline
+// ends at once. Calls that must not block pass MSG_DONTWAIT.
 //
-// It implements net.Conn and syscall.Conn.
+// It implements net.Conn and syscall.Conn. All methods are safe for concurrent use, but at
+// most one goroutine may read and one may write at a time: a direction has one wait.
+//
+// users keeps the descriptors open: a method calls enter before it uses fd and leave after.
+// Close sets closedBit, so that further enters fail, and wakes both directions; the last
+// leave closes the descriptors. So no call uses a descriptor number that was closed and
+// reused.
 type socket struct {
 	fd            int
 	local, remote net.Addr
-	users         atomic.Int64 // who use fd now, and closedBit
+	users         atomic.Int64 // number of calls that use fd now, plus closedBit
 	reading       direction
 	writing       direction
 }
 
 const closedBit = 1 << 62
 
-// patience is for how long a receive waits, and by how much at most a deadline is
-// missed that is set, or moved forward, meanwhile.
+// patience is how long one receive blocks at most, and so how late a deadline fires at most
+// that is set or moved forward during it.
 const patience = 50 * time.Millisecond
 
 // direction is the state of reading or of writing.
 type direction struct {
-	events   int16
-	wake     int // an eventfd that ends a wait
-	thread   thread.Reader
-	deadline atomic.Int64 // on the monotonic clock, ns; 0: none
-	until    atomic.Int64 // the deadline of the current wait, MaxInt64 without one; 0: no wait
+	events   int16         // for poll(2)
+	wake     int           // an eventfd whose value ends a wait
+	thread   thread.Reader // belongs to the goroutine that waits
+	deadline atomic.Int64  // on the monotonic clock, ns; 0: no deadline; any goroutine sets it
+	until    atomic.Int64  // end of the current wait, MaxInt64: no limit, 0: no wait; the waiting goroutine sets it
 }
 
-// threadsMost is up to how many open connections each reader waits in the kernel, on
-// a thread of its own. Beyond, readers wait in the runtime's poller, and cost more for all:
-// with 70 connections, of which six waited there, 40,000 deliveries a second made the poller
-// look 7,000 times and woke 3,500 threads. A connection takes three descriptors, so that it
-// is an eighth of what the process may have.
+// threadsMost is the number of open connections up to which each reader waits in the kernel,
+// on a thread of its own. Readers of further connections wait in the runtime's poller, which
+// slows all down: with 70 connections, six of them in the poller, 40,000 deliveries a second
+// made it poll 7,000 times and wake 3,500 threads. A connection takes three descriptors, so
+// the limit is an eighth of the process's descriptor limit.
 var threadsMost = func() int64 {
 	var files unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &files) != nil {
@@ -62,8 +67,8 @@ var threadsMost = func() int64 {
 	return int64(min(256, files.Cur/8))
 }()
 
-// ownWait returns a connection in place of c whose readers wait in the kernel, or c
-// if it is no TCP connection or the system has no descriptors left.
+// ownWait returns a connection that replaces c and whose readers wait in the kernel, or c
+// itself if it is not a TCP connection or no descriptors are left.
 func ownWait(c net.Conn) net.Conn {
 	if t, ok := c.(*net.TCPConn); ok {
 		if s, err := takeOver(t); err == nil {
@@ -73,8 +78,8 @@ func ownWait(c net.Conn) net.Conn {
 	return c
 }
 
-// takeOver moves the socket of c out of the runtime's poller. c is closed then,
-// unless it fails.
+// takeOver moves the socket of c out of the runtime's poller and closes c. After an error c
+// is unchanged.
 func takeOver(c *net.TCPConn) (*socket, error) {
 	s := &socket{fd: -1, local: c.LocalAddr(), remote: c.RemoteAddr()}
 	s.reading = direction{events: unix.POLLIN, wake: -1}
@@ -83,7 +88,7 @@ func takeOver(c *net.TCPConn) (*socket, error) {
 		s.free()
 		return nil, err
 	}
-	// This ends the runtime's interest. The socket lives on in the second descriptor.
+	// This removes the socket from the poller. The duplicated descriptor keeps it open.
 	_ = c.Close()
 	limit := unix.NsecToTimeval(int64(patience))
 	if unix.SetsockoptTimeval(s.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &limit) == nil {
@@ -108,7 +113,7 @@ func (s *socket) open(c *net.TCPConn) error {
 	return err
 }
 
-// free closes what there is.
+// free closes the descriptors that are open.
 func (s *socket) free() {
 	for _, fd := range []int{s.fd, s.reading.wake, s.writing.wake} {
 		if fd >= 0 {
@@ -117,7 +122,8 @@ func (s *socket) free() {
 	}
 }
 
-// enter keeps the descriptors open until leave; false: they are closed.
+// enter keeps the descriptors open until leave. It returns false once the socket is closed;
+// leave must not be called then.
 func (s *socket) enter() bool {
 	if s.users.Add(1)&closedBit == 0 {
 		return true
@@ -126,13 +132,16 @@ func (s *socket) enter() bool {
 	return false
 }
 
+// leave closes the descriptors if it is the last after Close. The second bit makes that
+// happen once: an enter that fails also counts up and down, and could reach zero again.
 func (s *socket) leave() {
 	if s.users.Add(-1) == closedBit && s.users.CompareAndSwap(closedBit, closedBit|closedBit>>1) {
 		s.free()
 	}
 }
 
-// Close implements net.Conn. The last who uses the socket closes it for good.
+// Close implements net.Conn. It ends all waits. The last call in progress closes the
+// descriptors.
 func (s *socket) Close() error {
 	for {
 		n := s.users.Load()
@@ -145,7 +154,7 @@ func (s *socket) Close() error {
 	}
 	s.reading.interrupt()
 	s.writing.interrupt()
-	_ = unix.Shutdown(s.fd, unix.SHUT_RD) // ends a receive that waits; the other side does not hear of it
+	_ = unix.Shutdown(s.fd, unix.SHUT_RD) // ends a blocking receive; sends nothing to the other side
 	s.leave()
 	return nil
 }
@@ -153,11 +162,12 @@ func (s *socket) Close() error {
 func (s *socket) closed() bool { return s.users.Load()&closedBit != 0 }
 
 func (d *direction) interrupt() {
-	_, _ = unix.Write(d.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // full: it is woken anyway
+	_, _ = unix.Write(d.wake, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // it fails only if a wake-up is pending already
 }
 
-// do calls f until it reports that it is done, and waits before each further call. A
-// waiting that is not nil is f that waits itself, for up to patience.
+// do calls f until it returns true, and waits before each further call. waiting, if not nil,
+// is a variant of f that itself blocks for up to patience. do returns net.ErrClosed after
+// Close and os.ErrDeadlineExceeded after the deadline.
 func (s *socket) do(d *direction, f, waiting func(fd uintptr) bool) error {
 	if !s.enter() {
 		return net.ErrClosed
@@ -184,15 +194,16 @@ func (s *socket) do(d *direction, f, waiting func(fd uintptr) bool) error {
 	}
 }
 
-// waitIn calls f, which waits in the kernel. One goroutine at a time does.
+// waitIn calls f, which blocks in the kernel. It stores until before it checks for Close,
+// see wait.
 func (s *socket) waitIn(d *direction, f func(fd uintptr) bool) (done bool, err error) {
 	d.until.Store(waitEnd(d.deadline.Load()))
 	defer d.until.Store(0)
 	if s.closed() {
 		return false, net.ErrClosed
 	}
-	// Pacers have short slices. A reader with a longer one waits for each of them that
-	// wakes, between what has come and reading it.
+	// Pacers have short scheduler slices. A reader with a longer one would wait for each
+	// pacer that wakes between the arrival of data and its read.
 	d.thread.ShortenSlice()
 	return f(uintptr(s.fd)), nil
 }
@@ -202,7 +213,9 @@ func (s *socket) wait(d *direction) error {
 	until := d.deadline.Load()
 	d.until.Store(waitEnd(until))
 	defer d.until.Store(0)
-	// Who sets a deadline or closes looks at until afterwards.
+	// set stores the deadline and then loads until; this stores until and then loads the
+	// deadline. So either this sees the new deadline or set sees the wait and interrupts it.
+	// Close sets closedBit and then interrupts always.
 	if s.closed() {
 		return net.ErrClosed
 	}
@@ -218,7 +231,8 @@ func (s *socket) wait(d *direction) error {
 	return nil
 }
 
-// rest waits for d, whatever comes meanwhile, or until the socket is closed.
+// rest waits for d, whether or not data arrives, or until the socket is closed. Then it
+// returns net.ErrClosed.
 func (s *socket) rest(d time.Duration) error {
 	if !s.enter() {
 		return net.ErrClosed
@@ -230,7 +244,7 @@ func (s *socket) rest(d time.Duration) error {
 	if s.closed() {
 		return net.ErrClosed
 	}
-	fds := [2]unix.PollFd{{Fd: -1}, {Fd: int32(w.wake), Events: unix.POLLIN}} // of the first nothing is asked
+	fds := [2]unix.PollFd{{Fd: -1}, {Fd: int32(w.wake), Events: unix.POLLIN}} // poll(2) ignores a negative descriptor
 	clock.PollHandingOver(&fds, clock.Now()+int64(d))
 	if s.closed() {
 		return net.ErrClosed
@@ -245,7 +259,7 @@ func waitEnd(deadline int64) int64 {
 	return deadline
 }
 
-// set changes the deadline. A wait is ended only if it would go on for too long.
+// set changes the deadline. It interrupts the current wait only if that would end too late.
 func (d *direction) set(t time.Time) {
 	at := int64(0)
 	if !t.IsZero() {

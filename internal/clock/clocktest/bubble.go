@@ -10,26 +10,27 @@ import (
 // orders is how many orders [Bubble.Quiesce] has.
 const orders = 4
 
-// Bubble is a testing/synctest bubble as whatever runs in it sees it. Its method is safe for
-// concurrent use by the bubble's goroutines, which call synctest.Wait in no other way
-// meanwhile: only one of them may at a time.
+// Bubble serialises synctest.Wait for the goroutines of a testing/synctest bubble, since only
+// one goroutine at a time may call it. Quiesce is safe for concurrent use by the bubble's
+// goroutines, which must not call synctest.Wait themselves meanwhile.
 type Bubble struct {
-	turn chan struct{} // has a value while somebody waits for the others
+	turn chan struct{} // holds a value while one goroutine is in synctest.Wait
 
 	mu      sync.Mutex
-	waiting [orders]int
+	waiting [orders]int // callers of Quiesce by order; guarded by mu
 }
 
-// New returns the bubble of the calling goroutine. Its clock goes on to the year 2100 if it
-// is not there: it begins in 2000, before this process did, where instants are negative.
+// New returns the bubble of the calling goroutine. It advances the bubble's clock to the year
+// 2100: a bubble's clock begins in 2000, before this process started, where instants are
+// negative.
 func New() *Bubble {
 	time.Sleep(time.Until(time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)))
 	return &Bubble{turn: make(chan struct{}, 1)}
 }
 
-// Quiesce returns when all goroutines of the bubble wait: all is done that is done at this
-// instant. Of several callers those of a lower order, from 0 to 3, go on first, each when
-// the one before waits again.
+// Quiesce returns when all other goroutines of the bubble are blocked, that is, when all work
+// of this instant is done. If several goroutines call it, those of the lowest order (0 to 3)
+// return first; the next returns when the one before is blocked again.
 func (b *Bubble) Quiesce(order int) {
 	b.count(order, 1)
 	defer b.count(order, -1)
