@@ -11,26 +11,26 @@ import (
 
 // Act is an action of a plan: what happens, to whom and when, however the scenario says it.
 type Act struct {
-	Action  // its instant counts from the start of the window of the scenario that has it
+	Action  // At counts from the start of the window of the scenario that Acts was called on
 	Kind    ActionKind
-	Subject Subject // what stands at the action's key; for whom, where that is a word
+	Subject Subject // the value at the action's key: whom it happens to, if that value is a word
 
 	key string // where it was written
 }
 
-// Properties is what holds of every act of the kind.
+// Properties returns what all acts of this kind have in common.
 func (a *Act) Properties() ActionProperties {
 	p, _ := a.Kind.Properties()
 	return p
 }
 
-// End is when the act is over: its instant, if it does not last.
+// End returns when the act is over, from the start of the window: At.After, if it does not last.
 func (a *Act) End() time.Duration { return a.At.After + a.For }
 
-// Acts returns what is to happen in the window of a normalised and valid scenario, in the
-// order in which it happens; what happens when all is sent comes last. Actions and the
-// older keys consumer.from and consumer.pause give the same acts. Of several workloads these
-// are those of all, and each act names its own.
+// Acts returns what is to happen in the window of a normalised and valid scenario, in order
+// of time; acts with At.Filled come last. Actions and the older keys consumer.from and
+// consumer.pause give the same acts. With several workloads it returns the acts of all of
+// them: Act.Workload names the workload, and At.After counts from the start of the run's window.
 func (s *Scenario) Acts() []Act {
 	var all []Act
 	if len(s.Workloads) > 0 {
@@ -61,7 +61,7 @@ func (s *Scenario) Acts() []Act {
 	return all
 }
 
-// acts are those of a scenario with one workload, in any order.
+// acts returns the acts of a scenario with one workload, in no particular order.
 func (s *Scenario) acts() (all []Act) {
 	c := &s.Workload.Consumer
 	if !c.From.IsZero() {
@@ -86,7 +86,7 @@ func newAct(a Action, kind ActionKind, key string) Act {
 	return Act{Action: a, Kind: kind, Subject: p.written(&a), key: key}
 }
 
-// OfKind returns the acts of a kind.
+// OfKind returns the acts of a kind, in their order, in a new slice.
 func OfKind(all []Act, kind ActionKind) []Act {
 	return slices.DeleteFunc(slices.Clone(all), func(a Act) bool { return a.Kind != kind })
 }
@@ -103,7 +103,7 @@ func (s *Scenario) startsLate(name string, w *Workload) bool {
 		slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Start != "" && a.concerns(name, w, p) })
 }
 
-// stopOf returns when producers of a workload stop by an action; 0: they do not.
+// stopOf returns when an action stops the producers of a workload; 0: none does.
 func (s *Scenario) stopOf(name string, w *Workload) time.Duration {
 	p, _ := ActionStop.Properties()
 	for i := range s.Actions {
@@ -114,7 +114,8 @@ func (s *Scenario) stopOf(name string, w *Workload) time.Duration {
 	return 0
 }
 
-// actionsOf are the actions that are for a workload of several, by its own window.
+// actionsOf returns the actions that concern one of several workloads, with instants that
+// count from the start of that workload's window.
 func (s *Scenario) actionsOf(w *NamedWorkload) (own []Action) {
 	for i, a := range s.Actions {
 		given := a.kinds()
@@ -134,10 +135,11 @@ func (s *Scenario) actionsOf(w *NamedWorkload) (own []Action) {
 // that the broker is to keep messages for them.
 func (s *Scenario) Interrupted() bool { return s.has(ActionStart) || s.has(ActionPause) }
 
-// ComesLate reports whether they come late.
+// ComesLate reports whether consumers of the scenario's one workload connect after the window
+// has begun.
 func (s *Scenario) ComesLate() bool { return s.has(ActionStart) }
 
-// Slow reports whether a consumer's callback takes its time, or blocks.
+// Slow reports whether a consumer's callback simulates work, or blocks for a pause.
 func (s *Scenario) Slow() bool { return s.Workload.Consumer.Work > 0 || s.has(ActionPause) }
 
 // stops reports whether the load ends with its window, and does not go on until everything
@@ -200,7 +202,7 @@ func checkAway(v *validator, a *Act) {
 	v.refuse(s.Phases.Warmup > 0, "a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", a.key)
 }
 
-// laterKey is the key that says when consumers come.
+// laterKey returns the key that says when consumers connect.
 func laterKey(a *Act) string {
 	if strings.HasPrefix(a.key, actionsKey) {
 		return "at"
@@ -227,7 +229,7 @@ func checkStop(v *validator, a *Act) {
 	}
 }
 
-// checkDisconnect checks that somebody has the connections that are to be cut.
+// checkDisconnect checks that the load has the connections that are to be cut.
 func checkDisconnect(v *validator, a *Act) {
 	s := v.s
 	w := &s.Workload

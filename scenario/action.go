@@ -10,23 +10,23 @@ import (
 	"sixnines/internal/strict"
 )
 
-// Action is something that happens at an instant of the run's window, to somebody, and is
-// undone. It has one kind: the one field of those named after kinds that is not zero. What
-// holds of each kind is in [Actions].
+// Action is something that happens to a subject at an instant of the run's window and may be
+// undone later. A valid action has one kind: exactly one of the fields named after kinds is not
+// zero. [Actions] lists the properties of each kind.
 type Action struct {
 	At         Moment  `yaml:"at" doc:"when: a time after the start of the run's window, such as 30s, or filled, when all producers are done; default 0s"`
 	Pause      Subject `yaml:"pause,omitempty" doc:"who takes nothing for a time" enum:"consumers"`
 	Start      Subject `yaml:"start,omitempty" doc:"who connects only then" enum:"consumers"`
 	Stop       Subject `yaml:"stop,omitempty" doc:"who sends nothing from then on" enum:"producers"`
 	Disconnect Subject `yaml:"disconnect,omitempty" doc:"whose connections are cut" enum:"producers,consumers,all"`
-	// Workload is the one whose producers and consumers are meant; empty: those of all.
+	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
 
-	key string // where it was written, if that is not its place in the list
+	key string // its key in errors; empty: actions[i], by its position in the list
 }
 
-// Subject is to whom an action happens.
+// Subject is whom an action happens to.
 type Subject string
 
 // The subjects.
@@ -36,7 +36,7 @@ const (
 	Everybody Subject = "all"
 )
 
-// ActionKind is a kind of action, by its key.
+// ActionKind is a kind of action; its text is the key of that kind in YAML.
 type ActionKind string
 
 // The kinds.
@@ -47,8 +47,8 @@ const (
 	ActionDisconnect ActionKind = "disconnect"
 )
 
-// Explanation is what of a result an action explains while it is felt: from its instant until
-// what it changed is as before.
+// Explanation is the part of a result that an action explains while its effect lasts: from its
+// instant until the state before it is restored.
 type Explanation string
 
 // The explanations.
@@ -57,7 +57,7 @@ const (
 	ExplainsDisconnects Explanation = "disconnects" // connections that are lost and made again
 )
 
-// Words says what is explained, as a part of a sentence.
+// Words returns a phrase for a sentence that says what is explained.
 func (x Explanation) Words() string {
 	switch x {
 	case ExplainsBacklog:
@@ -68,23 +68,23 @@ func (x Explanation) Words() string {
 	return "nothing"
 }
 
-// ActionProperties is what holds of every action of a kind.
+// ActionProperties describes one kind of action.
 type ActionProperties struct {
 	Kind      ActionKind
 	Lasts     bool // it has a length, For, after which it is undone
-	Filled    bool // its instant may be filled
-	Scheduled bool // the schedule does it, exactly: nothing is carried out
-	Exclusive bool // two of the kind are not at the same time, for the same workload
+	Filled    bool // At.Filled is allowed
+	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
+	Exclusive bool // two of the kind may not overlap for the same workload
 	Explains  Explanation
 	Does      string                  // what happens, a sentence
 	Undone    string                  // how it is undone, a sentence
-	check     func(*validator, *Act)  // whether this workload can have it
-	applies   func(w *Workload) bool  // whether a workload has anybody to whom it could happen
-	written   func(a *Action) Subject // what stands at its key
+	check     func(*validator, *Act)  // reports to the validator why this workload cannot have it
+	applies   func(w *Workload) bool  // whether a workload has a subject for it
+	written   func(a *Action) Subject // the value at its key
 }
 
-// Actions lists what holds of all kinds. A kind is a field of [Action], its row here, and what
-// does it: see internal/engine/acts.go for those that are done to loads.
+// Actions lists the properties of all kinds. A kind needs a field in [Action], a row here, and
+// code that carries it out: internal/engine/acts.go for actions on loads.
 func Actions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionPause, Lasts: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
@@ -109,7 +109,7 @@ func Actions() []ActionProperties {
 func hasConsumers(w *Workload) bool { return w.Pattern != Publish }
 func hasProducers(w *Workload) bool { return w.Pattern != Consume }
 
-// Properties returns what holds of a kind; false: there is none of that name.
+// Properties returns the properties of a kind; false: no kind has that name.
 func (k ActionKind) Properties() (ActionProperties, bool) {
 	all := Actions()
 	i := slices.IndexFunc(all, func(p ActionProperties) bool { return p.Kind == k })
@@ -119,7 +119,7 @@ func (k ActionKind) Properties() (ActionProperties, bool) {
 	return all[i], true
 }
 
-// kinds returns the kinds that are given: a valid action has one.
+// kinds returns the kinds whose fields are set: a valid action has exactly one.
 func (a *Action) kinds() (given []ActionProperties) {
 	for _, p := range Actions() {
 		if f, ok := strict.FieldOf(reflect.TypeFor[Action](), string(p.Kind)); ok && !reflect.ValueOf(a).Elem().FieldByIndex(f.Index).IsZero() {
@@ -138,7 +138,7 @@ func kindNames() string {
 	return strings.Join(names, ", ")
 }
 
-// String returns the action as it may be written, in one line.
+// String returns the action in YAML's flow style, in one line.
 func (a Action) String() string {
 	var parts []string
 	v := reflect.ValueOf(a)
@@ -179,10 +179,10 @@ func (m Moment) String() string {
 	return formatDuration(m.After)
 }
 
-// mostActions bounds the actions of a run.
+// mostActions is the largest number of actions of a run.
 const mostActions = 256
 
-// actions checks each action by itself, and whom it is for.
+// actions checks each action by itself, and that its workload exists and has subjects for it.
 func (v *validator) actions() {
 	s := v.s
 	v.refuse(len(s.Actions) > mostActions, fmt.Sprintf("%d actions, a run has at most %d", len(s.Actions), mostActions), "leave some out", "actions")
@@ -211,7 +211,8 @@ func (v *validator) actions() {
 	}
 }
 
-// concerned checks that the workloads for which an action is are there at its instant.
+// concerned checks that an action concerns at least one workload, and that none of these
+// begins after the action's instant.
 func (v *validator) concerned(a *Action, k ActionProperties, key string) {
 	s := v.s
 	if len(s.Workloads) == 0 {

@@ -131,7 +131,7 @@ func pair(s, separator string, first, second any) error {
 // canBeRandom reports whether arrivals of this kind may be made random.
 func (k ArrivalsKind) canBeRandom() bool { return k == Step || k == Ramp || k == Sine }
 
-// usesRate reports whether the workload's rate has a meaning beside this kind.
+// usesRate reports whether this kind uses the workload's rate.
 func (k ArrivalsKind) usesRate() bool {
 	return k == "" || k == Constant || k == Poisson || k == Sine
 }

@@ -6,10 +6,10 @@ import (
 )
 
 // Begin is when consumers connect. Its text is a time after the start of the
-// window, such as 30s, or "filled": when all producers of the load have sent what
-// they were to send and have been answered. The zero value is before the load.
+// window, such as 30s, or "filled": when all producers of the load have sent all
+// their messages and all answers have come. The zero value is before the load.
 type Begin struct {
-	After  time.Duration // above 0; 0: Filled says it
+	After  time.Duration // from the start of the window, above 0; 0: Filled decides
 	Filled bool
 }
 
@@ -18,7 +18,7 @@ const (
 	beginForm = "write filled, or a time after the start of the window, such as 30s"
 )
 
-// IsZero reports whether consumers are there before the load is.
+// IsZero reports whether consumers connect before the load begins.
 func (b Begin) IsZero() bool { return b == Begin{} }
 
 // ParseBegin reads when consumers connect. Its errors are of type [*Error], without a
@@ -34,7 +34,7 @@ func ParseBegin(s string) (Begin, error) {
 	return Begin{After: d}, nil
 }
 
-// String returns the text that [ParseBegin] reads as b, nothing of the zero value.
+// String returns the text that [ParseBegin] reads as b; the empty string for the zero value.
 func (b Begin) String() string {
 	switch {
 	case b.Filled:
@@ -45,7 +45,7 @@ func (b Begin) String() string {
 	return formatDuration(b.After)
 }
 
-// Pause is a stretch of the window in which consumers take nothing. Its text is its
+// Pause is a part of the window in which consumers take no messages. Its text is its
 // length and when it begins: 5s@20s.
 type Pause struct {
 	For time.Duration // above 0
@@ -70,7 +70,7 @@ func ParsePause(s string) (Pause, error) {
 	return x, nil
 }
 
-// String returns the text that [ParsePause] reads as p, nothing of the zero value.
+// String returns the text that [ParsePause] reads as p; the empty string for the zero value.
 func (p Pause) String() string {
 	if p.IsZero() {
 		return ""
@@ -78,8 +78,8 @@ func (p Pause) String() string {
 	return formatDuration(p.For) + "@" + formatDuration(p.At)
 }
 
-// consuming checks when consumers begin and pause, as far as a scenario made in Go can say
-// what no text does.
+// consuming checks Begin and Pause values that no text can give: they come from scenarios
+// made in Go.
 func (v *validator) consuming() bool {
 	c := &v.s.Workload.Consumer
 	if c.From.After >= 0 && c.Pause.For >= 0 && c.Pause.At >= 0 && !(c.From.Filled && c.From.After != 0) && (c.Pause.IsZero() || c.Pause.For > 0) {

@@ -14,14 +14,14 @@ import (
 type source struct {
 	file    string
 	at      map[string]strict.Position // by dotted key
-	written map[string]written         // what variables gave, by dotted key
+	written map[string]written         // values that came from variables, by dotted key
 }
 
-// decoder reads what the format has beside the fields' tags: notations, variables, and
-// mappings whose names are others' to judge.
+// decoder reads what the fields' tags do not describe: notations, variables, and mappings
+// whose names the driver or the broker checks.
 type decoder struct {
 	strict.Decoder
-	env     Environment // nil: texts are taken as they are
+	env     Environment // nil: variables are not replaced
 	written map[string]written
 }
 
@@ -60,7 +60,7 @@ func (d *decoder) failWith(n *strict.Node, key string, err error) {
 	d.Fail(n, key, err.Error(), "")
 }
 
-// own reads the values that are written in a way of their own.
+// own reads the values of types that have their own notation.
 func (d *decoder) own(n *strict.Node, v reflect.Value, f strict.Field, key string, depth int) bool {
 	t := v.Type()
 	null := n.Kind == yaml.ScalarNode && n.Tag == "!!null"
@@ -140,11 +140,11 @@ func (d *decoder) short(n *strict.Node, key string, depth int, many bool) *stric
 	return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!str", Line: n.Line, Column: n.Column, Value: strings.Join(words, ",")}
 }
 
-// namesHint is that of options and settings.
+// namesHint is the hint for options and settings.
 const namesHint = "write name: value, one a line"
 
-// settings decodes lines of a broker's configuration, whose names and values
-// are the broker's to judge: a value is the text as it was written.
+// settings decodes lines of a broker's configuration. The broker checks names and
+// values, so a value is the text as it was written.
 func (d *decoder) settings(n *strict.Node, v reflect.Value, key string, depth int) {
 	m := map[string]string{}
 	for name, value := range d.Entries(n, key, namesHint, depth) {

@@ -29,25 +29,24 @@ func ParseFile(path string) (*Scenario, error) {
 // each with its position. Variables are those of the process's environment, see
 // [Environment].
 //
-// What the text leaves out stays zero; see [Scenario.Normalise]. Whether what it
-// says can be together is [Scenario.Validate]'s to judge, after flags were laid
-// over it.
+// Keys that the text leaves out stay zero; see [Scenario.Normalise]. [Scenario.Validate]
+// checks whether the values fit together, after flags have been applied.
 func Parse(name string, text []byte) (*Scenario, error) {
 	return ParseIn(os.LookupEnv, name, text)
 }
 
-// ParseIn is [Parse] with an environment of its own.
+// ParseIn is [Parse] with variables from env instead of the process's environment.
 func ParseIn(env Environment, name string, text []byte) (*Scenario, error) {
 	root, fault := document(name).Root(text)
 	return decoded(env, name, root, fault)
 }
 
-// document is what the text of a scenario must be.
+// document returns the rules that the text of a scenario must keep.
 func document(name string) strict.Document {
 	return strict.Document{Name: name, Kind: "scenario", Most: MaxText, Empty: "write {} for a run with every default"}
 }
 
-// decoded makes a scenario of a text's root node, if the text has no fault.
+// decoded decodes a text's root node into a scenario, or returns the text's fault.
 func decoded(env Environment, name string, root *strict.Node, fault *strict.Error) (*Scenario, error) {
 	s := &Scenario{source: &source{file: name, at: map[string]strict.Position{}, written: map[string]written{}}}
 	d := newDecoder(name, env, s.source)

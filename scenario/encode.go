@@ -15,8 +15,8 @@ import (
 	"sixnines/internal/strict"
 )
 
-// Encode writes the normalised scenario as YAML. [Parse] reads it back to an
-// equal one, if the variables are the same, see [Environment].
+// Encode returns the normalised scenario as YAML. [Parse] reads it back to an
+// equal one, if the variables are the same, see [Environment]. s is not changed.
 func (s *Scenario) Encode() ([]byte, error) {
 	var b bytes.Buffer
 	e, err := yaml.NewDumper(&b, yaml.WithIndent(2), yaml.WithLineWidth(-1))
@@ -89,8 +89,8 @@ func (e encoder) value(v reflect.Value, key string) *strict.Node {
 	return &strict.Node{Kind: yaml.ScalarNode, Tag: tag, Value: scalarText(v)}
 }
 
-// text encodes a text at key: the variables that gave it, or the text itself so
-// that it is read back.
+// text encodes the text at key: with the names of the variables, where it came from
+// variables, else escaped so that it is read back unchanged.
 func (e encoder) text(s, key string) *strict.Node {
 	if w, ok := e.written[key]; ok && w.value == s {
 		return textNode(w.text)
@@ -101,8 +101,8 @@ func (e encoder) text(s, key string) *strict.Node {
 	return textNode(s)
 }
 
-// any encodes an option's value: what the decoder makes of options, and
-// what a Go program may reasonably put there. Anything else becomes its text.
+// any encodes an option's value: the types that the decoder makes, and those that
+// a Go program may reasonably use. Anything else becomes its text.
 func (e encoder) any(x any, key string) *strict.Node {
 	v := reflect.ValueOf(x)
 	if stringer, ok := x.(fmt.Stringer); ok {
@@ -153,7 +153,7 @@ func textNode(s string) *strict.Node {
 	return n
 }
 
-// clone returns a copy that shares nothing that can be changed.
+// clone returns a copy that shares no mutable state with s.
 func (s *Scenario) clone() *Scenario {
 	c := *s
 	if s.Target.TLS != nil {

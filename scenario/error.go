@@ -22,7 +22,7 @@ type Error struct {
 }
 
 // Error returns "file:line:column: cause (hint)", without the parts that are
-// not there. A scenario made in Go has its key in place of the file.
+// empty. For a scenario made in Go the key replaces the file.
 func (e *Error) Error() string {
 	var b strings.Builder
 	switch {
@@ -42,8 +42,8 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Errors is everything wrong with a scenario, in the order of the text. It is
-// never empty where it is returned as an error.
+// Errors lists everything wrong with a scenario, in the order of the text. It is
+// never empty when it is returned as an error.
 type Errors []*Error
 
 // Error returns the errors, one a line.
@@ -64,8 +64,8 @@ func (e Errors) Unwrap() []error {
 	return all
 }
 
-// sorted returns the errors by file and position, those without first, as an
-// error; nil if there are none.
+// sorted returns the errors by file and position, errors without a position first, as
+// an error; nil if e is empty.
 func (e Errors) sorted() error {
 	if len(e) == 0 {
 		return nil
@@ -79,8 +79,8 @@ func (e Errors) sorted() error {
 // wrong returns an error that has no position yet.
 func wrong(cause, hint string) *Error { return &Error{Cause: cause, Hint: hint} }
 
-// because returns the error of a value that could not be read, with the hint that the
-// reader gives or else the form.
+// because returns the error for a value that could not be read, with the hint of err
+// or, if err has no hint, the form.
 func because(what string, err error, form string) *Error {
 	if read := new(spell.Error); errors.As(err, &read) && read.Hint != "" {
 		form = read.Hint

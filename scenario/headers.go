@@ -7,14 +7,14 @@ import (
 	"unicode"
 )
 
-// Headers are names with values that go with every message beside its payload:
+// Headers are names with values that accompany every message beside its payload:
 // headers, properties or fields in the broker's own terms. Their text is one of
 //
-//	4x32B                        so many, called h0, h1, …, each with a value of this size
+//	4x32B                        4 headers, called h0, h1, …, each with a value of 32 bytes
 //	tenant:blue,trace:4bf92f     these; in YAML also {tenant: blue, trace: 4bf92f}
 //	none
 //
-// The zero value is none.
+// The zero value is no headers.
 type Headers struct{ text string }
 
 // Header is one of Headers.
@@ -22,9 +22,9 @@ type Header struct{ Name, Value string }
 
 const (
 	headersForm = "write such as 4x32B, or tenant:blue,trace:4bf92f"
-	// mostHeaders is how many a message may have, longestHeaderName how long a name
-	// may be in bytes, as AMQP's short strings, and largestHeaders how large they may
-	// be together: brokers carry them in one frame.
+	// mostHeaders limits the headers of a message, longestHeaderName the bytes of a
+	// name (AMQP's short strings have the same limit), and largestHeaders the bytes of
+	// all headers together: brokers carry them in one frame.
 	mostHeaders       = 64
 	longestHeaderName = 255
 	largestHeaders    = 32 * KiB
@@ -100,7 +100,7 @@ func (h Headers) parse() ([]Header, error) {
 
 const headerLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-// headerValue returns text of so many bytes, the same for the same index.
+// headerValue returns a text of size bytes, the same for the same index.
 func headerValue(i, size int) string {
 	random := rand.New(rand.NewPCG(uint64(i), 0))
 	b := make([]byte, size)
@@ -122,7 +122,7 @@ func (h Headers) List() []Header {
 	return list
 }
 
-// IsZero reports whether there are none.
+// IsZero reports whether messages have no headers.
 func (h Headers) IsZero() bool { return h == Headers{} }
 
 // String returns the headers as [ParseHeaders] reads them back.

@@ -11,13 +11,13 @@ import (
 )
 
 // FromJSON reads a scenario from JSON with the keys and values that [Parse]
-// reads, as strictly, and with the same variables.
+// reads, as strictly, and with the same variables. Its errors are those of [Parse].
 func FromJSON(name string, text []byte) (*Scenario, error) {
 	return fromJSON(os.LookupEnv, name, text)
 }
 
-// FromRecord reads a scenario from the JSON of a result file, to be looked at and
-// not to be run: variables stay as they are written.
+// FromRecord reads a scenario from the JSON of a result file, to be shown and not to be
+// run: it does not replace variables.
 func FromRecord(name string, text []byte) (*Scenario, error) {
 	return fromJSON(nil, name, text)
 }

@@ -12,10 +12,10 @@ type KeyKind string
 
 // The kinds of keys.
 const (
-	NoKeys     KeyKind = ""       // messages have none; its text is none
-	FixedKeys  KeyKind = "fixed"  // the same in all messages of a producer to a topic
-	UniqueKeys KeyKind = "unique" // no other message has it
-	ZipfKeys   KeyKind = "zipf"   // drawn from so many, the first ones most often
+	NoKeys     KeyKind = ""       // messages have no keys; its text is "none"
+	FixedKeys  KeyKind = "fixed"  // the same key in all messages of a producer to a topic
+	UniqueKeys KeyKind = "unique" // a different key in each message
+	ZipfKeys   KeyKind = "zipf"   // drawn from Keys.Space keys, the first ones most often
 )
 
 // Keys says which keys messages have, for brokers with a notion of a message's key,
@@ -31,7 +31,7 @@ const (
 // exponents (Hörmann and Derflinger, "Rejection-inversion to generate variates from
 // monotone discrete distributions", 1996; Go's math/rand/v2.Zipf). Which key a message
 // has follows from the seed, its producer and its number in the window. In YAML zipf
-// may be a mapping, too: {zipf: 1.1@10000}. The zero value is none.
+// may be a mapping, too: {zipf: 1.1@10000}. The zero value is no keys.
 type Keys struct {
 	Kind  KeyKind
 	Skew  float64 // zipf: the exponent, above 1
@@ -42,9 +42,9 @@ const (
 	keysForm = "write none, fixed, unique or zipf:1.1@10000"
 	// mostSkew is the largest exponent: with it one key has all the messages.
 	mostSkew = 100
-	// mostSpace is how many keys zipf draws from at most.
+	// mostSpace is the largest number of keys that zipf draws from.
 	mostSpace = 1_000_000_000
-	// leastUniqueKey is the length from which unique keys have room for all numbers.
+	// leastUniqueKey is the shortest key that holds the number of every message.
 	leastUniqueKey = 12 * Byte
 )
 

@@ -13,7 +13,7 @@ func check(f strict.Field, v reflect.Value) *Error {
 	text := scalarText(v)
 	if s, ok := v.Interface().(Sizes); ok {
 		if s.spread != "" {
-			return nil // what is in it was checked when it was read
+			return nil // its content was checked when it was read
 		}
 		v = reflect.ValueOf(s.fixed)
 	}

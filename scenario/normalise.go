@@ -6,18 +6,18 @@ import (
 )
 
 const (
-	// maxConnections is the default's limit: connections beyond it are asked for.
+	// maxConnections limits the default number of connections; a scenario may ask for more.
 	maxConnections = 16
-	// maxEachConnections is that where each producer needs one, and as many as there
-	// may be.
+	// maxEachConnections is that limit if each producer needs its own connection; it is
+	// also the largest number that a scenario may ask for.
 	maxEachConnections = 65536
 )
 
 // Normalise fills in every default that does not depend on the broker or the
-// machine, so that the scenario says all that there is to say. Normalising
-// twice changes nothing more. A scenario to be changed further by [Scenario.Apply]
-// is normalised after that: defaults depend on what is given (a round trip has
-// as many consumers as producers), and once filled in they count as given.
+// machine, so that the scenario is complete. Normalising twice changes nothing
+// more. Call it after [Scenario.Apply], not before: defaults depend on the values
+// given (a round trip has one consumer per producer), and once filled in they
+// count as given.
 //
 // Left as they are: the rate where it has no meaning (closed loops; step, ramp,
 // burst and trace, which give their own), arrivals where there is no schedule
@@ -63,7 +63,7 @@ func (s *Scenario) Normalise() {
 	switch {
 	case p.Warmup != 0 || p.NoWarmup:
 	case len(s.Workloads) == 0 && s.startsLate("", &s.Workload) || s.Workload.Pattern == Consume:
-		p.NoWarmup = true // it would be a part of the backlog, or missing from what is consumed
+		p.NoWarmup = true // warm-up messages would be part of the backlog, or missing from what is consumed
 	default:
 		p.Warmup, s.chosen = 2*time.Second, true
 	}
@@ -79,8 +79,8 @@ func (s *Scenario) Normalise() {
 	}
 	if !p.Until.IsZero() && p.Duration <= MaxDuration {
 		fill(&p.AtMost, min(max(10*p.Duration, time.Minute), MaxDuration))
-		// The run may be over after its least length, for which it needs intervals
-		// enough; and of the longest the file must stay small.
+		// The run may end after its least length, which must have enough intervals; the
+		// file of the longest run must stay small.
 		const step = 10 * time.Millisecond
 		least := (p.AtMost/mostIntervals + step - 1).Truncate(step)
 		fill(&s.Record.Interval, min(max(IntervalFor(p.Duration), least), time.Minute))
@@ -100,7 +100,7 @@ func (s *Scenario) Normalise() {
 	fill(&s.Record.Probe, ProbeAuto)
 }
 
-// named returns the objectives with the metrics that they are about, see
+// named returns the objectives, each with the name of its metric filled in, see
 // [Objective.Of].
 func (w *Workload) named(all []Objective) []Objective {
 	all = slices.Clone(all) // others may have it
@@ -130,7 +130,7 @@ func (w *Workload) normalise() {
 	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
 }
 
-// normaliseSending normalises what a load has that sends.
+// normaliseSending fills in the defaults of a load that has producers.
 func (w *Workload) normaliseSending() {
 	if w.Loop == Closed {
 		fill(&w.Outstanding, 1)
@@ -156,21 +156,20 @@ func (w *Workload) normaliseSending() {
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute
 
-// Retains reports whether what the workload has at the broker outlives the run.
+// Retains reports whether the workload's topics, groups and messages outlive the run.
 func (w *Workload) Retains() bool {
 	return w.Lifetime == LifetimeKeep || w.Lifetime == "" && w.Existing != ""
 }
 
-// DefaultWarmup reports whether nobody said how long to warm up, so that
-// Phases.Warmup is Normalise's choice: what a broker needs that was started for
-// the run may then come before it.
+// DefaultWarmup reports whether Normalise chose Phases.Warmup, because neither a file nor
+// a flag gave it: a broker that is started for the run may then get extra warm-up before it.
 func (s *Scenario) DefaultWarmup() bool { return s.chosen && s.Phases.Warmup == 2*time.Second }
 
-// IntervalFor returns the default of Record.Interval, which follows the window: a
-// hundredth of it, from 5 ms to 1 s, so that a short run has stretches enough for
-// intervals that do not take messages for independent; of a window beyond 10,000 seconds a ten-thousandth, in whole
-// seconds and at most a minute, so that the file stays small. It is a second
-// where the window is not known beforehand (0).
+// IntervalFor returns the default of Record.Interval, which follows the window. It is a
+// hundredth of the window, from 5 ms to 1 s: a short run then has enough intervals to
+// compute confidence intervals that do not assume independent messages. For a window beyond
+// 10,000 seconds it is a ten-thousandth of it, in whole seconds and at most a minute, so that
+// the file stays small. It is one second if the window is not known beforehand (0).
 func IntervalFor(window time.Duration) time.Duration {
 	switch {
 	case window <= 0:
@@ -185,7 +184,7 @@ func IntervalFor(window time.Duration) time.Duration {
 	return min(max((window/100).Truncate(step), 5*time.Millisecond), time.Second)
 }
 
-// mostIntervals is how many intervals of the default length a window has.
+// mostIntervals is about how many intervals of the default length a long window has.
 const mostIntervals = 10_000
 
 // fill sets v to a default if it is zero.
@@ -202,7 +201,7 @@ func (a *Arrivals) isZero() bool {
 		a.Amplitude == 0 && a.Period == 0 && a.Count == 0 && a.File == ""
 }
 
-// length returns how long the steps last together, at most the longest duration.
+// length returns the total length of the steps; above MaxDuration it is MaxDuration + 1.
 func (a *Arrivals) length() time.Duration {
 	total := time.Duration(0)
 	for _, s := range a.Steps {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// notation is how the values of a type are written that are neither numbers, words nor
-// mappings: as a text that parse reads and the type's String writes.
+// notation describes the text form of a type whose values are neither numbers, words nor
+// mappings: parse reads it, and the type's String writes it.
 type notation struct {
 	of       reflect.Type
 	parse    func(text string) (any, error)
 	name     string   // what such a value is called
-	also     string   // the type of JSON that may stand for the text, too; empty: none
-	short    bool     // it may be a mapping, too, of the words before its colons to those after them
+	also     string   // another JSON type that is read as the text; empty: no other
+	short    bool     // a mapping is allowed too: from the words before the colons to those after them
 	pattern  string   // for editors; parse knows more exactly
 	examples []string // for editors
 }
@@ -24,7 +24,7 @@ const (
 	timePattern   = `(([0-9]+(\.[0-9]*)?|\.[0-9]+) *(ns|us|µs|ms|msec|s|secs?|seconds?|m|mins?|minutes?|h|hr|hours?|d|days?) *)+`
 )
 
-// The types that are treated in a way of their own, too.
+// Types that the decoder and the encoder treat specially.
 var (
 	rateType     = reflect.TypeFor[Rate]()
 	sizeType     = reflect.TypeFor[Size]()
@@ -57,7 +57,7 @@ func notations() []notation {
 	}
 }
 
-// notationOf returns the notation of a type; false: it has none.
+// notationOf returns the notation of a type; false: it has no notation.
 func notationOf(t reflect.Type) (notation, bool) {
 	for _, n := range notations() {
 		if n.of == t {
@@ -67,7 +67,7 @@ func notationOf(t reflect.Type) (notation, bool) {
 	return notation{}, false
 }
 
-// The types that the format treats in a way of their own.
+// Types without a notation that decoder and encoder treat specially.
 var (
 	arrivalsType  = reflect.TypeFor[Arrivals]()  // a mapping, or a text
 	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
@@ -78,7 +78,7 @@ func hasNotation(t reflect.Type) bool {
 	return ok
 }
 
-// by is a parser whose values are of a type.
+// by adapts a parser of type T to return any.
 func by[T any](parse func(string) (T, error)) func(string) (any, error) {
 	return func(text string) (any, error) { return parse(text) }
 }

@@ -10,19 +10,19 @@ import (
 	"sixnines/internal/spell"
 )
 
-// Objective is one thing that a run must show: a service level objective. Its
-// text is a figure, a comparison and a limit:
+// Objective is a service level objective that a run must meet. Its text is a figure,
+// a comparison and a limit:
 //
 //	delivery.response p99.9 < 5ms    a percentile, or max, of a metric
-//	p99.9 < 5ms                      the same of the response time that the pattern
-//	                                 is about, see [Objective.Of]
+//	p99.9 < 5ms                      the same, of the pattern's response time, see
+//	                                 [Objective.Of]
 //	lost == 0                        a counter of the result
-//	rate >= 99.9%                    what was sent of what was due
+//	rate >= 99.9%                    the share of due messages that was sent
 //	worst_second >= 95%              the same in the worst second
-//	availability > 99.9%             what was answered within the timeout, of all
+//	availability > 99.9%             the share of all messages answered within the timeout
 type Objective struct {
 	Subject string  // a metric, a counter, "rate", "worst_second" or "availability"; empty with a Percent: the load's response time
-	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum
+	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum; 0: not about a metric
 	Op      string  // <, <=, ==, >= or >
 	Limit   float64 // nanoseconds for a metric, a number for a counter, a share in [0, 1] for a rate
 }
@@ -55,10 +55,10 @@ const objectiveForm = `an objective is such as "p99.9 < 5ms", "delivery.service 
 // IsMetric reports whether o is about a latency.
 func (o Objective) IsMetric() bool { return o.Percent > 0 }
 
-// IsRate reports whether o is about what was sent of what was due.
+// IsRate reports whether o is about the share of due messages that was sent.
 func (o Objective) IsRate() bool { return o.Subject == subjectRate || o.Subject == subjectWorst }
 
-// IsAvailability reports whether o is about what was answered of all.
+// IsAvailability reports whether o is about the share of messages that was answered.
 func (o Objective) IsAvailability() bool { return o.Subject == subjectAvailability }
 
 // isShare reports whether o's limit is a percentage.
@@ -113,7 +113,8 @@ func ParseObjective(s string) (Objective, error) {
 	return o, nil
 }
 
-// unknown says why an objective has no subject, and what was probably meant.
+// unknown returns the error for an objective without a known subject, with what was
+// probably meant.
 func (o *Objective) unknown(limit string) error {
 	small, whole := strings.ToLower(o.Subject), o.Subject+".response"
 	rank, ranked := strings.CutPrefix(small, "p")
@@ -163,15 +164,15 @@ func noPercentile(figure string) error {
 	return wrong(quote(figure)+" is no percentile", "write p50, p99.9 or another above p0 and below p100, or max")
 }
 
-// isFigure reports whether a word is a percentile, or max, and no metric's name.
+// isFigure reports whether a word is a percentile or max, rather than a metric's name.
 func isFigure(word string) bool {
 	_, ok := parsePercentile(word)
 	return ok || strings.EqualFold(word, "max")
 }
 
-// Of returns the objective as one about a workload of the pattern: one that names no
-// metric is about its response time, of deliveries with deliver, of round trips with
-// roundtrip and request-reply, of acknowledgements with publish. With consume, which
+// Of returns the objective for a workload of the pattern. An objective that names no
+// metric gets the pattern's response time: of deliveries with deliver, of round trips
+// with roundtrip and request-reply, of acknowledgements with publish. With consume, which
 // times nothing, it stays as it is.
 func (o Objective) Of(p Pattern) Objective {
 	if o.Subject == "" {
@@ -180,7 +181,7 @@ func (o Objective) Of(p Pattern) Objective {
 	return o
 }
 
-// response is the response time that a pattern is about; empty: none.
+// response returns the name of a pattern's response time; empty: it has none.
 func (p Pattern) response() string {
 	switch p {
 	case Publish:
@@ -230,7 +231,7 @@ func (o *Objective) ofCounter(s, limit string) error {
 	return nil
 }
 
-// Holds reports whether v stands to the limit as the objective wants.
+// Holds reports whether v, in the unit of Limit, meets the objective.
 func (o Objective) Holds(v float64) bool {
 	switch o.Op {
 	case "<":

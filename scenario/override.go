@@ -15,25 +15,24 @@ import (
 
 // Override sets one value of a scenario, as flags, grids and sweeps do.
 type Override struct {
-	// Key is dotted: "workload.rate", "workloads.NAME.rate" of a workload that there
-	// is, "target.options.write_buffer"; "objectives[]" adds to a list.
+	// Key is dotted: "workload.rate", "workloads.NAME.rate" of an existing workload,
+	// "target.options.write_buffer"; "objectives[]" adds to a list.
 	Key   string
-	Value string // as it would be written in the file; an option's is always text
-	Flag  string // what to call it in errors, such as "--rate"; empty: its key
+	Value string // as in the file; an option's value is always text
+	Flag  string // its name in errors, such as "--rate"; empty: the key
 }
 
 // Apply sets values in order, a later one over an earlier one, decoded as
 // strictly as from a file. A whole mapping or list is given in YAML's flow
 // style ("{ca: ca.pem}"), arrivals in their short form or as a mapping; a key
-// that ends in [] adds one item to its list. If
-// anything is wrong nothing is set, and the error is of type [Errors], each
-// named after its flag. Variables are those of the process's environment, see
-// [Environment].
+// that ends in [] adds one item to its list. If any override is wrong, nothing is set
+// and the error is of type [Errors], each named after its flag. Variables are those of
+// the process's environment, see [Environment].
 func (s *Scenario) Apply(overrides ...Override) error {
 	return s.ApplyIn(os.LookupEnv, overrides...)
 }
 
-// ApplyIn is [Scenario.Apply] with an environment of its own.
+// ApplyIn is [Scenario.Apply] with variables from env instead of the process's environment.
 func (s *Scenario) ApplyIn(env Environment, overrides ...Override) error {
 	work := s.clone()
 	if work.source == nil {
@@ -115,7 +114,7 @@ func (s *Scenario) apply(env Environment, o Override) Errors {
 		d.Fail(none, o.Key, o.Key+" has no value", f.Doc)
 		return d.errors()
 	}
-	// What was written below the key before is gone.
+	// The override replaces everything that was written below the key.
 	for key := range s.source.at {
 		if strings.HasPrefix(key, o.Key+".") || strings.HasPrefix(key, o.Key+"[") {
 			delete(s.source.at, key)
@@ -155,8 +154,8 @@ func (s *Scenario) add(d *decoder, n *strict.Node, list reflect.Value, f strict.
 	return d.errors()
 }
 
-// option sets an option of the driver, or a setting of the broker, which reads
-// text in its own notation.
+// option sets an option of the driver or a setting of the broker, as text: driver and
+// broker parse it in their own notation.
 func (s *Scenario) option(d *decoder, options reflect.Value, o Override, key string) Errors {
 	if key == "" {
 		d.Fail(&strict.Node{}, o.Key, "the option has no name", "write "+o.Key+"NAME")

@@ -11,9 +11,9 @@ type PayloadKind string
 
 // The kinds of payloads.
 const (
-	RandomPayload   PayloadKind = ""         // cannot be compressed; its text is random
-	ZeroPayload     PayloadKind = "zeros"    // compresses to next to nothing
-	CompressPayload PayloadKind = "compress" // compresses to about a share
+	RandomPayload   PayloadKind = ""         // cannot be compressed; its text is "random"
+	ZeroPayload     PayloadKind = "zeros"    // compresses to almost nothing
+	CompressPayload PayloadKind = "compress" // compresses to about Payload.Share of its size
 	FilePayload     PayloadKind = "file"     // pieces of a file, one after the other
 	CorpusPayload   PayloadKind = "corpus"   // the files of a directory
 )
@@ -23,11 +23,10 @@ const (
 //
 //	random            random bytes
 //	zeros             zeros
-//	compress:50%      random bytes and zeros in turn, so that a compressor leaves about half
-//	file:PATH         the file, cut into bodies one after the other, from its beginning
-//	                  again where it ends
-//	corpus:DIR        a file of the directory each, in the order of their names; one that is
-//	                  too short is followed by the next
+//	compress:50%      random bytes alternating with zeros, so that a compressor leaves about half
+//	file:PATH         consecutive pieces of the file, starting over at its end
+//	corpus:DIR        one file of the directory per body, in the order of their names; if one is
+//	                  too short, the next one follows
 //
 // In YAML compress, file and corpus may be a mapping, too: {compress: 50%}. Paths
 // are relative to the working directory. The zero value is random.

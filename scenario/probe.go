@@ -2,20 +2,19 @@ package scenario
 
 import "time"
 
-// From where on a load has a probe beside it by default: with several
-// connections, or at a high rate, a wait may be in the generator or in one of its
-// connections and look like the broker's.
+// The thresholds from which a load has a probe beside it by default. With several
+// connections, or at a high rate, a message may wait in the generator or in one of its
+// connections, which looks like a delay of the broker.
 const (
 	probeConnections = 2
 	probeRate        = 10_000 // messages a second
-	// probeWindow is the shortest window that a probe has enough messages in.
+	// probeWindow is the shortest window in which a probe has enough messages.
 	probeWindow = time.Second
 )
 
-// Probed reports whether the normalised scenario asks for a probe, at a load of
-// rate messages a second on average. By default it does for schedules and closed
-// loops; flat out, where each message waits in a queue of the load's own, it must
-// be asked for.
+// Probed reports whether the normalised scenario has a probe, at an average load of rate
+// messages a second. With [ProbeAuto] only schedules and closed loops have one; an unpaced
+// load, whose messages wait in the load's own queue, needs [ProbeOn].
 func (s *Scenario) Probed(rate float64) bool {
 	if s.Record.Probe != ProbeAuto {
 		return s.Record.Probe == ProbeOn

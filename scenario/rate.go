@@ -11,8 +11,7 @@ import (
 	"sixnines/internal/spell"
 )
 
-// MaxPer is the longest time that a rate may be given over: 1/24h is the
-// slowest.
+// MaxPer is the largest Per of a rate: 1/24h is the slowest rate.
 const MaxPer = 24 * time.Hour
 
 // Rate is a number of messages per time, kept as a fraction so that schedules
@@ -20,13 +19,13 @@ const MaxPer = 24 * time.Hour
 //
 // Its text is a number, which may have a fraction and one of the multiples k or K, M
 // and G, a slash and a time: 3000/s, 0.5/s, 20k/s, 10/min, 100/3s, 1/250ms; without
-// slash and time it counts over a second; or max.
+// slash and time it is per second; or max.
 type Rate struct {
-	Messages uint64        // numerator
-	Per      time.Duration // denominator
+	Messages uint64        // numerator; 0: not given; math.MaxUint64: unpaced
+	Per      time.Duration // denominator, above 0, at most MaxPer
 }
 
-// MaxRate returns the rate of a load that goes flat out.
+// MaxRate returns the rate of an unpaced load, which sends as fast as it can.
 func MaxRate() Rate { return Rate{Messages: math.MaxUint64, Per: time.Second} }
 
 // PerSecond returns n messages a second.
@@ -125,7 +124,7 @@ func ParseRate(s string) (Rate, error) {
 	return Rate{Messages: n, Per: time.Duration(long)}, nil
 }
 
-// notRate is the error of a text whose number is none.
+// notRate returns the error for a text whose number cannot be read.
 func notRate(s, number string, err error) *Error {
 	hint := rateForm + spell.Meant(s, "max")
 	if wrong := new(spell.Error); errors.As(err, &wrong) && wrong.Hint != "" {
@@ -185,7 +184,7 @@ func (r Rate) String() string {
 // MarshalText implements [encoding.TextMarshaler], for YAML and JSON alike.
 func (r Rate) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
 
-// UnmarshalText implements [encoding.TextUnmarshaler]; no text is no rate.
+// UnmarshalText implements [encoding.TextUnmarshaler]; empty text gives the zero rate.
 func (r *Rate) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*r = Rate{}

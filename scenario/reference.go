@@ -12,21 +12,21 @@ import (
 	"sixnines/internal/secret"
 )
 
-// Options of the driver, and settings of a broker that are secret by their names, may
-// say where their value is instead of what it is:
+// Options of the driver, and settings of a broker whose names mark them as secret, may name
+// the place of their value instead of the value:
 //
 //	env:NAME        the environment variable NAME, which must be set
 //	@FILE           the text of the file, without the end of its last line
 //	literal:TEXT    the text, where it begins with @, env: or literal:
 //
-// A text that a variable gave (${NAME}) is none of these. Like variables, references
-// and not what they give are written down.
+// A text that came from a variable (${NAME}) is not a reference. Results and normalised
+// scenarios contain the references, like variables, and not their values.
 
-// mostSecret is how long a file may be whose text is an option's.
+// mostSecret is the size limit, in bytes, of a file that @FILE names.
 const mostSecret = 64 << 10
 
-// dereference returns what a reference gives. Errors name the variable or the file,
-// and no value.
+// dereference returns the value that a reference names. Errors contain the name of the
+// variable or the file, never a value.
 func (env Environment) dereference(text string) (string, error) {
 	if rest, ok := strings.CutPrefix(text, secret.Literal); ok {
 		return env.replace(rest, nil)

@@ -4,17 +4,19 @@
 // A [Scenario] is written as YAML ([Parse], [ParseFile]), in Go, or comes from
 // command-line flags laid over either ([Scenario.Apply]). Reading is strict: an
 // unknown key, a number without its unit, a value out of range is an [Error]
-// that names file, line, column and what was probably meant; so is, from
-// [Scenario.Validate], a combination that cannot be. [Scenario.Normalise] fills
+// that names file, line, column and what was probably meant. [Scenario.Validate]
+// returns such errors for values that exclude each other. [Scenario.Normalise] fills
 // every default, so that the normalised scenario, which the result file carries,
 // is complete: the same text and seed give the same schedule on every broker and
 // every machine.
 //
-// The fields' tags are the format: yaml is the key, other another name that is read
-// for it, doc its description, enum,
-// pattern, min and max what it allows (in the field's own notation). Decoder,
-// encoder, [Schema] and the range checks of Validate read nothing else, so that
-// a new field is a new key everywhere.
+// The fields' tags define the format: yaml is the key, other is an alternative key that
+// is read too, doc is the description, and enum, pattern, min and max are the allowed
+// values (in the field's own notation). Decoder, encoder, [Schema] and the range checks
+// of Validate read nothing else, so that a new field is a new key everywhere.
+//
+// Values of this package have no locks: a scenario may be read by several goroutines
+// at a time, if none of them changes it.
 package scenario
 
 import "time"
@@ -32,7 +34,7 @@ type Scenario struct {
 	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1" min:"1"`
 	Target      Target   `yaml:"target,omitempty" doc:"the system under test"`
 	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
-	// Workloads, if there are any, run at the same time, and Workload is empty; see
+	// Workloads run at the same time. If the list is not empty, Workload is empty; see
 	// [Scenario.Parts].
 	Workloads Workloads `yaml:"workloads,omitempty" doc:"several loads at the same time, by name, instead of workload"`
 	Phases    Phases    `yaml:"phases,omitempty" doc:"how long each phase lasts"`
@@ -46,14 +48,14 @@ type Scenario struct {
 	source *source // where the values were written; nil for a scenario made in Go
 }
 
-// Limits that are not limits of one field.
+// Limits that no single field's tag states.
 const (
 	// MaxOpenRate is the highest rate of an open loop, in messages a second
 	// over all producers, at any instant of the window.
 	MaxOpenRate = 10_000_000
 	// MaxDuration is the longest window and the longest warm-up.
 	MaxDuration = 7 * 24 * time.Hour
-	// MaxProducers is how many producers a load may have: the envelope numbers
+	// MaxProducers is the largest number of producers of a load: the envelope numbers
 	// them with 24 bits.
 	MaxProducers = 1 << 24
 	// MaxText is the longest text of a scenario, in bytes.
@@ -64,7 +66,7 @@ const (
 type Target struct {
 	Driver string `yaml:"driver,omitempty" doc:"which driver; default nats"`
 	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
-	// Managed, Nodes and Settings say which broker is started for the run where
+	// Managed, Nodes and Settings describe the broker that is started for the run if
 	// URL is absent. Only the command starts brokers.
 	Managed  string            `yaml:"managed,omitempty" other:"start" doc:"the product that sixnines starts for the run, instead of url, such as kafka, or kafka@3.9.1 for a version; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}(@[0-9A-Za-z.-]{1,32})?"`
 	Nodes    int               `yaml:"nodes,omitempty" doc:"how many nodes of it; default 1" min:"1" max:"99"`
@@ -98,8 +100,8 @@ const (
 	RoundTrip Pattern = "roundtrip"
 	// RequestReply: responders answer each request with a reply of its size.
 	RequestReply Pattern = "request-reply"
-	// Consume: consumers only, of what an earlier run left (Workload.Existing);
-	// nothing is timed, and how fast it comes is measured.
+	// Consume: consumers only, of the messages that an earlier run left
+	// (Workload.Existing); it measures throughput and no latency.
 	Consume Pattern = "consume"
 )
 
@@ -119,8 +121,9 @@ type Loop string
 const (
 	// Open: the schedule alone decides when a message is due.
 	Open Loop = "open"
-	// Closed: a message is due when an earlier one has been answered. It omits
-	// what users would have waited; marked in every output.
+	// Closed: a message is due when an earlier one has been answered. Its latencies
+	// omit the time that users would have waited for a slow system (coordinated
+	// omission); every output is marked.
 	Closed Loop = "closed"
 )
 
@@ -135,21 +138,21 @@ type Workload struct {
 	Keys     Keys     `yaml:"keys,omitempty" doc:"messages' keys, where the broker has any: none, fixed, unique, or zipf:1.1@10000, which is one of so many, that of rank r as often as r^-1.1; default none"`
 	KeySize  Size     `yaml:"key_size,omitempty" doc:"length of a key; default 16B where there are keys" min:"8B" max:"64KiB"`
 	Headers  Headers  `yaml:"headers,omitempty" doc:"what goes with every message beside its payload, where the broker carries any: so many with values of a size (4x32B), or names and values; default none"`
-	// Messages ends the measured window after so many messages instead of
-	// after Phases.Duration; flat out, closed loops and the pattern consume only.
+	// Messages ends the measured window after this number of messages instead of
+	// after Phases.Duration; only for unpaced loads, closed loops and the pattern consume.
 	Messages  uint64 `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out, closed loop or consume only" min:"1" max:"281474976710655"`
 	Producers int    `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
 	Consumers int    `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
 	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
 	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
-	// Lifetime and Existing are for one run that fills and another one that drains;
+	// Lifetime and Existing let one run fill topics and another one drain them;
 	// see [Workload.Retains].
 	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result tells; default run, with existing keep" enum:"run,keep"`
 	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, 8 hexadecimal digits such as 431daeca, with the messages in it" pattern:"[0-9a-f]{8}"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
 	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
-	// Timeout is how long an unanswered message keeps its place among those in
-	// flight; it is counted and stays in the distribution as censored.
+	// Timeout is how long an unanswered message counts as in flight. After that it is
+	// counted as timed out and stays in the distribution as a censored value.
 	Timeout     time.Duration `yaml:"timeout,omitempty" doc:"how long an unanswered message counts as in flight; default: the drain limit" min:"1ms" max:"24h"`
 	Outstanding int           `yaml:"outstanding,omitempty" doc:"closed loop: unanswered messages per producer; default 1" min:"1" max:"16777216"`
 	Think       time.Duration `yaml:"think,omitempty" other:"think_time" doc:"closed loop: pause between an answer and the next message" min:"0s" max:"24h"`
@@ -162,21 +165,21 @@ type Connections struct {
 	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"1" max:"65536"`
 }
 
-// InFlight limits what is unanswered at a time, over all producers or for each. A
-// message that finds the limit reached is sent late and timed from when it was due.
-// What answers a message is the reply to a request, the return of a round trip that
-// is limited for each producer, else the broker's acknowledgement, else, with pattern
-// deliver, the first delivery.
+// InFlight limits the messages that are unanswered at a time, over all producers or for
+// each. A message that is due while the limit is reached is sent late and timed from when
+// it was due. The answer to a message is the reply to a request; the return of a round
+// trip, if Each limits it; else the broker's acknowledgement; else, with pattern deliver,
+// the first delivery.
 type InFlight struct {
 	Messages int `yaml:"messages,omitempty" doc:"at most so many unanswered messages over all producers, and at least one for each connection; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
-	// Each gives every producer a connection of its own, so that none waits for
-	// another's answer.
+	// Each gives every producer its own connection, so that no producer waits for
+	// the answer to another one's message.
 	Each  int  `yaml:"each,omitempty" doc:"instead of messages: at most so many unanswered messages of each producer, which has a connection of its own then; 1: it waits for each answer before it sends again, and the schedule does not" min:"1" max:"65536"`
 	Bytes Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes, each message counted as the largest; default 256MiB" min:"32B" max:"1024GiB"`
 }
 
-// Limit returns how many messages may be unanswered over all of the workload's
-// producers; 0: the scenario does not say.
+// Limit returns how many messages may be unanswered at a time, over all of the workload's
+// producers; 0: the scenario does not limit them.
 func (w *Workload) Limit() int {
 	if w.InFlight.Each > 0 {
 		return w.InFlight.Each * w.Producers
@@ -188,27 +191,27 @@ func (w *Workload) Limit() int {
 type Consumer struct {
 	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
 	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, copies and damaged ones too, after it was stamped: the callback, or the responder's to a request, waits for so long and uses no processor" min:"0s" max:"24h"`
-	// From makes consumers connect when the load is under way, or over, so that they
-	// find what the broker has kept. With From filled the load ends with the window.
+	// From makes consumers connect during or after the load, so that they find the
+	// messages that the broker has kept. With From filled the load ends with the window.
 	From Begin `yaml:"from,omitempty" doc:"when consumers connect: filled, when all producers are done, or a time after the window's start such as 30s; default: before the load"`
-	// Pause has each consumer's callback block for so long, after the first message
-	// that comes in it was stamped, as Work does.
+	// Pause makes each consumer's callback block for Pause.For, as Work does: after it
+	// has stamped the first message that comes within the pause.
 	Pause Pause `yaml:"pause,omitempty" doc:"how long consumers take nothing, and from when in the window, such as 5s@20s: their callbacks block"`
 }
 
 // Phases are the lengths of a run's phases.
 type Phases struct {
-	// Warmup is load before the measured window, not recorded. 0 is the default, or
-	// none with NoWarmup, which is set where a file or flag says 0.
+	// Warmup is the length of the load before the measured window, which is not recorded.
+	// 0 means the default, or, with NoWarmup, no warm-up; a 0 in a file or flag sets NoWarmup.
 	Warmup   time.Duration `yaml:"warmup" doc:"load before the measured window, not recorded; default 2s" min:"0s" max:"168h"`
 	NoWarmup bool
 	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s, the steps' total for a step schedule, none with messages" min:"1ms" max:"168h"`
-	// Until makes the window go on, beyond Duration, until a percentile is known
-	// so exactly, and at most for AtMost; see [ParseUntil].
+	// Until extends the window beyond Duration until the confidence interval of a
+	// percentile is narrow enough, and at most to AtMost; see [ParseUntil].
 	Until  Until         `yaml:"until,omitempty" doc:"go on until an interval is so narrow, such as delivery.response p99 ±5%; duration is then the least length"`
 	AtMost time.Duration `yaml:"at_most,omitempty" doc:"with until: the greatest length of the window; default ten times the duration, at least 60s" min:"1ms" max:"168h"`
-	// Drain is how long, at most, to wait for the last measured message after
-	// the window; load goes on meanwhile.
+	// Drain is the longest wait for the last measured message after the window; the
+	// load goes on meanwhile.
 	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s, 10m where consumers come late" min:"1ms" max:"24h"`
 }
 
@@ -217,8 +220,8 @@ type Record struct {
 	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default: a hundredth of the window, from 5ms to 1s, and more only beyond 10000s" min:"5ms" max:"1m"`
 	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3" min:"2" max:"3"`
 	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
-	// Probe says whether a producer and a consumer at a low rate, in a process and
-	// on a topic of their own, measure the same broker at the same time.
+	// Probe says whether a producer and a consumer at a low rate measure the same broker
+	// at the same time, in their own process and on their own topic.
 	Probe Probe `yaml:"probe,omitempty" doc:"measure the same broker beside the load, by a producer and a consumer at a low rate in a process of their own; auto: from two connections or 10,000/s upward; default auto" enum:"auto,on,off"`
 }
 
@@ -242,7 +245,7 @@ const (
 	Step     ArrivalsKind = "step"     // constant rates, one after the other
 	Ramp     ArrivalsKind = "ramp"     // from one rate to another, linearly over the window
 	Sine     ArrivalsKind = "sine"     // the rate swings about its mean
-	Burst    ArrivalsKind = "burst"    // so many at once, every period
+	Burst    ArrivalsKind = "burst"    // Count messages at once, every Period
 	Trace    ArrivalsKind = "trace"    // recorded instants, replayed
 )
 

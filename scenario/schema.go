@@ -12,7 +12,7 @@ import (
 )
 
 // Schema returns the format as a JSON Schema, draft 2020-12, made from the
-// fields and tags of [Scenario], for editors that complete and check.
+// fields and tags of [Scenario]. Editors use it to complete and to check.
 func Schema() []byte {
 	root := schemaOf(strict.Field{Type: reflect.TypeFor[Scenario](), Doc: "what to run: which broker, which load, for how long, and what to write down"})
 	root.Dialect = jsonschema.Dialect

@@ -7,10 +7,10 @@ import (
 	"sixnines/internal/secret"
 )
 
-// Secrets returns what of the scenario must be in no output: the values of options
-// that isSecret reports, of settings that are secret by their names, and the logins in
-// the address and its parameters that are called as a secret option is, as they are
-// written there and decoded.
+// Secrets returns the texts that no output may contain: the values of options for which
+// isSecret returns true, the values of settings whose names mark them as secret, and from
+// the address the login and the parameters that have the name of a secret option, each as
+// it is written there and decoded.
 func (s *Scenario) Secrets(isSecret func(option string) bool) []string {
 	var all []string
 	add := func(x any) {

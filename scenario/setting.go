@@ -7,7 +7,8 @@ import (
 
 var settingsType = reflect.TypeFor[map[string]string]()
 
-// checkSetting refuses what cannot be one line of a configuration.
+// checkSetting returns an error for a name or value that does not fit on one line of a
+// configuration file.
 func checkSetting(name, value string) error {
 	const hint = "a setting is one line of the broker's configuration"
 	switch {

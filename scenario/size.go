@@ -6,11 +6,10 @@ import (
 	"sixnines/internal/spell"
 )
 
-// Size is a number of bytes. Its text form is written with a unit: B, kB, MB, GB
-// (powers of 1000) or KiB, MiB, GiB (powers of 1024); read are also a number alone, K,
-// M and G alone, which are powers of 1024, and units in other letters. The number may
-// have a fraction if the result is a whole number of bytes: 1.5KiB. *Size is a flag
-// value for pflag.
+// Size is a number of bytes. Its text form has a unit: B, kB, MB, GB (powers of 1000) or
+// KiB, MiB, GiB (powers of 1024). The parser also accepts a number alone (bytes), K, M and
+// G alone (powers of 1024), and units in other letter case. The number may have a fraction
+// if the result is a whole number of bytes: 1.5KiB. *Size is a flag value for pflag.
 type Size int64
 
 // Units of Size.
@@ -40,7 +39,7 @@ func ParseSize(s string) (Size, error) {
 	return 0, because(what, err, spell.BytesForm)
 }
 
-// String returns the size in the largest unit of which it is a whole number, as
+// String returns the size as a whole number of the largest unit that allows it, as
 // [ParseSize] reads it back.
 func (s Size) String() string { return spell.Bytes(int64(s)) }
 

@@ -12,16 +12,16 @@ import (
 //
 //	256B                                        all alike
 //	256B:90%,64KiB:10%                          a weighted list; in YAML also {256B: 90%, 64KiB: 10%}
-//	lognormal:median=1KiB,sigma=1,max=64KiB     lognormal: what is above max is max, what is
-//	                                            below the envelope's 32 bytes is 32 bytes
+//	lognormal:median=1KiB,sigma=1,max=64KiB     lognormal, clamped to max above and to the
+//	                                            envelope's 32 bytes below
 //
 // The zero value is not given.
 type Sizes struct {
 	fixed  Size
-	spread string // the text of what is not fixed
+	spread string // the canonical text of sizes that are not fixed; empty: fixed is set
 }
 
-// FixedSize are payloads that are all alike.
+// FixedSize returns the sizes of payloads that are all s bytes long.
 func FixedSize(s Size) Sizes { return Sizes{fixed: s} }
 
 // sizeShare is an entry of a weighted list.
@@ -30,7 +30,7 @@ type sizeShare struct {
 	share float64 // of all messages
 }
 
-// sizeLaw is what a text of sizes says.
+// sizeLaw is the distribution that a text of sizes describes.
 type sizeLaw struct {
 	list        []sizeShare
 	median, max Size // lognormal
@@ -40,10 +40,10 @@ type sizeLaw struct {
 const (
 	// leastSize is the smallest payload: the envelope.
 	leastSize = 32 * Byte
-	// mostSize is the largest.
+	// mostSize is the largest payload.
 	mostSize = GiB
-	// leastSizeShare is the smallest share of a size in a weighted list: sizes are
-	// drawn from a table.
+	// leastSizeShare is the smallest share of a size in a weighted list, because sizes
+	// are drawn from a table of limited length.
 	leastSizeShare = 0.0001
 	// mostSigma is the widest lognormal distribution.
 	mostSigma = 4
@@ -158,7 +158,7 @@ func (l sizeLaw) String() string {
 	return strings.Join(parts, ",")
 }
 
-// law returns what the sizes are; a fixed size is a list of one.
+// law returns the distribution of the sizes; a fixed size is a list of one.
 func (s Sizes) law() sizeLaw {
 	if s.spread == "" {
 		return sizeLaw{list: []sizeShare{{s.fixed, 1}}}
@@ -186,8 +186,8 @@ func (s Sizes) Largest() Size {
 	return largest
 }
 
-// Quantile returns the size below or at which the share p in (0, 1) of payloads
-// is. The sizes of a list are in its order, not by size.
+// Quantile returns the quantile p, in (0, 1), of the sizes. A weighted list keeps its own
+// order: it is not sorted by size.
 func (s Sizes) Quantile(p float64) Size { return s.law().quantile(p) }
 
 // Quantiles returns the sizes at the middle of each of n equal shares of payloads.

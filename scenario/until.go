@@ -10,38 +10,37 @@ import (
 	"sixnines/internal/spell"
 )
 
-// Until is how exactly a run must know a percentile before it ends. Its text is a
-// metric, a percentile and a width:
+// Until is the precision of a percentile at which a run may end. Its text is a metric, a
+// percentile and a width:
 //
-//	delivery.response p99 ±5%      neither end of the interval is farther from the
-//	                               figure than 5 % of it
-//	publish.response p99.9 ±50us   or than 50 µs
+//	delivery.response p99 ±5%      both ends of the confidence interval are within 5 %
+//	                               of the figure
+//	publish.response p99.9 ±50us   both ends are within 50 µs of it
 //
 // +- and +/- are read as ±.
 type Until struct {
-	Metric  string        // as results name it; empty: the response time that the pattern is about
+	Metric  string        // as results name it; empty: the pattern's response time
 	Percent float64       // the percentile, in (0, 100)
-	Share   float64       // of the figure, in [0.01, 1]; 0: Width says it
-	Width   time.Duration // above 0; 0: Share says it
+	Share   float64       // half-width as a share of the figure, in [0.01, 1]; 0: Width is set
+	Width   time.Duration // half-width, above 0; 0: Share is set
 }
 
 const (
 	untilForm = `it is such as "delivery.response p99 ±5%" or "delivery.response p99 +-50us"`
-	// leastShare is the narrowest width: with three digits a figure is exact to
-	// 0.1 %, and an interval that takes dependence into account to 0.4 %.
+	// leastShare is the smallest Share: with three digits a figure is exact to 0.1 %,
+	// and an interval that accounts for dependence to 0.4 %.
 	leastShare = 0.01
-	// leastShareOfTwo is the narrowest with two digits.
+	// leastShareOfTwo is the smallest Share with two digits.
 	leastShareOfTwo = 0.03
 )
 
-// untilMetrics are the metrics that a run can go on for: those of the system. The
-// generator's own lag is none, and what it is like has no steady state to come
-// near to.
+// untilMetrics returns the metrics that Until may name: those of the system under test.
+// The generator's own lag is not one of them: it has no steady state to converge to.
 func untilMetrics() []string {
 	return slices.DeleteFunc(objectiveMetrics(), func(m string) bool { return strings.HasPrefix(m, "lag.") })
 }
 
-// IsZero reports whether nothing is asked for.
+// IsZero reports whether no precision is asked for.
 func (u Until) IsZero() bool { return u == Until{} }
 
 // ParseUntil reads how exactly a percentile must be known. Its errors are of type
@@ -91,10 +90,10 @@ func ParseUntil(s string) (Until, error) {
 	return u, nil
 }
 
-// Percentile is its percentile as results name it: "99.9".
+// Percentile returns the percentile as results name it: "99.9".
 func (u Until) Percentile() string { return percentileName(u.Percent)[1:] }
 
-// Limit is how far from the figure v an end of the interval may be, ns.
+// Limit returns how far, in ns, an end of the interval may be from the figure v, in ns.
 func (u Until) Limit(v int64) float64 {
 	if u.Share > 0 {
 		return u.Share * float64(v)
@@ -102,7 +101,7 @@ func (u Until) Limit(v int64) float64 {
 	return float64(u.Width)
 }
 
-// String returns the text that ParseUntil reads as u, nothing of the zero value.
+// String returns the text that ParseUntil reads as u; the empty string for the zero value.
 func (u Until) String() string {
 	if u.IsZero() {
 		return ""
@@ -114,8 +113,7 @@ func (u Until) String() string {
 	return strings.TrimSpace(u.Metric+" "+percentileName(u.Percent)) + " ±" + width
 }
 
-// Longest is the greatest length of the window: AtMost where there is an Until,
-// else Duration.
+// Longest returns the greatest length of the window: AtMost with Until, else Duration.
 func (p Phases) Longest() time.Duration {
 	if p.Until.IsZero() {
 		return p.Duration

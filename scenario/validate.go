@@ -13,11 +13,10 @@ import (
 	"sixnines/internal/strict"
 )
 
-// Validate reports everything about the scenario that cannot be, as it is after
-// [Scenario.Normalise]; s itself is not changed. The error is of type [Errors],
-// each with the position where the value was written in a file or the name of
-// its flag. That a driver exists and takes the options given is not checked
-// here.
+// Validate returns everything that is wrong with the scenario as [Scenario.Normalise]
+// completes it; s itself is not changed. The error is of type [Errors], each with the
+// position where the value was written in a file or the name of its flag. Validate does
+// not check that the driver exists and accepts the options.
 func (s *Scenario) Validate() error {
 	n := s.clone()
 	n.Normalise()
@@ -31,7 +30,7 @@ func (s *Scenario) Validate() error {
 		v.values(reflect.ValueOf(w), strict.Join(workloadsKey, w.Name))
 	}
 	if len(v.errs) > 0 {
-		// What follows from values that cannot be would only confuse.
+		// Errors that follow from invalid values would only confuse.
 		return v.errs.sorted()
 	}
 	v.target()
@@ -47,7 +46,7 @@ func (s *Scenario) Validate() error {
 	return v.errs.sorted()
 }
 
-// part checks what is one workload's.
+// part checks the scenario of one workload.
 func (v *validator) part() {
 	if v.s.Workload.Pattern == Consume {
 		v.consume()
@@ -70,18 +69,18 @@ func (v *validator) part() {
 // validator collects what is wrong with a normalised scenario.
 type validator struct {
 	s           *Scenario
-	noConsumers bool // asked for, where a default was filled in
+	noConsumers bool // the scenario says 0 consumers, where Normalise filled in a default
 	errs        Errors
 }
 
-// writtenZero reports whether no consumers were asked for in so many words.
+// writtenZero reports whether the scenario's text or a flag says 0 consumers.
 func (s *Scenario) writtenZero() bool {
 	_, written := s.written("workload.consumers")
 	return written && s.Workload.Consumers == 0
 }
 
-// fail adds an error at the place of the first of the keys that was written
-// out, or of something below or above it.
+// fail adds an error at the position of the first of the keys that was written, or of
+// a key below or above it.
 func (v *validator) fail(cause, hint string, keys ...string) {
 	e := &Error{Key: keys[0], Cause: cause, Hint: hint}
 	if src := v.s.source; src != nil {
@@ -96,15 +95,15 @@ func (v *validator) fail(cause, hint string, keys ...string) {
 	v.errs = append(v.errs, e)
 }
 
-// refuse fails if something is so that must not be.
+// refuse calls fail if so is true.
 func (v *validator) refuse(so bool, cause, hint string, keys ...string) {
 	if so {
 		v.fail(cause, hint, keys...)
 	}
 }
 
-// unreadable fails with the error of a value that was made in Go, if it has one, and
-// reports whether it has.
+// unreadable adds err, the error of a value that was made in Go, if it is not nil, and
+// reports whether it added one.
 func (v *validator) unreadable(err error, keys ...string) bool {
 	e, is := err.(*Error)
 	if is {
@@ -113,16 +112,16 @@ func (v *validator) unreadable(err error, keys ...string) bool {
 	return is
 }
 
-// Wrong returns what is wrong with the value at a dotted key, as [Scenario.Validate]
-// does: with the place where it was written. It is for what only others know of it,
-// such as whether a driver takes an option. What variables gave there is not in it.
+// Wrong returns an error about the value at a dotted key, with the position where it was
+// written, as [Scenario.Validate] does. It is for checks outside this package, such as
+// whether a driver accepts an option. The error does not contain values of variables.
 func (s *Scenario) Wrong(key, cause, hint string) Errors {
 	v := validator{s: s}
 	if s.source != nil {
 		var given []string
 		for at, w := range s.source.written {
 			if at == key || strings.HasPrefix(at, key+".") || strings.HasPrefix(at, key+"[") {
-				given = append(given, w.value, strings.Trim(strconv.Quote(w.value), `"`)) // as it is, and as causes quote it
+				given = append(given, w.value, strings.Trim(strconv.Quote(w.value), `"`)) // unquoted, and as causes quote it
 			}
 		}
 		cause = secret.Conceal(cause, given)
@@ -131,8 +130,8 @@ func (s *Scenario) Wrong(key, cause, hint string) Errors {
 	return v.errs
 }
 
-// near returns where key, else the first key below it, else the nearest above
-// it was written.
+// near returns the position of key, else of the first key below it, else of the nearest
+// key above it.
 func (s *source) near(key string) (strict.Position, bool) {
 	if p, ok := s.at[key]; ok {
 		return p, true
@@ -143,7 +142,7 @@ func (s *source) near(key string) (strict.Position, bool) {
 		}
 	}
 	for i := strings.LastIndexByte(key, '.'); i > 0; i = strings.LastIndexByte(key[:i], '.') {
-		// The workload as a whole is not the place of anything that it lacks.
+		// The position of a whole workload does not help to find a missing key.
 		if p, ok := s.at[key[:i]]; ok && strings.Contains(key[:i], ".") {
 			return p, true
 		}
@@ -151,8 +150,8 @@ func (s *source) near(key string) (strict.Position, bool) {
 	return strict.Position{}, false
 }
 
-// values checks every value that is not zero against its own limits, which the
-// decoder has done for those that were read.
+// values checks every value that is not zero against the limits in its tags. The decoder
+// has already checked the values that it read.
 func (v *validator) values(x reflect.Value, prefix string) {
 	for _, f := range strict.Fields(x.Type()) {
 		value, key := x.FieldByIndex(f.Index), strict.Join(prefix, f.Key)
@@ -198,7 +197,7 @@ func (v *validator) target() {
 	v.refuse(s.Target.URL == "", "TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
 }
 
-// managed checks what is asked of a broker that is started for the run.
+// managed checks the settings of a broker that is started for the run.
 func (v *validator) managed() {
 	t := &v.s.Target
 	for name, value := range t.Settings {
@@ -218,7 +217,7 @@ func (v *validator) managed() {
 	}
 }
 
-// loop checks what belongs to open and closed loops and to flat out.
+// loop checks the keys of open loops, closed loops and unpaced loads.
 func (v *validator) loop() {
 	w := &v.s.Workload
 	closed, flat := w.Loop == Closed, w.Rate.IsMax()
@@ -244,7 +243,7 @@ func (v *validator) loop() {
 	v.refuse(v.s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
-// population checks how many there are of each.
+// population checks the numbers of producers, consumers, topics, groups and connections.
 func (v *validator) population() {
 	w := &v.s.Workload
 	v.refuse(v.noConsumers && w.Pattern != Publish, fmt.Sprintf("the pattern %s without consumers", w.Pattern), "give at least one, or choose pattern: publish", "workload.consumers")
@@ -263,7 +262,7 @@ func (v *validator) population() {
 	case w.Pattern == RoundTrip:
 		v.fail("a round trip has no groups", "leave out workload.groups: every producer consumes its own topic", "workload.groups")
 	case w.Groups > w.Consumers && w.Pattern == Publish && w.Retains():
-		// They hold what is sent, for the consumers of another run.
+		// The groups keep the messages for the consumers of another run.
 	case w.Groups > w.Consumers:
 		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")
 	}
@@ -271,7 +270,7 @@ func (v *validator) population() {
 	v.refuse(w.Connections.Consumers > w.Consumers, fmt.Sprintf("%d connections for %d consumers", w.Connections.Consumers, w.Consumers), "a connection has at least one consumer", "workload.connections.consumers")
 }
 
-// limits checks what may be in flight.
+// limits checks the limits of messages in flight.
 func (v *validator) limits() {
 	w := &v.s.Workload
 	size := w.Size.Largest()
@@ -295,7 +294,7 @@ func (v *validator) limits() {
 	}
 }
 
-// each checks a limit for each producer.
+// each checks an in-flight limit per producer.
 func (v *validator) each() {
 	const key = "workload.in_flight.each"
 	w := &v.s.Workload
@@ -321,7 +320,7 @@ func (v *validator) keys() {
 	}
 }
 
-// window checks that something happens in the measured window.
+// window checks that steps fill the measured window and that messages are due in it.
 func (v *validator) window() {
 	s := v.s
 	w, d := &s.Workload, s.Phases.Duration

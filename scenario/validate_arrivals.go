@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// arrivalsKeys are the keys that each kind needs beside kind itself. Whatever
-// else is given belongs to another kind.
+// arrivalsKeys returns the keys that a kind needs beside kind itself. Other keys belong
+// to other kinds.
 func arrivalsKeys(k ArrivalsKind) []string {
 	switch k {
 	case Step:

@@ -27,7 +27,7 @@ func (v *validator) consume() {
 	v.refuse(w.Messages > 0 && s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
-// lifetime checks that something can be left, or found.
+// lifetime checks that a run can keep its topics, or use those of an earlier one.
 func (v *validator) lifetime() {
 	w := &v.s.Workload
 	if w.Pattern != RoundTrip && w.Pattern != RequestReply {

@@ -10,9 +10,9 @@ import (
 	"sixnines/internal/strict"
 )
 
-// objectives checks that the run could come to show what it must: an objective
-// that cannot be missed guards nothing, and one that cannot be met or decided
-// would be found out only after the run.
+// objectives checks that the run can both meet and miss each objective: one that
+// cannot be missed guards nothing, and one that cannot be met or decided would fail
+// only after the run.
 func (v *validator) objectives() {
 	seen := map[string]int{}
 	for i, o := range v.s.Objectives {
@@ -46,13 +46,13 @@ func (v *validator) objectives() {
 	}
 }
 
-// contradicts reports whether no run can meet both objectives: they want of the
-// same figure, or of two percentiles of one metric, what excludes each other.
+// contradicts reports whether no run can meet both objectives: their limits on the
+// same figure, or on two percentiles of one metric, exclude each other.
 func (o Objective) contradicts(other Objective) bool {
 	if o.figure() != other.figure() {
 		return false
 	}
-	apart := func(low, high Objective) bool { // low's least above high's most
+	apart := func(low, high Objective) bool { // the lower bound of low is above the upper bound of high
 		least, _ := low.bounds()
 		_, most := high.bounds()
 		return low.Percent <= high.Percent && least > most
@@ -60,7 +60,7 @@ func (o Objective) contradicts(other Objective) bool {
 	return apart(o, other) || apart(other, o)
 }
 
-// figure is what o is about, but for the percentile.
+// figure returns what o is about, without the percentile.
 func (o Objective) figure() string {
 	if o.Subject == "lost" {
 		return "missing"
@@ -97,8 +97,8 @@ func (s *Scenario) written(key string) (strict.Position, bool) {
 	return p, ok
 }
 
-// without says why the load has no figure that o is about, whatever the driver;
-// an empty cause: it may have one.
+// without returns why the load cannot have the figure of o with any driver; an empty
+// cause: it may have it.
 func (w *Workload) without(o Objective) (cause, hint string) {
 	paced := w.Loop == Open && !w.Rate.IsMax()
 	unpaced := "a closed loop has no schedule"
@@ -130,14 +130,13 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	return "", ""
 }
 
-// receivedCounters are those of objectiveCounters that count on the side of the
-// consumers.
+// receivedCounters returns those of objectiveCounters that are counted at the consumers.
 func receivedCounters() []string {
 	return []string{"lost", "missing", "lost_acked", "corrupted", "duplicated", "redelivered", "reordered", "late", "foreign"}
 }
 
-// tooShort says that a run as long as this can never have the messages that o
-// takes; an empty cause: it may.
+// tooShort returns why a run of this length cannot have as many messages as o needs; an
+// empty cause: it may.
 func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 	if !o.IsMetric() || o.Percent == 100 {
 		return "", ""
@@ -184,15 +183,15 @@ func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 	return fmt.Sprintf("p%g of %s at %s can never be decided: it takes %d messages", o.Percent, o.Subject, at, needs), hint
 }
 
-// Samples returns how many messages a percentile's interval takes to have two
-// ends at 95 % confidence: ln 0.025 / ln p, rounded up (docs/method.md, section 4.2), with
-// 1 − p for p below the median; 0 where the objective is not about a percentile.
+// Samples returns the least number of messages for which a percentile's 95 % confidence
+// interval has two finite ends: ln 0.025 / ln p, rounded up (docs/method.md, section 4.2),
+// with 1 − p for p below the median; 0 if the objective is not about a percentile.
 func (o Objective) Samples() int64 {
 	if !o.IsMetric() || o.Percent == 100 {
 		return 0
 	}
 	tail := min(100-o.Percent, o.Percent) / 100
-	// The decimal that is meant: 100 − 99.9999 is not quite 0.0001.
+	// Round to the decimal that was written: 100 − 99.9999 is not exactly 0.0001.
 	tail = math.Round(tail*1e15) / 1e15
 	n := math.Ceil(math.Log(0.025) / math.Log1p(-tail))
 	if !(n < 1<<62) {
@@ -201,8 +200,8 @@ func (o Objective) Samples() int64 {
 	return max(int64(n), 1)
 }
 
-// planned returns the mean number of messages in the longest window and more than it can
-// be expected to have; known is false where nobody knows beforehand.
+// planned returns the mean number of messages in the longest window and an upper bound of
+// the number that can be expected; known is false if they are not known beforehand.
 func (s *Scenario) planned() (mean, most float64, known bool) {
 	w, d := &s.Workload, s.Phases.Longest().Seconds()
 	a := &w.Arrivals

@@ -2,7 +2,7 @@ package scenario
 
 import "fmt"
 
-// until checks that the run could come to know what it is to go on for.
+// until checks that the run can reach the precision that it is to go on for.
 func (v *validator) until() {
 	p, w := &v.s.Phases, &v.s.Workload
 	u := p.Until

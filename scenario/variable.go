@@ -27,29 +27,29 @@ import (
 // Names of keys are not looked up. A value that is only $NAME, without braces, is
 // an error; as a text it is written $$NAME.
 //
-// What of a variable's value may be a secret is never written down: in the
-// target's address, options, settings and files, and in the description,
-// [Scenario.Encode] and [Scenario.MarshalJSON] write the variable and not its
-// value. Everything else they write as it became, since a load is known by it.
+// A value that may be a secret is never written down: in the target's address,
+// options, settings and files, and in the description, [Scenario.Encode] and
+// [Scenario.MarshalJSON] write the variable and not its value. Everywhere else they
+// write the value, since it determines the load.
 type Environment func(name string) (value string, ok bool)
 
 var (
 	variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-	// bareName is a value that is probably meant to be a variable's.
+	// bareName matches a value that is probably meant as a variable, without braces.
 	bareName = regexp.MustCompile(`^\$+[A-Z_][A-Z0-9_]*$`)
 )
 
-// bareInAddress is the same within an address, in which a dollar sign is otherwise rare.
+// bareInAddress matches the same within an address, where a dollar sign is otherwise rare.
 var bareInAddress = regexp.MustCompile(`\$[A-Z_][A-Z0-9_]*`)
 
-// written is a value that variables gave.
+// written is a value that contains variables.
 type written struct {
-	text  string // with the variables
-	value string // what they gave
+	text  string // with the names of the variables
+	value string // with their values
 }
 
-// replace puts the variables' values into text. each is called with what every
-// variable gave.
+// replace puts the variables' values into text. It calls each with the value of every
+// variable.
 func (env Environment) replace(text string, each func(at int, value string)) (string, error) {
 	if bareName.MatchString(text) {
 		if strings.HasPrefix(text, "$$") {
@@ -92,7 +92,7 @@ func (env Environment) replace(text string, each func(at int, value string)) (st
 	return b.String(), nil
 }
 
-// value returns the value of a variable; or is what to write otherwise.
+// value returns the value of a variable; or is the text to suggest if it is not set.
 func (env Environment) value(name, or string) (string, error) {
 	value, set := env(name)
 	switch {
@@ -106,7 +106,7 @@ func (env Environment) value(name, or string) (string, error) {
 	return value, nil
 }
 
-// expand replaces the variables of a scalar, and a reference by what it gives.
+// expand replaces the variables of a scalar, and a reference by its value.
 func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	delete(d.written, key)
 	refers := secret.MayRefer(key) && secret.IsReference(n.Value)
@@ -152,12 +152,12 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	if secret.KeepsVariables(key) && (refers || secret.OneVariable.MatchString(n.Value)) {
 		d.written[key] = written{n.Value, value}
 	}
-	// Its type is its key's to say; quotes were for YAML.
+	// The key decides the type; any quotes were for YAML.
 	return &strict.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: value, Line: n.Line, Column: n.Column}
 }
 
-// withoutText returns the error of a text that may be a secret without quoting it: such
-// an error is about $ and braces. What names a variable stays as it is.
+// withoutText returns err without a quotation of the text, which may be a secret: such an
+// error is about $ and braces. An error that only names a variable stays as it is.
 func withoutText(err error) error {
 	var e *Error
 	if !errors.As(err, &e) || strings.HasPrefix(e.Cause, "the environment variable ") {
@@ -166,7 +166,7 @@ func withoutText(err error) error {
 	return wrong("its $ begins no variable that is understood", "write ${NAME} or ${NAME:-default}, $${ for the text ${, and $$NAME for the text $NAME")
 }
 
-// escape writes a text so that it is read back as it is.
+// escape returns a text in a form that [Environment.replace] reads back unchanged.
 func escape(text string) string {
 	if bareName.MatchString(text) {
 		return "$" + text
@@ -174,12 +174,12 @@ func escape(text string) string {
 	return strings.ReplaceAll(text, "${", "$${")
 }
 
-// Redacted returns the scenario as it may be shown and written down: what variables and
-// references gave (see [Environment]) is their names again, and the options that isSecret
-// reports, the parameters of the address that are called as they are, settings that are
-// secret by their names, and the logins in the address, are variables called SIXNINES_
-// and the name, which are an error until they are set. Where those are set it can be run
-// again.
+// Redacted returns a copy of the scenario that may be shown and written down. Values of
+// variables and references (see [Environment]) are replaced by their names. Variables with
+// the name SIXNINES_ and the key's name replace the options for which isSecret returns true,
+// the parameters of the address that have such a name, settings whose names mark them as
+// secret, and the logins in the address. The copy can be run once these variables are set;
+// until then they are an error.
 func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
 	c := s.clone()
 	if c.source == nil {
@@ -187,7 +187,7 @@ func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
 	}
 	kept := c.source.written
 	c.source.written = map[string]written{}
-	// shown returns what stands for the value at key.
+	// shown returns the text that replaces the value at key.
 	shown := func(key, name, value string, hide bool) string {
 		w, ok := kept[key]
 		ok = ok && w.value == value
@@ -239,8 +239,7 @@ func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
 	return c
 }
 
-// redactedOption returns a copy of an option's value in which each text is what
-// shown makes of it.
+// redactedOption returns a copy of an option's value in which shown has replaced each text.
 func redactedOption(x any, key string, shown func(key, value string) string) any {
 	switch x := x.(type) {
 	case string:
@@ -261,9 +260,9 @@ func redactedOption(x any, key string, shown func(key, value string) string) any
 	return x
 }
 
-// ShowSettings returns a broker's settings as they may be shown: a copy in which
-// what is secret by its name is masked, and what variables gave to the scenario
-// is their names again.
+// ShowSettings returns a copy of a broker's settings that may be shown: settings whose
+// names mark them as secret are masked, and values that came from variables of the scenario
+// are replaced by the variables' names.
 func (s *Scenario) ShowSettings(settings map[string]string) map[string]string {
 	shown := secret.Mask(settings)
 	if s.source == nil {

@@ -17,7 +17,7 @@ import (
 )
 
 // Workloads are loads that run at the same time, in the order in which they are
-// written: as a mapping from their names.
+// written. In YAML they are a mapping by name.
 type Workloads []NamedWorkload
 
 // NamedWorkload is one of several loads of a run.
@@ -33,25 +33,25 @@ type NamedWorkload struct {
 	Objectives []Objective `yaml:"objectives,omitempty" doc:"what this workload must show"`
 }
 
-// mostWorkloads bounds the workloads of a run.
+// mostWorkloads is the largest number of workloads of a run.
 const mostWorkloads = 16
 
 // Part is one workload of a run as a scenario of its own.
 type Part struct {
 	*Scenario // with this workload, normalised
-	// Name is the workload's; empty where the scenario has only one.
+	// Name is the workload's name; empty if the scenario has only one workload.
 	Name string
-	// From is when, in the run's window, its own begins. Its length is
-	// Phases.Duration.
+	// From is when this workload's window begins, from the start of the run's window. Its
+	// length is Phases.Duration.
 	From time.Duration
-	// Stops says that its load ends with its window, and does not go on until
-	// everything measured is resolved.
+	// Stops says that the load ends with its window, instead of going on until every
+	// measured message is resolved.
 	Stops      bool
 	Background bool
 }
 
-// Parts returns the workloads of a normalised scenario, each as a scenario of its
-// own: of a scenario without Workloads the scenario itself.
+// Parts returns the workloads of a normalised scenario, each as a separate scenario. For a
+// scenario without Workloads it returns the scenario itself, not a copy.
 func (s *Scenario) Parts() []Part {
 	if len(s.Workloads) == 0 {
 		return []Part{{Scenario: s, Stops: s.stops()}}
@@ -94,8 +94,8 @@ func (s *Scenario) part(i int, w NamedWorkload) Part {
 	return Part{Scenario: p, Name: w.Name, From: w.From, Stops: w.For > 0 || p.stops(), Background: w.Background}
 }
 
-// loads are the workloads of the scenario by their names, of which there may be one only,
-// without a name.
+// loads iterates over the workloads of the scenario by name. A scenario's only workload has
+// an empty name.
 func (s *Scenario) loads() iter.Seq2[string, *Workload] {
 	return func(yield func(string, *Workload) bool) {
 		if len(s.Workloads) == 0 {
@@ -112,15 +112,15 @@ func (s *Scenario) loads() iter.Seq2[string, *Workload] {
 
 const workloadsKey = "workloads"
 
-// below returns where the values of one workload were written, by the keys of a
-// scenario with that alone.
+// below returns the positions of one workload's values, under the keys of a scenario with
+// that workload alone.
 func (src *source) below(prefix string) *source {
 	return &source{file: src.file, at: keysBelow(src.at, prefix), written: keysBelow(src.written, prefix)}
 }
 
 func keysBelow[T any](all map[string]T, prefix string) map[string]T {
 	out := map[string]T{}
-	for _, own := range []bool{false, true} { // what the workload has of its own lies over the rest
+	for _, own := range []bool{false, true} { // the workload's own keys overwrite the common ones
 		for key, x := range all {
 			if name, ok := partKey(key, prefix); ok && own == strings.HasPrefix(key, prefix) {
 				out[name] = x
@@ -130,8 +130,8 @@ func keysBelow[T any](all map[string]T, prefix string) map[string]T {
 	return out
 }
 
-// partKey returns what a key of the scenario is called where the workload at
-// prefix is the only one; false: it belongs to another one.
+// partKey returns a key's name in a scenario whose only workload is the one at prefix;
+// false: the key belongs to another workload.
 func partKey(key, prefix string) (string, bool) {
 	rest, own := strings.CutPrefix(key, prefix+".")
 	switch {
@@ -149,27 +149,28 @@ func partKey(key, prefix string) (string, bool) {
 	return "workload." + rest, true
 }
 
-// clone copies what others may change.
+// clone returns a copy that shares no mutable state with w.
 func (w NamedWorkload) clone() NamedWorkload {
 	w.Options, w.Objectives = maps.Clone(w.Options), slices.Clone(w.Objectives)
 	w.Arrivals.Steps = slices.Clone(w.Arrivals.Steps)
 	return w
 }
 
-// Reseed gives the scenario another seed; workloads with seeds of their own move on
-// as far.
+// Reseed sets the scenario's seed. It shifts the seeds of workloads that have their own by
+// the same difference.
 func (s *Scenario) Reseed(seed uint64) {
 	by := seed - s.Seed
 	s.Seed, s.Workloads = seed, slices.Clone(s.Workloads) // others may have them
 	for i := range s.Workloads {
 		if w := &s.Workloads[i]; w.Seed > 0 {
 			w.Seed += by
-			fill(&w.Seed, 1) // 0 is none
+			fill(&w.Seed, 1) // 0 means no seed of its own
 		}
 	}
 }
 
-// workloadsHint says which workloads there are instead of the one called name.
+// workloadsHint returns a hint with the existing workloads, for one called name that does
+// not exist.
 func (s *Scenario) workloadsHint(name string) string {
 	var names []string
 	for _, w := range s.Workloads {
@@ -193,8 +194,7 @@ func (s *Scenario) Heaviest() Size {
 	return most
 }
 
-// workloads checks several workloads: what they have in common, and then each by
-// itself.
+// workloads checks several workloads: first their common keys, then each workload by itself.
 func (v *validator) workloads() {
 	s := v.s
 	at := func(w NamedWorkload, key string) string { return strict.Join(strict.Join(workloadsKey, w.Name), key) }
@@ -208,7 +208,7 @@ func (v *validator) workloads() {
 	refuse(s.Record.Probe == ProbeOn, "a probe beside them", "make it a workload of its own", "record.probe")
 	v.refuse(len(s.Workloads) > mostWorkloads, fmt.Sprintf("%d workloads, a run has at most %d", len(s.Workloads), mostWorkloads), "leave some out", workloadsKey)
 	seen, judged := map[string]bool{}, false
-	users := map[string]string{} // of what exists
+	users := map[string]string{} // workload names, by the Existing value they use
 	for _, w := range s.Workloads {
 		v.refuse(!workloadName.MatchString(w.Name), quote(w.Name)+" is no name of a workload", workloadNames, workloadsKey)
 		v.refuse(seen[w.Name], "two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
