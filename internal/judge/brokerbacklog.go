@@ -14,14 +14,14 @@ const (
 	// mostBacklogSteps is the most steps of a Backlog.
 	mostBacklogSteps = 16
 	// backlogCleared is the part of its peak to which a backlog must fall to count as cleared
-	// where the load goes on: then there is always something under way.
+	// while the load goes on, because some messages are always in flight then.
 	backlogCleared = 0.01
-	// consumersFromFilled is Header.ConsumersFrom of consumers that connected when all was sent.
+	// consumersFromFilled is Header.ConsumersFrom of consumers that connect after all is sent.
 	consumersFromFilled = "filled"
 )
 
-// brokerBacklog describes how the backlog of late or paused consumers grew and fell, nil
-// if there were none.
+// brokerBacklog describes how the backlog of late or paused consumers grew and fell. It is nil
+// if the run has no such consumers.
 func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	h := &run.Header
 	if !explained(run, scenario.ExplainsBacklog) {
@@ -36,13 +36,13 @@ func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	if len(steps) > 0 {
 		end = steps[len(steps)-1]
 	}
-	// Consumers go on a moment after they are to, and what was sent until then is there.
+	// Consumers resume a moment after the planned instant; messages sent until then count as filled.
 	begin := end
 	if came {
 		begin = readingFrom(steps, from)
 	}
 	k.Filled, k.Left = begin.Sent, end.Left()
-	var before int64 // the most before the pause
+	var before int64 // largest backlog before the pause
 	for _, x := range steps {
 		if left := x.Left(); x.At <= paused {
 			before = max(before, left)
@@ -50,15 +50,15 @@ func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 			k.Peak, k.PeakAt = left, x.At
 		}
 	}
-	full := came && (h.ConsumersFrom == consumersFromFilled || stops && from >= in.End) // all of it was there when they connected
+	full := came && (h.ConsumersFrom == consumersFromFilled || stops && from >= in.End) // all was sent before they connected
 	if full && h.ConsumersPause == "" {
 		k.Peak, k.PeakAt = max(0, end.Expected-end.corrupted), min(from, in.End)
 	}
 	until := int64(0)
-	if len(points) > 0 { // the run may have waited long for what never came
+	if len(points) > 0 { // the run may have waited long for messages that never came
 		until = min(points[len(points)-1].End, max(in.Resolved, from))
 	}
-	known := int64(0) // from the reading before Gone to it
+	known := int64(0) // ns from the reading before Gone to Gone: how exactly Gone is known
 	if came && !full {
 		k.Gone, known = backlogGone(steps, k, before)
 	}
@@ -68,8 +68,8 @@ func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	if k.Gone > 0 {
 		until = k.Gone
 	}
-	// Counts are read a moment after an interval's end: what no consumer could have got
-	// before is not looked for by time, nor what ended the drain.
+	// Counts are read a moment after an interval's end. So deliveries that no consumer could
+	// have received earlier are not selected by time, nor is the delivery that ended the drain.
 	if came {
 		last := end
 		if k.Gone != in.Resolved {
@@ -105,8 +105,8 @@ func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	return k
 }
 
-// consumersFrom returns when consumers connected or last went on, and when they first paused before
-// that. They never came if the run was over before.
+// consumersFrom returns when consumers connected or last resumed, and when they first paused
+// before that, in ns from the window's start. came is false if the run ended before they connected.
 func consumersFrom(run *result.Run) (from, paused int64, came bool) {
 	var pauses []Stretch
 	var last int64
@@ -125,7 +125,7 @@ func consumersFrom(run *result.Run) (from, paused int64, came bool) {
 		}
 	}
 	happened := func(s Stretch) bool { return s.Happened }
-	if slices.ContainsFunc(pauses, happened) { // else the run was over before
+	if slices.ContainsFunc(pauses, happened) { // else the run ended before the first pause
 		pauses = slices.DeleteFunc(pauses, func(s Stretch) bool { return !happened(s) })
 	}
 	start := from
@@ -151,18 +151,18 @@ func timedPoints(run *result.Run) (points []*result.Point) {
 	return points
 }
 
-// backlogReading is a reading of how a backlog stands: one of the engine's, or an interval's end.
+// backlogReading is one reading of the backlog: taken by the engine, or at an interval's end.
 type backlogReading struct {
 	result.BacklogReading
 	corrupted int64
 	measured  bool // it lies in the window
 }
 
-// came is how many deliveries have come, damaged ones apart.
+// came is how many deliveries have arrived, without damaged ones.
 func (s backlogReading) came() int64 { return s.Arrived - s.corrupted + s.Earlier }
 
-// backlogReadings returns all readings, in order of time. Of damaged messages only the ends of
-// intervals tell.
+// backlogReadings returns all readings in order of time. The number of damaged messages is known
+// only at the ends of intervals; readings between have that of the last end.
 func backlogReadings(points []*result.Point) []backlogReading {
 	var steps []backlogReading
 	var all result.Counters
@@ -192,8 +192,8 @@ func readingFrom(steps []backlogReading, at int64) backlogReading {
 	return steps[len(steps)-1]
 }
 
-// readingTo returns the last reading at an instant or before it, the window's start if there
-// is none.
+// readingTo returns the last reading at an instant or before it, or else the zero reading, which
+// stands for the window's start.
 func readingTo(steps []backlogReading, at int64) (last backlogReading) {
 	for _, s := range steps {
 		if s.At > at {
@@ -204,8 +204,8 @@ func readingTo(steps []backlogReading, at int64) (last backlogReading) {
 	return last
 }
 
-// goneAfter returns the first reading at which the backlog of a stretch from one instant to
-// another was cleared, 0 if none was.
+// goneAfter returns the instant, ns, of the first reading at which the backlog of the stretch
+// [from, over] was cleared; 0 if it never was.
 func goneAfter(steps []backlogReading, from, over int64) int64 {
 	var before, peak int64
 	for _, s := range steps {
@@ -222,8 +222,9 @@ func goneAfter(steps []backlogReading, from, over int64) int64 {
 	return 0
 }
 
-// backlogGone returns the first reading in the window after the peak at which the backlog
-// was cleared, 0 if there is none, and how long it is since the one before.
+// backlogGone returns the instant of the first reading in the window, after the peak, at which
+// the backlog was cleared, and the time since the previous reading, both ns; 0 and 0 if it was
+// not cleared in the window.
 func backlogGone(steps []backlogReading, k *result.Backlog, before int64) (at, since int64) {
 	for i, s := range steps {
 		if !s.measured || s.At <= max(k.From, k.PeakAt) {
@@ -239,7 +240,7 @@ func backlogGone(steps []backlogReading, k *result.Backlog, before int64) (at, s
 	return 0, 0
 }
 
-// backlogSteps puts the intervals up to an instant together until they are few.
+// backlogSteps joins the intervals up to an instant into at most mostBacklogSteps steps.
 func backlogSteps(points []*result.Point, until int64) []result.BacklogStep {
 	for i, p := range points {
 		if p.Start >= until {
@@ -269,8 +270,9 @@ func backlogSteps(points []*result.Point, until int64) []result.BacklogStep {
 	return steps
 }
 
-// backlogKept says which latencies are those of a backlog that was asked for, and
-// whether it was cleared.
+// backlogKept: delivery latencies include the time in a backlog that the scenario asked for.
+// The run is UNSTABLE where that backlog was not cleared in the window, and SUSPECT where the
+// run was interrupted before its consumers came.
 func backlogKept(e *evidence) []result.Reason {
 	k, h := e.summary.Backlog, &e.run.Header
 	if k == nil {
@@ -310,8 +312,8 @@ func pausesOf(h *result.Header) (n int) {
 	return n
 }
 
-// consumersAbsent: consumers that were to connect late could not. What was for
-// them is missing, and the broker lost none of it.
+// consumersAbsent: consumers that should have connected late could not. The messages for
+// them are missing, but the broker did not lose them.
 func consumersAbsent(e *evidence) []result.Reason {
 	for _, ev := range e.run.Events {
 		if ev.Kind == result.EventAbsent && ev.Workload == e.run.Header.Workload {

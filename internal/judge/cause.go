@@ -8,15 +8,15 @@ import (
 	"sixnines/result"
 )
 
-// generatorSide reports whether a source is the generator's or its machine's and not the
-// broker's or the network's.
+// generatorSide reports whether a source belongs to the generator or its machine, and not to
+// the broker or the network.
 func generatorSide(source string) bool {
 	by := result.PauseSource(source).Properties().By
 	return by.OnGeneratorSide() || by == result.ByHost
 }
 
-// Describe is what users call a source of pauses or an event, and what to do about
-// it.
+// Describe returns the user's name of a source of pauses or of a kind of event, and what to do
+// about it. Both are empty for an unknown source.
 func Describe(source string) (what, remedy string) {
 	if p := result.PauseSource(source).Properties(); p.What != "" {
 		return p.What, p.Try
@@ -25,7 +25,8 @@ func Describe(source string) (what, remedy string) {
 	return e.What, e.Try
 }
 
-// causeWords are what was found of a cause, and what to do about one that is named.
+// causeWords returns the text of a finding about a cause. try is what to do about it, and is
+// empty for a cause that is not named.
 func causeWords(s *suspect, messages int, idle bool) (found, try string) {
 	what, remedy := Describe(s.source)
 	if s.source == string(result.PauseProcess) && idle && s.cause.Named {
@@ -61,8 +62,8 @@ func watchedIdle(run *result.Run) bool {
 }
 
 // attributed: most of the slowest messages overlap a named cause on the generator's
-// side. The percentiles that lie among them are then its figures as much as the
-// broker's. What another reason names for the same is not attributed twice.
+// side. The percentiles among them then describe the generator as much as the broker.
+// A cause that another reason already reports is not reported again.
 func attributed(e *evidence) (found []result.Reason) {
 	attributedTo := map[result.ReasonCode]bool{}
 	for _, g := range []gate{frozen, throttled, steal, swap, starved, collector, selfInflicted} {
@@ -72,7 +73,7 @@ func attributed(e *evidence) (found []result.Reason) {
 			}
 		}
 	}
-	explained := "" // by the reason that the generator was paused
+	explained := "" // the source that the reason "frozen" already names
 	if c := e.causeOfStops(); c != nil && attributedTo[result.ReasonFrozen] {
 		explained = c.Source
 	}
@@ -88,7 +89,7 @@ func attributed(e *evidence) (found []result.Reason) {
 		}
 		for _, name := range result.Percentiles() {
 			v, ok := d.Percentiles[name]
-			// The tail reaches a percentile if it has all that is beyond it.
+			// The tail reaches a percentile if it has every message above it.
 			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
 				continue
 			}
@@ -99,8 +100,8 @@ func attributed(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// mainCause is the named cause on the generator's side that most of a metric's
-// slowest messages overlap, if more than half of them overlap such a cause at all.
+// mainCause returns the named cause on the generator's side that most of a metric's slowest
+// messages overlap; nil unless more than half of them overlap any such cause.
 func (e *evidence) mainCause(m result.Metric) *result.Cause {
 	for i := range e.summary.Attribution {
 		a := &e.summary.Attribution[i]
@@ -116,8 +117,7 @@ func (e *evidence) mainCause(m result.Metric) *result.Cause {
 	return nil
 }
 
-// causeOfStops is the cause of the pauses that the slowest messages overlap, as the
-// first metric that has one names it.
+// causeOfStops returns the main cause of the first metric that has one, else nil.
 func (e *evidence) causeOfStops() *result.Cause {
 	for i := range e.summary.Attribution {
 		if c := e.mainCause(e.summary.Attribution[i].Metric); c != nil {
@@ -127,8 +127,8 @@ func (e *evidence) causeOfStops() *result.Cause {
 	return nil
 }
 
-// causeAt is the cause of what is at v of a metric, if the slowest messages are among that
-// and have one; else nil.
+// causeAt returns the main cause of a metric's slowest messages if the value v, ns, lies among
+// them; else nil.
 func (e *evidence) causeAt(m result.Metric, v int64) *result.Cause {
 	for i := range e.summary.Attribution {
 		if a := &e.summary.Attribution[i]; a.Metric == m && v >= a.From {
@@ -138,8 +138,8 @@ func (e *evidence) causeAt(m result.Metric, v int64) *result.Cause {
 	return nil
 }
 
-// because gives a reason the cause of what it found, and what to do about that; nil: nothing
-// is known of it.
+// because adds to a reason the cause of what it found, and what to do about that. The reason is
+// unchanged if c is nil.
 func because(r result.Reason, c *result.Cause) result.Reason {
 	if c != nil {
 		r.Means, r.Try = joined(r.Means, c.Found), c.Try

@@ -11,10 +11,10 @@ import (
 	"sixnines/result"
 )
 
-// contradictions are what is impossible in a run's records, whatever was measured:
-// intervals that do not follow each other, pauses that end before they begin,
-// instants of a message that do not make up its latency. No published figure
-// need be computed from them; pictures, tables and causes are.
+// contradictions returns what is impossible in a run's records, whatever was measured:
+// intervals that do not follow each other, pauses that end before they begin, instants of
+// a message that do not add up to its latency. Published figures may not depend on these
+// records, but charts, tables and causes do.
 func contradictions(run *result.Run) (found []Problem) {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
@@ -41,7 +41,7 @@ func contradictions(run *result.Run) (found []Problem) {
 			add(fmt.Sprintf("tail.%d", i), "%s", text)
 		}
 	}
-	if c := &run.Counters; c.Taken > 0 && run.Summary != nil { // else older, or cut short
+	if c := &run.Counters; c.Taken > 0 && run.Summary != nil { // else an older version's file, or cut short
 		for _, k := range []struct {
 			metric result.Metric
 			count  int64
@@ -62,8 +62,8 @@ func contradictions(run *result.Run) (found []Problem) {
 	return found
 }
 
-// bucketed is by how much a sum of exact values may exceed one of the buckets that they
-// are in.
+// bucketed is the factor by which a sum of exact values may exceed the sum of their buckets'
+// values.
 const bucketed = 1.01
 
 // ownBands compares the generator's part in a metric, band by band, with its histogram.
@@ -93,9 +93,9 @@ func ownBands(run *result.Run) (found []Problem) {
 	return found
 }
 
-// slowest says what is impossible in single intervals' metrics, and in the slowest messages
-// by what the histograms and the slots say of them. Those that were never resolved are in
-// neither.
+// slowest returns what is impossible in the metrics of single intervals, and where the slowest
+// messages contradict the histograms and the slots. Messages that were never resolved are in
+// neither of these.
 func slowest(run *result.Run) (found []Problem) {
 	add := func(i int, format string, a ...any) {
 		found = append(found, Problem{fmt.Sprintf("tail.%d", i), fmt.Sprintf(format, a...)})
@@ -124,7 +124,7 @@ func slowest(run *result.Run) (found []Problem) {
 			add(i, "it is the slowest with %d, and the maximum is %d", t.Value, x.Max)
 		}
 		if slot := run.Header.Slot; t.Sent != -1 && t.Metric.IsResponse() && slot > 0 && t.Intended >= 0 {
-			n, largest := t.Intended/int64(slot), int64(0) // of a slot that has no value above 0
+			n, largest := t.Intended/int64(slot), int64(0) // slots after the last stored one are 0
 			if n < int64(len(x.Slots)) {
 				largest = x.Slots[n]
 			}
@@ -150,7 +150,7 @@ func slowest(run *result.Run) (found []Problem) {
 // refusedSlots reports whether refused messages hide values of slots.
 func refusedSlots(x *result.Merged) bool { return slices.Contains(x.Slots, result.Refused) }
 
-// impossible says what in the instants of a message is impossible; empty: nothing.
+// impossible says which instants of a message contradict each other; it is empty if none do.
 func impossible(x *result.Exemplar) string {
 	from := x.Intended
 	if strings.HasSuffix(string(x.Metric), ".service") {

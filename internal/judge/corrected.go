@@ -7,10 +7,11 @@ import (
 	"sixnines/result"
 )
 
-// Corrected returns the resolved values of a metric with what HdrHistogram's
-// correction for an expected interval, ns, adds to them; nil where there are none. It
-// is computed as Histogram.copyCorrectedForCoordinatedOmission does: each value counts
-// as the greatest of its bucket.
+// Corrected returns the resolved values of a metric together with the values that
+// HdrHistogram's correction for an expected interval, ns, adds. It computes them like
+// Histogram.copyCorrectedForCoordinatedOmission: each value counts as the greatest of its
+// bucket. The result is nil if the metric has no values, if the interval is not above 0, or
+// if the histogram cannot hold the added values.
 func Corrected(x *result.Merged, interval int64) *result.Merged {
 	if x == nil || count(x) == 0 || interval <= 0 {
 		return nil
@@ -29,13 +30,13 @@ func Corrected(x *result.Merged, interval int64) *result.Merged {
 		}
 	}
 	if !whole {
-		return nil // more values than can be counted: no schedule has such an interval
+		return nil // the counts overflow; no real schedule has so short an interval
 	}
 	return &result.Merged{Hist: h, Min: min(x.Min, h.Min()), Max: x.Max}
 }
 
-// setCorrected adds to the summary the correction of the service time for which
-// synchronous producers wait.
+// setCorrected adds to the summary the corrected distribution of the service time that
+// synchronous producers wait for.
 func setCorrected(run *result.Run, s *result.Summary) {
 	y := run.Header.Synchronous
 	if y == nil || s.Histograms[y.Metric] == nil {
@@ -46,8 +47,8 @@ func setCorrected(run *result.Run, s *result.Summary) {
 	if more == nil {
 		return
 	}
-	// What was added is no sample, so the messages decide what is supported. An
-	// interval would say how sure it is, which cannot be said of values that were made up.
+	// Added values are no samples, so the number of messages decides which percentiles are
+	// supported. Confidence intervals and episodes have no meaning for added values.
 	d := Distribution(y.Metric, more, count(x))
 	clear(d.Intervals)
 	d.Open, d.Episodes = nil, nil

@@ -8,11 +8,11 @@ import (
 	"sixnines/result"
 )
 
-// cover is a set of instants: intervals in order that do not overlap. An interval
-// without length is an instant.
+// cover is a set of instants, ns: ordered intervals that do not overlap. An interval
+// of length 0 is an instant.
 type cover struct {
 	starts, ends []int64
-	before       []int64 // what the intervals up to this one cover, without it
+	before       []int64 // total length of the intervals before this one
 }
 
 // coverOf makes a cover of intervals in any order.
@@ -38,8 +38,8 @@ func coverOf(pauses []result.Pause) *cover {
 	return c
 }
 
-// farthest is the largest instant that makes sense, ns: so many years that sums
-// of a few cannot overflow.
+// farthest is the largest plausible instant, ns (18 years); the sum of a few such
+// instants cannot overflow.
 const farthest = math.MaxInt64 / 16
 
 func byStart(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) }
@@ -74,11 +74,11 @@ func (c *cover) length(a, b int64) int64 { return c.upTo(b) - c.upTo(a) }
 // total is how much is covered in all.
 func (c *cover) total() int64 { return c.upTo(farthest) }
 
-// chance is the probability that an interval so long meets the cover if it
-// begins anywhere in [0, window): the part of the window that is covered when
-// each interval is lengthened at its front by that much.
+// chance is the probability that an interval of this length meets the cover if it
+// begins anywhere in [0, window): the share of the window that the cover has when each
+// of its intervals is extended at its front by that length.
 func (c *cover) chance(length, window int64) float64 {
-	var sum, reached int64 // up to where the sum goes
+	var sum, reached int64 // reached: instants before it are already in the sum
 	for i := range c.starts {
 		a, b := max(c.starts[i]-length, reached), min(c.ends[i], window)
 		if b > a {

@@ -14,9 +14,9 @@ import (
 	"sixnines/scenario"
 )
 
-// Declare sets what a header says of the workload of a normalised scenario. The engine
-// writes it, and verify computes it again from the scenario in the file. What the scenario
-// alone does not tell is left as it is.
+// Declare sets the fields of a header that follow from a normalised scenario. The engine
+// writes them, and verify computes them again from the scenario in the file. Fields that the
+// scenario alone does not determine are left unchanged.
 func Declare(h *result.Header, s *scenario.Scenario) {
 	w := &s.Workload
 	h.Name, h.Driver, h.Pattern, h.Mode = s.Name, s.Target.Driver, string(w.Pattern), modeOf(w)
@@ -74,8 +74,8 @@ func sameJSON(a, b []byte) bool {
 	return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && reflect.DeepEqual(x, y)
 }
 
-// acks says how a run's metrics contradict what it says of acknowledgements; empty: in no
-// way.
+// acks says how a run's metrics contradict the acknowledgements that its header declares; it is
+// empty if they agree.
 func acks(run *result.Run) string {
 	n, h := run.Counters, &run.Header
 	published := total(run.Metrics[result.PublishResponse]) + total(run.Metrics[result.PublishService])
@@ -98,11 +98,11 @@ func acks(run *result.Run) string {
 	return ""
 }
 
-// mostWalked is the most messages that verify walks a schedule for: some seconds.
+// mostWalked is the largest number of messages for which verify generates the whole schedule,
+// which takes some seconds.
 const mostWalked = 50_000_000
 
-// declared compares a header with the scenario in it, and with what its records show.
-// Results of earlier versions may say less of a scenario, and are not asked.
+// declared compares a header with the scenario in it and with the run's records.
 func declared(run *result.Run) (found []Problem) {
 	h := &run.Header
 	add := func(where, format string, a ...any) {
@@ -115,7 +115,7 @@ func declared(run *result.Run) (found []Problem) {
 	}
 	written := h.Scenario
 	if len(secret.Placeholders(string(written))) > 0 {
-		// What stands for a login would be escaped when it is written again.
+		// A placeholder of a secret would be escaped when it is written again.
 		if written, err = s.MarshalJSON(); err != nil {
 			add("scenario", "it cannot be written again: %v", err)
 			return found
@@ -131,7 +131,7 @@ func declared(run *result.Run) (found []Problem) {
 	want := *h
 	Declare(&want, s)
 	if len(h.Actions) == 0 && len(s.Actions) == 0 {
-		want.Actions = nil // an earlier version has those that older keys say in these alone
+		want.Actions = nil // earlier versions wrote these actions only as the older keys
 	}
 	is, should := reflect.ValueOf(*h), reflect.ValueOf(want)
 	for i := range is.NumField() {
@@ -173,8 +173,8 @@ func declared(run *result.Run) (found []Problem) {
 	return append(found, scheduled(run, s)...)
 }
 
-// scheduled compares a run with the schedule that its scenario has. A trace is a file that
-// need not be here any more.
+// scheduled compares a run with the schedule of its scenario. A trace is not compared, because
+// its file may no longer exist on this machine.
 func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 	h := &run.Header
 	if modeOf(&s.Workload) != result.ModeOpen {

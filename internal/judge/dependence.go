@@ -12,17 +12,17 @@ import (
 
 const (
 	// fewestBeyond is how many independent messages must be beyond a percentile for
-	// it to be more than about one sample of the system. With so many an exponential
-	// tail's p99 is known to ±14 % (95 %).
+	// it to be more than about one sample of the system. With that many, the p99 of an
+	// exponential tail is known to ±14 % (95 %).
 	fewestBeyond = 10
-	// manyBeyond is how many messages must be beyond it for a lack of independent
-	// ones to be told apart from a lack of messages.
+	// manyBeyond is how many messages must be beyond it to distinguish a lack of
+	// independent messages from a lack of messages.
 	manyBeyond = 3 * fewestBeyond
 )
 
-// effective says how many independent messages would be worth as much for the
-// primary metric's p50 and p99; nil where that cannot be said: of few intervals,
-// where refused or unresolved messages reach p99, and where there is no p99.
+// effective returns how many independent messages would give the primary metric's p50
+// and p99 the same precision. It is nil where that is unknown: the run has too few
+// intervals, refused or unresolved messages reach p99, or no p99 is published.
 func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 	if s.Steady == nil {
 		return nil
@@ -49,11 +49,11 @@ func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 	return x
 }
 
-// dependence: messages that follow each other are alike for so long that the run,
-// however many they are, has hardly more than one sample of the system at its
-// load, as near a broker's capacity. Its intervals by messages say nothing then,
-// and another run has other figures: a note, since the figures are what was.
-// Where the run is UNSTABLE, or something broke, that is known already.
+// dependence: successive messages are alike for so long, as near a broker's capacity,
+// that the run is hardly more than one sample of the system at its load, however many
+// messages it has. Its intervals by messages are then too narrow, and another run gives
+// other figures. This is a note, because the figures did occur. It is left out where the
+// run is disturbed or its backlog grows, which says the same.
 func dependence(e *evidence) []result.Reason {
 	x := e.summary.EffectiveSampleSize
 	if x == nil || e.run.Header.Mode == result.ModeFlatOut || e.disturbed() || len(backlogGrows(e)) > 0 {

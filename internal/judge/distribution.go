@@ -8,31 +8,30 @@ import (
 	"sixnines/result"
 )
 
-// confidence of the intervals.
+// confidence is the confidence level of all intervals.
 const confidence = 0.95
 
 // episodesFrom is the percentile from which exceedances are counted as
 // episodes.
 const episodesFrom = 99
 
-// Distribution computes the figures of one metric. samples is the number of
+// Distribution computes the figures of one metric, ns. samples is the number of
 // messages behind it, see [Samples].
 //
 // A percentile is the value of nearest rank over the resolved, the censored and
-// the refused together, the censored above the resolved and the refused above
-// everything: a message that never came back was slower than all that did, and
-// one that was refused is slower than every latency. Where the rank falls among
-// the refused, the figure is that of the slowest other message, and Refused says
-// so. Where the rank falls among the censored, the figure
-// is what the distribution with the censored at their lower bounds has there,
-// or a lower percentile's figure if that is larger, and AtLeast says so. A
-// figure is the upper edge of its bucket (of a lower bound the lower edge), but
-// never above the exact maximum.
+// the refused messages together. The censored rank above the resolved and the refused
+// above all: a message that never came back was slower than all that did, and a refused
+// one counts as slower than every latency. Where the rank falls among the refused, the
+// figure is that of the slowest other message, and Refused says so. Where the rank falls
+// among the censored, the figure is the value at that rank with the censored at their
+// lower bounds, or a lower percentile's figure if that is larger, and AtLeast says so.
+// A figure is the upper edge of its bucket (for a lower bound the lower edge), but never
+// above the exact maximum.
 //
-// Support and intervals are those of samples messages: with F deliveries of
-// each message the k-th smallest message has the ranks (k−1)·F+1 to k·F
-// of the deliveries, and an interval reaches from the first of its lower
-// message to the last of its upper one.
+// Support and intervals are computed for samples messages. With F deliveries of each
+// message, the k-th smallest message has the ranks (k−1)·F+1 to k·F of the deliveries,
+// and an interval reaches from the first rank of its lower message to the last rank of
+// its upper one.
 func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
 	d := &result.Distribution{
 		Count:       count(x),
@@ -45,12 +44,12 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	o := newOrder(x)
 	if d.Count > 0 {
 		d.Min, d.Max = x.Min, x.Max
-		// Of buckets' middles the mean may lie beside the exact extremes.
+		// The mean is computed from the buckets' middles and may lie outside the exact extremes.
 		d.Mean, d.StdDev = min(max(o.resolved.Mean(), float64(d.Min)), float64(d.Max)), o.resolved.StdDev()
 	}
 	if o.combined != nil {
-		// What was never resolved has waited at least so long: the largest
-		// latency is no less.
+		// An unresolved message has waited at least as long as its lower bound, so the
+		// maximum is at least the largest bound.
 		low, _ := o.combined.ValueAtRank(o.combined.Count())
 		d.Max = max(d.Max, low)
 		set(&d.AtLeast, "max", true)
@@ -62,7 +61,7 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 			d.Succeeded = succeeded(m, x, samples)
 		}
 	}
-	var floor int64 // the figure of the percentile below
+	var floor int64 // the figure of the next lower percentile
 	for _, name := range result.Percentiles() {
 		percent := percentOf(name)
 		q := o.quantile(samples, percent, floor)
@@ -105,8 +104,8 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 	return d
 }
 
-// succeeded is the distribution of the messages that were not refused, of a
-// metric in which some were, for as many of the samples as they are of all.
+// succeeded returns the distribution of the messages that were not refused. Their number of
+// samples is their share of all samples.
 func succeeded(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
 	rest := *x
 	rest.Refused, rest.RefusedAt, rest.Slots = 0, nil, nil
@@ -119,17 +118,17 @@ type quantile struct {
 	support   stats.Support
 	value     int64
 	atLeast   bool  // value is a lower bound
-	refused   bool  // it is a refused message's: there is no value
+	refused   bool  // the rank is a refused message's; value is the slowest other message's
 	low, high int64 // the interval, if bounded
 	bounded   bool
 	open      bool // high is a lower bound
-	// lowRefused and openRefused say that the ends of the interval are refused
-	// messages'; with the lower one there is no interval.
+	// lowRefused and openRefused say that the lower or upper end of the interval is a
+	// refused message's. If the lower one is, the interval is left out.
 	lowRefused, openRefused bool
 }
 
-// quantile computes the figure of a percentile for so many messages; floor is
-// the figure of a lower one, or 0.
+// quantile computes the figure of a percentile, 0 to 100, for a number of messages; floor is
+// the figure of a lower percentile, or 0.
 func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
 	p := stats.Fraction(percent)
 	q := quantile{support: stats.SupportOf(samples, p)}
@@ -151,19 +150,20 @@ func (o *order) quantile(samples int64, percent float64, floor int64) quantile {
 	return q
 }
 
-// interval is that between two ranks of so many messages; it holds value.
+// interval returns the interval between two ranks of a number of messages, widened to contain
+// value. open says that high is only a lower bound.
 func (o *order) interval(lo, hi, samples, value int64) (low, high int64, open bool) {
 	low, _ = o.edges(scale(lo-1, o.n, samples, 0) + 1)
 	high, open = o.value(scale(hi, o.n, samples, samples-1))
 	return min(low, value), max(high, value), open
 }
 
-// refusedEnds reports which ends of it are refused messages'.
+// refusedEnds reports which ends of that interval are refused messages'.
 func (o *order) refusedEnds(lo, hi, samples int64) (low, high bool) {
 	return o.isRefused(scale(lo-1, o.n, samples, 0) + 1), o.isRefused(scale(hi, o.n, samples, samples-1))
 }
 
-// percentOf is the number that a percentile's name is.
+// percentOf returns the number that a percentile's name spells; it panics if it spells none.
 func percentOf(name string) float64 {
 	v, err := strconv.ParseFloat(name, 64)
 	if err != nil {
@@ -172,8 +172,8 @@ func percentOf(name string) float64 {
 	return v
 }
 
-// set puts a value into a map that is made when it is needed, so that empty
-// ones are left out of the file.
+// set puts a value into a map and makes the map first if it is nil, so that empty maps are
+// left out of the file.
 func set[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -181,8 +181,8 @@ func set[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// order gives the values at ranks of a metric, the censored above all that was
-// resolved, and the refused above these.
+// order gives the values at ranks of a metric: the censored rank above the resolved, and the
+// refused above both.
 type order struct {
 	n        int64 // resolved, censored and refused
 	answered int64 // resolved and censored
@@ -208,9 +208,9 @@ func newOrder(x *result.Merged) *order {
 	return o
 }
 
-// edges returns the edges of the bucket at a rank, within the exact extremes;
-// among the censored those of the combined distribution, among the refused those
-// of the slowest of the others.
+// edges returns the edges, ns, of the bucket at a rank, clamped to the exact extremes. Among
+// the censored they are those of the combined distribution, among the refused those of the
+// slowest other message. Both are 0 if every message was refused.
 func (o *order) edges(rank int64) (low, high int64) {
 	if o.answered == 0 {
 		return 0, 0
@@ -236,14 +236,14 @@ func (o *order) value(rank int64) (v int64, atLeast bool) {
 // isRefused reports whether a rank is a refused message's.
 func (o *order) isRefused(rank int64) bool { return min(rank, o.n) > o.answered }
 
-// episodes counts the separate events behind the values above v: runs of
-// adjacent slots with such a value. A slot without a message says neither that
-// an event went on nor that it was over, so it does not end one. Values above v
-// that share its bucket look like v: there is at least one event.
+// episodes counts the separate events behind the values above v: runs of adjacent slots
+// with such a value. A slot without messages shows neither that an event went on nor that
+// it ended, so it does not end one. The result is at least 1, because values above v that
+// share its bucket look like v.
 //
-// Where more than half of the slots that have any message exceed v, the
-// exceedances are no events but the usual noise: at a high rate every
-// slot has its share of the slowest hundredth. Each slot then counts.
+// Where more than half of the slots with messages exceed v, the exceedances are no events
+// but the usual noise: at a high rate every slot has its share of the slowest hundredth.
+// Each such slot then counts as one.
 func episodes(slots []int64, v int64) int {
 	n, above, filled, in := 0, 0, 0, false
 	for _, s := range slots {
@@ -265,12 +265,12 @@ func episodes(slots []int64, v int64) int {
 	return max(n, 1)
 }
 
-// shareSamples is how many messages an own-lag share should rest on.
+// shareSamples is how many messages an own-lag share should be computed from.
 const shareSamples = 30
 
-// ownShare returns the shares of the generator's own lag in sending and of its
-// lag in receiving in the values about v: in v's band, widened on both sides
-// until it holds enough messages.
+// ownShare returns the shares, 0 to 1, that the generator's own lag in sending and its lag
+// in receiving have in the values around v: in v's band, widened on both sides until it
+// holds shareSamples messages.
 func ownShare(own []result.OwnBand, v int64) (sent, received float64, ok bool) {
 	if len(own) == 0 {
 		return 0, 0, false

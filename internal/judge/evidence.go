@@ -10,18 +10,19 @@ import (
 	"sixnines/result"
 )
 
-// evidence is what gates look at.
+// evidence is the input of the gates. They only read it.
 type evidence struct {
 	run     *result.Run
 	in      Inputs
 	summary *result.Summary // without its verdict
 	measure []*result.Point // the measured window
-	timed   []*result.Point // the window and the drain: whatever was timed
-	cores   float64         // that the generator may use; 0: not known
-	// outside is how many times as many processors the machine has as the generator may run on.
+	timed   []*result.Point // the window and the drain
+	cores   float64         // processors that the generator may use; 0: unknown
+	// outside is the machine's number of processors divided by the number that the generator may
+	// run on; at least 1, and 1 if unknown.
 	outside float64
-	freezes []result.Pause // of the whole process, in the window, in order
-	// attributed is how many of a metric's slowest messages met a named cause on the
+	freezes []result.Pause // pauses of the whole process within the window, in order
+	// attributed is how many of a metric's slowest messages overlap a named cause on the
 	// generator's side.
 	attributed map[result.Metric]int
 }
@@ -48,7 +49,7 @@ func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
 	return e
 }
 
-// fact is a fact of the machine's, "" if it is not told.
+// fact returns a fact about the machine from the header, "" if it is missing.
 func (e *evidence) fact(name string) string {
 	for _, f := range e.run.Header.Machine {
 		if f.Name == name {
@@ -58,7 +59,7 @@ func (e *evidence) fact(name string) string {
 	return ""
 }
 
-// countList counts the numbers of a list of the kernel's, such as 0-3,8; 0: it is none.
+// countList counts the numbers in a list in the kernel's form, such as 0-3,8; 0 if it is malformed.
 func countList(list string) (n int) {
 	for _, part := range strings.Split(list, ",") {
 		first, last, several := strings.Cut(part, "-")
@@ -94,8 +95,8 @@ func (e *evidence) published(kind func(result.Metric) bool) []result.Metric {
 	})
 }
 
-// reaches returns the published percentiles that an event reaches which took
-// the share of the window: those of at least 1 − share.
+// reaches returns the published percentiles that an event can affect if it affected the given
+// share, 0 to 1, of the messages: those of at least 1 − share.
 func (e *evidence) reaches(share float64) (names []string) {
 	for _, name := range result.Percentiles() {
 		for _, m := range e.latencies() {
@@ -108,9 +109,9 @@ func (e *evidence) reaches(share float64) (names []string) {
 	return names
 }
 
-// mostDue is the largest share of the window's messages that can have been due in so
-// small a share of its time, by its readings: a pause that takes a hundredth of the
-// window takes half of the messages where it meets half of the bursts.
+// mostDue returns the largest share of the window's messages that can have been due in a given
+// share of its time, by its readings: a pause of 1 % of the window affects half of the messages
+// if half of the bursts fall into it.
 func (e *evidence) mostDue(share float64) float64 {
 	type stretch struct{ length, due float64 }
 	var stretches []stretch
@@ -132,10 +133,10 @@ func (e *evidence) mostDue(share float64) float64 {
 	return max(share, most/max(all, 1))
 }
 
-// freezes returns when the whole process was paused within the window: where
-// both hiccup meters were stopped together, or where a pause is of the process.
-// One meter alone is a thread or a runtime that waited, and what that did to
-// messages is in their own lag.
+// freezes returns when the whole process was paused within [0, end]: where both hiccup
+// meters were paused at once, or where a pause is recorded as the process's. A pause of one
+// meter alone is that of a thread or of the Go runtime, and its effect on messages is in
+// their own lag.
 func freezes(pauses []result.Pause, end int64) []result.Pause {
 	var found []result.Pause
 	add := func(start, stop int64) {
@@ -159,7 +160,7 @@ func freezes(pauses []result.Pause, end int64) []result.Pause {
 	return union(found, result.PauseProcess)
 }
 
-// union returns the pauses of one source in order, those that touch as one.
+// union returns the pauses of one source in order; pauses that touch or overlap are merged.
 func union(pauses []result.Pause, source result.PauseSource) []result.Pause {
 	var own []result.Pause
 	for _, p := range pauses {

@@ -8,11 +8,11 @@ import (
 	"sixnines/result"
 )
 
-// floorMatters is how many times the noise floor a percentile must be to be
-// about the broker rather than about the machine.
+// floorMatters is how many times the noise floor a percentile must be to describe
+// the broker rather than the machine.
 const floorMatters = 3
 
-// setFloor gives a distribution the ratios of its percentiles to the floor's.
+// setFloor sets the ratios of a distribution's percentiles to those of the noise floor.
 func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
 	if f == nil {
 		return
@@ -24,10 +24,9 @@ func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
 	}
 }
 
-// nearFloor: percentiles of which the null broker has a third
-// on this machine. A note, one for each metric: the figures are what a user of
-// this machine sees, but a comparison of brokers by them compares the machine
-// with itself.
+// nearFloor: percentiles below floorMatters times those of the null broker on this
+// machine. This is a note, one for each metric: the figures are what a user of this
+// machine sees, but comparing brokers by them compares the machine with itself.
 func nearFloor(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]

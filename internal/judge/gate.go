@@ -8,13 +8,12 @@ import (
 	"sixnines/result"
 )
 
-// gate is one question of the verdict. It returns nothing if all is well, else
-// what it found, each finding with the status to which it alone leads; Valid
-// makes it a note.
+// gate is one check of the verdict. It returns nil if it finds nothing, else its
+// findings, each with the status that it alone leads to; a Valid one is a note.
 type gate func(*evidence) []result.Reason
 
-// gates lists all questions in the order in which reasons are given: first
-// what makes a run worthless, last what is only good to know.
+// gates lists all checks in the order in which reasons are printed: first those that
+// invalidate a run, last the notes.
 func gates() []gate {
 	return []gate{
 		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone,
@@ -28,7 +27,7 @@ func gates() []gate {
 	}
 }
 
-// decide asks all gates.
+// decide runs all gates.
 func decide(e *evidence) result.Verdict {
 	reasons := []result.Reason{}
 	for _, g := range gates() {
@@ -39,10 +38,10 @@ func decide(e *evidence) result.Verdict {
 	return e.verdict(reasons)
 }
 
-// verdict is the status of all findings: the worst of them; but what makes percentiles
-// of a latency suspect or invalid only limits that latency, which is valid below the
-// first of them. If that is the lowest of the run's first latency no valid one is left:
-// the run is SUSPECT then, and INVALID where the lowest is invalid.
+// verdict returns the worst status of all findings. A finding about a percentile of a
+// latency only limits that latency, which stays valid below the percentile. If even the
+// lowest percentile of the run's first latency is limited, no valid one is left: the run is
+// SUSPECT then, and INVALID where the lowest percentile is invalid.
 func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 	v := result.Verdict{Status: result.Valid, Reasons: reasons}
 	for _, r := range v.Reasons {
@@ -73,13 +72,13 @@ func (e *evidence) verdict(reasons []result.Reason) result.Verdict {
 	return v
 }
 
-// limits reports whether a reason leaves the percentiles below its own valid.
+// limits reports whether a reason concerns a percentile and those above it only.
 func limits(r result.Reason) bool {
 	return (r.Status == result.Suspect || r.Status == result.Invalid) && r.Percentile != "" && (r.Metric == "" || r.Metric.IsLatency())
 }
 
-// limit returns where the suspect and the invalid part of a latency begin, as far as its
-// percentiles are published; nil if there is none.
+// limit returns the published percentiles from which on a latency is suspect and invalid; nil
+// if no reason limits it.
 func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit {
 	d, below := e.summary.Histograms[m], ""
 	var l *result.Limit
@@ -100,7 +99,7 @@ func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit
 	return l
 }
 
-// why is what limits a percentile: codes, and in a few words each, what was found; each once.
+// why lists the reasons that limit a percentile: their codes and short texts, each once.
 type why struct {
 	codes []result.ReasonCode
 	words []string
@@ -115,7 +114,7 @@ func (w *why) add(r result.Reason) {
 	}
 }
 
-// reached returns what limits a percentile of a metric, and of that what makes it invalid.
+// reached returns all reasons that limit a percentile of a metric, and those that make it invalid.
 func reached(m result.Metric, percentile string, reasons []result.Reason) (all, invalid why) {
 	for _, r := range reasons {
 		if !limits(r) || r.Metric != m && r.Metric != "" || percentOf(r.Percentile) > percentOf(percentile) {
@@ -150,8 +149,8 @@ func rank(s result.Status) int {
 	return 3
 }
 
-// worded completes a reason: what lowers the verdict says what to do, by the table of codes
-// where the gate does not, and Text is all of it in one line.
+// worded completes a reason. If it lowers the verdict and has no advice, Try comes from the
+// table of codes. Text becomes all parts in one line.
 func worded(r result.Reason) result.Reason {
 	if r.Status != result.Valid {
 		r.Try = cmp.Or(r.Try, r.Code.Properties().Try)
@@ -173,23 +172,22 @@ func worded(r result.Reason) result.Reason {
 // single is the outcome of a gate with one finding.
 func single(r result.Reason) []result.Reason { return []result.Reason{r} }
 
-// note is that of a gate with one finding that lowers no verdict.
+// note is the outcome of a gate with one finding that does not lower the verdict.
 func note(code result.ReasonCode, found string) []result.Reason {
 	return single(result.Reason{Status: result.Valid, Code: code, Found: found})
 }
 
-// suspectFrom is the outcome of a gate whose finding can have touched no more than a
-// share of the messages: SUSPECT from the first percentile on that it can have
-// moved, a note where none of those that are published is so high. Twice the
-// share counts: a delayed message delays those behind it, for no longer
-// than itself in a system that is loaded to half of its capacity.
+// suspectFrom is the outcome of a gate whose finding affects at most a share, 0 to 1, of
+// the messages: SUSPECT from the lowest published percentile that it can affect, a note
+// if it can affect none. Twice the share counts, because a delayed message delays those
+// behind it, for no longer than itself in a system that is loaded to half of its capacity.
 func (e *evidence) suspectFrom(share float64, r result.Reason) []result.Reason {
 	r.Status = result.Suspect
 	reaches := ""
 	published := e.reaches(1)
 	reached := e.reaches(2 * share)
 	switch {
-	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // all there is are totals
+	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // the run publishes only totals
 	case len(reached) == 0:
 		r.Status = result.Valid
 		reaches = "it is too little to affect a percentile of this run"
@@ -207,9 +205,9 @@ func (e *evidence) suspectFrom(share float64, r result.Reason) []result.Reason {
 	return single(r)
 }
 
-// invalidIfAll is suspectFrom of so large a share of the window that nothing holds where it can
-// have moved every percentile, or where throughput is what the run is about, as in a
-// closed loop: the run is INVALID then.
+// invalidIfAll is like suspectFrom, for a share of the window's time large enough to make the
+// run INVALID if it can affect every percentile. The run is always INVALID where throughput is
+// its subject, as in a closed loop.
 func (e *evidence) invalidIfAll(share float64, r result.Reason) []result.Reason {
 	if e.in.stopsInvalidate || e.run.Header.Mode == result.ModeClosed {
 		r.Status = result.Invalid
@@ -222,7 +220,7 @@ func (e *evidence) invalidIfAll(share float64, r result.Reason) []result.Reason 
 	return found
 }
 
-// joined are two clauses as one, of which either may be missing.
+// joined joins two clauses into one; either may be empty.
 func joined(a, b string) string {
 	if a == "" || b == "" {
 		return a + b

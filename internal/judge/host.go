@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// Thresholds of what the machine did to the generator, as shares. They follow
+// Thresholds of disturbances by the machine, as shares, 0 to 1. They follow
 // docs/method.md, section 8.1: steal above 0.5 %, any throttling and any swapping in make
 // a run suspect; processor use above 70 % is a note.
 const (
@@ -19,8 +19,8 @@ const (
 	cpuSuspect      = 0.9
 )
 
-// suspended: the machine slept. Clocks that count awake time and those that
-// count all then disagree about every message.
+// suspended: the machine was suspended. Clocks that count only awake time then disagree
+// with those that count all time.
 func suspended(e *evidence) []result.Reason {
 	ns, _ := sum(e.timed, result.VitalHostSuspended)
 	if ns <= 0 {
@@ -29,9 +29,10 @@ func suspended(e *evidence) []result.Reason {
 	return single(result.Reason{Status: result.Invalid, Code: result.ReasonSuspended, Found: fmt.Sprintf("the machine was suspended for %s during the run", span(int64(ns)))})
 }
 
-// throttled: a processor quota stopped the generator: suspect at all; above 1 % of
-// the processors' time invalid where it can have moved every percentile. The reported
-// time is summed over processors, so no more of the window can have passed in it.
+// throttled: a processor quota paused the generator. Any throttling makes the run
+// suspect; above 1 % of the processors' time it makes it invalid where it can affect every
+// percentile. The reported time is summed over processors, so it is an upper bound of the
+// time of the window that was throttled.
 func throttled(e *evidence) []result.Reason {
 	periods, _ := sum(e.timed, result.VitalCgroupThrottled)
 	ns, _ := sum(e.timed, result.VitalCgroupThrottleTime)
@@ -42,7 +43,7 @@ func throttled(e *evidence) []result.Reason {
 	r := result.Reason{Status: result.Suspect, Code: result.ReasonThrottled, Brief: "throttled for " + span(int64(ns)),
 		Found: fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))}
 	switch {
-	case ns <= 0: // the system does not tell for how long
+	case ns <= 0: // the system does not report the duration
 		r.Brief = ""
 		return single(r)
 	case share > throttleInvalid:
@@ -51,11 +52,11 @@ func throttled(e *evidence) []result.Reason {
 	return e.suspectFrom(ns/e.window(), r)
 }
 
-// steal: the hypervisor gave the processors to others. A message may be delayed by it on
-// any of them: what can have delayed it is the time stolen on all, summed. Above 5 %
-// that invalidates the run where it can have moved every percentile; and since time
-// is stolen only while a processor is wanted, as each message wants one, it counts
-// at least as its share of the time in which processors were wanted.
+// steal: the hypervisor gave processor time to others. Steal on any processor can delay a
+// message, so the sum over all processors counts. Above 5 % steal makes the run invalid
+// where it can affect every percentile. Time is stolen only while a processor is in
+// demand, and each message needs one, so it counts at least as its share of the time in
+// which processors were in demand.
 func steal(e *evidence) []result.Reason {
 	share, _ := mean(e.measure, result.VitalHostSteal)
 	if share <= stealSuspect {
@@ -80,7 +81,7 @@ func steal(e *evidence) []result.Reason {
 	return e.suspectFrom(stolen*1e9/e.window(), r)
 }
 
-// swap: memory was read back from the disk.
+// swap: memory pages were read back from disk during the window or the drain.
 func swap(e *evidence) []result.Reason {
 	pages, _ := sum(e.timed, result.VitalHostSwapIn)
 	if pages <= 0 {
@@ -89,10 +90,9 @@ func swap(e *evidence) []result.Reason {
 	return single(result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: spell.Plural(int64(pages), "page") + " swapped in from disk during the run"})
 }
 
-// starved: the broker's threads waited for a processor of this machine so long that messages
-// were in the broker several times as long as they would have been otherwise: see
-// starvedShare. Where load is not paced it takes what processors there are, and the broker
-// waits by design.
+// starved: the broker's threads waited so long for this machine's processors that messages
+// stayed in the broker several times as long as otherwise, see starvedShare. A load that is
+// not paced takes all processors, and the broker then waits by design.
 func starved(e *evidence) []result.Reason {
 	share := e.starvedShare()
 	if !e.paced() || share == 0 {
@@ -103,10 +103,10 @@ func starved(e *evidence) []result.Reason {
 		spell.Share(share))})
 }
 
-// starvedShare is the share of the window in which the broker was starved. It is so by looks
-// of a tenth of a second, which find that what waits in it waits three times as long; and by
-// the second, which is long enough for a mean of what each message meets, waiting or not:
-// then it is four times as long in the broker.
+// starvedShare returns the share, 0 to 1, of the window in which the broker was starved: the
+// larger of two measures. One is samples of a tenth of a second, in which messages that wait in
+// the broker wait three times as long. The other is whole seconds, which are long enough for a
+// mean over all messages, waiting or not: there a message is in the broker four times as long.
 func (e *evidence) starvedShare() float64 {
 	var looks, seconds int64
 	for _, p := range union(e.run.Pauses, result.PauseStarved) {
@@ -119,13 +119,13 @@ func (e *evidence) starvedShare() float64 {
 }
 
 // slowedFrom is how many times as long messages must be in the broker, because its threads
-// waited for processors, for a second to count as one in which it was starved. With a plain C
-// client on the same two processors it was 1.5 to 2.5 (20,000/s over 16 connections),
-// and 3.0 and 3.2 where that was slow itself; p50 of Sixnines was 0.9 to 1.5 times the C
-// client's at 2.6 to 3.6, and more than three times at 4.4 and above.
+// waited for processors, for the broker to count as starved in that second. With a plain C
+// client on the same two processors the factor was 1.5 to 2.5 (20,000/s over 16 connections),
+// and 3.0 and 3.2 where the C client was slow itself. The p50 of Sixnines was 0.9 to 1.5 times
+// the C client's at factors of 2.6 to 3.6, and more than three times at 4.4 and above.
 const slowedFrom = 4
 
-// slowedSeconds are the seconds of the window in which that was so.
+// slowedSeconds returns the seconds of the window in which the factor was slowedFrom or more.
 func (e *evidence) slowedSeconds() (found []stretch) {
 	ran, waited, busy := e.shares(result.VitalBrokerBusy, knowsBroker), e.shares(result.VitalBrokerWait, knowsBroker), e.shares(result.VitalHostBusy, knowsBroker)
 	for i, a := range ran {
@@ -136,9 +136,9 @@ func (e *evidence) slowedSeconds() (found []stretch) {
 	return found
 }
 
-// shares are the means of a vital, which is a share, over the seconds of the window of which half
-// or more is known, or over the window where it is shorter. An interval of a tenth of a second
-// now and then has no look at the broker; that is then in the next.
+// shares returns the means of a vital that is a share, one for each second of the window of which
+// at least half is known, or one for the window if it is shorter. Some intervals of 0.1 s have
+// no sample of the broker; the next interval then has it.
 func (e *evidence) shares(vital result.Vital, known func(*result.Point) bool) (all []amount) {
 	var a amount
 	var seen float64
@@ -163,8 +163,8 @@ func (e *evidence) shares(vital result.Vital, known func(*result.Point) bool) (a
 	return all
 }
 
-// knowsBroker reports whether an interval knows how long the broker's threads ran and waited,
-// and what the processors of the machine did meanwhile.
+// knowsBroker reports whether an interval says how long the broker's threads ran and waited,
+// and how busy the machine's processors were.
 func knowsBroker(p *result.Point) bool {
 	for _, name := range []result.Vital{result.VitalBrokerBusy, result.VitalBrokerWait, result.VitalHostBusy} {
 		if _, ok := p.Vitals[name]; !ok {
@@ -174,14 +174,15 @@ func knowsBroker(p *result.Point) bool {
 	return true
 }
 
-// inUse is how much of the processors on which the generator may run is in use, as a share, where
-// busy is the machine's: what runs is taken to run on these.
+// inUse estimates the share, 0 to 1, in use of the processors on which the generator may run, from
+// busy, the machine's share. It assumes that everything runs on these processors.
 func (e *evidence) inUse(busy float64) float64 { return min(1, busy*e.outside) }
 
-// brokerDelay is how many times as long messages were in the broker because its threads waited
-// for processors, from the shares of the time in which its typical thread ran and waited and
-// the machine's processors were busy; 1 where half of these were idle: a thread then waits until
-// one has woken up, which takes as long on a machine of the broker's own.
+// brokerDelay returns how many times as long messages were in the broker because its threads
+// waited for processors, at least 1. ran and waited are shares of the time of its typical
+// thread, busy is the share of the machine's processors in use. The result is 1 where more than
+// half of the processors were idle: a thread then waits only until a processor wakes up, as it
+// would on a machine that the broker has to itself.
 func (e *evidence) brokerDelay(ran, waited, busy float64) float64 {
 	if e.inUse(busy) < 0.5 {
 		return 1
@@ -189,15 +190,15 @@ func (e *evidence) brokerDelay(ran, waited, busy float64) float64 {
 	return stats.SojournDelay(ran, waited)
 }
 
-// unseenBusy is how much of the machine's processor time is in use, as a share, from which on
-// a broker that shares it, and whose threads are not in sight, may have waited for a
-// processor. In the runs behind slowedFrom it was 0.64 to 0.83 with the C client. With Sixnines it
-// was 0.76 to 0.86 where p50 was up to 1.7 times the C client's, and 0.85 to 0.92 where it was
-// more than twice as long.
+// unseenBusy is the share of processor time in use from which on a broker on the same
+// processors, whose threads cannot be watched, may have waited for one. In the runs behind
+// slowedFrom the share was 0.64 to 0.83 with the C client. With Sixnines it was 0.76 to 0.86
+// where p50 was up to 1.7 times the C client's, and 0.85 to 0.92 where p50 was more than twice
+// as long.
 const unseenBusy = 0.85
 
-// unseen: the broker shares this machine's processors, they were busy, and whether it had to
-// wait for them is not known, since its processes are another user's or in a container.
+// unseen: the broker shares this machine's processors, they were busy, and whether the broker
+// waited for them is unknown, because its processes belong to another user or a container.
 func unseen(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost || !e.paced() {
 		return nil
@@ -221,8 +222,8 @@ func unseen(e *evidence) []result.Reason {
 		spell.Share(share), spell.Share(unseenBusy), why)})
 }
 
-// processors: the generator used most of the machine. Flat out it may: that it
-// is the limit is then a note, not a defect.
+// processors: the generator used most of the processors that it may use. In an unpaced or
+// consume run that is a note: the generator may be the limit there.
 func processors(e *evidence) []result.Reason {
 	used, ok := mean(e.measure, result.VitalProcessCPU)
 	if !ok || e.cores == 0 || used/e.cores <= cpuNote {
@@ -241,8 +242,8 @@ func processors(e *evidence) []result.Reason {
 	return single(r)
 }
 
-// collector: Go's garbage collector stopped the generator for a hundredth of the
-// window; or one of its pauses was longer than the response p99.
+// collector: Go's garbage collector paused the generator for at least 1 % of the window,
+// or, as a note, one of its pauses was longer than the response p99.
 func collector(e *evidence) []result.Reason {
 	all, _ := sum(e.measure, result.VitalGoGCPauseTotal)
 	longest, _ := highest(e.measure, result.VitalGoGCPauseMax)
@@ -257,8 +258,8 @@ func collector(e *evidence) []result.Reason {
 	return nil
 }
 
-// scheduler: goroutines waited for a processor about as long as messages took.
-// A note: what it did to messages is in their own lag.
+// scheduler: goroutines waited for a processor about as long as messages took. This is a
+// note, because the effect on messages is in their own lag.
 func scheduler(e *evidence) []result.Reason {
 	worst := lasting(e.measure, result.VitalGoLatencyP99)
 	m, p99, ok := e.firstP99()
@@ -268,7 +269,7 @@ func scheduler(e *evidence) []result.Reason {
 	return note(result.ReasonScheduler, fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, and %s p99 is %s; deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
 }
 
-// firstP99 is the p99 of the first response metric that has one.
+// firstP99 returns the p99, ns, of the first response metric that has one.
 func (e *evidence) firstP99() (m result.Metric, p99 int64, ok bool) {
 	for _, m := range e.responses() {
 		if p99, ok := e.summary.Histograms[m].Percentiles["99"]; ok {
