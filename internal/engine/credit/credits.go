@@ -19,11 +19,13 @@ import (
 )
 
 // Credits are the messages that the producers of one connection may have in flight, and those
-// that they have. Nothing else knows: a sender takes a credit with a slot (Has, Take, Open), and
+// that they have. No other type counts them: a sender takes a credit with a slot (Has, Take, Open), and
 // each credit comes back once, by whatever ends the message first: its acknowledgement (Release),
 // its first delivery (Delivered), a refusal of the broker (Refused) or of Send (TakeBack), or its
 // time limit (Expire). Has, Take, Open, PutBack and TakeBack belong to the goroutine that sends on
-// the connection, Expire to the collector; the others are called on the client's goroutines.
+// the connection, Expire to the collector; the others are called on the client's goroutines. In closed
+// loops the producers that share a connection each take their slots by TakeShared, and the goroutine
+// that took a slot calls Open, PutBack and TakeBack; no credits are counted then.
 //
 // Two things decide who takes a credit back where several try. Where acknowledgements end the
 // time in flight it is the slot's state: only one of them swaps it from borrowed. Where
@@ -34,7 +36,7 @@ type Credits struct {
 	// change after [Credits.Plan].
 	Limit   int64
 	counted bool    // InFlight is kept
-	expiry  *expiry // nil: acknowledgements end the time in flight
+	expiry  *expiry // nil: acknowledgements end the time in flight, or no credits are counted
 	slots   *slots
 	taking  sync.Mutex // guards slots.take in a closed loop, where producers share a connection
 
@@ -45,7 +47,9 @@ type Credits struct {
 	// read by Expire only.
 	oldestInFlight int64
 
-	// InFlight is how many messages have a credit. Any goroutine adds and reads.
+	// InFlight is how many messages have a credit, the warm-up's included; 0 where credits are not
+	// counted. Any goroutine takes off and reads. Only the goroutine that sends adds, after it has
+	// looked, so InFlight never exceeds Limit.
 	InFlight atomic.Int64
 	// TimedOut counts measured messages that their time limit ended. Any goroutine adds and reads.
 	TimedOut atomic.Int64
@@ -97,7 +101,7 @@ func (c *Credits) Plan(p *plan.Plan, i, n int) {
 // EndOnDelivery reports whether deliveries end the time in flight, and not acknowledgements.
 func (c *Credits) EndOnDelivery() bool { return c.expiry != nil }
 
-// Has reports whether there is a slot, which it takes, and a credit.
+// Has reports whether there is a slot, which it takes and keeps for Take, and a credit.
 func (c *Credits) Has() bool {
 	if c.next == nil {
 		c.next = c.slots.take()
@@ -105,7 +109,7 @@ func (c *Credits) Has() bool {
 	return c.next != nil && (c.Limit == 0 || c.InFlight.Load() < c.Limit)
 }
 
-// Lent reports whether the client has the payload of any message still.
+// Lent reports whether the client still has the payload of any message. It is safe for concurrent use.
 func (c *Credits) Lent() bool {
 	for i := range c.slots.there.Load() {
 		if c.slots.all[i].state.Load()&slotMask != slotFree {
@@ -115,7 +119,7 @@ func (c *Credits) Lent() bool {
 	return false
 }
 
-// Take returns the slot that Has has taken.
+// Take returns the slot that Has has taken. Has must have returned true.
 func (c *Credits) Take() *Slot {
 	sl := c.next
 	c.next = nil
@@ -140,7 +144,9 @@ func (c *Credits) TakeShared() *Slot {
 }
 
 // Open lends the slot of a message to the client and gives the message its credit, which only data
-// needs. It returns the token by which the client gives the slot back.
+// needs. It returns the token by which the client gives the slot back. sent is CLOCK_MONOTONIC. The
+// store of the state comes after what the sender wrote to the slot, and so publishes it to Done and
+// Expire.
 func (c *Credits) Open(sl *Slot, data bool, sent int64, measured bool) (token uint64) {
 	if c.counted {
 		atomic.StoreInt64(&sl.Sent, sent) // Expire reads it
@@ -209,9 +215,10 @@ func (c *Credits) Answered(sl *Slot, token uint64) (expired, ok bool) {
 	return true, sl.state.CompareAndSwap(gen|slotExpired, gen|slotMask)
 }
 
-// Release frees the slot of a message that was answered at now, over a connection of which
-// over knows when it was read; nil: nobody does. inFlight says that the message is data and
-// has not timed out, so that it may have its credit still.
+// Release frees the slot of a message that was answered at now. over observes the connection by which
+// the answer came; nil: not known. inFlight says that the message is data and has not timed out, so
+// that it may still have its credit. The slot and the credit are free before the sender is woken: it
+// looks for both.
 func (c *Credits) Release(sl *Slot, token uint64, inFlight bool, now int64, over *observe.Tap) {
 	sl.state.Store(token >> 32 << 2)
 	c.slots.release(sl)
@@ -222,8 +229,8 @@ func (c *Credits) Release(sl *Slot, token uint64, inFlight bool, now int64, over
 }
 
 // Refused takes back the credit of a message that the broker refused, where deliveries end the
-// time in flight: what was refused is not delivered, nor replied to. Where it was all the same,
-// which came tells, its credit is back already.
+// time in flight: what was refused is neither delivered nor replied to. If it was delivered all the
+// same, which came reports, its credit is back already.
 func (c *Credits) Refused(sl *Slot, came func(st *stream.Stream, seq uint64) bool) {
 	if c.expiry != nil && !came(sl.Stream, sl.Seq) && c.expiry.closed(sl.Sent, sl.Measured.Load()) {
 		c.InFlight.Add(-1)
@@ -244,10 +251,10 @@ func (c *Credits) Delivered(st *stream.Stream, seq uint64, sent, now int64, meas
 	return st.Waiter == nil || st.Waiter.Complete(seq, now)
 }
 
-// Expire takes messages that were sent before horizon out of those in flight.
-// The payloads of those that wait for an acknowledgement stay borrowed until
-// Done. Before it has found one that old it does not look: slots are more memory
-// than the processors' caches, which the senders need.
+// Expire takes messages that were sent before horizon, CLOCK_MONOTONIC, out of those in flight. The
+// payloads of those that wait for an acknowledgement stay borrowed until Done. It skips its look while
+// no message can be that old, by the oldest that the last look found: slots are more memory than the
+// processors' caches, which the senders need.
 func (c *Credits) Expire(horizon int64) {
 	if !c.counted {
 		return

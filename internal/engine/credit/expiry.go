@@ -10,9 +10,11 @@ import (
 // delivered loses its credit after a while, without a table of all of them. Senders and the client's
 // goroutines count; sweep belongs to the collector.
 type expiry struct {
-	length  int64              // of a bucket, ns
-	buckets [1024]atomic.Int64 // low half: how many were sent in it; high half: how many of these are of the window
-	swept   atomic.Int64       // number of the next bucket to sweep; earlier ones have no credits
+	length int64 // of a bucket, ns
+	// buckets count, by the instant of sending / length modulo 1024, messages in flight in the low half,
+	// and in the high half how many of these are of the window.
+	buckets [1024]atomic.Int64
+	swept   atomic.Int64 // number of the next bucket to sweep; earlier ones have no credits. sweep stores, anyone reads
 }
 
 // newExpiry returns the counts for a time limit: 512 buckets of it, of a millisecond at least.
@@ -41,6 +43,8 @@ func (e *expiry) closed(sent int64, measured bool) bool {
 		return false
 	}
 	b, one := &e.buckets[n%1024], inBucket(measured)
+	// A sweep may empty the bucket between the look at swept and here. Then the count falls below 0,
+	// and is put back: the sweep has taken this credit.
 	if b.Add(-one) < 0 {
 		b.Add(one)
 		return false
@@ -55,7 +59,7 @@ func (e *expiry) sweep(horizon int64) (n, measured int64) {
 	// Buckets further back are by now those of messages under way, and are swept with
 	// them: from horizon to now there are 514.
 	for b := max(e.swept.Load(), last-500); b <= last; b++ {
-		e.swept.Store(b + 1) // first: whoever reads it leaves the bucket alone
+		e.swept.Store(b + 1) // first: from then on closed leaves the bucket alone
 		left := e.buckets[b%1024].Swap(0)
 		n, measured = n+left&math.MaxUint32, measured+min(left>>32, left&math.MaxUint32)
 	}

@@ -15,11 +15,15 @@ const readLate = 1_000_000
 // freedCredit tells the sender of a lane that is full when it no longer is. A pacer that
 // went on looking every 20 µs took the processor from what frees a credit: sixteen of them
 // kept two processors busy, and sent a tenth of what a closed loop does.
+//
+// No lock joins the credits and the wake-up. The sender stores CreditWanted and then looks for a
+// credit once more; who frees a credit gives it back and then looks for CreditWanted. The atomic
+// operations have one order, so at least one of the two sees what the other has done.
 type freedCredit struct {
 	// At is 0, CreditWanted, or when the wanted credit came free, CLOCK_MONOTONIC. The sender stores the
-	// first two, who frees a credit swaps the second for the third.
+	// first two; who frees a credit swaps the second for the third, and only who succeeds wakes.
 	At     atomic.Int64
-	Waiter atomic.Pointer[window.Sleeper] // whom to wake then; the sender stores it
+	Waiter atomic.Pointer[window.Sleeper] // the sleeper to wake then; the sender stores it, or a pacer's takeover
 }
 
 // CreditWanted: the next credit that comes free wakes the waiter.
@@ -30,7 +34,7 @@ func (f *freedCredit) Freed() { f.FreedBy(0, nil) }
 
 // FreedBy is [freedCredit.Freed] because of what was received over a connection (nil: it is not known
 // which) and called back at now. The credit counts as free from when that had arrived in this
-// machine: while it lay unread, the sender waited for the generator and for nobody else.
+// machine: while it lay unread, the sender waited for the generator alone.
 func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 	if f.At.Load() != CreditWanted {
 		return
@@ -46,8 +50,8 @@ func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 	}
 }
 
-// Want has the next credit that comes free wake waiter. One that came free before does not: the
-// caller looks once more after Want.
+// Want has the next credit that comes free wake waiter. One that came free before does not, so the
+// caller looks once more after Want. The waiter is stored first: who finds CreditWanted loads it.
 func (f *freedCredit) Want(waiter *window.Sleeper) {
 	f.Waiter.Store(waiter)
 	f.At.Store(CreditWanted)

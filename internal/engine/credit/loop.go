@@ -6,8 +6,8 @@ import "sixnines/internal/engine/stream"
 // answered or has lasted for the time limit. It belongs to the producer's goroutine; answers
 // come by the channel.
 type Loop struct {
-	Ready   chan stream.Completion
-	waiting []outstanding
+	Ready   chan stream.Completion // the answers, from the client's goroutines
+	waiting []outstanding          // in the order of sending
 }
 
 // outstanding is a message that a closed loop waits for.
@@ -15,8 +15,8 @@ type outstanding struct {
 	st       *stream.Stream
 	credits  *Credits // of its connection
 	seq      uint64
-	sent     int64
-	measured bool
+	sent     int64 // CLOCK_MONOTONIC
+	measured bool  // it belongs to the window
 }
 
 // Await adds a message of st that is about to be sent at an instant, over the connection with
@@ -36,7 +36,8 @@ func (l *Loop) Answered(a stream.Completion) bool {
 	return false
 }
 
-// Expire gives up what was sent more than timeout ns before now, and returns how many.
+// Expire gives up the messages that were sent more than timeout ns before now, and returns how many
+// they were. An answer that comes later is not waited for: see [stream.Waiter.Lapsed].
 func (l *Loop) Expire(now, timeout int64) (n int) {
 	kept := l.waiting[:0]
 	for _, o := range l.waiting {

@@ -42,7 +42,7 @@ const (
 type slots struct {
 	all      []Slot       // does not move; slots from made on have no payload yet
 	made     int          // slots whose payloads exist; the sending goroutine's
-	there    atomic.Int64 // the same, for Expire
+	there    atomic.Int64 // the same, for Expire and Lent, which other goroutines call
 	bodies   *payload.Bodies
 	distinct int // bodies; what is made later repeats them
 
@@ -92,7 +92,8 @@ func (s *slots) make() {
 	s.there.Store(int64(s.made))
 }
 
-// take returns a free slot, or nil if all are borrowed.
+// take returns a free slot, or nil if all are borrowed. One goroutine at a time calls it: the ring has
+// one receiver.
 func (s *slots) take() *Slot {
 	if s.rotate {
 		for range s.made {
@@ -114,7 +115,7 @@ func (s *slots) take() *Slot {
 	return &s.all[s.made-1]
 }
 
-// release makes a slot available again after its state was set to free.
+// release makes a slot available again after its state was set to free. It is safe for concurrent use.
 func (s *slots) release(sl *Slot) {
 	if !s.rotate {
 		s.free.Put(sl.index)

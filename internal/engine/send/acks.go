@@ -14,12 +14,12 @@ import (
 	"sixnines/result"
 )
 
-// acker receives the outcomes of one lane's sends. Its kind is fixed for a
-// run, so that drivers without acknowledgements do not pay for them.
+// acker receives the outcomes of one lane's sends, on the client's goroutines, several at a time. Its
+// kind is fixed for a run, so that drivers without acknowledgements do not pay for them.
 type acker interface{ driver.Acks }
 
-// plainAcks is for drivers without acknowledgements: Done only returns the
-// payload.
+// plainAcks is for drivers without acknowledgements: Done returns the payload, and counts what the
+// broker refused.
 type plainAcks struct{ l *lane }
 
 func (a plainAcks) Done(token uint64, err error) {
@@ -41,7 +41,8 @@ func (a plainAcks) Done(token uint64, err error) {
 	}
 }
 
-// borrowed returns the slot that token borrowed, or counts the driver's mistake.
+// borrowed returns the slot that token borrowed; false: the driver gave a wrong token, which it counts
+// as a violation.
 func (l *lane) borrowed(token uint64) (*credit.Slot, bool) {
 	sl, ok := l.Credits.Borrowed(token)
 	if !ok {
@@ -54,7 +55,7 @@ func (l *lane) borrowed(token uint64) (*credit.Slot, bool) {
 type brokerAcks struct{ l *lane }
 
 func (a brokerAcks) Done(token uint64, err error) {
-	now := clock.Now() // the instant that is reported: nothing comes before it
+	now := clock.Now() // the instant that is reported, so it is read first
 	l := a.l
 	sl, ok := l.borrowed(token)
 	if !ok {
@@ -74,7 +75,7 @@ func (a brokerAcks) Done(token uint64, err error) {
 	case errors.Is(err, driver.ErrTimeout):
 		l.giveUp(sl, now, expired || l.Credits.EndOnDelivery())
 	case errors.Is(err, driver.ErrClosed):
-		// The client closed before the broker answered.
+		// The client was closed before the broker answered: no timeout, so it is not counted as one.
 		l.giveUp(sl, now, true)
 	default:
 		l.nack(sl, err)
@@ -86,7 +87,8 @@ func (a brokerAcks) Done(token uint64, err error) {
 	l.Credits.Release(sl, token, data && !expired, now, over)
 }
 
-// ack accounts for a message that the broker has acknowledged.
+// ack accounts for a message that the broker has acknowledged. The slot is still the message's: it is
+// released afterwards.
 func (l *lane) ack(sl *credit.Slot, now int64) {
 	if st := sl.Stream; st.Acked.Mark(sl.Seq) == integrity.Duplicate {
 		l.sending.Violations.Add(1)
@@ -101,10 +103,10 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 	}
 }
 
-// observe records the acknowledgement of a measured message, and returns when it came: before
-// now, if the driver reads acknowledgements late on purpose.
+// observe records the acknowledgement of a measured message, and returns when it came,
+// CLOCK_MONOTONIC: before now, if the driver reads acknowledgements late on purpose.
 func (l *lane) observe(sl *credit.Slot, now int64) int64 {
-	received := int64(-1)
+	received := int64(-1) // ns that it lay unread in this machine; −1: not known
 	if at, late := l.Tap.Arrived(now); late {
 		at = max(at, sl.Sent)
 		l.ReadLate.Add(now - at)
@@ -158,7 +160,7 @@ func (l *lane) nack(sl *credit.Slot, err error) {
 	}
 }
 
-// ended tells that a message of the window was refused or given up.
+// ended reports that a message of the window was refused or given up.
 func (l *lane) ended(st *stream.Stream, seq uint64) {
 	if tell := l.sending.Ended; tell != nil {
 		tell(st, seq)
@@ -167,8 +169,7 @@ func (l *lane) ended(st *stream.Stream, seq uint64) {
 
 // giveUp gives up on a message that got no answer. That is no refusal: its outcome is
 // unknown, and in the distributions it is censored, or the slowest would be missing there.
-// counted: that it timed out has been counted already, or will be by whoever takes its
-// credit back.
+// counted says that its timeout has been counted, will be where its credit is taken back, or is none.
 func (l *lane) giveUp(sl *credit.Slot, now int64, counted bool) {
 	if w := sl.Stream.Waiter; w != nil { // its loop counts what that gives up
 		answered := l.plan.Flow.Closes == flow.OnAck && w.Complete(sl.Seq, now)

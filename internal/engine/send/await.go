@@ -10,11 +10,13 @@ const (
 	// comes free meanwhile goes out together. With one credit there is nothing to gather,
 	// and no such look.
 	creditPoll = 20_000
-	// creditWait is for how long it then sleeps at most, in ns, if nobody wakes it.
+	// creditWait bounds the sleep after that, in ns, in case a wake-up is lost.
 	creditWait = 1_000_000
 )
 
-// takeCredit takes a slot and a credit for the lane; false if none is free at now. Other lanes go on meanwhile.
+// takeCredit reports whether the lane has a slot and a credit at now, and takes the slot. Where it
+// has none it notes since when, and other lanes go on; where it has one again, the time in between
+// counts as blocked. It belongs to the lane's pacer.
 func (l *lane) takeCredit(now int64) bool {
 	if !l.Credits.Has() {
 		if l.fullSince == 0 {
@@ -39,9 +41,9 @@ func (l *lane) takeCredit(now int64) bool {
 	return true
 }
 
-// await sets when a lane that was found full is looked at again: after creditPoll, and
-// from the second time on when a credit is free. In virtual time there is nothing to gather
-// by waiting, and a credit is taken at the instant at which it becomes free.
+// await sets when a lane that was found full is looked at again: after creditPoll and, if it is
+// still full then, as soon as a credit is free, by a wake-up. In virtual time nothing is gathered by
+// waiting, and a credit is taken at the instant at which it becomes free.
 func (p *Pacer) await(l *lane) {
 	now := clock.Now()
 	l.key = now + creditPoll
@@ -58,8 +60,8 @@ func (p *Pacer) await(l *lane) {
 	}
 }
 
-// creditsFreed puts the lanes that were full and no longer are where they are looked at
-// next.
+// creditsFreed brings forward the lanes for which a credit came free, after a wake-up. It belongs to
+// the pacer's thread; who frees a credit has stored when in At.
 func (p *Pacer) creditsFreed() {
 	for _, l := range p.queue {
 		if l.fullSince != 0 {

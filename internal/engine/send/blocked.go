@@ -12,21 +12,22 @@ package send
 // blocked when the generator itself had been frozen: the first message after a
 // freeze is late by itself, and each following one "waits" for a send.)
 //
-// Instants are ascending. The log needs no memory while nothing blocks, and no more of it
-// the longer a backlog is: of a client that makes every message wait, neighbouring waits
-// become one that knows how much of it was blocked.
+// Instants are CLOCK_MONOTONIC and ascending. The log needs no memory while nothing blocks, and its
+// memory does not grow with a backlog: where a client makes every message wait, neighbouring waits
+// become one span that knows how much of it was blocked. The log belongs to the goroutine that sends
+// on the lane.
 type blockedLog struct {
 	spans []blockedSpan // a ring, made when first needed
 	head  int           // oldest
 	n     int           // spans in use
-	sum   int64         // of what was blocked in them
+	sum   int64         // ns blocked in them
 }
 
-// blockedSpan is a wait, or several with what lay between them.
+// blockedSpan is a wait, or several waits with the gaps between them; blocked is in ns.
 type blockedSpan struct{ start, end, blocked int64 }
 
-// after is how much of a span was blocked from an instant on: what was blocked of several
-// waits is taken to be spread evenly.
+// after returns for how many ns of a span after an instant the client was blocked. In a span of
+// several waits they are taken to be spread evenly.
 func (s *blockedSpan) after(at int64) int64 {
 	if at <= s.start {
 		return s.blocked
@@ -46,7 +47,7 @@ const blockedSpans = 1024
 // of a backlog lies well under a microsecond of our own work.
 const mergeGap = 1000
 
-// add notes that the client waited from start to end.
+// add notes that the client waited from start to end. A part that was noted before is left out.
 func (b *blockedLog) add(start, end int64) {
 	if end <= start {
 		return
@@ -77,7 +78,7 @@ func (b *blockedLog) add(start, end int64) {
 // at returns a span by its age, 0 for the oldest.
 func (b *blockedLog) at(i int) *blockedSpan { return &b.spans[(b.head+i)%blockedSpans] }
 
-// halve makes one span of each two.
+// halve makes one span of each two neighbours.
 func (b *blockedLog) halve() {
 	for i := range b.n / 2 {
 		x, y := *b.at(2 * i), *b.at(2*i + 1)
@@ -92,8 +93,8 @@ func (b *blockedLog) drop() {
 	b.n--
 }
 
-// within returns how much of [intended, sent] was blocked. Calls come with
-// ascending intended, and nothing blocked ends after sent.
+// within returns for how many ns of [intended, sent] the client was blocked. It drops what ended
+// before intended: calls come with ascending intended, and no span ends after sent.
 func (b *blockedLog) within(intended, sent int64) int64 {
 	for b.n > 0 && b.at(0).end <= intended {
 		b.drop()
@@ -105,12 +106,12 @@ func (b *blockedLog) within(intended, sent int64) int64 {
 	return max(0, min(b.sum-oldest.blocked+oldest.after(intended), sent-intended))
 }
 
-// freezeLeast is how long a wait must have been to be asked for a freeze, in ns: about what
-// makes a gap of a hiccup meter one.
+// freezeLeast is how long a wait must be, in ns, to be searched for freezes of the process: about
+// the shortest gap that the hiccup meter takes for one.
 const freezeLeast = 5_000_000
 
-// block notes that the lane's client waited from start to end. While this process was
-// frozen as a whole it would have waited for nothing: that is the generator's own.
+// block notes that the lane's client waited from start to end. Time in which the whole process was
+// frozen is left out: that is the generator's own lag.
 func (l *lane) block(start, end int64) {
 	if end-start >= freezeLeast && l.plan.Control.Frozen != nil {
 		start = l.blockBetweenFreezes(start, end)
@@ -118,8 +119,8 @@ func (l *lane) block(start, end int64) {
 	l.blocked.add(start, end)
 }
 
-// blockBetweenFreezes notes the wait up to the last freeze in it, and returns when that was
-// over.
+// blockBetweenFreezes notes the wait up to the last freeze in it, without the freezes, and returns
+// when the last one was over; start if there was no freeze.
 func (l *lane) blockBetweenFreezes(start, end int64) int64 {
 	l.plan.Control.Frozen(start, end, func(from, to int64) {
 		l.blocked.add(start, from)

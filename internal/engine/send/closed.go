@@ -49,7 +49,8 @@ func (c *closed) Start() {
 
 // loop is the closed loop of one producer: a fixed number of messages outstanding, the
 // next one due when one is answered, plus the think time. It shows what a tool
-// that waits would have reported; it omits what users would have waited.
+// that waits would have reported; it omits what users would have waited. The producer's streams, due
+// and in belong to its goroutine; answers come from the client's goroutines by ready.
 func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.Quota) {
 	ids := c.Layout.ByProducer[producer]
 	think := int64(c.Workload.Think)
@@ -62,8 +63,8 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 	often := max(time.Millisecond, c.Workload.Timeout/16)
 	check := time.NewTicker(often)
 	defer check.Stop()
-	// gather takes the answers that came, and gives up what has timed out. At look it is to be
-	// called again.
+	// gather takes the answers that came, and gives up what has timed out. It sets look, the instant
+	// at which it is to be called again.
 	look := clock.Now() + int64(often)
 	gather := func() {
 		c.Quiesce(window.OrderLoad)
@@ -81,7 +82,7 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 	measured := false
 	for turn := 0; ; {
 		for len(due) > 0 {
-			for look < due[0]+think { // who thinks notices what times out
+			for look < due[0]+think { // what times out is noticed during think time, too
 				if !c.Precise.Until(look, c.Stop) {
 					return
 				}
@@ -139,10 +140,10 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 	}
 }
 
-// thought waits until think time is over at t, and returns when the message is
-// due; false if the run is over. If the timer comes late, the user thinks for longer,
-// and no message is late: it is due when the thinking has ended. If think time ended while the
-// producer was busy with another message, the message is late.
+// thought waits until think time is over at t, and returns when the message is due, both
+// CLOCK_MONOTONIC; false if the run is over. If the timer is late, the user thinks for longer, and the
+// message is not late: it is due when the thinking has ended. If think time ended while the producer
+// was busy with another message, the message is late.
 func (c *closed) thought(t int64) (due int64, ok bool) {
 	now := clock.Now()
 	if now >= t {

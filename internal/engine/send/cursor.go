@@ -12,11 +12,11 @@ import (
 type cursor struct {
 	producers []int
 	phase     schedule.Phase
-	messages  *schedule.Merged // what is left of the phase; nil: nothing was begun
-	shift     int64            // of the instants of this phase
+	messages  *schedule.Merged // what is left of the phase; nil: no phase has begun
+	shift     int64            // ns that the instants of this phase are later than in the schedule
 
 	// The message that is due next. It has not been sent.
-	intended int64
+	intended int64 // CLOCK_MONOTONIC; window.Never: no more are due
 	producer int32
 }
 
@@ -79,9 +79,9 @@ func (l *lane) beyond() bool {
 	return l.cursor.phase == schedule.Window && l.cursor.intended >= l.plan.End.Load()
 }
 
-// Unsent yields the messages of the window that the lane did not get to, as their
-// intended instants and streams. It is called when the lane has no pacer any more, and
-// uses the cursor up.
+// Unsent yields the messages of the window that the lane did not send, as their intended instants,
+// CLOCK_MONOTONIC, and streams. It is called once, after the lane's pacer has ended: it uses the
+// cursor up.
 func (l *lane) Unsent(yield func(int64, *stream.Stream) bool) {
 	c := &l.cursor
 	if c.messages == nil || c.phase == schedule.After {

@@ -21,12 +21,12 @@ const (
 	// noRest is the share of its time from which on a pacer has too little left: the
 	// judge calls that the generator's limit.
 	noRest = 0.7
-	// lateEach is from when on, in ns, messages are so late that a pacer gets too little of
-	// the machine. That it waits for a processor is not enough: so does who else works there.
+	// lateEach is the mean own lag, in ns, above which a pacer gets too little of the machine.
+	// Waiting for a processor alone is no reason to divide: the broker waits for one, too.
 	lateEach = 1_000_000
-	// longEach is from when on, in ns, a send takes so long that it is worth a thread of
-	// its own, which costs about as much to wake; longShare is the share of its time that a
-	// pacer must send for before lanes meet often.
+	// longEach is the mean time of a send, in ns, above which it is worth a thread of its own,
+	// which costs about as much to wake; longShare is the share of its time that a pacer must
+	// send for before lanes meet often.
 	longEach  = 32_000
 	longShare = 0.1
 )
@@ -38,7 +38,7 @@ type effort struct {
 	sends int64
 }
 
-// since returns what came after an earlier one.
+// since returns what was done after an earlier effort of the same pacer.
 func (e effort) since(was effort) effort {
 	return effort{e.busy - was.busy, e.late - was.late, e.sends - was.sends}
 }
@@ -49,15 +49,15 @@ func (e effort) tooMuch(span int64) bool {
 	return share > noRest || e.late > e.sends*lateEach || share > longShare && e.busy > e.sends*longEach
 }
 
-// division is how a pacer knows that it should divide itself.
+// division is how a pacer finds that it has too much to do. Instants are CLOCK_MONOTONIC.
 type division struct {
-	next  int64 // when to look
-	asOf  int64 // when that was last done; 0: not yet
-	then  effort
-	often int // looks in a row that were for it
+	next  int64  // when to look
+	asOf  int64  // when it last looked; 0: not yet
+	then  effort // what it had done by then
+	often int    // looks in a row that found too much to do
 }
 
-// effort is what the pacer has done so far, at now.
+// effort is what the pacer has done so far, at now. It belongs to the pacer's thread.
 func (p *Pacer) effort(now int64) effort {
 	ran, _, ok := p.thread.own()
 	if !ok { // what it does not sleep it is taken to run
@@ -66,8 +66,9 @@ func (p *Pacer) effort(now int64) effort {
 	return effort{ran - p.spun.Load() + p.blocked, p.late, p.sends}
 }
 
-// mayDivide looks at now whether the pacer has too much to do; if it has, and another one
-// is allowed, that gets half of its lanes.
+// mayDivide looks at now whether the pacer has too much to do. If it has, and another one is
+// allowed, that gets every other lane. The pacer's own thread calls it, outside the client, so the
+// supervisor cannot be dividing the pacer at the same time.
 func (p *Pacer) mayDivide(now int64) {
 	d := &p.division
 	if len(p.queue) < 2 {

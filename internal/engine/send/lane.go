@@ -16,8 +16,14 @@ import (
 )
 
 // lane is one connection of producers: its streams, its credits, and what was counted of its
-// messages. At any time one goroutine sends on it: its pacer, or a loop. A lane changes pacers
-// only while the thread of its pacer is inside Send, or by that thread itself.
+// messages. On a schedule or flat out one goroutine at a time sends on it, its pacer or its loop. In
+// closed loops each producer has a goroutine, and those that share a connection send on one lane at
+// the same time: each on its own streams, with slots that [credit.Credits.TakeShared] gives out under
+// a lock. They use none of the sending goroutine's fields.
+//
+// A lane changes pacers in two ways: its pacer gives it away itself (mayDivide), or the supervisor
+// takes it while that pacer's thread is inside the client with another lane (supervise). In both the
+// start of the new pacer's goroutine hands the fields over, so they need no lock.
 type lane struct {
 	// What is fixed before the load begins. Anyone reads it.
 	plan      *plan.Plan
@@ -29,20 +35,20 @@ type lane struct {
 	raw       *observe.RawSink   // nil: there is no raw file
 	tail      *observe.TailShard // of acknowledgements; nil: they have no response times
 	Conn      *transport.Conn    // nil: it is not known which connection it is
-	Tap       *observe.Tap       // on Conn; nil: stages are not followed
+	Tap       *observe.Tap       // on Conn, set just before the window and read for measured messages only; nil: it is not followed
 
 	Credits credit.Credits
 
 	// The sending goroutine's.
 	cursor    cursor
-	key       int64 // when the pacer is to serve it next, CLOCK_MONOTONIC
-	gap       int64 // mean time between its messages, ns
-	blocked   blockedLog
-	fullSince int64 // when it was found without a credit, CLOCK_MONOTONIC; 0: it has one
-	fullAt    int64 // when that was last found
-	dirty     bool  // something was sent since the last release
-	flushes   bool  // some of its clients hold messages back until Flush
-	corked    bool  // its connection holds writes back until Uncork
+	key       int64      // when the pacer is to serve it next, CLOCK_MONOTONIC
+	gap       int64      // mean time between its messages by the schedule, ns
+	blocked   blockedLog // when its client waited for something outside the generator
+	fullSince int64      // when it was found without a credit, CLOCK_MONOTONIC; 0: it has one
+	fullAt    int64      // when it was last found so, CLOCK_MONOTONIC
+	dirty     bool       // something was sent since the last release
+	flushes   bool       // some of its clients hold messages back until Flush
+	corked    bool       // its connection holds writes back until Uncork
 
 	// Counters of messages, which the client's goroutines and the sending one add to, and anyone reads.
 	extra      atomic.Int64 // handed over outside the window, without first messages
@@ -71,7 +77,8 @@ type departure struct {
 func (d *departure) data() bool { return d.kind == integrity.Data }
 
 // transmit builds the next message of st in sl and hands it to the client. It belongs to the
-// goroutine that sends on the connection.
+// goroutine that sends the stream's messages. A message whose Send fails is taken back and counted as
+// refused, and the error returned.
 func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, d departure) error {
 	if d.measured && l.plan.DropEvery > 0 && l.sending.drops() {
 		l.Credits.PutBack(sl)

@@ -22,7 +22,8 @@ func (p paced) Prepare(context.Context) (ahead time.Duration, err error) { retur
 // Finish: the schedule goes on after the window until the run is over.
 func (p paced) Finish(aborted bool) bool { return aborted }
 
-// Start starts a pacer for all lanes; see mayDivide.
+// Start starts one pacer for all lanes, which may divide itself (mayDivide), and the supervisor. It
+// sets what pacers only read before it starts them.
 func (p paced) Start() {
 	p.turn = make([]int, p.Workload.Producers)
 	for q := range p.Workload.Producers {

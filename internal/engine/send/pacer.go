@@ -12,45 +12,48 @@ import (
 	"sixnines/internal/schedule"
 )
 
-// Pacer is a thread that sends the messages of some lanes when they are due.
+// Pacer is a thread that sends the messages of some lanes when they are due. What is not atomic is
+// the thread's own, with one exception: while began says that the thread is inside a client, the
+// supervisor may swap it for takingOver, and then owns queue and reads the rest until it stores
+// takenOver.
 type Pacer struct {
 	sending *Sending
 	control *plan.Control // tells, for each message, whether the run is over
-	queue   laneQueue     // its lanes
+	queue   laneQueue     // its lanes; one at least
 
 	spare bool // the supervisor made it: GOMAXPROCS has no processor for it
 
-	margin int64 // how long before an instant to wake: this thread's median lateness
-	budget int64 // the most of it that may be spun away
+	margin int64 // how long before an instant to wake, ns: this thread's median lateness
+	budget int64 // the largest margin, ns: what is left of it after waking is spun away
 
 	// handOn says that a client was given a message and has not written it by
 	// itself: the goroutine that it started instead needs the processor that this
 	// thread keeps.
 	handOn bool
 
-	sleeper  window.Sleeper // woken when a lane of its that was full no longer is
-	wakeable bool           // some lane was
+	sleeper  window.Sleeper // woken, by any goroutine, when a lane that waits for a credit may have one
+	wakeable bool           // a lane has waited for one: from then on sleeps can be ended by a wake-up
 
-	current   *lane       // being served
-	divisible atomic.Bool // it has more than one lane
+	current   *lane       // the lane being served
+	divisible atomic.Bool // it has more than one lane; the thread or the supervisor stores, the supervisor reads
 
-	// began is 0, or the instant at which the send in progress began, or
-	// what the supervisor made of it: see supervise.
+	// began is 0 while the thread is outside the client, and else when it went in, CLOCK_MONOTONIC, or
+	// takingOver or takenOver. The thread and the supervisor change it: see supervise.
 	began atomic.Int64
-	spun  atomic.Int64 // ns spent spinning
+	spun  atomic.Int64 // ns spent spinning; the thread adds, the collector reads
 
 	// What the kernel says of this thread, to tell waiting for others from
 	// running and from waiting for a processor.
-	threadID  atomic.Int64 // 0 before and after it runs
+	threadID  atomic.Int64 // 0 before and after it runs; the collector reads it
 	thread    threadTime
-	asOf      int64 // instant of the last look
-	awake     int64 // and its sum
-	sleptThen int64 // and what it had slept
+	asOf      int64 // when thread was last read, CLOCK_MONOTONIC
+	awake     int64 // ns that it had run or waited for a processor by then
+	sleptThen int64 // slept, then
 
-	slept   int64 // ns that this pacer has slept, by its own will
-	blocked int64 // ns that its clients waited in long sends for something else
-	late    int64 // own lag, summed over its sends
-	sends   int64
+	slept   int64 // ns that this pacer has slept between messages
+	blocked int64 // ns that its clients waited in long sends for something other than a processor
+	late    int64 // own lag, ns, summed over its sends
+	sends   int64 // messages handed to clients, refused ones included
 
 	division division
 }
@@ -112,7 +115,7 @@ func (p *Pacer) wait() bool {
 			until = p.queue.first().key
 			continue
 		}
-		if now = p.sleep(now, target); now >= target { // else a credit is free
+		if now = p.sleep(now, target); now >= target { // else it was woken, which says nothing of lateness
 			p.learn(now - target)
 		}
 	}
@@ -121,13 +124,13 @@ func (p *Pacer) wait() bool {
 		for now < until {
 			now = clock.Now()
 		}
-		p.spun.Store(p.spun.Load() + now - spinning)
+		p.spun.Store(p.spun.Load() + now - spinning) // only this thread writes it
 	}
 	return true
 }
 
-// windowsEnd has the lanes looked at in time whose window was ended early: what they wait for
-// is no longer part of it, and the load after it begins when it ends.
+// windowsEnd brings forward the lanes whose window was ended early: the message that they wait for
+// is no longer part of it, and the load after the window begins at its end.
 func (p *Pacer) windowsEnd(now int64) {
 	found := false
 	for _, l := range p.queue {
@@ -140,9 +143,9 @@ func (p *Pacer) windowsEnd(now int64) {
 	}
 }
 
-// sleep sleeps until an instant and returns when it is over. The thread gives its
-// processor up meanwhile, but for a short sleep, if it has one of its own and the
-// client does not need it. A thread that keeps its processor is asked to give way
+// sleep sleeps until an instant and returns when it woke, which is sooner where a wake-up or a
+// signal ended the sleep. The thread gives its processor up meanwhile, unless the sleep is short,
+// the processor is its own and the client does not need it. A thread that keeps its processor is asked to give way
 // by the runtime every 10 ms, all such threads at the same moment, and a locked one
 // comes back by way of two others: with eight of them on two processors one message
 // in a hundred was 0.1 ms late for that.
@@ -166,15 +169,16 @@ const (
 	keepMost  = 30_000    // ns; the longest sleep that keeps the processor
 	longSleep = 500_000   // ns; before a longer sleep there is time for a look
 	lookEvery = 5_000_000 // ns; how old the last look at the thread's times may be
-	// longSend is from when on, in ns, it is looked at what a send waited for.
+	// longSend is how long a send must last, in ns, before the kernel is asked what it waited for.
 	longSend = 100_000
 	// atOnce is how many overdue messages of a lane are sent before other lanes
 	// have their turn.
 	atOnce = 64
 )
 
-// learn follows the median lateness of wake-ups with steps of 1/16 of a
-// microsecond, and keeps the margin within the spinning budget.
+// learn follows the median lateness of wake-ups with steps of 64 ns, and keeps the margin within
+// the spinning budget. Steps up and down are equal, so they balance where half of the wake-ups are
+// later than the margin.
 func (p *Pacer) learn(late int64) {
 	const step = 64
 	if late > p.margin {
@@ -184,15 +188,15 @@ func (p *Pacer) learn(late int64) {
 	}
 }
 
-// look notes what the kernel says of the thread at now.
+// look reads the thread's times at now. It is a system call or two, so only long sleeps have one.
 func (p *Pacer) look(now int64) {
 	ran, queued, _ := p.thread.own()
 	p.awake, p.asOf, p.sleptThen = ran+queued, now, p.slept
 }
 
-// blockedOf returns how much of the time from start to now, in which a client had
-// the thread, it waited for something else than a processor: it neither ran nor
-// waited for one. Where the kernel does not tell it is all of it.
+// blockedOf returns for how many ns from start to now, while a client had the thread, the thread
+// neither ran nor waited for a processor: the client waited for something else. Where the kernel does
+// not tell, that is all of the time.
 func (p *Pacer) blockedOf(start, now int64) int64 {
 	ran, queued, ok := p.thread.own()
 	if !ok {
@@ -299,16 +303,18 @@ func (p *Pacer) release(l *lane) {
 	}
 }
 
-// waited notes what a lane's client waited for something else while it had the thread.
+// waited notes for how long a lane's client, which had the thread from from to now, waited for
+// something other than a processor. The wait is taken to be the end of that time.
 func (p *Pacer) waited(l *lane, from, now int64) {
 	blocked := p.blockedOf(from, now)
 	p.blocked += blocked
 	l.block(now-blocked, now)
 }
 
-// announce tells the supervisor that the client has had the thread since an instant, and reports
-// whether it has: it has not where no other lane depends on the thread. From then until
-// [Pacer.back] the supervisor may change the pacer's queue.
+// announce tells the supervisor that the client has had the thread since an instant, CLOCK_MONOTONIC;
+// false: it did not, since no other lane depends on the thread. From then until [Pacer.back] the
+// supervisor may take lanes out of the pacer's queue, and the thread touches none but the current one.
+// The atomic store publishes all that the thread has written to these lanes.
 func (p *Pacer) announce(since int64) bool {
 	if len(p.queue) > 1 {
 		p.began.Store(since)
@@ -317,18 +323,19 @@ func (p *Pacer) announce(since int64) bool {
 	return false
 }
 
-// back takes the announcement back: the client has returned.
+// back takes the announcement back when the client has returned. If the supervisor has swapped it
+// meanwhile, back waits until the takeover is done: only then may the thread read its queue.
 func (p *Pacer) back(announced bool, since int64) {
 	if announced && !p.began.CompareAndSwap(since, 0) {
 		p.awaitTakeover()
 	}
 }
 
-// pacing is a load's pacers; the zero value has none.
+// pacing is a load's pacers; the zero value has none. Its methods are safe for concurrent use.
 type pacing struct {
-	mu   sync.Mutex
-	all  []*Pacer
-	more int // how many may be made beside spare ones
+	mu   sync.Mutex // guards the rest
+	all  []*Pacer   // those that were started; only appended to
+	more int        // how many more may be started, spare ones apart
 }
 
 // another reports whether one more may be made, and counts it.
@@ -342,7 +349,8 @@ func (p *pacing) another() bool {
 	return true
 }
 
-// List returns the pacers so far.
+// List returns the pacers so far. The slice does not change when others are added: entries stay, and
+// its capacity ends where it does.
 func (p *pacing) List() []*Pacer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -357,8 +365,10 @@ func (s *Sending) startPacer(p *Pacer) {
 	s.Senders.Go(p.pace)
 }
 
-// startWith starts a pacer with lanes of another one's, each of which is where it was in
-// its schedule. The other's thread does not touch them meanwhile.
+// startWith starts a pacer with lanes of another one, where they are in their schedules. It is called
+// by the other's thread, or by the supervisor while that thread is inside a client. Either way what
+// the old thread wrote to the lanes happens before the go statement of the new one, which therefore
+// reads them without a lock.
 func (s *Sending) startWith(one, of *Pacer, lanes laneQueue) {
 	one.sending, one.control, one.budget, one.margin = s, of.control, of.budget, of.margin
 	one.queue, one.wakeable = lanes, of.wakeable
@@ -380,9 +390,9 @@ func (l *lane) flush() {
 	}
 }
 
-// Direct returns a function that sends a message of the first connection on the caller's
-// goroutine, as due at an instant, and reports whether there was a credit for it. Nothing else
-// may send. It is what benchmarks measure one message by.
+// Direct returns a function that sends a message by the first connection on the caller's goroutine,
+// as due at an instant of CLOCK_MONOTONIC, and reports whether there was a credit for it. Nothing else
+// may send. Benchmarks measure the cost of one message by it.
 func (s *Sending) Direct() func(due int64) bool {
 	l := s.Lanes[0]
 	s.turn = make([]int, s.Workload.Producers)

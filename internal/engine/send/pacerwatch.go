@@ -6,17 +6,19 @@ import "time"
 // not wait for these. It belongs to the collector.
 type PacerWatch struct {
 	known map[*Pacer]*pacerUse
-	at    int64 // instant of the last look
+	at    int64 // when Busiest last looked, CLOCK_MONOTONIC; 0: not yet
 }
 
+// pacerUse is what a pacer's thread had used at the last look.
 type pacerUse struct {
-	thread threadTime
-	awake  int64 // without what it spun, at the last look
+	thread threadTime // opened by the collector: the pacer has one of its own
+	awake  int64      // ns that it had run or waited for a processor, without what it spun
 }
 
-// Busiest returns the share of the time since the last look in which the busiest
+// Busiest returns the share of the time since the last look, from 0 to 1, in which the busiest
 // pacer ran or waited for a processor, without what it spun: the rest of the time it waited
-// for the schedule, or for others. ok is false at the first look and where the system does not tell.
+// for the schedule, or for others. now is CLOCK_MONOTONIC. ok is false at the first look and where
+// the system does not tell.
 func (w *PacerWatch) Busiest(pacers []*Pacer, now int64) (share float64, ok bool) {
 	if w.known == nil {
 		w.known = map[*Pacer]*pacerUse{}
@@ -57,7 +59,7 @@ func (w *PacerWatch) Close() {
 	}
 }
 
-// Spun returns how long the pacers have spun since they began.
+// Spun returns how long the pacers have spun since they began, in all. It is safe for concurrent use.
 func Spun(pacers []*Pacer) time.Duration {
 	var ns int64
 	for _, p := range pacers {

@@ -11,20 +11,21 @@ import (
 	"sixnines/result"
 )
 
-// refusals counts a lane's refused messages of the window by the class of their error,
-// see driver.Classes; those of none come after the last class.
+// refusals counts a lane's refused messages of the window by the class of their error, see
+// driver.Classes; errors without a class have the last entry.
 type refusals [12]struct {
 	n     atomic.Int64
 	first atomic.Pointer[refusal]
 }
 
-// refusal is why a message was refused, and when.
+// refusal is why a message was refused, and when. It does not change once it is stored.
 type refusal struct {
 	err error
-	at  int64
+	at  int64 // CLOCK_MONOTONIC
 }
 
-// add counts a refused message. It is safe for concurrent use.
+// add counts a refused message. It is safe for concurrent use: of several first ones only that which
+// makes the count 1 stores its error, and who reads finds none until then.
 func (r *refusals) add(err error) {
 	classes := driver.Classes()
 	class := slices.IndexFunc(classes, func(c error) bool { return errors.Is(err, c) })
@@ -36,9 +37,9 @@ func (r *refusals) add(err error) {
 	}
 }
 
-// ReportRefusals writes, once an interval and in the end, an event for each class of errors by
-// which messages of the window were refused: how many since the last, and the first error of
-// all. It is called by one goroutine at a time.
+// ReportRefusals writes an event for each class of errors by which messages of the window were
+// refused: how many since the last call, and the first error of all. It is called once an interval
+// and at the end, by one goroutine at a time.
 func (s *Sending) ReportRefusals() {
 	for class := range s.reportedRefusals {
 		var n int64
@@ -47,7 +48,7 @@ func (s *Sending) ReportRefusals() {
 			of := &l.refusals[class]
 			x := of.first.Load()
 			if x == nil {
-				continue // the first is being noted: they count next time
+				continue // none, or add has not stored the first yet: they count next time
 			}
 			n += of.n.Load()
 			if first == nil || x.at < first.at {
@@ -68,8 +69,8 @@ func (s *Sending) ReportRefusals() {
 	}
 }
 
-// reportedRefusal is what events have said of a class of refusals.
+// reportedRefusal is what events have reported of a class of refusals so far.
 type reportedRefusal struct {
 	n     int64
-	first *refusal
+	first *refusal // nil: no event yet
 }

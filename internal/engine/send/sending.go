@@ -18,26 +18,44 @@ import (
 )
 
 // Sending is what the senders of a load have in common: connections, streams, and how many messages
-// they have sent. Streams and Lanes are made while the load connects and do not change.
+// they have sent. The run's goroutine makes Streams and Lanes while the load connects, and they do
+// not change afterwards. A field that is neither fixed nor atomic says whose it is.
 type Sending struct {
 	*plan.Plan
 	recording *observe.Recording
 
-	Streams   []*stream.Stream
-	Lanes     []*lane
-	turn      []int // by producer: which of its streams is next; each entry is its lane's sending goroutine's
-	Pacing    pacing
-	Senders   sync.WaitGroup
-	Several   int                                      // how many of them get past the window one by one
-	Past      atomic.Int64                             // of these, those that have
-	Came      func(st *stream.Stream, seq uint64) bool // a group has the message; asked of those that are refused
-	Ended     func(st *stream.Stream, seq uint64)      // told of messages of the window that were refused or given up; nil: nobody is
-	Left      window.Quota                             // of messages, where the window is limited by them
-	lastSweep int64                                    // when messages in flight were looked through for what timed out
-	Synced    int64                                    // flat out: when the round trip after the last message was back
-	WarmedUp  int64                                    // acknowledgements of the warm-up's messages before the window of an unpaced load; the sender's, read after it has ended
+	Streams []*stream.Stream // by their numbers
+	Lanes   []*lane          // one for each connection of producers
 
-	reportedRefusals [len(refusals{})]reportedRefusal // the collector's
+	// turn is, by producer, which of its streams takes the next message. An entry belongs to the
+	// goroutine that sends on the producer's lane; when that has ended, to the run's goroutine, which
+	// goes through what was not sent.
+	turn []int
+	// Pacing has the pacers, under a lock of its own; without a schedule it has none.
+	Pacing pacing
+	// Senders are the goroutines that send or supervise. The run waits for them after it has stopped them.
+	Senders sync.WaitGroup
+	// Several is how many senders get past the window: lanes, producers in a closed loop, or one where
+	// nothing is sent. It is fixed. Past is how many of them have: each adds itself, or one goroutine
+	// stores all; anyone reads.
+	Several int
+	Past    atomic.Int64
+
+	// Came reports whether a group has received a message. Ended takes a message of the window that was
+	// refused or given up; nil: it is not reported. Both are set before the load connects, and called
+	// on the client's goroutines.
+	Came  func(st *stream.Stream, seq uint64) bool
+	Ended func(st *stream.Stream, seq uint64)
+
+	Left      window.Quota // messages that the window still has, where their number is limited
+	lastSweep int64        // when Sweep last went through the messages in flight, CLOCK_MONOTONIC; the collector's
+
+	// Of an unpaced load. Its sender's goroutine writes them; they are read when that has ended.
+
+	Synced   int64 // when the round trip after the last message was back, CLOCK_MONOTONIC; 0: it was not
+	WarmedUp int64 // acknowledgements of the warm-up's messages before the window
+
+	reportedRefusals [len(refusals{})]reportedRefusal // the collector's; when that has ended, the run's goroutine's
 
 	// Counters, which any goroutine adds to and reads.
 	Violations atomic.Int64 // of the driver's contract: a token that is not borrowed, or is acknowledged twice
@@ -60,7 +78,7 @@ func NewSending(p *plan.Plan, rec *observe.Recording) *Sending {
 	return out
 }
 
-// Warm counts acknowledgements of the warm-up's messages.
+// Warm counts acknowledgements of the warm-up's messages so far. It is safe for concurrent use.
 func (s *Sending) Warm() (n int64) {
 	for _, l := range s.Lanes {
 		n += l.warm.Load()
@@ -68,7 +86,8 @@ func (s *Sending) Warm() (n int64) {
 	return n
 }
 
-// MakeLanes makes n lanes and all streams; ledgers hold span numbers without a lock.
+// MakeLanes makes n lanes and all streams. Ledgers hold span sequence numbers without a lock. It is
+// called once, before producers and consumers connect.
 func (s *Sending) MakeLanes(n, span int) {
 	w := s.Workload
 	acked := s.Flow.Acked
@@ -110,8 +129,8 @@ func (s *Sending) LaneOf(st *stream.Stream) *lane { return s.Lanes[st.Plan.Produ
 // IsPast reports whether all senders are past the window.
 func (s *Sending) IsPast() bool { return s.Past.Load() >= int64(s.Several) }
 
-// turnOf returns the stream that takes a producer's next message: its streams
-// take turns.
+// turnOf returns the stream that takes a producer's next message: its streams take turns. It belongs
+// to the goroutine that sends on the producer's lane.
 func (s *Sending) turnOf(producer int32) *stream.Stream {
 	ids := s.Layout.ByProducer[producer]
 	if len(ids) == 1 {
@@ -125,8 +144,9 @@ func (s *Sending) turnOf(producer int32) *stream.Stream {
 	return st
 }
 
-// Sweep takes what timed out out of the messages in flight, up to a sixty-fourth
-// of the time limit later: each sweep goes through all that are.
+// Sweep takes messages that are older than the workload's time limit out of those in flight. Each
+// sweep goes through all of them, so calls within a sixty-fourth of the limit do nothing, and a
+// message times out up to that much later. It belongs to the collector.
 func (s *Sending) Sweep() {
 	now := clock.Now()
 	if now-s.lastSweep < int64(s.Workload.Timeout)/64 {
@@ -143,7 +163,8 @@ func (s *Sending) Sweep() {
 // injection drops (plan.Settings.DropEvery).
 func (s *Sending) drops() bool { return s.due.Add(1)%s.DropEvery == 0 }
 
-// Unanswered returns how many measured messages the driver has given up on.
+// Unanswered returns how many measured messages the driver has given up on so far. It is safe for
+// concurrent use.
 func (s *Sending) Unanswered() (n int64) {
 	for _, l := range s.Lanes {
 		n += l.unanswered.Load()
@@ -151,23 +172,26 @@ func (s *Sending) Unanswered() (n int64) {
 	return n
 }
 
-// Lent reports whether the client has the payload of any message still.
+// Lent reports whether the client still has the payload of any message. It is safe for concurrent use.
 func (s *Sending) Lent() bool {
 	return slices.ContainsFunc(s.Lanes, func(l *lane) bool { return l.Credits.Lent() })
 }
 
-// ErrKept says that the client keeps as many messages as it may.
+// ErrKept: the client has the payloads of all slots, so that nothing can be sent. It wraps
+// driver.ErrTimeout.
 var ErrKept = fmt.Errorf("%w: the client keeps all payloads", driver.ErrTimeout)
 
 // SendReadiness sends a message of st before the load, to see whether messages arrive. It is in no
-// account.
+// account. The error is ErrKept, or that of Send or Flush. It belongs to the run's goroutine: nothing
+// else sends before the load.
 func (s *Sending) SendReadiness(st *stream.Stream) error {
 	l := s.LaneOf(st)
 	sl := l.Credits.TakeSlot()
 	if sl == nil {
 		return ErrKept
 	}
-	// It has no credit, so Expire must not touch it: by its slot it is sent at an instant that never comes.
+	// It has no credit that Expire could take back. An instant of sending that never comes keeps Expire
+	// away from its slot.
 	if err := l.transmit(st, sl, departure{kind: integrity.Readiness, intended: clock.Now(), sent: window.Never}); err != nil {
 		return err
 	}
@@ -177,7 +201,8 @@ func (s *Sending) SendReadiness(st *stream.Stream) error {
 	return nil
 }
 
-// Unmeasured is how many messages were sent outside the window.
+// Unmeasured is how many messages were sent outside the window so far, first messages apart. It is safe
+// for concurrent use.
 func (s *Sending) Unmeasured() int64 {
 	var n int64
 	for _, l := range s.Lanes {

@@ -15,20 +15,20 @@ const takeoverAfter = 2 * time.Millisecond
 // maxPacers bounds the threads that blocked sends may lead to.
 const maxPacers = 64
 
-// The marks that the supervisor puts into pacer.began.
+// The values that the supervisor stores in Pacer.began.
 const (
-	takingOver = -1 // it divides the pacer, whose thread must not touch it
-	takenOver  = -2 // done; the pacer goes on with one lane
+	takingOver = -1 // the supervisor owns the pacer's queue; the thread must not touch it
+	takenOver  = -2 // done: the pacer goes on with one lane
 )
 
-// supervise keeps a blocked send from delaying producers on other
-// connections. A pacer announces each send by the instant at which it began; if
-// that is long ago the supervisor swaps it for takingOver, from which
-// moment the blocked thread will not touch its own pacer before it reads
-// takenOver, and gives all lanes but the blocked one to a new pacer.
+// supervise keeps a blocked send from delaying producers on other connections. A pacer announces each
+// send by the instant at which it began. If that is long ago, the supervisor swaps it for takingOver
+// and gives all lanes but the blocked one to a new pacer. The compare-and-swap decides between the two:
+// a thread that comes back first swaps the announcement for 0, and keeps its lanes; one that comes back
+// later finds takingOver and waits for takenOver before it touches its pacer.
 //
-// It looks when the longest send in progress will have taken takeoverAfter, or
-// that much later where there is none. It sleeps in the kernel, because a timer of Go's wakes
+// The supervisor looks when the longest send in progress will have taken takeoverAfter, or after
+// takeoverAfter if no send is in progress. It sleeps in the kernel, because a timer of Go's wakes
 // several threads each time: with looks by such a timer, four in takeoverAfter, a run that is
 // nearly idle had a quarter more context switches.
 func (s *Sending) supervise() {
@@ -58,8 +58,9 @@ func (s *Sending) supervise() {
 	}
 }
 
-// takeOver splits the blocked pacer p and starts a spare one with its other
-// lanes, each of which is where it was in its schedule. p's thread is inside Send.
+// takeOver splits the blocked pacer p and starts a spare one with its other lanes, where they are in
+// their schedules. p's thread is inside a client, and p.began is takingOver. Storing takenOver comes
+// last: it gives the queue back to the thread.
 func (s *Sending) takeOver(p *Pacer) {
 	blocked := p.current
 	others := slices.DeleteFunc(slices.Clone(p.queue), func(l *lane) bool { return l == blocked })
@@ -70,8 +71,8 @@ func (s *Sending) takeOver(p *Pacer) {
 	p.began.Store(takenOver)
 }
 
-// awaitTakeover waits for the supervisor to be done with a pacer whose send has come
-// back meanwhile.
+// awaitTakeover waits until the supervisor has split the pacer, whose send has come back meanwhile.
+// It yields instead of sleeping: takeOver only splits a slice and starts a goroutine.
 func (p *Pacer) awaitTakeover() {
 	for p.began.Load() != takenOver {
 		runtime.Gosched()

@@ -8,9 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// threadTime tells how long a thread has run and how long it has waited for a
-// processor, in ns: the time in which it waited for nothing else. It is not safe for
-// concurrent use.
+// threadTime tells how long a thread of this process has run and how long it has waited for a
+// processor, in ns since it began. It is not safe for concurrent use.
 type threadTime struct {
 	file *os.File // schedstat; nil: the kernel has none
 	buf  [96]byte
@@ -53,7 +52,8 @@ func (t *threadTime) read() (ran, waited int64, ok bool) {
 	return ran, waited, ok
 }
 
-// own is read for the calling thread, which must be t's, as it is now.
+// own is read for the calling thread, which must be t's: the time that it has run is exact, and not as
+// old as the last tick.
 func (t *threadTime) own() (ran, waited int64, ok bool) {
 	var now unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &now) != nil {

@@ -21,8 +21,9 @@ import (
 const claimAtOnce = 256
 
 // sendUnpaced sends on one lane as fast as the client takes messages. The instant of sending
-// is the intended one: there is no schedule, and so no response time. It ends at end, when the
-// quota is used up, or when the run is stopped, and returns when that was.
+// is the intended one: there is no schedule, and so no response time. It returns when it ended,
+// CLOCK_MONOTONIC: at the window's end, when the quota is used up, or when the run is stopped. The
+// calling goroutine is the only one that sends on the lane.
 func (l *lane) sendUnpaced(limit *window.Quota, measured bool) (ended int64) {
 	if measured {
 		for _, st := range l.Streams {
@@ -81,7 +82,7 @@ func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 		case n == creditSpins && l.Credits.Limit != 1 && l.plan.Virtual == nil || !l.plan.CanWake():
 			clock.SleepUntilBlocking(now + creditPoll)
 		default:
-			sleeper.Woken()
+			sleeper.Woken() // a wake-up of an earlier wait must not end this one
 			l.Credits.Free.Want(sleeper)
 			if !l.Credits.Has() {
 				sleeper.SleepUntil(min(now+creditWait, end), l.plan.Precise)
@@ -95,22 +96,23 @@ func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 // the window, whose clock stops when everything measured is through.
 type unpaced struct {
 	*Sending
-	delivered func() int64  // how many of the warm-up's messages were delivered
-	mark      func()        // notes that: what is delivered later takes of the window's time
-	done      chan struct{} // all of the window is sent, and the round trip is back
-	ended     int64         // when all was sent; read after done
+	delivered func() int64  // how many of the warm-up's messages were delivered so far
+	mark      func()        // notes that number: later deliveries of the warm-up fall into the window
+	done      chan struct{} // closed when all of the window is sent and the round trip is over, or the run is
+	ended     int64         // when all was sent, CLOCK_MONOTONIC; written before done is closed, read after
 }
 
-// NewUnpaced returns what sends so; delivered tells how many of the warm-up's messages were
-// delivered, and mark notes it.
+// NewUnpaced returns what sends s without a schedule. delivered returns how many of the warm-up's
+// messages were delivered, and mark notes that number.
 func NewUnpaced(s *Sending, delivered func() int64, mark func()) *unpaced {
 	return &unpaced{Sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
 }
 
 func (u *unpaced) Mode() string { return result.ModeFlatOut }
 
-// Prepare sends for as long as the warm-up is to last, and waits until that is
-// through.
+// Prepare sends for as long as the warm-up is to last, and waits until its messages are answered and
+// delivered. The error wraps plan.ErrAborted if the run is ended, and driver.ErrTimeout if a send
+// hangs; or it is what the broker refused, or that of a round trip.
 func (u *unpaced) Prepare(ctx context.Context) (ahead time.Duration, err error) {
 	if u.Warmup > 0 {
 		u.End.Store(clock.Now() + int64(u.Warmup))
@@ -142,8 +144,8 @@ func (u *unpaced) Prepare(ctx context.Context) (ahead time.Duration, err error) 
 	return 0, nil
 }
 
-// markWarm notes how much of the warm-up is through: what comes later takes of the window's
-// time.
+// markWarm notes how many of the warm-up's messages were delivered and acknowledged. Those that come
+// later take from the window's time.
 func (u *unpaced) markWarm() {
 	u.mark()
 	u.WarmedUp = u.Warm()
@@ -153,7 +155,7 @@ func (u *unpaced) Start() {
 	u.Senders.Go(func() {
 		defer close(u.done)
 		if u.Precise.Until(u.Plan.Start.Load(), u.Stop) {
-			u.markWarm() // the warm-ups of other loads were in between
+			u.markWarm() // again: the warm-ups of other loads came in between
 			u.ended = u.sendAll(&u.Left, true)
 		} else {
 			u.ended = clock.Now()
@@ -205,8 +207,8 @@ func (u *unpaced) sendAll(limit *window.Quota, measured bool) int64 {
 	return slices.Max(ended) + 1
 }
 
-// sync waits for a round trip on every producer that can do one, and returns when the
-// last was back; 0: not all were, or there is none.
+// sync waits for a round trip on every producer that can do one, and returns when the last was back,
+// CLOCK_MONOTONIC; 0: one failed, or no producer can do one. It waits for the drain limit at most.
 func (u *unpaced) sync() (at int64, err error) {
 	life, over := u.Context()
 	defer over()
@@ -237,9 +239,9 @@ func (u *unpaced) awaitWarmup() error {
 			return nil
 		}
 		before = marked
-		time.Sleep(max(20*time.Millisecond, 2*u.Workload.Consumer.Work)) // one that works brings nothing
+		time.Sleep(max(20*time.Millisecond, 2*u.Workload.Consumer.Work)) // a consumer at work takes no delivery meanwhile
 	}
-	return nil // a backlog longer than the drain limit: the window begins with it, and the throughput tells
+	return nil // a backlog longer than the drain limit: the window begins with it, which the throughput shows
 }
 
 // idle reports whether nothing is in flight, and everything is acknowledged where anything is.

@@ -12,11 +12,11 @@ import (
 // trial is what the broker answered to the first messages of a stream, which are no part
 // of the load. The methods are safe for concurrent use.
 type trial struct {
-	Passed  atomic.Bool
-	Refused atomic.Pointer[error] // the newest answer, where it may change
+	Passed  atomic.Bool           // the broker has acknowledged one
+	Refused atomic.Pointer[error] // the newest answer, if it is a refusal that may change; the setup takes it
 }
 
-// Answered takes an answer. One that will not change ends the run.
+// Answered takes an answer, on the client's goroutines. A refusal that will not change ends the run.
 func (t *trial) Answered(c *plan.Control, err error) {
 	switch {
 	case err == nil:

@@ -9,14 +9,14 @@ import (
 	"sixnines/scenario"
 )
 
-// streamKeys gives the messages of a stream their keys.
+// streamKeys gives the messages of a stream their keys. It belongs to the goroutine that sends.
 type streamKeys struct {
-	Source *keys.Source
-	Send   func(token uint64, payload, key []byte) error
+	Source *keys.Source                                  // writes the key with a number
+	Send   func(token uint64, payload, key []byte) error // the producer's, in place of Producer.Send
 }
 
 // SetKeys makes the stream's messages have keys, if the workload asks for them. The
-// stream has its producer.
+// stream has its producer. The error wraps driver.ErrUnsupported where that sends no keys.
 func (st *Stream) SetKeys(p *plan.Plan) error {
 	k := p.Workload.Keys
 	if k.IsZero() {

@@ -14,38 +14,41 @@ import (
 )
 
 // Stream is one producer's messages to one topic. Fields up to Trial, Acked, Fan and Stamps are
-// fixed before the window, and what they point to is safe for concurrent use. The rest that is not
-// atomic belongs to the goroutine that sends, its connection's pacer or loop, and is read by others
-// when that has ended. A lane that changes pacers takes it along.
+// fixed before the window, and what they point to is safe for concurrent use, but for Keys, which is
+// the sending goroutine's. What else is not atomic belongs to the goroutine that sends: its
+// connection's pacer, or its producer's loop. Others read it when that has ended. A lane that changes
+// pacers takes its streams along.
 type Stream struct {
-	ID       uint32
-	Plan     plan.Stream
-	Producer driver.Producer
-	Flusher  driver.Flusher // nil: the client does not buffer
-	Waiter   *Waiter        // gets each completion, for a closed loop; nil: there is none
-	Keys     *streamKeys    // nil: messages have none
+	ID       uint32          // index among the load's streams; in every envelope
+	Plan     plan.Stream     // its producer and topic in the layout
+	Producer driver.Producer // the client that sends it
+	Flusher  driver.Flusher  // Producer, if it buffers; nil: it does not
+	Waiter   *Waiter         // gets each completion, for a closed loop; nil on a schedule or flat out
+	Keys     *streamKeys     // nil: messages have no keys
 
-	Trial trial        // of the messages before the load
-	Next  uint64       // sequence number of the next message; the pacer's
-	First uint64       // of the measured window; valid when begun
-	Last  uint64       // one past the measured window; valid when ended
-	Sent  atomic.Int64 // measured messages handed to the client, or just being
-	Bytes atomic.Int64 // of those, where sizes differ
-	Taken int64        // measured messages that have a sequence number; the pacer's
+	Trial trial  // what the broker answered to the messages before the load
+	Next  uint64 // sequence number of the next message
+	First uint64 // sequence number of the window's first message; valid when Begun
+	Last  uint64 // one more than that of the window's last; valid when Ended
+	// Sent counts measured messages that the client was given, the one in Send included. The sending
+	// goroutine adds, and takes off those that Send refuses; anyone reads.
+	Sent  atomic.Int64
+	Bytes atomic.Int64 // payload bytes of those, where sizes differ; likewise
+	Taken int64        // measured messages that have a sequence number, refused ones included
 	// Latest is when the last measured message was handed to the client, CLOCK_MONOTONIC.
 	Latest int64
-	Begun  bool // the measured window has begun: First is valid
-	Ended  bool
+	Begun  bool // the measured window has begun
+	Ended  bool // the measured window has ended
 
-	Acked *integrity.Ledger // nil without acknowledgements
-	Fan   *integrity.Fan    // nil unless several groups read the topic
+	Acked *integrity.Ledger // sequence numbers that the broker has acknowledged; nil without acknowledgements
+	Fan   *integrity.Fan    // how many groups have received each message; nil if only one may
 
-	Stamps []observe.Stamp // of the messages that are followed through their stages; nil: none is
+	Stamps []observe.Stamp // of the messages that are followed through their stages; nil: stages are not followed
 
 	// Measured sequence numbers: refused by Send, refused by the broker, given up,
-	// and those whose slowest delivery came when the fan had forgotten them.
+	// and those whose slowest delivery came when the fan had forgotten them. Any goroutine adds.
 	Rejected, Nacked, GaveUp, LastUnknown Marks
-	EndedReceived                         atomic.Int64 // deliveries of measured messages that were refused or given up
+	EndedReceived                         atomic.Int64 // deliveries of measured messages that were refused or given up; any goroutine adds
 
 	mu       sync.Mutex
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed; guarded by mu
@@ -55,11 +58,11 @@ type Stream struct {
 // take no memory before the first, and a bit each from then on. The methods are
 // safe for concurrent use.
 type Marks struct {
-	ledger atomic.Pointer[integrity.Ledger]
-	N      atomic.Int64
+	ledger atomic.Pointer[integrity.Ledger] // nil before the first
+	N      atomic.Int64                     // how many there are; a number is in the ledger before it counts here
 }
 
-// Add reports whether the number is new.
+// Add adds a number, and reports whether it is new.
 func (m *Marks) Add(seq uint64) bool {
 	l := m.ledger.Load()
 	if l == nil {
@@ -93,8 +96,9 @@ func (st *Stream) Damaged(seq uint64) {
 	st.tampered[seq]++
 }
 
-// CameDamaged reports whether a delivery of message seq came damaged that was not asked for
-// yet. It is called when no more can come.
+// CameDamaged reports whether another delivery of message seq came damaged: as often as Damaged was
+// called for it, then false. It takes no lock, since it is called by one goroutine when no more can
+// come.
 func (st *Stream) CameDamaged(seq uint64) bool {
 	if st.tampered[seq] == 0 {
 		return false
@@ -103,7 +107,8 @@ func (st *Stream) CameDamaged(seq uint64) bool {
 	return true
 }
 
-// Send hands a message to the client.
+// Send hands a message to the client. The client may use payload and key until it is done with token.
+// The error is the client's.
 func (st *Stream) Send(token uint64, payload, key []byte) error {
 	if st.Keys != nil {
 		return st.Keys.Send(token, payload, key)
@@ -119,14 +124,16 @@ func (st *Stream) Number(measured bool) {
 	}
 }
 
-// End notes that the measured window ends before the next message, unless it has ended.
+// End notes that the measured window ends before the next message, unless it has ended. It belongs to
+// the goroutine that sends, and to the run's when that has ended.
 func (st *Stream) End() {
 	if !st.Ended {
 		st.Last, st.Ended = st.Next, true
 	}
 }
 
-// Begin notes that the measured window begins with the next message.
+// Begin notes that the measured window begins with the next message. It belongs to the goroutine that
+// sends.
 func (st *Stream) Begin() {
 	st.First, st.Begun = st.Next, true
 	if w, ok := st.Producer.(driver.WindowWatcher); ok {

@@ -12,9 +12,9 @@ type Completion struct {
 // Waiter is what the completions of one stream go to.
 type Waiter struct {
 	St    *Stream
-	Ready chan Completion // shared by the streams of a producer
-	// Lapsed is one more than the highest number for which its loop waits no longer,
-	// nor for any before it.
+	Ready chan Completion // shared by the streams of a producer, whose loop receives; never closed
+	// Lapsed is one more than the highest sequence number that timed out: the loop waits neither for
+	// that message nor for any before it. The loop stores, Complete reads.
 	Lapsed atomic.Uint64
 }
 
