@@ -1,7 +1,6 @@
-// Package integrity proves what became of every message: the envelope that
-// each payload carries, and the ledgers in which sends and deliveries are
-// ticked off, so that loss, duplication, reordering and corruption are counts
-// and not suspicions.
+// Package integrity accounts for every message. Each payload carries an
+// envelope, and ledgers tick off sends and deliveries, so that loss,
+// duplication, reordering and corruption are exact counts.
 package integrity
 
 import (
@@ -9,8 +8,8 @@ import (
 	"hash/crc32"
 )
 
-// EnvelopeSize is the number of bytes at the start of every payload that
-// Sixnines needs for itself, and so the smallest payload.
+// EnvelopeSize is the size of the envelope at the start of every payload, in
+// bytes, and so the smallest payload.
 const EnvelopeSize = 32
 
 // Version is the version of the envelope's layout.
@@ -32,7 +31,7 @@ const (
 	Reply                 // a responder's answer
 )
 
-// Envelope is what a payload says of itself. Little-endian, 32 bytes:
+// Envelope identifies and times a message. Little-endian, 32 bytes:
 //
 //	 0 u32 run
 //	 4 u24 stream · u8 version:2 kind:3 own:3
@@ -49,10 +48,10 @@ type Envelope struct {
 	Run      uint32
 	Stream   uint32
 	Kind     Kind
-	Own      uint8 // 0..7
-	Intended int64
-	Sequence uint64
-	Lag      int64 // sent − intended, ns
+	Own      uint8  // 0 to 7
+	Intended int64  // ns, see above
+	Sequence uint64 // 0 to MaxSequence
+	Lag      int64  // sent − intended, ns; Put clamps it to 0 to 2⁴⁸−1
 }
 
 const maxLag = 1<<48 - 1
@@ -67,11 +66,12 @@ func BodySum(payload []byte) uint32 {
 	return AddSum(0, payload[EnvelopeSize:])
 }
 
-// AddSum adds what follows to the checksum of the beginning of a body.
+// AddSum extends sum, the checksum of the beginning of a body, by the bytes in more.
 func AddSum(sum uint32, more []byte) uint32 { return crc32.Update(sum, castagnoli, more) }
 
 // Put writes e to the start of payload, whose body has the checksum bodySum.
-// payload has at least EnvelopeSize bytes.
+// It panics if payload is shorter than EnvelopeSize, and cuts fields that are too
+// large to their width.
 func (e *Envelope) Put(payload []byte, bodySum uint32) {
 	b := payload[:EnvelopeSize:EnvelopeSize]
 	lag := uint64(min(max(e.Lag, 0), maxLag))
@@ -93,9 +93,9 @@ const (
 	Damaged       // the checksum or the version is wrong
 )
 
-// Get reads the envelope of payload. With Damaged the fields are what the
-// bytes say, to be trusted for guesses only. If verify is false the checksum
-// is not computed.
+// Get reads the envelope of payload. If it returns Damaged, the fields hold what
+// the bytes say and may be wrong; if it returns Short, they are unchanged. If
+// verify is false, Get does not compute the checksum.
 func (e *Envelope) Get(payload []byte, verify bool) Check {
 	if len(payload) < EnvelopeSize {
 		return Short
@@ -125,9 +125,10 @@ func (e *Envelope) Get(payload []byte, verify bool) Check {
 	return Good
 }
 
-// Answer makes the answer to a request, in into's memory: the same envelope, of kind Reply, and
-// the rest untouched. What arrives damaged goes back damaged, for the requester to find. kind
-// is the request's, as far as it is whole; what is too short to be ours gets no answer.
+// Answer returns the reply to a request: a copy of it in into's memory (grown if it is too
+// small) whose envelope has the kind Reply. A damaged request is returned as it is, so that
+// the requester detects the damage; kind is then Data. For a request shorter than an envelope
+// the reply is nil. kind is otherwise the request's; only Data gets the kind Reply.
 func Answer(into, request []byte) (reply []byte, kind Kind) {
 	var e Envelope
 	check := e.Get(request, true)

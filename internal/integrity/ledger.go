@@ -14,31 +14,36 @@ const chunkSpan = 4096
 // 65,536 of them are 36 MiB and span 268 million messages.
 const incompleteLimit = 1 << 16
 
-// Mark is what ticking off a sequence number found.
+// Mark is the result of ticking off a sequence number.
 type Mark int
 
 // The outcomes of Ledger.Mark.
 const (
 	New       Mark = iota
 	Duplicate      // ticked off before
-	Late           // beyond the ledger's memory: new or duplicate, not known
+	Late           // beyond the ledger's memory: new or duplicate, unknown which
 )
 
 // Ledger ticks off the sequence numbers of one stream, for one delivery group
 // or for its acknowledgements.
 //
-// The recent numbers are bitmaps of 4,096 in a ring, set without locks by any
-// number of goroutines. A chunk that must leave the ring is reduced to one bit
-// if it is complete and kept aside if it is not, so that memory grows with the
-// chunks in which something is missing and hardly with the run's length.
+// The recent numbers are bitmaps (chunks) of 4,096 in a ring, set without locks by any
+// number of goroutines. When a chunk leaves the ring, it is reduced to one bit if it is
+// complete and kept otherwise. So memory grows with the number of chunks in which
+// something is missing, and little with the run's length.
+//
+// mu guards the replacement of chunks and all that has left the ring. A Mark that found a
+// chunk in the ring may set a bit in it after another Mark has retired the chunk. The bit
+// is not lost: an incomplete chunk is kept itself, not copied, and in a complete one the
+// bit is set already. Only a chunk that had to be forgotten may lose it.
 type Ledger struct {
-	ring []atomic.Pointer[chunk]
+	ring []atomic.Pointer[chunk] // read without the lock; chunk numbers in a slot only grow
 
 	mu         sync.Mutex
-	incomplete map[uint64]*chunk // incomplete chunks that left the ring
+	incomplete map[uint64]*chunk // incomplete chunks that left the ring, at most incompleteLimit
 	done       []uint64          // a bit for each complete chunk that left the ring
-	// forgotten counts the numbers ticked off in chunks for which there was no room in
-	// incomplete, late the Marks that came to Late.
+	// forgotten counts the numbers ticked off in chunks that left the ring when incomplete
+	// was full, late the Marks that returned Late.
 	forgotten, late int64
 }
 
@@ -60,9 +65,8 @@ func (c *chunk) complete() bool {
 	return true
 }
 
-// NewLedger returns a ledger whose ring spans at least span messages, though
-// at least 16,384 and at most 4,194,304: beyond its ring a ledger is as exact,
-// only slower.
+// NewLedger returns a ledger whose ring spans at least span messages, limited to
+// 16,384 to 4,194,304. Beyond the ring a ledger is as exact, but takes a lock.
 func NewLedger(span int) *Ledger {
 	n := 4
 	for n*chunkSpan < span && n < 1024 {
@@ -89,8 +93,8 @@ func (l *Ledger) Mark(seq uint64) Mark {
 	return New
 }
 
-// chunkOf finds or makes a chunk that is not in its slot of the ring. Without a
-// chunk the Mark says why.
+// chunkOf finds or makes a chunk that was not in its slot of the ring. If it returns
+// nil, Mark is the result for each number of the chunk.
 func (l *Ledger) chunkOf(number uint64) (*chunk, Mark) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -125,6 +129,7 @@ func (l *Ledger) chunkOf(number uint64) (*chunk, Mark) {
 	return c, New
 }
 
+// retire stores a chunk that leaves the ring. The caller holds mu.
 func (l *Ledger) retire(c *chunk) {
 	if !c.complete() {
 		if len(l.incomplete) < incompleteLimit {
@@ -153,17 +158,16 @@ func (l *Ledger) isDone(number uint64) bool {
 	return number/64 < uint64(len(l.done)) && l.done[number/64]>>(number%64)&1 != 0
 }
 
-// Forgotten returns how many numbers count as not ticked off though they were,
-// before the ledger had to forget them, and how many Marks came to Late. It is
-// meant for after the run.
+// Forgotten returns how many numbers were ticked off but forgotten for lack of memory, and
+// so count as not ticked off, and how many Marks returned Late. Call it after the run.
 func (l *Ledger) Forgotten() (ticked, late int64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.forgotten, l.late
 }
 
-// Has reports whether seq was ticked off. Numbers that the ledger had to forget
-// count as not ticked off. It is meant for after the run.
+// Has reports whether seq was ticked off. Forgotten numbers count as not ticked off. Call
+// it after the run.
 func (l *Ledger) Has(seq uint64) bool {
 	number := seq / chunkSpan
 	if c := l.ring[number%uint64(len(l.ring))].Load(); c != nil && c.number == number {
@@ -177,8 +181,8 @@ func (l *Ledger) Has(seq uint64) bool {
 	return l.isDone(number)
 }
 
-// Highest returns the highest number that was ticked off; ok is false if none
-// was. It is meant for after the run.
+// Highest returns the highest number that was ticked off; ok is false for an empty
+// ledger. Call it after the run.
 func (l *Ledger) Highest() (seq uint64, ok bool) {
 	for i := range l.ring {
 		c := l.ring[i].Load()
@@ -195,8 +199,8 @@ func (l *Ledger) Highest() (seq uint64, ok bool) {
 	return seq, ok
 }
 
-// Missing yields the numbers in [from, to) that were not ticked off,
-// ascending.
+// Missing yields the numbers in [from, to) that were not ticked off, ascending. Call it
+// after the run.
 func (l *Ledger) Missing(from, to uint64) iter.Seq[uint64] {
 	return func(yield func(uint64) bool) {
 		for seq := from; seq < to; seq++ {

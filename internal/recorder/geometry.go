@@ -22,7 +22,7 @@ func newGeometry(highest int64, digits int) geometry {
 	if digits == 2 {
 		g.Grid = 7
 	}
-	// The last bucket's end, not the asked range: what fits is not clamped.
+	// The last bucket's end, not the requested range: values that fit are not clamped.
 	g.highest = g.Ceiling(g.length - 1)
 	return g
 }

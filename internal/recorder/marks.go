@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 )
 
-// marks has a bit for each block of an array, set when something in the block
-// changes: the collector reads those blocks only.
+// marks has a bit for each block of an array, set when an element of the block
+// changes. The collector reads only marked blocks. Any goroutine may set; one takes.
 type marks []atomic.Uint64
 
 const (
@@ -17,8 +17,9 @@ const (
 
 func newMarks(length int) marks { return make(marks, (length+wordSpan-1)/wordSpan) }
 
-// set marks the block of element i. It is called after the change: who takes the
-// mark away then finds the change.
+// set marks the block of element i. It must be called after the change: a take that
+// clears the mark then sees the change, and a later take finds a new mark. If the bit
+// is already set, the take that clears it is still to come, so nothing is written.
 func (m marks) set(i int) {
 	u := uint(i) // unsigned, a division by a power of two is one shift
 	if word, bit := &m[u/wordSpan], uint64(1)<<(u/block%64); word.Load()&bit == 0 {

@@ -1,14 +1,13 @@
 // Package recorder keeps the complete distribution of every metric while a run
 // goes on, and hands it over interval by interval.
 //
-// Counts are added to shards by atomic adds, and the collector takes them out one by
-// one by atomic exchanges. A writer never waits and needs no critical section, an
-// idle or stalled one loses nothing, and the sum of all intervals is the run to the
-// last count. Writers mark the blocks of counts that they add to, and the collector
-// reads only those: reading all took a millisecond, ten times a second, in which
-// messages waited for the processor. (A double buffer behind a writer–reader phaser
-// costs two more atomic operations a message and twice the memory, and buys only
-// that the metrics of one message fall into the same interval.)
+// Writers add counts to shards by atomic adds; the collector takes them out one by one
+// by atomic exchanges. A writer never waits, an idle or stalled one loses nothing, and
+// the sum of all intervals is the run to the last count. Writers mark the blocks of
+// counts that they add to, and the collector reads only those: reading all took a
+// millisecond, ten times a second, in which messages waited for the processor. (A
+// double buffer behind a writer–reader phaser costs two more atomic operations a message
+// and twice the memory; it only puts all metrics of a message into one interval.)
 package recorder
 
 import (
@@ -25,8 +24,7 @@ import (
 	"sixnines/result"
 )
 
-// Slot is the length of a slot of intended time, the grid on which episodes
-// are counted.
+// Slot is the length of a slot of intended time, the grid of episodes.
 const Slot = result.SlotLength
 
 // Config says what to record.
@@ -36,24 +34,24 @@ type Config struct {
 	Digits  int           // significant decimal digits, 2 or 3
 	Highest time.Duration // the largest value that is distinguished from larger ones
 	Window  time.Duration // the longest measured window
-	Breathe func()        // Snapshot and Encode call it between metrics, to give way to recording threads; may be nil
+	Breathe func()        // Snapshot and Encode call it between metrics, to yield to recording threads; may be nil
 }
 
-// Recorder holds the shards and what was collected of them. Shards are written
-// to concurrently; the Recorder's own methods belong to one goroutine.
+// Recorder holds the shards and what was collected from them. Any goroutine may call Shard,
+// Stages, Probe, Enabled, LagAtMost, Censor and Refuse; one collects and calls the others.
 type Recorder struct {
 	geo         geometry
 	ids         []ID
 	shards      []*Shard
-	windowSlots int // of the window
+	windowSlots int
 
 	breathe func()
 	slots   [ids][]atomic.Int64
-	raised  [ids]marks     // of slots
-	lags    []atomic.Int64 // by slot: the largest lag of the messages that were due in it
+	raised  [ids]marks     // blocks of slots that changed
+	lags    []atomic.Int64 // by slot: the largest lag of the messages due in it, ns
 
-	// What is rare has no shards: lower bounds of what was given up, by bucket,
-	// and refused messages by slot; the last element counts those whose slot is unknown.
+	// Rare events have no shards: lower bounds of messages given up, by bucket, and refused
+	// messages by slot; the last element of refused counts those whose slot is unknown.
 	censored, refused [ids]sparse
 
 	seen     [ids]*collected
@@ -63,9 +61,9 @@ type Recorder struct {
 	outRange int64
 }
 
-// collected is what the collector has taken of a metric.
+// collected is what the collector has taken of a metric; it belongs to the collector.
 type collected struct {
-	counts   []int64 // so far
+	counts   []int64 // of the run so far
 	sum      int64   // of counts
 	delta    []int64 // by the last collection
 	in       blocks  // of delta that are not all zero
@@ -78,8 +76,7 @@ type collected struct {
 	hist     []byte
 }
 
-// sparse is an array of counts that is made when the first is counted. count is
-// safe for concurrent use.
+// sparse is an array of counts, allocated by the first count. Safe for concurrent use.
 type sparse struct{ counts atomic.Pointer[[]int64] }
 
 func (s *sparse) count(i, length int, n int64) {
@@ -133,7 +130,7 @@ func New(c Config) (*Recorder, error) {
 	return r, nil
 }
 
-// Shard returns shard i modulo the number of shards.
+// Shard returns shard i modulo the number of shards, i ≥ 0.
 func (r *Recorder) Shard(i int) *Shard { return r.shards[i%len(r.shards)] }
 
 // Stages records the stages of one message of a sample, in ns, under
@@ -158,9 +155,9 @@ func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 
 // Snapshot takes what all shards have recorded; Encode then encodes it.
 func (r *Recorder) Snapshot() {
-	// The own lags are counted before the blocked ones are: of a message
-	// recorded meanwhile only the blocked part is seen, and the number of
-	// derived zeros can only be too low for a moment, never too high.
+	// A writer records the blocked lag before the own lag, and this takes the own
+	// lags first: of a message recorded meanwhile only the blocked lag is seen, so
+	// the number of derived zeros may be too low for an interval, never too high.
 	var lags int64
 	derived := r.Enabled(LagOwn) && r.Enabled(LagBlocked)
 	if derived {
@@ -178,8 +175,7 @@ func (r *Recorder) Snapshot() {
 	}
 }
 
-// Behind reports whether values came since the last Snapshot, or while it was
-// made.
+// Behind reports whether values were recorded since the last Snapshot, or during it.
 func (r *Recorder) Behind() bool {
 	for _, s := range r.shards {
 		for _, h := range s.hists {
@@ -196,7 +192,7 @@ func (r *Recorder) Behind() bool {
 	return false
 }
 
-// take takes what came of a metric out of the shards.
+// take moves what was recorded of a metric since the last take from the shards to seen.
 func (r *Recorder) take(id ID) {
 	k := r.seen[id]
 	if k.total > 0 {
@@ -204,15 +200,15 @@ func (r *Recorder) take(id ID) {
 			k.delta[i] = 0
 		}
 		clear(k.in)
-		// An extreme may be seen before the count it belongs to: it waits for
-		// the interval that has one.
+		// An extreme may be seen before the count it belongs to: it is kept until
+		// an interval has a count.
 		k.min, k.max = noMin, noMax
 	}
 	k.total, k.last = 0, -1
 	for _, s := range r.shards {
 		h := s.hists[id]
 		if h == nil {
-			continue // of a sample; the first shard has it
+			continue // a sampled metric is in the first shard only
 		}
 		for first := range h.touched.take() {
 			k.in.add(first)
@@ -280,7 +276,7 @@ func (k *collected) nonzero() iter.Seq2[int, int64] {
 	}
 }
 
-// deriveZeros adds the zeros that Shard.Lag left out, given the number of messages.
+// deriveZeros adds the zeros that Shard.Lag left out, given the number of own lags.
 func (k *collected) deriveZeros(lags int64) {
 	if more := lags - k.sum; more > 0 {
 		k.counts[0] += more
@@ -293,9 +289,9 @@ func (k *collected) deriveZeros(lags int64) {
 	}
 }
 
-// Encode returns what the last Snapshot added, by metric; metrics without any
-// are left out. It also takes the clamps counted meanwhile. What it returns is
-// good until it is called again: an interval leaves no garbage behind.
+// Encode returns what the last Snapshot added, by metric without empty ones, and the
+// values clamped since the last Encode. The next call reuses the memory of the result,
+// the text of Hist included: an interval leaves no garbage.
 func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Counters, error) {
 	if r.encoded == nil {
 		r.encoded = map[result.Metric]*result.MetricInterval{}
@@ -320,7 +316,7 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 		if k.hist, err = encode(&r.enc, k.hist[:0], &r.geo, k.delta[:k.last+1], k.in); err != nil {
 			return nil, result.Counters{}, fmt.Errorf("recorder: %s: %w", id.Metric(), err)
 		}
-		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: good as long as the rest
+		m.Hist = unsafe.String(unsafe.SliceData(k.hist), len(k.hist)) // no copy: valid until the next Encode
 		for first := range r.raised[id].take() {
 			for i := first; i < min(first+block, r.windowSlots); i++ {
 				if v := r.slots[id][i].Load(); v != k.slots[i] {
@@ -341,9 +337,9 @@ func (r *Recorder) Encode() (map[result.Metric]*result.MetricInterval, result.Co
 	return r.encoded, c, nil
 }
 
-// Last returns how many values of id the last Snapshot added, and the quantiles
-// by nearest rank of these and of the refused messages above them, each at
-// its bucket's upper edge; result.Refused where a refused message has the rank.
+// Last returns how many values of id the last Snapshot added, and the quantiles (0 to 1) by
+// nearest rank of these and of the refused messages above them, each as its bucket's upper
+// edge in ns, or result.Refused if a refused message has the rank.
 func (r *Recorder) Last(id ID, refused int64, quantiles ...float64) (n int64, at []int64) {
 	k := r.seen[id]
 	for _, q := range quantiles {
@@ -409,9 +405,8 @@ func (r *Recorder) LastRanks(id ID) *histograms.RankIndex {
 // writes.
 func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.geo.digits) }
 
-// LagAtMost is the largest lag of the messages that were due in the same slot as one that
-// was due at due ns after the window's start: no message of the slot was sent later after
-// it was due. Where it is not known it is the largest of all.
+// LagAtMost returns the largest lag, in ns, of the messages due in the same slot as due, in
+// ns after the window's start. For a due outside the window it is the largest of all slots.
 func (r *Recorder) LagAtMost(due int64) int64 {
 	if i := due / int64(Slot); due >= 0 && i < int64(r.windowSlots) {
 		return r.lags[i].Load()
@@ -423,9 +418,9 @@ func (r *Recorder) LagAtMost(due int64) int64 {
 	return most
 }
 
-// Censor records that a message of metric id was not resolved atLeast ns after
-// it was due, or of a service time sent, when it was given up. It is safe for concurrent use and does not
-// allocate after the first of a metric.
+// Censor records that a message was given up, unresolved atLeast ns after it was due (for
+// service times: after it was sent). It is safe for concurrent use and allocates only for
+// the first of a metric.
 func (r *Recorder) Censor(id ID, atLeast int64) {
 	r.censored[id].count(r.geo.Index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
 }
@@ -434,9 +429,9 @@ func (r *Recorder) Censor(id ID, atLeast int64) {
 const UnknownDue = -1
 
 // Refuse records that n messages of metric id, due at due ns after the window's
-// start, were refused: they are slower than every value. It is safe for
-// concurrent use and does not allocate after the first of a metric. A metric
-// that is not recorded is left out.
+// start or UnknownDue, were refused: they are slower than every value. It is safe
+// for concurrent use, allocates only for the first of a metric, and ignores a
+// metric that is not recorded.
 func (r *Recorder) Refuse(id ID, due, n int64) {
 	if !r.Enabled(id) {
 		return
@@ -449,7 +444,7 @@ func (r *Recorder) Refuse(id ID, due, n int64) {
 }
 
 // Unresolved adds the censored distributions and the refused messages to the
-// closing interval's metrics. Nobody may record any more.
+// closing interval's metrics. All writers must have stopped.
 func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error {
 	for _, id := range r.ids {
 		censored, refused := r.censored[id].counts.Load(), r.refused[id].counts.Load()
@@ -510,6 +505,6 @@ func (r *Recorder) Moments(id ID) (n int64, mean, deviation float64) {
 	return n, mean, math.Sqrt(deviation / float64(n))
 }
 
-// Clamped returns how many values up to the last Encode were below zero or out
-// of range, and so are not themselves in the histograms.
+// Clamped returns how many values up to the last Encode were below zero or out of range;
+// the histograms have the nearest possible value instead.
 func (r *Recorder) Clamped() int64 { return r.negative + r.outRange }

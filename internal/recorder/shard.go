@@ -44,8 +44,10 @@ func (id ID) Metric() result.Metric {
 // enough for all: a sample of the messages, or a probe's.
 func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
 
-// histogram is what one metric got in one shard since the collector last took it
-// out. Every field may be added to by any goroutine.
+// histogram holds what was recorded of one metric in one shard since the collector last
+// took it. Any goroutine may add to any field; only the collector subtracts. There is no
+// lock: add counts first, then marks the block, then raises the extremes, so a collector
+// that takes between two steps sees the rest in the next interval.
 type histogram struct {
 	counts   []int64 // atomic; by bucket
 	touched  marks   // of counts
@@ -55,8 +57,8 @@ type histogram struct {
 	majority []int64 // atomic; messages with own and received lag above half, by band
 }
 
-// Shard is a part of the recorder that one or a few goroutines write to, so
-// that processors do not fight over cache lines. Its methods are safe for
+// Shard is a part of the recorder for one or a few writing goroutines, so that
+// processors do not contend for cache lines. Its methods are safe for
 // concurrent use, do not block and do not allocate.
 type Shard struct {
 	r     *Recorder
@@ -75,10 +77,10 @@ func (s *Shard) Value(id ID, v int64) {
 	s.hists[id].add(&s.r.geo, v)
 }
 
-// Lag records both parts of a message's lag. Nearly always nothing blocked: the
-// zeros of LagBlocked are not recorded but derived, as the messages that have
-// an own lag and no other, which saves a tenth of our work on a message. The message was
-// due at due ns after the window's start.
+// Lag records both parts of a message's lag, in ns; the message was due at due ns after the
+// window's start. The blocked part is nearly always zero: zeros of LagBlocked are not
+// recorded but derived as the number of own lags without a blocked one, which saves a tenth
+// of the work for a message. Blocked must be recorded before own, see Recorder.Snapshot.
 func (s *Shard) Lag(own, blocked, due int64) {
 	if blocked > 0 {
 		s.Value(LagBlocked, blocked)
@@ -89,10 +91,10 @@ func (s *Shard) Lag(own, blocked, due int64) {
 	}
 }
 
-// Response records v under the response metric id; own ns of it were the
-// generator's own lag before the message was sent, and received ns the lag with
-// which it was read (−1: not known), for a message due at due ns after the
-// window's start.
+// Response records v ns under the response metric id, for a message due at due
+// ns after the window's start. own ns of v were the generator's own lag before
+// the message was sent, received ns the time that it waited on this machine
+// before it was read (−1: unknown).
 func (s *Shard) Response(id ID, v, own, received, due int64) {
 	v = s.clamp(v)
 	h := s.hists[id]

@@ -9,11 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// SealDescriptors has no program that this process starts inherit a descriptor that this
-// process was itself given, but for standard input, output and error: a broker that
-// outlives its caller would hold the caller's locks, pipes and sockets as long as it
-// lives. Go's own descriptors are closed anyway. Whoever starts another program calls it
-// before.
+// SealDescriptors marks all descriptors above standard error close-on-exec, so that programs
+// started by this process do not inherit those that it inherited itself. A broker that
+// outlives its caller would otherwise keep the caller's locks, pipes and sockets open. Go
+// marks its own descriptors anyway. Call it before starting another program.
 func SealDescriptors() {
 	const first = 3
 	if sealFrom(first) {

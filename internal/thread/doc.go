@@ -1,7 +1,7 @@
-// Package thread says how the kernel schedules single threads of this process, and
-// has other programs start as this one did.
+// Package thread sets how the kernel schedules single threads of this process, and
+// makes other programs start with the settings that this one started with.
 //
-// A goroutine should be locked to its thread before it asks for anything here, unless
-// it is said otherwise. What was asked for stays with the thread, and threads and
-// processes that it starts have it from it.
+// Lock a goroutine to its thread before it calls a function of this package, unless the
+// function says otherwise. The settings stay with the thread, and threads and processes
+// that it starts inherit them.
 package thread

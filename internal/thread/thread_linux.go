@@ -2,18 +2,17 @@ package thread
 
 import "golang.org/x/sys/unix"
 
-// Slices that threads ask of Linux's scheduler, in ns. Since Linux 6.12 a
-// thread that waits for a processor for less time at once gets it sooner
-// (EEVDF, sched_attr.sched_runtime), without any privilege; older kernels
-// ignore it.
+// Slices that threads request from Linux's scheduler, in ns. Since Linux 6.12 a
+// thread with a shorter slice gets a processor sooner (EEVDF,
+// sched_attr.sched_runtime). This needs no privilege; older kernels ignore it.
 const (
 	shortSlice = 100_000
 	longSlice  = 100_000_000 // the longest that the kernel takes
 	lowNice    = 10
 )
 
-// begun is how the process was scheduled when it began: variables are initialised on
-// its first thread.
+// begun is how the process was scheduled at its start: package variables are initialised
+// on the first thread. It never changes.
 var begun = settings()
 
 type scheduling struct {
@@ -27,34 +26,34 @@ func settings() (s scheduling) {
 	return s
 }
 
-// Lower makes the calling thread yield to others: encoding an interval's
-// histograms can wait, messages cannot. A thread with a shorter slice, as all
-// others have, takes the processor from it as soon as it wakes.
+// Lower gives the calling thread a low priority (nice 10) and the longest slice:
+// encoding an interval's histograms can wait, messages cannot. A thread with a
+// shorter slice, as all others have, preempts it as soon as it wakes.
 func Lower() {
 	if begun.attr != nil {
 		set(max(lowNice, begun.attr.Nice), longSlice)
 	}
 }
 
-// ShortenSlice lets the calling thread, which wakes to do something short and sleeps
-// again, have its processor soon.
+// ShortenSlice gives the calling thread a slice of 100 µs, so that it gets a processor soon
+// after it wakes. It is for threads that wake, do little and sleep again.
 func ShortenSlice() {
 	if begun.attr != nil {
 		set(begun.attr.Nice, shortSlice)
 	}
 }
 
-// set does nothing where somebody has given the process a policy of its own. Where the
-// kernel refuses, the thread stays as it was, and the lag shows it.
+// set does nothing if the process was started under another policy than SCHED_NORMAL. If the
+// kernel refuses, the thread keeps its settings; the measured lag shows the effect.
 func set(nice int32, slice uint64) {
 	if begun.attr.Policy == unix.SCHED_NORMAL {
 		_ = unix.SchedSetAttr(0, &unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: nice, Runtime: slice}, 0)
 	}
 }
 
-// Reset has the calling thread scheduled as the process was when it began. Whoever
-// starts another program calls it before: a broker would else have the slice and the
-// timer slack of the thread that happened to start it.
+// Reset schedules the calling thread as the process was at its start. Call it on a locked
+// thread before starting another program: the child inherits the slice and the timer slack
+// of the thread that starts it.
 func Reset() {
 	if begun.attr != nil {
 		set(begun.attr.Nice, begun.attr.Runtime)
@@ -64,17 +63,18 @@ func Reset() {
 	}
 }
 
-// Reader keeps whatever thread a goroutine runs on at a short slice. The goroutine need
-// not be locked to it. The zero value is ready.
+// Reader keeps the current thread of a goroutine at a short slice. The goroutine need not
+// be locked to a thread. One goroutine at a time may use it. The zero value is ready.
 type Reader struct {
 	calls  uint
 	thread int
 }
 
-// lookEvery is how many calls later it is looked whether the goroutine has moved.
+// lookEvery is the number of calls after which a Reader checks whether the goroutine has
+// moved to another thread: gettid is a system call.
 const lookEvery = 32
 
-// ShortenSlice is called by the goroutine each time that it is about to wait.
+// ShortenSlice must be called by the goroutine each time before it waits.
 func (r *Reader) ShortenSlice() {
 	r.calls++
 	if r.calls%lookEvery != 1 {

@@ -1,6 +1,6 @@
 //go:build linux
 
-// Package threadtest has the threads of a test's process scheduled as a run leaves them.
+// Package threadtest schedules the threads of a test's process as a run leaves them.
 package threadtest
 
 import (
@@ -17,8 +17,8 @@ import (
 	"sixnines/internal/thread"
 )
 
-// Shorten gives many threads, of which the runtime takes one when it needs one, a short
-// slice and the least timer slack.
+// Shorten gives 64 threads a short slice and the least timer slack, and then unlocks them, so
+// that the runtime reuses them for other goroutines.
 func Shorten(t testing.TB) {
 	t.Helper()
 	const threads = 64
@@ -39,8 +39,8 @@ func Shorten(t testing.TB) {
 	ends.Wait()
 }
 
-// Scheduling is how the process is scheduled: policy, nice value, slice in ns (0: the
-// kernel does not tell) and timer slack in ns.
+// Scheduling returns how a process is scheduled: policy, nice value, slice in ns (0: the
+// kernel does not report it) and timer slack in ns.
 func Scheduling(t testing.TB, pid int) string {
 	t.Helper()
 	attr, err := unix.SchedGetAttr(pid, 0)
