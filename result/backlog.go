@@ -20,12 +20,12 @@ type BacklogReading struct {
 	Earlier  int64 `json:"earlier,omitempty"` // deliveries of earlier runs' messages
 }
 
-// Left is how many deliveries had not come.
+// Left returns how many deliveries had not come, at least 0.
 func (k BacklogReading) Left() int64 { return max(0, k.Expected-k.Arrived) }
 
-// What a depth counts, in words.
+// What a broker's depth counts, as [Backlog.Depth] says it.
 const (
-	DepthWaiting        = "not handed out"   // those on their way to consumers are not in it
+	DepthWaiting        = "not handed out"   // without messages on their way to consumers
 	DepthUnacknowledged = "not acknowledged" // by the consumers, or not committed
 )
 

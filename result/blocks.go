@@ -7,9 +7,9 @@ import (
 	"sixnines/internal/histograms"
 )
 
-// maxBlocks bounds the blocks of a run: when there would be more, each two become
-// one. So a run of a week has as many as one of nine minutes, and takes a few
-// megabytes for them.
+// maxBlocks is the largest number of blocks of a run. When a run would exceed it, each
+// two neighbours are joined into one, so that the blocks of a week-long run take no more
+// memory than those of nine minutes: a few megabytes.
 const maxBlocks = 512
 
 // blocked reports whether a metric's blocks are kept: those that objectives may be about.
@@ -21,7 +21,7 @@ func (m Metric) blocked() bool {
 	return m.IsResponse()
 }
 
-// addBlocks puts an interval's values into their blocks.
+// addBlocks adds an interval's values to the blocks of their metrics.
 func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 	if r.perBlock == 0 {
 		r.perBlock = 1
@@ -56,16 +56,15 @@ func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 		for len(x.blocks) <= at {
 			x.blocks = append(x.blocks, histograms.Block{})
 		}
-		// What is waited for has to be known better than to a sixteenth.
+		// The metric of Header.Until needs a finer resolution than a sixteenth.
 		waited, _, _ := strings.Cut(r.Header.Until, " ")
 		x.blocks[at] = x.blocks[at].Join(histograms.BlockOf(v.index, string(m) == waited))
 	}
 }
 
-// Blocks returns a metric's blocks in order of time, all of the same number of
-// intervals but the last, which may have fewer; and that number. It is nil for
-// metrics of which they are not kept: all but response and service times, and the lags of
-// the schedule.
+// Blocks returns a metric's blocks in order of time, and the number of intervals in each;
+// the last block may have fewer. It returns nil for metrics without blocks: only response
+// times, service times, lag.own and lag.blocked have them.
 func (r *Run) Blocks(m Metric) (blocks []histograms.Block, intervals int) {
 	x := r.Metrics[m]
 	if x == nil || !m.blocked() || r.measured == 0 {

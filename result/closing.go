@@ -25,8 +25,8 @@ type Closing struct {
 	EarlierTo   int64 `json:"earlier_to,omitempty"`
 }
 
-// Resolved is when the last measured message was resolved, or given up where nothing
-// tells that.
+// Resolved returns when the last measured message was resolved, or, if nothing shows that,
+// given up; ns from the window's start.
 func (c *Closing) Resolved() int64 {
 	if at := max(c.Acked, c.Received, c.Synced); at > 0 {
 		return at

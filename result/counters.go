@@ -91,7 +91,7 @@ type Counters struct {
 	BytesRecv int64 `json:"bytes_received"`
 }
 
-// counters is how many there are.
+// counters is the number of fields of Counters.
 const counters = 38
 
 // fields lists every counter once: Add, Sub and IsZero must not forget one.
@@ -118,7 +118,8 @@ func (c *Counters) Sub(o Counters) {
 	}
 }
 
-// Conserved reports whether both accounts close, and if not, which does not.
+// Conserved reports whether both accounts balance and no counter is negative. If not,
+// problem says in one sentence what is wrong.
 func (c Counters) Conserved() (ok bool, problem string) {
 	if c.Taken != 0 {
 		switch {
@@ -156,8 +157,8 @@ func differs(total string, n int64, parts string, of ...int64) string {
 	return fmt.Sprintf("%s %s are not the sum of %s (%s = %s): %s too few", spell.Count(n), total, parts, text, spell.Count(sum), spell.Count(n-sum))
 }
 
-// Named returns the counter that result files call by the name; "lost" is
-// another word for "missing". ok is false if there is none.
+// Named returns the counter with this name in result files; "lost" is another word for
+// "missing". ok is false if no counter has the name.
 func (c Counters) Named(name string) (n int64, ok bool) {
 	if name == "lost" {
 		name = "missing"

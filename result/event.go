@@ -44,10 +44,10 @@ func (e Event) Since(origin int64) Event {
 	return e
 }
 
-// Happened is how often what the event tells of happened.
+// Happened returns how often the event happened, at least 1.
 func (e *Event) Happened() int64 { return max(1, e.Times) }
 
-// Until is when it last did.
+// Until returns when it last happened, on the same clock as At.
 func (e *Event) Until() int64 {
 	if e.Times > 1 {
 		return e.Last
@@ -57,7 +57,7 @@ func (e *Event) Until() int64 {
 
 // Classes of errors, as driver.Classes names them.
 const (
-	ClassUnauthorized = "not authorised" // the broker refuses who asks
+	ClassUnauthorized = "not authorised" // the broker refuses the user or its rights
 	ClassNotConnected = "not connected"
 )
 
@@ -67,50 +67,50 @@ type EventKind string
 
 // The kinds of events.
 const (
-	// By a driver: what the client reports besides messages.
+	// Reported by a driver: what the client says beside its messages.
 	EventDisconnected EventKind = "disconnected"
 	EventReconnected  EventKind = "reconnected"
 	EventDropped      EventKind = "dropped"  // the client threw Count messages away
 	EventReturned     EventKind = "returned" // the broker could not route Count messages
-	EventError        EventKind = "error"    // one that belongs to no message
-	// By which a broker or a client refuses.
-	EventRefused EventKind = "refused"  // Count messages, which the accounts have as nacked or rejected
-	EventDenied  EventKind = "denied"   // messages, of which nobody says which they were: Counters.Denied
+	EventError        EventKind = "error"    // an error that belongs to no message
+	// Refusals by a broker or a client.
+	EventRefused EventKind = "refused"  // Count messages, counted as nacked or rejected
+	EventDenied  EventKind = "denied"   // Count messages, not known which: Counters.Denied
 	EventGivenUp EventKind = "given up" // a connection, for good
-	// Of the plan's actions.
+	// Actions of the plan.
 	EventAction       EventKind = "action"        // it happens
-	EventActionOver   EventKind = "action over"   // what lasted is undone
+	EventActionOver   EventKind = "action over"   // an action with a length is undone
 	EventActionFailed EventKind = "action failed" // it did not happen, or was not undone
-	// Of the broker and of consumers.
-	EventBrokerEnded EventKind = "broker ended"     // a process of it
-	EventConsumers   EventKind = "consumers"        // those that come late are told to connect
-	EventAbsent      EventKind = "consumers absent" // Count of them could not
-	// Of the run itself.
+	// The broker and the consumers.
+	EventBrokerEnded EventKind = "broker ended"     // one of its processes ended
+	EventConsumers   EventKind = "consumers"        // late consumers are told to connect
+	EventAbsent      EventKind = "consumers absent" // Count consumers could not connect
+	// The run itself.
 	EventInterrupted EventKind = "interrupted"
 	EventNarrow      EventKind = "narrow" // the window ends, since an interval is as narrow as was asked
 	EventRawFull     EventKind = "raw file full"
-	EventStages      EventKind = "stages" // recording of them ended
-	EventPauses      EventKind = "pauses" // some are not listed
-	EventDrain       EventKind = "drain"  // it ended before its limit
+	EventStages      EventKind = "stages" // the recording of stages ended
+	EventPauses      EventKind = "pauses" // some pauses are not listed
+	EventDrain       EventKind = "drain"  // the drain ended before its limit
 	EventWarmUp      EventKind = "warm-up"
-	EventDepth       EventKind = "depth" // it is not asked for
-	EventProbe       EventKind = "probe" // it ended before the load
+	EventDepth       EventKind = "depth" // the broker's depth is not read
+	EventProbe       EventKind = "probe" // the probe ended before the load
 )
 
-// EventProperties is what holds of every event of a kind.
+// EventProperties describes one kind of event.
 type EventProperties struct {
 	Kind EventKind
-	// Cause says that what was slow meanwhile may have been so because of it. What the run
-	// itself reports is no cause, nor what the accounts have as single messages.
+	// Cause says that such an event may have slowed the messages of its time. Events that the
+	// run itself reports, and events that the accounts contain as messages, are no causes.
 	Cause bool
-	Told  bool   // another reason of the verdict than the one for events says it
+	Told  bool   // the verdict has another reason for it than the one for events
 	Of    string // what Count counts
 	What  string // a noun: "a lost connection"
 	Try   string // what to do
 }
 
-// Properties returns what is known of a kind: of one that this version does not know, that
-// it may be a cause.
+// Properties returns the properties of a kind. A kind that this version does not know may be
+// a cause; the other properties get general words.
 func (k EventKind) Properties() EventProperties {
 	p := EventProperties{Kind: k, Cause: true}
 	if i := slices.IndexFunc(Events(), func(p EventProperties) bool { return p.Kind == k }); i >= 0 {

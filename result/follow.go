@@ -3,10 +3,10 @@ package result
 import "sixnines/internal/histograms"
 
 // Follow adds one metric of an interval to a run that holds nothing else, as
-// [Run.Add] does, but from its buckets instead of its text: while a load goes on,
-// a histogram to decode for every interval would be garbage that somebody has to
-// collect. The run's Metrics must have the metric, with an empty histogram of the
-// buckets' geometry; what only pictures over time need is left out.
+// [Run.Add] does, but from its buckets instead of its text: decoding a histogram
+// for every interval would produce garbage to collect while the load goes on. The
+// run's Metrics must have the metric, with an empty histogram of the buckets'
+// geometry. Follow leaves out what only charts over time need.
 func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error {
 	r.Counters.Add(v.Counters)
 	part := v.Metrics[m]

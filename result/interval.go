@@ -115,7 +115,7 @@ const SlotLength = 100 * time.Millisecond
 // UnknownSlot stands in MetricInterval.Refused for a slot that is not known.
 const UnknownSlot = -1
 
-// Refused is, among the values of [Merged.Slots], that of a refused message.
+// Refused is the value of a slot in [Merged.Slots] that has a refused message.
 const Refused = math.MaxInt64
 
 // OwnBand sums, over the messages whose value lies in one band, the values and

@@ -10,16 +10,16 @@ import (
 	"sync"
 )
 
-// lines writes intervals as encoding/json does, byte for byte, into a buffer that
-// it uses again: json.Marshal leaves some 8 kB behind for each, and in the
-// measured window nobody collects garbage.
+// lines writes intervals exactly as encoding/json does, into a buffer that it reuses:
+// json.Marshal allocates some 8 kB for each, and in the measured window the garbage
+// collector is off.
 type lines struct {
 	buffer  []byte
 	metrics []Metric
 	vitals  []Vital
 }
 
-// interval returns v as JSON; it is good until the next call.
+// interval returns v as JSON; the bytes are valid until the next call.
 func (l *lines) interval(v *Interval) ([]byte, error) {
 	b := l.buffer[:0]
 	var err error
@@ -67,7 +67,7 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 		}
 		b = append(b, '}')
 	}
-	// What only some intervals have.
+	// Members that only some intervals have.
 	if len(v.Pauses) > 0 && err == nil {
 		b, err = appendRare(b, `,"pauses":`, v.Pauses)
 	}
@@ -94,7 +94,7 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	return b, err
 }
 
-// opening is what stands before an object's member i.
+// opening returns the byte before member i of an object.
 func opening(i int) byte {
 	if i == 0 {
 		return '{'
@@ -136,7 +136,7 @@ func (m *MetricInterval) append(b []byte) []byte {
 	return append(appendPairs(b, `,"refused":[`, m.Refused), '}')
 }
 
-// appendPairs writes a list of pairs, nothing if it is empty.
+// appendPairs appends before and a list of pairs; nothing if the list is empty.
 func appendPairs(b []byte, before string, pairs [][2]int64) []byte {
 	if len(pairs) == 0 {
 		return b
@@ -153,7 +153,7 @@ func appendPairs(b []byte, before string, pairs [][2]int64) []byte {
 	return append(b, ']')
 }
 
-// append writes the counters in the order in which they are declared.
+// append appends the counters, in the order of their declaration.
 func (c *Counters) append(b []byte) []byte {
 	v := reflect.ValueOf(c).Elem()
 	first := len(b)
@@ -173,11 +173,11 @@ func (c *Counters) append(b []byte) []byte {
 }
 
 type counterName struct {
-	quoted  string // with the colon
-	omitted bool   // where it is 0
+	quoted  string // in quotes, with the colon
+	omitted bool   // left out when 0
 }
 
-// counterNames are those of the fields of Counters, in order.
+// counterNames returns the JSON names of the fields of Counters, in order.
 var counterNames = sync.OnceValue(func() (names []counterName) {
 	t := reflect.TypeFor[Counters]()
 	for i := range t.NumField() {
@@ -206,13 +206,13 @@ func appendFloat(b []byte, f float64) []byte {
 	return b
 }
 
-// appendText writes a string; nearly all are plain.
+// appendText appends s as a JSON string. Most strings need no escapes, so that is the fast path.
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' || c == '<' || c == '>' || c == '&' {
 			text, err := json.Marshal(s)
 			if err != nil {
-				return b // no string fails
+				return b // cannot happen: every string can be marshalled
 			}
 			return append(b, text...)
 		}

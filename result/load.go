@@ -10,10 +10,10 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// What a result file may ask of a reader's memory beyond its own size. Honest
-// files stay far below; a hostile one is refused before anything is allocated.
+// Limits of the memory that a result file can make a reader allocate beyond the file's own
+// size. Honest files stay far below; a hostile one is refused before anything is allocated.
 const (
-	maxMetrics = 32      // there are fewer than a dozen
+	maxMetrics = 32      // an honest file has fewer than a dozen
 	maxSlots   = 8 << 20 // nine days of 100-ms slots
 	maxDigits  = 3       // significant digits, as scenarios allow
 	maxTail    = 4096    // slowest messages: a hundred for each metric
@@ -24,9 +24,9 @@ const (
 // so that a run takes memory for its metrics and its points, not for its
 // histograms over time.
 //
-// A file that a killed run left is no error: its Run has no Summary, and
-// Damaged tells of a line cut off. What is no result file, or was written by a
-// newer version, is an error that wraps [ErrFormat].
+// The file of a killed run is not an error: its Run has no Summary, and Damaged
+// describes a line that was cut off. A file that is not a result file, or was
+// written by a newer version, gives an error that wraps [ErrFormat].
 func Load(path string) (*Run, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -67,8 +67,9 @@ func ReadRun(r io.Reader) (*Run, error) {
 }
 
 // Add merges one record into the run, which must have been made by ReadRun or
-// have a Metrics map. It is how a run can be followed while it is being
-// written. After an error the run holds part of the record.
+// have a Metrics map. A caller can use it to follow a run while it is being
+// written. After an error the run holds a part of the record. Add is not safe for
+// concurrent use.
 func (r *Run) Add(record Record) error {
 	if r.Summary != nil && (record.Header != nil || record.Interval != nil || record.Summary != nil) {
 		return fmt.Errorf("a record after the summary: %w", ErrFormat)
@@ -168,15 +169,15 @@ type values struct {
 	min, max int64 // exact
 }
 
-// pointOf reduces a histogram to its figures. A bucket's upper edge may exceed
-// the largest value in it, which is known exactly.
+// pointOf reduces a histogram to its figures. It limits percentiles to high, the exact
+// maximum, since a bucket's upper edge may exceed the largest value in it.
 func pointOf(index *histograms.RankIndex, low, high int64) PointMetric {
 	at := func(percent float64) int64 { return min(index.Percentile(percent), high) }
 	return PointMetric{Count: index.Count(), Min: low, Max: high, P50: at(50), P90: at(90), P99: at(99), P999: at(99.9)}
 }
 
-// slots returns how many slots of intended time the window may have; the one
-// that begins at its end is allowed, though nothing is due in it.
+// slots returns how many slots of intended time the window may have. The slot that
+// begins at the window's end is allowed, though no message is due in it.
 func (h *Header) slots() int64 {
 	if h.Slot <= 0 || h.Window <= 0 {
 		return maxSlots
@@ -184,9 +185,9 @@ func (h *Header) slots() int64 {
 	return min(int64(h.Window/h.Slot)+1, maxSlots)
 }
 
-// add merges one interval's share and returns its values. slots is how many
-// slots the window may have, 0 for metrics that have none. look sees the values before
-// anything but their histogram is merged.
+// add merges one interval's share and returns its values. slots is how many slots the
+// window may have, 0 for metrics without slots. add calls look with the values after it
+// has merged their histogram and before it merges the rest.
 func (x *Merged) add(m *MetricInterval, slots int64, z *histograms.Decoder, look func(values)) (values, error) {
 	v, err := x.addValues(m, z)
 	if err != nil {
@@ -225,7 +226,7 @@ func (x *Merged) add(m *MetricInterval, slots int64, z *histograms.Decoder, look
 	return v, nil
 }
 
-// addSlots takes the largest values of slots, of which there may be so many.
+// addSlots merges the largest values of slots; slots is the allowed number of slots.
 func (x *Merged) addSlots(largest [][2]int64, slots int64) error {
 	for _, s := range largest {
 		n, value := s[0], s[1]
@@ -240,11 +241,11 @@ func (x *Merged) addSlots(largest [][2]int64, slots int64) error {
 	return nil
 }
 
-// maxRefused bounds a sum of refused messages of which no honest file comes near.
+// maxRefused is the largest sum of refused messages; no honest file comes near it.
 const maxRefused = 1 << 53
 
-// addRefused adds refused messages in the slots that the window may have; known
-// is slots for metrics that have the largest values of theirs, else 0.
+// addRefused adds refused messages; slots is the allowed number of slots. known equals
+// slots for metrics that have largest values of slots, else it is 0.
 func (x *Merged) addRefused(refused [][2]int64, slots, known int64) error {
 	var due [][2]int64
 	for _, p := range refused {
@@ -280,8 +281,8 @@ func (x *Merged) addValues(m *MetricInterval, z *histograms.Decoder) (values, er
 	return v, mergeInto(&x.Hist, c)
 }
 
-// decode decodes a histogram of a result file, which must have the geometry of what was
-// merged before: counts of other buckets could only be added by moving values.
+// decode decodes a histogram of a result file. It must have the same geometry as the
+// histograms merged before: otherwise adding counts would move values between buckets.
 func (x *Merged) decode(text string, z *histograms.Decoder) (*histograms.Counts, error) {
 	c, err := z.Decode(text)
 	if err != nil {
@@ -298,7 +299,7 @@ func (x *Merged) decode(text string, z *histograms.Decoder) (*histograms.Counts,
 	return c, nil
 }
 
-// mergeInto adds counts to a histogram, which is made if there is none.
+// mergeInto adds counts to a histogram, which it makes if *into is nil.
 func mergeInto(into **hdrhistogram.Histogram, c *histograms.Counts) error {
 	if err := c.MergeInto(into); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrFormat)

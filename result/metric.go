@@ -9,8 +9,8 @@ type Metric string
 const (
 	LagOwn            Metric = "lag.own"            // the generator's own delay in sending
 	LagBlocked        Metric = "lag.blocked"        // delay in sending imposed by a blocked send or a full in-flight limit
-	LagReceive        Metric = "lag.receive"        // delivered messages and replies: return of the read − arrival in this machine, by the kernel's receive time stamp; a part of the service time
-	LagReceiveAck     Metric = "lag.receive.ack"    // the same of acknowledgements
+	LagReceive        Metric = "lag.receive"        // deliveries and replies: return of the read − arrival in this machine, by the kernel's receive time stamp; a part of the service time
+	LagReceiveAck     Metric = "lag.receive.ack"    // the same for acknowledgements
 	PublishResponse   Metric = "publish.response"   // acked − intended
 	PublishService    Metric = "publish.service"    // acked − sent
 	DeliveryResponse  Metric = "delivery.response"  // received − intended, message × consumer
@@ -19,18 +19,19 @@ const (
 	RoundTripResponse Metric = "roundtrip.response" // replied − intended
 	RoundTripService  Metric = "roundtrip.service"  // replied − sent
 
-	// ProbeService is what [Header.ServiceMetric] was, in the measured window, for
-	// the messages of a probe: a producer and a consumer at a low rate, in a
-	// process and on a topic of their own, beside the load at the same broker.
+	// ProbeService is the [Header.ServiceMetric] of a probe's messages in the measured
+	// window. A probe is a producer and a consumer at a low rate, in their own process and
+	// on their own topic, beside the load at the same broker.
 	ProbeService Metric = "probe.service"
 
-	// The stages of a service time, of a sample of the messages and only where
-	// the engine's own connections show them: an upper bound each where a client
-	// writes or reads several messages at a time.
+	// The stages of a service time, for a sample of the messages and only where the
+	// engine's own connections show them. Each is an upper bound where a client writes
+	// or reads several messages at a time. The answer is the delivery, acknowledgement
+	// or reply.
 	StageClient   Metric = "stage.client"   // written to the socket − sent
-	StageBroker   Metric = "stage.broker"   // arrival of what came back in this machine − written; where that is not known, its read − written
-	StageReceive  Metric = "stage.receive"  // its read − its arrival; 0 where that is not known
-	StageCallback Metric = "stage.callback" // received, acked or replied − its read
+	StageBroker   Metric = "stage.broker"   // arrival of the answer in this machine − written; if the arrival is unknown, read of the answer − written
+	StageReceive  Metric = "stage.receive"  // read of the answer − its arrival; 0 if the arrival is unknown
+	StageCallback Metric = "stage.callback" // received, acked or replied − read of the answer
 )
 
 // Metrics lists all metrics in the order in which reports show them.
@@ -44,8 +45,8 @@ func (m Metric) IsResponse() bool {
 	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse
 }
 
-// OfConnection reports whether m holds what the engine's connections saw, and no
-// instant of the client's.
+// OfConnection reports whether m is computed from instants that the engine's connections
+// saw, without any instant of the client library.
 func (m Metric) OfConnection() bool {
 	switch m {
 	case LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback:
@@ -54,14 +55,13 @@ func (m Metric) OfConnection() bool {
 	return false
 }
 
-// IsLatency reports whether m is a response time or the service time of one:
-// what a run is made for, and not a part of it.
+// IsLatency reports whether m is a response time or a service time, and not a lag or a
+// stage of one.
 func (m Metric) IsLatency() bool {
 	return m.IsResponse() || m == PublishService || m == DeliveryService || m == RoundTripService
 }
 
-// OfGenerator reports whether m holds nothing but what happened within the
-// generator: no broker has a part in it.
+// OfGenerator reports whether m measures only the generator: no broker influences it.
 func (m Metric) OfGenerator() bool {
 	return m == LagOwn || m == LagReceive || m == LagReceiveAck || m == StageClient || m == StageReceive || m == StageCallback
 }

@@ -2,20 +2,21 @@ package result
 
 import "fmt"
 
-// Oddity is something that is impossible in one metric of one interval, seen when the
-// interval was merged: afterwards its histogram is gone.
+// Oddity is an inconsistency in one metric of one interval. It is found when the interval is
+// merged, since afterwards the interval's histogram is gone.
 type Oddity struct {
 	Interval int // from 0
 	Metric   Metric
 	Text     string
 }
 
-// mostOddities bounds what a hostile file can have.
+// mostOddities is the largest number of oddities that a run keeps: a hostile file could have
+// any number.
 const mostOddities = 64
 
-// look looks for what is impossible in a metric's share of an interval, v being its
-// values, before it is merged into x. What an interval has was read while messages went
-// on: its extremes and slots may be those of a value that the next one counts.
+// look looks for inconsistencies in a metric's share of an interval, with the values v, before
+// the rest of it is merged into x. The share was read while messages went on, so that its
+// extremes and slots may belong to a value that only the next interval counts.
 func (r *Run) look(name Metric, m *MetricInterval, v values, x *Merged) {
 	add := func(format string, a ...any) {
 		if len(r.Oddities) < mostOddities {
@@ -25,8 +26,8 @@ func (r *Run) look(name Metric, m *MetricInterval, v values, x *Merged) {
 	if n := v.index.Count(); n > 0 {
 		_, first := v.index.ValueAtRank(1)
 		last, _ := v.index.ValueAtRank(n)
-		// A count comes before its extreme. Until then the bucket's edge stands in: the end
-		// of the lowest, the beginning of the highest, which may be one bucket.
+		// A value is counted before it becomes an extreme. Until then the bucket's edge stands
+		// in: the end of the lowest bucket, the beginning of the highest; both may be the same.
 		edge := m.Min == first || m.Max == last
 		switch {
 		case m.Min > m.Max && !edge:
@@ -48,7 +49,7 @@ func (r *Run) look(name Metric, m *MetricInterval, v values, x *Merged) {
 		}
 	}
 	for i, s := range m.Refused {
-		// Those of a slot that is not known come last.
+		// Refusals of UnknownSlot come last: as uint64, −1 is the largest number.
 		if i > 0 && uint64(s[0]) <= uint64(m.Refused[i-1][0]) {
 			add("refused messages of slot %d come after those of slot %d", s[0], m.Refused[i-1][0])
 		}

@@ -14,59 +14,60 @@ type Pause struct {
 	Source PauseSource `json:"source"`
 }
 
-// PauseSource is what a pause was seen by. Files of other versions may hold sources that
-// are not listed here.
+// PauseSource is what detected a pause. Files of other versions may hold sources that are not
+// listed here.
 type PauseSource string
 
 // The sources of pauses. The first four are gaps in the wake-ups of a meter. The others are
-// stretches between two looks at a counter that grew meanwhile, as long as those looks are
-// apart.
+// intervals between two readings of a counter that grew meanwhile; such a pause is as long as
+// the readings are apart.
 const (
-	// PauseThread: a locked thread did not run when it was due, by the operating system's
-	// or the hypervisor's doing.
+	// PauseThread: the operating system or the hypervisor did not run a locked thread when it
+	// was due.
 	PauseThread PauseSource = "thread"
-	// PauseGoroutine: a goroutine did not, by Go's scheduler's doing or the operating system's.
+	// PauseGoroutine: Go's scheduler or the operating system did not run a goroutine when it
+	// was due.
 	PauseGoroutine PauseSource = "goroutine"
 	// PauseProcess: both at once, so that the whole process was paused.
 	PauseProcess PauseSource = "process"
-	// PauseIdle: a process apart that does nothing did not run. It is in the same control
-	// groups, so a gap in which a quota stopped those is none; a freezer or a paused
+	// PauseIdle: a separate process that does nothing did not run. It is in the same control
+	// groups, so a gap in which their quota stopped it does not count; a freezer or a paused
 	// container stops it like a pause of the machine.
 	PauseIdle       PauseSource = "idle"
 	PauseGC         PauseSource = "gc"        // Go's collector stopped the world for long
 	PauseThrottled  PauseSource = "throttled" // the CPU quota of a control group above the process ran out
-	PauseSteal      PauseSource = "steal"     // the hypervisor gave processors that had work to others
+	PauseSteal      PauseSource = "steal"     // the hypervisor gave processors to others while they had work
 	PauseContention PauseSource = "crowded"   // a thread of this process waited while others had the processors
-	// PauseSwap: a page fault of this process had to read from a disk what was swapped out,
-	// or a part of a file.
+	// PauseSwap: after a page fault of this process the kernel read swapped-out memory, or a
+	// part of a file, from a disk.
 	PauseSwap PauseSource = "swap"
-	// PauseStarved: the broker's threads waited so long for a processor of this machine
-	// that what waited in the broker waited three times as long, or longer.
+	// PauseStarved: the broker's threads waited for a processor of this machine, long enough to
+	// make messages in the broker wait three times as long, or longer.
 	PauseStarved    PauseSource = "starved"
-	PauseRetransmit PauseSource = "retransmission" // TCP sent something again
+	PauseRetransmit PauseSource = "retransmission" // TCP sent a segment again
 )
 
-// PauseProperties is what holds of every pause of a source.
+// PauseProperties describes the pauses of one source.
 type PauseProperties struct {
 	Source PauseSource
 	By     Party
-	Reason ReasonCode // of the verdict, which names the source by itself; empty: none does
-	// Counter says that the pause is a stretch between two looks at a counter: it
-	// happened somewhere in it, not all of it long.
+	Reason ReasonCode // the code of the verdict's reason for this source alone; empty: none has it
+	// Counter says that the pause is the interval between two readings of a counter: the
+	// real pause is somewhere in it and shorter.
 	Counter bool
 	Name    string // a word or two, for tables
 	Brief   string // a few words, for headlines
 	What    string // a noun: "a pause of sixnines itself"
 	Means   string // a clause: "the whole generator was paused"
 	Try     string // what to do
-	// From lists what may have caused it, the most specific first: what throttling or steal
-	// takes away looks like other processes as well, and what those do to this process they
-	// do to the idle one.
+	// From lists sources that may explain this one, the most specific first: throttling and
+	// steal also look like contention with other processes, and these delay the idle process
+	// as they delay this one.
 	From []PauseSource
 }
 
-// Properties returns what is known of a source: of one that this version does not know,
-// its name alone.
+// Properties returns the properties of a source; for one that this version does not know,
+// only its name.
 func (s PauseSource) Properties() PauseProperties {
 	p := PauseProperties{Source: s, Means: "generator paused"}
 	if i := slices.IndexFunc(Pauses(), func(p PauseProperties) bool { return p.Source == s }); i >= 0 {
@@ -77,7 +78,7 @@ func (s PauseSource) Properties() PauseProperties {
 	return p
 }
 
-// Pauses lists the properties of all sources. What explains another comes after it.
+// Pauses lists the properties of all sources. A source comes before those that explain it.
 func Pauses() []PauseProperties {
 	ofProcess := []PauseSource{PauseThrottled, PauseSteal, PauseSwap, PauseContention, PauseIdle, PauseGC}
 	return []PauseProperties{

@@ -2,8 +2,8 @@ package result
 
 import "os"
 
-// fillZeros writes size zeros: how to reserve a file's place on the disk where
-// the file system has no call for it.
+// fillZeros writes size zero bytes. It reserves disk space where the file system has no
+// call for that.
 func fillZeros(f *os.File, size int64) error {
 	zeros := make([]byte, 1<<20)
 	for at := int64(0); at < size; at += int64(len(zeros)) {

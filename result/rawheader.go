@@ -20,11 +20,11 @@ const (
 //	32 i64 base · 40 u64 dropped · 48 u8 closed · 60 u32 CRC-32C over bytes 0–59
 type RawHeader struct {
 	Run string // Header.ID of the result; at most 16 characters
-	// Base is the start of the measured window on the run's clock, ns: what
-	// the rows' instants count from.
+	// Base is the start of the measured window on the run's clock, ns. The rows'
+	// instants count from it.
 	Base int64
 	// Dropped counts rows for which the file had no room. Closed says that the
-	// writer got to say so; the header of a killed run has it false.
+	// writer has written Dropped; it is false in the file of a killed run.
 	Dropped int64
 	Closed  bool
 }

@@ -17,7 +17,7 @@ func mapFile(f *os.File, size int64) ([]byte, error) {
 	return b, nil
 }
 
-// unmapFile ends a mapping; nil is none.
+// unmapFile ends a mapping; it does nothing for nil.
 func unmapFile(b []byte) error {
 	if b == nil {
 		return nil

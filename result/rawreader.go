@@ -17,8 +17,8 @@ type RawReader struct {
 	err    error
 }
 
-// NewRawReader reads the header. It fails, wrapping [ErrFormat], if r is no raw
-// file that this version can read.
+// NewRawReader reads the header. Its error wraps [ErrFormat] if r is not a raw file that
+// this version can read.
 func NewRawReader(r io.Reader) (*RawReader, error) {
 	x := &RawReader{source: bufio.NewReaderSize(r, 256<<10)}
 	var b [rawHeaderSize]byte
@@ -38,7 +38,7 @@ func NewRawReader(r io.Reader) (*RawReader, error) {
 // Header returns the file's header.
 func (x *RawReader) Header() RawHeader { return x.header }
 
-// Damage tells of a row cut off at the end of the file; "" if there is none.
+// Damage describes a row that is cut off at the end of the file; "" if the last row is whole.
 func (x *RawReader) Damage() string { return x.damage }
 
 // Next returns the next row that was written, skipping empty ones; io.EOF at

@@ -2,6 +2,6 @@ package result
 
 import "golang.org/x/sys/unix"
 
-// populate has the kernel do now what the first store to each page would wait for. Where
-// it cannot, the store waits.
+// populate makes the kernel fault in the pages of b now, so that the first store to each does
+// not wait. Before Linux 5.14 the call fails and the stores wait.
 func populate(b []byte) { _ = unix.Madvise(b, unix.MADV_POPULATE_WRITE) }

@@ -2,5 +2,5 @@
 
 package result
 
-// populate does nothing here: the first store to a page waits for it.
+// populate does nothing here: the first store to a page waits for the page.
 func populate([]byte) {}

@@ -4,6 +4,6 @@ package result
 
 import "os"
 
-// reserve gives the file its length and its place on the disk: a store into a
-// mapped hole of a full disk would kill the process.
+// reserve sets the file's length and allocates its disk space: with a hole in the file, a
+// store into the mapping would kill the process when the disk is full.
 func reserve(f *os.File, size int64) error { return fillZeros(f, size) }

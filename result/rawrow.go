@@ -25,7 +25,7 @@ const (
 	RawReplied                  // back at its origin
 	RawNacked                   // refused by the broker
 	RawCorrupted                // received, first copy, damaged
-	rawKinds                    // how many there are
+	rawKinds                    // the number of kinds
 )
 
 // String returns the kind's name.
@@ -58,8 +58,8 @@ type RawRow struct {
 	Seq      int64  // in the stream
 	Intended int64
 	Sent     int64
-	// Instant is when it happened; in a row of kind RawSent, where that is
-	// Sent, it is the own lag in ns.
+	// Instant is when the event happened; in a row of kind RawSent, which
+	// happened at Sent, it is the generator's own lag, ns.
 	Instant int64
 }
 

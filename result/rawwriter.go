@@ -25,18 +25,18 @@ type RawWriter struct {
 	file    *os.File
 	header  RawHeader
 	blocks  int64
-	memory  []byte       // the whole file, or nil: blocks are written when full
-	next    atomic.Int64 // block to be taken; may run beyond blocks
-	ready   int64        // blocks whose memory is ready
+	memory  []byte       // the whole file; nil: not mapped, blocks are written when full
+	next    atomic.Int64 // number of the next block, taken by all shards; may exceed blocks
+	ready   int64        // blocks whose memory is ready; used by the caller of Ready only
 	dropped atomic.Int64
 	failed  atomic.Pointer[error]
 }
 
 // CreateRaw makes the raw file at path, which must not exist, with room for at
-// least rows rows, rounded up to whole blocks: plan one block per shard beyond
-// the expected rows. It takes the time of reserving that much disk.
+// least rows rows, rounded up to whole blocks. Plan one block per shard beyond the
+// expected rows. CreateRaw takes as long as reserving that much disk space.
 func CreateRaw(path string, h RawHeader, rows int64) (*RawWriter, error) {
-	const most = 1 << 50 / rawBlockSize // a petabyte: beyond is a mistake in the arithmetic
+	const most = 1 << 50 / rawBlockSize // a petabyte: a larger number is an arithmetic mistake
 	blocks := max((rows+RawBlockRows-1)/RawBlockRows, 1)
 	if rows < 0 || blocks > most {
 		return nil, fmt.Errorf("create raw file: %d rows cannot be reserved", rows)
@@ -67,11 +67,12 @@ func CreateRaw(path string, h RawHeader, rows int64) (*RawWriter, error) {
 // Shard returns a new shard. It is safe for concurrent use; the shard is not.
 func (w *RawWriter) Shard() *RawShard { return &RawShard{writer: w, block: -1} }
 
-// Ready makes the memory of one of the next so many blocks ready, so that the first rows on
-// a page need not wait for it, and reports whether one was not: that is where the file is
-// mapped and the system can (Linux from 5.14 on); elsewhere nothing is done. It takes some
-// microseconds for each of the block's ten pages. It is safe for use beside shards, and not
-// for concurrent use.
+// Ready makes the memory of one more block ready, so that the first row on each page does not
+// wait for the page. It keeps up to blocks blocks ready ahead of those in use, and reports
+// whether it made one ready; false: enough are, or the file is not mapped. The system must
+// support it (Linux from 5.14 on), otherwise it has no effect. It takes some microseconds for
+// each of the block's ten pages. It may be called while shards write, but not by two
+// goroutines at a time.
 func (w *RawWriter) Ready(blocks int64) bool {
 	used := min(w.next.Load(), w.blocks)
 	w.ready = max(w.ready, used)
@@ -88,8 +89,8 @@ func (w *RawWriter) Ready(blocks int64) bool {
 // Dropped returns how many rows found no room. It is safe for concurrent use.
 func (w *RawWriter) Dropped() int64 { return w.dropped.Load() }
 
-// Close cuts the file to the blocks in use, completes its header, waits for the
-// disk and closes it. Every shard must have been closed. Closing twice is
+// Close cuts the file to the blocks in use, completes its header, syncs it to the
+// disk and closes it. Every shard must have been closed before. Closing twice is
 // allowed.
 func (w *RawWriter) Close() error {
 	if w.file == nil {
@@ -117,13 +118,13 @@ func (w *RawWriter) Close() error {
 // RawShard is one goroutine's access to a [RawWriter].
 type RawShard struct {
 	writer *RawWriter
-	block  int64 // number of the block in hand, −1: none
-	rows   []byte
-	buffer []byte // of the block, where the file is not mapped
+	block  int64  // number of the current block, −1: none
+	rows   []byte // the unused rest of the current block
+	buffer []byte // the current block, where the file is not mapped
 }
 
-// Put writes a row. It does not block, but where the file is not mapped: there
-// every 1,024th row writes a block.
+// Put writes a row, or counts it as dropped if the file is full. It does not block,
+// unless the file is not mapped: then every 1,024th row writes a block to the file.
 func (s *RawShard) Put(r RawRow) {
 	if len(s.rows) < RawRowSize && !s.take() {
 		s.writer.dropped.Add(1)
@@ -133,11 +134,11 @@ func (s *RawShard) Put(r RawRow) {
 	s.rows = s.rows[RawRowSize:]
 }
 
-// take puts the next block in hand; false if there is none left.
+// take makes the next free block the current one; false if no block is left.
 func (s *RawShard) take() bool {
 	s.Close()
 	w := s.writer
-	if w.next.Load() >= w.blocks { // without it a full file's counter could overflow
+	if w.next.Load() >= w.blocks { // so that the counter of a full file cannot overflow
 		return false
 	}
 	n := w.next.Add(1) - 1
@@ -158,9 +159,9 @@ func (s *RawShard) take() bool {
 	return true
 }
 
-// Close gives up the block in hand, whose unused rows stay empty, and writes it
-// where the file is not mapped. The shard may be used again: it takes another
-// block.
+// Close ends the current block, whose unused rows stay empty, and writes it to the
+// file if that is not mapped. The shard may be used again: it then takes another
+// block. Its failure is returned by [RawWriter.Close].
 func (s *RawShard) Close() {
 	w := s.writer
 	if s.block >= 0 && w.memory == nil && len(s.buffer) > 0 {

@@ -18,8 +18,8 @@ const (
 	typeSummary  = "summary"
 )
 
-// ErrFormat is wrapped by errors about input that is no result file, or not
-// one that this version can read.
+// ErrFormat is wrapped by errors about input that is not a result file, or not one
+// that this version can read.
 var ErrFormat = errors.New("not a readable result file")
 
 // Reader reads a result file record by record. Input that begins like a gzip
@@ -30,7 +30,7 @@ type Reader struct {
 	lines  *bufio.Reader // decompressed; nil before the first read
 	line   int
 	header bool
-	named  bool // the first header is that of one of several workloads
+	named  bool // the first header names a workload, so the file may have several
 	damage string
 	err    error
 	tally  *tally
@@ -41,10 +41,10 @@ func NewReader(r io.Reader) *Reader {
 	return &Reader{source: bufio.NewReaderSize(r, 64<<10), tally: newTally()}
 }
 
-// Next returns the next record; the first is always a header. It returns
-// io.EOF at the end, which a cut-off last line also is: then Damage tells of
-// it. A line in the middle that is no record, or one that is too long, is an
-// error that names the line. After an error Next returns it again.
+// Next returns the next record; the first is always a header. It returns io.EOF at
+// the end, and also for a last line that is cut off, which Damage then describes. A
+// line in the middle that is not a record, or is too long, gives an error that names
+// the line. After an error Next returns the same error again.
 //
 // Records of types that this version does not know have only Raw set.
 func (r *Reader) Next() (Record, error) {
@@ -59,8 +59,8 @@ func (r *Reader) Next() (Record, error) {
 // Line returns the number of the line last read, from 1.
 func (r *Reader) Line() int { return r.line }
 
-// Damage tells what could not be read at the end of the input; "" if it ended
-// well.
+// Damage describes what could not be read at the end of the input; "" if the input is
+// complete.
 func (r *Reader) Damage() string { return r.damage }
 
 func (r *Reader) next() (Record, error) {
@@ -77,7 +77,7 @@ func (r *Reader) next() (Record, error) {
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
 			r.tally.read("", line, whole)
-			continue // an empty line says nothing
+			continue // skip empty lines
 		}
 		record, err := r.decode(line, whole)
 		if err == nil {
@@ -86,9 +86,8 @@ func (r *Reader) next() (Record, error) {
 		if whole || !r.header {
 			return Record{}, err
 		}
-		// A line without its newline is one that a killed writer could not
-		// finish. (If it decodes all the same, only the newline is missing: no
-		// beginning of an object is itself an object.)
+		// A killed writer may leave a line without its newline. (If the line decodes,
+		// only the newline is missing: no proper prefix of an object is an object.)
 		r.damage = fmt.Sprintf("line %d is cut off after %d bytes", r.line, len(line))
 		return Record{}, io.EOF
 	}
@@ -143,7 +142,7 @@ func (r *Reader) open() error {
 	return nil
 }
 
-// decode makes a record of a line, and counts it.
+// decode decodes a line into a record, and adds it to the tally.
 func (r *Reader) decode(line []byte, whole bool) (Record, error) {
 	var probe struct {
 		Type string `json:"type"`
@@ -189,8 +188,8 @@ func (r *Reader) decode(line []byte, whole bool) (Record, error) {
 	return record, nil
 }
 
-// checkFormat looks at what tells formats apart before anything else is
-// decoded, for in another version the rest may have other types.
+// checkFormat checks format and version before anything else is decoded, since other
+// fields may have other types in another version.
 func checkFormat(line []byte) error {
 	var h struct {
 		Format  string `json:"format"`

@@ -23,10 +23,11 @@ type Reason struct {
 	Try   string `json:"try,omitempty"`
 }
 
-// What is what was found, in an earlier version's file with what it means and what to do.
+// What returns what was found; in files of earlier versions the text also says what it means
+// and what to do.
 func (r Reason) What() string { return cmp.Or(r.Found, r.Text) }
 
-// Short is what was found in a few words.
+// Short returns what was found, in a few words.
 func (r Reason) Short() string { return cmp.Or(r.Brief, r.Code.Properties().Brief, r.Code.words()) }
 
 // ReasonCode says what a reason is about. Files of other versions may hold codes that are
@@ -102,11 +103,11 @@ const (
 	ReasonSemantics          ReasonCode = "semantics"
 )
 
-// words are a code as people read it.
+// words returns the code with spaces instead of hyphens.
 func (c ReasonCode) words() string { return strings.ReplaceAll(string(c), "-", " ") }
 
-// Properties returns what is known of reasons with the code: of one that this version does
-// not know, the code alone.
+// Properties returns the properties of a code; for one that this version does not know, only
+// the code.
 func (c ReasonCode) Properties() ReasonProperties {
 	all := Reasons()
 	if i := slices.IndexFunc(all, func(p ReasonProperties) bool { return p.Code == c }); i >= 0 {
@@ -115,7 +116,7 @@ func (c ReasonCode) Properties() ReasonProperties {
 	return ReasonProperties{Code: c}
 }
 
-// ReasonProperties is what holds of every reason with a code.
+// ReasonProperties describes the reasons with one code.
 type ReasonProperties struct {
 	Code   ReasonCode
 	By     Party
@@ -125,7 +126,7 @@ type ReasonProperties struct {
 	Try    string // what to do, where a reason that lowers the verdict does not say it itself
 }
 
-// Party is who brings something about.
+// Party is who is responsible for a finding.
 type Party string
 
 // The parties.
@@ -137,21 +138,21 @@ const (
 	ByRun       Party = "run"       // what was asked for, or how the run ended
 	ByTool      Party = "tool"      // a defect of Sixnines or of a driver
 	ByEither    Party = "either"    // generator or system: nothing tells which
-	ByCause     Party = "cause"     // whoever the cause that the reason names belongs to
+	ByCause     Party = "cause"     // the party of the cause that the reason names
 )
 
-// OnGeneratorSide reports whether the party is the generator or its machine. What such a
-// reason limits says nothing of the system under test.
+// OnGeneratorSide reports whether the party is the generator or its machine. Figures that such
+// a reason limits say nothing about the system under test.
 func (p Party) OnGeneratorSide() bool { return p == ByGenerator || p == ByMachine }
 
-// Effect is what something may have done to a latency.
+// Effect is how a finding may have changed a latency.
 type Effect int
 
 // The effects.
 const (
-	EffectUnknown Effect = iota // it may be longer, shorter, or that of another load
-	EffectNone                  // none: the figure is what was
-	EffectLonger                // it can only be longer than it would have been
+	EffectUnknown Effect = iota // the latency may be longer, shorter, or that of another load
+	EffectNone                  // the figure is correct
+	EffectLonger                // the latency can only be longer than without the finding
 )
 
 // Shown says where the first screen of a report shows a reason.
@@ -159,9 +160,9 @@ type Shown int
 
 // The places.
 const (
-	ShownAsWhy     Shown = iota // among the reasons why the verdict is not better; a note not at all
-	ShownAsNote                 // a note, too, is shown
-	ShownAsRefusal              // it quotes what the broker refused, which has its own line
+	ShownAsWhy     Shown = iota // among the reasons for the verdict; not shown if it is a note
+	ShownAsNote                 // also shown if it is a note
+	ShownAsRefusal              // on the line of the broker's refusals, which it quotes
 )
 
 // Reasons lists the properties of all codes, in the order of the verdict's questions.

@@ -1,12 +1,12 @@
-// Package result is the result file: what a run wrote down, complete enough
-// that every figure published from it can be computed again.
+// Package result reads and writes result files. A result file records a run, complete
+// enough to compute every published figure again.
 //
-// A result file is JSON lines, one record a line: a [Header], an [Interval]
-// every Header.Interval, an [Event] when something happened, and a [Summary] at
-// the end. Where a run has several named workloads there is a header and a summary for
-// each, and each interval names its own; see [Run.Parts]. It is flushed every interval, so that a run that was killed is
-// readable up to its last whole one. Unknown fields are kept by readers that rewrite
-// ([Record.Raw]); older versions stay readable.
+// A result file is JSON lines, one record a line: a [Header], an [Interval] every
+// Header.Interval, an [Event] when something happened, and a [Summary] at the end. A run
+// with several named workloads has a header and a summary for each, and each interval
+// names its workload; see [Run.Parts]. Every interval is flushed, so that the file of a
+// killed run is readable up to its last whole interval. A program that rewrites a file
+// keeps unknown fields with [Record.Raw]; files of older versions stay readable.
 //
 // All times are nanoseconds. Instants are relative to the start of the
 // measured window, so warm-up is negative.
@@ -24,13 +24,13 @@ import (
 const (
 	Format  = "sixnines-result"
 	Version = 1
-	// VersionWorkloads is that of a file with several named workloads: a header for
-	// each, then records that name theirs, and a summary for each.
+	// VersionWorkloads is the version of a file with several named workloads: a header
+	// for each, then records that name their workload, and a summary for each.
 	VersionWorkloads = 2
 )
 
-// The values of Header.Refusals that say what nobody can know; all else is answered message
-// by message. They are the contract's, see driver.Refusals.
+// The values of Header.Refusals for brokers that do not refuse message by message. They are
+// part of the driver contract, see driver.Refusals.
 const (
 	RefusalsReported = "reported"
 	RefusalsSilent   = "silent"
@@ -142,9 +142,9 @@ type Synchronous struct {
 	Mean bool `json:"mean,omitempty"`
 }
 
-// InFlightMetric is the service time whose end takes a message out of those in
-// flight: of the acknowledgement where the broker gives one, else of the reply,
-// else of the delivery.
+// InFlightMetric returns the service time after which a message is no longer in flight:
+// that of the acknowledgement if the broker gives one, else of the reply, else of the
+// delivery.
 func (h *Header) InFlightMetric() Metric {
 	switch {
 	case h.Ack == "broker":
@@ -155,7 +155,7 @@ func (h *Header) InFlightMetric() Metric {
 	return DeliveryService
 }
 
-// ServiceMetric is the service time that the load is about, by its pattern.
+// ServiceMetric returns the service time that the load's pattern measures.
 func (h *Header) ServiceMetric() Metric {
 	switch {
 	case h.Pattern == "deliver", h.Pattern == "consume":
@@ -185,9 +185,9 @@ type Trial struct {
 const (
 	TrialRepeat   = "repeat"
 	TrialAB       = "ab"
-	TrialCapacity = "capacity" // one of a search for the highest rate; Of is 0
+	TrialCapacity = "capacity" // a run of a search for the highest rate; Of is 0
 	TrialSweep    = "sweep"    // the runs of one cell are a set
-	TrialStudy    = "study"    // so they are of a study
+	TrialStudy    = "study"    // the runs of one cell are a set, as in a sweep
 )
 
 // Floor is a noise floor: the distribution that a broker which does nothing had
@@ -278,11 +278,11 @@ type Fact struct {
 	Note    string `json:"note,omitempty"`
 }
 
-// FactNotWatched is the name of a fact about what is not watched: the vital, or "pause." and
-// the source of pauses, and as its note why.
+// FactNotWatched is the name of a fact about something that is not watched. Its value is the
+// vital, or "pause." and the source of pauses; its note says why.
 const FactNotWatched = "not watched"
 
-// NotWatched returns why a vital is not watched; empty: it is, or nobody knows why.
+// NotWatched returns why a vital is not watched; empty: it is watched, or the reason is unknown.
 func (h *Header) NotWatched(v Vital) (why string) {
 	for _, f := range h.Machine {
 		if f.Name != FactNotWatched {
@@ -291,7 +291,7 @@ func (h *Header) NotWatched(v Vital) (why string) {
 		if f.Value == string(v) {
 			why = f.Note
 		} else if text, ok := strings.CutPrefix(f.Value, string(v)+": "); ok {
-			why = text // in files of versions that had both in one
+			why = text // earlier versions wrote vital and reason as one value
 		}
 	}
 	return why
@@ -303,13 +303,13 @@ type SetupTime struct {
 	Duration time.Duration `json:"duration"`
 }
 
-// Record is one line of a result file; exactly one of the pointers is set,
-// none for a type that this version does not know.
+// Record is one line of a result file. Exactly one of Header, Interval, Event and Summary is
+// set; for a type that this version does not know, all are nil.
 type Record struct {
 	Header   *Header
 	Interval *Interval
 	Event    *Event
 	Summary  *Summary
-	Counted  *Seal           // what the summary's seal should be by the lines that were read; nil: it has none
+	Counted  *Seal           // the summary's seal computed from the lines read; nil: the summary has no seal
 	Raw      json.RawMessage // the whole line
 }

@@ -6,10 +6,10 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Run is a result file as a whole: the intervals merged, and what is needed to
-// draw them over time. It is not safe for concurrent use.
+// Run is a whole result file: the merged intervals, and the points for charts over time.
+// It is not safe for concurrent use.
 type Run struct {
-	Path     string // of the file; empty if it never was one
+	Path     string // of the file; empty if the run was not read from a file
 	Header   Header
 	Metrics  map[Metric]*Merged
 	Counters Counters // the sum over the intervals
@@ -18,20 +18,20 @@ type Run struct {
 	Pauses   []Pause
 	Tail     []Exemplar // the slowest messages, slowest first within a metric
 	Lost     [][2]int64 // [Interval.Lost]
-	Closing  *Closing   // [Interval.Closing]; nil: the run was killed, or an earlier version's
+	Closing  *Closing   // [Interval.Closing]; nil: the run was killed, or is of an earlier version
 	// Summary is nil if the file was cut short: the run was killed.
 	Summary *Summary
-	// Counted is what the summary's seal should be by the lines that were read; nil
-	// if it has none, or if the run was not read by a [Reader].
+	// Counted is the summary's seal computed from the lines read; nil if the summary has
+	// no seal, or if the run was not read by a [Reader].
 	Counted *Seal
-	// Oddities are what is impossible in single intervals, the first of them.
+	// Oddities are the first inconsistencies within single intervals, at most 64.
 	Oddities []Oddity
-	// Damaged tells what could not be read at the file's end, if anything.
+	// Damaged describes what could not be read at the file's end; empty: nothing.
 	Damaged string
 
-	// Workloads are the parts of a run of several named workloads, each with its own
-	// header, records and summary; see [Run.Parts]. Everything above is then empty
-	// but the path, the first one's header, the events and the damage.
+	// Workloads are the parts of a run with several named workloads, each with its own
+	// header, records and summary; see [Run.Parts]. The fields above are then empty,
+	// except Path, Header (the first workload's), Events and Damaged.
 	Workloads []*Run
 
 	measured int // intervals of the window so far
@@ -43,34 +43,35 @@ type Run struct {
 // Merged is one metric over the whole run.
 type Merged struct {
 	Hist     *hdr.Histogram
-	Censored *hdr.Histogram // lower bounds of the unresolved; nil if there are none
-	Refused  int64          // messages that were refused: slower than every value
+	Censored *hdr.Histogram // lower bounds of unresolved messages; nil if every message was resolved
+	Refused  int64          // refused messages, which count as slower than every value
 	Min, Max int64          // exact; both 0 if Hist is empty
-	// Slots holds the largest value of each slot of intended time, by slot
-	// number; 0 where a slot has none, Refused where it has a refused message.
-	// Response metrics only.
+	// Slots holds the largest value of each slot of intended time, ns, by slot
+	// number; 0 for a slot without values, Refused for one with a refused message.
+	// Only response metrics have it.
 	Slots []int64
 	// RefusedAt is MetricInterval.Refused.
 	RefusedAt [][2]int64
-	// Own has Bands entries for response metrics, else none.
+	// Own has an entry for each band for response metrics; it is nil for others.
 	Own []OwnBand
 
 	blocks []histograms.Block
 }
 
-// WithPending is the metric with n more messages of which nothing is known but
-// that they are not resolved. Its values are those of x.
+// WithPending returns a copy of the metric with n more unresolved messages, whose lower
+// bound is the lowest trackable value. x is not changed; the copy shares its values.
 func (x *Merged) WithPending(n int64) *Merged {
 	y := *x
 	y.Censored = hdr.New(x.Hist.LowestTrackableValue(), x.Hist.HighestTrackableValue(), int(x.Hist.SignificantFigures()))
 	if x.Censored != nil {
 		y.Censored.Merge(x.Censored)
 	}
-	_ = y.Censored.RecordValues(y.Censored.LowestTrackableValue(), n) // which is in range
+	_ = y.Censored.RecordValues(y.Censored.LowestTrackableValue(), n) // in range: cannot fail
 	return &y
 }
 
-// Point is one interval, reduced to what a picture over time needs.
+// Point is one interval, reduced to what a chart over time needs. Start and End are ns
+// from the window's start.
 type Point struct {
 	Phase    string
 	Start    int64
@@ -81,13 +82,13 @@ type Point struct {
 	Vitals   map[Vital]float64
 	Metrics  map[Metric]PointMetric
 	Levels   []Level
-	Depth    *Depth // nil: nothing was told in it
+	Depth    *Depth // the broker's last depth in the interval; nil: it gave none
 	Readings []BacklogReading
 }
 
-// Stretches yields the interval by its Levels: each reading, and as the last one
-// the interval's end with what is left of its counts. Start is that of the
-// stretch that ends with the reading.
+// Stretches yields the interval split at its Levels: first each reading, at last the
+// interval's end with the remaining counts. start is where the part that ends with the
+// reading begins, ns from the window's start.
 func (p *Point) Stretches(yield func(start int64, l Level) bool) {
 	rest := Level{At: p.End, Due: p.Counters.Scheduled, Sent: p.Counters.Sent + p.Counters.Rejected, InFlight: p.InFlight, Backlog: p.Backlog}
 	start := p.Start
@@ -101,8 +102,8 @@ func (p *Point) Stretches(yield func(start int64, l Level) bool) {
 	yield(start, rest)
 }
 
-// PointMetric is one metric in one interval; percentiles by nearest rank of
-// that interval's own histogram, never averaged. All in ns.
+// PointMetric is one metric in one interval, in ns. The percentiles are nearest ranks of
+// that interval's own histogram, never averages.
 type PointMetric struct {
 	Count                    int64
 	Min, P50, P90, P99, P999 int64

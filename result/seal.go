@@ -30,10 +30,10 @@ type SealedLines struct {
 	CRC32C string `json:"crc32c"` // of their bytes one after another, without newlines; 8 hexadecimal digits
 }
 
-// sealKey is what stands before the seal in the line of a summary.
+// sealKey is the text before the seal in the line of a summary.
 const sealKey = `,"seal":`
 
-// tally is what a seal is made of, for one who writes and for one who reads.
+// tally collects the counts and checksums of a seal, for a writer or a reader.
 type tally struct {
 	sum   hash.Hash
 	kinds map[string]*sealedKind
@@ -52,11 +52,11 @@ func newTally() *tally {
 	return t
 }
 
-// bytes counts bytes of the file.
+// bytes adds bytes of the file to the checksum.
 func (t *tally) bytes(b []byte) { t.sum.Write(b) }
 
-// record counts the line of a record as one of its kind. Kinds that this version does
-// not know are in the sum of all bytes alone.
+// record counts a line as one of its kind. Kinds that this version does not know are only
+// in the checksum of all bytes.
 func (t *tally) record(kind string, line []byte) {
 	if k := t.kinds[kind]; k != nil {
 		k.lines++
@@ -64,7 +64,7 @@ func (t *tally) record(kind string, line []byte) {
 	}
 }
 
-// seal is the seal of what was counted.
+// seal returns the seal of the records and bytes so far.
 func (t *tally) seal() *Seal {
 	of := func(kind string) SealedLines {
 		k := t.kinds[kind]
@@ -74,9 +74,9 @@ func (t *tally) seal() *Seal {
 		Headers: of(typeHeader), Intervals: of(typeInterval), Events: of(typeEvent), Summaries: of(typeSummary)}
 }
 
-// sealed puts a seal at the end of a summary's line that has none, and counts the line.
+// sealed appends a seal to a summary's line without one, and counts the line.
 func (t *tally) sealed(line []byte) ([]byte, error) {
-	text := line[:len(line)-1] // without its last brace
+	text := line[:len(line)-1] // without the closing brace
 	t.bytes(text)
 	seal, err := json.Marshal(t.seal())
 	if err != nil {
@@ -89,8 +89,8 @@ func (t *tally) sealed(line []byte) ([]byte, error) {
 	return line, nil
 }
 
-// read counts a line that was read, with the newline that it may have, and returns what
-// the seal in it should be; nil if it is no summary, or has none.
+// read counts a line that was read, with its newline if whole, and returns the seal that the
+// line should have; nil if it is not a summary or has no seal.
 func (t *tally) read(kind string, line []byte, whole bool) (want *Seal) {
 	rest := line
 	if at := bytes.LastIndex(line, []byte(sealKey)); kind == typeSummary && at >= 0 {

@@ -72,11 +72,11 @@ type Until struct {
 	Found       string `json:"found"` // for people, one line
 }
 
-// What ended the window of a run that was to go on until something was known.
+// The values of Until.Ended: what ended the window.
 const (
 	EndedNarrow      = "narrow"      // the interval was as narrow as was asked
 	EndedAtMost      = "at most"     // the greatest length was reached
-	EndedInterrupted = "interrupted" // somebody ended it
+	EndedInterrupted = "interrupted" // the user ended it
 	EndedCutShort    = "cut short"   // the run was killed
 )
 
@@ -184,8 +184,8 @@ type Rate struct {
 	WorstSecond float64 `json:"worst_second"` // sent ÷ due in the worst second, or in a window that is shorter, 1 = all
 }
 
-// SentShare is the share of what was due that was sent in the window, 1 = all. ok is
-// false where nothing was due at a rate.
+// SentShare returns the share of due messages that was sent in the window, 1 = all. ok is
+// false if the load had no rate.
 func (r Rate) SentShare() (share float64, ok bool) {
 	due := r.Due
 	if due == 0 {
@@ -220,8 +220,8 @@ type Throughput struct {
 	Needs int64 `json:"needs,omitempty"`
 }
 
-// LeastThroughput is how many messages a rate takes: of so many one more or less at
-// either end is one per cent.
+// LeastThroughput is the least number of messages from which a rate is computed: with 100,
+// one message more or less at either end changes it by one per cent.
 const LeastThroughput = 100
 
 // Status is a verdict's one word.
@@ -266,8 +266,8 @@ type Limit struct {
 	InvalidCodes []ReasonCode `json:"invalid_codes,omitempty"`
 }
 
-// String returns the status as people read it, and how far it goes: UNSTABLE is
-// "OVERLOADED".
+// String returns the status as users see it, with the highest valid percentile; UNSTABLE
+// becomes "OVERLOADED".
 func (v Verdict) String() string {
 	if v.Status == Unstable {
 		return "OVERLOADED"
@@ -278,7 +278,8 @@ func (v Verdict) String() string {
 	return string(v.Status)
 }
 
-// Limit returns the limit of a metric, nil if the verdict has none for it.
+// Limit returns the limit of a metric, nil if the verdict does not limit it. The pointer is
+// into v.Limits.
 func (v Verdict) Limit(m Metric) *Limit {
 	for i := range v.Limits {
 		if v.Limits[i].Metric == m {
@@ -289,11 +290,11 @@ func (v Verdict) Limit(m Metric) *Limit {
 }
 
 // Reaches reports whether the percentile is suspect or invalid; the maximum, "max", lies
-// beyond all of them. One between ValidTo and From is, too: nothing shows that it is
-// valid. A nil limit reaches none.
+// beyond all percentiles. A percentile between ValidTo and From also counts as suspect,
+// because nothing shows that it is valid. A nil limit reaches nothing.
 func (l *Limit) Reaches(percentile string) bool { return l.Of(percentile) != Valid }
 
-// Of returns Valid, Suspect or Invalid for a percentile or the maximum, as Reaches has it.
+// Of returns Valid, Suspect or Invalid for a percentile or the maximum, see Reaches.
 func (l *Limit) Of(percentile string) Status {
 	switch {
 	case l == nil:
@@ -306,7 +307,8 @@ func (l *Limit) Of(percentile string) Status {
 	return Valid
 }
 
-// below returns the published percentile before one, or least if that is no lower.
+// below returns the next lower published percentile, or least if percentile is the lowest or
+// not a published one.
 func below(percentile, least string) string {
 	all := Percentiles()
 	if i := slices.Index(all, percentile); i > 0 {
@@ -315,8 +317,8 @@ func below(percentile, least string) string {
 	return least
 }
 
-// beyond reports whether a percentile is at or beyond from, or beyond to, which is the
-// next lower one that is published; to may be empty.
+// beyond reports whether a percentile is above to, the next published percentile below from,
+// or, if to is empty, at or above from.
 func beyond(percentile, from, to string) bool {
 	least, err := strconv.ParseFloat(from, 64)
 	p, notNumber := strconv.ParseFloat(percentile, 64)
@@ -394,12 +396,12 @@ type Distribution struct {
 	Samples int64 `json:"samples"`
 }
 
-// Total returns the number of values that the percentiles are of: resolved,
-// unresolved and refused.
+// Total returns the number of messages behind the percentiles: resolved, unresolved and
+// refused.
 func (d *Distribution) Total() int64 { return d.Count + d.Censored + d.Refusals }
 
-// MarshalJSON leaves out the figures that an empty distribution has not: a minimum of 0
-// would be one.
+// MarshalJSON leaves out minimum, mean and standard deviation of an empty distribution: a 0
+// would look like a measured value.
 func (d *Distribution) MarshalJSON() ([]byte, error) {
 	type plain Distribution
 	if d.Count > 0 {
@@ -413,8 +415,8 @@ func (d *Distribution) MarshalJSON() ([]byte, error) {
 	}{plain: (*plain)(d)})
 }
 
-// Percentiles are the percentiles that summaries publish, as written and as
-// numbers.
+// Percentiles returns the percentiles that summaries publish, in ascending order and in the
+// notation of their keys.
 func Percentiles() []string {
 	return []string{"50", "75", "90", "95", "99", "99.9", "99.99", "99.999", "99.9999"}
 }

@@ -11,7 +11,8 @@ import (
 type Vital string
 
 // The vitals, in the order in which reports show them. A value is a difference over the
-// interval, unless it is said to be of now; one whose source could not be read is absent.
+// interval, unless its comment says "now": then it is the value at the interval's end. A vital
+// whose source could not be read is absent.
 const (
 	VitalProcessCPU       Vital = "process.cpu"
 	VitalProcessCPUUser   Vital = "process.cpu.user"
@@ -22,19 +23,19 @@ const (
 	VitalHostSteal     Vital = "host.steal"        // same resolution
 	VitalHostStealTime Vital = "host.steal.time"
 
-	VitalHiccupThreadP99     Vital = "hiccup.thread.p99"    // corrected for swallowed wake-ups, as are the other two
+	VitalHiccupThreadP99     Vital = "hiccup.thread.p99"    // corrected for missed wake-ups, as are the other two p99
 	VitalHiccupThreadMax     Vital = "hiccup.thread.max"    // a sleep that has not ended yet included
 	VitalHiccupGoroutineP99  Vital = "hiccup.goroutine.p99" // up to 1 ms is the timers' granularity
 	VitalHiccupGoroutineMax  Vital = "hiccup.goroutine.max"
-	VitalHiccupIdleP99       Vital = "hiccup.idle.p99" // absent where nothing was heard of the process
-	VitalHiccupIdleMax       Vital = "hiccup.idle.max" // of the sleeps that were heard of: every 100 ms, gaps at once
-	VitalHiccupPauses        Vital = "hiccup.pauses"   // those that ended
+	VitalHiccupIdleP99       Vital = "hiccup.idle.p99" // absent if the idle process reported nothing
+	VitalHiccupIdleMax       Vital = "hiccup.idle.max" // of the sleeps reported so far: reports come every 100 ms, gaps at once
+	VitalHiccupPauses        Vital = "hiccup.pauses"   // pauses that ended in the interval
 	VitalHiccupPausesDropped Vital = "hiccup.pauses.dropped"
 
 	VitalGoLatencyP50      Vital = "go.sched.latency.p50" // upper edge of its bucket
 	VitalGoLatencyP99      Vital = "go.sched.latency.p99"
 	VitalGoLatencyMax      Vital = "go.sched.latency.max"
-	VitalGoLatencyCount    Vital = "go.sched.latency.count" // about one in eight is sampled; without any the next three are absent
+	VitalGoLatencyCount    Vital = "go.sched.latency.count" // about one in eight is sampled; if 0, the latencies are absent
 	VitalGoCycles          Vital = "go.gc.cycles"
 	VitalGoAssist          Vital = "go.gc.assist"      // CPU times of Go are the runtime's estimates
 	VitalGoGCPauseTotal    Vital = "go.gc.pause.total" // pauses are upper bounds, at most a quarter too much
@@ -45,7 +46,7 @@ const (
 	VitalGoCPUUser         Vital = "go.cpu.user"   // includes their sleep in a system call that keeps the processor
 	VitalGoCPUGC           Vital = "go.cpu.gc"     // includes what it did on idle processors
 	VitalGoCPUIdle         Vital = "go.cpu.idle"
-	VitalGoCPUTotal        Vital = "go.cpu.total"           // what the three above are shares of
+	VitalGoCPUTotal        Vital = "go.cpu.total"           // the three above are shares of it
 	VitalGoProcs           Vital = "go.procs"               // now
 	VitalGoRunnable        Vital = "go.goroutines.runnable" // now, approximate
 	VitalGoGoroutines      Vital = "go.goroutines"          // now
@@ -56,7 +57,7 @@ const (
 	VitalBrokerRSS        Vital = "broker.rss"
 	VitalBrokerReadBytes  Vital = "broker.read_bytes"
 	VitalBrokerWriteBytes Vital = "broker.write_bytes"
-	VitalBrokerBusy       Vital = "broker.busy" // of the broker's processes on this machine, the mean of looks a tenth of a second apart
+	VitalBrokerBusy       Vital = "broker.busy" // of the broker's processes on this machine, the mean of samples 100 ms apart
 	VitalBrokerWait       Vital = "broker.wait"
 
 	VitalPacerCount Vital = "pacer.count" // spare ones included
@@ -73,20 +74,21 @@ const (
 	VitalHostRetransmits Vital = "host.tcp.retransmits" // in this network namespace
 
 	VitalTCPRetransmissions Vital = "tcp.retransmissions" // absent without connections of ours
-	VitalTCPRTTMax          Vital = "tcp.rtt.max"         // smoothed, over all looks and connections of the interval
+	VitalTCPRTTMax          Vital = "tcp.rtt.max"         // smoothed, over all samples and connections of the interval
 	VitalTCPRTTMean         Vital = "tcp.rtt.mean"
 
-	VitalHostSuspended Vital = "host.suspended" // by how much CLOCK_BOOTTIME outran CLOCK_MONOTONIC for certain
+	VitalHostSuspended Vital = "host.suspended" // lower bound of how far CLOCK_BOOTTIME advanced beyond CLOCK_MONOTONIC
 
 	VitalCgroupThrottled    Vital = "cgroup.throttled.periods" // of the process's control group and its ancestors, summed
 	VitalCgroupThrottleTime Vital = "cgroup.throttled.time"    // summed over the group's cores and the ancestors
 
-	VitalProbeCPU     Vital = "probe.cpu" // of the intervals whose reports came in one of ours
+	VitalProbeCPU     Vital = "probe.cpu" // of the probe's intervals that it reported in this interval
 	VitalProbeSpan    Vital = "probe.span"
 	VitalProbeSent    Vital = "probe.sent"
 	VitalProbeMissing Vital = "probe.missing"
 
-	VitalLittleSampled   Vital = "little.l_sampled" // measured ones; deliveries, where one message has several; in the closing record, as are all of these and of the probe but its CPU
+	// These, and those of the probe except its CPU, are in the closing record.
+	VitalLittleSampled   Vital = "little.l_sampled" // measured messages in flight, or deliveries where a message has several
 	VitalLittleSamples   Vital = "little.samples"
 	VitalLittleSpan      Vital = "little.span"
 	VitalLittleReadLate  Vital = "little.read_late"
@@ -96,7 +98,7 @@ const (
 // vitalBroker begins the vitals of a broker's processes.
 const vitalBroker = "broker."
 
-// Of is the vital of one of several processes of a broker: broker.kafka-2.cpu of broker.cpu.
+// Of returns the vital of one of a broker's several processes: broker.kafka-2.cpu for broker.cpu.
 func (v Vital) Of(process string) Vital {
 	what, ok := strings.CutPrefix(string(v), vitalBroker)
 	if !ok {
@@ -105,8 +107,8 @@ func (v Vital) Of(process string) Vital {
 	return Vital(vitalBroker + process + "." + what)
 }
 
-// Process returns the process that a vital is of alone, and the vital of all of them
-// together; for other vitals no process and the vital itself.
+// Process splits the vital of a single process into the process and the vital of all processes
+// together; for other vitals it returns "" and the vital itself.
 func (v Vital) Process() (process string, whole Vital) {
 	rest, ok := strings.CutPrefix(string(v), vitalBroker)
 	i := strings.LastIndexByte(rest, '.')
@@ -116,7 +118,7 @@ func (v Vital) Process() (process string, whole Vital) {
 	return rest[:i], Vital(vitalBroker + rest[i+1:])
 }
 
-// Unit is what a vital is counted in; empty: a figure without a unit.
+// Unit is the unit of a vital; empty: a figure without a unit.
 type Unit string
 
 // The units.
@@ -128,19 +130,19 @@ const (
 	UnitCount   Unit = "1"
 )
 
-// VitalProperties is what holds of every value of a vital.
+// VitalProperties describes one vital.
 type VitalProperties struct {
 	Vital   Vital
 	Unit    Unit
 	Meaning string
 	Label   string // of its line in a chart
-	// Monitored says that the watch of the generator and its machine measures it: it is known of
-	// every run that is watched. Others are of a load, its connections, a probe or a broker.
+	// Monitored says that the monitor of the generator and its machine measures it, in every
+	// run that is watched. Other vitals belong to a load, its connections, a probe or a broker.
 	Monitored bool
 }
 
-// Properties returns what is known of a vital: of one that this version does not know, its
-// name alone.
+// Properties returns the properties of a vital; for one that this version does not know, only
+// its name.
 func (v Vital) Properties() VitalProperties {
 	process, whole := v.Process()
 	all := Vitals()

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Parts returns the runs that verdicts, figures and accounts are of: r itself, or
-// its Workloads where the scenario names several.
+// Parts returns the runs that have verdicts, figures and accounts: r itself, or its
+// Workloads if the scenario names several.
 func (r *Run) Parts() []*Run {
 	if len(r.Workloads) > 0 {
 		return r.Workloads
@@ -14,12 +14,12 @@ func (r *Run) Parts() []*Run {
 	return []*Run{r}
 }
 
-// Complete reports whether each part has its summary: the run was not killed.
+// Complete reports whether each part has a summary, so that the run was not killed.
 func (r *Run) Complete() bool {
 	return !slices.ContainsFunc(r.Parts(), func(p *Run) bool { return p.Summary == nil })
 }
 
-// SetPath says by what name the file is known, of the parts too.
+// SetPath sets the path of the run and of its parts.
 func (r *Run) SetPath(path string) {
 	r.Path = path
 	for _, p := range r.Workloads {
@@ -37,7 +37,7 @@ func (r *Run) Part(workload string) *Run {
 	return nil
 }
 
-// addWorkload takes the header of one of several workloads.
+// addWorkload adds a part with the header of one of several workloads.
 func (r *Run) addWorkload(h Header) error {
 	if len(r.Workloads) == mostWorkloads {
 		return fmt.Errorf("more than %d workloads: %w", mostWorkloads, ErrFormat)
@@ -55,11 +55,11 @@ func (r *Run) addWorkload(h Header) error {
 	return nil
 }
 
-// mostWorkloads bounds the workloads of a file.
+// mostWorkloads is the largest number of workloads of a file.
 const mostWorkloads = 64
 
-// addPart merges a record of one of several workloads into that; an event that is
-// of none is each one's.
+// addPart merges a record into the workload that it names; an event that names no workload
+// is added to each.
 func (r *Run) addPart(record Record) error {
 	name := ""
 	switch {

@@ -9,13 +9,12 @@ import (
 	"sync"
 )
 
-// MaxLine is the length in bytes of the longest line that writers write and
-// readers read. A second of every metric takes some 0.1 MiB. What a line can
-// make a reader allocate is some twenty times its length, so that much more
-// would be a gift to hostile files.
+// MaxLine is the longest line, in bytes, that writers write and readers read. One
+// second of every metric takes some 0.1 MiB. A line can make a reader allocate
+// some twenty times its length, so a much larger limit would help hostile files.
 const MaxLine = 16 << 20
 
-// sealRoom is what a seal adds to a line at most.
+// sealRoom is an upper bound of the bytes that a seal adds to a line.
 const sealRoom = 1 << 10
 
 // Writer writes a result file, one record a line. It is safe for concurrent
@@ -25,9 +24,9 @@ const sealRoom = 1 << 10
 // method returns, so that a run that is killed leaves a file readable up to
 // its last record; only Close waits for the disk.
 type Writer struct {
-	mu     sync.Mutex
-	file   *os.File
-	header bool
+	mu     sync.Mutex      // guards all fields below
+	file   *os.File        // nil after Close
+	header bool            // a header is written
 	open   map[string]bool // workloads that have a header and no summary yet; "" for an unnamed one
 	ended  bool            // the last summary is written, or Close was called
 	err    error           // the first failure; nothing is written after it
@@ -35,9 +34,9 @@ type Writer struct {
 	tally  *tally
 }
 
-// Create makes the result file at path, which must not exist: a result is
-// never written over. It is written in place rather than renamed at the end,
-// for a killed run must leave what it had.
+// Create makes the result file at path, which must not exist: a result is never
+// overwritten. It is written in place rather than renamed at the end, so that a
+// killed run leaves the records that it had.
 func Create(path string) (*Writer, error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
@@ -46,13 +45,13 @@ func Create(path string) (*Writer, error) {
 	return &Writer{file: f, tally: newTally()}, nil
 }
 
-// errOrder marks records that have no place where they came. They are refused
-// without harm to the file, so they do not make the writer fail for good: a
-// client may report an event when all is over.
+// errOrder marks records that come out of order. Refusing them does not harm the
+// file, so the writer does not fail for good: a client may report an event after the
+// last summary.
 var errOrder = errors.New("out of order")
 
-// Header writes the first record, or the first records: one for each of several
-// workloads, which have names. Its Type, Format and Version are filled in.
+// Header writes the first record, or one of the first: each of several named workloads
+// has a header. Header fills in Type, Format, Version and Sealed.
 func (w *Writer) Header(h Header) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -70,8 +69,8 @@ func (w *Writer) Header(h Header) error {
 	return w.write(typeHeader, h)
 }
 
-// Interval writes an interval. Vitals that are no numbers (NaN, ±Inf) are left
-// out: JSON cannot hold them, and they say no more than an absent one.
+// Interval writes an interval, without vitals that are not finite (NaN, ±Inf): JSON
+// cannot hold them, and they say no more than absent ones.
 func (w *Writer) Interval(v Interval) error {
 	v.Type = typeInterval
 	v.Vitals = finite(v.Vitals)
@@ -92,8 +91,8 @@ func (w *Writer) Event(e Event) error {
 	return w.write(typeEvent, e)
 }
 
-// Summary writes the last record, one for each workload, with its seal; nothing can be
-// written after the last of them.
+// Summary writes the last record of a workload, with its seal; nothing can be written after
+// the last workload's summary.
 func (w *Writer) Summary(s Summary) error {
 	s.Type, s.Seal = typeSummary, nil
 	w.mu.Lock()
@@ -113,8 +112,8 @@ func (w *Writer) Err() error {
 	return w.err
 }
 
-// Close waits until the file is on the disk and closes it. It returns the
-// first failure of the writer's life. Closing twice is allowed.
+// Close waits until the file is on the disk and closes it. It returns the writer's
+// first failure. Closing twice is allowed.
 func (w *Writer) Close() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -138,7 +137,7 @@ func (w *Writer) write(kind string, record any) error {
 	return w.writeLine(kind, line, err)
 }
 
-// mayWrite says why a record cannot be written now.
+// mayWrite returns why a record cannot be written now, or nil. The caller holds mu.
 func (w *Writer) mayWrite(kind string) error {
 	switch {
 	case w.err != nil:
@@ -151,7 +150,7 @@ func (w *Writer) mayWrite(kind string) error {
 	return nil
 }
 
-// writeLine writes a record, or fails by what went wrong in making it.
+// writeLine writes the line of a record; err is the failure of encoding it. The caller holds mu.
 func (w *Writer) writeLine(kind string, line []byte, err error) error {
 	if err == nil && len(line) >= MaxLine-sealRoom {
 		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), MaxLine)
@@ -168,8 +167,8 @@ func (w *Writer) writeLine(kind string, line []byte, err error) error {
 	return w.err
 }
 
-// count takes the line of a record into the tally, seals it if it is a summary, and
-// returns it with its newline.
+// count adds the line of a record to the tally, seals it if it is a summary, and returns it
+// with its newline.
 func (w *Writer) count(kind string, line []byte) (_ []byte, err error) {
 	if kind == typeSummary {
 		if line, err = w.tally.sealed(line); err != nil {
@@ -184,8 +183,7 @@ func (w *Writer) count(kind string, line []byte) (_ []byte, err error) {
 	return line, nil
 }
 
-// finite returns m without values that JSON cannot hold; m itself if it has
-// none.
+// finite returns m without values that JSON cannot hold; m itself if all are finite.
 func finite(m map[Vital]float64) map[Vital]float64 {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	for _, v := range m {
