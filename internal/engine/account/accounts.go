@@ -18,8 +18,8 @@ import (
 	"sixnines/result"
 )
 
-// Accounts count what was sent and received: from interval to interval, and closed
-// at the end.
+// Accounts count what was sent and received: from interval to interval, and closed at the end. They
+// write no counter that senders and consumers have; they read them.
 type Accounts struct {
 	*plan.Plan
 	Session   *session.Session
@@ -27,15 +27,21 @@ type Accounts struct {
 	Sending   *send.Sending
 	Receiving *receive.Receiving
 
+	// Reported is the collector's; when that has ended, the run's goroutine's.
 	Reported reported
-	Sampler  *sampler  // nil: there is nothing that it could sample
-	Follower *Follower // nil: the window's length is fixed
-	holding  holding
+	// Sampler is made by the run's goroutine before the load begins; nil: there is nothing to sample.
+	Sampler *sampler
+	// Follower is made with the load and is the collector's from the window on; nil: the window's length
+	// is fixed.
+	Follower *Follower
+	holding  holding // under a lock of its own
 }
 
-// Account makes the closing record: what could only be known at the end, and the
-// censored distributions. readNs is how long a reading of the clock takes. A message
-// that nobody gave up before is given up when observation ended: when clients began to close.
+// Account makes the closing record: what could only be known at the end, and the censored
+// distributions. now is CLOCK_MONOTONIC, and readNs how long a reading of the clock takes. A message
+// that was not given up before is given up at Observed, when clients began to close. It is called once,
+// when senders, consumers and the collector have ended: it reads fields of theirs that are not atomic.
+// The error is the recorder's.
 func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Interval, error) {
 	total := a.Counts()
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
@@ -50,11 +56,11 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	censorSent := func(id recorder.ID, st *stream.Stream, intended int64) {
 		a.Recording.Rec.Censor(id, a.Observed-a.sentBy(st, intended))
 	}
-	unsent := map[*stream.Stream]uint64{} // of each stream
+	unsent := map[*stream.Stream]uint64{} // messages, by stream
 	// The publish side.
 	for _, l := range a.Sending.Lanes {
 		for intended, st := range l.Unsent {
-			seq := st.Next + unsent[st] // which it would have had
+			seq := st.Next + unsent[st] // the number that it would have had
 			unsent[st]++
 			total.NotSent++
 			if a.Flow.Acked {
@@ -81,7 +87,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	}
 	intended := a.intendedOf()
 	for _, st := range a.Sending.Streams {
-		if st.Acked == nil { // nothing tells what became of those that were not refused
+		if st.Acked == nil { // the outcome of those that were not refused is unknown
 			total.Unknown += st.Taken - st.Rejected.N.Load() - st.Nacked.N.Load()
 			continue
 		}
@@ -125,16 +131,16 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	return v, a.Recording.Rec.Unresolved(v.Metrics)
 }
 
-// accountMissing finds the messages that never arrived, group by group, and
-// returns, by the slot in which they were due, how many of those that count as in
-// flight are known to be lost: later messages of the same stream have come, and nothing
-// shows that these still may; or nothing of the stream has come at all, and nothing else came
-// to the group any more in the second half of the wait. A message that the broker refused, or that was given up,
-// is not in flight any more.
+// accountMissing finds the messages that never arrived, group by group, adds them to total, and
+// returns how many of those that count as in flight are known to be lost, by the number of the slot
+// (recorder.Slot) in which they were due. A message is known to be lost in two cases: later messages of
+// its stream have come, and nothing shows that it may still come; or nothing of its stream has come, and
+// nothing else came to the group in the second half of the wait. A message that the broker refused, or
+// that was given up, is not in flight any more.
 func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
-	var absent int64 // never ticked off, damaged ones included
+	var absent int64 // deliveries that were expected and not ticked off, damaged ones included
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
 	for _, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
@@ -213,8 +219,8 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 	return lost
 }
 
-// sentBy returns an instant before which a message was certainly sent, as near to it as is
-// known when the message itself is forgotten: no message of the window was sent later after
+// sentBy returns an instant, CLOCK_MONOTONIC, before which a message was certainly sent, as near to it as
+// is known when the message itself is forgotten: no message of the window was sent later after
 // it was due than any that was due in the same tenth of a second, and none later than the
 // last of its stream. In a closed or unpaced loop only the second is known.
 func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
@@ -224,17 +230,17 @@ func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
 	return min(st.Latest, intended+a.Recording.Rec.LagAtMost(intended-a.Start.Load()))
 }
 
-// intendedOf returns a function that tells when a message was due, by walking
-// the schedule again; in a closed or unpaced loop, where only the send knew,
-// it returns the latest instant possible.
+// intendedOf returns a function that returns when a message was due, CLOCK_MONOTONIC, by walking the
+// schedule again. In a closed or unpaced loop, where only the send knew it, the function returns end,
+// the latest instant possible.
 func (a *Accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) int64 {
 	if a.Schedule == nil {
 		return func(_ *stream.Stream, _ uint64, end int64) int64 { return end }
 	}
 	type walk struct {
 		cursor schedule.Cursor
-		turn   int // of the producer's streams, which is next
-		at     map[*stream.Stream]uint64
+		turn   int                       // index, among the producer's streams, of the next message's
+		at     map[*stream.Stream]uint64 // sequence number of each stream's next message
 	}
 	walks := map[*stream.Stream]*walk{}
 	start := a.Start.Load()
@@ -275,8 +281,8 @@ func (a *Accounts) intendedOf() func(st *stream.Stream, seq uint64, end int64) i
 	}
 }
 
-// exemplars returns the slowest messages as the result file has them. No more may be
-// added by then.
+// exemplars returns the slowest messages as the result file has them: instants are ns from the
+// window's start. It takes no lock: it is called when no more are added.
 func (a *Accounts) exemplars() (out []result.Exemplar) {
 	start := a.Start.Load()
 	parts := false // does any consumer see more than one part of a topic?

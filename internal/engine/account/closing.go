@@ -2,7 +2,9 @@ package account
 
 import "sixnines/result"
 
-// Closing is what only the run knows of the load, when it ends now.
+// Closing returns what only the run knows of the load, which ends at now, CLOCK_MONOTONIC. It is called
+// when senders, consumers and the collector have ended. Instants are ns from the window's start; 0: it
+// did not happen.
 func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing {
 	start, x := a.Start.Load(), &a.Receiving.Earlier
 	since := func(at int64) int64 {
@@ -22,7 +24,8 @@ func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing
 		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
 }
 
-// warmLeft is how many messages of the warm-up of an unpaced load were answered or delivered in the window.
+// warmLeft returns how many messages of an unpaced load's warm-up were answered or delivered in the
+// window, whichever are more; 0 for other loads.
 func (a *Accounts) warmLeft() int64 {
 	if a.Flow.Timed {
 		return 0
@@ -30,7 +33,7 @@ func (a *Accounts) warmLeft() int64 {
 	return max(a.Receiving.Warm()-a.Receiving.WarmedUp, a.Sending.Warm()-a.Sending.WarmedUp)
 }
 
-// lastAck returns when the last measured message was acknowledged, 0 if none was.
+// lastAck returns when the last measured message was acknowledged, CLOCK_MONOTONIC; 0: no message was.
 func (a *Accounts) lastAck() (at int64) {
 	for _, l := range a.Sending.Lanes {
 		at = max(at, l.LastAck.Load())

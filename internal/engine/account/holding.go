@@ -7,20 +7,21 @@ import (
 	"sixnines/result"
 )
 
-// holdingGrid is how far readings of a backlog are apart at least, in ns, beside those at
-// the instants at which consumers pause, resume and connect.
+// holdingGrid is the least time between two readings of a backlog, in ns. Readings at the instants at
+// which consumers pause, resume and connect come on top.
 const holdingGrid = 10_000_000
 
-// holding are the readings of what the broker keeps for consumers that come late or
-// pause, since the last interval. Its methods are safe for concurrent use; so consumers
-// make theirs before they go on.
+// holding has the readings, since the last interval, of what the broker keeps for consumers that
+// come late or pause.
 type holding struct {
-	mu       sync.Mutex
+	mu       sync.Mutex // guards the rest
 	readings []result.BacklogReading
-	last     int64 // instant of the newest
+	last     int64 // when the newest was made, CLOCK_MONOTONIC
 }
 
-// Hold reads how much was sent and how much has come, and returns when.
+// Hold reads how much was sent and how much has come, and returns when, CLOCK_MONOTONIC. It is safe for
+// concurrent use: a consumer that pauses or resumes makes its reading itself, before it goes on. The lock
+// is held from the counters to the clock, so that readings are in the order of their instants.
 func (a *Accounts) Hold() (now int64) {
 	h := &a.holding
 	h.mu.Lock()
@@ -34,8 +35,8 @@ func (a *Accounts) Hold() (now int64) {
 	return now
 }
 
-// HoldOften is hold where the newest reading is old enough, of a load whose consumers come
-// late or pause.
+// HoldOften calls Hold if the load's consumers come late or pause and the newest reading is older than
+// apart ns, and than holdingGrid. It is safe for concurrent use.
 func (a *Accounts) HoldOften(now, apart int64) {
 	if !a.Interrupted {
 		return
@@ -48,7 +49,8 @@ func (a *Accounts) HoldOften(now, apart int64) {
 	}
 }
 
-// held moves the readings up to an instant, ns from the window's start, into an interval.
+// held moves the readings up to an instant, ns from the window's start, into an interval. Its memory is
+// used again.
 func (a *Accounts) held(into []result.BacklogReading, to int64) []result.BacklogReading {
 	h := &a.holding
 	h.mu.Lock()

@@ -21,20 +21,20 @@ import (
 const (
 	// sampleRate is how often the sampler looks, a second, on average.
 	sampleRate = 500
-	// samplerLoads bounds the counters it reads a second: each reading takes
-	// the counter's cache line from whoever adds to it.
+	// samplerLoads bounds the counters that it reads a second: each reading takes
+	// the counter's cache line from the processor that adds to it.
 	samplerLoads = 200_000
-	// leastTolerance is that of the check, whatever chance allows.
+	// leastTolerance is the smallest tolerance of the check, as a share of the mean in flight.
 	leastTolerance = 0.02
-	// chanceErrors is how many standard errors are left to chance. Three are exceeded by a few
-	// of a thousand faultless runs, each of which would be said to have a defect; four by less
-	// than one in ten thousand.
+	// chanceErrors is how many standard errors are left to chance. A few of a thousand faultless
+	// runs exceed three, and would be reported as defective; less than one in ten thousand
+	// exceeds four.
 	chanceErrors = 4
 	// samplerReadings is how far a message's stamps and its counts may lie
 	// apart for certain, in readings of the clock: what our own code does
 	// between the two, twice over.
 	samplerReadings = 8
-	// lateLook is from when on, in ns, a look is late: several times what a
+	// lateLook is how late a look must be, in ns, to count as late: several times what a
 	// machine that is not overloaded takes to wake a thread.
 	lateLook = 200_000
 )
@@ -51,22 +51,25 @@ const (
 // their average is that of time (Wolff 1982). A look for which the thread was
 // woken late takes the value of that moment, at which many overdue messages may be
 // sent: its difference from the look before adds to the tolerance.
+//
+// Fields up to rate are fixed before watch begins. From rng to span they are the watching thread's, and
+// are read after done is closed.
 type sampler struct {
 	control        *plan.Control
-	opened, closed []*atomic.Int64
-	readLate       []*atomic.Int64 // ns, in all; see lane
-	weight         float64         // of an opened one: deliveries a message
-	metric         recorder.ID
-	acked          bool    // acknowledgements end the time in flight
-	rate           float64 // looks a second
+	opened, closed []*atomic.Int64 // counters of messages that went into flight, and of what ended their time there; read only
+	readLate       []*atomic.Int64 // ns, summed over acknowledgements: lane.ReadLate
+	weight         float64         // what closed counts for each message of opened: deliveries a message
+	metric         recorder.ID     // the service time whose stamps the samples are compared with
+	acked          bool            // acknowledgements end the time in flight
+	rate           float64         // looks a second
 	rng            *rand.Rand
 	blocks         blocks
-	lateDifference float64 // Σ differences of the looks that came late to those before
-	lateness       int64   // ns, over all wakes: how late the thread was, as far as that is usual
+	lateDifference float64 // Σ differences of the looks that came late from those before
+	lateness       int64   // ns by which the thread was woken late, summed over wakes; lateLook each at most
 	wakes          int64
-	span           int64
+	span           int64 // ns from the window's start to the last look
 	stop           atomic.Bool
-	done           chan struct{}
+	done           chan struct{} // closed when watch has ended
 }
 
 // NewSampler returns the load's sampler, nil where there is nothing to
@@ -109,7 +112,7 @@ func (a *Accounts) NewSampler() *sampler {
 	return w
 }
 
-// watch looks from the start of the window until finish.
+// watch looks from the start of the window, CLOCK_MONOTONIC, until finish, on a thread of its own.
 func (w *sampler) watch(start int64) {
 	defer close(w.done)
 	w.control.TakeThread()
@@ -154,14 +157,15 @@ func (w *sampler) look() float64 {
 	return (float64(opened)*w.weight - float64(closed)) / 2
 }
 
-// finish ends the watch.
+// finish ends the watch and waits for it. What watch has written may be read then.
 func (w *sampler) finish() {
 	w.stop.Store(true)
 	<-w.done
 }
 
 // assess adds to the closing record's vitals what the sampler saw, if everything that
-// was sent came to its regular end: a message that did not has no time in flight.
+// was sent came to its regular end: a message that did not has no time in flight. It is called after
+// finish.
 func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs float64, to map[result.Vital]float64) {
 	if w.span <= 0 || total.Sent == 0 || total.Rejected+total.Missing+total.Nacked+total.Corrupted+total.Duplicated+
 		rec.Clamped() > 0 {
@@ -197,14 +201,14 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 // errors, the time between the stamps and the counts of one message, or for how long a
 // look itself stops what it looks at; and what late looks add.
 //
-// Of the standard error there are two, and the larger counts. One is that of
+// There are two standard errors, and the larger counts. The first is that of
 // the looks within blocks of time: given the path, the instants alone are
 // random, and what differs from block to block is no error. But a rare moment
 // in which many messages were stuck may fall between all looks, and then they
 // do not show how much chance there is. Its variance is ∫L²dt, over the looks a
 // second. Where the messages that are under way together are those of one
 // queue that is λ·v·… long, ∫L²dt = Σv + λΣ(v − mean)², which the stamps know:
-// the second.
+// this is the second.
 func (w *sampler) tolerance(sampled, chance, n, mean, deviation, looks, readNs float64) float64 {
 	span := float64(w.span)
 	inFlight := n * mean / span
@@ -214,18 +218,18 @@ func (w *sampler) tolerance(sampled, chance, n, mean, deviation, looks, readNs f
 		w.lateDifference/looks/inFlight
 }
 
-// disturbance is for how long, in ns, a look may have stopped what it looks at
-// before it came about: as long as the thread takes to be woken, on average. To be
-// run it takes the processor of one of the two sides, and the other goes on: at
+// disturbance returns for how long, in ns, a look may have stopped what it looks at before it was
+// made: as long as the thread takes to be woken, on average. The thread
+// takes the processor of one of the two sides, and the other goes on: at
 // 200,000 messages a second on two processors, 14 µs in flight each, the looks saw
 // each of them 10 µs longer than it was.
 func (w *sampler) disturbance() float64 { return float64(w.lateness) / float64(max(w.wakes, 1)) }
 
-// blocks are sums of looks over equal stretches of time. There is a fixed
-// number of them: when time runs beyond the last each two become one.
+// blocks are sums of looks over equal stretches of time. Their number is fixed: when time runs beyond
+// the last, each two neighbours become one.
 type blocks struct {
-	width   int64 // ns
-	n       [blockCount]float64
+	width   int64               // of a block, ns
+	n       [blockCount]float64 // looks
 	sum     [blockCount]float64
 	squares [blockCount]float64
 }
@@ -236,7 +240,7 @@ const (
 	blockLeast = 8
 )
 
-// add counts value as seen at t ns.
+// add counts value as seen at t, ns from the window's start.
 func (b *blocks) add(t int64, value float64) {
 	for t/b.width >= blockCount {
 		b.fold()
@@ -298,14 +302,15 @@ func (b *blocks) estimate(span int64) (mean, deviation float64, looks int64) {
 	return mean, math.Sqrt(variance), looks
 }
 
-// StartSampler starts the sampler of a load, if it can have one.
+// StartSampler starts the sampler of a load, if it can have one. The window is fixed.
 func (a *Accounts) StartSampler() {
 	if a.Sampler != nil {
 		go a.Sampler.watch(a.Start.Load())
 	}
 }
 
-// Sampled ends the watch once what was measured is resolved.
+// Sampled ends the sampler's watch. It is called when what was measured is resolved, or no longer
+// waited for.
 func (a *Accounts) Sampled() {
 	if a.Sampler != nil {
 		a.Sampler.finish()

@@ -9,37 +9,39 @@ import (
 	"sixnines/result"
 )
 
-// reported is what intervals have had of a load's counters so far, and
-// what it has for the next interval.
+// reported is what intervals have had of a load's counters so far, and what is kept for the next
+// interval. It has no lock: see Accounts.Reported.
 type reported struct {
-	Counters result.Counters
-	To       int64            // end of the last interval; 0 without intervals
-	schedule *schedule.Merged // how far the schedule has come due
-	next     int64
-	more     bool
-	due      int64
-	Levels   []result.Level          // of the interval at hand
-	readings []result.BacklogReading // likewise
-	Pauses   []result.Pause          // likewise
+	Counters result.Counters  // sums over the intervals so far
+	To       int64            // end of the last interval, CLOCK_MONOTONIC; 0 without intervals
+	schedule *schedule.Merged // what of the window's schedule dueBy has not walked; nil: it has not begun
+	next     int64            // when the first message of that is due, ns from the window's start
+	more     bool             // there is one
+	due      int64            // messages that dueBy has walked
+	Levels   []result.Level   // of the interval at hand; the memory is used again, as that of the next two
+	readings []result.BacklogReading
+	Pauses   []result.Pause // instants are ns from the window's start
 	Level    level
 	Pacers   send.PacerWatch
-	// Unmeasured is how many messages had been sent outside the window.
+	// Unmeasured is how many messages had been sent outside the window by the last interval.
 	Unmeasured int64
-	intervals  int64 // written
+	intervals  int64 // that were written
 }
 
-// level is what had been counted at the last reading.
+// level is what had been counted at the last reading: At is CLOCK_MONOTONIC, the others are messages
+// since the window's start.
 type level struct{ At, due, sent int64 }
 
-// TakeLevel reads what is due, sent and in flight within an interval.
+// TakeLevel adds to the interval at hand what is due, sent and in flight at now, CLOCK_MONOTONIC. It
+// belongs to the collector.
 func (a *Accounts) TakeLevel(now int64) {
 	c := a.Counts()
 	if a.Schedule != nil {
-		// Up to this very instant, after the others were read: what was sent was due.
+		// Up to this instant, read after the other counters: what was sent by then was due.
 		c.Scheduled = a.dueBy(min(clock.Now()+1, a.End.Load()) - a.Start.Load())
 	}
 	k := &a.Reported
-	// As in sinceLast, what was counted as sent is not taken back.
+	// As in Interval, what was counted as sent is not taken back.
 	due, sent := max(c.Scheduled, k.Level.due), max(c.Sent+c.Rejected, k.Level.sent)
 	k.Levels = append(k.Levels, result.Level{At: now - a.Start.Load(), Due: due - k.Level.due, Sent: sent - k.Level.sent,
 		InFlight: a.inFlight(c), Backlog: max(0, due-sent)})
@@ -47,7 +49,8 @@ func (a *Accounts) TakeLevel(now int64) {
 }
 
 // Counts sums the counters of the window so far. What can only be known at the
-// end (missing, unknown, censored) is left at zero.
+// end (missing, unknown, censored) is left at zero. It is safe for concurrent use. The counters are read
+// one after the other while they grow, so differences between them may be off by what happens meanwhile.
 func (a *Accounts) Counts() result.Counters {
 	var c result.Counters
 	for _, st := range a.Sending.Streams {
@@ -78,7 +81,7 @@ func (a *Accounts) Counts() result.Counters {
 		c.Earlier += k.Earlier.Load()
 		c.EarlierDuplicated += k.EarlierAgain.Load()
 	}
-	if a.Schedule == nil { // else the schedule says
+	if a.Schedule == nil { // else it is what the schedule has: see dueBy
 		c.Scheduled = c.Sent + c.Rejected
 	}
 	c.LateReplies = a.Receiving.LateReplies.Load()
@@ -93,7 +96,7 @@ func (a *Accounts) Counts() result.Counters {
 	return c
 }
 
-// sinceLast returns what was counted since it was called last.
+// sinceLast returns what was counted since it was called last. It belongs to the collector.
 func (a *Accounts) sinceLast(counters result.Counters) result.Counters {
 	delta := counters
 	delta.Sub(a.Reported.Counters)
@@ -101,9 +104,9 @@ func (a *Accounts) sinceLast(counters result.Counters) result.Counters {
 	return delta
 }
 
-// Interval makes the record of the interval [from, to) of what has been recorded
-// and counted. What it is made of is used again for the next one: garbage is not
-// collected while the window lasts.
+// Interval makes the record of the interval [from, to), CLOCK_MONOTONIC, of what has been recorded
+// and counted. It is valid until the next call, which uses its memory again: garbage is not
+// collected while the window lasts. It belongs to the collector. The error is the recorder's.
 func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, err error) {
 	start := a.Start.Load()
 	counters := a.Counts()
@@ -116,7 +119,7 @@ func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, er
 	counters.Expected = max(counters.Expected, a.Reported.Counters.Expected)
 	counters.BytesSent = max(counters.BytesSent, a.Reported.Counters.BytesSent)
 	if a.Schedule != nil {
-		// As of now, after the others were read: nothing is sent before it is due.
+		// Up to now, read after the other counters: nothing is sent before it is due, so no more can be sent than are due.
 		counters.Scheduled = a.dueBy(min(clock.Now(), a.End.Load()) - start)
 	}
 	metrics, clamps, err := a.Recording.Rec.Encode()
@@ -134,8 +137,9 @@ func (a *Accounts) Interval(phase string, from, to int64) (v result.Interval, er
 	return v, nil
 }
 
-// dueBy returns how many messages of the window are due before offset. It
-// walks the schedule once, along with the run.
+// dueBy returns how many messages of the window are due before offset, ns from its start. It walks
+// the schedule once, along with the run, so offsets must ascend. It belongs to the collector, and to
+// the run's goroutine when that has ended.
 func (a *Accounts) dueBy(offset int64) int64 {
 	k := &a.Reported
 	if k.schedule == nil {
@@ -171,7 +175,8 @@ func (a *Accounts) inFlight(c result.Counters) int64 {
 }
 
 // Resolved reports whether nothing measured is outstanding: all senders are
-// past the window, and what they handed over was answered and delivered.
+// past the window, and what they handed over was answered and delivered. It is safe for concurrent use:
+// IsPast is read first, since only then the number sent grows no more.
 func (a *Accounts) Resolved() bool {
 	if a.NeverBegan() {
 		return true
@@ -183,23 +188,23 @@ func (a *Accounts) Resolved() bool {
 	return a.Answered(c) && c.Received+c.Corrupted >= c.Expected
 }
 
-// Answered reports whether the broker has answered what was sent so far, or it was
-// given up.
+// Answered reports whether every message that c counts as sent was answered by the broker, or given up.
+// Without acknowledgements it is true.
 func (a *Accounts) Answered(c result.Counters) bool {
 	return !a.Flow.Acked || c.Acked+c.Nacked+a.Sending.Unanswered() >= c.Sent
 }
 
-// Within reports whether the load has a part in the run's interval from runFrom to to.
-// Before its window it has none, and none while an interval that began before its window
-// ends in it: what has come until then belongs to the next one, or to this one if there
-// is no next.
+// Within reports whether the load has an interval of its own in the run's interval from runFrom to to,
+// CLOCK_MONOTONIC. It has not before its window, nor in an interval that began before its window: what
+// came in that belongs to the next one, or to this one if it is the last.
 func (a *Accounts) Within(runFrom, to int64) bool {
 	start := a.Start.Load()
 	return to > max(a.Reported.To, start) && (runFrom >= start || a.Stopped.Load())
 }
 
-// Next returns the load's next interval, which goes on until to: it begins where its last
-// one ended, or with its window.
+// Next returns the load's next interval, which ends at to, or at the window's end if that is sooner. It
+// begins where the load's last one ended, or with its window. Instants are CLOCK_MONOTONIC. It belongs
+// to the collector.
 func (a *Accounts) Next(phase string, to int64) (own string, from, until int64) {
 	from = max(a.Reported.To, a.Start.Load())
 	switch end := a.End.Load(); {
@@ -213,8 +218,9 @@ func (a *Accounts) Next(phase string, to int64) (own string, from, until int64) 
 	return phase, from, to
 }
 
-// KeepPauses keeps the pauses that ended in the load's window, or later, for its
-// next interval, with instants from the window's start.
+// KeepPauses keeps for the load's next interval the pauses that ended in its window or later. Their
+// instants are ns from the start of the run's window, and are kept as ns from that of the load's. It
+// belongs to the collector.
 func (a *Accounts) KeepPauses(all []result.Pause) {
 	for _, p := range all {
 		p.Start -= int64(a.Part.From)

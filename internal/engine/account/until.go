@@ -12,26 +12,27 @@ import (
 	"sixnines/scenario"
 )
 
-// lookRatio is the grid of times at which a run checks whether it may end:
-// each is so many times the one before, from half of the least length on, at the
-// end of an interval. A check costs some milliseconds of the collector's thread
-// and a megabyte of garbage; its answer is right however often it is made.
+// lookRatio spaces the checks whether a run may end: the first is at half of the least length, and
+// each later one at lookRatio times the time of the one before, at the end of an interval. A check
+// costs some milliseconds of the collector's thread and a megabyte of garbage; its answer is right
+// however often it is made.
 const lookRatio = 1.05
 
 // Follower follows one metric of a run and ends the window when a percentile of
 // it is known as exactly as was asked. It belongs to the collector.
 type Follower struct {
-	Until  scenario.Until
-	Metric recorder.ID // its
-	sofar  *result.Run // of this metric alone; nil before the first interval
-	next   float64     // look from this moment on, ns from the window's start
-	found  judge.Sequence
+	Until  scenario.Until // what is asked
+	Metric recorder.ID    // the metric of Until; the run's goroutine sets it while the load connects
+	sofar  *result.Run    // intervals so far, of this metric alone; nil before the first
+	next   float64        // when to check again, ns from the window's start
+	found  judge.Sequence // what the last check found
 }
 
 // Of reports whether a metric is the one that is followed.
 func (f *Follower) Of(id recorder.ID) bool { return string(id.Metric()) == f.Until.Metric }
 
-// Add takes an interval, and reports whether it is the last that is needed.
+// Add takes an interval, and reports whether it is the last that is needed. The error says that the
+// interval cannot be merged with those before it.
 func (f *Follower) Add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) (last bool, err error) {
 	if v.Phase != result.PhaseMeasure {
 		return false, nil
@@ -53,7 +54,7 @@ func (f *Follower) Add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) 
 	return f.found.Narrow() && time.Duration(v.End) >= p.Scenario.Phases.Duration, nil
 }
 
-// Text is how exactly the percentile is known by now, and how exactly it is to be.
+// Text says how exactly the percentile is known by now, and how exactly it is to be.
 func (f *Follower) Text() string {
 	known := "not known yet"
 	if w := f.found.Width(); w != "" {

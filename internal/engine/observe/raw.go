@@ -14,8 +14,8 @@ import (
 // may come from several goroutines, hence the lock: it is uncontended nearly
 // always, and only runs with a raw file have it.
 type RawSink struct {
-	mu    sync.Mutex
-	shard *result.RawShard
+	mu    sync.Mutex       // guards the shard's content
+	shard *result.RawShard // set by OpenRaw, before anything measured is sent
 	plan  *plan.Plan
 }
 
@@ -33,8 +33,8 @@ func (s *RawSink) Put(kind result.RawKind, stream, consumer uint32, seq uint64, 
 	s.mu.Unlock()
 }
 
-// RawSink returns a sink of its own for one lane or consumer, nil without a
-// raw file.
+// RawSink returns a sink of its own for one lane or consumer; nil: the run has no raw file. It is called
+// while the load connects.
 func (r *Recording) RawSink() *RawSink {
 	if !r.Scenario.Record.Raw {
 		return nil
@@ -48,7 +48,9 @@ func (r *Recording) RawSink() *RawSink {
 func RawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + ".raw" }
 
 // OpenRaw reserves the raw file, a row for each event of each message that the
-// schedule has, and connects the sinks. The window's start is known by then.
+// schedule has, and gives each sink its shard. The window's start is known by then, and nothing measured
+// is sent yet. The error wraps plan.ErrUsage where there is no result file, or the number of rows is not
+// known beforehand.
 func (r *Recording) OpenRaw(id string) error {
 	w := r.Workload
 	if r.File == "" {
@@ -92,15 +94,16 @@ const mostAhead = 2000
 
 // ReadyRaw makes the memory ready for the rows of the next two intervals. A row that
 // comes to a fresh page waits for it otherwise, the first ones of a run for up to 2 ms,
-// when all shards begin at once. between is called after each block.
+// when all shards begin at once. between is called after each block. It belongs to the collector once
+// the load has begun.
 func (r *Recording) ReadyRaw(between func()) {
 	for r.raw != nil && r.raw.Ready(r.rawAhead) {
 		between()
 	}
 }
 
-// CloseRaw cuts the raw file to what was written and returns how many rows
-// did not fit.
+// CloseRaw cuts the raw file to what was written and returns how many rows did not fit. It is called
+// when nothing writes rows any more.
 func (r *Recording) CloseRaw() (dropped int64, err error) {
 	if r.raw == nil {
 		return 0, nil

@@ -8,21 +8,22 @@ import (
 	"sixnines/result"
 )
 
-// Recording is what is recorded of single messages while they are sent and
-// received: times, the slowest of them, stages, rows of the raw file. A goroutine that
-// adds to it has a part of its own, or adds atomically.
+// Recording is what is recorded of single messages while they are sent and received: times, the
+// slowest of them, stages, rows of the raw file. The run's goroutine makes its parts before the load
+// begins, and reads or closes them after it. In between a goroutine that adds has a part of its own
+// (a shard, a tail's part, a sink), or adds atomically.
 type Recording struct {
 	*plan.Plan
 
-	Rec      *recorder.Recorder
-	Tails    []*tail
+	Rec      *recorder.Recorder // made while the load connects; safe for concurrent use where its methods say so
+	Tails    []*tail            // one for each metric that has one; made while the load connects
 	Stages   stages
-	raw      *result.RawWriter
-	rawSinks []*RawSink
-	rawAhead int64 // blocks of it that are made ready beforehand
+	raw      *result.RawWriter // nil: there is no raw file, or it is closed
+	rawSinks []*RawSink        // of lanes and consumers; made while the load connects
+	rawAhead int64             // blocks of the raw file that are made ready beforehand
 }
 
-// Metrics returns what is recorded of the load itself.
+// Metrics returns what is recorded of the load itself. What it returns depends on PlanStages.
 func (r *Recording) Metrics() []recorder.ID {
 	m := r.Flow.Metrics(r.Layout.MaxFanOut())
 	if r.mayHaveStages() {
@@ -39,8 +40,8 @@ func (r *Recording) Metrics() []recorder.ID {
 	return m
 }
 
-// TailOf returns the tail of id, nil without a schedule: then there are no
-// response times.
+// TailOf returns the tail of id, and makes it where it is the first to ask; nil: id is not recorded. It
+// belongs to the run's goroutine, while the load connects and after it.
 func (r *Recording) TailOf(id recorder.ID) *tail {
 	if !r.Rec.Enabled(id) {
 		return nil
@@ -55,7 +56,8 @@ func (r *Recording) TailOf(id recorder.ID) *tail {
 	return t
 }
 
-// RefusedPublish records a refused message in the publish latencies.
+// RefusedPublish records a refused message in the publish latencies. intended is CLOCK_MONOTONIC. It is
+// safe for concurrent use, as the next two are.
 func (r *Recording) RefusedPublish(intended int64) {
 	if !r.Flow.Acked {
 		return
@@ -67,9 +69,8 @@ func (r *Recording) RefusedPublish(intended int64) {
 	}
 }
 
-// RefusedDelivery records a message that was refused, and due so long after the
-// window's start, in the delivery latencies: once for each group that waits for
-// it.
+// RefusedDelivery records a refused message in the delivery latencies: once for each of the fanOut
+// groups that wait for it. due is when it was due, ns from the window's start.
 func (r *Recording) RefusedDelivery(fanOut int, due int64) {
 	if len(r.Layout.Groups) == 0 {
 		return
@@ -81,8 +82,8 @@ func (r *Recording) RefusedDelivery(fanOut int, due int64) {
 	}
 }
 
-// RefusedBy records a refused message in the delivery latencies of so many
-// groups.
+// RefusedBy records a refused message in the delivery latencies of a number of groups. due is ns from
+// the window's start, or recorder.UnknownDue.
 func (r *Recording) RefusedBy(due, groups int64) {
 	r.Rec.Refuse(r.Flow.Service, due, groups)
 	if r.Flow.Timed {

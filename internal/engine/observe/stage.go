@@ -28,12 +28,14 @@ const StagePlaces = 256
 // meanwhile. Where the kernel tells since when it had what was read, the broker's
 // stage ends then, and the time until the read has one of its own. The stages add
 // up to the service time, to the nanosecond.
+//
+// Off is set by any goroutine that dials and read by any that records. The run's goroutine sets the
+// rest before the load begins.
 type stages struct {
 	OnAck bool        // the acknowledgement ends them, not the delivery
-	Why   string      // there are none
-	Off   atomic.Bool // an unknown connection was made: no more
-	// Attributed is how many connections were made once all producers and
-	// consumers had theirs.
+	Why   string      // why stages are not recorded; empty: they are
+	Off   atomic.Bool // the driver made another connection: no more stages are recorded
+	// Attributed is how many connections had been made when all producers and consumers had theirs.
 	Attributed int
 }
 
@@ -42,7 +44,8 @@ func (r *Recording) mayHaveStages() bool {
 	return r.Stages.Why == ""
 }
 
-// RefuseStages says why there will be none, unless that is known already.
+// RefuseStages notes why stages will not be recorded, unless a reason is known already. It belongs to
+// the run's goroutine.
 func (r *Recording) RefuseStages(format string, a ...any) {
 	if r.Stages.Why == "" {
 		r.Stages.Why = fmt.Sprintf(format, a...)
@@ -64,9 +67,9 @@ func (r *Recording) PlanStages() {
 	}
 }
 
-// Attribute returns the connection that was dialled for a producer or consumer
-// since mark, nil if that is not known. first says that there should be one,
-// and not for an earlier one that shares it.
+// Attribute returns the connection that was dialled for a producer or consumer since mark; nil: it is
+// not known. first says that one should have been dialled; otherwise the producer or consumer shares
+// the connection of an earlier one. If that does not hold, stages are refused.
 func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first bool) *transport.Conn {
 	if r.OwnsDialing {
 		return nil
@@ -84,22 +87,24 @@ func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first b
 	return nil
 }
 
-// Stamp is what is known of one followed message.
+// Stamp is what is known of one followed message. The sender stores seq and sent, the goroutine that
+// writes to the connection written, and that of the answer reads. A later message of the stream may take
+// the stamp meanwhile, which seq shows.
 type Stamp struct {
-	seq           atomic.Uint64 // one more than the message's; 0: none
-	sent, written atomic.Int64
+	seq           atomic.Uint64 // one more than the message's sequence number; 0: no message
+	sent, written atomic.Int64  // CLOCK_MONOTONIC; written is 0 until the first write
 }
 
-// Followed reports whether a message is one of the sample, and which of its stream's stamps
-// it has: one message of each sixteen, at a changing offset, so that a burst of sixteen does
+// Followed reports whether a message is one of the sample, and the index of its stamp among its
+// stream's: one message of each sixteen, at a changing offset, so that a burst of sixteen does
 // not always show its first.
 func Followed(seq uint64) (sample int, ok bool) {
 	group := seq / stageEvery
 	return int(group % StagePlaces), seq%stageEvery == group*0x9e3779b97f4a7c15>>60
 }
 
-// Split records the stages of a message that came back by t, if it was
-// followed.
+// Split records the stages of a message that came back by t, if it was followed. sent and now are
+// CLOCK_MONOTONIC. It is safe for concurrent use.
 func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 	i, ok := Followed(seq)
 	if !ok || r.Stages.Off.Load() {
@@ -107,7 +112,7 @@ func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 	}
 	s := &stamps[i]
 	if s.seq.Load() != seq+1 {
-		return // overtaken
+		return // a later message has the stamp
 	}
 	written := s.written.Load()
 	read, waited := t.readBefore(now)
@@ -116,29 +121,32 @@ func (r *Recording) Split(t *Tap, stamps []Stamp, seq uint64, sent, now int64) {
 	}
 	arrived := read - waited
 	if waited < 0 || arrived < written {
-		arrived = read // not known, or it is that of another message
+		arrived = read // the arrival is not known, or it is another message's
 	}
 	r.Rec.Stages(written-sent, arrived-written, read-arrived, now-read)
 }
 
-// Tap notes when a connection is written to and read from. It is the
-// connection's observer.
+// Tap notes when a connection is written to and read from. It is the connection's observer. Its methods
+// are safe for concurrent use, but for HasRead, which the connection's reading goroutine calls.
 type Tap struct {
-	Conn     *transport.Conn
-	waiting  atomic.Uint64 // bits of followed, of messages whose write has not begun
-	followed [64]atomic.Pointer[Stamp]
+	Conn     *transport.Conn           // fixed
+	waiting  atomic.Uint64             // bits of followed, of messages whose write has not begun
+	followed [64]atomic.Pointer[Stamp] // valid where waiting has the bit
 
-	// The last two reads of anything. An odd version: they are just being noted.
+	// The last two reads of anything. Their four numbers belong together. So that the reading goroutine
+	// never waits, there is no lock: version is odd while that goroutine changes them, and others try
+	// again if it was odd or has changed.
 	version      atomic.Uint64
 	last, before reading
 }
 
-// reading is when a read returned, and for how many ns what it returned had lain
+// reading is when a read returned, CLOCK_MONOTONIC, and for how many ns what it returned had lain
 // in this machine; −1: not known.
 type reading struct{ at, waited atomic.Int64 }
 
-// expect has the next write that begins stamped. With too many waiting for one
-// the message is not followed.
+// expect has the next write that begins stamped. With 64 messages waiting for one the message is not
+// followed. The bit in waiting is set last: by it the write finds the rest. If two senders take the same
+// bit at once, the message of the first gets no stamp, and Split leaves it out.
 func (t *Tap) expect(s *Stamp, seq uint64, sent int64) {
 	i := bits.TrailingZeros64(^t.waiting.Load())
 	if i == 64 {
@@ -184,9 +192,9 @@ func (t *Tap) HasRead(now, waited int64) {
 	t.version.Add(1)
 }
 
-// readBefore returns when the last read before now returned, 0 if that has been
-// forgotten, and for how long what it returned had lain in this machine, −1 if
-// that is not known.
+// readBefore returns when the last read before now returned, CLOCK_MONOTONIC, 0 if that has been
+// forgotten, and for how many ns what it returned had lain in this machine, −1 if that is not known. It
+// gives up when the numbers have changed under it eight times.
 func (t *Tap) readBefore(now int64) (at, waited int64) {
 	for range 8 {
 		v := t.version.Load()
@@ -206,9 +214,8 @@ func (t *Tap) readBefore(now int64) (at, waited int64) {
 	return 0, -1
 }
 
-// Received returns for how long what was called back at now had lain in this
-// machine before it was read, −1 if that is not known: on a connection that has
-// been replaced it is not.
+// Received returns for how many ns what was called back at now had lain in this machine before it was
+// read; −1: not known, as on a connection that has been replaced. A nil Tap knows nothing.
 func (t *Tap) Received(now int64) int64 {
 	if t == nil || t.Conn.Closed() {
 		return -1
@@ -217,8 +224,8 @@ func (t *Tap) Received(now int64) int64 {
 	return waited
 }
 
-// Arrived returns when the acknowledgement that is called back at now had come, if the
-// driver reads acknowledgements late on purpose; else now, also on a connection that
+// Arrived returns when the acknowledgement that is called back at now had come, CLOCK_MONOTONIC, if the
+// driver reads acknowledgements late on purpose; else now and false, also on a connection that
 // has been replaced. Of several in one read the last one's arrival counts.
 func (t *Tap) Arrived(now int64) (at int64, late bool) {
 	if t == nil || t.Conn.Closed() || !t.Conn.Late() {

@@ -20,8 +20,8 @@ const (
 // consumers should not wait for one lock.
 const tailShards = 8
 
-// tail keeps the slowest messages of one metric. Those of all are among those
-// of the parts.
+// tail keeps the slowest messages of one metric, in parts. The slowest of all are among the slowest of
+// the parts.
 type tail struct {
 	Metric recorder.ID
 	shards [tailShards]TailShard
@@ -35,20 +35,20 @@ func newTail(id recorder.ID) *tail {
 	return t
 }
 
-// TailShard is one part. offer does not allocate, and is safe for concurrent use
-// of a part that is shared.
+// TailShard is one part. Offer does not allocate. It is safe for concurrent use in a part that is
+// shared; one that is not belongs to its one consumer, which takes no lock.
 type TailShard struct {
-	// Floor is the value that one must exceed to be kept. To compare with it is
-	// all that any other message costs.
+	// Floor is the value, ns, that a message must exceed to be kept; −1 before TailKept are. To compare
+	// with it is all that any other message costs. Offer stores it, anyone reads.
 	Floor atomic.Int64
-	// shared: several goroutines offer at a time. One consumer alone does not.
+	// shared: several goroutines offer at a time. It is fixed before the load begins, as owned is.
 	shared bool
-	owned  bool // it has a user
-	mu     sync.Mutex
+	owned  bool                 // it has a user
+	mu     sync.Mutex           // guards what follows, if shared
 	kept   [tailPlaces]Exemplar // a ring in the order of values
-	least  uint                 // where it begins
-	n      int
-	_      [64]byte
+	least  uint                 // where it begins; modulo tailPlaces
+	n      int                  // how many are kept
+	_      [64]byte             // other parts are on other cache lines
 }
 
 // Exemplar is one slow message. Value and Own are in ns; Intended, Sent and Done are instants of
@@ -60,7 +60,7 @@ type Exemplar struct {
 	Consumer, Partition              int32
 }
 
-// Offer keeps e if it is among the slowest. Where a backlog grows each message is
+// Offer keeps a copy of e if it is among the slowest. Where a backlog grows each message is
 // the slowest yet, and goes to the end at once.
 func (s *TailShard) Offer(e *Exemplar) {
 	if !s.shared {
@@ -72,7 +72,8 @@ func (s *TailShard) Offer(e *Exemplar) {
 	s.mu.Unlock()
 }
 
-// GiveUp offers a message that was never resolved and was given up at an instant.
+// GiveUp offers a message that was never resolved and was given up at an instant, CLOCK_MONOTONIC. Like
+// Offer, it is safe for concurrent use in a shared part.
 func (s *TailShard) GiveUp(stream uint32, seq uint64, intended, at int64) {
 	if at-intended > s.Floor.Load() {
 		s.Offer(&Exemplar{Value: at - intended, Intended: intended, Sent: UnknownInstant, Done: at,
@@ -102,8 +103,8 @@ func (s *TailShard) insert(e *Exemplar) {
 // at returns the memory of the i-th least.
 func (s *TailShard) at(i int) *Exemplar { return &s.kept[(s.least+uint(i))%tailPlaces] }
 
-// Slowest returns the slowest of all parts, slowest first; of those as slow as
-// each other the earlier first.
+// Slowest returns the slowest of all parts, TailKept at most, slowest first; of equally slow ones the
+// earlier first. It takes no lock: it is called when no more are offered.
 func (t *tail) Slowest() []Exemplar {
 	var all []Exemplar
 	for i := range t.shards {
@@ -118,12 +119,13 @@ func (t *tail) Slowest() []Exemplar {
 	return all[:min(len(all), TailKept)]
 }
 
-// UnknownInstant is Exemplar.Sent of a message of which nothing is left but
-// that it was due: it was never sent, or never resolved.
+// UnknownInstant is Exemplar.Sent of a message that was never sent, or never resolved: only when it was
+// due is known.
 const UnknownInstant = -1
 
-// Part returns the part for the i-th of those that add to the tail; alone says
-// that it calls offer serially.
+// Part returns the part for the i-th user of the tail; alone says that the user calls Offer serially. A
+// part with two users, or one that is not alone, is shared. It is called before the load begins, or
+// after it; a nil tail has no parts.
 func (t *tail) Part(i int, alone bool) *TailShard {
 	if t == nil {
 		return nil
