@@ -10,22 +10,22 @@ import (
 
 // Thresholds of the generator's own lag.
 const (
-	// ownLagSuspect: above this share of a percentile the percentile is as
-	// much about the generator as about the broker. A sleeping C client has 20
-	// to 30 % at the median of a fast broker on a small virtual machine.
+	// ownLagSuspect: above this share of own lag, 0 to 1, a percentile describes
+	// the generator as much as the broker. A C client that sleeps between sends has
+	// 20 to 30 % at the median of a fast broker on a small virtual machine.
 	ownLagSuspect = 0.25
-	// ownTail: the part of the tail's messages that may have mostly own lag.
+	// ownTail is the share of the tail's messages that may be late mostly by own lag.
 	ownTail = 0.5
-	// minMeanOwnLag is the mean own lag, in ns, from which a tail that the
-	// generator made itself is invalid. A thread that sleeps on a busy
-	// virtual machine is woken some hundred µs late; a fast broker's p99 is no
-	// more than that, and to call every such run INVALID would not help.
-	// Below it the percentiles are suspect by their shares.
+	// minMeanOwnLag is the mean own lag, ns, from which a tail caused by the
+	// generator is invalid. A thread that sleeps on a busy virtual machine wakes
+	// some hundred µs late, which is as much as a fast broker's p99; calling every
+	// such run INVALID would not help. Below this mean, percentiles are suspect by
+	// their shares of own lag.
 	minMeanOwnLag = 1e6
 )
 
-// ownLag: the generator's own lag is more than a quarter of a published
-// response percentile. One finding a percentile, since others may be fine.
+// ownLag: the generator's own lag is more than ownLagSuspect of a published response
+// percentile. Each such percentile is a finding of its own, because others may be valid.
 func ownLag(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]
@@ -44,14 +44,13 @@ func ownLag(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// selfInflicted: of the messages at or above a response percentile more than half were
-// late mostly by the generator's own lag, and by more than a trifle. What is published
-// from the lowest such percentile on is then the generator's, and invalid; what is below
-// it stands.
+// selfInflicted: more than ownTail of the messages at or above a response percentile were
+// late mostly by the generator's own lag, and the mean own lag is at least minMeanOwnLag.
+// The lowest such percentile and all above it are invalid; those below stay valid.
 //
-// Messages are counted in bands an eighth of an octave wide, so that the tail
-// begins with the whole band of the percentile: up to 12 % below it. A tail that is
-// mostly own lag is so there as well.
+// Messages are counted in bands an eighth of an octave wide, so the tail begins with the
+// whole band of the percentile, up to 12 % below it. A tail that is mostly own lag is mostly
+// own lag there too.
 func selfInflicted(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d, x := e.summary.Histograms[m], e.run.Metrics[m]
@@ -82,15 +81,15 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// tail sums up the messages of a metric at or above a value.
+// tail sums the messages of a metric from the band of the value v, ns, upwards.
 func (e *evidence) tail(x *result.Merged, v int64) (tail result.OwnBand) {
 	for _, b := range x.Own[histograms.BandOf(v):] {
 		tail.Count += b.Count
 		tail.Own += b.Own + b.Received
 		tail.Majority += b.Majority
 	}
-	tail.Count += refused(x) // the tail is that of refused messages, and no lag
-	// So it is of those that were never resolved, unless the generator may be why.
+	tail.Count += refused(x) // refused messages belong to the tail and have no lag
+	// So do unresolved ones, unless the generator itself may have failed to send them.
 	if e.run.Counters.NotSent == 0 {
 		tail.Count += censored(x)
 	}
@@ -105,11 +104,10 @@ const (
 	freezeSuspect      = 10e6
 )
 
-// frozen: the generator was paused as a whole (both hiccup meters at once) in
-// the measured window. From 10 ms on the percentiles that the freezes can have
-// reached are suspect. For 100 ms at a time, or 1 % of the window in total, the run
-// is invalid where that is all of them; a tail that such a freeze made is found by
-// selfInflicted.
+// frozen: the whole generator was paused (both hiccup meters at once) in the measured
+// window. If a pause lasted 10 ms or more, the percentiles that pauses can affect are
+// suspect. If one lasted 100 ms, or all together 1 % of the window, and they can affect every
+// percentile, the run is invalid. selfInflicted finds a tail that such a pause caused.
 func frozen(e *evidence) []result.Reason {
 	var sum, longest, worthy int64
 	for _, f := range e.freezes {

@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// lifetime says what the run found at the broker, how much of it came, and what it left
-// there.
+// lifetime notes which messages of earlier runs the run received, how many are missing or
+// still at the broker, and what the run itself left there.
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
 	if h.Existing != "" {
@@ -37,7 +37,8 @@ func lifetime(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// leftAtBroker is the depth that the broker reported last.
+// leftAtBroker returns the last depth, in messages, that the broker reported; told is false if
+// it reported none.
 func (e *evidence) leftAtBroker() (n int64, told bool) {
 	for i := range e.run.Series {
 		if d := e.run.Series[i].Depth; d != nil {

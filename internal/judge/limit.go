@@ -10,32 +10,32 @@ import (
 	"sixnines/result"
 )
 
-// Thresholds of what the generator itself can do.
+// Thresholds of the generator's own capacity, as shares, 0 to 1.
 const (
-	// pacerBusy is the share of a second from which on a pacer is at its limit: in a
-	// queue whose server is so busy the mean wait is more than twice the service
-	// time, and grows without bound from there (M/M/1: ρ/(1−ρ)).
+	// pacerBusy is the busy share of a second above which a pacer is at its limit: in a
+	// queue with so busy a server the mean wait is more than twice the service time, and
+	// it grows without bound from there (M/M/1: ρ/(1−ρ)).
 	pacerBusy = 0.7
-	// receiveLagSuspect: above this share of a percentile, for which what ended it
-	// was unread in this machine, the percentile is more about this machine than
-	// about the broker. To wake a thread that waits for bytes takes 4 to 18 µs on an
-	// idle machine, which is 20 to 46 % of the median of a fast broker: a lower
-	// threshold would fail every program that waits for bytes, written in C or not.
+	// receiveLagSuspect: above this share of receive lag (the time for which arrived bytes
+	// were unread in this machine), a percentile describes this machine more than the
+	// broker. Waking a thread that waits for bytes takes 4 to 18 µs on an idle machine,
+	// which is 20 to 46 % of the median of a fast broker: a lower threshold would fail
+	// every program that waits for bytes, in C too.
 	receiveLagSuspect = 0.5
 )
 
 // stretch is a part of the window, from start to end, in ns.
 type stretch struct{ start, end int64 }
 
-// amount is what a stretch of the window has of something.
+// amount is a stretch of the window with a sum (or mean) of some quantity over it.
 type amount struct {
 	stretch
 	sum float64
 }
 
-// wholeSeconds returns the whole seconds of the window, or longer intervals, with
-// what their intervals have of something; those with an interval that does not
-// know are left out.
+// wholeSeconds returns the seconds of the window (or its intervals, if these are longer), each
+// with the sum of a quantity over its intervals. A second with an interval whose quantity is
+// unknown is left out.
 func (e *evidence) wholeSeconds(of func(*result.Point) (float64, bool)) (all []amount) {
 	var a amount
 	for _, p := range e.measure {
@@ -70,7 +70,7 @@ func (e *evidence) atLimit() (over []stretch, most float64) {
 	return over, most
 }
 
-// within is the share of a part of the window that stretches cover.
+// within returns the share, 0 to 1, of [from, to] that the stretches cover.
 func within(over []stretch, from, to int64) float64 {
 	var sum int64
 	for _, s := range over {
@@ -79,8 +79,8 @@ func within(over []stretch, from, to int64) float64 {
 	return float64(sum) / float64(max(to-from, 1))
 }
 
-// dueWithin is the share of the window's messages that were due in stretches: of a
-// load that is not constant another one than that of the time.
+// dueWithin returns the share, 0 to 1, of the window's messages that were due in the stretches.
+// It differs from the share of time if the load is not constant.
 func (e *evidence) dueWithin(over []stretch) float64 {
 	var due, all float64
 	for _, p := range e.measure {
@@ -90,32 +90,30 @@ func (e *evidence) dueWithin(over []stretch) float64 {
 	return due / max(all, 1)
 }
 
-// limitText says that the generator was at its limit in so much of a part of the
-// run.
+// limitText says that the generator was at its limit in a share of a part of the run.
 func limitText(share, most float64, part string) string {
 	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest sending thread was busy for more than %s of the time, at most %s",
 		spell.Share(share), part, spell.Share(pacerBusy), spell.Share(most))
 }
 
-// ByGenerator reports whether a reason is about the generator or its machine: what
-// such a reason limits says nothing of the system under test.
+// ByGenerator reports whether a reason lowers the verdict because of the generator or its
+// machine: figures that such a reason limits say nothing about the system under test.
 func ByGenerator(r result.Reason) bool {
 	return r.Status != result.Valid && r.Code.Properties().By.OnGeneratorSide()
 }
 
-// Overloads reports whether a run that is UNSTABLE shows nothing of the system under
-// test: the backlog was the generator's own, or the generator used nearly all
-// processors, so that what it sent and received, and a broker beside it, waited for
-// them.
+// Overloads reports whether an UNSTABLE run shows nothing about the system under test:
+// the backlog was the generator's own, or the generator used nearly all processors, so
+// that its messages, and a broker on the same machine, waited for them.
 func Overloads(v result.Verdict) bool {
 	return slices.ContainsFunc(v.Reasons, func(r result.Reason) bool {
 		return ByGenerator(r) && (r.Status == result.Unstable || r.Code == result.ReasonCPU)
 	})
 }
 
-// generatorLimit: in some whole second the sending thread had hardly any time
-// left. Messages that waited behind it waited for the generator. Where that is why a
-// backlog grew, that finding says it.
+// generatorLimit: in some second the busiest sending thread was above pacerBusy, so messages
+// due then waited for the generator. The finding is left out if backlogGrows already reports
+// it as the cause of a backlog.
 func generatorLimit(e *evidence) []result.Reason {
 	over, most := e.atLimit()
 	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == result.ReasonGeneratorLimit }) {
@@ -125,9 +123,10 @@ func generatorLimit(e *evidence) []result.Reason {
 	return e.suspectFrom(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
 }
 
-// generatorBehind says, of a backlog that grows over the end of the window, that
-// it is the generator's own: what is due waits to be sent, while what the broker
-// has does not grow. x are seconds; flight is in flight at each of them.
+// generatorBehind is the finding that a backlog growing at the end of the window is the
+// generator's own: messages due wait to be sent, while the number in flight at the broker
+// does not grow. It is nil if that is not so. x are instants, s; flight is the number of
+// messages in flight at each; due is the number of messages due between them.
 func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reason {
 	over, most := e.atLimit()
 	from, to := int64(x[0]*1e9), int64(x[len(x)-1]*1e9)
@@ -151,8 +150,8 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 		Means: "it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
 }
 
-// receiveLag: what ended a message had arrived in this machine long before it was
-// read, for more than half of a published response percentile.
+// receiveLag: more than receiveLagSuspect of a published response percentile is the time from
+// the arrival of bytes in this machine until they were read.
 func receiveLag(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]
@@ -172,9 +171,9 @@ func receiveLag(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// aboveLimit: more was due than this machine's generator was ever found to send in time.
-// A note: what it did in this run is shown by its own lag and by how busy its
-// sending threads were.
+// aboveLimit: the schedule was faster than this machine's generator was ever measured to send
+// in time. This is a note: own lag and the use of the sending threads show what happened in
+// this run.
 func aboveLimit(e *evidence) []result.Reason {
 	l := e.run.Header.Limit
 	if l == nil || !e.paced() {
@@ -187,10 +186,10 @@ func aboveLimit(e *evidence) []result.Reason {
 		return nil // no rate is known to be too high
 	}
 	var over []stretch
-	due, length := 0.0, 0.0 // of them all
+	due, length := 0.0, 0.0 // messages and s, over all of these
 	for _, a := range e.wholeSeconds(func(p *result.Point) (float64, bool) { return float64(p.Counters.Scheduled), true }) {
 		seconds := float64(a.end-a.start) / 1e9
-		if (a.sum-1)/seconds > known { // at either end of a second a message more or less is no other rate
+		if (a.sum-1)/seconds > known { // one message more at the end of a second is not a higher rate
 			over, due, length = append(over, a.stretch), due+a.sum, length+seconds
 		}
 	}

@@ -8,40 +8,40 @@ import (
 	"sixnines/result"
 )
 
-// LittleCheck compares the number of messages in flight, as it was counted, with
-// the time that they were in flight, as it was stamped (Little's law, L = λ·W,
-// for one path: over a time that begins and ends with nothing in flight, the
-// integral of the number in flight is the sum of all times in flight, without
-// any assumption).
+// LittleCheck compares the counted number of messages in flight with their stamped
+// times in flight (Little's law, L = λ·W, for one path: over a period that begins and
+// ends with nothing in flight, the integral of the number in flight is the sum of all
+// times in flight, without any assumption).
 type LittleCheck struct {
-	// Sampled is the mean number in flight that the engine's sampler counted: a
-	// thread that looks at counters at random instants, and at no stamp.
+	// Sampled is the mean number in flight that the engine's sampler counted. The
+	// sampler is a thread that reads counters at random instants, and no time stamps.
 	Sampled float64
-	// Expected is Σ service times ÷ Span, of the metric that ends the time in
-	// flight ([result.Header.InFlightMetric]), and for how long acknowledgements lay in
-	// the kernel until a driver that reads them late on purpose did: so long they are
-	// counted as in flight, though stamped when they arrived. The sum is that of the merged
-	// histogram with each value in the middle of its bucket: at three digits off
-	// by 0.05 % at most, and by far less over many values.
+	// Expected is the mean number in flight by time stamps: Σ service times ÷ Span, of the
+	// metric that ends the time in flight ([result.Header.InFlightMetric]). The sum also
+	// has the time for which acknowledgements lay in the kernel before a driver that reads
+	// them late on purpose read them: these messages still count as in flight, though
+	// their stamps say when they arrived. The sum takes each value of the merged histogram
+	// at the middle of its bucket: at three digits the error is at most 0.05 %, and far
+	// less over many values.
 	Expected float64
-	// Tolerance is by which share of Sampled and Expected, whichever is larger,
-	// the two may differ without anything being wrong.
+	// Tolerance is the largest difference that chance explains, as a share of the larger
+	// of Sampled and Expected.
 	Tolerance float64
-	Samples   int64         // looks
-	Span      time.Duration // over which it looked: from the window's start until all was resolved
+	Samples   int64         // how often the sampler read the counters
+	Span      time.Duration // sampled period: from the window's start until all was resolved
 }
 
 // The thresholds of Little's law.
 const (
 	// littlePower is the tolerance above which the check has no power: a difference that
-	// it could still find is plain without it.
+	// large is obvious without it.
 	littlePower = 0.25
-	// littleInvalid times the tolerance is beyond chance.
+	// littleInvalid is the multiple of the tolerance above which the run is INVALID.
 	littleInvalid = 3
 )
 
-// Little returns the check of a run. ok is false where nothing was sampled:
-// flat out, without an end that can be counted, or with messages that had none.
+// Little returns the check of a run. ok is false where the closing record has no samples, or
+// the metric that ends the time in flight has no values.
 func Little(run *result.Run) (c LittleCheck, ok bool) {
 	readLate := 0.0
 	for i := range run.Series {
@@ -65,23 +65,22 @@ func Little(run *result.Run) (c LittleCheck, ok bool) {
 	return c, c.Expected > 0
 }
 
-// Powered reports whether the check could find anything; else it says nothing,
-// neither good nor bad. With few messages in flight the error of looking is
-// large: 0.15 of them on average, looked at 10,000 times, leave 8 %.
+// Powered reports whether the check has any power; without it, it says nothing. With few
+// messages in flight the sampling error is large: 8 % for 10,000 samples of 0.15 messages
+// on average.
 func (c LittleCheck) Powered() bool { return c.Tolerance <= littlePower }
 
-// Off is the difference as a share of the larger of the two, the sampled one's
-// sign: above 0, more was in flight than stamps say.
+// Off is Sampled − Expected as a share of the larger of the two, −1 to 1. Above 0, more
+// messages were in flight than the stamps say.
 func (c LittleCheck) Off() float64 {
 	return (c.Sampled - c.Expected) / max(c.Sampled, c.Expected)
 }
 
-// little: the number of messages in flight does not agree with their times in flight. One
-// of the two was measured wrongly: stamps or counters. Beyond the tolerance,
-// which four standard errors make, the run is SUSPECT, for of many thousand
-// faultless runs one is; beyond three times as much it is INVALID, for then no
-// figure of it can be relied on. Where the check has no power nothing is said: a
-// low rate is no fault, and every such run would carry the note.
+// little: the number of messages in flight does not agree with their times in flight, so
+// either stamps or counters are wrong. Beyond the tolerance of four standard errors, which
+// one of many thousand faultless runs exceeds, the run is SUSPECT. Beyond three times the
+// tolerance it is INVALID, because none of its figures can be relied on. Where the check has
+// no power it reports nothing: a low rate is no fault, and every such run would carry the note.
 func little(e *evidence) []result.Reason {
 	c, ok := Little(e.run)
 	if !ok || !c.Powered() || e.in.CutShort || e.in.Aborted {

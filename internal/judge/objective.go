@@ -18,14 +18,14 @@ type Outcome string
 
 // The outcomes.
 const (
-	// Met: shown, at 95 % confidence where it is about a percentile.
+	// Met: shown; for a percentile with 95 % confidence.
 	Met Outcome = "met"
 	// Missed: the opposite is shown.
 	Missed Outcome = "missed"
 	// Undecided: the limit is within the interval, or there are too few messages; the
 	// run is too short to tell.
 	Undecided Outcome = "undecided"
-	// Meaningless: the run has no such figure, or none that is valid.
+	// Meaningless: the run does not have this figure, or the run is not valid for it.
 	Meaningless Outcome = "meaningless"
 )
 
@@ -35,22 +35,21 @@ type Decision struct {
 	Outcome   Outcome
 	// Text says what was found, one line.
 	Text string
-	// Refused says that refused messages alone decided: nothing that the generator
-	// did to latencies matters then.
+	// Refused says that refused messages alone decided, so the generator's effect on
+	// latencies does not matter.
 	Refused bool
-	// Suspect says that the latency is suspect, so that a longer run shows no more.
+	// Suspect says that the latency is suspect, so that a longer run would not decide it.
 	Suspect bool
 }
 
 // Decide compares a run with an objective. A percentile is judged by the bounds
 // of its interval and not by its figure: p99 < 5 ms is met if the upper end is
 // below, missed if the lower end is not, and undecided between. The interval
-// is the wider of two: the exact one, which takes messages for
-// independent, and that by stretches of the run; where there is none of these see
-// [Decision.ofBounds]. Each end alone is a bound at 97.5 %. Maxima, counters and rates
-// are facts of this run and are taken as they are, but for [Decision.ofPart]. A run that
-// is INVALID, or UNSTABLE where the objective is about a latency, shows nothing;
-// of a percentile that is suspect see [Decision.markSuspect].
+// is the wider of two: the exact one, which assumes independent messages, and the one by
+// stretches of the run; if the latter is missing, see [Decision.ofBounds]. Each end alone is
+// a bound at 97.5 %. Maxima, counters and rates are facts of this run and are taken as they
+// are, except as [Decision.ofPart] says. An INVALID run shows nothing, nor does an UNSTABLE
+// one about a latency. For a suspect percentile see [Decision.markSuspect].
 func Decide(run *result.Run, o scenario.Objective) Decision {
 	if run.Summary == nil {
 		return Decision{Objective: o, Outcome: Meaningless, Text: cutShortText}
@@ -58,7 +57,7 @@ func Decide(run *result.Run, o scenario.Objective) Decision {
 	return decideObjective(run, run.Summary, false, o)
 }
 
-// cutShortText is what a run that was cut short says of any objective.
+// cutShortText is the text of every decision about a run that was cut short.
 const cutShortText = "the run was cut short: it has no verdict"
 
 // decideObjective is Decide on a summary that is not yet the run's: rate and
@@ -94,15 +93,15 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	return d
 }
 
-// ofPart takes into account that the window was ended early: what is asked of a window
-// holds for all of it, and the rest was not seen. So nothing is met, and missed is what
-// the rest could not mend.
+// ofPart takes into account that the window was ended early. An objective is about the whole
+// window, and its rest is unknown. So nothing is met, and only what the rest could not have
+// changed is missed.
 func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 	if !s.Interrupted || s.Until != nil && s.Until.Ended == result.EndedNarrow {
 		return
 	}
 	o := d.Objective
-	least := o.Op == ">" || o.Op == ">=" // it may still come to more
+	least := o.Op == ">" || o.Op == ">=" // the rest of the window could still reach the limit
 	switch {
 	case d.Outcome == Met:
 	case d.Outcome != Missed:
@@ -111,7 +110,7 @@ func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 		if d.missedBy(run, s) {
 			return
 		}
-	case o.IsMetric() && o.Percent < 100, o.IsAvailability(): // shown of the law, not of the part
+	case o.IsMetric() && o.Percent < 100, o.IsAvailability(): // the interval is about the distribution, not this part
 		return
 	default: // counts and the maximum only grow
 		n, _ := run.Counters.Named(o.Subject)
@@ -123,8 +122,8 @@ func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 	d.Text += fmt.Sprintf("; the window was ended after %s of %s, and the rest of it is not known", span(s.End), orUnknown(run.Header.Window))
 }
 
-// missedBy reports whether a rate is missed even if all that is due in the rest of the
-// window is sent in time.
+// missedBy reports whether a rate objective is missed even if all messages due in the rest of
+// the window are sent in time.
 func (d *Decision) missedBy(run *result.Run, s *result.Summary) bool {
 	o := d.Objective
 	if o.Op != ">" && o.Op != ">=" {
@@ -138,8 +137,7 @@ func (d *Decision) missedBy(run *result.Run, s *result.Summary) bool {
 	return run.Header.Window > 0 && !o.Holds(1-part*(1-share))
 }
 
-// orUnknown writes the length of a window, which is not known where it ends by a number
-// of messages.
+// orUnknown writes the length of a window, which is unknown (0) if a number of messages ends it.
 func orUnknown(window time.Duration) string {
 	if window == 0 {
 		return "an unknown length"
@@ -147,8 +145,8 @@ func orUnknown(window time.Duration) string {
 	return span(int64(window))
 }
 
-// objectives compares a run with those that its header asks for. One that this
-// version cannot read, which no run is started with, means nothing.
+// objectives decides the objectives in a run's header. An objective that this version cannot
+// parse, with which it starts no run, is Meaningless.
 func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Objective {
 	var found []result.Objective
 	for _, text := range run.Header.Objectives {
@@ -183,7 +181,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		worst = max(worst, x.Max)
 		d.fact(o.Holds(float64(worst)), "it is "+figure(worst, atLeast))
 		if atLeast && (o.Op == "<" || o.Op == "<=") == (d.Outcome == Met) {
-			// What is only known to be larger may be larger than any limit.
+			// The maximum is a lower bound only, so it may exceed any limit.
 			d.Outcome = Undecided
 		}
 		return
@@ -191,7 +189,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	samples := Samples(m, x, run.Counters)
 	q := order.quantile(samples, o.Percent, 0)
 	u := waitedFor(s.Until, m, o.Percent)
-	if u != nil { // the run's length depended on it
+	if u != nil { // the run's length depended on this percentile, so a fixed-length interval is wrong
 		q.low, q.high, q.bounded, q.open = u.Low, u.High, u.High != 0, u.Open
 		q.lowRefused, q.openRefused = u.LowRefused, u.OpenRefused
 	}
@@ -227,7 +225,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	low, high := o.Holds(float64(q.low)), o.Holds(float64(q.high))
 	if q.openRefused {
 		high = o.Holds(math.Inf(1))
-	} else if q.open { // there is no upper end
+	} else if q.open { // the upper end is unknown and may be anything
 		high = o.Op == ">" || o.Op == ">="
 	}
 	d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s to %s%s", figure, span(q.low), orRefused(q.openRefused, q.high, q.open), how)
@@ -242,17 +240,17 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	}
 }
 
-// anyDependence is how many times 1−p of a run's messages may lie above the quantile p in
-// no more than one run in 40, however they depend on each other: on average 1−p of them
-// do (Markov's inequality).
+// anyDependence is 40: on average a share of 1−p of a run's messages lies above the quantile
+// p, so in at most one run of 40 (2.5 %) the share is 40·(1−p) or more, however the messages
+// depend on each other (Markov's inequality).
 const anyDependence = 40
 
-// ofBounds decides about a percentile of which there is no interval by stretches of the
-// run, and na says why. That by messages takes these for independent, which nothing
-// shows, and decides nothing. What is left is one-sided: a lower percentile is no larger
-// and a higher one no less, and their intervals may be beyond the limit already; and from
-// p97.5 up the share of the run's messages may be so large that lies beyond it that it is
-// none however they depend on each other, see [anyDependence].
+// ofBounds decides about a percentile without an interval by stretches of the run; na says
+// why that is missing. The interval by messages assumes independent messages, which nothing
+// shows, so it decides nothing. Two one-sided bounds remain. A lower percentile is not larger
+// and a higher one not smaller, so their intervals may already be beyond the limit. And from
+// p97.5 up, so many of the run's messages may lie beyond the limit that the percentile must
+// lie there too, however the messages depend on each other, see [anyDependence].
 func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string, q quantile, na string) {
 	o := d.Objective
 	d.Outcome = Undecided
@@ -297,7 +295,7 @@ func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string,
 	}
 }
 
-// waitedFor is u if the run was to go on until this percentile was known, else nil.
+// waitedFor returns u if the run was planned to end when this percentile was known, else nil.
 func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until {
 	if u == nil {
 		return nil
@@ -308,15 +306,15 @@ func waitedFor(u *result.Until, m result.Metric, percent float64) *result.Until 
 	return u
 }
 
-// lengthens reports whether a reason can only have made a latency longer than it
-// would have been without it. One that makes it invalid leaves no figure to be longer.
+// lengthens reports whether the effect behind a reason can only have made a latency longer. It
+// is false for a reason that makes the latency invalid.
 func lengthens(r result.Reason) bool {
 	return r.Status != result.Invalid && r.Code.Properties().Effect == result.EffectLonger
 }
 
-// markSuspect takes into account that the percentile is suspect, by itself or with all
-// of the run. What is shown to be short enough in spite of what can only have made it
-// longer is shown; anything else is not.
+// markSuspect takes into account that the percentile, or the whole run, is suspect. A latency
+// shown to be below a limit stays decided if all reasons can only have made it longer. Any
+// other outcome becomes Undecided.
 func (d *Decision) markSuspect(v result.Verdict) {
 	o, m := d.Objective, result.Metric(d.Objective.Subject)
 	if d.Outcome == Meaningless || !m.IsLatency() {
@@ -326,10 +324,10 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	l := v.Limit(m)
 	reached, upTo := l.Reaches(name), o.Percent
 	if reached {
-		upTo = max(upTo, percentOf(l.From)) // one that is not published has the reasons of the next
+		upTo = max(upTo, percentOf(l.From)) // an unpublished percentile has the reasons of the next published one
 	}
-	// The reasons that reach it, not only those that reach the limit.
-	longer, all := true, []string{} // of all of the run
+	// All reasons that reach the percentile count, not only those of the limit's first.
+	longer, all := true, []string{} // all: the reasons about the whole run
 	for _, r := range v.Reasons {
 		switch {
 		case limits(r) && (r.Metric == m || r.Metric == "") && percentOf(r.Percentile) <= upTo:
@@ -362,8 +360,9 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	}
 }
 
-// ofService decides a response time that is suspect by the service time of the same
-// messages, which holds no lag in sending: what that alone breaks is broken.
+// ofService decides about a suspect response time by the service time of the same messages,
+// which contains no lag in sending and is never longer: if it alone exceeds the limit, so does
+// the response time.
 func (d *Decision) ofService(run *result.Run, s *result.Summary) {
 	service, ok := map[result.Metric]result.Metric{result.PublishResponse: result.PublishService, result.DeliveryResponse: result.DeliveryService,
 		result.RoundTripResponse: result.RoundTripService}[result.Metric(d.Objective.Subject)]
@@ -406,13 +405,13 @@ func (d *Decision) ofRate(r result.Rate) {
 	if d.Objective.Subject != "rate" {
 		share = r.WorstSecond
 	}
-	// 299.7/s of 300/s are 99.9 %, though their quotient is a little less.
+	// 299.7/300 must be 99.9 %, though the floating-point quotient is a little less.
 	share = math.Round(share*1e13) / 1e13
 	d.fact(d.Objective.Holds(share), "it is "+strconv.FormatFloat(math.Round(share*1e13)/1e11, 'f', -1, 64)+" %")
 }
 
-// ofCounter decides about a count. Of nothing that was sent, or was to be consumed, a count
-// of zero shows nothing.
+// ofCounter decides about a count. If nothing was sent and nothing was to be consumed, a count
+// of 0 shows nothing.
 func (d *Decision) ofCounter(c result.Counters, nothing bool) {
 	n, ok := c.Named(d.Objective.Subject)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 	"sixnines/result"
 )
 
-// Thresholds of what was sent against what was due.
+// Thresholds of the share of due messages that was sent, 0 to 1.
 const (
 	sentSuspect        = 0.999 // over the window
 	worstSecondSuspect = 0.9   // in the worst second
@@ -18,11 +18,11 @@ const (
 // paced reports whether the run had a schedule that could be missed.
 func (e *evidence) paced() bool { return e.run.Header.Mode == result.ModeOpen }
 
-// blockedAt reports whether blocked sends rather than the generator's own lag
-// delayed the messages of a second that were not sent in it: by the larger maximum of the two lags in it and on to
-// the second interval after it in which anything was sent. Lag is known when a
-// message is sent, so a stall's is recorded when it is over, and never if it
-// never is: an own lag that is short of half the time missing explains nothing.
+// blockedAt reports whether blocked sends, rather than the generator's own lag, delayed the
+// messages that were not sent in a second. It compares the maxima of the two lags in that
+// second and up to the second interval after it in which anything was sent. A lag is recorded
+// when its message is sent, so that of a stall appears when the stall is over, or never. An own
+// lag shorter than half of the missing time therefore explains nothing.
 func (e *evidence) blockedAt(w worstStretch) bool {
 	var own, blocked int64
 	i := w.at
@@ -39,8 +39,8 @@ func (e *evidence) blockedAt(w worstStretch) bool {
 	return blocked > own || float64(own) < (1-w.share)/2*length
 }
 
-// late is the share of the messages sent that the generator itself sent later
-// than matters; 1 where that is not known.
+// late returns the share, 0 to 1, of the sent messages whose own lag was above minMeanOwnLag;
+// 1 if unknown.
 func (e *evidence) late() float64 {
 	x := e.run.Metrics[result.LagOwn]
 	if count(x) == 0 {
@@ -49,7 +49,7 @@ func (e *evidence) late() float64 {
 	return float64(histograms.NewRankIndex(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
 }
 
-// notSent: messages were due and were never sent before the run ended.
+// notSent: messages were due and had not been sent when the run ended.
 func notSent(e *evidence) []result.Reason {
 	c := e.run.Counters
 	if c.NotSent == 0 {
@@ -61,8 +61,8 @@ func notSent(e *evidence) []result.Reason {
 		Means: "they count in the percentiles as lower bounds"})
 }
 
-// sentLate: less than 99.9 % of the schedule was sent within the window. Where
-// the sends were blocked, the broker caused that, and it is in the response times.
+// sentLate: less than 99.9 % of the messages due in the window were sent in it. If sends were
+// blocked, the broker caused that and the response times include it: a note.
 func sentLate(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil
@@ -72,7 +72,7 @@ func sentLate(e *evidence) []result.Reason {
 		due += p.Counters.Scheduled
 		sent += handled(p.Counters)
 	}
-	for _, p := range e.timed { // the lag of what was sent after the window is told there
+	for _, p := range e.timed { // with the drain: it has the lag of messages sent after the window
 		own = max(own, p.Metrics[result.LagOwn].Max)
 		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
 	}
@@ -88,8 +88,8 @@ func sentLate(e *evidence) []result.Reason {
 	return e.suspectFrom(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep the rate"})
 }
 
-// worstSecond: in some second, or in a shorter window, less than nine tenths of what was
-// due was sent. A run that stalls and catches up has the full rate over all.
+// worstSecond: in some second, or in a shorter window, less than 90 % of the messages due were
+// sent. The rate over the whole window does not show a run that stalls and catches up.
 func worstSecond(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil

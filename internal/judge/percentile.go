@@ -5,21 +5,21 @@ import (
 	"sixnines/result"
 )
 
-// Percentile is the figure of any percentile of a metric, by the rules of those that
+// Percentile is the figure of any percentile of a metric, computed like those that
 // summaries publish. All values are ns.
 type Percentile struct {
 	Value int64
 	// Low and High are its 95 % interval, if Bounded.
 	Low, High int64
 	Bounded   bool
-	// AtLeast says that Value is a lower bound, Open that High is: messages reach it
-	// that were not resolved, or were refused.
+	// AtLeast says that Value is a lower bound, Open that High is, because unresolved
+	// or refused messages reach it.
 	AtLeast, Open bool
-	Refused       bool  // Value is that of a refused message: there is none
-	Needs         int64 // messages that it takes; above 0: there is no figure
+	Refused       bool  // the rank is a refused message's; Value is the slowest other message's
+	Needs         int64 // above 0: the figure is missing and needs so many messages
 }
 
-// PercentileOf returns a percentile, 0 to 100, of a metric of so many messages.
+// PercentileOf returns a percentile, 0 to 100, of a metric with that many messages as samples.
 func PercentileOf(x *result.Merged, samples int64, percent float64) Percentile {
 	q := newOrder(x).quantile(samples, percent, 0)
 	if q.support == stats.NotSupported {

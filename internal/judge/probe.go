@@ -13,31 +13,31 @@ import (
 
 // Thresholds of the comparison with the probe.
 const (
-	// probeRatio and probeGap, in ns, are by how much a percentile of the load's
-	// must exceed the probe's, or the other way round, to be reported. Two
-	// processes of one machine that do the same differ by less.
+	// probeRatio and probeGap, ns, are the least ratio and difference between a
+	// percentile of the load and the probe's, in either direction, to be reported.
+	// Two processes on one machine that do the same differ by less.
 	probeRatio = 2
 	probeGap   = 200_000
-	// probeErrors is how many standard errors of their difference lie between the
-	// two at least.
+	// probeErrors is the least difference between the two, in standard errors of the
+	// difference.
 	probeErrors = 3
 	// probeCover is the part of the window that the probe must have measured.
 	probeCover = 0.5
-	// probeExplains is the part of a difference from which something that was measured
-	// beside it, in the generator, explains it, or could.
+	// probeExplains is the part of a difference from which on a delay measured in the
+	// generator explains, or could explain, the difference.
 	probeExplains = 0.5
 )
 
-// besideProbe: the load's service times and those of the probe beside it differ. At
-// the same time, at the same broker, one process waited and another did not: the
-// wait is in the load's own connections, queues or client, or, if it is the probe
-// that waited, it is that of a connection that is hardly used.
+// besideProbe: the load's service times and those of the concurrent probe differ. At the
+// same time, at the same broker, one process waited and the other did not. If the load
+// waited, the wait is in its own connections, queues or client; if the probe waited, it is
+// that of a connection that is hardly used.
 //
-// It is a note, since a broker may serve a loaded connection or topic more slowly
-// than an idle one, unless the wait could be the generator's. What the receive
-// lag explains has its own gate. Where a message goes to several consumers the broker sends it to
-// one after the other, and the probe's to one alone: that explains as many times the probe's
-// figure as there are consumers.
+// It is a note, because a broker may serve a loaded connection or topic more slowly than an
+// idle one; SUSPECT where the generator itself may have waited. A wait that receive lag
+// explains is left to its own gate. The broker sends a message of several consumers to one
+// after the other, and the probe's to one: with n consumers that explains n times the
+// probe's figure.
 func besideProbe(e *evidence) (found []result.Reason) {
 	m := e.run.Header.ServiceMetric()
 	load, probe := e.summary.Histograms[m], e.summary.Histograms[result.ProbeService]
@@ -66,7 +66,7 @@ func besideProbe(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// copies is how many consumers get each message of a load, on average, at least 1.
+// copies returns how many consumers get each message of a load, rounded, at least 1.
 func copies(d *result.Distribution) int64 {
 	return max(1, int64(math.Round(float64(d.Total())/float64(max(d.Samples, 1)))))
 }
@@ -104,10 +104,10 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	return r, true
 }
 
-// nodes is how many nodes the broker is known to have, at least 1: those that were
-// started, those that the driver counted, or the addresses that were given. The
-// probe's connections and its topic's leader are on one or two of them, the load's
-// may be on others.
+// nodes returns how many nodes the broker is known to have, at least 1: the largest of the
+// number started, the number that the driver counted and the number of addresses given. The
+// probe's connections and its topic's leader are on one or two of them, the load's may be on
+// others.
 func (e *evidence) nodes() int {
 	h := &e.run.Header
 	n := 1
@@ -123,12 +123,12 @@ func (e *evidence) nodes() int {
 	return n
 }
 
-// starvedExplains is from which share of the window on a broker without a processor may be
-// why its load waits.
+// starvedExplains is the share of the window from which on a starved broker may be the
+// reason for which the load waits.
 const starvedExplains = 0.1
 
-// couldBeOwn lists what was seen in the generator that could cause a wait of gap
-// ns.
+// couldBeOwn lists what was measured in the generator and its machine that could cause a wait
+// of gap, ns.
 func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	if used, ok := mean(e.measure, result.VitalProcessCPU); ok && e.cores > 0 && used/e.cores > cpuNote {
 		why = append(why, fmt.Sprintf("it used %s of its %.0f processors", spell.Share(used/e.cores), e.cores))
@@ -145,8 +145,8 @@ func (e *evidence) couldBeOwn(gap float64) (why []string) {
 	return why
 }
 
-// receiveLag is the p99 of the receive lag of what ends the service time m; known
-// is false where there is none.
+// receiveLag returns the p99, ns, of the receive lag that is part of the service time m, or its
+// maximum if p99 is not published; known is false if it was not measured.
 func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 	lag := result.LagReceive
 	if m == result.PublishService || e.run.Header.Pattern == "publish" {
@@ -162,8 +162,8 @@ func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 	return d.Max, true
 }
 
-// probeLost reports whether so many of the probe's messages were never resolved
-// that they reach the percentile.
+// probeLost reports whether enough of the probe's messages were never resolved to reach the
+// percentile.
 func (e *evidence) probeLost(name string) bool {
 	points := e.closing()
 	sent, _ := sum(points, result.VitalProbeSent)
@@ -197,7 +197,8 @@ func beside(m result.Metric, name string, l, p bounded) string {
 		m, name, span(l.value), span(p.value), span(p.low), span(p.high))
 }
 
-// bounded is a percentile with its 95 % interval, the wider of those there are.
+// bounded is a percentile with its 95 % interval, ns: the union of the interval by messages and
+// the one by stretches of the run, if that exists.
 type bounded struct {
 	value, low, high int64
 	known            bool
@@ -216,9 +217,9 @@ func figureOf(d *result.Distribution, name string) bounded {
 	return f
 }
 
-// exceeds reports whether a is above b by more than the least gap and more than chance.
+// exceeds reports whether a is above b by more than probeRatio, probeGap and chance.
 func (a bounded) exceeds(b bounded) bool {
-	const z = 1.959964 // an interval reaches so many standard errors to either side
+	const z = 1.959964 // standard errors that a 95 % interval extends to either side
 	gap := float64(a.value - b.value)
 	chance := math.Hypot(float64(a.value-a.low), float64(b.high-b.value)) / z
 	return a.value > probeRatio*b.value && gap > max(probeGap, probeErrors*chance) && a.low > b.high

@@ -2,9 +2,8 @@ package judge
 
 import "sixnines/result"
 
-// addRefused adds to blocks the messages of the metric that were due in their
-// times and refused: as twice the run's largest latency, which stands for slower
-// than any.
+// addRefused adds the metric's refused messages to the blocks in which they were due, with
+// twice the run's largest latency as their value, which stands for "slower than any".
 func addRefused(b []timedBlock, run *result.Run, m result.Metric) {
 	x, slot := run.Metrics[m], int64(run.Header.Slot)
 	if refused(x) == 0 {

@@ -6,9 +6,9 @@ import (
 	"sixnines/result"
 )
 
-// Samples returns the number of messages behind a metric, which is what
-// decides on the percentiles that can be stated: a message delivered to a
-// thousand consumers is one sample, since what delayed it delayed all copies.
+// Samples returns the number of messages behind a metric, which decides which
+// percentiles are supported: a message delivered to a thousand consumers is one
+// sample, because what delays it delays all copies.
 //
 // Deliveries are divided by the mean number of delivery groups per message,
 // Expected ÷ Sent. Every other metric has one value per message.
@@ -25,8 +25,9 @@ func perGroup(m result.Metric) bool {
 	return m == result.DeliveryResponse || m == result.DeliveryService
 }
 
-// scale returns (a·num + add) / den without overflow, for non-negative a, num,
-// add and num ≤ den or a result that fits; the largest int64 where none does.
+// scale returns (a·num + add) / den, rounded down, without overflow in between, for
+// non-negative a, num and add. If the result exceeds int64, or den is not positive, it is
+// the largest int64.
 func scale(a, num, den, add int64) int64 {
 	const most = 1<<63 - 1
 	hi, lo := bits.Mul64(uint64(a), uint64(num))
@@ -39,8 +40,8 @@ func scale(a, num, den, add int64) int64 {
 	return int64(min(q, most))
 }
 
-// count returns how many values a metric has, total those, the censored and the
-// refused.
+// count returns how many resolved values a metric has; total adds the censored and the
+// refused. All are 0 for nil.
 func count(x *result.Merged) int64 {
 	if x == nil || x.Hist == nil {
 		return 0

@@ -5,8 +5,8 @@ import (
 	"sixnines/result"
 )
 
-// sealed compares the seal of a run's summary with the lines that were read. A run that
-// was read by no Reader has nothing to compare with.
+// sealed compares the seal of a run's summary with the lines that were read. The lines of a
+// run that no Reader has read are not compared.
 func sealed(run *result.Run) (found []Problem) {
 	s := run.Summary
 	switch {

@@ -15,39 +15,38 @@ import (
 )
 
 const (
-	// steadyParts is the most stretches that a window of less than a minute is divided
-	// into. Shorter ones would make states of what are moments, and
-	// neighbours are the more alike the shorter they are.
+	// steadyParts is the largest number of stretches in a window of less than a minute.
+	// Shorter stretches would turn moments into states, and the shorter neighbours are,
+	// the more alike they are.
 	steadyParts = 60
-	// fewestP50 and fewestP99 are how many messages a stretch needs for its p50
-	// and its p99: with fewer the figure means nothing. The latter is what a finite
-	// interval of p99 takes ([stats.MinSamples]).
+	// fewestP50 and fewestP99 are how many messages a stretch needs for a meaningful p50
+	// and p99. The latter is the number that a finite interval of p99 needs
+	// ([stats.MinSamples]).
 	fewestP50 = 24
 	fewestP99 = 368
 )
 
-// The least changes that are reported: in a window of less than a minute the level of
-// any machine changes now and then.
+// The least relative changes that are reported. leastShortChange is for windows of less than
+// a minute, in which the level of any machine changes now and then.
 const (
 	leastChange      = 0.05
 	leastShortChange = 0.25
 )
 
-// warmedUp is how many times as large as in the steady part a percentile of the
-// whole window must be for a warm-up to be in it.
+// warmedUp is the least ratio of a percentile of the whole window to that of its steady
+// part for the percentile to include a warm-up.
 const warmedUp = 1.1
 
-// steady judges whether the run came to a steady state and stayed there, by the
-// p50 and p99 of stretches of the window of its primary metric: the first in the
-// order of reports that has figures. A stretch is a second or, of a window of less
-// than a minute, a sixtieth of it, and longer where it takes so long to have
-// messages enough. It is nil where nothing was measured in a window, and where
-// consumers came late or paused.
+// steady judges whether the run reached a steady state and stayed there, by the p50 and
+// p99 of stretches of the window. It uses the primary metric: the first in the order of
+// reports that has figures. A stretch is a second, or 1/60 of a window shorter than a
+// minute, and longer where it needs more messages. The result is nil if nothing was
+// measured in the window, and if consumers came late or paused.
 //
-// Nothing is ever cut off: the text says what the reader should discard, and how.
+// Nothing is discarded: the text says what the reader should discard, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
 	if explained(run, scenario.ExplainsBacklog) {
-		return nil // a backlog comes and goes
+		return nil // a backlog grows and shrinks: no steady state is expected
 	}
 	metric := result.Metric("")
 	for _, m := range result.Metrics() {
@@ -67,7 +66,7 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 	return st
 }
 
-// timedBlock is a stretch of the window and what a metric had in it.
+// timedBlock is a stretch of the window with the values of a metric in it.
 type timedBlock struct {
 	start, end int64 // ns from the window's start
 	histograms.Block
@@ -96,8 +95,8 @@ func blocksInTime(run *result.Run, m result.Metric) []timedBlock {
 	return timed
 }
 
-// stretches joins blocks until each stretch has so many values at least, and is
-// as long as it must be. What is left over at the end belongs to the last.
+// stretches joins blocks until each stretch has the given number of values and the least
+// length. Blocks left over at the end are added to the last stretch.
 func stretches(b []timedBlock, fewest int64) []timedBlock {
 	shortest := min(int64(time.Second), b[len(b)-1].end/steadyParts)
 	shortest -= shortest / 100 // the ends of intervals jitter
@@ -121,8 +120,8 @@ func stretches(b []timedBlock, fewest int64) []timedBlock {
 	return all
 }
 
-// trend classes the series of one quantile and says in ns where its steady part
-// begins.
+// trend classifies the series of the quantile q, 0 to 1, and gives the instant, ns, at
+// which its steady part begins, −1 if unknown.
 func trend(b []timedBlock, q float64, fewest int64) result.Trend {
 	parts := stretches(b, fewest)
 	series := make([]float64, len(parts))
@@ -144,8 +143,8 @@ func trend(b []timedBlock, q float64, fewest int64) result.Trend {
 	return c
 }
 
-// unsteady reports whether a figure of the whole window depends on how long the
-// window was: it then mixes levels, by the time that each lasted.
+// unsteady reports whether a figure of the whole window depends on the window's length,
+// because it mixes levels, weighted by how long each lasted.
 func unsteady(c result.Trend) bool {
 	switch stats.Steadiness(c.Class) {
 	case stats.Drift, stats.LevelShift, stats.NoSteadyState:
@@ -154,7 +153,7 @@ func unsteady(c result.Trend) bool {
 	return false
 }
 
-// notAssessed is the reason why a trend was not assessed, "" if it was.
+// notAssessed says why a trend was not assessed; it is empty if it was.
 func notAssessed(run *result.Run, name string, c result.Trend, fewest int64) string {
 	if c.Class != string(stats.NotAssessed) {
 		return ""
@@ -167,7 +166,7 @@ func notAssessed(run *result.Run, name string, c result.Trend, fewest int64) str
 	return text + ": run longer (--duration)"
 }
 
-// conclusion says in one line what to make of the trends.
+// conclusion says in one line what the trends mean for the reader.
 func conclusion(run *result.Run, s *result.Steady) string {
 	missing := notAssessed(run, "p50", s.P50, fewestP50)
 	if missing != "" {
@@ -210,7 +209,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 	return "nothing was discarded; " + strings.Join(found, "; ") + aside
 }
 
-// lengthen is the advice that makes a warm-up cover ns more.
+// lengthen returns the advice that makes the warm-up longer by ns.
 func lengthen(run *result.Run, ns int64) string {
 	if run.Header.From > 0 {
 		return "a workload that begins in the window (from) has no warm-up; the longer it lasts, the less this weighs"
@@ -229,14 +228,13 @@ func lengthen(run *result.Run, ns int64) string {
 // times3 writes a ratio to three digits.
 func times3(v float64) string { return fmt.Sprintf("%.3g", v) }
 
-// steadiness: the run warmed up, drifted or jumped while it was measured. What
-// drifted, changed its level or never settled makes the percentile suspect, for
-// it would be different had the run been longer; the system causes that, but
-// it is no figure of the system. p99 stands for all beyond it. So does a warm-up from
-// the first percentile on that is different without it; below it is a note with
-// its remedy. Where faults were part of the run, or an overload is named, the
-// course is their consequence, and so is known already. That nothing could be
-// assessed is reported, too.
+// steadiness: the run warmed up, drifted or jumped while it was measured. A percentile that
+// drifted, changed its level or reached no steady state is suspect, because a longer run
+// would give another one; p99 stands for all percentiles above it. A warm-up makes
+// percentiles suspect from the first one that differs without it; if none does, it is a
+// note with its remedy. In an unpaced run, or where faults were part of the run, these
+// findings are notes. Nothing is reported where a growing backlog explains the trend. A
+// trend that could not be assessed is reported as a note.
 func steadiness(e *evidence) (found []result.Reason) {
 	s := e.summary.Steady
 	if s == nil || len(backlogGrows(e)) > 0 {
@@ -282,8 +280,8 @@ func steadiness(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// warmUpReaches returns the first percentile that is another one without the
-// warm-up, of those that the rest of the window supports; nil if there is none.
+// warmUpReaches returns a finding about the first percentile that is warmedUp times as large
+// with the warm-up as without it, among those that the rest of the window supports; else nil.
 func (e *evidence) warmUpReaches() *result.Reason {
 	s := e.summary.Steady
 	from := int64(0)
@@ -314,8 +312,8 @@ func (e *evidence) warmUpReaches() *result.Reason {
 	return nil
 }
 
-// disturbed reports whether something broke during the run that was not the
-// generator: a connection, by an action or by itself, or a process of the broker.
+// disturbed reports whether something other than the generator broke during the window: a
+// connection, by an action or by itself, or a process of the broker.
 func (e *evidence) disturbed() bool {
 	if slices.ContainsFunc(Stretches(e.run), func(s Stretch) bool { return s.Happened && s.Explains() == scenario.ExplainsDisconnects }) {
 		return true

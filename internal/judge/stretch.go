@@ -11,27 +11,27 @@ import (
 	"sixnines/scenario"
 )
 
-// Stretch is a time in which an action of the plan explains what is seen. All instants are ns
-// from the start of the window.
+// Stretch is a period in which an action of the plan explains what was measured. All instants
+// are ns from the start of the window.
 type Stretch struct {
 	Action   result.Action
 	Number   int   // of the action in the plan, from 1
-	Happened bool  // it did, by the run's events; of results without them: it was to
-	From     int64 // when it happened, or was to
-	Over     int64 // when it was undone, or was to be; From, if it is nothing that lasts
-	// To is when what it changed was as before: when its backlog was gone, or all connections
-	// were there again; the end of the records, if they never say so.
+	Happened bool  // by the run's events; in results without such events: planned
+	From     int64 // when it happened, or else was planned
+	Over     int64 // when it was undone, or else was planned to be; From for one that does not last
+	// To is when its effect ended: its backlog was gone, or all connections were back. It is
+	// the end of the records if they do not show that, and From if it did not happen.
 	To int64
 }
 
-// Explains reports what a stretch explains.
+// Explains returns what the stretch's action explains, "" for an unknown action.
 func (s *Stretch) Explains() scenario.Explanation {
 	p, _ := scenario.ActionKind(s.Action.Kind).Properties()
 	return p.Explains
 }
 
-// planned are the actions of a header. Results of earlier versions say only when consumers came
-// and paused.
+// planned returns the actions of a header. Headers of earlier versions only have the instants at
+// which consumers came and paused; their actions are made from these.
 func planned(h *result.Header) []result.Action {
 	if len(h.Actions) > 0 {
 		return h.Actions
@@ -49,7 +49,7 @@ func planned(h *result.Header) []result.Action {
 	return actionsOf(&scenario.Scenario{Actions: acts})
 }
 
-// actionsOf are the acts of a scenario as a header has them.
+// actionsOf returns the acts of a scenario in the form of a header.
 func actionsOf(s *scenario.Scenario) (all []result.Action) {
 	for _, a := range s.Acts() {
 		all = append(all, result.Action{Kind: string(a.Kind), Subject: string(a.Subject), At: int64(a.At.After), Filled: a.At.Filled, For: int64(a.For), Text: a.String()})
@@ -91,7 +91,8 @@ func Stretches(run *result.Run) []Stretch {
 	return all
 }
 
-// stretchOf places an action by its events, and where there are none by the plan.
+// stretchOf places an action in time by its events, or else by the plan. last is the end of the
+// records, ns.
 func stretchOf(run *result.Run, a result.Action, number int, last int64) Stretch {
 	s := Stretch{Action: a, Number: number, From: a.At, Over: a.At + a.For, Happened: len(run.Header.Actions) == 0 && !a.Filled}
 	if a.Filled {
@@ -115,8 +116,8 @@ func stretchOf(run *result.Run, a result.Action, number int, last int64) Stretch
 	return s
 }
 
-// connectedAfter is when as many connections were made again as were lost from an instant on; 0:
-// never, or none was lost.
+// connectedAfter returns when all connections lost from an instant on, ns, were made again; 0 if
+// they never were, or if none was lost.
 func connectedAfter(events []result.Event, from int64) int64 {
 	lost := int64(0)
 	events = slices.Clone(events)
@@ -135,7 +136,7 @@ func connectedAfter(events []result.Event, from int64) int64 {
 	return 0
 }
 
-// explained reports whether an action explains something of the run.
+// explained reports whether the plan has an action that explains what.
 func explained(run *result.Run, what scenario.Explanation) bool {
 	return slices.ContainsFunc(planned(&run.Header), func(a result.Action) bool {
 		p, _ := scenario.ActionKind(a.Kind).Properties()
@@ -143,9 +144,9 @@ func explained(run *result.Run, what scenario.Explanation) bool {
 	})
 }
 
-// actionsDone: an action of the plan did not happen, or not to its end, so the run is not the
-// one that was planned. After an interruption, or where the window ended sooner, nothing was to
-// happen any more.
+// actionsDone: an action of the plan failed or did not happen, so the run is not the planned
+// one: INVALID. Actions planned for after the window's end, or missing from a run that was
+// interrupted or aborted, do not count.
 func actionsDone(e *evidence) (found []result.Reason) {
 	invalid := func(text string) {
 		found = append(found, result.Reason{Status: result.Invalid, Code: result.ReasonAction, Found: text, Means: "the run is not the one that was planned"})
@@ -166,7 +167,8 @@ func actionsDone(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// Line says of a stretch when its action was to happen, when it did and how long it lasted.
+// Line says in one line when the stretch's action was planned, when it happened and how long it
+// lasted.
 func (s *Stretch) Line() string {
 	p, _ := scenario.ActionKind(s.Action.Kind).Properties()
 	plan := "planned for " + spell.Period(time.Duration(s.Action.At))

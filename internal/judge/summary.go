@@ -4,33 +4,33 @@ import (
 	"sixnines/result"
 )
 
-// Inputs is what a summary contains that the intervals cannot tell. The zero value
-// means that the run went as its header planned.
+// Inputs are the facts in a summary that do not follow from the intervals. The zero value
+// means that the run went as its header planned. All instants are ns from the window's start.
 type Inputs struct {
-	End         int64 // of the window, ns from its start; 0: as the header plans, unless it was ended early
+	End         int64 // of the window; 0: as the header plans, unless it was ended early
 	Resolved    int64 // when the last message was resolved or given up; 0: the end of the last interval
 	Interrupted bool  // the window was ended early
 	Aborted     bool  // the run was ended without a drain
 	// CutShort says that the run ended before it wrote its summary.
 	CutShort   bool
-	Throughput *result.Throughput // flat out
-	// stopsInvalidate has long pauses, throttling and steal invalidate the whole run,
-	// as they did in earlier versions.
+	Throughput *result.Throughput // of a run without a schedule; else nil
+	// stopsInvalidate makes long pauses, throttling and steal invalidate the whole run,
+	// as in earlier versions.
 	stopsInvalidate bool
 }
 
 // Close computes the summary of a run whose closing record was the last to be written.
 func Close(run *result.Run) *result.Summary { return Summarise(run, closed(run)) }
 
-// closed are the inputs by the closing record.
+// closed returns the inputs that the closing record gives.
 func closed(run *result.Run) Inputs {
 	c := run.Closing
 	return Inputs{End: c.End, Resolved: c.Resolved(), Interrupted: c.Interrupted, Aborted: c.Aborted, Throughput: throughput(run, c)}
 }
 
-// InputsOf returns the inputs behind a run's summary: those of its closing record, or in
-// results of earlier versions what the summary itself says. Of a run without a summary
-// they say that it was cut short where its last interval ended.
+// InputsOf returns the inputs behind a run's summary: those of its closing record, or, in
+// results of earlier versions, those that the summary itself states. A run without a summary
+// counts as cut short at the end of its last interval.
 func InputsOf(run *result.Run) Inputs {
 	if run.Summary != nil && run.Closing != nil {
 		return closed(run)
@@ -48,8 +48,8 @@ func InputsOf(run *result.Run) Inputs {
 	return in
 }
 
-// Summarise computes a run's summary from its intervals. It neither reads nor
-// sets run.Summary.
+// Summarise computes a run's summary from its intervals. It neither reads nor sets
+// run.Summary.
 func Summarise(run *result.Run, in Inputs) *result.Summary {
 	in = in.complete(run)
 	s := &result.Summary{
@@ -83,12 +83,12 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	return s
 }
 
-// Verdict judges a run; it is the verdict that [Summarise] would give it.
+// Verdict judges a run: it returns the verdict that [Summarise] gives it, at the same cost.
 func Verdict(run *result.Run, in Inputs) result.Verdict {
 	return Summarise(run, in).Verdict
 }
 
-// complete fills in what was left to the header and the intervals.
+// complete fills in, from the header and the intervals, the instants that are 0.
 func (in Inputs) complete(run *result.Run) Inputs {
 	if in.End == 0 && !in.Interrupted && !in.CutShort {
 		in.End = int64(run.Header.Window)
@@ -111,7 +111,7 @@ func rate(run *result.Run, in Inputs) result.Rate {
 			due += p.Counters.Scheduled
 		}
 	}
-	if due == sent+1 { // due when the window ended, and sent a moment later
+	if due == sent+1 { // the last message was due as the window ended, and was sent a moment later
 		due = sent
 	}
 	if in.End > 0 {
@@ -124,12 +124,12 @@ func rate(run *result.Run, in Inputs) result.Rate {
 	return r
 }
 
-// wholeSecond is the least that intervals must add up to for a second: their
-// ends jitter.
+// wholeSecond is the least length, ns, of intervals that count as a second: their ends
+// jitter.
 const wholeSecond = 0.99e9
 
-// worstStretch is a stretch of the window, a second long if that is so long, and the share of
-// the messages due in it that was handed over in it.
+// worstStretch is a stretch of the window, a second long unless the window is shorter, and the
+// share of the messages due in it that were handed to the client in it.
 type worstStretch struct {
 	share  float64 // at most 1
 	at     int     // index of the interval in which it begins; −1: nothing was due
@@ -137,11 +137,10 @@ type worstStretch struct {
 	length int64   // ns
 }
 
-// worst returns the second of the window with the smallest share. Intervals, or the
-// levels within long ones, are put together until they make a second; the seconds follow
-// each other from the start of the window, and what is left behind the last one counts as a
-// part of the second before the window's end. A window that is no second long counts as a
-// whole. One message may lie across a second's end, which is no lateness.
+// worst returns the second of the window with the smallest share. Intervals, or the levels
+// within long ones, are joined to seconds from the start of the window; a remainder at the
+// end is checked as part of the window's last second. A window shorter than a second counts
+// as a whole. One message may lie across a second's end, which does not count as late.
 func worst(run *result.Run) worstStretch {
 	w := worstStretch{share: 1, at: -1}
 	var all []paceStretch
@@ -179,13 +178,14 @@ func worst(run *result.Run) worstStretch {
 	return w
 }
 
-// paceStretch is what was due and handed over between two readings.
+// paceStretch is how many messages were due and handed to the client between two readings;
+// start and length are in ns.
 type paceStretch struct {
 	start, length int64
 	due, sent     int64
 	at            int // index of its interval
 }
 
-// handled counts messages that were handed to the client: one that the client
-// refused was not late.
+// handled counts messages that were handed to the client. A message that the client
+// rejected was not late.
 func handled(c result.Counters) int64 { return c.Sent + c.Rejected }

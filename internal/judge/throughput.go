@@ -8,8 +8,8 @@ import (
 	"sixnines/scenario"
 )
 
-// throughput is what a load without a schedule came to, by its counters and by what
-// ended when; nil for a load that has a schedule or a closed loop.
+// throughput computes the throughput of a load without a schedule, from its counters and the
+// instants of the closing record; nil for a load with a schedule or a closed loop.
 func throughput(run *result.Run, c *result.Closing) *result.Throughput {
 	h := &run.Header
 	f := unpacedLoad{c: run.Counters, closing: c, acks: h.Ack != ackNone, consumers: h.Pattern != string(scenario.Publish)}
@@ -31,12 +31,12 @@ const ackNone = "none"
 type unpacedLoad struct {
 	c         result.Counters
 	closing   *result.Closing
-	acks      bool // there are acknowledgements
+	acks      bool // the broker acknowledges publishes
 	consumers bool
 }
 
-// through is what got through to its end. A message that the broker refused, or that did
-// not arrive where it should, does not count.
+// through returns the throughput from end to end: the messages that the broker accepted, or,
+// if fewer, the deliveries in units of messages.
 func (f *unpacedLoad) through() *result.Throughput {
 	n := f.taken()
 	if f.c.Expected > 0 { // in messages
@@ -56,8 +56,8 @@ func (f *unpacedLoad) through() *result.Throughput {
 	return t
 }
 
-// needs is how many messages a rate takes where it has fewer, 0 where it has enough. It
-// is of what was handed out: that nothing of it came through is a rate of zero.
+// needs returns how many messages a rate needs if messages is too few, else 0. It counts the
+// messages handed out: if none of enough messages came through, the rate is 0 and known.
 func needs(messages int64) int64 {
 	if messages < result.LeastThroughput {
 		return result.LeastThroughput
@@ -67,7 +67,7 @@ func needs(messages int64) int64 {
 
 const untilSynced = "a round trip to the broker after the last message"
 
-// filled is how fast the broker took what consumers came for when it was over.
+// filled returns how fast the broker accepted messages, in a run whose consumers connect late.
 func (f *unpacedLoad) filled() *result.Throughput {
 	t := &result.Throughput{Messages: f.taken(), Until: "the last send returned", Needs: needs(f.c.Sent)}
 	var last int64
@@ -81,17 +81,17 @@ func (f *unpacedLoad) filled() *result.Throughput {
 	return t
 }
 
-// drained is how fast consumers consumed what earlier runs left: from the first to the
-// last message of those.
+// drained returns how fast consumers consumed the messages that earlier runs had left, from
+// the first of these to the last.
 func (f *unpacedLoad) drained() *result.Throughput {
 	t := &result.Throughput{Received: f.c.Earlier, Elapsed: time.Duration(max(1, f.closing.EarlierTo-f.closing.EarlierFrom)), Until: "the last delivery", Needs: needs(f.c.Earlier)}
-	if f.c.Earlier > 1 { // so many followed the first
+	if f.c.Earlier > 1 { // Elapsed begins with the first message, which therefore does not count
 		t.ReceivedPerSecond = float64(f.c.Earlier-1) / t.Elapsed.Seconds()
 	}
 	return t
 }
 
-// taken is how many messages the broker took, as far as is known.
+// taken returns how many messages the broker accepted, as far as is known.
 func (f *unpacedLoad) taken() int64 {
 	if f.acks {
 		return f.c.Acked
@@ -99,13 +99,13 @@ func (f *unpacedLoad) taken() int64 {
 	return f.c.Sent - f.c.Nacked
 }
 
-// finish fills in what follows from the messages and from when the last of it was
-// through; 0: that is not known. Such a load lasts to that instant, and for as long as the
-// senders tried: a broker that answers no more, or refuses everything, has stopped no
-// clock.
+// finish fills in the fields that follow from the number of messages and from last, the
+// instant, ns, at which the last of them was through; 0: unknown. The load lasts until that
+// instant, but at least until the window's end, because the senders tried until then: a
+// broker that stops answering, or refuses everything, does not shorten it.
 func (f *unpacedLoad) finish(t *result.Throughput, last int64) {
 	t.Bytes = f.c.BytesSent
-	if t.Messages != f.c.Sent && f.c.Sent > 0 { // so many of what was sent
+	if t.Messages != f.c.Sent && f.c.Sent > 0 { // bytes in proportion to the messages that count
 		t.Bytes = int64(math.Round(float64(f.c.BytesSent) / float64(f.c.Sent) * float64(t.Messages)))
 	}
 	end := f.closing.End
@@ -115,7 +115,7 @@ func (f *unpacedLoad) finish(t *result.Throughput, last int64) {
 	t.Elapsed = time.Duration(max(1, last, end))
 	t.PerSecond = float64(t.Messages) / t.Elapsed.Seconds()
 	t.WarmUp = f.closing.WarmUp
-	if n := f.taken(); n > 0 { // what the senders came to by themselves
+	if n := f.taken(); n > 0 { // the senders' own rate, without consumers
 		stop := end
 		if f.acks {
 			stop = max(stop, f.closing.Acked)

@@ -8,9 +8,9 @@ import (
 	"sixnines/result"
 )
 
-// timeline says what is impossible in the order of a run's intervals and in what they
-// count, by what the closing record and the header say of the whole. same: the version that
-// reads the run wrote it.
+// timeline returns contradictions in the order and the counters of a run's intervals, among
+// each other and with the closing record and the header. same says that the version that
+// reads the run also wrote it.
 func timeline(run *result.Run, same bool) []Problem {
 	t := &timetable{run: run, closing: run.Closing, same: same, last: -1}
 	for i := range run.Series {
@@ -25,16 +25,16 @@ func timeline(run *result.Run, same bool) []Problem {
 	return t.found
 }
 
-// timetable goes through the intervals of a run.
+// timetable is the state of one pass over the intervals of a run.
 type timetable struct {
 	run      *result.Run
 	closing  *result.Closing
 	same     bool
-	last     int             // interval before the closing record
-	sum      result.Counters // so far
-	phase    string          // of the interval before
-	end      int64           // of the measured window's intervals so far
-	measured int64           // how many those are
+	last     int             // index of the interval before the closing record, −1 if none
+	sum      result.Counters // of all intervals so far
+	phase    string          // of the previous interval
+	end      int64           // ns: end of the window's intervals so far
+	measured int64           // number of the window's intervals so far
 	found    []Problem
 }
 
@@ -42,9 +42,8 @@ func (t *timetable) add(where, format string, a ...any) {
 	t.found = append(t.found, Problem{where, fmt.Sprintf(format, a...)})
 }
 
-// paced reports whether the window has a length that was fixed beforehand, or ended at
-// an instant that was fixed while it lasted. One of several workloads may have its whole
-// window in an interval of the run that ended late.
+// paced reports whether the window's end was fixed before it was reached. It is false for one
+// of several workloads, whose whole window may lie in one interval of the run that ended late.
 func (t *timetable) paced() bool {
 	h := &t.run.Header
 	return h.Workload == "" && (h.Mode == result.ModeOpen || h.Mode == result.ModeClosed && h.Window > 0)
@@ -90,7 +89,7 @@ func (t *timetable) interval(i int, p *result.Point) {
 			t.add(where+".counters.bytes_received", "it is %d, and %s of %d bytes are %d", k.BytesRecv, spell.Plural(k.Received, "message"), h.Size, want)
 		}
 	}
-	if whole := &t.run.Counters; whole.TimedOut == 0 && (h.Ack == ackNone || whole.Unknown == 0) { // else what was given up counts no more
+	if whole := &t.run.Counters; whole.TimedOut == 0 && (h.Ack == ackNone || whole.Unknown == 0) { // messages given up are not in flight, and the counters do not say when
 		if want := inFlight(h, t.sum); p.InFlight != want {
 			t.add(where+".in_flight", "it is %d, by the counters %d", p.InFlight, want)
 		}
@@ -98,8 +97,8 @@ func (t *timetable) interval(i int, p *result.Point) {
 	t.levels(where, before, p)
 }
 
-// timed checks an interval's instants. How long it is says nothing: a collector that was
-// late for one may be in time for the next.
+// timed checks an interval's instants. Its length is not checked: a collector that was late
+// for one interval may be in time for the next.
 func (t *timetable) timed(where string, p *result.Point) {
 	if p.Phase == result.PhaseMeasure {
 		t.end = p.End
@@ -118,8 +117,7 @@ func (t *timetable) timed(where string, p *result.Point) {
 	}
 }
 
-// levels checks the readings within an interval. before is what had been counted when it
-// began.
+// levels checks the readings within an interval. before are the counters at its start.
 func (t *timetable) levels(where string, before result.Counters, p *result.Point) {
 	var due, sent int64
 	for n, l := range p.Levels {
@@ -137,8 +135,8 @@ func (t *timetable) levels(where string, before result.Counters, p *result.Point
 			t.add(at, "less than nothing was due, sent or in flight: %d, %d, %d", l.Due, l.Sent, l.InFlight)
 		}
 	}
-	// A window that is ended early takes messages back that were counted, in the interval in
-	// which it ends.
+	// A window that is ended early takes back messages that were already counted, in the
+	// interval in which it ends, so counters may be below 0.
 	if due > max(0, p.Counters.Scheduled) || sent > max(0, p.Counters.Sent+p.Counters.Rejected) {
 		t.add(where+".levels", "%s due and %s sent, and in the whole interval %s and %s",
 			spell.Count(due), spell.Count(sent), spell.Count(p.Counters.Scheduled), spell.Count(p.Counters.Sent+p.Counters.Rejected))
@@ -157,7 +155,7 @@ func (t *timetable) whole() {
 	if t.paced() && c.End > 0 && !c.Aborted && t.end != c.End {
 		t.add("intervals", "those of the window end at %d, and the window at %d", t.end, c.End)
 	}
-	// There is one for each tick, and one to the end.
+	// One interval for each tick, and one to the end.
 	if most := c.End/max(int64(h.Interval), 1) + 2; t.paced() && h.Interval > 0 && t.measured > most {
 		t.add("intervals", "%d in a window of %s, which has at most %d of %s", t.measured, spell.Duration(c.End), most, spell.Period(h.Interval))
 	}
@@ -195,12 +193,12 @@ func (t *timetable) whole() {
 	switch {
 	case h.Ack != ackNone && n.Corrupted == 0 && h.Mode == result.ModeOpen && lost != n.LostAcked:
 		t.add("lost", "%s, and by the counters %s", spell.Plural(lost, "message"), spell.Count(n.LostAcked))
-	case lost > n.Missing && n.Corrupted == 0 && n.Foreign == 0: // damaged ones are found to be there only later
+	case lost > n.Missing && n.Corrupted == 0 && n.Foreign == 0: // damaged messages are recognised only later
 		t.add("lost", "%s, and only %s missing", spell.Plural(lost, "message"), spell.Count(n.Missing))
 	}
 }
 
-// phaseRank is the place of a phase among them.
+// phaseRank orders the phases in time.
 func phaseRank(phase string) int {
 	switch phase {
 	case result.PhaseDrain:
@@ -211,8 +209,8 @@ func phaseRank(phase string) int {
 	return 0
 }
 
-// inFlight is how many messages are not resolved by the counters so far, as in
-// Interval.InFlight, where none was given up.
+// inFlight returns how many messages are unresolved by the counters so far, like
+// Interval.InFlight, if none was given up.
 func inFlight(h *result.Header, c result.Counters) int64 {
 	var unacknowledged, undelivered int64
 	if h.Ack != ackNone {

@@ -8,10 +8,10 @@ import (
 	"sixnines/result"
 )
 
-// Together combines what several runs of one load show of an objective: it is met if it
-// was met in every run that was planned, missed if it was in any. Runs are not pooled:
-// each has to show it by itself. found are the objectives of each run that was made, in
-// the order of the runs, as its summary has them; nil of a run that has no summary.
+// Together combines the outcomes of an objective in several runs of one load: it is met if
+// it was met in every planned run, and missed if it was missed in any. Runs are not pooled:
+// each has to show it by itself. found has the objectives of each run that was made, in the
+// order of the runs, as its summary has them; nil for a run without a summary.
 func Together(text string, found [][]result.Objective, planned int) result.Objective {
 	counts := map[Outcome]int{}
 	first := map[Outcome]string{}

@@ -11,28 +11,28 @@ import (
 	"sixnines/scenario"
 )
 
-// Sequence is the 95 % interval of a percentile that is right at whatever moment one
-// looks, and for whatever reason one stops: the wider of that which takes messages for
-// independent ([stats.SequentialRanks], exact) and of that by stretches of the run
-// ([stats.SequentialBlocks], approximate).
+// Sequence is the 95 % interval of a percentile that stays valid whenever it is read and
+// for whatever reason the run stops: the wider of the one that assumes independent messages
+// ([stats.SequentialRanks], exact) and the one by stretches of the run
+// ([stats.SequentialBlocks], approximate). Values are ns.
 type Sequence struct {
 	until     scenario.Until
 	value     int64
-	low, high int64 // both 0: there is none
+	low, high int64 // both 0: no interval
 	atLeast   bool  // value is a lower bound
-	open      bool  // high is one
-	refused   bool  // value is a refused message's
-	// lowRefused and openRefused say that the ends of the interval are refused
-	// messages'; with the lower one there is no interval.
+	open      bool  // high is a lower bound
+	refused   bool  // the rank is a refused message's
+	// lowRefused and openRefused say that the lower or upper end of the interval is a
+	// refused message's. If the lower one is, there is no interval.
 	lowRefused, openRefused bool
 
-	na string // why there is none by stretches; empty: there is
+	na string // why the interval by stretches is missing; empty: it exists
 }
 
-// SequenceOf computes it of a run so far. end is the window's, or the moment
-// within it, in ns from its start; pending are messages that are not resolved yet:
-// they, each with all its deliveries, count as slower than all that are. The run needs only
-// the metric that is waited for, its counters and its header.
+// SequenceOf computes the interval from a run so far. end is the end of the window, or an
+// instant within it, in ns from its start. pending is the number of messages not yet
+// resolved: each, with all its deliveries, counts as slower than every resolved one. The
+// run needs only the metric that u names, its counters and its header.
 func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence {
 	s := Sequence{until: u, na: "nothing was measured"}
 	m := result.Metric(u.Metric)
@@ -68,7 +68,7 @@ func SequenceOf(run *result.Run, u scenario.Until, end, pending int64) Sequence 
 	return s
 }
 
-// blockSequence is the interval by stretches of the run, or why there is none.
+// blockSequence returns the interval by stretches of the run, ns; na says why it is missing.
 func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64, s Sequence, end int64) (low, high int64, na string) {
 	blocks, each := run.Blocks(m)
 	if blocks == nil {
@@ -85,29 +85,29 @@ func blockSequence(run *result.Run, m result.Metric, x *result.Merged, p float64
 	if na != "" {
 		return 0, 0, na
 	}
-	// The first look that can find anything has as many intervals as stretches need.
+	// The earliest look with a result has leastBlocks intervals; age is how many times that.
 	age := float64(len(b)*each) / leastBlocks
 	lo, hi, ok := stats.SequentialBlocks(b, p, confidence, chunk, histograms.BlockValues, censored(x)+refused(x), age)
 	if !ok {
 		return 0, 0, "the run is too short for its stretches, or unresolved or refused messages reach its interval"
 	}
-	low, high = blockEdges(false, lo, hi) // blocks of what is waited for have no coarse part
+	low, high = blockEdges(false, lo, hi) // blocks of this metric have no coarse part
 	return low, high, ""
 }
 
-// bounded reports whether there is an interval.
+// bounded reports whether the interval exists.
 func (s Sequence) bounded() bool { return s.low != 0 || s.high != 0 }
 
-// width is how far from the figure the farther end of the interval is, ns.
+// width is the distance, ns, from the figure to the farther end of the interval.
 func (s Sequence) width() int64 { return max(s.high-s.value, s.value-s.low) }
 
-// Narrow reports whether the percentile is known as exactly as was asked.
+// Narrow reports whether the percentile is known as exactly as the scenario asks.
 func (s Sequence) Narrow() bool {
 	return s.bounded() && !s.open && !s.atLeast && s.na == "" && float64(s.width()) <= s.until.Limit(s.value)
 }
 
-// Width is how exactly the percentile is known, as text: "±7.3 %", "±120 µs",
-// empty where it is not.
+// Width says how exactly the percentile is known, as text: "±7.3 %", "±120 µs"; it is
+// empty if the interval is missing or has no upper end.
 func (s Sequence) Width() string {
 	switch {
 	case !s.bounded() || s.open || s.atLeast || s.na != "":
@@ -118,9 +118,9 @@ func (s Sequence) Width() string {
 	return "±" + span(s.width())
 }
 
-// setUntil says how exactly the percentile that was waited for is known,
-// nil where none was, and puts its interval into the place of the one for a
-// length that is fixed beforehand.
+// setUntil says how exactly the percentile is known that the run waited for, nil if it
+// waited for none. In the summary it replaces the interval that assumes a fixed length
+// with the sequential one.
 func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
 	if run.Header.Until == "" {
 		return nil
@@ -152,8 +152,8 @@ func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
 	return found
 }
 
-// replace puts the interval into a distribution, in the place of those for a
-// length that was fixed beforehand.
+// replace puts the interval into a distribution, in place of those that assume a fixed
+// length of the run.
 func (s Sequence) replace(d *result.Distribution) {
 	name := s.until.Percentile()
 	if _, ok := d.Percentiles[name]; !ok {
@@ -205,7 +205,7 @@ func (s Sequence) text(ended string, end int64) string {
 	return by + " after " + span(end) + but + ": " + known
 }
 
-// until: how a run ended that was to go on until something was known.
+// until: how a run ended that was planned to last until a percentile was known.
 func until(e *evidence) []result.Reason {
 	u := e.summary.Until
 	if u == nil {

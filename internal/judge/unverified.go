@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// Unverifiable is a field of a result file that nothing else in the file tells of, so that
-// Verify cannot compute it. The seal shows that it was changed, unless the seal was
-// computed again.
+// Unverifiable is a field of a result file that does not follow from the rest of the file,
+// so Verify cannot compute it. The seal shows a change of it, unless the seal was computed
+// again.
 type Unverifiable struct {
-	// Path is the field's, below the type of its record: "header/clock/read_ns". * is any
-	// name or index, and /** at the end the field and all below it.
+	// Path is the path of the field below the type of its record: "header/clock/read_ns".
+	// * is any name or index; /** at the end is the field and all below it.
 	Path string
-	// Small says that only a small change is not found.
+	// Small says that Verify finds a large change, but not a small one.
 	Small bool
 	Why   string
 }
 
-// Unverified lists the fields that nothing else tells of. docs/reference.md has the same
+// Unverified lists the fields that Verify cannot compute. docs/reference.md has the same
 // list.
 func Unverified() []Unverifiable {
 	return []Unverifiable{
@@ -86,8 +86,8 @@ func Unverified() []Unverifiable {
 	}
 }
 
-// Free reports whether a field is among those of [Unverified]; small: for a change by a
-// hair.
+// Free reports whether [Verify] may miss a change of a field, by the list of [Unverified]; small
+// says that the change is small.
 func Free(field string, small bool) bool {
 	for _, u := range Unverified() {
 		if (small || !u.Small) && matches(u.Path, field) {

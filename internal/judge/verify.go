@@ -13,7 +13,7 @@ import (
 	"sixnines/result"
 )
 
-// Problem is a difference between what a result says and what its records
+// Problem is a difference between a figure of a result and what its records
 // yield.
 type Problem struct {
 	// Where names the figure as it is found in the summary, such as
@@ -27,14 +27,14 @@ type Problem struct {
 func (p Problem) String() string { return p.Where + ": " + p.Text }
 
 // Verify computes the whole summary of a run again from its records and returns every
-// figure that differs, in order of their names, nothing if all agree: and what contradicts
-// itself in the records, what the header says otherwise than the scenario in it, and what
-// was changed by the seal. A run that was cut short has no summary to compare with: that is
-// a problem too, beside what can be checked of the rest. What can be checked of no field,
-// [Unverified] lists.
+// figure that differs, in order of their names. It also returns contradictions in the
+// records, differences between the header and the scenario in it, and changes that the seal
+// shows. The result is empty if all agree. A run that was cut short has no summary to
+// compare with, which is a problem too; the rest is still checked. [Unverified] lists the
+// fields that cannot be checked.
 //
-// Sentences are compared where the same version wrote them that reads them, whose words
-// are tool's; versions may word differently what they find.
+// Sentences are compared only if tool, the version that reads the run, also wrote it,
+// because versions may word their findings differently.
 func Verify(run *result.Run, tool result.Tool) []Problem {
 	var found []Problem
 	add := func(where, format string, a ...any) {
@@ -72,8 +72,8 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 	return slices.Concat(found, differ, sealed(run))
 }
 
-// believed checks what the summary of an earlier version says of itself, where no record
-// says it: as far as it follows from other figures.
+// believed checks figures that only the summary of an earlier version has, and no record, as
+// far as they follow from other figures.
 func believed(run *result.Run) (found []Problem) {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
@@ -88,7 +88,7 @@ func believed(run *result.Run) (found []Problem) {
 	switch text := string(run.Header.Scenario); {
 	case s == nil:
 		return nil
-	case run.Header.Sealed && text != "" && text != "null": // a run's, by a version with both
+	case run.Header.Sealed && text != "" && text != "null": // versions that seal also write a closing record
 		add("intervals.closing", "the file has a summary, and its last interval does not say how the run ended")
 	}
 	if run.Header.Mode == result.ModeOpen && !s.Aborted && end > 0 && s.End != end {
@@ -111,15 +111,15 @@ func believed(run *result.Run) (found []Problem) {
 	return found
 }
 
-// compareSummary returns what differs between a run's summary and what its records yield;
-// with words, in its sentences too.
+// compareSummary returns the differences between a run's summary and what its records yield;
+// with words, also in its sentences.
 func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
 	}
 	again := Summarise(run, in)
 	again.Workload = run.Header.Workload
-	// Parts that earlier versions did not have.
+	// Earlier versions did not have these parts.
 	if run.Closing == nil && run.Summary.Availability == nil {
 		again.Availability = nil
 	}
@@ -173,13 +173,12 @@ func extremes(x *result.Merged) string {
 	return ""
 }
 
-// sentences are the fields of a summary that are text for people, by the ends of their
-// names.
+// sentences lists the fields of a summary that are sentences, by the ends of their names.
 func sentences() []string {
 	return []string{".text", ".found", ".brief", ".why", ".try"}
 }
 
-// flatten names every figure of a summary by its path; with words, its sentences too.
+// flatten returns every figure of a summary by its path; with words, its sentences too.
 func flatten(s *result.Summary, words bool) map[string]any {
 	out := map[string]any{}
 	c := *s
@@ -213,7 +212,7 @@ func flatten(s *result.Summary, words bool) map[string]any {
 	return out
 }
 
-// reasonName names a reason by what it is and what it is about.
+// reasonName names a reason by its code, metric and percentile.
 func reasonName(r result.Reason) string {
 	parts := []string{string(r.Code)}
 	if r.Metric != "" {
@@ -225,7 +224,7 @@ func reasonName(r result.Reason) string {
 	return strings.Join(parts, ".")
 }
 
-// notKnown stands for why an interval is not known, in whatever words.
+// notKnown replaces the words that say why an interval is unknown.
 const notKnown = "n/a"
 
 // walker returns a function that adds the leaves below a value. Names are those
@@ -261,8 +260,8 @@ func walker(out map[string]any) func(name string, v reflect.Value) {
 	return walk
 }
 
-// same compares two figures. Floating-point ones may differ in the last digits,
-// for processors differ in whether they fuse a multiplication and an addition.
+// same compares two figures. Floating-point ones may differ by 1e-9 of their size, because
+// processors differ in whether they fuse a multiplication and an addition.
 func same(a, b any) bool {
 	x, ok := a.(float64)
 	y, alsoOK := b.(float64)

@@ -11,12 +11,11 @@ import (
 	"sixnines/result"
 )
 
-// VerifyRaw rebuilds every metric of a run from its raw file and compares it
-// with what the intervals have, bucket by bucket, and the exact extremes. It
-// returns every difference, nothing if all agree, and an error if the file
-// cannot be read as a raw file.
+// VerifyRaw rebuilds every metric of a run from its raw file and compares it with the
+// intervals: bucket by bucket, and the exact extremes. It returns every difference, none
+// if all agree, and an error if the file cannot be read as a raw file.
 //
-// It reads the file twice and keeps as many messages in memory as are incomplete at a
+// It reads the file twice. It keeps in memory only the messages that are incomplete at a
 // time in the file's order, which is about the order of the events.
 func VerifyRaw(run *result.Run, path string) ([]Problem, error) {
 	f, err := os.Open(path)
@@ -70,7 +69,8 @@ func verifyRaw(run *result.Run, f io.ReadSeeker) ([]Problem, error) {
 	return found, nil
 }
 
-// eachRow calls do for every row of a message that was due in the window.
+// eachRow calls do for every row of a message that was due in the window. Besides the header it
+// returns the damage at the file's end, "" if undamaged.
 func eachRow(r io.Reader, end int64, do func(result.RawRow)) (result.RawHeader, string, error) {
 	reader, err := result.NewRawReader(r)
 	if err != nil {
@@ -90,10 +90,9 @@ func eachRow(r io.Reader, end int64, do func(result.RawRow)) (result.RawHeader, 
 	}
 }
 
-// readGroups returns how many deliveries complete a message of each stream: as
-// many as its topic has delivery groups. That is the number of deliveries per
-// message sent, rounded up, so long as fewer are missing than a group would
-// have had in all.
+// readGroups returns how many deliveries complete a message of each stream: the number of
+// delivery groups of its topic. It is computed as deliveries per message sent, rounded up,
+// which is right as long as fewer deliveries are missing than one group has in all.
 func readGroups(r io.Reader, end int64) (map[uint32]int64, result.RawHeader, string, error) {
 	sent, arrived := map[uint32]int64{}, map[uint32]int64{}
 	header, damage, err := eachRow(r, end, func(row result.RawRow) {
@@ -116,7 +115,7 @@ func readGroups(r io.Reader, end int64) (map[uint32]int64, result.RawHeader, str
 type rebuild struct {
 	metrics map[result.Metric]*rebuilt
 	groups  map[uint32]int64
-	open    map[message]delivered // messages that some groups have and some have not
+	open    map[message]delivered // messages that some groups have received, and others have not
 }
 
 type message struct {
@@ -131,8 +130,8 @@ type delivered struct {
 
 // rebuilt is one metric made from rows.
 type rebuilt struct {
-	result.Merged       // of which Hist and the extremes are used
-	top           int64 // the largest value that Hist counts as itself
+	result.Merged       // only Hist and the extremes are used
+	top           int64 // the largest value that Hist counts as itself, ns
 }
 
 func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
@@ -188,7 +187,7 @@ func (b *rebuild) deliver(r result.RawRow) {
 }
 
 // record does what the recorder does: values beyond the histogram's ends are
-// recorded there. Metrics that the run did not keep are left out.
+// recorded at the ends. Metrics that the run did not record are left out.
 func (b *rebuild) record(m result.Metric, v int64) {
 	x := b.metrics[m]
 	if x == nil {

@@ -35,9 +35,9 @@ func highest(points []*result.Point, name result.Vital) (v float64, seen bool) {
 	return v, seen
 }
 
-// lasting is the value of a vital that it had or exceeded for a second in all, or
-// in the worst interval where that is longer: so it does not depend on how short
-// intervals are.
+// lasting returns the value that a vital had or exceeded for a second in all, or in the
+// worst interval if that is longer, so that it does not depend on the length of intervals.
+// It is 0 if the intervals that have the vital are shorter than a second in all.
 func lasting(points []*result.Point, name result.Vital) float64 {
 	type part struct {
 		value  float64
@@ -59,8 +59,8 @@ func lasting(points []*result.Point, name result.Vital) float64 {
 	return 0
 }
 
-// mean is a vital's mean over points, weighted by their lengths: for shares of
-// time.
+// mean returns a vital's mean over points, weighted by their lengths, as shares of time need.
+// seen is false if no point of any length has it.
 func mean(points []*result.Point, name result.Vital) (v float64, seen bool) {
 	var length float64
 	for _, p := range points {
