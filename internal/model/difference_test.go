@@ -215,7 +215,7 @@ func differentRate(run *result.Run, o *Outcome) string {
 		return fmt.Sprintf("asked for %g/s, and must be %g/s", r.Asked, o.Rate.Asked)
 	case !near(r.Due, o.Rate.Due):
 		return fmt.Sprintf("due %g/s, and must be %g/s", r.Due, o.Rate.Due)
-	case !near(r.WorstSecond, o.Rate.Worst):
+	case !near(r.WorstSecond, o.Rate.Worst) && !near(r.WorstSecond, o.Rate.WorstBefore):
 		return fmt.Sprintf("in the worst second %g of what was due was sent, and must be %g", r.WorstSecond, o.Rate.Worst)
 	case !near(r.Sent, o.Rate.Sent) && !(run.Summary.Interrupted && r.Sent > o.Rate.Sent && o.Blocks):
 		return fmt.Sprintf("sent %g/s, and must be %g/s", r.Sent, o.Rate.Sent)

@@ -12,6 +12,9 @@ type Rate struct {
 	Asked     float64
 	Due, Sent float64 // a second
 	Worst     float64 // the least share of what was due in a second that was sent in it
+	// WorstBefore is the same without what is sent at the very instant at which the window ends:
+	// it may be counted before that end or after it.
+	WorstBefore float64
 }
 
 // rate counts what was due and sent in the window.
@@ -32,14 +35,14 @@ func (p *play) rate() Rate {
 	if due == sent+1 { // due when the window ended, and sent a moment later
 		due = sent
 	}
-	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9, Worst: p.worst()}
+	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9, Worst: p.worst(true), WorstBefore: p.worst(false)}
 }
 
 // worst goes through the seconds of the window, made of whole intervals, one after the
 // other. What is left behind the last is looked at with the second before the window's end,
 // and a shorter window as a whole. What the client refused was in time, and one message
-// across the end of a second is not late.
-func (p *play) worst() float64 {
+// across the end of a second is not late. What is sent at the window's end counts if atEnd.
+func (p *play) worst(atEnd bool) float64 {
 	const second = 990_000_000 // ends of intervals jitter
 	least := 1.0
 	look := func(from, to int64) {
@@ -51,7 +54,7 @@ func (p *play) worst() float64 {
 			if m.due >= from && m.due < to {
 				due++
 			}
-			if m.answer != unsent && (m.sent > from || from == 0) && m.sent <= to {
+			if m.answer != unsent && (m.sent > from || from == 0) && m.sent <= to && (atEnd || m.sent < p.end) {
 				sent++
 			}
 		}
