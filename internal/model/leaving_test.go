@@ -9,7 +9,8 @@ import (
 )
 
 // leaving notes what no record of a run says: when the first producer is told to leave, since
-// what comes while clients leave is in the last interval, too, and when each message was sent.
+// what comes while clients leave is in the last interval, too, and when each message of the
+// load was sent.
 type leaving struct {
 	driver.Driver
 	once sync.Once
@@ -80,7 +81,9 @@ func (l *leaving) producer(p driver.Producer) driver.Producer {
 
 // Send implements driver.Producer.
 func (p *leavingProducer) Send(token uint64, payload []byte) error {
-	p.sent = append(p.sent, time.Now())
+	if payload[7]>>2&7 == 0 { // of the load, not a readiness probe
+		p.sent = append(p.sent, time.Now())
+	}
 	return p.Producer.Send(token, payload)
 }
 

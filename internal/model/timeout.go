@@ -16,19 +16,15 @@ func (p *play) placed(m *message, late int64) int64 {
 	return min(p.answered(m), m.sent+int64(p.w.Timeout)+late)
 }
 
-// observe takes the instants at which the run's messages were sent. Before the load there are
-// probes.
+// observe takes the instants at which the run's messages were sent; flat out those of the
+// window.
 func (s *sender) observe() {
-	from := -s.warmup - lead
-	if s.flatOut() {
-		from = 0
-	}
 	for _, id := range s.ids {
 		if id >= len(s.play.at.Sends) {
 			return
 		}
 		for _, t := range s.play.at.Sends[id] {
-			if t >= from {
+			if t >= 0 || !s.flatOut() {
 				s.observed = append(s.observed, t)
 			}
 		}
