@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -211,7 +212,9 @@ func momentsOf(subjects []*subject) []moment {
 	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
 	// Each kind has room of its own: the stretches of a counter are longer than
 	// the pauses that matter, and would take it all.
-	out = append(longest(out), stretches...)
+	out = longest(out)
+	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.From, b.From) }) // their numbers follow time
+	out = append(out, stretches...)
 	n := 0
 	for i := range out {
 		if !out[i].Pause && !out[i].Refused {

@@ -61,7 +61,7 @@ func TestWorkloadsShareTheTime(t *testing.T) {
 	if len(moments) != 4 {
 		t.Fatalf("%d moments, want 4: %+v", len(moments), moments)
 	}
-	for i, want := range []float64{6, 5, 6, 7} {
+	for i, want := range []float64{5, 6, 6, 7} {
 		if moments[i].From != want {
 			t.Errorf("moment %d is at %v s, want %v", i, moments[i].From, want)
 		}
