@@ -5,23 +5,22 @@ import (
 	"time"
 )
 
-// Config are the assumptions of an [Estimator]. The zero value of a field stands
-// for its default.
+// Config holds the assumptions of an [Estimator]. A zero field means its default.
 type Config struct {
 	// Keep is the stretch of time whose exchange of least delay is kept;
 	// 10 s by default, 10 ms at least.
 	Keep time.Duration
-	// Points is how many of them the estimate rests on, the newest; 64 by
-	// default, 2 to 1024. Memory is proportional to it, and the time of
-	// an estimate to its square: 64 take some 10 µs.
+	// Points is the number of newest kept exchanges that the estimate uses; 64 by
+	// default, 2 to 1024. Memory is proportional to it, and the time of an estimate
+	// to its square: 64 take some 10 µs.
 	Points int
 	// MaxDrift is the most that one clock gains on the other, as a share; 500 ppm
 	// (0.0005) by default, which is also what NTP lets a clock be slewed by
 	// (RFC 5905, MAXFREQ). In (0, 0.1].
 	MaxDrift float64
-	// Wander is the most by which the drift changes, as a share a second; 1e-8 by
+	// Wander is the largest change of the drift, as a share per second; 1e-8 by
 	// default: a crystal of 1 ppm/K whose temperature changes by a hundredth of a
-	// degree a second. In (0, 1e-3]: no clock is perfectly even.
+	// degree a second. In (0, 1e-3].
 	Wander float64
 }
 
@@ -41,7 +40,8 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Validate says what cannot be assumed.
+// Validate returns an error that names the first field out of its range, with defaults for
+// zero fields.
 func (c Config) Validate() error {
 	c = c.withDefaults()
 	switch {

@@ -24,11 +24,11 @@
 // do not run quite straight: Config.Wander bounds how fast the drift may change,
 // and every pair is widened by what that allows.
 //
-// What contradicts the line beyond all that cannot be queueing: the clock
-// stepped, or was slewed. The estimate is then given up and begun anew, and
-// instants before that are refused. What remains beyond proof: a step smaller
-// than the intervals around it hides in them, and until an exchange shows it the
-// truth may be outside the bound by as much as the step.
+// An exchange that contradicts the line by more than that cannot be explained by
+// queueing: a clock stepped or was slewed. The estimate then starts again, and
+// earlier instants are refused. One case is not covered by the proof: a step
+// smaller than the intervals around it is hidden by them, and until an exchange
+// shows it the true offset may be outside the bound by the size of the step.
 //
 // The estimator is pure: instants in, estimates out. [Prober] and the two
 // responders carry exchanges over a connection.

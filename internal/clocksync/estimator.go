@@ -2,38 +2,38 @@ package clocksync
 
 import "math"
 
-// Fate is what became of an exchange.
+// Fate is what [Estimator.Add] did with an exchange.
 type Fate int
 
 // The fates.
 const (
-	// Taken: it agrees with what came before, and is kept if its delay is the
-	// least of its stretch.
+	// Taken: it agrees with the exchanges before, and is kept if its delay is the
+	// least of its stretch (Config.Keep).
 	Taken Fate = iota
 	// Refused: no two clocks can have stamped it, or it is older than the one
 	// before. It is counted and otherwise ignored.
 	Refused
-	// Stepped: it contradicts what came before beyond drift, wander and any
-	// queueing. The estimate begins anew with it.
+	// Stepped: it contradicts the exchanges before by more than drift, wander and
+	// queueing explain. The estimate starts again with it.
 	Stepped
 )
 
 // Step is a contradiction between exchanges: one of the clocks was set, or
 // slewed faster than it may drift.
 type Step struct {
-	// After is the instant, here, of the last kept exchange that agreed with the
-	// old line, Seen that of the first that did not: between them nothing is
-	// known. (A step that a wide interval hid may be older.)
+	// After is the instant, on this clock, of the last kept exchange that agreed
+	// with the old line, Seen that of the first that did not, ns. The step is
+	// between them, unless a wide interval hid an older one.
 	After, Seen int64
-	// Size is by how much the two disagree at least, ns; positive: the other
-	// clock went ahead.
+	// Size is the least size of the step, ns; positive if the other clock jumped
+	// ahead.
 	Size int64
 }
 
-// Estimate is what is known of the other clock at an instant.
+// Estimate is the estimated state of the other clock at an instant.
 type Estimate struct {
-	// Offset is the other clock less this one, ns, and Bound how far it may be
-	// from the truth, ns, at least 1: the truth is within Offset ± Bound.
+	// Offset is the other clock minus this one, ns. The true offset is within
+	// Offset ± Bound; Bound is at least 1 ns.
 	Offset, Bound int64
 	// Drift is how much the other clock gains on this one, as a share (1e-6 is
 	// 1 ppm), and DriftBound how far that may be from the truth.
@@ -44,13 +44,14 @@ type Estimate struct {
 	Points int
 }
 
-// Estimator makes estimates of exchanges, as they come. It uses memory bounded
+// Estimator computes estimates from exchanges as they come. Its memory is bounded
 // by Config.Points. Not safe for concurrent use.
 type Estimator struct {
 	config Config
 
-	// Of the segment under way. Instants and offsets are relative to its first
-	// exchange's, so that they are exact as floating-point numbers.
+	// The current segment, the time since the last step. Instants and offsets are
+	// relative to its first exchange's, so that they are exact as floating-point
+	// numbers.
 	points  []point
 	began   int64 // instant of the first exchange, here, ns
 	base    int64 // its offset, ns
@@ -73,7 +74,7 @@ type point struct {
 func (p point) middle() float64 { return (p.low + p.high) / 2 }
 func (p point) half() float64   { return (p.high - p.low) / 2 }
 
-// NewEstimator returns an estimator that has seen nothing. The error is that of
+// NewEstimator returns an estimator without exchanges. The error is that of
 // [Config.Validate].
 func NewEstimator(c Config) (*Estimator, error) {
 	if err := c.Validate(); err != nil {
@@ -83,7 +84,8 @@ func NewEstimator(c Config) (*Estimator, error) {
 	return &Estimator{config: c, points: make([]point, 0, c.Points+1)}, nil
 }
 
-// Add takes one exchange. They come in the order of their instants here.
+// Add adds one exchange. Exchanges must be added in the order of their instants on this
+// clock; others are [Refused].
 func (e *Estimator) Add(x Exchange) Fate {
 	at := x.middle()
 	if !x.possible(e.config.MaxDrift) || len(e.points) > 0 && at < e.latest {
@@ -129,7 +131,7 @@ func (e *Estimator) begin(x Exchange) {
 	e.points = append(e.points[:0], p)
 }
 
-// contradicted ends the segment and begins another.
+// contradicted ends the segment and begins another with x. size is the disagreement in ns.
 func (e *Estimator) contradicted(x Exchange, size float64) Fate {
 	last := e.points[len(e.points)-1]
 	e.steps++
@@ -147,15 +149,15 @@ func (e *Estimator) pointOf(x Exchange) (p point, ok bool) {
 	if !ok1 || !ok2 || math.Abs(float64(offset)) > 1e15 {
 		return point{}, false
 	}
-	// Beside half the delay: what the clocks may drift apart between the instants
-	// of the exchange and its middle, and the rounding of θ and of the middle. With
-	// the least delay that is possible, −2 ns, there is some width left.
+	// Half the delay, plus what the clocks may drift apart between the instants of
+	// the exchange and its middle, plus 2 ns for the rounding of θ and of the middle.
+	// Even with the least possible delay, −2 ns, the interval has some width.
 	half := float64(x.Delay())/2 + e.config.MaxDrift*float64(x.T4-x.T1)/2 + 2
 	return point{at: float64(at), low: float64(offset) - half, high: float64(offset) + half, delay: x.Delay()}, true
 }
 
-// interval returns the least and the most that the offset can be at an instant,
-// relative to the segment.
+// interval returns the least and the largest possible offset at an instant, in ns relative
+// to the segment's base. low > high if the kept exchanges contradict each other there.
 func (e *Estimator) interval(at float64) (low, high float64) {
 	low, high = math.Inf(-1), math.Inf(1)
 	wander := e.config.Wander / 1e9 / 2 // half of a change a nanosecond
@@ -180,7 +182,7 @@ func (e *Estimator) interval(at float64) (low, high float64) {
 	return low, high
 }
 
-// slopes returns the least and the most that the drift can be at an instant.
+// slopes returns the least and the largest possible drift at an instant.
 func (e *Estimator) slopes(at float64) (low, high float64) {
 	low, high = -e.config.MaxDrift, e.config.MaxDrift
 	for i, p := range e.points {
@@ -214,11 +216,11 @@ func (e *Estimator) fit(at float64) (value, slope float64) {
 	return my + slope*(at-mx), slope
 }
 
-// At returns what is known of the other clock at an instant here, ns. ok is
-// false before the first exchange was taken, and for instants before the last
-// step was seen. The bound is least within the kept exchanges and grows away
-// from them; ask for an instant some seconds after it, when exchanges from
-// behind it have come in, and within Keep × Points of the newest.
+// At returns the estimate at an instant of this clock, ns. ok is false before the
+// first exchange was taken, and for instants before the last step was seen. The
+// bound is smallest among the kept exchanges and grows away from them: call At
+// some seconds after the instant, when later exchanges have come in, and within
+// Keep × Points of the newest exchange.
 func (e *Estimator) At(here int64) (x Estimate, ok bool) {
 	d, near := difference(here, e.began)
 	if len(e.points) == 0 || !near || e.stepped && d < 0 {
@@ -227,8 +229,8 @@ func (e *Estimator) At(here int64) (x Estimate, ok bool) {
 	at := float64(d)
 	low, high := e.interval(at)
 	if low > high {
-		// At an instant between exchanges that all agreed where they are: rounding,
-		// or a small step that hides. Both answers are then allowed for.
+		// Between exchanges that all agreed at their own instants: rounding, or a
+		// hidden small step. The interval then covers both contradictory ends.
 		low, high = high, low
 	}
 	value, slope := e.fit(at)
@@ -250,9 +252,8 @@ func (e *Estimator) At(here int64) (x Estimate, ok bool) {
 	return x, true
 }
 
-// Steps returns how many steps were seen, and the last of them.
+// Steps returns the number of steps seen, and the last of them (zero if n is 0).
 func (e *Estimator) Steps() (n int, last Step) { return e.steps, e.step }
 
-// Refused returns how many exchanges no two clocks can have stamped, or came
-// out of order.
+// Refused returns the number of exchanges that were impossible or out of order.
 func (e *Estimator) Refused() int64 { return e.refused }

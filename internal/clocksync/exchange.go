@@ -9,26 +9,25 @@ type Exchange struct {
 	T4 int64 // it is here; this clock
 }
 
-// farthest is how far apart two instants of an exchange may be, ns: some 73
-// years. It keeps sums of differences from overflowing.
+// farthest bounds the difference of two instants of an exchange, ns: some 73
+// years. Sums of two differences then do not overflow.
 const farthest = 1 << 61
 
-// difference returns a − b, or ok false if they are further apart than clocks
-// can be.
+// difference returns a − b; ok is false if it overflows or reaches farthest.
 func difference(a, b int64) (d int64, ok bool) {
 	d = a - b
 	return d, (a >= b) == (d >= 0) && d < farthest && d > -farthest
 }
 
-// Offset returns θ = ((t2−t1)+(t3−t4))/2, ns: the other clock less this one.
-// Meaningful only of instants less than 73 years apart.
+// Offset returns θ = ((t2−t1)+(t3−t4))/2, ns, rounded down: the other clock minus
+// this one. It is valid only for instants less than 73 years apart.
 func (x Exchange) Offset() int64 { return floorHalf((x.T2 - x.T1) + (x.T3 - x.T4)) }
 
-// Delay returns δ = (t4−t1)−(t3−t2), ns: the way there and back. The offset is
-// off by at most half of it, and what the clocks drift apart meanwhile.
+// Delay returns δ = (t4−t1)−(t3−t2), ns: the network's round-trip time. The error
+// of Offset is at most half of it, plus the clocks' drift meanwhile.
 func (x Exchange) Delay() int64 { return (x.T4 - x.T1) - (x.T3 - x.T2) }
 
-// middle returns the instant here that the exchange is taken to speak of.
+// middle returns the instant on this clock to which the exchange's offset belongs.
 func (x Exchange) middle() int64 { return x.T1 + (x.T4-x.T1)/2 }
 
 // possible reports whether two clocks, neither running faster than the

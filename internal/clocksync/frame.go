@@ -5,8 +5,8 @@ import (
 	"errors"
 )
 
-// frameSize is the length of a question and of an answer: equal, so that a
-// responder amplifies nothing that is sent to it under a false address.
+// frameSize is the length of a question and of an answer, in bytes. They are equal, so
+// that a responder does not amplify questions with a forged source address.
 const frameSize = 32
 
 // The first four bytes of a frame.
@@ -38,7 +38,7 @@ func (f frame) put(b *[frameSize]byte) {
 	binary.LittleEndian.PutUint64(b[24:], uint64(f.t3))
 }
 
-// parseFrame reads what came. Every error is errFrame.
+// parseFrame parses a question or an answer. Every error is errFrame.
 func parseFrame(b []byte) (frame, error) {
 	if len(b) != frameSize {
 		return frame{}, errFrame

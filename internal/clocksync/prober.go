@@ -10,14 +10,15 @@ import (
 	"time"
 )
 
-// Prober asks a responder for the time, over a stream or over datagrams.
+// Prober asks a responder for the time, over a stream or over datagrams. Not safe for
+// concurrent use.
 type Prober struct {
 	conn   net.Conn
 	now    func() int64
-	packet bool // the connection keeps frames apart
-	number uint32
-	buf    [frameSize + 1]byte // one more, to notice a datagram that is too long
-	have   int                 // bytes of a frame that a timeout cut
+	packet bool                // datagrams: each read returns one frame
+	number uint32              // of the last question
+	buf    [frameSize + 1]byte // one more, to detect a datagram that is too long
+	have   int                 // bytes in buf of a frame that a timeout cut
 	out    [frameSize]byte
 }
 
@@ -30,11 +31,11 @@ func NewProber(conn net.Conn, now func() int64) *Prober {
 	return &Prober{conn: conn, now: now, packet: packet}
 }
 
-// Probe asks once and waits at most so long for the answer. An answer to an
-// earlier question, and a datagram that is no answer, is passed over. The error
-// is one of the connection, os.ErrDeadlineExceeded if none came in time, after
-// which the next question can be asked, or says that the other side does not
-// speak the protocol. Not safe for concurrent use.
+// Probe asks once and waits up to patience for the answer. It ignores answers to
+// earlier questions and datagrams that are not answers. The error wraps
+// os.ErrDeadlineExceeded if no answer came in time, and the prober can then be
+// used again; else it is an error of the connection, or says that the other side
+// does not speak the protocol.
 func (p *Prober) Probe(patience time.Duration) (Exchange, error) {
 	if err := p.conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return Exchange{}, fmt.Errorf("clocksync: ask the time of %s: %w", p.conn.RemoteAddr(), err)
@@ -58,7 +59,7 @@ func (p *Prober) probe() (Exchange, error) {
 		f, err := parseFrame(text)
 		switch {
 		case err != nil && p.packet:
-			continue // anybody can send a datagram
+			continue // any process can send a datagram
 		case err != nil:
 			return Exchange{}, err
 		case f.answer && f.number == p.number && f.t1 == t1:
@@ -67,7 +68,7 @@ func (p *Prober) probe() (Exchange, error) {
 	}
 }
 
-// read returns what may be a frame, until the next call.
+// read returns a datagram or the next frameSize bytes of the stream, valid until the next call.
 func (p *Prober) read() ([]byte, error) {
 	if p.packet {
 		n, err := p.conn.Read(p.buf[:])
@@ -84,20 +85,20 @@ func (p *Prober) read() ([]byte, error) {
 	return p.buf[:frameSize], nil
 }
 
-// Run asks every so often until ctx ends, and hands each exchange to take. A
-// question that is not answered by the time of the next is given up. It returns
-// nil at the end of ctx, else what broke the connection. Ten a second over a
-// path apart from the load's are what METHOD asks for; each costs 32 bytes and
-// as many back.
+// Run asks once in every interval until ctx ends, and calls take with each
+// exchange, on the caller's goroutine. It gives up a question that is not
+// answered within the interval. It returns nil when ctx ends, else the error of
+// the connection. METHOD asks for ten questions a second over a path apart from
+// the load's; each takes 32 bytes in either direction.
 func (p *Prober) Run(ctx context.Context, every time.Duration, take func(Exchange)) error {
-	// The end of ctx must also end a read that waits.
+	// The end of ctx sets a deadline in the past, which ends a blocked read.
 	stop := context.AfterFunc(ctx, func() { p.conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
 		err := p.conn.SetDeadline(time.Now().Add(every))
-		if ctx.Err() != nil { // before or after that deadline was set: either way it is over
+		if ctx.Err() != nil { // checked after the deadline was set, which may have replaced the one in the past
 			return nil
 		}
 		var x Exchange
@@ -120,9 +121,9 @@ func (p *Prober) Run(ctx context.Context, every time.Duration, take func(Exchang
 	}
 }
 
-// Respond answers the questions that come over a stream, by the clock that now
-// reads (ns), until the other side hangs up or ctx ends: then it returns nil.
-// Closing the connection is the caller's.
+// Respond answers the questions that come over a stream with the time that now
+// returns (ns). It returns nil when the other side closes the stream or ctx ends,
+// else an error of the connection or the protocol. The caller closes conn.
 func Respond(ctx context.Context, conn net.Conn, now func() int64) error {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -146,9 +147,9 @@ func Respond(ctx context.Context, conn net.Conn, now func() int64) error {
 	}
 }
 
-// RespondPackets answers the questions that come as datagrams, as [Respond]
-// does, until ctx ends. Datagrams that are no questions are passed over, and
-// answers that cannot be sent are lost.
+// RespondPackets answers the questions that come as datagrams, as [Respond] does,
+// and returns nil when ctx ends. It ignores other datagrams and errors of sending.
+// It returns an error if the socket is closed or reads fail 100 times in a row.
 func RespondPackets(ctx context.Context, conn net.PacketConn, now func() int64) error {
 	stop := context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -164,8 +165,8 @@ func RespondPackets(ctx context.Context, conn net.PacketConn, now func() int64) 
 			return nil
 		}
 		if err != nil {
-			// Some systems report here what became of an earlier answer, or that a
-			// datagram was too long. What lasts is the socket's trouble.
+			// Some systems report here that an earlier answer failed or that a datagram
+			// was too long. Only a lasting error is one of the socket.
 			if errs++; errs == patience || errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("clocksync: serve the time at %s: %w", conn.LocalAddr(), err)
 			}
@@ -173,7 +174,7 @@ func RespondPackets(ctx context.Context, conn net.PacketConn, now func() int64) 
 		}
 		errs = 0
 		if answer(&out, buf[:n], t2, now) == nil {
-			conn.WriteTo(out[:], from) // as lost as any datagram may be
+			conn.WriteTo(out[:], from) // an error loses the answer, as the network may
 		}
 	}
 }

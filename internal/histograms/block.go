@@ -8,29 +8,28 @@ import (
 	"sixnines/internal/loglinear"
 )
 
-// Block is what one metric had in one stretch of the measured window: in an
-// interval or, in long runs, in 2, 4, 8, … of them. What was resolved after the
-// window belongs to the last. It is a histogram for resampling, coarser than the
-// interval's: see [BlockValues].
+// Block is the histogram of one metric in one part of the measured window: one
+// interval or, in long runs, 2, 4, 8, … of them. Values resolved after the window
+// belong to the last block. It is for resampling and coarser than an interval's
+// histogram, see [BlockValues]. Methods but Above are safe for concurrent use.
 type Block struct {
 	count   int64
-	buckets []uint16 // in order, those with values
-	counts  []uint32 // of each
-	above   []int64  // from each on; computed when it is first asked for
+	buckets []uint16 // values of the grid, ascending, of non-empty buckets only
+	counts  []uint32 // of each bucket, saturating
+	above   []int64  // counts from each bucket on; computed by the first call of Above
 }
 
-// BlockValues is how many values of a block's grid there are. Value v of the grid
-// stands for those in (BlockValue(v−1), BlockValue(v)]: 1/256 of an octave, or
-// 0.3 %, for the slowest tenth of an interval; of the others only 64 in an octave
-// are used, of 1 % each.
+// BlockValues is the number of values of a block's grid. Value v of the grid stands for
+// those in (BlockValue(v−1), BlockValue(v)]. For the slowest tenth of an interval that is
+// 1/256 of an octave, or 0.3 %; for the others only 64 values an octave are used, 1 % each.
 const BlockValues = (63 - blockBits + 1) << blockBits
 
 const (
 	blockBits = 8
-	bodyBits  = 6 // of what is not in the slowest tenth
+	bodyBits  = 6 // of values not in the slowest tenth
 )
 
-// BlockValue returns the largest ns that value v of the grid stands for.
+// BlockValue returns the largest value, in ns, that value v of the grid stands for.
 func BlockValue(v int) int64 {
 	return loglinear.Grid(blockBits).Ceiling(v)
 }
@@ -40,9 +39,9 @@ func BlockValueOf(ns int64) int {
 	return loglinear.Grid(blockBits).Index(max(ns, 0))
 }
 
-// CoarseValue returns the least value of the grid that v of a block may stand
-// for: v itself, or the first of those that are one in what is not in the slowest
-// tenth.
+// CoarseValue returns the smallest value of the grid that value v of a block may
+// stand for: v itself, or the first of the four that are joined outside the
+// slowest tenth, if v is the last of them.
 func CoarseValue(v int) int {
 	const low = 1<<(blockBits-bodyBits) - 1
 	if v >= 1<<blockBits && v&low == low {
@@ -54,8 +53,8 @@ func CoarseValue(v int) int {
 // Count returns how many values the block has.
 func (b *Block) Count() int64 { return b.count }
 
-// Above returns how many of them are above value v of the grid. It is not safe
-// for concurrent use.
+// Above returns how many values are above value v of the grid. It is not safe for
+// concurrent use: the first call stores sums.
 func (b *Block) Above(v int) int64 {
 	if b.above == nil {
 		b.above = make([]int64, len(b.buckets)+1)
@@ -66,8 +65,8 @@ func (b *Block) Above(v int) int64 {
 	return b.above[sort.Search(len(b.buckets), func(i int) bool { return int(b.buckets[i]) > v })]
 }
 
-// Quantile returns the q-quantile of the block by nearest rank, 0 < q ≤ 1, ns; 0
-// if it has no values.
+// Quantile returns the q-quantile of the block by nearest rank, in ns, 0 < q ≤ 1;
+// 0 for an empty block.
 func (b *Block) Quantile(q float64) int64 {
 	rank := int64(math.Ceil(q * float64(b.count)))
 	for i, n := range b.counts {
@@ -78,7 +77,7 @@ func (b *Block) Quantile(q float64) int64 {
 	return 0
 }
 
-// JoinBlocks returns blocks as one. They are not changed.
+// JoinBlocks returns the sum of blocks and does not change them.
 func JoinBlocks(blocks []Block) Block {
 	switch n := len(blocks); n {
 	case 0:
@@ -90,8 +89,8 @@ func JoinBlocks(blocks []Block) Block {
 	}
 }
 
-// BlockOf makes a block of an interval's values, fine with the whole grid also
-// for those that are not among the slowest.
+// BlockOf returns the block of an interval's values. If fine, it uses the whole
+// grid for all values, not only for the slowest tenth.
 func BlockOf(x *RankIndex, fine bool) Block {
 	body := x.Count() - x.Count()/10
 	if fine {
@@ -110,14 +109,14 @@ func BlockOf(x *RankIndex, fine bool) Block {
 	return b
 }
 
-// With returns the block with n values of ns more.
+// With returns the block with n further values of ns nanoseconds, and does not change it.
 func (b Block) With(ns, n int64) Block {
 	more := Block{count: n}
 	more.put(uint16(BlockValueOf(ns)), n)
 	return b.Join(more)
 }
 
-// put adds values at the end or in the last bucket.
+// put adds n values to bucket v, or to the last bucket if that is higher.
 func (b *Block) put(v uint16, n int64) {
 	last := len(b.buckets) - 1
 	if last >= 0 && v <= b.buckets[last] {
@@ -129,7 +128,7 @@ func (b *Block) put(v uint16, n int64) {
 
 func saturated(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
 
-// Join returns both blocks as one. They are not changed.
+// Join returns the sum of both blocks and does not change them.
 func (a Block) Join(b Block) Block {
 	if a.count == 0 {
 		return b

@@ -1,7 +1,7 @@
-// Package histograms has the encodings of histograms: HdrHistogram's text and what others read
-// of it (.hgrm and .hlog files), order statistics of one, and the coarser ones that a run
-// keeps over time: blocks for resampling and bands for sums.
+// Package histograms has the encodings of histograms (HdrHistogram's text, .hgrm and .hlog
+// files), the order statistics of a histogram, and the coarser histograms that a run keeps
+// over time: blocks for resampling and bands for sums.
 //
-// Whoever reads a result needs none of it: package result has the figures. Writers of results,
-// the judge and what exchanges histograms with other tools do.
+// Readers of a result do not need it: package result has the figures. It is for writers of
+// results, for the judge, and for the exchange of histograms with other tools.
 package histograms

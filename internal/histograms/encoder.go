@@ -12,13 +12,14 @@ import (
 )
 
 // Encoder writes histograms one after the other in HdrHistogram's V2 compressed encoding, as
-// base64 text. The library's own encoder makes a compressor of 800 kB for each; once a second
-// for every metric that is garbage for the collector to run into in the middle of a
-// measurement, so this one keeps its compressor and its buffers.
+// base64 text. It keeps its compressor and its buffers: the library's own encoder allocates
+// a compressor of 800 kB for each histogram, garbage that would cause collections during a
+// measurement. The order of calls is Begin, Count and Zeros for all counters, Append. The
+// zero value is ready. Not safe for concurrent use.
 type Encoder struct {
 	payload []byte
-	zeros   int64
-	head    [8]byte // zeros
+	zeros   int64   // zero counters not written yet
+	head    [8]byte // always zero: the place of cookie and length in packed
 	packed  bytes.Buffer
 	zip     *zlib.Writer // nil: not made yet
 }
@@ -28,7 +29,8 @@ const (
 	cookieV2Compressed = hdrCookieCompressed | 0x10
 )
 
-// Begin begins a histogram of values from lowest to highest at so many significant digits.
+// Begin begins a histogram of values from lowest to highest with the given number of
+// significant decimal digits (0 to 5).
 func (e *Encoder) Begin(lowest, highest, digits int64) {
 	p := binary.BigEndian.AppendUint32(e.payload[:0], cookieV2)
 	p = binary.BigEndian.AppendUint32(p, 0) // length, below
@@ -63,14 +65,15 @@ func (e *Encoder) put(n int64) {
 	e.payload = binary.AppendVarint(e.payload, n)
 }
 
-// Append ends the histogram and appends its text to to. Zeros at the end are left out.
+// Append ends the histogram and appends its text to to. It leaves zero counters at the end
+// out. An error is the compressor's; to is then returned unchanged.
 func (e *Encoder) Append(to []byte) ([]byte, error) {
 	binary.BigEndian.PutUint32(e.payload[4:], uint32(len(e.payload)-hdrHeaderSize))
 	e.packed.Reset()
 	e.packed.Write(e.head[:]) // the cookie and the length, below
 	if e.zip == nil {
-		// Compressed thoroughly it would take 0.3 ms more, ten times a second and for
-		// each metric, to save a small part of the file.
+		// The best compression takes 0.3 ms more, ten times a second for each metric, and
+		// saves only a small part of the file.
 		var err error
 		if e.zip, err = zlib.NewWriterLevel(&e.packed, zlib.BestSpeed); err != nil {
 			return to, err
@@ -91,8 +94,8 @@ func (e *Encoder) Append(to []byte) ([]byte, error) {
 }
 
 // Encode returns the text of a histogram, which begins "HISTF". Below the compression it is
-// byte for byte what Java writes; the compressed bytes are not, as they depend on the deflate
-// implementation, between Java installations too. Start and end time and tag are not part of it.
+// byte for byte what Java writes. The compressed bytes depend on the deflate implementation and
+// differ even between Java installations. The text has no start time, end time or tag.
 func (e *Encoder) Encode(h *hdrhistogram.Histogram) (string, error) {
 	e.Begin(h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 	for _, n := range h.Export().Counts {

@@ -16,7 +16,7 @@ import (
 
 // hdrMaxCounts bounds the counts array that a decoded histogram may ask for:
 // 32 MiB of counters. It admits nanoseconds up to four hours at five
-// significant digits and everything there is at four or fewer.
+// significant digits and every range at four or fewer.
 const hdrMaxCounts = 1 << 22
 
 // hdrMaxEncoded bounds the base64 text of one histogram, in bytes. The largest
@@ -83,8 +83,8 @@ func (x *RankIndex) add(g hdrGeometry, i int, count int64) {
 	x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, x.Count()+count)
 }
 
-// NewRanks makes the index of n buckets in ascending order, of which those without
-// a count are left out.
+// NewRanks returns the index of n buckets, which bucket yields in ascending order with
+// both edges inclusive. It leaves empty buckets out.
 func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
 	x := new(RankIndex)
 	var total int64
@@ -131,7 +131,7 @@ func (x *RankIndex) ValueAtRank(rank int64) (lowEdge, highEdge int64) {
 	return x.low[i], x.high[i]
 }
 
-// Above returns how many values lie in buckets that reach beyond v.
+// Above returns how many values lie in buckets whose upper edge is above v.
 func (x *RankIndex) Above(v int64) int64 {
 	i := sort.Search(len(x.high), func(i int) bool { return x.high[i] > v })
 	if i == 0 {
@@ -156,8 +156,8 @@ func (x *RankIndex) CountAbove(v int64) int64 {
 	return x.Count() - x.cumulative[i-1]
 }
 
-// CountFrom returns how many values lie in buckets that reach v: all but those that are
-// below it for sure.
+// CountFrom returns how many values lie in buckets whose upper edge is v or more: all but
+// those that are certainly below v.
 func (x *RankIndex) CountFrom(v int64) int64 {
 	i := sort.Search(len(x.high), func(i int) bool { return x.high[i] >= v })
 	if i == 0 {
@@ -166,7 +166,7 @@ func (x *RankIndex) CountFrom(v int64) int64 {
 	return x.Count() - x.cumulative[i-1]
 }
 
-// Min returns the lower edge of the lowest bucket in use, 0 if there is none.
+// Min returns the lower edge of the lowest bucket in use, 0 for an empty histogram.
 func (x *RankIndex) Min() int64 {
 	if len(x.low) == 0 {
 		return 0
@@ -174,7 +174,7 @@ func (x *RankIndex) Min() int64 {
 	return x.low[0]
 }
 
-// Max returns the upper edge of the highest bucket in use, 0 if there is none.
+// Max returns the upper edge of the highest bucket in use, 0 for an empty histogram.
 func (x *RankIndex) Max() int64 {
 	if len(x.high) == 0 {
 		return 0
@@ -183,7 +183,7 @@ func (x *RankIndex) Max() int64 {
 }
 
 // Mean returns the mean with every value taken at the middle of its bucket, to
-// the last bit as Java's getMean; 0 if there is none.
+// the last bit as Java's getMean; 0 for an empty histogram.
 func (x *RankIndex) Mean() float64 {
 	if len(x.low) == 0 {
 		return 0
@@ -201,7 +201,7 @@ func (x *RankIndex) Mean() float64 {
 
 // StdDev returns the standard deviation (of the population) with every value
 // taken at the middle of its bucket, to the last bit as Java's getStdDeviation;
-// 0 if there is none.
+// 0 for an empty histogram.
 func (x *RankIndex) StdDev() float64 {
 	if len(x.low) == 0 {
 		return 0
@@ -232,7 +232,7 @@ func hdrRank(n int64, percent float64) int64 {
 	switch {
 	case n <= 0:
 		return 0
-	case !(percent < 100): // NaN too: the maximum flatters nobody
+	case !(percent < 100): // NaN too: the maximum never understates
 		return n
 	case percent <= 0:
 		return 1
@@ -261,9 +261,10 @@ func Decode(s string) (*hdrhistogram.Histogram, error) {
 	return c.histogram(), nil
 }
 
-// hdrGeometry is the layout of a histogram's counters: buckets whose widths
-// double, each of the same number of equal sub-buckets, the lower half of which
-// all but the first leave to the bucket below.
+// hdrGeometry is the layout of a histogram's counters. Each bucket is twice as
+// wide as the one before and has the same number of equal sub-buckets. All
+// buckets but the first use only the upper half of their sub-buckets: the
+// bucket below covers the lower half.
 type hdrGeometry struct {
 	unit, half uint // log2 of the width of the narrowest sub-bucket, and of half their number
 	buckets    int64

@@ -20,8 +20,8 @@ const (
 	hlogVersion = "1.3"
 	hlogLegend  = `"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"`
 
-	// hlogMaxRatio divides the maximum in the third column: values are
-	// nanoseconds, and readers of the format expect milliseconds there.
+	// hlogMaxRatio divides the maximum in the third column: values are in
+	// nanoseconds, and the format has milliseconds there.
 	hlogMaxRatio = 1e6
 
 	// hlogMaxLine bounds a line, in bytes: the text of one histogram and the
@@ -39,10 +39,10 @@ type HlogInterval struct {
 	// Histogram holds the values, in nanoseconds.
 	Histogram *hdrhistogram.Histogram
 
-	// Encoded is the text of Histogram as it stands in the log. A reader fills
-	// it in. A writer takes it as it is, if there is one, so that nothing is
-	// encoded twice and what was read is written unchanged; it must then be
-	// the encoding of Histogram, whose maximum goes into the row.
+	// Encoded is the text of Histogram as it is in the log. The reader sets it.
+	// The writer writes it unchanged if it is not empty, so that nothing is
+	// encoded twice; it must then be the encoding of Histogram, whose maximum
+	// goes into the row.
 	Encoded string
 }
 
@@ -91,8 +91,8 @@ func (lw *HlogWriter) WriteStartTime(t time.Time) error {
 }
 
 // WriteBaseTime writes the base time, to the millisecond, and makes the times
-// of all following rows relative to it. (Java has a way to write relative times
-// without saying so, and readers that guess; this writer has not.)
+// of all following rows relative to it. (Java can write relative times without a
+// base time, which readers must guess; this writer cannot.)
 func (lw *HlogWriter) WriteBaseTime(t time.Time) error {
 	lw.base = time.UnixMilli(t.UnixMilli())
 	return lw.line(fmt.Sprintf("#[BaseTime: %s (seconds since epoch)]", hdrFixed(float64(t.UnixMilli())/1000, 3)))
@@ -143,7 +143,8 @@ func (lw *HlogWriter) line(s string) error {
 	return nil
 }
 
-// hlogSeconds divides whole milliseconds as Java does, which has nothing finer.
+// hlogSeconds returns d in seconds. It divides whole milliseconds as Java does, whose
+// times have no finer unit.
 func hlogSeconds(d time.Duration) float64 {
 	if d%time.Millisecond == 0 {
 		return float64(d/time.Millisecond) / 1000
@@ -176,8 +177,8 @@ func NewHlogReader(r io.Reader) *HlogReader {
 	return &HlogReader{r: bufio.NewReaderSize(r, 64<<10)}
 }
 
-// StartTime returns the start time of the log as known by now: the one it
-// names, else that of its first row. ok is false before either was read.
+// StartTime returns the start time of the log as far as it was read: the one
+// that the log names, else that of its first row. ok is false before either.
 func (lr *HlogReader) StartTime() (t time.Time, ok bool) {
 	return hlogTime(lr.start), lr.hasStart
 }
@@ -289,7 +290,7 @@ func (lr *HlogReader) parseRow(line string) (HlogInterval, error) {
 	if length < 0 {
 		return iv, fmt.Errorf("length %q is negative", hlogExcerpt(f[1]))
 	}
-	// The maximum is in the histogram; the column is for people.
+	// The histogram has the maximum; the column is for readers of the text.
 	if _, err := strconv.ParseFloat(strings.TrimSpace(f[2]), 64); err != nil {
 		return iv, fmt.Errorf("maximum %q is not a number", hlogExcerpt(f[2]))
 	}
@@ -344,7 +345,7 @@ func hlogParseSeconds(what, s string) (time.Duration, error) {
 	return time.Duration(math.Round(v*1e6)) * time.Microsecond, nil
 }
 
-// hlogExcerpt keeps a long field from flooding an error message.
+// hlogExcerpt cuts a long field for an error message.
 func hlogExcerpt(s string) string {
 	const limit = 40
 	if len(s) > limit {

@@ -13,20 +13,20 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Counts is a histogram as its text has it: the counters that are not zero. A result
-// file has one for each metric of each interval, of tens of thousands of counters, a few
-// of which are in use.
+// Counts is a decoded histogram: the counters that are not zero. A result file has one for
+// each metric of each interval, with tens of thousands of counters of which few are used.
 type Counts struct {
-	Digits          int64 // significant
+	Digits          int64 // significant decimal digits, 0 to 5
 	lowest, highest int64
 	ratio           float64
 	geometry        hdrGeometry
-	index           []int // of counters, ascending
-	count           []int64
+	index           []int   // of the counters, ascending
+	count           []int64 // of each, above 0
 }
 
-// Decoder decodes the texts of histograms one after the other, with one decompressor and
-// one buffer for all. What it returned last is good until it decodes the next.
+// Decoder decodes the texts of histograms one after the other with one decompressor and one
+// buffer. The next call of Decode overwrites the result. The zero value is ready. Not safe for
+// concurrent use.
 type Decoder struct {
 	raw     []byte
 	packed  bytes.Reader
@@ -45,7 +45,8 @@ const (
 	hdrHeaderSize       = hdrhistogram.ENCODING_HEADER_SIZE
 )
 
-// decode is fit for hostile input, as [Decode] is.
+// Decode reads one text. It is fit for hostile input, as the function [Decode] is, and has the
+// same errors.
 func (z *Decoder) Decode(s string) (*Counts, error) {
 	if len(s) > hdrMaxEncoded {
 		return nil, fmt.Errorf("decode histogram: %d bytes of text, at most %d are accepted", len(s), hdrMaxEncoded)
@@ -92,7 +93,7 @@ func (z *Decoder) inflate(s string) error {
 	if err != nil {
 		return err
 	}
-	// One byte more shows what follows, and the end verifies the checksum.
+	// Reading one byte more detects excess data, and reading to the end verifies the checksum.
 	z.payload.Reset()
 	if _, err := z.payload.ReadFrom(io.LimitReader(z.zip, size+1)); err != nil {
 		return fmt.Errorf("histogram: %w", hdrTruncated(err))
@@ -103,7 +104,7 @@ func (z *Decoder) inflate(s string) error {
 	return z.counts.fill(z.payload.Bytes())
 }
 
-// header takes a histogram's header, and returns how many bytes follow.
+// header parses a histogram's header and returns the length of the payload in bytes.
 func (c *Counts) header(b []byte) (size int64, err error) {
 	if c := binary.BigEndian.Uint32(b); c&hdrCookieMask != hdrCookieV2 {
 		return 0, fmt.Errorf("inner cookie %#x is not that of a V2 histogram", c)
@@ -127,10 +128,10 @@ func (c *Counts) header(b []byte) (size int64, err error) {
 	return size, nil
 }
 
-// hdrLongest is how many bytes a number takes at most.
+// hdrLongest is the largest number of bytes of an encoded number.
 const hdrLongest = 9
 
-// fill takes the counts from a payload.
+// fill parses the counts of a payload.
 func (c *Counts) fill(p []byte) error {
 	c.index, c.count = c.index[:0], c.count[:0]
 	all := c.geometry.counts()
@@ -141,7 +142,7 @@ func (c *Counts) fill(p []byte) error {
 			return errors.New("a number is cut off")
 		}
 		p = p[size:]
-		if n < 0 { // so many zeros
+		if n < 0 { // a run of −n zero counters
 			if n == math.MinInt64 || -n > all-at {
 				return fmt.Errorf("a run of %d zeros at index %d of %d", -n, at, all)
 			}
@@ -178,7 +179,7 @@ func hdrNumber(p []byte) (n int64, size int) {
 	return 0, 0
 }
 
-// histogram makes one of its own.
+// histogram returns the counts as a histogram of the library, which shares no memory with c.
 func (c *Counts) histogram() *hdrhistogram.Histogram {
 	s := &hdrhistogram.Snapshot{LowestTrackableValue: c.lowest, HighestTrackableValue: c.highest, SignificantFigures: c.Digits,
 		IntegerToDoubleConversionRatio: c.ratio, Counts: make([]int64, c.geometry.counts())}
@@ -188,8 +189,8 @@ func (c *Counts) histogram() *hdrhistogram.Histogram {
 	return hdrhistogram.Import(s)
 }
 
-// MergeInto adds the counts to *into, which is made if it is nil and else has the same
-// geometry.
+// MergeInto adds the counts to *into. If that is nil it makes a histogram; else it must have
+// the same geometry (see Fits).
 func (c *Counts) MergeInto(into **hdrhistogram.Histogram) error {
 	if *into == nil {
 		*into = c.histogram()
@@ -204,7 +205,7 @@ func (c *Counts) MergeInto(into **hdrhistogram.Histogram) error {
 	return nil
 }
 
-// Ranks is the index of the values.
+// Ranks returns the index of the values; it shares no memory with c.
 func (c *Counts) Ranks() *RankIndex {
 	x := newRankIndex(len(c.index))
 	for i, at := range c.index {
@@ -213,7 +214,7 @@ func (c *Counts) Ranks() *RankIndex {
 	return x
 }
 
-// hdrTruncated names the end of the input for what it is here.
+// hdrTruncated turns io.EOF into io.ErrUnexpectedEOF: here the input is cut off.
 func hdrTruncated(err error) error {
 	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF

@@ -28,10 +28,10 @@ func (c *Counts) Fits(h *hdrhistogram.Histogram) bool {
 	return h.LowestTrackableValue() == c.lowest && h.HighestTrackableValue() == c.highest && h.SignificantFigures() == c.Digits
 }
 
-// Layout says which values the counts have buckets for, and how fine these are.
+// Layout describes the range and the digits of the counts, for error messages.
 func (c *Counts) Layout() string { return layout(c.lowest, c.highest, c.Digits) }
 
-// Layout says which values h has buckets for, and how fine these are.
+// Layout describes the range and the digits of h, for error messages.
 func Layout(h *hdrhistogram.Histogram) string {
 	return layout(h.LowestTrackableValue(), h.HighestTrackableValue(), h.SignificantFigures())
 }

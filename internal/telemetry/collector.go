@@ -14,21 +14,21 @@ import (
 // prefix begins the names of all families.
 const prefix = "sixnines_"
 
-// The labels of every series, and those that a family has besides.
+// own are the labels that every series has.
 var own = []string{"run", "workload"}
 
-// family names a family; extra are its own labels.
+// family returns the description of a family; extra are its labels besides own.
 func family(name, help string, extra ...string) *prometheus.Desc {
 	return prometheus.NewDesc(prefix+name, help, append(own[:len(own):len(own)], extra...), nil)
 }
 
-// histogramName is the family of a metric: delivery.response is
-// sixnines_delivery_response_seconds.
+// histogramName returns the name of a metric's family without the prefix: the family of
+// delivery.response is sixnines_delivery_response_seconds.
 func histogramName(m result.Metric) string {
 	return strings.ReplaceAll(string(m), ".", "_") + "_seconds"
 }
 
-// counterNames are the counters as result files call them, in their order.
+// counterNames returns the names of the counters as in result files, in their order.
 func counterNames() []string {
 	var names []string
 	t := reflect.TypeFor[result.Counters]()
@@ -39,8 +39,8 @@ func counterNames() []string {
 	return names
 }
 
-// collector shows loads to Prometheus's library. Its families are not known
-// beforehand, so that it describes nothing.
+// collector exposes loads to Prometheus's library. Its families are not known
+// beforehand, so it is an unchecked collector: Describe sends nothing.
 type collector struct {
 	loads func() (phase string, all []*load)
 }
@@ -60,7 +60,7 @@ func (c collector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// collect shows one load.
+// collect sends the metrics of one load.
 func (l *load) collect(to chan<- prometheus.Metric) {
 	h := &l.header
 	gauge := func(name, help string, v float64, labels ...string) {

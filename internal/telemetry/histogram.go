@@ -9,8 +9,9 @@ import (
 	"sixnines/result"
 )
 
-// schema is the resolution of native histograms: buckets grow by 2^(2^-schema),
-// 2.2 %. The result file's own, in which the figures are, grow by 0.1 %.
+// schema is the resolution of native histograms: each bucket's upper edge is
+// 2^(2^-schema) times the one before, which is 2.2 % more. In the result file,
+// from which figures are computed, it is 0.1 %.
 const schema = 5
 
 // perOctave is the number of buckets in which a value doubles.
@@ -19,14 +20,14 @@ const perOctave = 1 << schema
 // Keys of native buckets: bucket k holds seconds in (2^((k-1)/perOctave),
 // 2^(k/perOctave)].
 const (
-	lowestKey  = -30 * perOctave    // of what is more than zeroThreshold
-	highestKey = 17 * perOctave     // 36 h; what is slower is counted there
-	overflow   = 1024*perOctave + 1 // beyond the largest number
+	lowestKey  = -30 * perOctave    // of values just above zeroUpTo
+	highestKey = 17 * perOctave     // 36 h; slower values are counted there
+	overflow   = 1024*perOctave + 1 // beyond the largest float64
 	zeroUpTo   = 1.0 / (1 << 30)    // seconds, a little less than 1 ns: recorded as zero
 )
 
-// bounds are the upper edges of the classic buckets, in ns: six a decade, from a
-// microsecond to 100 s.
+// bounds returns the upper edges of the classic buckets, in ns, ascending: six a decade, from
+// 1 µs to 100 s.
 func bounds() []int64 {
 	var all []int64
 	for decade := int64(time.Microsecond); decade < int64(100*time.Second); decade *= 10 {
@@ -42,13 +43,13 @@ func bounds() []int64 {
 // value was faster than it may have been.
 type histogram struct {
 	native  []int64 // by key, from lowestKey
-	classic []int64 // by bounds, not cumulative; what is beyond them is in the last
+	classic []int64 // by bounds, not cumulative; the last element counts values beyond them
 	upTo    []int64 // bounds
 	zero    int64
 	count   int64
 	sum     float64 // ns, each value as the middle of its bucket
-	// beyond are messages that were not shown to be as fast as any bound:
-	// never resolved, or refused. They are in no other count.
+	// beyond counts messages without a value: never resolved, or refused. They are in no
+	// other count.
 	beyond int64
 }
 
@@ -69,13 +70,13 @@ func (h *histogram) add(low, high, n int64) {
 	h.native[keyOf(high)-lowestKey] += n
 }
 
-// keyOf is the native bucket of a value above 0 ns.
+// keyOf returns the native bucket of a value above 0 ns.
 func keyOf(ns int64) int {
 	return min(max(int(math.Ceil(math.Log2(seconds(float64(ns)))*perOctave)), lowestKey), highestKey)
 }
 
-// merged is the histogram of a metric of a whole run. Messages that were never
-// resolved are in the sum at their lower bounds.
+// merged returns the histogram of a metric of a whole run. Messages that were never
+// resolved are in the sum with their lower bounds.
 func merged(x *result.Merged) *histogram {
 	h := newHistogram()
 	histograms.NewRankIndex(x.Hist).Buckets(h.add)
@@ -89,5 +90,5 @@ func merged(x *result.Merged) *histogram {
 	return h
 }
 
-// seconds is a time in ns as monitoring systems have it.
+// seconds converts ns to seconds, the unit of monitoring systems.
 func seconds(ns float64) float64 { return ns / 1e9 }

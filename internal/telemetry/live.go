@@ -8,23 +8,23 @@ import (
 	"sixnines/result"
 )
 
-// Live holds what is exported of runs while they last: of the current one and, until the
-// next has ended, of the one before. It is safe for concurrent use; what
-// adds to it waits for no reader for longer than a copy takes.
+// Live holds the exported data of runs: of the current one and, until the next one has
+// ended, of the previous one. It is safe for concurrent use. A reader holds the lock only
+// while it copies, so the engine does not wait for a scrape or a push.
 type Live struct {
-	mu       sync.Mutex
+	mu       sync.Mutex    // guards all fields but ended
 	phase    string        // of a run whose window has not begun
-	current  []*load       // empty before the window
-	previous []*load       // of the run before
+	current  []*load       // empty before Begin
+	previous []*load       // of the last run with a result; not changed any more
 	runs     int           // finished
-	results  int           // of these, with a result
-	ended    chan struct{} // gets a value when a run has ended, if it has room
+	results  int           // finished with a result
+	ended    chan struct{} // capacity 1; gets a value, without blocking, when a run has left a result
 }
 
-// NewLive returns an empty one.
+// NewLive returns a Live without runs.
 func NewLive() *Live { return &Live{ended: make(chan struct{}, 1)} }
 
-// Phase sets the phase of a run whose window has not begun.
+// Phase sets the phase of a run that is being set up; Begin's loads have phases of their own.
 func (l *Live) Phase(phase string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -52,7 +52,7 @@ func (l *Live) Interval(v *result.Interval, added func(visit func(m result.Metri
 	}
 }
 
-// add adds an interval.
+// add adds an interval. The caller holds Live.mu.
 func (l *load) add(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64))) {
 	l.phase, l.inFlight, l.backlog = v.Phase, v.InFlight, v.Backlog
 	l.counters.Add(v.Counters)
@@ -68,8 +68,8 @@ func (l *load) add(v *result.Interval, added func(visit func(m result.Metric, lo
 	})
 }
 
-// Finish sets how the current run ended: its records and its verdict. A nil run
-// left no result.
+// Finish ends the current run. run has its records and summary; a nil run left no result, and
+// the previous run's data stay.
 func (l *Live) Finish(run *result.Run) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,36 +88,36 @@ func (l *Live) Finish(run *result.Run) {
 	}
 }
 
-// loads is a copy of the loads to export, the previous run first; phase is that of a run
-// without any other data yet.
+// loads returns a copy of the loads to export, the previous run first. phase is that of a
+// run that is being set up and has no load yet, else empty.
 func (l *Live) loads() (phase string, all []*load) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	all = append(all, l.previous...) // nothing is added to those any more
+	all = append(all, l.previous...) // these do not change any more
 	for _, x := range l.current {
 		all = append(all, x.clone())
 	}
 	if len(l.current) > 0 {
-		return "", all // its loads say
+		return "", all // its loads have the phase
 	}
 	return l.phase, all
 }
 
-// finishedRuns is how many runs have ended.
+// finishedRuns returns how many runs have ended, with or without a result.
 func (l *Live) finishedRuns() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.runs
 }
 
-// withResult is how many of them left a result.
+// withResult returns how many runs have left a result.
 func (l *Live) withResult() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.results
 }
 
-// clone is a copy that no longer changes.
+// clone returns a deep copy. The caller holds Live.mu.
 func (l *load) clone() *load {
 	c := *l
 	c.vitals, c.metrics = maps.Clone(l.vitals), map[result.Metric]*histogram{}

@@ -6,7 +6,8 @@ import (
 	"sixnines/result"
 )
 
-// load is what is exported of a run, or of one of its workloads.
+// load is what is exported of a run, or of one of its workloads. It has no lock: Live.mu
+// guards a load of the current run, and a finished or cloned one does not change.
 type load struct {
 	header            result.Header
 	phase             string // empty: the run is over
@@ -21,7 +22,7 @@ func newLoad(h result.Header, phase string) *load {
 	return &load{header: h, phase: phase, vitals: map[result.Vital]float64{}, metrics: map[result.Metric]*histogram{}}
 }
 
-// finished is the load of a run that is over, or was cut short.
+// finished returns the load of a run that has ended or was cut short; s may be nil.
 func finished(run *result.Run, s *result.Summary) *load {
 	l := newLoad(run.Header, "")
 	l.counters, l.summary = run.Counters, s
@@ -33,7 +34,7 @@ func finished(run *result.Run, s *result.Summary) *load {
 	return l
 }
 
-// broker is what the server says that it is: product and version.
+// broker returns the product and version that the server reports, empty if it reports none.
 func broker(h *result.Header) string {
 	return strings.TrimSpace(h.Broker["product"] + " " + h.Broker["version"])
 }

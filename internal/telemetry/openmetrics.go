@@ -1,8 +1,8 @@
 // Package telemetry exports runs to monitoring systems, in families named after the
 // metrics and counters of the result file.
 //
-// Its output is for watching. Its buckets are twenty times as wide as those of the
-// result file, which is what counts.
+// Its output is for monitoring. Its buckets are twenty times as wide as those of the
+// result file, which has the authoritative figures.
 package telemetry
 
 import (
@@ -20,8 +20,8 @@ type Figure struct {
 	Metric     string
 	Percentile string // "99.9", or "max"
 	Bound      string // "value", or "low" and "high" of its 95 % interval
-	Nanosecond int64
-	Mark       string // what qualifies it, as in the CSV; empty: nothing does
+	Nanosecond int64  // the value, ns
+	Mark       string // the qualification as in the CSV; empty: none
 }
 
 // Result is a run that is over, or one of its workloads.
@@ -48,8 +48,8 @@ func (all figures) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// OpenMetrics writes results as OpenMetrics 1.0 text, without time stamps. No two may
-// be the same workload of the same run.
+// OpenMetrics writes results as OpenMetrics 1.0 text, without time stamps. Two results for
+// the same workload of the same run are an error.
 func OpenMetrics(w io.Writer, results []Result) error {
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(collector{func() (string, []*load) {

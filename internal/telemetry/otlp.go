@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 )
 
-// resourceMetrics are families in OpenTelemetry's data model, under the same names:
-// counters as cumulative sums, histograms as exponential ones.
+// resourceMetrics converts families to OpenTelemetry's data model, under the same names:
+// counters to cumulative sums, histograms to exponential histograms.
 func resourceMetrics(families []*dto.MetricFamily, version string, now time.Time) *metricdata.ResourceMetrics {
 	scope := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: "sixnines", Version: version}}
 	for _, f := range families {
@@ -46,7 +46,7 @@ func resourceMetrics(families []*dto.MetricFamily, version string, now time.Time
 	}
 }
 
-// attributes are a series' labels, without empty ones.
+// attributes returns a series' labels, without empty ones.
 func attributes(m *dto.Metric) attribute.Set {
 	var all []attribute.KeyValue
 	for _, l := range m.GetLabel() {
@@ -57,8 +57,8 @@ func attributes(m *dto.Metric) attribute.Set {
 	return attribute.NewSet(all...)
 }
 
-// exponential is a native histogram. Its bucket k is bucket k−1 in OpenTelemetry. The
-// bucket beyond every number is left out; sixnines_unresolved_messages counts it.
+// exponential converts a native histogram. Its bucket k is bucket k−1 in OpenTelemetry. The
+// overflow bucket is left out; sixnines_unresolved_messages counts it.
 func exponential(m *dto.Metric, now time.Time) metricdata.ExponentialHistogramDataPoint[float64] {
 	h := m.GetHistogram()
 	p := metricdata.ExponentialHistogramDataPoint[float64]{Attributes: attributes(m), Time: now,

@@ -16,26 +16,29 @@ import (
 	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 )
 
-// pushTimeout bounds a push with its repetitions, and lastTimeout the last pushes of all.
+// pushTimeout bounds a push with its retries, and lastTimeout all pushes of Close.
 const (
 	pushTimeout = 5 * time.Second
 	lastTimeout = 10 * time.Second
 )
 
-// Pusher sends the runs of live to an OpenTelemetry collector, by OTLP over HTTP, in
-// periods and whenever a run has ended. It sends cumulative values, so the next push
-// makes up for one that failed, unless another run has ended by then.
+// Pusher sends the runs of live to an OpenTelemetry collector, by OTLP over HTTP,
+// periodically and whenever a run has ended. It sends cumulative values, so the next push
+// replaces one that failed, unless another run has ended by then. Tell is safe for
+// concurrent use; call Close once.
 type Pusher struct {
 	target   Target
 	live     *Live
 	version  string
 	exporter *otlpmetrichttp.Exporter
-	stop     chan struct{}
-	cancel   context.CancelFunc // of the push in progress
-	done     chan struct{}
+	stop     chan struct{}      // closed by Close
+	cancel   context.CancelFunc // of the loop's pushes
+	done     chan struct{}      // closed when loop has returned
 
+	// mu guards failed, broken and pushes. over needs no lock: it belongs to the loop, and
+	// to Close once done is closed.
 	mu     sync.Mutex
-	failed func(error) // called with the first of several failures; may be nil
+	failed func(error) // called with the first of several failures in a row; may be nil
 	broken bool        // the last push failed
 	pushes Pushes
 	over   map[string]bool // finished runs that were pushed, by their IDs
@@ -44,9 +47,9 @@ type Pusher struct {
 // Pushes counts pushes and their failures.
 type Pushes struct {
 	Made, Failed int
-	Last         error // of the last push; nil: it did not fail
-	Failure      error // the last failure
-	Unreported   int   // runs whose end no push has brought
+	Last         error // of the last push; nil: it succeeded
+	Failure      error // the last failure; nil: no push failed
+	Unreported   int   // runs with a result of which no push after their end succeeded; set by Close
 }
 
 // Target is where to push. Its headers may be secret and are in no error.
@@ -55,9 +58,10 @@ type Target struct {
 	headers map[string]string
 }
 
-// NewTarget reads an address, such as http://collector:4318, and headers as
+// NewTarget parses an address, such as http://collector:4318, and headers as
 // OTEL_EXPORTER_OTLP_HEADERS has them: key=value pairs with commas between, the values
-// encoded as in URLs. Without a path it is /v1/metrics.
+// encoded as in URLs. The default path is /v1/metrics. The address must be http or https,
+// without a login, query or fragment. Errors do not repeat the input.
 func NewTarget(address string, headers ...string) (Target, error) {
 	u, err := url.Parse(address)
 	switch {
@@ -90,15 +94,15 @@ func NewTarget(address string, headers ...string) (Target, error) {
 	return t, nil
 }
 
-// String is the address.
+// String returns the address without the headers.
 func (t Target) String() string { return t.url.String() }
 
 // Period is how often a run is pushed while it lasts.
 const Period = 10 * time.Second
 
-// Push begins to push in periods. version is that of Sixnines. Timeout, compression and
-// certificates come from the variables OTEL_EXPORTER_OTLP_… of the environment; an error
-// says that they do not fit the target.
+// Push starts to push every period, on a goroutine that ends with Close. version is that of
+// Sixnines. Timeout, compression and certificates come from the environment variables
+// OTEL_EXPORTER_OTLP_…; an error says that they do not fit the target.
 func Push(t Target, live *Live, version string, period time.Duration) (*Pusher, error) {
 	retry := otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: pushTimeout / 10, MaxInterval: pushTimeout / 2, MaxElapsedTime: pushTimeout}
 	exporter, err := otlpmetrichttp.New(context.Background(), otlpmetrichttp.WithEndpointURL(t.url.String()),
@@ -113,8 +117,8 @@ func Push(t Target, live *Live, version string, period time.Duration) (*Pusher, 
 	return p, nil
 }
 
-// Tell sets the function that is called with the first of several failures in a row.
-// Failures are counted in any case.
+// Tell sets the function that is called with the first of several failures in a row, on the
+// goroutine that pushes. Failures are counted in any case.
 func (p *Pusher) Tell(failed func(error)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -136,8 +140,9 @@ func (p *Pusher) loop(ctx context.Context, period time.Duration) {
 	}
 }
 
-// Close pushes how all runs ended, once more if that fails, and returns what became of
-// all pushes. The end of ctx ends it sooner.
+// Close ends the periodic pushes, pushes how all runs ended, retries once if that fails, and
+// returns the counts of all pushes. It takes up to 10 s after the push in progress; the end of
+// ctx ends both sooner.
 func (p *Pusher) Close(ctx context.Context) Pushes {
 	close(p.stop)
 	context.AfterFunc(ctx, p.cancel)
@@ -163,7 +168,8 @@ func (p *Pusher) result() Pushes {
 	return p.pushes
 }
 
-// push sends what there is that was not sent for good.
+// push sends all loads but those of finished runs that were pushed since their end. Only the
+// loop calls it, and Close after the loop.
 func (p *Pusher) push(ctx context.Context) {
 	phase, all := p.live.loads()
 	over := map[string]bool{}

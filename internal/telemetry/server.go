@@ -14,29 +14,28 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// scrapeTimeout bounds a scrape, and closeTimeout how long the end waits for those
-// under way.
+// scrapeTimeout bounds a scrape, and closeTimeout how long Close waits for scrapes in
+// progress.
 const (
 	scrapeTimeout = 5 * time.Second
 	closeTimeout  = time.Second
 )
 
-// Server is the page /metrics that Prometheus scrapes: native histograms for those who
-// negotiates its protocol buffers, else text.
+// Server serves the page /metrics for Prometheus: with native histograms if the scraper
+// negotiates protocol buffers, else as text. Its methods are safe for concurrent use.
 type Server struct {
 	live    *Live
 	http    *http.Server
 	address string
 
-	mu       sync.Mutex
-	at       time.Time     // of the last scrape; zero: there was none
-	period   time.Duration // between the last two
+	mu       sync.Mutex    // guards at, period and reported
+	at       time.Time     // of the last scrape; zero before the first
+	period   time.Duration // between the last two scrapes; 0 before the second
 	reported int           // finished runs that the last scrape saw
-	scraped  chan struct{} // gets a value for a scrape, if it has room
+	scraped  chan struct{} // capacity 1; gets a value, without blocking, for each scrape
 }
 
-// Listen serves live at an address, such as ":9090": all interfaces, as
-// Prometheus has it.
+// Listen serves live at an address, such as ":9090" for all interfaces, until Close.
 func Listen(address string, live *Live) (*Server, error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
@@ -61,10 +60,10 @@ func Listen(address string, live *Live) (*Server, error) {
 	return s, nil
 }
 
-// Address is where it listens.
+// Address returns the address on which it listens, with the port in use.
 func (s *Server) Address() string { return s.address }
 
-// seen notes a scrape that sees the given number of finished runs.
+// seen records a scrape that sees the given number of finished runs.
 func (s *Server) seen(runs int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,15 +78,14 @@ func (s *Server) seen(runs int) {
 	}
 }
 
-// patience is how long a scraper may take to come again after it was expected, and the
-// longest that the end waits for one.
+// patience is how late the next scrape may be, and longestWait how long Await waits at most.
 const (
 	patience    = 5 * time.Second
 	longestWait = 30 * time.Second
 )
 
-// Due is how long the next periodic scrape may take to come; 0:
-// no one scrapes in periods, or the last scrape saw how all runs ended.
+// Due returns how long to wait at most for the next periodic scrape: 0 if there were fewer
+// than two scrapes, the next one is overdue, or the last one saw the end of all runs.
 func (s *Server) Due() time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -97,8 +95,8 @@ func (s *Server) Due() time.Duration {
 	return min(max(0, time.Until(s.at.Add(s.period+patience))), longestWait)
 }
 
-// Await waits until a scrape saw how all runs ended, but no longer than Due says, nor
-// until ctx ends.
+// Await waits until a scrape has seen the end of all runs, for no longer than Due, or until
+// ctx ends.
 func (s *Server) Await(ctx context.Context) {
 	limit := time.NewTimer(s.Due())
 	defer limit.Stop()
@@ -113,7 +111,7 @@ func (s *Server) Await(ctx context.Context) {
 	}
 }
 
-// Close ends it; a scrape under way has a second left.
+// Close stops the server. It waits up to a second for a scrape in progress.
 func (s *Server) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
