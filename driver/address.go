@@ -7,13 +7,12 @@ import (
 	"strings"
 )
 
-// errReserved says what to write instead of characters that end a login or a part of an
-// address.
+// errReserved lists the escapes of characters that would end a login or a part of an address.
 var errReserved = errors.New("in a login or a path write %40 for @, %2F for /, %3F for ?, %23 for #, %3A for : and %2C for a comma")
 
-// ParseURL is [url.Parse] for addresses that may hold a password. Its errors repeat
-// nothing of the text. An @ after the host is refused: it may be the end of a login with
-// a reserved character in it, whose beginning would be taken for a host.
+// ParseURL is [url.Parse] for addresses that may hold a password. Its errors quote no part
+// of the text. It refuses an @ after the host: the login may contain a reserved character,
+// and then its beginning would be taken for the host.
 func ParseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	var escape url.EscapeError

@@ -11,7 +11,7 @@ import (
 type ByteSize int64
 
 // ParseByteSize reads a size such as "64KiB", "1.5MB" or "512B"; a number
-// without a unit is one of bytes, and K, M and G alone are powers of 1024. The result
+// without a unit counts bytes, and K, M and G alone are powers of 1024. The result
 // must be a whole number of bytes, not negative and at most 2⁶³−1; anything else is an
 // error.
 func ParseByteSize(s string) (ByteSize, error) {
@@ -22,6 +22,6 @@ func ParseByteSize(s string) (ByteSize, error) {
 	return ByteSize(n), nil
 }
 
-// String returns the size in the largest unit in which it is a whole number,
-// as [ParseByteSize] reads it.
+// String returns the size as a whole number of the largest unit that allows it, as
+// [ParseByteSize] reads it.
 func (b ByteSize) String() string { return spell.Bytes(int64(b)) }

@@ -2,26 +2,26 @@ package driver
 
 import "context"
 
-// DepthTeller is implemented by sessions that can ask the broker how much it holds
-// for consumers. Depth is called now and then while messages pass, by one goroutine
-// at a time, and must not hold them up: it asks on a connection that carries none.
+// DepthTeller is implemented by sessions that can ask the broker how many messages it
+// holds for consumers. Depth is called now and then while messages pass, by one goroutine
+// at a time. It must not delay them: it asks on a connection that carries no messages.
 type DepthTeller interface {
 	// Depth asks how many messages of topic the broker holds for the consumer c, or
 	// for its group if it is in one: for any member of a group the answer is the same.
-	// c need not be connected yet, nor any more. An error that wraps ErrUnsupported
-	// says that nobody can tell for such a consumer with these options, and that
-	// asking again is of no use; any other is of this attempt.
+	// c need not be connected (any more). An error that wraps ErrUnsupported says that
+	// the depth of such a consumer is never known with these options, so that asking
+	// again is of no use; any other error concerns this attempt only.
 	Depth(ctx context.Context, topic string, c ConsumerSpec) (Depth, error)
 }
 
 // Depth is how many messages a broker holds for a consumer or a group.
 type Depth struct {
-	// Messages are those that have not been handed out yet, and with Unacknowledged
-	// those too that were handed out and are not acknowledged yet.
+	// Messages is the number of messages not yet handed out; with Unacknowledged it
+	// includes those handed out and not yet acknowledged.
 	Messages int64
-	// Unacknowledged says that Messages goes down when consumers acknowledge, such
-	// as a lag behind the committed offset; else it goes down when the broker hands
-	// messages out, and those on their way are not in it. A broker that can tell both
-	// tells the former.
+	// Unacknowledged says that Messages decreases when consumers acknowledge, as a lag
+	// behind the committed offset does. Otherwise it decreases when the broker hands
+	// messages out, and excludes those on their way. If the broker knows both numbers,
+	// the driver returns the one with Unacknowledged.
 	Unacknowledged bool
 }

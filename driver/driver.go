@@ -1,10 +1,10 @@
 // Package driver is the contract between Sixnines and a message broker.
 //
 // A driver moves bytes. It never reads a clock, never records a latency and
-// never retries behind the engine's back: whatever the client library would do
-// on its own (retry, buffer while disconnected, drop on a full queue) is
-// switched off, made unlimited or reported as an [Event], so that a client's
-// drop cannot look like a broker's loss.
+// never retries without the engine's knowledge: whatever the client library would
+// do on its own (retry, buffer while disconnected, drop on a full queue) is
+// switched off, made unlimited or reported as an [Event], so that a message that
+// the client drops cannot look like one that the broker lost.
 //
 // The life of a run, as the engine drives it:
 //
@@ -13,8 +13,8 @@
 //	→ Session.Deprovision → Session.Close
 //
 // An optional interface ([Flusher], [Syncer], [KeySender], [RequestReplier],
-// [DepthTeller]) adds methods, and is found by type assertion. What a driver states is
-// data: [Capabilities] before there is a session, [Semantics] from Provision on. The
+// [DepthTeller]) adds methods and is found by type assertion. A driver's statements are
+// data: [Capabilities] before a session exists, [Semantics] from Provision on. The
 // conformance suite in driver/drivertest checks the clauses written here against a
 // real broker, and lists those that it could not check.
 package driver
@@ -41,7 +41,7 @@ type Target struct {
 	// servers are separated by commas where the driver allows them.
 	URL string
 	// Run names the run: it is part of the name of everything that Provision
-	// creates, so that runs do not meet and leftovers can be recognised.
+	// creates, so that runs do not share anything and leftovers can be recognised.
 	// ASCII letters, digits and hyphens only.
 	Run string
 	// Options are the driver's own options, decoded strictly by
@@ -49,25 +49,24 @@ type Target struct {
 	Options map[string]any
 	// TLS is nil for a plain connection.
 	TLS *TLS
-	// Dial is how the engine wants connections made. A driver whose client
-	// library cannot take a dial function declares Capabilities.OwnsDialing
-	// instead. Never nil when the
-	// engine opens a session. Connections made through it are closed by the
-	// engine when a context ends, so that a client that holds a lock in a
-	// blocked write lets go of it.
+	// Dial makes connections for the driver. A driver whose client library cannot
+	// take a dial function declares Capabilities.OwnsDialing instead. Dial is never
+	// nil when the engine opens a session. The engine closes connections made through
+	// it when a context ends, so that a client that holds a lock in a blocked write
+	// releases the lock.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	// Batch tells the driver what to set its client for: false (the load is
-	// paced) means latency, each message written at once, on the caller's
-	// thread where the client can; true (flat out) means batching. Explicit
-	// options win over it, and Semantics.Batching says which it became.
+	// Batch tells the driver how to configure its client. False (the load is
+	// paced) means latency: each message is written at once, on the caller's
+	// thread where the client can. True (an unpaced load) means batching. Explicit
+	// options override it, and Semantics.Batching says what is in effect.
 	Batch bool
 	// Notify, if not nil, receives events that are neither acknowledgements
 	// nor deliveries. It is safe for concurrent use and does not block.
 	Notify func(Event)
 	// Wait, if not nil, is for drivers that simulate a delay. It waits until an instant,
-	// which must have a monotonic reading, more precisely than Go's timers do, and
-	// returns true; or it returns false soon after quit is closed. quit may be nil. It is
-	// safe for concurrent use.
+	// which must have a monotonic reading, and returns true; it is more precise than Go's
+	// timers. It returns false soon after quit is closed. quit may be nil. It is safe for
+	// concurrent use.
 	Wait func(until time.Time, quit <-chan struct{}) bool
 }
 
@@ -79,21 +78,21 @@ type TLS struct {
 	InsecureSkipVerify bool   // the engine records it in the result as a warning
 }
 
-// Session is one driver's presence at one broker for one run. Its methods may
-// be called from several goroutines, though the engine calls Provision before
-// and Deprovision after all else.
+// Session is one driver's access to one broker for one run. Its methods may
+// be called from several goroutines at a time, but the engine calls Provision before
+// and Deprovision after all other methods except Close.
 type Session interface {
 	// Provision makes the topics and groups of t exist, empty (but see
-	// Topology.Existing) and settled, and returns the settings in EFFECT, read back
-	// from the server where it can tell.
+	// Topology.Existing) and ready for use, and returns the settings in EFFECT, read
+	// back from the server where the server reports them.
 	Provision(ctx context.Context, t Topology) (Semantics, error)
-	// Producer connects a producer. acks is installed once, for its lifetime.
+	// Producer connects a producer. It reports to acks for its whole lifetime.
 	Producer(ctx context.Context, s ProducerSpec, acks Acks) (Producer, error)
 	// Consumer subscribes. It returns once the subscription is effective as
 	// far as the client can know. deliver is called serially per consumer.
 	Consumer(ctx context.Context, s ConsumerSpec, deliver Deliver) (Consumer, error)
-	// Deprovision removes exactly what this session's Provision created, unless
-	// that is to be kept, see Topology.Keep.
+	// Deprovision removes exactly what this session's Provision created, except with
+	// Topology.Keep.
 	Deprovision(ctx context.Context) error
 	// Close ends all connections of the session, whatever state the broker is
 	// in, and returns by ctx's deadline. Closing twice is allowed.
@@ -106,34 +105,36 @@ type Topology struct {
 	Groups    []string // names of queue or consumer groups; empty: every consumer on its own
 	Producers int      // how many producers will connect
 	Consumers int      // how many consumers will connect
-	MaxSize   int      // largest payload in bytes, to be refused here (ErrTooLarge) if the broker cannot carry it
-	Slow      bool     // the consumers are, see ConsumerSpec.Slow
+	MaxSize   int      // largest payload in bytes; Provision refuses it (ErrTooLarge) if the broker cannot carry it
+	Slow      bool     // the consumers are slow, see ConsumerSpec.Slow
 	// Late is for drivers with Capabilities.Keeps: consumers connect after messages
-	// have been sent, and are to get them all. A group holds what is sent from
-	// Provision on, also while it has no consumers; a consumer on its own begins with
-	// the oldest message of the topic. Provision refuses, wrapping ErrUnsupported,
-	// what such consumers would not get, with these options or without a group.
+	// have been sent, and must get them all. A group keeps the messages sent from
+	// Provision on, even while it has no consumers; a consumer without a group begins
+	// with the oldest message of the topic. If such consumers would not get all
+	// messages, with these options or without a group, Provision returns an error that
+	// wraps ErrUnsupported.
 	Late bool
-	// Keep and Existing are for the same drivers. Keep has Deprovision leave the topics
-	// and groups, with the messages in them, for a later session of the same
-	// Target.Run. A group holds what is sent from Provision on, also while it has no
-	// consumers; what would hold nothing without a group is refused, wrapping
-	// ErrUnsupported.
+	// Keep and Existing are for the same drivers. With Keep, Deprovision leaves the
+	// topics and groups, with the messages in them, for a later session of the same
+	// Target.Run. A group keeps the messages sent from Provision on, even while it has
+	// no consumers. If nothing would be kept without a group, Provision returns an
+	// error that wraps ErrUnsupported.
 	Keep bool
-	// Existing uses what a session with Keep has left: Provision makes no topics,
-	// wraps ErrNoTopic where one is missing, and empties nothing. A group goes on
-	// with what it has not consumed; a consumer on its own begins with the oldest
-	// message, or is refused, wrapping ErrUnsupported, where only groups have any.
-	// Without Keep, Deprovision removes what Provision would have created.
+	// Existing uses the topics that a session with Keep has left: Provision makes no
+	// topics, wraps ErrNoTopic if one is missing, and empties nothing. A group continues
+	// with the messages that it has not consumed. A consumer without a group begins with
+	// the oldest message, or, if only groups have messages, is refused with an error that
+	// wraps ErrUnsupported. Without Keep, Deprovision removes what Provision would have
+	// created.
 	Existing bool
-	// KeySize and Headers are those of all producers, see ProducerSpec. What the
-	// broker cannot carry of them is refused here (ErrUnsupported, ErrTooLarge).
+	// KeySize and Headers are those of all producers, see ProducerSpec. Provision
+	// refuses what the broker cannot carry (ErrUnsupported, ErrTooLarge).
 	KeySize int
 	Headers []Header
 }
 
-// Header is a name with a value that goes with a message beside its payload: a
-// header, property or field in the broker's own terms.
+// Header is a name with a value that a message carries beside its payload: a header,
+// property or field in the broker's own terms.
 type Header struct{ Name, Value string }
 
 // ProducerSpec describes one producer.
@@ -143,19 +144,19 @@ type ProducerSpec struct {
 	// Conn numbers the connection to use. Producers of one session with equal
 	// Conn share a connection; producers and consumers never do.
 	Conn int
-	Size int // the size of the payloads in bytes, if all are alike; else the largest
+	Size int // the largest payload in bytes; all are this large unless sizes vary
 	// Limited says that the sender may wait for acknowledgements before it sends
-	// more: a closed loop, or a limit on the messages in flight. Else a driver may
-	// look for them up to some milliseconds late, if the connection's time stamps
-	// tell when they came.
+	// more: a closed loop, or a limit on the messages in flight. Otherwise a driver may
+	// read acknowledgements up to some milliseconds late, if the connection's time
+	// stamps tell when they arrived.
 	Limited bool
-	// KeySize is the length of messages' keys in bytes; 0: they have none. Where it
-	// is not, which needs Capabilities.Keys, messages are sent by
-	// KeySender.SendKeyed only.
+	// KeySize is the length of messages' keys in bytes; 0: messages have no keys. If it
+	// is above 0, which needs Capabilities.Keys, messages are sent only by
+	// KeySender.SendKeyed.
 	KeySize int
-	// Headers go with every message, which needs Capabilities.Headers. Their names
-	// are unique, have 1 to 255 letters, digits, dots, hyphens and underscores;
-	// values are not empty and have no control characters.
+	// Headers are sent with every message, which needs Capabilities.Headers. Names are
+	// unique and have 1 to 255 letters, digits, dots, hyphens and underscores; values are
+	// not empty and have no control characters.
 	Headers []Header
 }
 
@@ -163,13 +164,13 @@ type ProducerSpec struct {
 type ConsumerSpec struct {
 	ID     int      // unique in the session, from 0
 	Topics []string // what to subscribe to, all of Topology.Topics or some
-	Group  string   // one of Topology.Groups, or empty for a subscriber of its own
-	Conn   int      // numbers the connection, as in ProducerSpec, among consumers
+	Group  string   // one of Topology.Groups; empty: a consumer without a group gets every message
+	Conn   int      // numbers the connection among those of consumers, as in ProducerSpec
 	// Ack says when the consumer acknowledges to the broker, after Deliver has
 	// returned; the zero value leaves it to the driver and its options.
 	Ack ConsumerAck
-	// Slow says that Deliver may take long: simulated work. A driver must then
-	// not call it where that would hold up anything but this consumer.
+	// Slow says that Deliver may take long: it simulates work. A driver must then
+	// call it so that it delays nothing but this consumer.
 	Slow bool
 }
 
@@ -184,24 +185,24 @@ type AckMode int
 
 // The modes of ConsumerAck.
 const (
-	// AckDefault: what the driver does unless told, which Semantics names.
+	// AckDefault: the driver's default, which Semantics names.
 	AckDefault AckMode = iota
-	// AckNone: the consumer acknowledges nothing; the broker forgets a message
-	// when it has handed it out, or keeps it whether it was consumed or not.
+	// AckNone: the consumer acknowledges nothing. The broker removes a message when
+	// it has handed it out, or keeps it, consumed or not.
 	AckNone
-	// AckEach: every message.
+	// AckEach: acknowledge every message.
 	AckEach
-	// AckEvery: every n messages, all up to the last; what is left over
-	// when the consumer closes is acknowledged then.
+	// AckEvery: acknowledge after every n messages, all up to the last one; the
+	// consumer acknowledges the rest when it closes.
 	AckEvery
 )
 
 // Acks receives the outcome of sends.
 type Acks interface {
-	// Done tells that the broker acknowledged (err nil), refused or lost the
-	// message sent with token, and that its payload is no longer needed. For
-	// every Send that returned nil, Done is called exactly once; it may be
-	// called inside Send, on any goroutine, and out of order. With
+	// Done reports that the broker acknowledged (err nil) or refused the message
+	// sent with token, or that it was lost, and that its payload is no longer needed.
+	// For every Send that returned nil, Done is called exactly once; it may be called
+	// inside Send, on any goroutine, and out of order. With
 	// Capabilities.Ack == AckKindNone it only says "the buffer is reusable".
 	//
 	// Done never blocks and does not allocate.
@@ -212,30 +213,28 @@ type Acks interface {
 // valid until it returns.
 type Deliver func(m Message)
 
-// Message is what a consumer got.
+// Message is a message as a consumer receives it.
 type Message struct {
 	Payload []byte
 	// Redelivered is the broker's own mark on a message that it has delivered
 	// before.
 	Redelivered bool
-	// Partition numbers, from 0, the ordered part of the topic by which the
-	// message came, where the broker splits topics into such parts: messages are
-	// held to be in order only within one. Keep it small: the engine allocates a table of
-	// this size.
+	// Partition numbers, from 0, the ordered part of the topic that the message came
+	// from, if the broker splits topics: the engine expects order only within one
+	// part. Keep it small: the engine allocates a table of this size.
 	Partition int
 }
 
 // Producer sends messages of one topic.
 type Producer interface {
 	// Send hands payload to the client. It is asynchronous where the client
-	// allows, and may block when the client's buffers are full. The payload is
-	// borrowed until Acks.Done(token, …). Returning an error means that the
-	// message was not sent and no Done will follow. Send is called by one
-	// goroutine at a time.
+	// allows that, and may block when the client's buffers are full. The payload is
+	// borrowed until Acks.Done(token, …). An error means that the message was not
+	// sent and that no Done will follow. Send is called by one goroutine at a time.
 	Send(token uint64, payload []byte) error
 	// Close releases the producer. Sends still unresolved are resolved with
-	// ErrClosed or stay unresolved, which is no refusal: nobody knows their
-	// outcome. It returns by ctx's deadline.
+	// ErrClosed or stay unresolved. Neither is a refusal: their outcome is unknown.
+	// Close returns by ctx's deadline.
 	Close(ctx context.Context) error
 }
 
@@ -245,30 +244,29 @@ type Consumer interface {
 }
 
 // Flusher is implemented by producers whose client buffers writes. Flush is
-// called when nothing more is due now; it is no round trip.
+// called when no more messages are due now; it makes no round trip to the broker.
 type Flusher interface {
 	Flush() error
 }
 
-// Syncer is implemented by producers that can wait for a round trip to the
-// broker which proves that everything sent before has been read by it. Events of
-// kind Denied about what was sent before come before Sync returns.
+// Syncer is implemented by producers that can make a round trip to the broker which
+// proves that the broker has read all messages sent before. Events of kind Denied
+// about these messages come before Sync returns.
 type Syncer interface {
 	Sync(ctx context.Context) error
 }
 
-// KeySender is implemented by producers of brokers with a notion of a message's key,
-// by which they choose, for one, the ordered part of a topic: equal keys, equal
-// Message.Partition. A header or property of that name is not a key.
+// KeySender is implemented by producers of brokers whose messages have keys. Such a
+// broker may choose the ordered part of a topic by key: equal keys give equal
+// Message.Partition. A header or property called key is not a key.
 type KeySender interface {
-	// SendKeyed is Send of a message with a key, which is borrowed like the payload.
+	// SendKeyed is Send for a message with a key, which is borrowed like the payload.
 	SendKeyed(token uint64, payload, key []byte) error
 }
 
-// WindowWatcher is implemented by producers that want to know when the
-// measured window begins: test doubles whose faults are to fall into it.
-// WindowBegins is called by the goroutine that sends, before the first measured
-// message.
+// WindowWatcher is implemented by producers that need to know when the measured
+// window begins: test doubles that inject faults into it. WindowBegins is called
+// by the goroutine that sends, before the first measured message.
 type WindowWatcher interface {
 	WindowBegins()
 }
@@ -284,15 +282,15 @@ type RequestReplier interface {
 	Responder(ctx context.Context, s ConsumerSpec, respond func(m Message) (reply []byte)) (Consumer, error)
 }
 
-// Event is something that happened to a session apart from its messages.
+// Event is something that happened to a session, beside its messages.
 type Event struct {
 	Kind   EventKind
 	Detail string // what happened to whom; empty: Err says it
-	// Err, if not nil, is the error that the event is about, with a class. One of class
-	// ErrUnauthorized ends the run if it comes before the window; in it the verdict
-	// quotes the event.
+	// Err, if not nil, is the error that the event is about, with a class. An error of
+	// class ErrUnauthorized ends the run if it comes before the window; within the
+	// window the verdict quotes the event.
 	Err   error
-	Count int // how many messages a Dropped, Returned or Denied event concerns, else 0
+	Count int // the number of messages of a Dropped, Returned or Denied event; 0 for other kinds
 }
 
 // EventKind enumerates events.
@@ -301,12 +299,12 @@ type EventKind int
 // The kinds of Event.
 const (
 	Disconnected EventKind = iota + 1 // a connection was lost
-	Reconnected                       // and is back
+	Reconnected                       // a lost connection was made again
 	Dropped                           // the client threw messages away
 	AsyncError                        // the client reported an error that belongs to no message
-	Returned                          // the broker gave messages back that it could not route
-	Denied                            // the broker refused messages, in Err's words, and does not say which: Done tells nothing of it
-	GivenUp                           // a connection was lost and is not made again; Err says why, and is what sends on it fail with
+	Returned                          // the broker returned messages that it could not route
+	Denied                            // the broker refused messages, as Err says, but not which: Done does not report the refusal
+	GivenUp                           // a connection was lost and is not made again; Err says why, and sends on it fail with Err
 )
 
 // String returns the name used in result files.

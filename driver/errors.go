@@ -34,7 +34,7 @@ var (
 // OptionError is what is wrong with one option; it wraps [ErrOption].
 type OptionError struct {
 	Option string // its name
-	Cause  string // what is wrong with it, and not its value where that is secret
+	Cause  string // what is wrong with it, without its value if that is secret
 }
 
 // Error returns the option, the class and the cause.
@@ -51,8 +51,8 @@ func Classes() []error {
 		ErrUnsupported, ErrNoTopic, ErrOption, ErrTimeout, ErrClosed}
 }
 
-// Final reports whether err is the broker's answer to a request that it will refuse
-// again: the same message, by the same user, with the same options.
+// Final reports whether the broker will refuse the same request again: the same message,
+// by the same user, with the same options.
 func Final(err error) bool {
 	for _, class := range []error{ErrUnauthorized, ErrTooLarge, ErrUnsupported, ErrNoTopic, ErrOption} {
 		if errors.Is(err, class) {
@@ -72,12 +72,12 @@ func Class(err error) error {
 	return nil
 }
 
-// AdvertisedError says that a broker which was reached sends its clients to an address at
-// which it cannot be reached; it wraps [ErrNotConnected] and the cause.
+// AdvertisedError says that a reachable broker redirects its clients to an address at which
+// it cannot be reached; it wraps [ErrNotConnected] and the cause.
 type AdvertisedError struct {
-	Given   string // where it was reached
-	Address string // where it sends clients
-	Setting string // of the broker's that says so
+	Given   string // the address at which it was reached
+	Address string // the address to which it redirects clients
+	Setting string // the broker's setting with that address
 	Cause   error
 }
 

@@ -2,16 +2,16 @@ package driver
 
 import "context"
 
-// New returns a Driver whose Open has three steps, and ends with the first that
+// New returns a Driver whose Open has three steps, and ends at the first step that
 // fails:
 //
 //   - The target's options are decoded into a copy of defaults, see [DecodeOptions].
-//     Where they have a method Validate() error it is called, to refuse, wrapping
-//     [ErrOption], what does not go together.
-//   - begin makes the session. It refuses what the target cannot be, and connects
+//     If O has a method Validate() error, it is called, and refuses options that
+//     exclude each other, wrapping [ErrOption].
+//   - begin makes the session. It refuses targets that cannot work, and connects
 //     nothing.
-//   - reach connects it. Where that fails, the session is closed. Nil: there is no
-//     broker.
+//   - reach connects the session. If it fails, the session is closed. A nil reach
+//     means that the driver has no broker.
 func New[O any, S Session](defaults O, begin func(t Target, o O) (S, error), reach func(s S, ctx context.Context) error) Driver {
 	return &opening[O, S]{defaults, begin, reach}
 }
@@ -40,7 +40,7 @@ func (d *opening[O, S]) Open(ctx context.Context, t Target) (Session, error) {
 		}
 	}
 	if err != nil {
-		return nil, err // and no Session without a value
+		return nil, err // not a non-nil Session that holds a nil pointer
 	}
 	return s, nil
 }

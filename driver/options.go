@@ -33,20 +33,20 @@ type Option struct {
 // and may further have doc:"…" (one line for users), enum:"a,b" (allowed
 // strings), min:"…" and max:"…" (inclusive, in the field's own notation) and
 // secret:"true". Its type is string, bool, an integer, a float, time.Duration,
-// [ByteSize], []string, or defined on one of them. Those of an embedded struct are
-// options too, in its place. Options that are absent
-// leave their fields as they were, which is how defaults are given.
+// [ByteSize], []string, or defined on one of them. The fields of an embedded struct
+// are options too, in its place. Options that are absent leave their fields
+// unchanged: that is how defaults are given.
 //
-// Former names go on working: with formerly:"a,b" the keys a and b are taken for
-// the option too, and with aliases:"x=y" the string x for y. Keys of one option
-// that disagree are an error.
+// Former names keep working: with formerly:"a,b" the keys a and b also set the option,
+// and with aliases:"x=y" the string x is read as y. Keys of one option that disagree
+// are an error.
 //
 // Values are what a YAML or JSON reader yields, or strings in the same notation
 // as they come from a command line: a duration is "250ms", a size "64KiB" or a
 // number of bytes, a list is a list or words separated by commas. Nothing is
-// guessed: a key that is not there, a value of another kind or out of range is
-// an error that wraps [ErrOption] and names the key and what was expected. If
-// there is an error, an [*OptionError], nothing has been set. A nil into has no options.
+// guessed: an unknown key, a value of another kind or one out of range is an error
+// that wraps [ErrOption] and names the key and what was expected. If there is an
+// error, an [*OptionError], nothing has been set. A nil into has no options.
 //
 // DecodeOptions panics if into is anything but nil or a pointer to a struct
 // with fields as above: that is a mistake in the driver.
@@ -61,7 +61,7 @@ func DecodeOptions(opts map[string]any, into any) error {
 	work := reflect.New(target.Type()).Elem()
 	work.Set(target)
 	fields := fieldsOf(work)
-	given := map[string]string{} // the latest key of each option, by its name
+	given := map[string]string{} // by option name: the key that set it last
 	for _, key := range slices.Sorted(maps.Keys(opts)) {
 		f, ok := fields[key]
 		if !ok {
@@ -82,8 +82,8 @@ func DecodeOptions(opts map[string]any, into any) error {
 }
 
 // DescribeOptions returns the options of the struct that ptr points to, in the
-// order of its fields, with the values it holds as the defaults. It returns
-// none for nil and panics like [DecodeOptions].
+// order of its fields, with the struct's values as the defaults. It returns no
+// options for nil and panics like [DecodeOptions].
 func DescribeOptions(ptr any) []Option {
 	if ptr == nil {
 		return nil
@@ -112,7 +112,7 @@ func DescribeOptions(ptr any) []Option {
 type option struct {
 	name    string
 	enum    []string
-	aliases map[string]string // what former values are now
+	aliases map[string]string // from former values to present ones
 	tag     reflect.StructTag
 	value   reflect.Value
 }
@@ -125,7 +125,7 @@ func structOf(ptr any) reflect.Value {
 	return v.Elem()
 }
 
-// fieldsOf returns the options by their names and their former names.
+// fieldsOf returns the options by name and by former name.
 func fieldsOf(v reflect.Value) map[string]option {
 	fields := map[string]option{}
 	for _, sf := range reflect.VisibleFields(v.Type()) {
@@ -166,7 +166,7 @@ func fieldAt(v reflect.Value, sf reflect.StructField) (option, bool) {
 	return f, true
 }
 
-// words returns the words of a tag, which commas separate.
+// words returns the comma-separated words of a tag.
 func words(tag reflect.StructTag, key string) []string {
 	if text := tag.Get(key); text != "" {
 		return strings.Split(text, ",")
@@ -174,7 +174,7 @@ func words(tag reflect.StructTag, key string) []string {
 	return nil
 }
 
-// now returns what a string is called now.
+// now returns the present form of a string that may be a former value.
 func (f option) now(s string) string {
 	if now, renamed := f.aliases[s]; renamed {
 		return now
@@ -187,8 +187,8 @@ var (
 	byteSizeType = reflect.TypeFor[ByteSize]()
 )
 
-// typeName returns the name of the option's type for people, empty for a type
-// that options cannot have.
+// typeName returns the name of the option's type for users; empty for a type that
+// options cannot have.
 func (f option) typeName() string {
 	switch f.value.Type() {
 	case durationType:
@@ -226,7 +226,7 @@ func (f option) text() string {
 	return fmt.Sprint(f.value.Interface())
 }
 
-// expected says what a right value looks like.
+// expected describes the allowed values, for errors.
 func (f option) expected() string {
 	var s string
 	switch f.typeName() {
@@ -267,7 +267,7 @@ func (f option) wrong(raw any) error {
 	return fmt.Errorf("%#v is not %s", raw, f.expected())
 }
 
-// set gives the option the value raw.
+// set sets the option to the value raw; an error describes the expected values.
 func (f option) set(raw any) error {
 	var ok bool
 	switch f.typeName() {
@@ -357,7 +357,7 @@ func (f option) setList(raw any) error {
 	default:
 		return f.wrong(raw)
 	}
-	// Always a new slice, so that the one that holds the defaults stays as it is.
+	// Always a new slice, so that the slice with the defaults is not changed.
 	out := reflect.MakeSlice(f.value.Type(), 0, len(words))
 	for _, w := range words {
 		w = f.now(strings.TrimSpace(w))
@@ -372,8 +372,8 @@ func (f option) setList(raw any) error {
 
 func (f option) allows(s string) bool { return f.enum == nil || slices.Contains(f.enum, s) }
 
-// within reports whether x lies between the tags min and max. Floats hold all
-// limits that anybody writes into a tag exactly.
+// within reports whether x lies between the tags min and max. A float64 holds every
+// limit that occurs in a tag exactly.
 func (f option) within(x float64, parse func(string) (float64, bool)) bool {
 	for _, name := range []string{"min", "max"} {
 		text := f.tag.Get(name)
@@ -425,7 +425,7 @@ func intOf(raw any) (int64, bool) {
 		return v.Int(), true
 	case v.CanUint():
 		return int64(v.Uint()), v.Uint() <= math.MaxInt64
-	case v.CanFloat(): // JSON knows no other numbers
+	case v.CanFloat(): // JSON readers give all numbers as floats
 		x := v.Float()
 		return int64(x), x == math.Trunc(x) && math.Abs(x) <= 1<<53
 	}
@@ -459,7 +459,7 @@ func durationOf(raw any) (time.Duration, bool) {
 		parsed, err := spell.ParseDuration(d)
 		return parsed, err == nil
 	}
-	// Nothing but zero means the same in every unit.
+	// Only zero means the same in every unit.
 	n, ok := intOf(raw)
 	return 0, ok && n == 0
 }

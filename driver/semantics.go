@@ -7,33 +7,33 @@ import (
 	"sixnines/semantics"
 )
 
-// AckKind says what an acknowledgement from the broker to a producer is.
+// AckKind says what an acknowledgement from the broker to a producer means.
 type AckKind string
 
 // The kinds of acknowledgement.
 const (
 	// AckKindNone: the broker never answers a publish (core NATS, QoS 0,
-	// acks 0). Done only returns the buffer; there are no publish histograms.
+	// acks 0). Done only returns the buffer, and results have no publish histograms.
 	AckKindNone AckKind = "none"
 	// AckKindBroker: the broker confirms that it took the message, with the
 	// durability that Semantics names.
 	AckKindBroker AckKind = "broker"
 	// AckKindReply: the acknowledgement is the answer itself (request–response
-	// systems): its histograms are the round trip's.
+	// systems). Its latencies are recorded as round trips.
 	AckKindReply AckKind = "reply"
 )
 
-// Semantics is what a latency figure stands on: the same number means
-// different things with and without a disk behind it. It holds the EFFECTIVE
-// settings. Levels and Client are what programs compare; the strings say in words
-// for people what they come to with this broker and these settings, and two of one
-// driver differ only where the settings do.
+// Semantics are the delivery guarantees and settings behind a latency figure: the same
+// number means different things with and without a disk behind it. It holds the
+// EFFECTIVE settings. Programs compare Levels and Client. The strings describe for users
+// what these mean with this broker and these settings; two Semantics of one driver
+// differ only where the settings differ.
 type Semantics struct {
 	Levels semantics.Levels
 	Client semantics.Client
 	Server Server
-	// Refusals says how a producer learns that the broker refuses its messages. Empty:
-	// answered where the broker acknowledges messages, else silent.
+	// Refusals says how a producer learns that the broker refuses its messages. Empty
+	// means answered if the broker acknowledges messages, else silent.
 	Refusals Refusals
 
 	Durability     string // "memory", "page cache, synced every 2m0s", …
@@ -44,24 +44,24 @@ type Semantics struct {
 	Batching       string // what the client does between Send and the socket
 	Consumption    string // "push", "pull, prefetch 100", …
 	Transport      string // "tcp", "tcp, tls", "ipc", …
-	Encrypted      bool   // by TLS or what the transport has instead
-	// Settings holds further effective settings, server's and client's, by name.
+	Encrypted      bool   // by TLS or the transport's own encryption
+	// Settings holds further effective settings of server and client, by name.
 	Settings map[string]string
-	// Warnings are what makes the driver's own settings suspect.
+	// Warnings say why the driver's own settings are suspect.
 	Warnings []string
 }
 
-// Server is what a session talks to, as it identifies itself; without a broker, the
-// library on both sides. What it does not say is empty.
+// Server is the server of a session as it identifies itself; without a broker, the
+// library on both sides. Fields that it does not state are empty.
 type Server struct {
 	Product  string // "nats-server"
 	Version  string
 	Protocol string            // "RESP 2"
-	Brokers  int               // in the cluster; 0: not known
+	Brokers  int               // number of brokers in the cluster; 0: not known
 	More     map[string]string // by name: "cluster", "address", …
 }
 
-// Facts returns what is known, by name, as a result's header has it.
+// Facts returns the known facts by name, as in a result's header.
 func (s Server) Facts() map[string]string {
 	facts := map[string]string{}
 	maps.Copy(facts, s.More)
@@ -76,8 +76,9 @@ func (s Server) Facts() map[string]string {
 	return facts
 }
 
-// Capabilities is what a driver can do, known before any connection: in an [Entry] with
-// the default options, and by [Entry.With] with others.
+// Capabilities are what a driver can do. They are known before any connection:
+// Entry.Capabilities are those with the default options, and [Entry.With] returns those
+// with other options.
 type Capabilities struct {
 	Ack          AckKind // what Acks.Done means
 	RequestReply bool    // sessions implement RequestReplier
@@ -85,34 +86,34 @@ type Capabilities struct {
 	FanOut       bool    // several consumers of one topic each get every message
 	ConsumerAck  bool    // AckEach and AckEvery are honoured
 	Keys         bool    // producers implement KeySender
-	Headers      bool    // ProducerSpec.Headers are carried; options may rule them out, which Provision refuses
+	Headers      bool    // ProducerSpec.Headers are carried; if options exclude them, Provision refuses them
 	OwnsDialing  bool    // the client dials by itself: Target.Dial is not used, or not for producers and consumers
-	Brokerless   bool    // peers talk directly; there is no server
-	Reconnects   bool    // the client comes back by itself after a broker restart
+	Brokerless   bool    // peers talk directly, without a server
+	Reconnects   bool    // the client reconnects by itself after a broker restart
 	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
-	Keeps        bool    // the broker stores messages for who is not connected: Topology.Late, Keep and Existing are honoured
+	Keeps        bool    // the broker stores messages for absent consumers: Topology.Late, Keep and Existing are honoured
 	MinSize      int     // smallest payload in bytes the system carries
 	TLS          bool
 }
 
-// Adjuster is implemented by options structs on whose values it depends what the driver
-// can do.
+// Adjuster is implemented by options structs whose values change the driver's capabilities.
 type Adjuster interface {
-	// Adjust changes the capabilities of the default options to those of these.
+	// Adjust changes c from the capabilities with the default options to those with the
+	// receiver's values.
 	Adjust(c *Capabilities)
 }
 
 // Refusals says how a producer learns that the broker refuses its messages.
 type Refusals string
 
-// The ways in which a producer learns it.
+// The values of Refusals.
 const (
 	// RefusalsAnswered: the acknowledgement of each message says so.
 	RefusalsAnswered Refusals = "answered"
 	// RefusalsReported: an event of kind Denied says that messages were refused, or the
-	// connection ends for it. Which they were is not told.
+	// broker ends the connection. It does not say which messages.
 	RefusalsReported Refusals = "reported"
-	// RefusalsSilent: never. The broker drops what it refuses, or acknowledges it all the
-	// same.
+	// RefusalsSilent: never. The broker drops messages that it refuses, or acknowledges
+	// them nevertheless.
 	RefusalsSilent Refusals = "silent"
 )

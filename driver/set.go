@@ -7,28 +7,27 @@ import (
 	"strings"
 )
 
-// Entry is one driver in a [Set] with what is known of it before connecting.
+// Entry is one driver in a [Set] with what is known about it before connecting.
 type Entry struct {
 	Name         string       // "nats"; what a scenario's target.driver says
 	Summary      string       // one line for users
-	DefaultURL   string       // where the broker usually listens; empty: nowhere in particular
-	InProcess    bool         // the broker lives in the driver itself, within the process
+	DefaultURL   string       // where the broker usually listens; empty: no usual address
+	InProcess    bool         // the broker is part of the driver, within this process
 	Capabilities Capabilities // with the default options, see With
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
 	Options any
-	// ProbeOptions are what a probe beside a load takes instead of options that
-	// were given, which make sense for the load's topics only; nil stands for the
-	// default.
+	// ProbeOptions replace, for a probe beside a load, those given options that make
+	// sense for the load's topics only; a nil value stands for the option's default.
 	ProbeOptions map[string]any
-	// Monitoring is the option that takes the address of the broker's monitoring, which
-	// is given where the broker is started for the run; empty: no such option.
+	// Monitoring is the option for the address of the broker's monitoring. It is set if
+	// the broker is started for the run; empty: the driver has no such option.
 	Monitoring string
 	Driver     Driver
 }
 
-// With returns what the driver can do with these options. Options that cannot be decoded
-// change nothing: Open refuses them.
+// With returns the driver's capabilities with these options. Options that cannot be decoded
+// change nothing, since Open refuses them.
 func (e Entry) With(options map[string]any) Capabilities {
 	c := e.Capabilities
 	if _, can := e.Options.(Adjuster); !can {
@@ -52,8 +51,8 @@ func (e Entry) Secret(option string) bool {
 	return fieldsOf(structOf(e.Options))[option].tag.Get("secret") == "true"
 }
 
-// Set is an immutable list of drivers. There is no global registry: what
-// exists is listed in one visible place (drivers/all).
+// Set is an immutable list of drivers, safe for concurrent use. It replaces a global
+// registry: all drivers are listed in one visible place (drivers/all).
 type Set struct{ entries []Entry }
 
 // NewSet returns the set of the entries. It panics on a duplicate or empty
@@ -71,7 +70,7 @@ func NewSet(entries ...Entry) Set {
 	return s
 }
 
-// Lookup returns the entry called name.
+// Lookup returns the entry called name; false: the set has none.
 func (s Set) Lookup(name string) (Entry, bool) {
 	for _, e := range s.entries {
 		if e.Name == name {
@@ -81,7 +80,7 @@ func (s Set) Lookup(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Entries returns all entries, sorted by name.
+// Entries returns all entries, sorted by name, in a new slice.
 func (s Set) Entries() []Entry { return slices.Clone(s.entries) }
 
 // Names returns all names, sorted.

@@ -10,9 +10,9 @@ import (
 
 // Config reads the files that t names and returns a new configuration for a
 // client of host, TLS 1.2 or later. If t.ServerName is empty, the certificate
-// must be host's; if host is empty too, ServerName is left for the client
-// library to fill in. A nil t is plain TLS: the system's authorities and no
-// client certificate.
+// must be valid for host; if host is empty too, the client library has to fill in
+// ServerName. A nil t means TLS with the system's authorities and no client
+// certificate.
 //
 // Errors wrap [ErrOption], name the file and say what to do.
 func (t *TLS) Config(host string) (*tls.Config, error) {
