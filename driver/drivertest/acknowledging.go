@@ -9,10 +9,10 @@ import (
 	"sixnines/driver"
 )
 
-// checkConsumerAck consumes with each mode of acknowledgement. Where the broker
-// can tell, it must have been told: all while the consumer is there, but for what
-// is less than a batch, and that when the consumer closes. Where consumers share,
-// the next of the group must not see any of it again.
+// checkConsumerAck consumes with each mode of acknowledgement. If the broker can
+// tell, it must have got all acknowledgements: all full batches while the consumer
+// is open, and the rest when the consumer closes. In a group, the next consumer
+// must not get any of these messages again.
 func checkConsumerAck(ctx context.Context, h *Harness) error {
 	const n = 100
 	for _, ack := range []driver.ConsumerAck{{Mode: driver.AckEach}, {Mode: driver.AckEvery, Every: 7}} {
@@ -99,7 +99,7 @@ func (r *rig) nextSeesOnlyNew(ctx context.Context, spec driver.ConsumerSpec, p d
 	if _, err := r.session.Consumer(ctx, spec, next.deliver); err != nil {
 		return err
 	}
-	const fresh = 20 // of a broker that splits topics, some in each part
+	const fresh = 20 // enough for some in each part, if the broker splits topics
 	if err := sendMany(l, p, 0, first, fresh, r.h.size()); err != nil {
 		return err
 	}

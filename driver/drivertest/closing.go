@@ -32,14 +32,14 @@ func checkCloseTwice(ctx context.Context, h *Harness) error {
 	})
 }
 
-// lingering is how long what must not happen is given to happen.
+// lingering is how long a check watches for something that must not happen.
 const lingering = 100 * time.Millisecond
 
-// ahead is how many messages a stream may be ahead of who receives it.
+// ahead is how many messages a sender may be ahead of the receiver.
 const ahead = 10_000
 
 // checkConsumerClose closes a consumer in the middle of a stream that another
-// one goes on to receive.
+// consumer continues to receive.
 func checkConsumerClose(ctx context.Context, h *Harness) error {
 	t := driver.Topology{Topics: []string{"t0"}, Consumers: 2}
 	return with(ctx, h, t, func(r *rig) error {
@@ -83,13 +83,13 @@ func checkConsumerClose(ctx context.Context, h *Harness) error {
 		seen := leaver.wait(ctx, func() bool { return len(leaver.got) >= 50 }, func() string { return "no messages flow" })
 		err = errors.Join(seen, c.Close(ctx))
 		leaver.close()
-		// The stream goes on for a moment: a delivery to the closed one is not
-		// late because its goroutine found no processor.
+		// The stream goes on for a moment, so that a delivery to the closed consumer
+		// shows even if its goroutine had to wait for a processor.
 		moment, cancel := context.WithTimeout(ctx, min(h.patience(), lingering))
 		defer cancel()
 		_ = leaver.wait(moment, func() bool { return len(leaver.faults) > 0 }, func() string { return "" }) // kept tells
 		if err == nil && h.can().FanOut {
-			// What is sent from now on still comes to the one that stays.
+			// Messages sent from now on still reach the consumer that stays.
 			if err = stayer.has(ctx, letter{0, next.Load() + 100}); err != nil {
 				err = fmt.Errorf("after another consumer was closed: %w", err)
 			}
@@ -120,7 +120,7 @@ func checkCloseBusy(ctx context.Context, h *Harness) error {
 		if err := closeBusy(ctx, h, r); err != nil {
 			return err
 		}
-		if h.Leftovers != nil { // Close has taken the way to the broker away
+		if h.Leftovers != nil { // Close has ended the connections, so that deprovisioning needs a new session
 			again, err := openRig(ctx, h, r.run, false)
 			if err != nil {
 				return err
@@ -136,9 +136,9 @@ func checkCloseBusy(ctx context.Context, h *Harness) error {
 	return nil
 }
 
-// flood is how many messages a producer sends before it waits for the session to be
-// about to close. A broker that takes more than it can deliver is still busy with them
-// when the next check begins: RabbitMQ's plugin for AMQP 1.0 takes 65,000 of each.
+// flood is how many messages a producer sends before it waits until the session is about
+// to close. A broker that takes more messages than it can deliver is still busy with them
+// when the next check begins: RabbitMQ's plugin for AMQP 1.0 takes 65,000 from each producer.
 const flood = 5000
 
 func closeBusy(ctx context.Context, h *Harness, r *rig) error {
@@ -168,7 +168,7 @@ func closeBusy(ctx context.Context, h *Harness, r *rig) error {
 			}
 		})
 	}
-	busy.Go(func() { // either gets there before Close, or an error
+	busy.Go(func() { // succeeds before Close, or gets an error
 		r.session.Producer(ctx, driver.ProducerSpec{ID: 3, Conn: 3, Topic: "t0", Size: h.size()}, l)
 	})
 	errs := []error{got.wait(ctx, func() bool { return len(got.got) >= 100 }, func() string { return "no messages flow" })}
@@ -193,9 +193,9 @@ func closeBusy(ctx context.Context, h *Harness, r *rig) error {
 	return errors.Join(append(errs, l.kept(), got.kept(-1))...)
 }
 
-// checkCloseFrozen is the one check with a time in it, the contract's own: a
-// session whose Close has a second returns within one and a half of those that
-// a bare timer of one second takes here and now.
+// checkCloseFrozen is the only check that asserts a time, which the contract demands: a
+// Close with a deadline of one second returns within one and a half times what a plain
+// timer of one second takes on this machine at the time.
 func checkCloseFrozen(ctx context.Context, h *Harness) error {
 	r, err := openRig(ctx, h, newRun(), false)
 	if err != nil {

@@ -28,8 +28,8 @@ func checkDelivery(ctx context.Context, h *Harness) error {
 	})
 }
 
-// connectAndSend connects n producers to each of the topics and lets them send at the
-// same time, each number of messages; it returns how many were sent.
+// connectAndSend connects n producers to each of the topics. All send at the same time,
+// each the given number of messages. It returns how many were sent in total.
 func connectAndSend(ctx context.Context, r *rig, l *ledger, topics []string, n, messages int) (int, error) {
 	errs := make([]error, n*len(topics))
 	var sending sync.WaitGroup
@@ -111,9 +111,9 @@ func checkFanOut(ctx context.Context, h *Harness) error {
 	})
 }
 
-// group is the inboxes of the consumers of one group, which share what comes.
+// group holds the inboxes of the consumers of one group, which share its messages.
 type group struct {
-	watch // of total
+	watch // guards total
 	total int
 	boxes []*inbox
 }
@@ -132,7 +132,7 @@ func join(ctx context.Context, r *rig, name string, first, n int, topics ...stri
 	return g, nil
 }
 
-// surplusAfter is how long a group is watched for more than it should get.
+// surplusAfter is how long a check watches a group for surplus messages.
 const surplusAfter = 100 * time.Millisecond
 
 // shared waits until n letters have come to the group, each to one of its
@@ -143,13 +143,13 @@ func (g *group) shared(ctx context.Context, n int) error {
 	}); err != nil {
 		return err
 	}
-	// One of them may have had all of it before the others woke up to get it too.
+	// One consumer may have received all messages before the others wrongly get them too.
 	late, cancel := context.WithTimeout(ctx, surplusAfter)
 	defer cancel()
 	_ = g.wait(late, func() bool { return g.total > n }, func() string { return "" })
 	count := map[letter]int{}
 	for _, b := range g.boxes {
-		// The last Deliver may still be on its way out.
+		// The last Deliver may still be running.
 		if err := b.wait(ctx, func() bool { return b.inside.Load() == 0 }, func() string { return "a Deliver does not end" }); err != nil {
 			return err
 		}
@@ -218,8 +218,8 @@ func checkGroupsApart(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkBatch sends with a client that is set for batching, and lets it be
-// after Flush: nothing may wait for the next message.
+// checkBatch sends with a client that is configured for batching, and sends nothing
+// after Flush: no message may wait for the next one.
 func checkBatch(ctx context.Context, h *Harness) error {
 	return withBatch(ctx, h, topics("t0"), true, func(r *rig) error {
 		got, l := newInbox(), newLedger()
@@ -244,10 +244,10 @@ func checkBatch(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkSync cuts the producer off right after Sync: what it had sent must be
-// with the broker then.
+// checkSync cuts the producer's connection right after Sync: the broker must then have
+// everything that was sent before.
 func checkSync(ctx context.Context, h *Harness) error {
-	var absent error // for one of the two
+	var absent error // that one of the two has no Sync
 	for _, batch := range []bool{false, true} {
 		err := withBatch(ctx, h, topics("t0"), batch, func(r *rig) error { return syncs(ctx, r, batch) })
 		var not inapplicable
@@ -310,13 +310,13 @@ func checkCapabilities(ctx context.Context, h *Harness) error {
 			errs = append(errs, fmt.Errorf("the kind of acknowledgement is %q, which the contract does not have", kind))
 		}
 		if h.Entry.Options != nil {
-			driver.DescribeOptions(h.Entry.Options) // panics if it is not fit for it
+			driver.DescribeOptions(h.Entry.Options) // panics if the struct is unsuitable
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// checkDialling wants all connections made through Target.Dial, and closed
+// checkDialling checks that all connections are made through Target.Dial, and are closed
 // with the session.
 func checkDialling(ctx context.Context, h *Harness) error {
 	var r *rig

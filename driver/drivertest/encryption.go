@@ -17,7 +17,7 @@ func checkEncrypted(ctx context.Context, h *Harness) error {
 			return fmt.Errorf("the semantics do not call the transport %q encrypted", r.semantics.Transport)
 		}
 		const n, size = 100, 256
-		// One as well as any other.
+		// Any one of the messages serves.
 		r.network.hide(letter{0, n / 2}.write(size)[letterSize:])
 		got, l := newInbox(), newLedger()
 		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
@@ -40,8 +40,8 @@ func checkEncrypted(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkCertificates wants a broker refused whose certificate nobody known has
-// signed, or that is for another name.
+// checkCertificates checks that the driver refuses a broker whose certificate is signed by an
+// unknown authority, or is for another name.
 func checkCertificates(ctx context.Context, h *Harness) error {
 	for what, change := range map[string]func(*driver.TLS){
 		"signed by an authority that is not known": func(t *driver.TLS) { t.CA = "" },

@@ -8,9 +8,9 @@ import (
 	"time"
 )
 
-// goroutines returns the stacks of all goroutines by the line that begins them
-// ("goroutine 7"), but for those of the runtime, of package testing, and those
-// that wait for a child process to end: a broker that was restarted.
+// goroutines returns the stacks of all goroutines by their first line ("goroutine 7"),
+// except those of the runtime and of package testing, and those that wait for a child
+// process to end: a broker that was restarted.
 func goroutines() map[string]string {
 	buf := make([]byte, 1<<20)
 	for {
@@ -34,7 +34,7 @@ func goroutines() map[string]string {
 	return all
 }
 
-// newSince returns the stacks of goroutines that were not there before.
+// newSince returns the stacks of goroutines that are not in before.
 func newSince(before map[string]string) []string {
 	var fresh []string
 	for id, stack := range goroutines() {
@@ -45,8 +45,8 @@ func newSince(before map[string]string) []string {
 	return fresh
 }
 
-// noneLeft waits until no goroutine is left that was not there before, but for those in
-// one of the functions.
+// noneLeft waits until every goroutine that is not in before has ended, except those in
+// one of the functions of but.
 func noneLeft(before map[string]string, patience time.Duration, but []string) error {
 	limit := time.Now().Add(patience)
 	for pause := 100 * time.Microsecond; ; pause = min(2*pause, 50*time.Millisecond) {

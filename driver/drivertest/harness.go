@@ -11,17 +11,17 @@
 //		})
 //	}
 //
-// Each clause is a subtest of its own. A clause about an ability applies if the
-// driver's Capabilities claim the ability; one that needs a hook applies if the
-// harness has it; one about an optional interface, if producers implement it. What
-// does not apply is skipped with the reason, and Run ends with the list of what was
-// not checked, so that a gap is seen.
+// Each clause is a separate subtest. A clause about an ability applies if the driver's
+// Capabilities claim the ability; one that needs a hook applies if the harness has it;
+// one about an optional interface, if producers implement it. A clause that does not
+// apply is skipped with the reason, and Run ends with the list of clauses that were not
+// checked, so that gaps are visible.
 //
 // Nothing here asserts how long something takes, with one exception that the
 // contract itself makes: a session with a deadline of one second must be closed
 // after one and a half, even when the broker is frozen. Where a call must not
-// hang, the limit is scaled by how long the same broker takes for ordinary
-// calls at the time.
+// hang, the limit is a multiple of what the same broker takes for ordinary calls
+// at the time.
 package drivertest
 
 import (
@@ -35,14 +35,15 @@ import (
 	"sixnines/driver"
 )
 
-// Harness is a driver on trial with its broker.
+// Harness is a driver under test with its broker. An optional field that is nil or 0
+// disables the checks that need it.
 type Harness struct {
 	Entry driver.Entry
-	// Target is where the broker is and how to log in. Run, Dial, Batch and
-	// Notify are the suite's to set.
+	// Target is where the broker is and how to log in. The suite sets Run, Dial,
+	// Batch and Notify.
 	Target driver.Target
-	// At returns a target like Target at another TCP address, where nobody
-	// listens or nobody speaks. Nil: not opted in.
+	// At returns a target like Target at another TCP address, where no server
+	// listens or the server never answers. Nil: not opted in.
 	At func(address string) driver.Target
 	// WrongPassword is a target whose credentials the broker refuses. Nil: not
 	// opted in.
@@ -52,37 +53,36 @@ type Harness struct {
 	MaxPayload int
 	// TooLarge is a size in bytes that the broker refuses; 0: not opted in.
 	TooLarge int
-	// Freeze stops the broker in its tracks, as SIGSTOP does, and returns when
-	// it has stopped; Thaw lets it go on. Nil: not opted in.
+	// Freeze stops the broker's processes, as SIGSTOP does, and returns when they
+	// have stopped; Thaw lets them continue. Nil: not opted in.
 	Freeze, Thaw func()
 	// Restart kills the broker and returns when it runs again at the same
 	// address. Nil: not opted in.
 	Restart func()
-	// Leftovers lists what the broker still holds that has run in its name.
+	// Leftovers lists the objects at the broker whose names contain run.
 	// Nil: not opted in.
 	Leftovers func(run string) ([]string, error)
 	// Encrypted is a target whose broker speaks TLS with a certificate for its
-	// address and for no other name, and which names the authority that signed
-	// it: one that the system does not know. Nil: not opted in.
+	// address and for no other name. The target names the authority that signed the
+	// certificate, which the system must not know. Nil: not opted in.
 	Encrypted *driver.Target
-	// Impatient is a target like Target in which client or broker gives up a
-	// connection on which it has heard nothing for Silence. Nil: not opted in.
+	// Impatient is a target like Target whose client or broker closes a connection
+	// that was silent for Silence. Nil: not opted in.
 	Impatient *driver.Target
 	Silence   time.Duration
-	// Unacked counts the messages with run in the name of their topic that the
-	// broker has delivered, or could have, and that nobody has acknowledged or
-	// committed: with AckEach it must come to 0 once all is delivered. It may lag.
+	// Unacked counts the messages of topics with run in their names that the broker has
+	// delivered, or could have delivered, and that no consumer has acknowledged or
+	// committed: with AckEach it must reach 0 once all are delivered. It may lag.
 	// Nil: not opted in; then "consumers acknowledge" proves less.
 	Unacked func(run string) (int, error)
-	// Observe has a client that is not the driver's look at a topic of a run, and
-	// returns what takes the next message from there, in any order; it ends with ctx.
-	// Nil: not opted in.
+	// Observe reads a topic of a run with another client than the driver's. next returns
+	// the topic's messages, in any order, until ctx ends. Nil: not opted in.
 	Observe func(ctx context.Context, run, topic string) (next func() (Observed, error), err error)
-	// Leaks are functions of the client library that it is known to leave running for
-	// good now and then, a defect of its own. The driver's package comment names them.
+	// Leaks are functions that the client library sometimes leaves running for ever,
+	// which is a defect of the library. The driver's package comment names them.
 	Leaks []string
-	// Patience is how long, at most, to wait for what must happen sooner or
-	// later; 0 means 60 s. It decides only how long a failure takes.
+	// Patience is the longest wait for something that must happen; 0 means 60 s. It
+	// only decides how long a failure takes.
 	Patience time.Duration
 }
 
@@ -118,8 +118,8 @@ type check struct {
 	run   func(ctx context.Context, h *Harness) error
 }
 
-// judge runs the check if it applies, and returns why it does not: before it runs or
-// when it has found out.
+// judge runs the check if it applies. why says why it does not apply, which is known before
+// it runs or which the check finds out.
 func (c check) judge(h *Harness) (why string, err error) {
 	if why := c.needs(h); why != "" {
 		return why, nil
@@ -132,15 +132,15 @@ func (c check) judge(h *Harness) (why string, err error) {
 	return "", err
 }
 
-// inapplicable is the error of a check that finds out, on a session, that there is
-// nothing to check. It is no success: Run reports it as not checked.
+// inapplicable is the error of a check that finds out, on a session, that it has nothing
+// to check. It is not a success: Run reports the clause as not checked.
 type inapplicable string
 
 // Error implements error.
 func (i inapplicable) Error() string { return string(i) }
 
-// try runs the check in a time that it cannot exceed, and looks for goroutines
-// that it leaves behind.
+// try runs the check with a limit of time, and looks for goroutines that it leaves
+// running.
 func (c check) try(h *Harness) error {
 	before := goroutines()
 	ctx, cancel := context.WithTimeout(context.Background(), 4*h.patience())

@@ -21,8 +21,8 @@ type letter struct {
 // letterSize is the smallest payload that identifies itself.
 const letterSize = 16
 
-// write returns a payload of size bytes, at least letterSize, that says who it
-// is and whose every byte depends on it.
+// write returns a payload of size bytes, at least letterSize, that contains the letter and
+// in which every byte depends on it.
 func (l letter) write(size int) []byte {
 	p := make([]byte, size)
 	binary.LittleEndian.PutUint32(p, l.producer)
@@ -55,22 +55,22 @@ func readLetter(p []byte) (letter, error) {
 	return l, nil
 }
 
-// inbox is a Deliver that holds the driver to its clauses.
+// inbox is a Deliver that checks the contract's clauses.
 type inbox struct {
 	watch
 	got    []letter
 	count  map[letter]int
 	last   map[line]uint64
-	turned error // what came first after a later one
+	turned error // the first letter that came after a later one
 	faults []error
 	closed bool // the consumer has been closed
 
-	inside atomic.Int32 // how many Deliver are running; goes down with the lock held
+	inside atomic.Int32 // number of Deliver calls now running; decremented with the lock held
 	// during, if set, runs within Deliver, before the payload is read again.
 	during func(l letter)
 }
 
-// line is what messages are in order in: what a producer sends to a partition.
+// line identifies messages that must be in order: those of one producer to one partition.
 type line struct {
 	producer  uint32
 	partition int
@@ -111,8 +111,7 @@ func (b *inbox) deliver(m driver.Message) {
 	})
 }
 
-// filled waits until n letters have come, and checks that each came once and
-// nothing is wrong with them.
+// filled waits until n letters have come, and checks that each came once and undamaged.
 func (b *inbox) filled(ctx context.Context, n int) error {
 	if err := b.wait(ctx, func() bool { return len(b.got) >= n || len(b.faults) > 0 }, func() string {
 		return fmt.Sprintf("%d of %d messages were delivered%s", len(b.got), n, b.gaps())
@@ -122,8 +121,8 @@ func (b *inbox) filled(ctx context.Context, n int) error {
 	return b.kept(n)
 }
 
-// gaps tells of each producer which letter came last, and what is missing before it: nothing
-// where deliveries have stopped, something where messages were lost. The lock is held.
+// gaps returns, for each producer, the last letter and those missing before it. If none are
+// missing, deliveries have stopped; else messages were lost. The lock is held.
 func (b *inbox) gaps() (text string) {
 	last, came := map[uint32]uint64{}, map[uint32]uint64{}
 	for l := range b.count {
@@ -150,8 +149,8 @@ func (b *inbox) has(ctx context.Context, l letter) error {
 	})
 }
 
-// kept returns what is wrong with what has come; n is how many letters there
-// should be, or negative.
+// kept returns what is wrong with the letters so far; n is their expected number, or
+// negative if it is not known.
 func (b *inbox) kept(n int) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -177,5 +176,5 @@ func (b *inbox) inOrder() error {
 	return b.turned
 }
 
-// close says that the consumer has been closed: nothing may come any more.
+// close records that the consumer has been closed: from now on a delivery is a fault.
 func (b *inbox) close() { b.update(func() { b.closed = true }) }

@@ -10,8 +10,8 @@ import (
 	"sixnines/driver"
 )
 
-// session opens a session of the run, has it provision t, and gives it to f. In the
-// end it deprovisions and closes.
+// session opens a session of the run, provisions t and calls f. Afterwards it
+// deprovisions and closes the session.
 func session(ctx context.Context, h *Harness, run string, t driver.Topology, f func(r *rig) error) error {
 	r, err := openRig(ctx, h, run, false)
 	if err != nil {
@@ -32,7 +32,7 @@ func session(ctx context.Context, h *Harness, run string, t driver.Topology, f f
 	return errors.Join(err, r.close())
 }
 
-// shareable is a topology of one topic with a group, where the driver has groups.
+// shareable returns a topology of one topic, with a group if the driver has groups.
 func (h *Harness) shareable() (t driver.Topology, group string) {
 	t = driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1, MaxSize: 1 << 10}
 	if h.can().Groups {
@@ -42,8 +42,8 @@ func (h *Harness) shareable() (t driver.Topology, group string) {
 	return t, group
 }
 
-// acknowledging is a consumer of the topic that acknowledges each message, where the
-// driver has that.
+// acknowledging returns a consumer of the topic that acknowledges each message, if the
+// driver supports that.
 func (h *Harness) acknowledging(group string) driver.ConsumerSpec {
 	spec := driver.ConsumerSpec{Topics: []string{"t0"}, Group: group}
 	if h.can().ConsumerAck {
@@ -52,8 +52,8 @@ func (h *Harness) acknowledging(group string) driver.ConsumerSpec {
 	return spec
 }
 
-// checkKept fills a topic that nobody consumes, leaves it, and has the next sessions
-// of the run take what is in it. What a group has taken it must not get again.
+// checkKept fills a topic without consumers and keeps it; the run's next sessions consume its
+// messages. A group must not get messages again that it has consumed.
 func checkKept(ctx context.Context, h *Harness) error {
 	const n = 40
 	if err := late(ctx, h, n); errors.Is(err, driver.ErrUnsupported) {
@@ -89,7 +89,7 @@ func checkKept(ctx context.Context, h *Harness) error {
 		if err := got.filled(ctx, n); err != nil {
 			return err
 		}
-		// Another session reads from the beginning while this one's is still there.
+		// Another session reads from the beginning while this session is still open.
 		return session(ctx, h, run, alone, func(r *rig) error {
 			again := newInbox()
 			if _, err := r.consumer(ctx, 1, "", again, "t0"); err != nil {
@@ -97,10 +97,10 @@ func checkKept(ctx context.Context, h *Harness) error {
 			}
 			return again.filled(ctx, n)
 		})
-	}); err != nil && (came || group == "" || !errors.Is(err, driver.ErrUnsupported)) { // only groups may have any
+	}); err != nil && (came || group == "" || !errors.Is(err, driver.ErrUnsupported)) { // it is allowed that only groups have messages
 		return fmt.Errorf("a consumer on its own of what was kept: %w", err)
 	}
-	// A session drains the topic, fills it again and leaves it.
+	// A session drains the topic, fills it again and keeps it.
 	err := session(ctx, h, run, t, func(r *rig) error {
 		got, l := newInbox(), newLedger()
 		c, err := r.session.Consumer(ctx, h.acknowledging(group), got.deliver)
@@ -119,11 +119,11 @@ func checkKept(ctx context.Context, h *Harness) error {
 	left, taken := n, group != ""
 	switch {
 	case taken && errors.Is(err, driver.ErrUnsupported):
-		taken = false // with these options groups keep no place; the next session takes all
+		taken = false // with these options groups keep no position; the next session gets all
 	case err != nil:
 		return fmt.Errorf("drain what was kept, and keep it: %w", err)
 	case !taken:
-		left = 2 * n // who is alone begins with the oldest
+		left = 2 * n // a consumer without a group begins with the oldest message
 	}
 	t.Keep = false
 	if err := session(ctx, h, run, t, func(r *rig) error {
@@ -137,7 +137,7 @@ func checkKept(ctx context.Context, h *Harness) error {
 		if err := got.filled(ctx, left); err != nil {
 			return err
 		}
-		// What is sent now comes behind it.
+		// Messages sent now come after the kept ones.
 		p, err := r.producer(ctx, 0, "t0", h.size(), l)
 		if err != nil {
 			return err
@@ -169,7 +169,7 @@ func checkKept(ctx context.Context, h *Harness) error {
 	return errors.Join(err, never.close())
 }
 
-// late sends before anybody consumes.
+// late sends before any consumer connects.
 func late(ctx context.Context, h *Harness, n int) error {
 	t, group := h.shareable()
 	t.Late, t.Consumers = true, 2
@@ -199,8 +199,8 @@ func late(ctx context.Context, h *Harness, n int) error {
 	})
 }
 
-// lateAlone reports whether consumers on their own may come late, which Provision
-// refuses else.
+// lateAlone reports whether consumers without a group may connect late; if not, Provision
+// refuses them.
 func (h *Harness) lateAlone(ctx context.Context) bool {
 	t, _ := h.shareable()
 	t.Late, t.Groups = true, nil
@@ -208,9 +208,9 @@ func (h *Harness) lateAlone(ctx context.Context) bool {
 	return !errors.Is(err, driver.ErrUnsupported)
 }
 
-// checkDepth wants to be told of as many messages as were sent while none is taken,
-// and of none when all were: for a group, where the driver has any, and for a consumer
-// on its own.
+// checkDepth checks that the depth is the number of messages sent while none is consumed, and
+// 0 when all are consumed: for a group, if the driver has groups, and for a consumer without
+// a group.
 func checkDepth(ctx context.Context, h *Harness) error {
 	t, group := h.shareable()
 	err := depthFor(ctx, h, t, group)
@@ -242,7 +242,7 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 			_, err := r.session.Consumer(ctx, spec, got.deliver)
 			return err
 		}
-		// Where nobody can tell before the consumer is there, it comes first and is held.
+		// If the depth is unknown before the consumer connects, it connects first and is blocked.
 		_, err := teller.Depth(ctx, "t0", spec)
 		early := err != nil
 		if errors.Is(err, driver.ErrUnsupported) {
@@ -277,7 +277,7 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 			go func() {
 				err := consume()
 				if err != nil {
-					inside <- struct{}{} // nothing will be
+					inside <- struct{}{} // the consumer failed, and will receive nothing
 				}
 				come <- err
 			}()
@@ -304,7 +304,7 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 // deepLook is how often the depth is asked for while it is not what it should be.
 const deepLook = 20 * time.Millisecond
 
-// deep waits until the depth is n, and returns what was told.
+// deep waits until the depth is n, and returns the last depth.
 func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) (driver.Depth, error) {
 	patience, cancel := context.WithTimeout(ctx, r.h.patience())
 	defer cancel()

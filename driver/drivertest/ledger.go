@@ -8,14 +8,13 @@ import (
 	"sixnines/driver"
 )
 
-// ledger implements driver.Acks and holds the driver to its clauses: one Done
-// for every Send that returned nil, none for one that did not. A payload is
-// poisoned in its Done, so that a driver that reads it later sends nonsense,
-// which the race detector notices as well.
+// ledger implements driver.Acks and checks its clauses: one Done for every Send that
+// returned nil, no Done for others. Done overwrites the payload, so that a driver
+// that reads it later sends garbage; the race detector notices that too.
 type ledger struct {
 	watch
 	entries map[uint64]*entry
-	open    int // sends that returned nil and are not done
+	open    int // number of sends that returned nil and are not done
 	faults  []error
 }
 
@@ -103,7 +102,7 @@ func (l *ledger) Done(token uint64, err error) {
 	})
 }
 
-// settled waits until every send is done, without error.
+// settled waits until every send is done, and returns an error if one failed.
 func (l *ledger) settled(ctx context.Context) error {
 	if err := l.wait(ctx, func() bool { return l.open == 0 || len(l.faults) > 0 }, func() string {
 		return fmt.Sprintf("%d of %d sends are not done", l.open, len(l.entries))
@@ -120,7 +119,7 @@ func (l *ledger) settled(ctx context.Context) error {
 	return l.faultsLocked()
 }
 
-// kept returns what clauses the driver has broken.
+// kept returns the clauses that the driver has broken.
 func (l *ledger) kept() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

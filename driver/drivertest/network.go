@@ -8,8 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// network makes connections as the engine does: it keeps them, and closes them
-// when it is told to.
+// network makes connections as the engine does: it keeps them, and cut closes them.
 type network struct {
 	mu     sync.Mutex
 	dialed int
@@ -17,8 +16,8 @@ type network struct {
 	used   chan struct{} // closed when a connection is first read or written
 	first  sync.Once
 
-	secret   atomic.Pointer[[]byte] // what must not be seen on the wire; nil: nothing
-	betrayed atomic.Bool            // it was
+	secret   atomic.Pointer[[]byte] // bytes that must not appear on the wire; nil: no check
+	betrayed atomic.Bool            // they appeared
 }
 
 type conn struct {
@@ -58,10 +57,10 @@ func (c *conn) Write(p []byte) (int, error) {
 
 func (n *network) use() { n.first.Do(func() { close(n.used) }) }
 
-// hide says what must not be seen on the wire from now on.
+// hide sets the bytes that must not appear on the wire from now on.
 func (n *network) hide(secret []byte) { n.secret.Store(&secret) }
 
-// see looks for the secret in what goes over a connection.
+// see looks for the secret in the bytes of a connection.
 func (n *network) see(p []byte) {
 	if secret := n.secret.Load(); secret != nil && bytes.Contains(p, *secret) {
 		n.betrayed.Store(true)
@@ -76,7 +75,7 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// cut closes all connections under the client.
+// cut closes all connections without the client's knowledge.
 func (n *network) cut() {
 	n.mu.Lock()
 	open := n.open

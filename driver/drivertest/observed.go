@@ -10,10 +10,10 @@ import (
 	"sixnines/driver"
 )
 
-// Observed is a message as a client sees it that is not the driver's.
+// Observed is a message as another client than the driver's sees it.
 type Observed struct {
 	Payload []byte
-	Key     []byte            // nil: it has none
+	Key     []byte            // nil: the message has no key
 	Headers map[string]string // by name
 }
 
@@ -37,7 +37,7 @@ func observe(next func() (Observed, error), n int) (map[letter]Observed, error) 
 	return seen, nil
 }
 
-// ruledOut is the error of a check where options rule out what is checked.
+// ruledOut returns the error of a check whose ability is excluded by options.
 func ruledOut(err error, what string) error {
 	if errors.Is(err, driver.ErrUnsupported) || errors.Is(err, driver.ErrOption) {
 		return inapplicable("with these options there are no " + what + ": " + err.Error())
@@ -45,9 +45,8 @@ func ruledOut(err error, what string) error {
 	return err
 }
 
-// checkHeaders has producers with headers and one without send side by side. The
-// headers must be on the messages of the former when another client looks at them,
-// and the payloads must be none the worse.
+// checkHeaders lets producers with headers and one without headers send side by side. Another
+// client must see the headers on the messages of the former, and all payloads undamaged.
 func checkHeaders(ctx context.Context, h *Harness) error {
 	const n = 6
 	headers := []driver.Header{{Name: "tenant", Value: "blue"}, {Name: "trace-id", Value: strings.Repeat("4bf92f", 60)}}
@@ -111,8 +110,8 @@ func checkHeaders(ctx context.Context, h *Harness) error {
 	return nil
 }
 
-// checkKeys sends messages with few keys. Another client must see each message's own
-// key, and a consumer must get equal keys by one partition.
+// checkKeys sends messages with a few keys. Another client must see each message's own
+// key, and a consumer must get equal keys from one partition.
 func checkKeys(ctx context.Context, h *Harness) error {
 	const n, different = 60, 7
 	t := topics("t0")

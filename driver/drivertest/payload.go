@@ -12,8 +12,8 @@ import (
 	"sixnines/driver"
 )
 
-// checkSizes sends payloads from the smallest to the largest and compares what
-// comes with what went.
+// checkSizes sends payloads from the smallest to the largest and compares those
+// received with those sent.
 func checkSizes(ctx context.Context, h *Harness) error {
 	sizes := []int{max(1, h.can().MinSize)}
 	for _, size := range []int{32, 33, 1 << 10, 64<<10 - 1, 64 << 10, h.maxPayload()} {
@@ -60,7 +60,7 @@ func checkSizes(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkTooLarge wants the class ErrTooLarge wherever the driver finds out.
+// checkTooLarge checks for the class ErrTooLarge wherever the driver detects the size.
 func checkTooLarge(ctx context.Context, h *Harness) error {
 	refused := func(where string, err error) error {
 		if !errors.Is(err, driver.ErrTooLarge) {
@@ -84,7 +84,7 @@ func checkTooLarge(ctx context.Context, h *Harness) error {
 			return err
 		}
 	}
-	// One who did not say beforehand how large payloads get is refused later.
+	// Without a size in the topology, the refusal comes later.
 	return with(ctx, h, topics("t0"), func(r *rig) error {
 		l := newLedger()
 		p, err := r.producer(ctx, 0, "t0", 64, l)
@@ -106,8 +106,8 @@ func checkTooLarge(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkBorrowed relies on the ledger, which poisons each payload in its Done:
-// whatever the client still reads of it arrives as nonsense.
+// checkBorrowed relies on the ledger, which overwrites each payload in its Done: bytes
+// that the client reads after that arrive as garbage.
 func checkBorrowed(ctx context.Context, h *Harness) error {
 	const n = 300
 	for _, batch := range []bool{false, true} {
@@ -121,8 +121,8 @@ func checkBorrowed(ctx context.Context, h *Harness) error {
 				return err
 			}
 			for i := range uint64(n) {
-				// Sizes about those at which clients switch from copying to
-				// handing over.
+				// Sizes near those at which clients switch from copying the
+				// payload to passing it on.
 				size := h.size() + int(i%4)*2000
 				if err := l.send(p, tokenOf(0, i), letter{0, i}.write(size)); err != nil {
 					return err
@@ -136,9 +136,9 @@ func checkBorrowed(ctx context.Context, h *Harness) error {
 	return nil
 }
 
-// checkBorrowedWhenLost loses the connection under a producer of payloads so
-// large that it is copying one most of the time. What that resolves must not be
-// the message that Send still reads: the race detector notices.
+// checkBorrowedWhenLost cuts the connection of a producer whose payloads are so large
+// that it is copying one most of the time. The loss must not resolve the message that
+// Send still reads: the race detector notices that.
 func checkBorrowedWhenLost(ctx context.Context, h *Harness) error {
 	const cuts = 12
 	size := min(h.maxPayload(), 64<<10)
@@ -204,9 +204,9 @@ func checkSerial(ctx context.Context, h *Harness) error {
 	return holdFirst(ctx, h, "t0", "t1", "t2")
 }
 
-// holdFirst stays in the first Deliver of a consumer until many more messages,
-// of all its topics, have come to a second one. The payload must still be the
-// same then, and no other Deliver must have begun.
+// holdFirst blocks the first Deliver of a consumer until a second consumer has received
+// many more messages of all its topics. The payload must still be the same then, and no
+// other Deliver of the first consumer may have begun.
 func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 	const n = 200
 	t := driver.Topology{Topics: names, Producers: len(names), Consumers: 2}
@@ -270,8 +270,8 @@ func holdFirst(ctx context.Context, h *Harness, names ...string) error {
 	})
 }
 
-// checkTokens sends from several goroutines and looks for tokens that are done
-// twice, never, or late, up to when the session has closed.
+// checkTokens sends from several goroutines and looks for tokens that are done twice,
+// never, or too late, until the session has closed.
 func checkTokens(ctx context.Context, h *Harness) error {
 	const producers, n = 4, 2000
 	l := newLedger()

@@ -9,8 +9,8 @@ import (
 	"sixnines/driver"
 )
 
-// checkReconnect restarts the broker under a session. The loss of connection
-// and its return must be reported, and messages flow again by themselves.
+// checkReconnect restarts the broker of an open session. The driver must report that the
+// connection was lost and made again, and messages must flow again by themselves.
 func checkReconnect(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(r *rig) error {
 		l, got := newLedger(), newInbox()
@@ -34,8 +34,8 @@ func checkReconnect(ctx context.Context, h *Harness) error {
 		if err := r.events.has(ctx, driver.Reconnected); err != nil {
 			return err
 		}
-		// The producer and the consumer come back one after the other, and what
-		// is sent between may be lost: send until something arrives.
+		// The producer and the consumer reconnect one after the other, and messages
+		// sent in between may be lost: send until one arrives.
 		arrived := make(chan error, 1)
 		go func() {
 			arrived <- got.wait(ctx, func() bool { return len(got.got) > 10 }, func() string {
@@ -61,8 +61,8 @@ func checkReconnect(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkLeftovers looks at the broker before and after Deprovision. The session
-// of another run must not lose anything by it.
+// checkLeftovers looks at the broker before and after Deprovision. Deprovision must not
+// remove anything of another run's session.
 func checkLeftovers(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(other *rig) error {
 		var run string
@@ -102,8 +102,8 @@ func checkLeftovers(ctx context.Context, h *Harness) error {
 	})
 }
 
-// gone waits until the broker has nothing left of run: it may take a moment to
-// see that connections have closed.
+// gone waits until the broker has nothing left of run: it may need a moment to notice
+// that connections have closed.
 func (h *Harness) gone(ctx context.Context, run string) error {
 	look := time.NewTicker(10 * time.Millisecond)
 	defer look.Stop()

@@ -51,8 +51,8 @@ func checkWrongPassword(ctx context.Context, h *Harness) error {
 	return refuses(ctx, h, *h.WrongPassword, driver.ErrUnauthorized)
 }
 
-// mute listens and never says a word. The channel receives when a client has
-// connected.
+// mute is a server that listens and never sends anything. The channel receives when a
+// client has connected.
 func mute() (address string, connected chan struct{}, stop func(), err error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -92,7 +92,7 @@ func checkOpenCancelled(ctx context.Context, h *Harness) error {
 	defer cancel()
 	result := make(chan error, 1)
 	n := newNetwork()
-	defer n.cut() // whatever a driver leaves behind
+	defer n.cut() // close what a driver leaves open
 	go func() {
 		s, err := h.Entry.Driver.Open(short, prepare(h.At(address), newRun(), n, &events{}))
 		if err == nil {
@@ -137,7 +137,8 @@ func checkProvisionCancelled(ctx context.Context, h *Harness) error {
 	return errors.Join(err, r.session.Deprovision(ctx), r.close())
 }
 
-// checkUseAfterClose wants errors of class ErrClosed, not crashes.
+// checkUseAfterClose checks that calls after Close return errors of class ErrClosed, and do
+// not crash.
 func checkUseAfterClose(ctx context.Context, h *Harness) error {
 	return with(ctx, h, topics("t0"), func(r *rig) error {
 		l := newLedger()

@@ -8,8 +8,8 @@ import (
 	"sixnines/driver"
 )
 
-// checkRequestReply has many requests outstanding at several requesters, which
-// must each get the replies to their own. Replies are as large as requests.
+// checkRequestReply keeps many requests outstanding at several requesters; each must get
+// exactly the replies to its own requests. Replies are as large as requests.
 func checkRequestReply(ctx context.Context, h *Harness) error {
 	const requesters, n = 3, 300
 	t := driver.Topology{Topics: []string{"t0"}, Producers: requesters, Consumers: 2}
@@ -62,8 +62,8 @@ func (a *ledgerOfReplies) echo(m driver.Message) []byte {
 	return m.Payload
 }
 
-// checkNoReply answers every other request. When the last reply has come, none
-// may have come to the others.
+// checkNoReply answers every second request. When the last reply has come, the unanswered
+// requests must not have got any reply.
 func checkNoReply(ctx context.Context, h *Harness) error {
 	const n = 100
 	return with(ctx, h, topics("t0"), func(r *rig) error {

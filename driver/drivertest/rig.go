@@ -11,7 +11,7 @@ import (
 	"sixnines/driver"
 )
 
-// rig is a session on trial with what stands around it.
+// rig is a session under test with its network and events.
 type rig struct {
 	h       *Harness
 	session driver.Session
@@ -19,10 +19,10 @@ type rig struct {
 	events  *events
 	run     string
 
-	semantics driver.Semantics // what Provision has returned
+	semantics driver.Semantics // returned by Provision
 }
 
-// events collects what Target.Notify is told.
+// events collects the events of Target.Notify.
 type events struct {
 	watch
 	all []driver.Event
@@ -41,7 +41,7 @@ func (e *events) has(ctx context.Context, kind driver.EventKind) error {
 	}, func() string { return fmt.Sprintf("no event %q was reported, only %v", kind, e.all) })
 }
 
-// with adds the events to err, if there were any.
+// with adds the events, if any, to err.
 func (e *events) with(err error) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -78,8 +78,8 @@ func openRig(ctx context.Context, h *Harness, run string, batch bool) (*rig, err
 	return r, nil
 }
 
-// with runs f on a session with the topics and groups provisioned, and takes
-// all down after it.
+// with runs f on a session with the topics and groups of t provisioned; afterwards it
+// deprovisions and closes the session.
 func with(ctx context.Context, h *Harness, t driver.Topology, f func(r *rig) error) error {
 	return withBatch(ctx, h, t, false, f)
 }
@@ -102,7 +102,7 @@ func withBatch(ctx context.Context, h *Harness, t driver.Topology, batch bool, f
 		return errors.Join(err, r.close())
 	}
 	if err = f(r); err != nil {
-		err = r.events.with(err) // before closing adds some
+		err = r.events.with(err) // before closing adds more events
 		r.session.Deprovision(ctx)
 		r.close()
 		return err
@@ -115,7 +115,7 @@ func withBatch(ctx context.Context, h *Harness, t driver.Topology, batch bool, f
 
 func topics(names ...string) driver.Topology { return driver.Topology{Topics: names} }
 
-// close closes the session in good time.
+// close closes the session, and fails if that takes too long.
 func (r *rig) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), r.h.patience())
 	defer cancel()
@@ -125,7 +125,7 @@ func (r *rig) close() error {
 	return nil
 }
 
-// producer connects a producer with the ID, on a connection of its own.
+// producer connects a producer with the ID, on its own connection.
 func (r *rig) producer(ctx context.Context, id int, topic string, size int, acks driver.Acks) (driver.Producer, error) {
 	p, err := r.session.Producer(ctx, driver.ProducerSpec{ID: id, Topic: topic, Conn: id, Size: size}, acks)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *rig) producer(ctx context.Context, id int, topic string, size int, acks
 	return p, nil
 }
 
-// consumer connects a consumer with the ID, on a connection of its own.
+// consumer connects a consumer with the ID, on its own connection.
 func (r *rig) consumer(ctx context.Context, id int, group string, b *inbox, topics ...string) (driver.Consumer, error) {
 	c, err := r.session.Consumer(ctx, driver.ConsumerSpec{ID: id, Conn: id, Topics: topics, Group: group}, b.deliver)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r *rig) consumer(ctx context.Context, id int, group string, b *inbox, topi
 	return c, nil
 }
 
-// flush pushes out what the producer's client holds back, if it does.
+// flush flushes the producer, if it implements driver.Flusher.
 func flush(p driver.Producer) error {
 	if f, ok := p.(driver.Flusher); ok {
 		if err := f.Flush(); err != nil {
@@ -153,10 +153,11 @@ func flush(p driver.Producer) error {
 	return nil
 }
 
-// size is a small payload that the driver carries and that identifies itself.
+// size returns the size, in bytes, of a small payload that the driver carries and that
+// has room for a letter.
 func (h *Harness) size() int { return max(letterSize, h.can().MinSize, 64) }
 
-// sendMany sends the letters from first on, n of them, and flushes.
+// sendMany sends n letters, numbered from first, and flushes.
 func sendMany(l *ledger, p driver.Producer, producer uint32, first uint64, n, size int) error {
 	for seq := first; seq < first+uint64(n); seq++ {
 		if err := l.send(p, tokenOf(producer, seq), letter{producer, seq}.write(size)); err != nil {
@@ -166,14 +167,14 @@ func sendMany(l *ledger, p driver.Producer, producer uint32, first uint64, n, si
 	return flush(p)
 }
 
-// tokenOf returns a token whose bits are as good as random, since a driver must
-// not make anything of them.
+// tokenOf returns a token with pseudo-random bits, since a driver must not interpret
+// them.
 func tokenOf(producer uint32, seq uint64) uint64 {
 	return (seq<<16 | uint64(producer)) * 0x9E3779B97F4A7C15
 }
 
-// limit runs f and returns its error, or another if f takes longer than a
-// generous multiple of what the broker's ordinary calls take now.
+// limit runs f and returns its error, or another error if f takes longer than a large
+// multiple of what ordinary calls to the broker take now.
 func (h *Harness) limit(ctx context.Context, what string, f func() error) error {
 	bound, err := h.generous(ctx)
 	if err != nil {
@@ -203,5 +204,5 @@ func (h *Harness) generous(ctx context.Context) (time.Duration, error) {
 	return min(time.Second+50*time.Since(start), h.patience()), nil
 }
 
-// can is what the driver can do with the harness's options.
+// can returns the driver's capabilities with the harness's options.
 func (h *Harness) can() driver.Capabilities { return h.Entry.With(h.Target.Options) }

@@ -10,8 +10,8 @@ import (
 	"sixnines/semantics"
 )
 
-// checkSemantics has the session provision what changes how a driver sends and consumes.
-// That everything is stated is a part of every check, see [rig.provision].
+// checkSemantics provisions topologies that change how a driver sends and consumes. Every
+// check also checks that all semantics are stated, see [rig.provision].
 func checkSemantics(ctx context.Context, h *Harness) error {
 	var errs []error
 	grouped, _ := h.shareable()
@@ -23,8 +23,8 @@ func checkSemantics(ctx context.Context, h *Harness) error {
 	return errors.Join(errs...)
 }
 
-// provision has the session provision t, and wants everything stated that can be of any
-// broker: programs compare it, and "not known" is a statement too.
+// provision provisions t, and checks that the session states all semantics that every broker
+// has: programs compare them, and "not known" is a statement too.
 func (r *rig) provision(ctx context.Context, t driver.Topology) error {
 	s, err := r.session.Provision(ctx, t)
 	if err != nil {

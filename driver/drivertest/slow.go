@@ -9,15 +9,15 @@ import (
 	"sixnines/driver"
 )
 
-// checkSlow holds one consumer in its Deliver. All that goes on beside it, on the
-// same connections, must go on: other consumers get their messages, and producers
-// their acknowledgements, those of messages for the slow one too.
+// checkSlow blocks one consumer in its Deliver. Everything else on the same connections
+// must continue: other consumers get their messages, and producers get their
+// acknowledgements, including those of messages for the slow consumer.
 func checkSlow(ctx context.Context, h *Harness) error {
 	return holdUp(ctx, h, nil)
 }
 
-// checkSlowKeepsConnection holds it for longer than client or broker would wait
-// for a sign of life.
+// checkSlowKeepsConnection blocks a consumer for longer than client or broker tolerate
+// a silent connection.
 func checkSlowKeepsConnection(ctx context.Context, h *Harness) error {
 	patient := *h
 	patient.Target = *h.Impatient
@@ -31,8 +31,8 @@ func checkSlowKeepsConnection(ctx context.Context, h *Harness) error {
 	})
 }
 
-// holdUp lets consumer 0 be slow while others work, and calls more, if it is not
-// nil, before it goes on.
+// holdUp blocks consumer 0 while others work, and calls more, if it is not nil, before
+// it releases consumer 0.
 func holdUp(ctx context.Context, h *Harness, more func(r *rig) error) error {
 	const n = 200
 	t := driver.Topology{Topics: []string{"t0", "t1", "t2"}, Producers: 3, Consumers: 3, Slow: true}
@@ -56,7 +56,7 @@ func holdUp(ctx context.Context, h *Harness, more func(r *rig) error) error {
 				}
 			}
 			boxes = append(boxes, b)
-			// Only the last is known to be quick.
+			// Only the last consumer declares that it is not slow.
 			spec := driver.ConsumerSpec{ID: id, Topics: []string{topic}, Slow: id < 2}
 			if _, err := r.session.Consumer(ctx, spec, b.deliver); err != nil {
 				return fmt.Errorf("consumer of %q: %w", topic, err)

@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// watch is a lock whose changes can be waited for.
+// watch is a lock with a condition: goroutines can wait for changes made under it.
 type watch struct {
 	mu      sync.Mutex
-	changed chan struct{} // closed at the next change; nil: nobody waits
+	changed chan struct{} // closed at the next change; nil: no goroutine waits
 }
 
 // update runs f with the lock held and wakes those who wait.
@@ -23,8 +23,8 @@ func (w *watch) update(f func()) {
 	}
 }
 
-// wait returns when ok, which runs with the lock held, is true, or with an
-// error that what describes when ctx ends.
+// wait returns nil when ok, which it calls with the lock held, returns true. When ctx ends
+// it returns an error described by what.
 func (w *watch) wait(ctx context.Context, ok func() bool, what func() string) error {
 	for {
 		w.mu.Lock()
