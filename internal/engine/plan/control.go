@@ -18,42 +18,44 @@ import (
 
 // Control is what a run shares with its loads: what was asked for, where events go, and
 // whether the run is over. Loads know nothing else of the run. The run makes it, with
-// newControl, and changes nothing of it once a load has begun to connect but what it says.
+// NewControl. Once a load has begun to connect, what is neither atomic nor a channel is fixed, but for
+// Frozen and Observed.
 type Control struct {
 	*window.Life
 	Settings
 	event      func(result.Event) // takes an event; safe for concurrent use
-	pacedLoads int                // they share the budget for spinning
-	// Frozen calls each, in order, for the parts of the time between two instants in which
-	// the process was stopped as a whole; nil: nobody watches.
+	pacedLoads int                // loads with a schedule: they share the budget for spinning
+	// Frozen calls each, in order, for the parts of the time between two instants of CLOCK_MONOTONIC in
+	// which the process was stopped as a whole; nil: that is not watched. The run's goroutine sets it
+	// before senders start. It is safe for concurrent use.
 	Frozen func(from, to int64, each func(start, end int64))
 
-	Begins  atomic.Int64  // start of the run's window, CLOCK_MONOTONIC; far off until known
-	Refused chan struct{} // closed when the broker has refused something before it
-	refusal atomic.Pointer[error]
+	Begins  atomic.Int64          // start of the run's window, CLOCK_MONOTONIC; window.Never until the run fixes it
+	Refused chan struct{}         // closed, by any goroutine, when the broker has refused something before that
+	refusal atomic.Pointer[error] // what it refused first; stored before Refused is closed, and decides who closes it
 
-	near      atomic.Pointer[bool] // whether connections stay on this machine; nil: none is known
-	addressed func() bool          // the same by the broker's address, asked once
+	near      atomic.Pointer[bool] // whether connections stay on this machine; nil: no connection is known
+	addressed func() bool          // the same by the broker's address, resolved once; safe for concurrent use
 
 	// Observed is when clients began to leave, CLOCK_MONOTONIC: until then messages could still
 	// come. It is the run's goroutine's.
 	Observed int64
-	// Past is signalled when a load without pacers has sent all of its window. Its
-	// capacity is one.
+	// Past gets a value when a load without pacers has sent all of its window; the run's goroutine
+	// receives. Its capacity is one, so senders never wait: see SignalPast.
 	Past chan struct{}
 }
 
 // Settings are what the caller of a run asked for, as far as its loads need it.
 type Settings struct {
 	Entry       driver.Entry
-	Url         string         // where the broker is
-	Options     map[string]any // of the driver, behind the scenario's own
-	Managed     bool           // the caller started the broker for this run
-	SameMachine bool           // the caller says that the broker is on this machine
-	DropEvery   int64          // fault injection: every n-th measured message is dropped silently; 0: none
-	Threads     int            // that send on the schedule, at most; 0: as many as suit the machine
-	File        string         // the result's; empty: it is only returned
-	Abort       <-chan struct{}
+	Url         string          // where the broker is
+	Options     map[string]any  // of the driver, behind the scenario's own
+	Managed     bool            // the caller started the broker for this run
+	SameMachine bool            // the caller says that the broker is on this machine
+	DropEvery   int64           // fault injection: every n-th measured message is dropped silently; 0: no message
+	Threads     int             // the most that send on a load's schedule; 0: the number is chosen for the machine
+	File        string          // the result's; empty: it is only returned
+	Abort       <-chan struct{} // closed to end the run at once, without a drain; nil: never
 }
 
 // DriverOptions are those with which the driver is opened at a target.
@@ -66,7 +68,7 @@ func (s *Settings) DriverOptions(t scenario.Target) map[string]any {
 	return options
 }
 
-// resolveLimit is how long finding the addresses of a broker's name may take.
+// resolveLimit bounds resolving a broker's name.
 const resolveLimit = 2 * time.Second
 
 // NewControl returns the control of a run that is not over.
@@ -81,9 +83,9 @@ func NewControl(s Settings, v window.Virtual, event func(result.Event)) *Control
 	return c
 }
 
-// Refuse ends the run because of what the broker has refused, if the window has not begun: in
-// it, a refusal is a fact to be counted. It reports whether the window has not. It is
-// safe for concurrent use.
+// Refuse ends the run because of what the broker has refused, if the window has not begun; false: it
+// has, or the run is over, and the refusal is a fact to be counted. Of several errors the first stays.
+// It is safe for concurrent use.
 func (c *Control) Refuse(err error) bool {
 	if clock.Now() >= c.Begins.Load() || c.Stopped.Load() {
 		return false
@@ -94,7 +96,8 @@ func (c *Control) Refuse(err error) bool {
 	return true
 }
 
-// RefusedEarly is what the broker refused before the window; nil: nothing.
+// RefusedEarly returns what the broker refused before the window; nil: nothing. It is safe for
+// concurrent use.
 func (c *Control) RefusedEarly() error {
 	if err := c.refusal.Load(); err != nil {
 		return *err
@@ -102,7 +105,8 @@ func (c *Control) RefusedEarly() error {
 	return nil
 }
 
-// SignalPast has the run check at once whether all loads are past their windows.
+// SignalPast has the run check at once whether all loads are past their windows. It does not block: a
+// signal that is not yet received stands for this one, too. It is safe for concurrent use.
 func (c *Control) SignalPast() {
 	select {
 	case c.Past <- struct{}{}:
@@ -111,7 +115,7 @@ func (c *Control) SignalPast() {
 }
 
 // SameHost reports whether the broker shares this machine: by connections where the
-// engine has made some, else by the address.
+// engine has made some, else by the address, which may take resolveLimit the first time.
 func (c *Control) SameHost() bool {
 	if c.SameMachine || c.Managed || c.Entry.Capabilities.Brokerless {
 		return true
@@ -123,7 +127,7 @@ func (c *Control) SameHost() bool {
 }
 
 // Connected notes where a session's connections lead. One of several that stays on this
-// machine is enough.
+// machine is enough. It belongs to the run's goroutine: others only read near.
 func (c *Control) Connected(d *transport.Dialer) {
 	if here, known := d.Here(); known && (here || c.near.Load() == nil) {
 		c.near.Store(&here)

@@ -15,7 +15,8 @@ var (
 	ErrAborted = errors.New("aborted")
 )
 
-// ClassName is the name of the class that err wraps; empty: it wraps none.
+// ClassName returns the name of the error class of package driver that err wraps; empty: it wraps none
+// of them.
 func ClassName(err error) string {
 	if class := driver.Class(err); class != nil {
 		return class.Error()

@@ -23,22 +23,22 @@ type layout struct {
 // Stream is a stream of the layout.
 type Stream struct {
 	Producer int
-	Topic    int
+	Topic    int // index into Topics
 	Index    int // among the streams of its topic
 	FanOut   int // delivery groups bound to its topic
 }
 
 // Consumer is a subscription.
 type Consumer struct {
-	Topics []int
-	Group  int    // delivery group
-	Name   string // queue group, or ""
+	Topics []int  // indices into layout.Topics
+	Group  int    // index into layout.Groups
+	Name   string // of the queue group at the broker, or ""
 }
 
 // Group is a delivery group: each message of its topics is delivered to one of its members.
 type Group struct {
-	Topics  []int
-	members int
+	Topics  []int // indices into layout.Topics
+	members int   // consumers
 	// Base gives, by topic, where the streams of that topic begin in the
 	// group's tables; −1 where the group is not bound to the topic.
 	Base    []int32

@@ -17,8 +17,8 @@ import (
 )
 
 // Plan is what a load is to do, known before anything is connected: who sends what
-// to whom, and when. It does not change, but for the instants of the window, which
-// the run fixes. What a load knows of its run is in control.
+// to whom, and when. It does not change, so any goroutine reads it; but for the instants of the window,
+// which are atomic. What a load knows of its run is in Control.
 type Plan struct {
 	*Control
 	Part     scenario.Part
@@ -27,28 +27,29 @@ type Plan struct {
 
 	// Flow is what the load measures, by what its driver acknowledges with these options.
 	Flow        flow.Flow
-	OwnsDialing bool // the client dials by itself
-	Layout      *layout
-	Schedule    *schedule.Plan   // nil unless paced
-	Sizes       *schedule.Sizes  // nil: all payloads are alike
-	Material    payload.Material // what bodies are cut from; nil: nothing
-	Id          uint32           // in every envelope
-	Name        string           // of what is at the broker
+	OwnsDialing bool             // the client makes its connections itself, unseen by the engine
+	Layout      *layout          // who sends to and reads from what
+	Schedule    *schedule.Plan   // when messages are due; nil: the load is unpaced, in closed loops or only consumes
+	Sizes       *schedule.Sizes  // sizes of payloads; nil: all are alike
+	Material    payload.Material // what bodies are cut from; nil: they are made of no files
+	Id          uint32           // of the load, in every envelope; random, not 0
+	Name        string           // of what the load has at the broker: workload.existing, or made of Id
 	Acts        []scenario.Act   // what is to happen in its window
 	Interrupted bool             // consumers come late or pause
-	ComesLate   bool             // they come late
+	ComesLate   bool             // consumers come late
 	Length      time.Duration    // of the window as planned
 	Warmup      time.Duration
 
 	processors int // as found, before any were added for pacers
 
-	window.Window // of the load
+	window.Window // of the load, within the run's
 }
 
 // longestCounted bounds a window that a number of messages should end.
 const longestCounted = time.Hour
 
-// New plans the workload of a part, which the driver can carry: see check.
+// New plans the workload of a part, which the driver can carry: see engine.Check. Errors wrap ErrUsage.
+// It belongs to the run's goroutine, and counts the load in Control if it has a schedule.
 func New(c *Control, part scenario.Part) (*Plan, error) {
 	s := part.Scenario
 	w := &s.Workload
@@ -96,7 +97,7 @@ func (p *Plan) planSchedule() error {
 	return nil
 }
 
-// Event writes an event of this load's.
+// Event writes an event of this load. It is safe for concurrent use.
 func (p *Plan) Event(e result.Event) {
 	e.Workload = p.Part.Name
 	p.Control.event(e)
@@ -113,8 +114,8 @@ func (p *Plan) Rate() float64 {
 // LaneCount is how many connections the producers have.
 func (p *Plan) LaneCount() int { return min(p.Workload.Connections.Producers, p.Workload.Producers) }
 
-// pacersEach is how many pacers a load has at most for each processor, and pacersMost in
-// all, spare ones apart. More take the processors from each other: on two cores, with
+// pacersEach bounds the pacers of a load for each processor, and pacersMost in all, spare ones
+// apart. More take the processors from each other: on two cores, with
 // 20,000/s, p50 with four was 0.6 to 1.0 times what it was with one for each over 8 and 16
 // connections (benchmarks/README.md).
 const pacersEach, pacersMost = 2, 32
@@ -128,7 +129,7 @@ func pacersFor(lanes, processors int) int {
 // one.
 func (p *Plan) MostPacers() int {
 	if p.Virtual != nil {
-		return 1 // none has too much to do
+		return 1 // in virtual time no pacer has too much to do
 	}
 	if p.Threads > 0 {
 		return min(max(p.LaneCount(), 1), p.Threads)
@@ -136,7 +137,7 @@ func (p *Plan) MostPacers() int {
 	return pacersFor(p.LaneCount(), p.processors)
 }
 
-// SpinBudget is the most that a pacer may spin before a message, in ns. On
+// SpinBudget is the most that a pacer may spin before a message, in ns. The load has a schedule. On
 // average over the schedule all of them together, with those of other loads, spin for
 // less than a half of a processor, and where the broker shares the processors for less than a fifth of these. A sleep ends
 // 10 to 30 µs late and costs about as much of the processor, so that little is won by one

@@ -16,9 +16,12 @@ import (
 // heap has come to: the process grows no further, however long the run
 // is, and a client that makes garbage has it collected about once a minute. The
 // number of cycles is part of the result.
+//
+// A Collector belongs to one goroutine at a time: the run's makes and releases it, and the run's
+// collector of intervals polls it in between.
 type Collector struct {
 	live  uint64 // bytes, after the collection before the window
-	since int64  // instant from which the minute counts
+	since int64  // when that was, CLOCK_MONOTONIC: the minute counts from it
 	fixed bool   // the limit is what the heap had come to
 }
 
@@ -41,7 +44,7 @@ func HoldCollector() *Collector {
 	return h
 }
 
-// Poll lets the heap grow no further when its minute is over.
+// Poll lets the heap grow no further when its minute is over at now, CLOCK_MONOTONIC.
 func (h *Collector) Poll(now int64) {
 	if !h.fixed && now-h.since >= int64(heapMinute) {
 		h.fix()
@@ -60,7 +63,7 @@ func (h *Collector) fix() {
 	debug.SetGCPercent(int(min(100*(most-h.live)/scanned, 100*most/(4<<20))) + 1)
 }
 
-// heapBytes reads a size of the heap.
+// heapBytes reads a size in bytes from runtime/metrics; 0: this version of Go does not have it.
 func heapBytes(name string) uint64 {
 	s := []metrics.Sample{{Name: name}}
 	metrics.Read(s)

@@ -11,8 +11,8 @@ import (
 // before is how the process was before its runs changed it. It is a package variable because Go's
 // runtime has one collector and one GOMAXPROCS for all runs, which know nothing of each other: if
 // each set back what it had found, of two that overlap the later one would leave the collector off
-// for good, and the earlier one would take the other's processors away. The first change notes how
-// they were, and the last run that ends sets them back.
+// for good, and the earlier one would take the other's processors away. The first Hold notes how
+// they were, and the last Release sets them back.
 var before struct {
 	mu      sync.Mutex // guards the rest, and the changes themselves
 	holders int        // runs and collectors that have not released it
@@ -21,7 +21,8 @@ var before struct {
 	limit   int64 // bytes
 }
 
-// Hold notes how the process is, if nobody else has changed it.
+// Hold notes how the process is, unless another holder has done so. Each Hold needs one Release. Both
+// are safe for concurrent use, as SetProcessors is.
 func Hold() {
 	before.mu.Lock()
 	defer before.mu.Unlock()
@@ -34,7 +35,7 @@ func Hold() {
 	before.limit = debug.SetMemoryLimit(-1) // which changes nothing
 }
 
-// Release sets the process back to how it was, if nobody else holds it.
+// Release sets the process back to how it was before the first Hold, if this was the last holder.
 func Release() {
 	before.mu.Lock()
 	defer before.mu.Unlock()
@@ -46,8 +47,8 @@ func Release() {
 	debug.SetMemoryLimit(before.limit)
 }
 
-// SetProcessors sets how many goroutines may run at once; where runs overlap it is the most that
-// one of them asks for.
+// SetProcessors sets GOMAXPROCS. With other holders it only raises it, so that where runs overlap the
+// largest number holds. The caller has called Hold.
 func SetProcessors(to int) {
 	before.mu.Lock()
 	defer before.mu.Unlock()

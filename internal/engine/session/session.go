@@ -22,25 +22,28 @@ import (
 // soon.
 const openTimeout = 8 * time.Second
 
-// Session is a load's presence at the broker, and what follows from what the driver
-// is with these options. Nothing of it changes after open but the connections and
-// what the driver tells.
+// Session is a load's presence at the broker, and what follows from what the driver is with these
+// options. The run's goroutine opens and closes it. What is not atomic is fixed once Open and
+// OpenResponders have returned, but for SetupTimes and Measured; what it points to, such as the
+// connections, is safe for concurrent use.
 type Session struct {
 	*plan.Plan
-	Main       driver.Session // of producers and consumers
-	Responders driver.Session // of its own, for request–reply
-	Dialers    []*transport.Dialer
-	Semantics  driver.Semantics
-	SetupTimes []result.SetupTime
-	Measured   bool // the load was measured
+	Main       driver.Session      // of producers and consumers; nil: it is not open
+	Responders driver.Session      // of the responders; nil without request–reply
+	Dialers    []*transport.Dialer // of Main, and then of Responders
+	Semantics  driver.Semantics    // what the driver states; an empty Transport means to Close that nothing was provisioned
+	SetupTimes []result.SetupTime  // the run's goroutine adds to it until the header is written
+	Measured   bool                // the load was measured; the run's goroutine sets it before Close
 
-	// Counters of what the driver has reported. Notify adds on the client's goroutines, anyone reads.
-	Dropped  atomic.Int64
-	Returned atomic.Int64
-	Denied   atomic.Int64
+	// Counters of messages by what the driver has reported of them. The client's goroutines add, anyone reads.
+
+	Dropped  atomic.Int64 // the client threw them away
+	Returned atomic.Int64 // the broker could not route them
+	Denied   atomic.Int64 // the broker refused them without saying which
 }
 
-// Open connects both sides, and provisions.
+// Open opens the session of producers and consumers, and provisions. The error wraps plan.ErrUsage where
+// what is to be used does not exist, or is the driver's. What was opened is left for Close.
 func (s *Session) Open(ctx context.Context) (err error) {
 	began := clock.Now()
 	if s.Main, err = s.openSession(ctx); err != nil {
@@ -61,7 +64,7 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	return err
 }
 
-// OpenResponders opens the session of the responders, if there are any.
+// OpenResponders opens the session of the responders, if the load has them. The error is the driver's.
 func (s *Session) OpenResponders(ctx context.Context) (err error) {
 	if s.Flow.Replies {
 		s.Responders, err = s.openSession(ctx)
@@ -95,8 +98,8 @@ func (s *Session) wait(until time.Time, quit <-chan struct{}) bool {
 	return s.Precise.Until(clock.At(until), quit)
 }
 
-// notify takes what the driver tells. What the broker refuses before the window ends the
-// run; in it, it is counted.
+// notify is [driver.Target.Notify]: it takes what the driver reports, on any goroutine. What the broker
+// refuses before the window ends the run; in the window it is counted.
 func (s *Session) notify(e driver.Event) {
 	n := int64(max(1, e.Count))
 	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) && s.Refuse(e.Err) {
@@ -120,8 +123,8 @@ func (s *Session) notify(e driver.Event) {
 	s.Event(event)
 }
 
-// Refusals is how producers learn that the broker refuses their messages; empty: there are
-// none, or no broker.
+// Refusals says how producers learn that the broker refuses their messages; empty: the load has no
+// producers, or no broker. Open has returned.
 func (s *Session) Refusals() string {
 	if s.Flow.Consumes || s.Entry.Capabilities.Brokerless {
 		return ""
@@ -133,7 +136,8 @@ func (s *Session) Refusals() string {
 	return string(cmp.Or(s.Semantics.Refusals, how))
 }
 
-// Close ends the sessions, within a time limit of its own.
+// Close removes what was provisioned, ends the sessions and closes all connections, within 10 s for what
+// the driver does. It joins the driver's errors. It may be called when Open has failed.
 func (s *Session) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -151,14 +155,15 @@ func (s *Session) Close() error {
 	return errors.Join(errs...)
 }
 
-// GiveUp closes the session of producers and consumers, whatever they do.
+// GiveUp closes the session of producers and consumers while they are in use, within 5 s: a send that
+// hangs ends with it. Close still has to be called.
 func (s *Session) GiveUp() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	_ = s.Main.Close(ctx) // what it leaves is reported when it is closed again
+	_ = s.Main.Close(ctx) // Close reports the error of the second time
 }
 
-// Cut closes all connections of the load.
+// Cut closes all connections of the load that the engine has dialled.
 func (s *Session) Cut() {
 	for _, d := range s.Dialers {
 		d.CloseAll()

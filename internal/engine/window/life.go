@@ -12,16 +12,19 @@ import (
 // Life is whether a run is over, and how its goroutines wait until an instant or until that.
 // Its methods are safe for concurrent use.
 type Life struct {
-	// Virtual, if not nil, has the run be in virtual time.
+	// Virtual, if not nil, has the run be in virtual time. It is fixed.
 	Virtual Virtual
-	Precise *clock.Precise // for goroutines without a thread of their own
+	Precise *clock.Precise // waits more precisely than Go's timers, for goroutines without a thread of their own; fixed
+
+	// StopAll sets Stopped and then closes Stop. Goroutines that look now and then read the one, those
+	// that wait select on the other.
 
 	Stopped  atomic.Bool
-	Stop     chan struct{} // closed with stopped
+	Stop     chan struct{}
 	stopOnce sync.Once
 }
 
-// NewLife returns that of a run that is not over.
+// NewLife returns the life of a run that is not over, in real time if v is nil.
 func NewLife(v Virtual) *Life {
 	l := &Life{Virtual: v, Precise: clock.NewPrecise(kernelSleepers), Stop: make(chan struct{})}
 	if v != nil {
@@ -30,7 +33,7 @@ func NewLife(v Virtual) *Life {
 	return l
 }
 
-// StopAll tells senders and what watches them to stop.
+// StopAll has senders, and what watches them, stop. It does not wait for them.
 func (l *Life) StopAll() {
 	l.stopOnce.Do(func() {
 		l.Stopped.Store(true)
@@ -38,7 +41,8 @@ func (l *Life) StopAll() {
 	})
 }
 
-// Context returns a context that ends with the run.
+// Context returns a context that ends with the run. The caller must call the function when it needs the
+// context no more: a goroutine waits for that, or for the run's end.
 func (l *Life) Context() (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
@@ -51,11 +55,11 @@ func (l *Life) Context() (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// Slice is how long a waiting goroutine sleeps at a time, in ns, so that the
-// end of the run is noticed.
+// Slice is the longest that a waiting goroutine sleeps at a time, in ns, so that it notices the end of
+// the run.
 const Slice = 20_000_000
 
-// SleepUntil waits without pacing's precision; false if the run is over.
+// SleepUntil waits until t, CLOCK_MONOTONIC, with the precision of Go's timers; false if the run is over.
 func (l *Life) SleepUntil(t int64) bool {
 	for now := clock.Now(); now < t; now = clock.Now() {
 		if l.Stopped.Load() {

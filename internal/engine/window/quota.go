@@ -5,8 +5,8 @@ import "sync/atomic"
 // Quota is the number of messages that a window of fixed size still has. The zero value
 // has no end. Its methods are safe for concurrent use.
 type Quota struct {
-	Limited bool
-	left    atomic.Int64
+	Limited bool         // fixed before anything is sent
+	left    atomic.Int64 // below 0 where more were asked for than there were
 }
 
 // Limit sets the number, before anything is sent.
@@ -18,7 +18,7 @@ func (q *Quota) Limit(n int64) {
 // Take reports whether one more message belongs to the window.
 func (q *Quota) Take() bool { return !q.Limited || q.left.Add(-1) >= 0 }
 
-// Claim takes up to n messages at once.
+// Claim takes up to n messages at once, and returns how many it got; 0: the quota is used up.
 func (q *Quota) Claim(n int64) int64 {
 	if !q.Limited {
 		return n

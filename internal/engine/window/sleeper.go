@@ -7,11 +7,11 @@ import (
 )
 
 // Sleeper is a [clock.Sleeper], which in virtual time is made of a channel. The zero value
-// sleeps in the kernel.
+// sleeps in the kernel. One goroutine sleeps and calls Woken; any may call Wake.
 type Sleeper struct {
 	kernel clock.Sleeper
-	wake   chan struct{} // nil: by the kernel
-	woken  atomic.Bool
+	wake   chan struct{} // ends a sleep; its capacity is 1. nil: the kernel does
+	woken  atomic.Bool   // Wake was called since Woken last; it is stored before wake gets its value
 }
 
 // Ready makes s one for the run, before it is used.
@@ -42,8 +42,8 @@ func (s *Sleeper) Woken() bool {
 	return s.woken.Swap(false)
 }
 
-// SleepUntil is [clock.Sleeper.SleepUntilHandingOver]; by is what a sleep by a channel waits
-// by.
+// SleepUntil is [clock.Sleeper.SleepUntilHandingOver] until t, CLOCK_MONOTONIC. In virtual time by does
+// the waiting.
 func (s *Sleeper) SleepUntil(t int64, by *clock.Precise) {
 	if s.wake == nil {
 		s.kernel.SleepUntilHandingOver(t)

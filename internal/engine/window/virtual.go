@@ -12,10 +12,10 @@ import (
 // of load take milliseconds there, and every wait ends at its instant.
 //
 // In such a run nothing sleeps in the kernel, spins or has a thread of its own, and neither the
-// process nor the machine is watched: nothing takes time there but waiting.
+// process nor the machine is watched: only waiting takes time there.
 type Virtual interface {
-	// Quiesce returns when everything in the bubble waits, so that all is done that is done at
-	// this instant. Of several callers at one instant those of a lower order go on first,
+	// Quiesce returns when every goroutine of the bubble waits, so that all work of this instant
+	// is done. Of several callers at one instant those of a lower order go on first,
 	// each when the one before waits again.
 	Quiesce(order int)
 }
@@ -31,17 +31,17 @@ const (
 // think time or of simulated work, each with a thread.
 const kernelSleepers = 64
 
-// Quiesce has everything else done that is done at this instant, in virtual time. In real
-// time there is no such moment.
+// Quiesce waits, in virtual time, until all other work of this instant is done. In real time it
+// returns at once.
 func (l *Life) Quiesce(order int) {
 	if v := l.Virtual; v != nil {
 		v.Quiesce(order)
 	}
 }
 
-// TakeThread locks the calling goroutine to a thread, for good, and has that be woken at
-// once: without it wake-ups are later, which the lag shows. The thread ends with the
-// goroutine, and its slice and timer slack with it.
+// TakeThread locks the calling goroutine to a thread, for good, and gives the thread the least timer
+// slack and a short slice: without them wake-ups are later, which the lag shows. The thread ends with
+// the goroutine, and its slice and timer slack with it.
 func (l *Life) TakeThread() {
 	if l.Virtual != nil {
 		return
@@ -51,7 +51,7 @@ func (l *Life) TakeThread() {
 	thread.ShortenSlice()
 }
 
-// TakeLowThread is takeThread for one that others go before.
+// TakeLowThread locks the calling goroutine to a thread of low priority, for good.
 func (l *Life) TakeLowThread() {
 	if l.Virtual != nil {
 		return
@@ -60,7 +60,7 @@ func (l *Life) TakeLowThread() {
 	thread.Lower()
 }
 
-// SleepHandingOver is [clock.SleepUntilHandingOver].
+// SleepHandingOver is [clock.SleepUntilHandingOver] until t, CLOCK_MONOTONIC.
 func (l *Life) SleepHandingOver(t int64) {
 	if l.Virtual != nil {
 		l.Precise.Until(t, nil)

@@ -7,9 +7,9 @@ import "sync/atomic"
 // Never is an instant that does not come.
 const Never = int64(1) << 62
 
-// Window is when a load, or a run, measures: from start up to end, CLOCK_MONOTONIC. Both are far
-// off until they are known, and the end is only ever moved to sooner. Anyone may read it;
-// start is fixed once, by the run.
+// Window is when a load, or a run, measures: from Start up to End, CLOCK_MONOTONIC. Both are Never until
+// the run's goroutine fixes them. From then on Start does not change, and any goroutine may move End to
+// sooner. An unpaced load's End bounds its warm-up before that. Any goroutine reads.
 type Window struct{ Start, End atomic.Int64 }
 
 // Reset makes both instants far off.
@@ -20,18 +20,19 @@ func (w *Window) Reset() {
 
 // Fix sets both instants. Until then nothing belongs to the window.
 func (w *Window) Fix(start, end int64) {
-	w.End.Store(end) // first: who sees the start also sees the end
+	w.End.Store(end) // first: a goroutine that reads this start reads this end, or a sooner one
 	w.Start.Store(start)
 }
 
-// EndBy moves the end to now, unless it is sooner. It reports whether it was later. A window that
-// has not begun is then empty.
+// EndBy moves the end to now, CLOCK_MONOTONIC, unless it is sooner already, and reports whether it moved.
+// A window that has not begun is then empty. It is safe for concurrent use.
 func (w *Window) EndBy(now int64) bool { return Lower(&w.End, max(now, w.Start.Load())) }
 
-// NeverBegan reports whether the run was ended before the window.
+// NeverBegan reports whether the window is empty, since the run was ended before it, or not fixed yet.
 func (w *Window) NeverBegan() bool { return w.End.Load() <= w.Start.Load() }
 
-// Lower moves an instant to a sooner one, and reports whether it was later.
+// Lower moves an instant to a sooner one, and reports whether it moved. It is safe for concurrent use:
+// of several callers the soonest instant stays.
 func Lower(t *atomic.Int64, to int64) bool {
 	for was := t.Load(); to < was; was = t.Load() {
 		if t.CompareAndSwap(was, to) {
