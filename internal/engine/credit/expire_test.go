@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/payload"
+	"sixnines/internal/engine/stream"
 )
 
 // What has timed out is looked for while more payloads are made.
@@ -80,6 +81,35 @@ func TestLateReplyTakesNoPlace(t *testing.T) {
 	}
 	if !e.closed(again, false) || e.closed(again, false) {
 		t.Error("a message has another number of places than one")
+	}
+}
+
+// What is refused after it was delivered has no credit any more, and takes none from the message
+// that is in flight beside it. One that was not delivered gives its own back.
+func TestRefusedAfterItsDeliveryTakesNoCredit(t *testing.T) {
+	const sent = 100
+	c := &Credits{counted: true, expiry: newExpiry(time.Minute)}
+	for range 2 {
+		c.expiry.opened(sent, true)
+		c.InFlight.Add(1)
+	}
+	var delivered, other Slot
+	for _, sl := range []*Slot{&delivered, &other} {
+		sl.Sent = sent
+		sl.Measured.Store(true)
+	}
+	st := &stream.Stream{}
+	if !c.Delivered(st, 0, sent, sent+1, true, nil) {
+		t.Error("a delivery found no credit")
+	}
+	came := func(sl *Slot) func(*stream.Stream, uint64) bool {
+		return func(*stream.Stream, uint64) bool { return sl == &delivered }
+	}
+	for i, sl := range []*Slot{&delivered, &other} {
+		c.Refused(sl, came(sl))
+		if n := c.InFlight.Load(); n != int64(1-i) {
+			t.Errorf("after refusal %d of 2, %d are in flight, want %d", i+1, n, 1-i)
+		}
 	}
 }
 
