@@ -6,11 +6,12 @@ import (
 	"time"
 )
 
-// deadline gives one worker's requests their contexts: one after the other the
-// same context with a new deadline each time, until one of them is missed. A
-// context of its own for each request would cost four allocations and a timer.
-// What a request derives from it attaches to the embedded context, which is one
-// of the standard library's, so that costs no goroutine either.
+// deadline makes the contexts of one worker's requests. It reuses one context with
+// a new deadline for each request, until a deadline is missed: a new context for
+// each request would cost four allocations and a timer. Contexts that a request
+// derives from it attach to the embedded context, which is the standard library's,
+// so that they cost no goroutine. begin, end and close are called by the worker's
+// goroutine only.
 type deadline struct {
 	parent  context.Context
 	timeout time.Duration
@@ -23,8 +24,8 @@ type requestContext struct {
 	context.Context
 	cancel context.CancelFunc
 	began  time.Time
-	until  atomic.Int64 // since began; requests may leave goroutines behind that still look
-	missed atomic.Bool
+	until  atomic.Int64 // the deadline, since began; atomic, as goroutines that a request left behind may read it
+	missed atomic.Bool  // set by the timer before it cancels, so that Err sees it
 }
 
 // Deadline returns when the request's time is up.
@@ -32,7 +33,8 @@ func (c *requestContext) Deadline() (time.Time, bool) {
 	return c.began.Add(time.Duration(c.until.Load())), true
 }
 
-// Err tells a missed deadline from the run's end.
+// Err returns context.DeadlineExceeded for a missed deadline, and the parent's error
+// at the run's end.
 func (c *requestContext) Err() error {
 	err := c.Context.Err()
 	if err != nil && c.missed.Load() {
@@ -68,7 +70,7 @@ func (d *deadline) end() (missed bool) {
 	if d.timer.Stop() {
 		return false
 	}
-	<-d.current.Done() // the timer's function is running
+	<-d.current.Done() // Stop came too late: the timer's function runs, and cancels
 	d.current = nil
 	return true
 }

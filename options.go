@@ -19,23 +19,23 @@ func WithFile(path string) Option {
 	return Option{func(c *engine.Config) { c.File = path }}
 }
 
-// WithURL says where the broker is, whatever the scenario says: a test's broker
-// has another address each time. The scenario in the result keeps its own.
+// WithURL sets the broker's address instead of the scenario's: a test's broker has a
+// new address each time. The scenario in the result keeps its own address.
 func WithURL(url string) Option {
 	return Option{func(c *engine.Config) { c.URL = url }}
 }
 
-// WithSameHost says that the system under test runs on this machine, where its
-// address does not tell. The result says so, and the generator spins less in
-// order to leave it the processor. A loopback address is recognised without.
+// WithSameHost says that the system under test runs on this machine, if its address
+// does not show that. The result records it, and the generator spins less, to leave
+// the processor to the system. Loopback addresses are recognised without this option.
 func WithSameHost() Option {
 	return Option{func(c *engine.Config) { c.SameHost = true }}
 }
 
-// WithObserver has observe called with the run's progress, once an interval
-// (scenario.Record.Interval) and when a phase begins, on a goroutine of the
-// run's; never twice at a time. It should return within milliseconds: the next
-// interval waits for it, the load does not.
+// WithObserver makes the run call observe with its progress, once an interval
+// (scenario.Record.Interval) and when a phase begins. Calls come from goroutines
+// of the run, never two at a time. observe should return within milliseconds: the
+// next interval waits for it, the load does not.
 func WithObserver(observe func(Progress)) Option {
 	return Option{func(c *engine.Config) {
 		c.Observer = func(p engine.Progress) { observe(progressOf(p)) }
@@ -43,13 +43,13 @@ func WithObserver(observe func(Progress)) Option {
 }
 
 // WithAbort ends the run at once when abort is closed, as the end of Run's context with
-// the cause [ErrAborted] does. It is for a run whose context may have ended before, and
-// that drains meanwhile: a context ends once.
+// the cause [ErrAborted] does. It also ends a run that drains because its context has
+// ended already: a context ends only once.
 func WithAbort(abort <-chan struct{}) Option {
 	return Option{func(c *engine.Config) { c.Abort = abort }}
 }
 
-// run executes c. Where ctx ends with the cause ErrAborted, the run ends at once.
+// run executes c. If ctx ends with the cause ErrAborted, the run ends at once.
 func run(ctx context.Context, c engine.Config) (*result.Run, error) {
 	abort, ended := make(chan struct{}), make(chan struct{})
 	defer close(ended)
@@ -61,7 +61,7 @@ func run(ctx context.Context, c engine.Config) (*result.Run, error) {
 			select {
 			case <-done:
 				if !errors.Is(context.Cause(ctx), ErrAborted) {
-					done = nil // it drains
+					done = nil // the run drains; only given can abort it now
 					continue
 				}
 			case <-given:

@@ -12,33 +12,32 @@ import (
 // Requester is the one-method way to measure anything: an HTTP service, a
 // database, a function.
 //
-// Request does one whole request and returns when its answer is there. It is
-// called by one goroutine at a time per Requester. ctx ends when the request's
-// time is up (scenario.Workload.Timeout) or the run is over; it belongs to this
-// request and must not be kept. Return soon after it has ended: a Request that
-// does not keeps its worker, and what it holds, even beyond the run.
+// Request makes one whole request and returns when it has the answer. It is called
+// by one goroutine at a time per Requester. ctx ends when the request's time is up
+// (scenario.Workload.Timeout) or the run is over; it belongs to this request and
+// must not be kept. Request must return soon after ctx has ended: otherwise it
+// occupies its worker, even beyond the run.
 //
-// A nil error records the request's latency. An error counts it as refused,
-// under the class of package driver that the error wraps: slower than any
-// latency, so that failing fast does not look like being fast. A request whose
-// time is up is neither: nobody knows what came of it, and it stays in the
-// distribution as one that took longer than was waited.
+// A nil error records the request's latency. An error counts the request as refused,
+// under the class of package driver that the error wraps. Refused requests rank as
+// slower than any latency, so that failing fast does not look like being fast. A
+// request whose time is up is neither: its outcome is unknown, and it stays in the
+// distribution as one that took longer than its timeout.
 type Requester interface {
 	Request(ctx context.Context) error
 }
 
 // SetupRequester is a Requester with something to prepare. Setup is called once,
-// before there is load and before any Request of this Requester; those of
-// several Requesters run at the same time. All of them together have 30 s. An
-// error ends the run.
+// before the load and before any Request of this Requester. The Setups of several
+// Requesters run at the same time, and all together have 30 s. An error ends the run.
 type SetupRequester interface {
 	Requester
 	Setup(ctx context.Context) error
 }
 
 // TeardownRequester is a Requester with something to release. Teardown is called
-// once, after the last Request has returned, if Setup was successful or there is
-// none. All of them together have 10 s. Its error is an event in the result.
+// once, after the last Request has returned, if the Requester has no Setup or Setup
+// succeeded. All Teardowns together have 10 s. An error becomes an event in the result.
 type TeardownRequester interface {
 	Requester
 	Teardown(ctx context.Context) error
@@ -50,33 +49,32 @@ type RequesterFunc func(ctx context.Context) error
 // Request calls f.
 func (f RequesterFunc) Request(ctx context.Context) error { return f(ctx) }
 
-// requesterName is what scenarios and results call the driver of Requesters.
+// requesterName is the name of the driver of Requesters in scenarios and results.
 const requesterName = "requester"
 
-// DefaultWorkers is how many requests [RunRequester] has under way at most if
-// the scenario does not say.
+// DefaultWorkers is the largest number of concurrent requests of [RunRequester] if
+// the scenario does not set it.
 const DefaultWorkers = 64
 
-// RunRequester executes s against what the Requesters reach: each request is a
-// message, its answer the reply, and its latencies are result.RoundTripResponse
-// (since it was due) and result.RoundTripService (since it was handed to a
-// worker).
+// RunRequester executes s against the system that the Requesters reach: each request
+// is a message and its answer the reply. Its latencies are result.RoundTripResponse
+// (since the request was due) and result.RoundTripService (since a worker got it).
 //
-// Workers do the requests, each on a goroutine and with a Requester of its own,
-// made by create, which is called by one goroutine. Their number is
-// s.Workload.InFlight.Messages, [DefaultWorkers] if that is 0, or as many as a
-// closed loop has outstanding. They take turns, so that a warm-up warms all of
-// them. If none is free when a request is due it waits, its latency counts from
-// when it was due all the same, and the wait is shown as result.LagBlocked. A
-// stall of D at rate λ needs λ·D workers for the requests to reach the system
-// when they are due; with fewer the response times are the same, while the
-// system is spared part of the queue that real users would have made.
+// Workers make the requests. Each has its own goroutine and its own Requester, made
+// by create, which is called by one goroutine. The number of workers is
+// s.Workload.InFlight.Messages; if that is 0, [DefaultWorkers], or, in a closed loop,
+// the number of outstanding requests. Workers take turns, so that a warm-up warms all
+// of them. If no worker is free when a request is due, the request waits; its response
+// time still counts from when it was due, and the wait is shown as result.LagBlocked.
+// During a stall of D at rate λ, λ·D workers are needed for all requests to reach the
+// system when they are due. With fewer the response times are the same, but the system
+// gets only a part of the queue that real users would have made.
 //
-// Of s, target.driver is empty or "requester" and workload.pattern is empty or
-// "publish": a request has no consumers. target.url is where the system is, for
-// the record and to tell whether it shares this machine. There are no driver
-// options, TLS settings, topics, groups or connections, and workload.size means
-// nothing. All loops, arrivals and phases are possible.
+// In s, target.driver must be empty or "requester", and workload.pattern empty or
+// "publish": a request has no consumers. target.url is the address of the system; it
+// is recorded, and shows whether the system shares this machine. s must not have driver
+// options, TLS settings, topics, groups or connections; workload.size is ignored. All
+// loops, arrivals and phases are possible.
 //
 // Otherwise it is like [Run].
 func RunRequester(ctx context.Context, s *scenario.Scenario, create func() (Requester, error), opts ...Option) (*result.Run, error) {
@@ -102,7 +100,8 @@ func RunRequester(ctx context.Context, s *scenario.Scenario, create func() (Requ
 	return run(ctx, configure(settled, entry, opts))
 }
 
-// reduce leaves of s what a Requester has, and refuses what it cannot have.
+// reduce adapts s to the driver of Requesters, and refuses settings that a Requester
+// cannot have.
 func reduce(s *scenario.Scenario) error {
 	t, w := &s.Target, &s.Workload
 	refuse := func(key, why string) error {
@@ -132,7 +131,7 @@ func reduce(s *scenario.Scenario) error {
 	}
 	t.Driver, w.Pattern = requesterName, scenario.Publish
 	w.Size = scenario.FixedSize(messageSize)
-	w.Connections.Producers = 1 // one place from which the workers are handed out
+	w.Connections.Producers = 1 // all requests go through one dispatcher
 	if w.InFlight.Messages == 0 {
 		w.InFlight.Messages = DefaultWorkers
 		if w.Loop == scenario.Closed {
@@ -142,5 +141,5 @@ func reduce(s *scenario.Scenario) error {
 	return nil
 }
 
-// messageSize is the smallest that the engine can build; nobody sees it.
+// messageSize is the smallest message that the engine can build; its content is not used.
 const messageSize = 32 * scenario.Byte

@@ -3,7 +3,7 @@
 //
 // It sends on a fixed schedule that the system under test cannot slow down, and times
 // every message from the instant it was due. It keeps the complete distribution, to
-// 99.9999 % and the maximum, and measures beside it what the generator added itself.
+// 99.9999 % and the maximum, and also measures the delay that the generator itself added.
 //
 // [Run] executes a scenario against a broker:
 //
@@ -14,16 +14,16 @@
 //	d := run.Summary.Histograms[result.DeliveryResponse]
 //	fmt.Println(run.Summary.Verdict.Status, time.Duration(d.Percentiles["99.9"]))
 //
-// [RunRequester] does the same to whatever can be put behind one method:
+// [RunRequester] does the same for any system that fits behind one method:
 //
 //	run, err := sixnines.RunRequester(ctx, s, newRequester)
 //
-// What a run wrote down can be read again with package result, and turned into
-// tables, pictures and other formats by the command: sixnines report FILE.
+// Package result reads the file of a run again, and the command sixnines report FILE
+// turns it into tables, charts and other formats.
 //
-// A run takes the process over: it raises GOMAXPROCS and holds the garbage
-// collector back while it measures, and undoes both. Whatever else the process
-// does meanwhile is part of the measurement.
+// A run takes over the process: it raises GOMAXPROCS and delays the garbage
+// collector while it measures, and restores both afterwards. Whatever else the
+// process does meanwhile influences the measurement.
 package sixnines
 
 import (
@@ -41,9 +41,9 @@ import (
 
 // Errors of [Run] and [RunRequester], besides the classes of package driver.
 var (
-	// ErrUsage: the scenario is not valid, or asks for what its driver cannot
-	// do. The message says what to change; where the scenario itself is at
-	// fault the error also is a scenario.Errors.
+	// ErrUsage: the scenario is not valid, or needs something that its driver cannot
+	// do. The message says what to change; if the scenario itself is wrong, the error
+	// also wraps a scenario.Errors.
 	ErrUsage = engine.ErrUsage
 	// ErrAborted: the run was ended at once, see [Run] and [WithAbort].
 	ErrAborted = engine.ErrAborted
@@ -53,21 +53,21 @@ var (
 // and returns what was measured. s is not changed: a copy is normalised and
 // validated.
 //
-// The end of ctx ends the measured window early. The run then drains, writes
-// and returns a result marked as interrupted, and no error; only if ctx ends
-// before there is load is nothing measured, and the error wraps [ErrAborted]. With
-// [ErrAborted] as its cause, see [context.WithCancelCause], the run ends at once, without
-// waiting for outstanding messages: the error wraps ErrAborted, and what was measured
-// until then is returned and written.
+// The end of ctx ends the measured window early. The run then drains, writes and
+// returns a result that is marked as interrupted, and no error. If ctx ends before the
+// load begins, nothing is measured and the error wraps [ErrAborted]. If ctx ends with
+// the cause [ErrAborted], see [context.WithCancelCause], the run ends at once, without
+// waiting for outstanding messages: the error wraps ErrAborted, and the measurements
+// until then are returned and written.
 //
-// The broker must be running already: Run starts none. Its address is
-// s.Target.URL or [WithURL]; only drivers whose broker is part of the process
-// (mem) need neither. A run that is not to be trusted is no error: look at
-// result.Run.Summary.Verdict; of several workloads each has its own, in
+// The broker must be running already: Run does not start one. Its address is
+// s.Target.URL or [WithURL]; only drivers whose broker is part of the process (mem)
+// need neither. A result that cannot be trusted is not an error: check
+// result.Run.Summary.Verdict. Each of several workloads has its own verdict, in
 // result.Run.Parts.
 //
-// Errors wrap [ErrUsage], [ErrAborted] or a class of package driver. With
-// ErrAborted the result may be there all the same, as far as it goes.
+// Errors wrap [ErrUsage], [ErrAborted] or a class of package driver. With ErrAborted
+// the result may be non-nil; it then ends where the run ended.
 //
 // Run is safe for concurrent use, but two runs in one process measure each
 // other.
@@ -97,7 +97,7 @@ func settle(s *scenario.Scenario) (*scenario.Scenario, error) {
 	if s == nil {
 		return nil, fmt.Errorf("%w: there is none (nil)", ErrUsage)
 	}
-	n := *s // what Normalise fills in is in the struct itself, not behind its pointers
+	n := *s // a shallow copy is enough: Normalise changes nothing behind pointers
 	n.Normalise()
 	if err := n.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)

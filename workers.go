@@ -24,8 +24,8 @@ type requesterDriver struct {
 // Open implements driver.Driver.
 func (d requesterDriver) Open(context.Context, driver.Target) (driver.Session, error) {
 	base, cancel := context.WithCancel(context.Background())
-	// The engine lends out two tokens for each place in flight, so that this
-	// many never find a queue full and Send never blocks.
+	// The engine uses at most two tokens for each message in flight, so that with
+	// this capacity no queue is ever full and Send never blocks.
 	n := 2 * d.workers
 	p := &workers{requesterDriver: d, base: base, cancel: cancel, ready: make(chan request, n)}
 	if d.threads {
@@ -42,14 +42,14 @@ func (d requesterDriver) Open(context.Context, driver.Target) (driver.Session, e
 // workers is a session: a number of goroutines, each with a Requester.
 type workers struct {
 	requesterDriver
-	base     context.Context // of all requests
+	base     context.Context // parent of all requests' contexts
 	cancel   context.CancelFunc
 	all      []*worker
-	ready    chan request // for the workers
-	rung     chan request // for the distributor, with wakePipe; else nil
+	ready    chan request // requests for the workers
+	rung     chan request // requests for the distributor; nil without wakePipe
 	wakePipe *wakePipe
 	once     sync.Once
-	failed   error // of Close
+	failed   error // the result of Close
 
 	distributor sync.WaitGroup // its goroutine
 }
@@ -65,12 +65,12 @@ type worker struct {
 	number    int
 	requester Requester
 	state     atomic.Int32
-	ended     chan struct{} // closed by the goroutine
+	ended     chan struct{} // closed when the goroutine ends; nil: it was never started
 }
 
-// The states of a worker. Close takes a request away from a worker that is at
-// work, or waits out the moment in which it reports one: after Close nothing is
-// reported any more, whatever Request does.
+// The states of a worker. The worker and Close change them by compare-and-swap. Close
+// dismisses a waiting or working worker, which then does not report its request, and
+// waits while one is reporting: after Close nothing is reported, whatever Request does.
 const (
 	waiting int32 = iota
 	working
@@ -96,7 +96,7 @@ func (p *workers) Provision(ctx context.Context, _ driver.Topology) (driver.Sema
 	}
 	for _, w := range p.all {
 		w.ended = make(chan struct{})
-		go p.work(w) // ends with p.ready, and Close waits for w.ended
+		go p.work(w) // ends when Close closes p.ready; Close waits for w.ended
 	}
 	if p.wakePipe != nil {
 		p.distributor.Go(p.distribute)
@@ -110,12 +110,12 @@ func (p *workers) Provision(ctx context.Context, _ driver.Topology) (driver.Sema
 	}, nil
 }
 
-// setupsAtOnce bounds how many Setups run at a time: thousands of connections
-// made in one moment are an attack, not a preparation.
+// setupsAtOnce limits how many Setups run at a time: a server may take thousands of
+// connections made at once for an attack.
 const setupsAtOnce = 16
 
-// setUp sets all Requesters up. Those that could not be are taken from p.all:
-// they will not be torn down.
+// setUp sets all Requesters up. It removes those that failed from p.all, so that they
+// are not torn down.
 func (p *workers) setUp(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -155,8 +155,8 @@ func (p *workers) setUp(ctx context.Context) error {
 	return first
 }
 
-// distribute hands to the workers what pacers ring for. It runs on a processor
-// that a worker it readies can use at once.
+// distribute hands the requests of pacers to the workers. Unlike a pacer it runs on a
+// processor of Go's scheduler, which a worker that it readies can use at once.
 func (p *workers) distribute() {
 	for {
 		p.wakePipe.listen()
@@ -189,7 +189,7 @@ func (p *workers) work(w *worker) {
 			err = fmt.Errorf("%w: %w", driver.ErrTimeout, err)
 		}
 		if !w.state.CompareAndSwap(working, reporting) {
-			return // dismissed: what came of the request is not known
+			return // dismissed by Close: the outcome stays unknown
 		}
 		r.acks.Done(r.token, err)
 		w.state.Store(waiting)
@@ -219,7 +219,7 @@ func (p *workers) Close(ctx context.Context) error {
 func (p *workers) close(ctx context.Context) error {
 	for _, w := range p.all {
 		for !w.state.CompareAndSwap(working, dismissed) && !w.state.CompareAndSwap(waiting, dismissed) {
-			time.Sleep(time.Microsecond) // reporting
+			time.Sleep(time.Microsecond) // it is reporting
 		}
 	}
 	p.cancel()
@@ -281,6 +281,5 @@ func (d *dispatcher) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// Close implements driver.Producer. What is under way is ended with the
-// session.
+// Close implements driver.Producer. Requests under way end with the session.
 func (d *dispatcher) Close(context.Context) error { return nil }
