@@ -22,8 +22,8 @@ const (
 	OnDelivery            // the first delivery, or the reply
 )
 
-// Flow is what a load measures. It is a value without pointers: whoever needs it in the hot
-// path copies it.
+// Flow is what a load measures. It is a value without pointers, which the hot path may copy, and does
+// not change.
 type Flow struct {
 	Ack       driver.AckKind
 	Acked     bool // producers get acknowledgements
@@ -97,7 +97,7 @@ func sampled(f Flow) End {
 	return OnDelivery
 }
 
-// Metrics returns what is recorded of messages of which each goes to fanOut groups at the most.
+// Metrics returns what is recorded of messages that go to fanOut groups each, at the most.
 func (f *Flow) Metrics(fanOut int) (all []recorder.ID) {
 	if f.Timed {
 		all = append(all, recorder.LagOwn, recorder.LagBlocked)
@@ -120,7 +120,8 @@ func (f *Flow) Metrics(fanOut int) (all []recorder.ID) {
 	return all
 }
 
-// ConsumerAck reads scenario.Consumer.Ack, which is valid.
+// ConsumerAck reads scenario.Consumer.Ack: empty, none, each, or a number of messages from 1 on. Any
+// other text is an error.
 func ConsumerAck(s string) (driver.ConsumerAck, error) {
 	switch s {
 	case "":

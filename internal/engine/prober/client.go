@@ -21,8 +21,8 @@ const (
 	replyGroup    = "responders"
 )
 
-// setUp connects, and sends messages that are no part of what is measured until one has
-// come back.
+// setUp connects, and sends messages, which are not measured, until one has come back. The error is
+// that of a step, or what the broker refused meanwhile.
 func (p *prober) setUp(ctx context.Context) error {
 	ctx, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
@@ -32,7 +32,7 @@ func (p *prober) setUp(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{p.open, p.connect, p.try} {
 		err := step(ctx)
 		if why := context.Cause(ctx); why != nil {
-			err = why // what the step ended with is its consequence
+			err = why // the step's own error is its consequence
 		}
 		if err != nil {
 			return err
@@ -41,7 +41,7 @@ func (p *prober) setUp(ctx context.Context) error {
 	return nil
 }
 
-// group is the consumers' group; empty: they have none.
+// group is the name of the consumers' group; empty: they are in no group.
 func (p *prober) group() string {
 	switch {
 	case p.workload.Groups == 0:
@@ -89,15 +89,15 @@ func (p *prober) openSession(ctx context.Context) (driver.Session, error) {
 	return p.entry.Driver.Open(ctx, target)
 }
 
-// notify ends the setup where the broker refuses something: in the window a refusal shows
-// as messages that are not resolved.
+// notify is [driver.Target.Notify]: it ends the setup where the broker refuses something. In the window
+// it does nothing: a refusal shows as messages that are not resolved.
 func (p *prober) notify(e driver.Event) {
 	if e.Err != nil && (e.Kind == driver.Denied || errors.Is(e.Err, driver.ErrUnauthorized)) {
 		p.refused(e.Err)
 	}
 }
 
-// connect connects what receives, and then what sends.
+// connect connects the consumers or responders, and then the producer.
 func (p *prober) connect(ctx context.Context) error {
 	ack, err := flow.ConsumerAck(p.workload.Consumer.Ack)
 	if err != nil {
@@ -161,12 +161,13 @@ func (p *prober) try(ctx context.Context) error {
 			}
 		}
 		if p.publish && clock.Now()-began > int64(answerLimit) {
-			return nil // what it measures will tell
+			return nil // the broker answers nothing; what is measured shows whether messages get through
 		}
 	}
 }
 
-// close disconnects and removes what was provisioned.
+// close disconnects and removes what was provisioned, within closeLimit. It joins the errors, and may
+// be called after a setup that failed.
 func (p *prober) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
@@ -191,7 +192,7 @@ func (p *prober) close() error {
 	return errors.Join(errs...)
 }
 
-// take takes a message that the client does not have.
+// take takes a message that the client does not have; false: the client has them all.
 func (p *prober) take() (i uint32, ok bool) {
 	select {
 	case i = <-p.free:
@@ -201,8 +202,8 @@ func (p *prober) take() (i uint32, ok bool) {
 	}
 }
 
-// send sends on the schedule until the prober stops. Where the client has all messages, it
-// waits for one of them.
+// send sends on the schedule from start, CLOCK_MONOTONIC, until it is over or the prober stops. Where the
+// client has all messages, it waits until one is given back.
 func (p *prober) send(start int64) {
 	due := p.schedule.Producer(0)
 	for {
@@ -212,15 +213,15 @@ func (p *prober) send(start int64) {
 		}
 		select {
 		case i := <-p.free:
-			_ = p.transmit(i, integrity.Data, start+offset, true) // it is counted as refused
+			_ = p.transmit(i, integrity.Data, start+offset, true) // a message that is refused is not counted as sent
 		case <-p.stop:
 			return
 		}
 	}
 }
 
-// sleepUntil returns when an instant has come, by some milliseconds too late at the most; false
-// if the prober stops before.
+// sleepUntil waits until an instant of CLOCK_MONOTONIC, by a timer of Go's, which may be late; false if
+// the prober stops before.
 func (p *prober) sleepUntil(at int64) bool {
 	timer := time.NewTimer(time.Duration(at - clock.Now()))
 	defer timer.Stop()
@@ -232,7 +233,8 @@ func (p *prober) sleepUntil(at int64) bool {
 	}
 }
 
-// transmit builds message i, which the caller has taken, and hands it to the client.
+// transmit builds message i, which the caller has taken, and hands it to the client. If Send fails the
+// message is free again. The error is that of Send or Flush.
 func (p *prober) transmit(i uint32, kind integrity.Kind, due int64, measured bool) error {
 	m := &p.messages[i]
 	sent := clock.Now()
@@ -264,16 +266,16 @@ func (p *prober) transmit(i uint32, kind integrity.Kind, due int64, measured boo
 	return nil
 }
 
-// count changes the tally.
+// count changes the tally under the lock.
 func (p *prober) count(change func(*tally)) {
 	p.mu.Lock()
 	change(&p.total)
 	p.mu.Unlock()
 }
 
-// Done implements [driver.Acks].
+// Done implements [driver.Acks]. It is safe for concurrent use.
 func (p *prober) Done(token uint64, err error) {
-	now := clock.Now()
+	now := clock.Now() // the instant that is reported, so it is read first
 	if token >= uint64(len(p.messages)) {
 		return
 	}
@@ -296,12 +298,12 @@ func (p *prober) Done(token uint64, err error) {
 		p.values = append(p.values, now-m.sent)
 		p.mu.Unlock()
 	}
-	p.free <- uint32(token) // it has room for all
+	p.free <- uint32(token) // it has room for all, and so does not block
 }
 
-// deliver implements [driver.Deliver].
+// deliver implements [driver.Deliver]. It is safe for concurrent use: each consumer calls it.
 func (p *prober) deliver(m driver.Message) {
-	now := clock.Now() // first of all: this is the instant that is reported
+	now := clock.Now() // the instant that is reported, so it is read first
 	kind := integrity.Data
 	if p.replies {
 		kind = integrity.Reply
@@ -314,7 +316,7 @@ func (p *prober) deliver(m driver.Message) {
 		p.seen.Store(true)
 		return
 	}
-	start, end := p.start.Load(), p.end.Load()
+	start, end := p.start.Load(), p.end.Load() // start first: once it is known, end is
 	if e.Kind != kind || start == 0 || e.Intended < start || e.Intended >= end {
 		return
 	}

@@ -1,7 +1,7 @@
 // Package prober measures beside a load: one producer and one consumer at a low rate, in a
 // process of their own (package probe has its scenario and its process). It does as little
-// as it can beside sending and receiving. It is no run of the engine: it waits by timers,
-// watches neither the process nor the machine, and writes no result. What it gives are
+// as it can beside sending and receiving. It does not run the engine: it waits by timers,
+// watches neither the process nor the machine, and writes no result. It reports
 // service times, which a late wake-up does not change.
 package prober
 
@@ -25,25 +25,25 @@ import (
 )
 
 const (
-	// openLimit bounds the first contact with the broker, setUpLimit all that comes before
-	// the first measured message.
+	// openLimit bounds opening a session, setUpLimit all that comes before the first measured
+	// message.
 	openLimit  = 8 * time.Second
 	setUpLimit = 30 * time.Second
-	// answerLimit is how long the broker's answer to the first message is waited for, where
+	// answerLimit is how long the setup waits for the broker's answer to the first message, where
 	// nothing is delivered.
 	answerLimit = 2 * time.Second
-	// cutAfter is how long a send may last after the end of the probe. Then its connections are
-	// closed, which ends it.
+	// cutAfter is how long a send may last after the end of the window before its connections are
+	// closed, and then its session, which ends it.
 	cutAfter = time.Second
 	// closeLimit bounds disconnecting.
 	closeLimit = 10 * time.Second
-	// resolvedLook is how often the prober looks whether its last messages are resolved.
+	// resolvedLook is how often the prober checks whether its last messages are resolved.
 	resolvedLook = 2 * time.Millisecond
 )
 
-// Run runs the probe's scenario s until ctx ends or the scenario's window is over. It calls
-// report with an empty report when it begins to measure, and then with what each interval
-// had, from one goroutine. It returns an error where it could not measure.
+// Run runs the probe's scenario s until ctx ends or the scenario's window is over. When it begins to
+// measure it calls report with an empty report, and then with that of each interval, from the calling
+// goroutine. It returns an error where it could not set up, or could not disconnect.
 func Run(ctx context.Context, s *scenario.Scenario, e driver.Entry, report func(probe.Report)) error {
 	p, err := plan(s, e)
 	if err != nil {
@@ -57,43 +57,47 @@ func Run(ctx context.Context, s *scenario.Scenario, e driver.Entry, report func(
 	return p.close()
 }
 
-// prober is the probe in its own process.
+// prober is the probe in its own process. Three kinds of goroutine share it: Run's, which sets up,
+// reports and closes; one that sends in the window; and the client's, which call Done, deliver and
+// notify.
 type prober struct {
+	// Fixed by plan. Any goroutine reads.
 	scenario *scenario.Scenario
 	workload *scenario.Workload
 	entry    driver.Entry
 	schedule *schedule.Plan
 	sizes    *schedule.Sizes // nil: all payloads are alike
-	run      uint32          // in every envelope
+	run      uint32          // in every envelope; not 0
 	replies  bool            // deliveries are replies
 	publish  bool            // nothing is delivered: acknowledgements are timed
 
-	dialer     *transport.Dialer
-	main       driver.Session // of producer and consumer
-	responders driver.Session // nil unless replies are timed
-	provided   bool           // Provision was called
+	// Set by Run's goroutine in the setup, before the first message.
+	dialer     *transport.Dialer // of both sessions
+	main       driver.Session    // of producer and consumer
+	responders driver.Session    // nil: replies are not timed
+	provided   bool              // Provision has succeeded
 	acks       driver.AckKind
 	producer   driver.Producer
-	flusher    driver.Flusher // nil: the client does not buffer
+	flusher    driver.Flusher // the producer, if it buffers; nil: it does not
 	consumers  []driver.Consumer
 
-	// start and end of the window, CLOCK_MONOTONIC; 0: not known yet.
+	// start and end of the window, CLOCK_MONOTONIC; 0: not known yet. Run's goroutine stores, end first.
 	start, end atomic.Int64
-	stop       chan struct{}           // closed when nothing more is to be sent
-	refused    context.CancelCauseFunc // ends the setup
+	stop       chan struct{}           // closed by Run's goroutine when nothing more is to be sent
+	refused    context.CancelCauseFunc // ends the setup with an error; safe for concurrent use
 	answered   atomic.Bool             // the broker has acknowledged a first message
 	seen       atomic.Bool             // a first message was delivered
 	messages   []message               // by token
-	free       chan uint32             // indices of messages that the client has given back
-	next       uint64                  // sequence number; the sending goroutine's
+	free       chan uint32             // indices of messages that the client does not have; it has room for all
+	next       uint64                  // sequence number of the next message; of the goroutine that sends
 
-	// mu guards what follows: it is counted on the client's goroutines, and read by the one
-	// that reports. At some ten messages a second nobody waits for it.
+	// mu guards what follows: it is counted by the sender and on the client's goroutines, and read by
+	// the one that reports. At some ten messages a second they do not wait for each other.
 	mu       sync.Mutex
-	received *integrity.Ledger
-	total    tally
-	reported tally   // of it, what the reports so far had
-	values   []int64 // since the last report
+	received *integrity.Ledger // sequence numbers of deliveries in the window
+	total    tally             // so far
+	reported tally             // total, as of the last report
+	values   []int64           // service times since then, ns
 }
 
 // tally counts messages of the window.
@@ -103,18 +107,19 @@ type tally struct {
 	failed   int64 // refused, or given up by the client
 }
 
-// message is the payload of a message that the client has until Done. Its fields are written
-// before Send and read by Done.
+// message is the payload of a message that the client has until Done. A goroutine that takes its
+// index from free owns it, and writes measured and sent before Send; Done reads them, and gives the
+// index back to free. So no lock is needed.
 type message struct {
-	payload  []byte
-	sum      uint32   // of the body, where all payloads are alike
-	sums     []uint32 // by class of size, where they are not
-	borrowed atomic.Bool
-	measured bool
-	sent     int64
+	payload  []byte      // of the largest size; the body is written once
+	sum      uint32      // of the body, where all payloads are alike
+	sums     []uint32    // by class of size, where they are not
+	borrowed atomic.Bool // the client has it; of two calls of Done only the one that resets it counts
+	measured bool        // it belongs to the window
+	sent     int64       // when it was handed to the client, CLOCK_MONOTONIC
 }
 
-// plan makes what can be made before anything is connected.
+// plan makes what can be made before anything is connected: it reads files only.
 func plan(s *scenario.Scenario, e driver.Entry) (*prober, error) {
 	w := &s.Workload
 	p := &prober{scenario: s, workload: w, entry: e, sizes: schedule.NewSizes(w.Size, s.Seed), run: rand.Uint32() | 1,
@@ -146,7 +151,8 @@ func plan(s *scenario.Scenario, e driver.Entry) (*prober, error) {
 	return p, nil
 }
 
-// measure sends until the end of the window, and reports what came interval by interval.
+// measure sends until the end of the window or of ctx, and reports interval by interval. Then it waits
+// for what is unresolved, for the drain limit at most.
 func (p *prober) measure(ctx context.Context, report func(probe.Report)) {
 	report(probe.Report{})
 	start := clock.Now()
@@ -182,13 +188,13 @@ func (p *prober) measure(ctx context.Context, report func(probe.Report)) {
 	p.tell(report, from)
 }
 
-// await waits until the sending goroutine has ended. A send that the broker blocks ends when
+// await waits until the sending goroutine has closed sent. A send that the broker blocks ends when
 // its connection is closed or, where the client has made that itself, its session.
 func (p *prober) await(sent <-chan struct{}) {
 	for _, cut := range []func(){p.dialer.CloseAll, func() {
 		ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 		defer cancel()
-		_ = p.main.Close(ctx) // what it leaves is told when it is closed again
+		_ = p.main.Close(ctx) // close reports the error of the second time
 	}} {
 		select {
 		case <-sent:
@@ -200,7 +206,8 @@ func (p *prober) await(sent <-chan struct{}) {
 	<-sent
 }
 
-// tell reports what came since from, and returns up to when.
+// tell reports what was sent and resolved since from, and returns up to when, both CLOCK_MONOTONIC.
+// report is called without the lock.
 func (p *prober) tell(report func(probe.Report), from int64) (to int64) {
 	to = max(clock.Now(), from+1)
 	cpu, _ := vitals.ProcessorTime()
@@ -212,7 +219,7 @@ func (p *prober) tell(report func(probe.Report), from int64) (to int64) {
 	return to
 }
 
-// isResolved reports whether nothing is awaited any more.
+// isResolved reports whether every message sent was delivered or answered, or has failed.
 func (p *prober) isResolved() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

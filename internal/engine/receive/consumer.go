@@ -38,7 +38,7 @@ type Consumer struct {
 	work work
 	// expected is, by partition and the ledger's index, one more than the highest sequence number seen.
 	expected [][]uint64
-	count    uint32 // deliveries, for sampled
+	count    uint32 // deliveries so far, for sampled
 	newest   int64  // when the newest measured message came, CLOCK_MONOTONIC; others read it when no more can come
 
 	// Counters of deliveries. Deliver adds, anyone reads.
@@ -76,10 +76,10 @@ type message struct {
 
 // Deliver takes one message from the driver, which calls it serially for one consumer.
 func (c *Consumer) Deliver(d driver.Message) {
-	now := clock.Now() // the instant that is reported: nothing comes before it
+	now := clock.Now() // the instant that is reported, so it is read first
 	var m message
 	if !c.identify(&m, &d, now) {
-		return // it is counted as what it is
+		return // identify has counted it
 	}
 	if c.isNew(&m) {
 		c.checkOrder(&m)
@@ -117,8 +117,9 @@ func (c *Consumer) identify(m *message, d *driver.Message, now int64) bool {
 	return true
 }
 
-// isNew ticks a message off in its group's ledger and reports whether it is the first copy. Others
-// it counts.
+// isNew ticks a message off in its group's ledger and reports whether it is the first copy. Other
+// copies it counts. Of copies that several consumers of the group get at once, the ledger's Mark makes
+// one the first.
 func (c *Consumer) isNew(m *message) bool {
 	mark := c.group.ledger(m.ledger).Mark(m.Sequence)
 	if m.measured {
@@ -216,7 +217,7 @@ func (c *Consumer) observe(m *message, now int64) {
 	if c.plan.Sizes != nil {
 		c.Bytes.Add(int64(m.size))
 	}
-	c.Received.Add(1) // last: who reads it also reads the rest
+	c.Received.Add(1) // last: a goroutine that reads it also sees what was recorded before
 }
 
 // number is the consumer's number in exemplars. A requester, which receives the replies

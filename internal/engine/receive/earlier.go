@@ -13,7 +13,8 @@ import (
 // machine that sent them, since its start, and nothing says which machine that was.
 type Earlier struct {
 	streams sync.Map // of *earlierStream by earlierKey
-	// First and last are when the first and the last new one came; 0: none has.
+	// First and Last are when the first and the last new message came, CLOCK_MONOTONIC; 0: no message
+	// has. Consumers store, any goroutine reads.
 	First, Last atomic.Int64
 }
 
@@ -25,11 +26,11 @@ type earlierKey struct {
 // earlierStream is what has come to a group of one stream of an earlier run.
 type earlierStream struct {
 	ledger *integrity.Ledger
-	lowest atomic.Uint64 // sequence number
+	lowest atomic.Uint64 // lowest sequence number that has come: those before it are not missing
 }
 
-// Came ticks a message off and reports whether it is new to the group. It is safe
-// for concurrent use.
+// Came ticks a message off that came at now, CLOCK_MONOTONIC, and returns whether it is new to the
+// group. It is safe for concurrent use.
 func (x *Earlier) Came(g *Group, e *integrity.Envelope, now int64) integrity.Mark {
 	key := earlierKey{g, e.Run, e.Stream}
 	known, ok := x.streams.Load(key)
@@ -41,6 +42,7 @@ func (x *Earlier) Came(g *Group, e *integrity.Envelope, now int64) integrity.Mar
 	st := known.(*earlierStream)
 	m := st.ledger.Mark(e.Sequence)
 	if m == integrity.New {
+		// Other consumers change these at the same time: each ends as the least or the greatest of all.
 		for low := st.lowest.Load(); e.Sequence < low && !st.lowest.CompareAndSwap(low, e.Sequence); low = st.lowest.Load() {
 		}
 		x.First.CompareAndSwap(0, now)
@@ -50,8 +52,8 @@ func (x *Earlier) Came(g *Group, e *integrity.Envelope, now int64) integrity.Mar
 	return m
 }
 
-// Missing counts the gaps in what came, when nothing comes any more. Numbers that a
-// ledger had to forget count as come.
+// Missing counts the sequence numbers that are missing between the lowest and the highest that came. It
+// is called when nothing comes any more. Numbers that a ledger had to forget count as received.
 func (x *Earlier) Missing() (n int64) {
 	for _, v := range x.streams.Range {
 		st := v.(*earlierStream)

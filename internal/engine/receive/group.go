@@ -15,8 +15,8 @@ type Group struct {
 	plan    plan.Group
 	span    int                                // of sequence numbers that a ledger holds without a lock
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
-	ended   []stream.Marks                     // likewise: messages that it received although they were refused or given up
-	seen    []atomic.Bool                      // by its topics: a first message has arrived
+	ended   []stream.Marks                     // by stream, likewise: messages that it received although they were refused or given up
+	seen    []atomic.Bool                      // by the group's topics: a first message has arrived
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
@@ -30,7 +30,8 @@ func (g *Group) index(st *stream.Stream) (i int, bound bool) {
 	return int(b) + st.Plan.Index, b >= 0
 }
 
-// ledger returns the ledger with an index.
+// ledger returns the ledger with an index, and makes it if there is no such ledger yet. Of several
+// goroutines that make it at once one stores its own, and all return that.
 func (g *Group) ledger(i int) *integrity.Ledger {
 	if l := g.ledgers[i].Load(); l != nil {
 		return l

@@ -11,12 +11,14 @@ import (
 
 // Pause is a time in which the load's consumers take nothing. Consumers compare the instant
 // of each message with it, so that it begins and ends exactly when it is to, if it was armed
-// before.
+// before. The goroutine of its act calls Do and Undo, consumers wait.
 type Pause struct {
-	from, until      atomic.Int64  // CLOCK_MONOTONIC; both are far off until it is armed
-	over             chan struct{} // closed when it ends sooner
-	blocked, resumed atomic.Bool   // a consumer was, and the backlog was read
-	hold             func() int64  // reads how much was sent and has come
+	from, until atomic.Int64  // CLOCK_MONOTONIC; window.Never until Do arms it. Undo may move until to sooner
+	over        chan struct{} // closed by Undo when that ends the pause
+	// blocked and resumed are set by the first consumer that the pause blocks, and the first that goes
+	// on: only these two read the backlog.
+	blocked, resumed atomic.Bool
+	hold             func() int64 // reads how much was sent and has come; safe for concurrent use
 	length           time.Duration
 }
 
@@ -27,9 +29,10 @@ func newPause(length time.Duration, hold func() int64) *Pause {
 	return p
 }
 
-// Do arms the pause, and returns when it has begun.
+// Do arms the pause, waits for its beginning at at, CLOCK_MONOTONIC, and returns when it began: at, or now
+// if it was armed too late. It returns the context's error if that ends before.
 func (p *Pause) Do(ctx context.Context, at int64) (happened int64, err error) {
-	p.until.Store(at + int64(p.length)) // first: who sees the beginning also sees the end
+	p.until.Store(at + int64(p.length)) // first: a consumer that reads the beginning also reads the end
 	p.from.Store(at)
 	now := clock.Now()
 	if now >= at {
@@ -45,7 +48,7 @@ func (p *Pause) Do(ctx context.Context, at int64) (happened int64, err error) {
 	}
 }
 
-// Undo ends the pause, unless it is over.
+// Undo ends the pause, unless it is over, and returns when it ended, CLOCK_MONOTONIC.
 func (p *Pause) Undo(context.Context) (happened int64, err error) {
 	now := clock.Now()
 	if window.Lower(&p.until, now) {

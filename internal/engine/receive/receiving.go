@@ -198,11 +198,11 @@ func (r *Receiving) ready(now, sent int64) {
 	}
 }
 
-// StillComing reports whether messages that others have overtaken may still be on
-// their way to the group: there is more than one way to it, and measured messages
-// came in the second half of the time for which they were waited for, up to now. ended is
-// true where none came then, by however many ways. Replies come to the one producer that asked,
-// and take as many ways as there are responders.
+// StillComing reports whether messages that others have overtaken may still be on their way to the
+// group: they can take more than one way, and measured messages came in the second half of the wait from
+// the window's end to now, CLOCK_MONOTONIC. ended reports that no message came then. Ways are partitions,
+// and unordered responders or an unordered broker add one; replies come to the one producer that asked.
+// It is called when no more can come.
 func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 	waited, ways, coming := now-r.End.Load(), 0, false
 	for _, c := range r.Consumers {
@@ -223,10 +223,10 @@ func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 
 // lateConsumers are the consumers of a load that connect during it, or after it.
 type lateConsumers struct {
-	Consumers []LateConsumer
-	Began     atomic.Bool // they were told to connect
-	// What stalled has found: how many deliveries there were at its last look, and
-	// when that number had changed.
+	Consumers []LateConsumer // fixed once the load has connected
+	Began     atomic.Bool    // they have begun to connect; their act stores it
+	// Received is how many deliveries the run's goroutine had found when it last looked for a stall, and
+	// At when that number had changed, CLOCK_MONOTONIC; 0: it has not looked. Both are the run's goroutine's.
 	Received, At int64
 }
 

@@ -52,5 +52,5 @@ func (c *Consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) 
 			}
 		}
 	}
-	c.work.Do(now) // nobody who consumes it knows that it is damaged
+	c.work.Do(now) // a consumer works on it as on any other: it does not see the damage
 }

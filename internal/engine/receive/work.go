@@ -8,21 +8,22 @@ import (
 )
 
 // work is what a consumer, or a responder, does with each message before it takes the next:
-// it waits, as one that calls something else does, and needs no processor. Its
-// methods are called serially.
+// it waits, as a consumer does that calls another service, and needs no processor. It belongs to one
+// consumer or responder, whose callbacks are serial.
 type work struct {
 	plan   *plan.Plan
-	takes  time.Duration
-	pauses []*Pause // that are not over, in order
+	takes  time.Duration // the work on one message; 0: none
+	pauses []*Pause      // those that have not begun for this consumer, in order
 
-	Until int64 // when the work on the last message was over, had no wake-up been late
-	back  int64 // when it was
+	Until int64 // when the work on the last message was to be over, CLOCK_MONOTONIC
+	back  int64 // when it was over: later by as much as the wake-up was late
 }
 
-// waitedFor is how soon after the end of the work on one message, in ns, the next must come
-// to be one that had waited for it: about what a client takes between two callbacks.
+// waitedFor is how soon after the end of the work on one message, in ns, the next must come to count as
+// one that had waited for it: about what a client takes between two callbacks.
 const waitedFor = 50_000
 
+// NewWork returns the work of one consumer or responder. Pauses have been added.
 func (r *Receiving) NewWork() work {
 	return work{plan: r.Plan, takes: r.Workload.Consumer.Work, pauses: r.Pauses}
 }
@@ -42,7 +43,7 @@ func (w *work) Do(now int64) {
 	}
 	for len(w.pauses) > 0 && now >= w.pauses[0].from.Load() {
 		p := w.pauses[0]
-		w.pauses = w.pauses[1:] // whoever was blocked by it is not again
+		w.pauses = w.pauses[1:] // it blocks each consumer once
 		if now < p.until.Load() {
 			p.wait(w.plan.Life)
 			w.Until, w.back = 0, 0
