@@ -7,20 +7,20 @@ import (
 	"sixnines/result"
 )
 
-// Account is a counter or a rate of both sets. They are facts of these runs; what a
-// gate makes of them is in [Gate].
+// Account is a counter or a rate of both sets: a fact of these runs. [Gate] has the
+// judgements about them.
 type Account struct {
 	Name string  `json:"name"`
 	A    float64 `json:"a"`
 	B    float64 `json:"b"`
 	Unit string  `json:"unit"` // "messages", "/s", "of due"
-	// RunsA and RunsB say in how many runs a counter is not zero.
+	// RunsA and RunsB are the numbers of runs in which a counter is not zero.
 	RunsA int `json:"runs_a,omitempty"`
 	RunsB int `json:"runs_b,omitempty"`
 }
 
-// accounts sums counters over the runs of each side, and takes the least of
-// rates, which have no sum.
+// accounts sums counters over the runs of each side. Of rates, which have no sum, it
+// takes the smallest.
 func accounts(pairs []couple) []Account {
 	out := []Account{}
 	if len(pairs) == 0 {
@@ -77,7 +77,8 @@ func accounts(pairs []couple) []Account {
 	return out
 }
 
-// suspectReasons collects why runs in use are SUSPECT, once for each reason and metric.
+// suspectReasons collects why the compared runs are SUSPECT, one entry for each side, reason
+// and metric.
 func suspectReasons(pairs []couple) []SuspectReason {
 	out := []SuspectReason{}
 	for i := range 2 {

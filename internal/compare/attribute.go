@@ -13,7 +13,7 @@ import (
 	"sixnines/result"
 )
 
-// attribute is one thing that is known of a run before it is looked at.
+// attribute is one property of a run besides its measured figures.
 type attribute struct {
 	name   string
 	value  string
@@ -22,7 +22,7 @@ type attribute struct {
 	from   origin
 }
 
-// origin is where an attribute comes from, which tells whether an ab changed it.
+// origin is where an attribute comes from, which decides whether an ab can have changed it.
 type origin int
 
 const (
@@ -51,7 +51,7 @@ const (
 	whyOtherwise = "for the record"
 )
 
-// attributes lists what is known of a run, the gravest first.
+// attributes lists the properties of a run, roughly in order of weight.
 func attributes(r run) []attribute {
 	h := &r.Header
 	var list []attribute
@@ -116,7 +116,7 @@ func attributes(r run) []attribute {
 	})
 	named(s.Settings, func(k, v string) {
 		from = effective
-		if name, ok := strings.CutPrefix(k, "server_"); ok { // what a server said of itself
+		if name, ok := strings.CutPrefix(k, "server_"); ok { // reported by the server
 			if h.Broker[name] == v {
 				return // older results have it twice
 			}
@@ -138,8 +138,8 @@ func attributes(r run) []attribute {
 	return list
 }
 
-// named calls add for what is a property; what names one server or connection
-// differs from run to run and says nothing.
+// named calls add for each entry of m that is a property. Entries that identify one server
+// or connection differ from run to run and are left out.
 func named(m map[string]string, add func(k, v string)) {
 	for _, k := range slices.Sorted(maps.Keys(m)) {
 		words := strings.FieldsFunc(k, func(r rune) bool { return r == '_' || r == ' ' || r == '-' || r == '.' })
@@ -151,8 +151,8 @@ func named(m map[string]string, add func(k, v string)) {
 	}
 }
 
-// ofField weighs a field of the scenario; no weight: it is told elsewhere, or
-// is a name.
+// ofField returns the weight of a field of the scenario and why it matters; the weight is
+// empty for a name, and for a field that another attribute has.
 func ofField(key string) (Weight, string) {
 	group, rest, _ := strings.Cut(key, ".")
 	switch group {
@@ -184,8 +184,8 @@ func ofField(key string) (Weight, string) {
 	return Large, whyOtherwise
 }
 
-// ofFact weighs a fact about the machine; no weight: it is a measurement, or
-// told elsewhere.
+// ofFact returns the weight of a fact about the machine and why it matters; the weight is
+// empty for a measurement, and for a fact that another attribute has.
 func ofFact(f result.Fact) (Weight, string) {
 	switch f.Section + " " + f.Name {
 	case "memory available", "memory swap free", "time maximum error", "time clock bracket", "time clock domain", "kernel boot id",
@@ -203,8 +203,8 @@ func ofFact(f result.Fact) (Weight, string) {
 	return Large, whyMachine
 }
 
-// flat returns the leaves of a JSON object by their paths. What cannot be read
-// has none.
+// flat returns the leaves of a JSON object by their dotted paths; none if it cannot be
+// read.
 func flat(text []byte) map[string]string {
 	out := map[string]string{}
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -234,8 +234,8 @@ func leaves(out map[string]string, path string, v any) {
 	}
 }
 
-// design is what was asked for in the run, but for its name and its seed, of which each
-// pair has another.
+// design returns the scenario fields of the run and of the workloads beside it, without the
+// name and description, and without the seed, which differs from pair to pair.
 func (r run) design() map[string]string {
 	fields := map[string]string{}
 	for _, part := range append([]*result.Run{r.Run}, r.beside...) {
@@ -248,8 +248,8 @@ func (r run) design() map[string]string {
 	return fields
 }
 
-// sameByDesign reports whether all runs of both sets are of one scenario, but
-// for its name and seed.
+// sameByDesign reports whether all runs of both sets have the same scenario, apart
+// from its name, description and seed.
 func sameByDesign(sets [2][]run) bool {
 	var first map[string]string
 	for i := range sets {

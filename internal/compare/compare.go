@@ -13,23 +13,24 @@ import (
 // Options are the choices of a comparison. The zero value is not valid: see
 // Validate.
 type Options struct {
-	// MinEffect is the least change that matters, as a part: 0.05 is 5 % more,
-	// or 1/1.05 of it. Zero: any change matters.
+	// MinEffect is the least change that matters, as a share, 0 to 10: 0.05 is a
+	// factor of 1.05 or 1/1.05. Zero: any change matters.
 	MinEffect float64
-	// Metrics are judged; empty: the first response time that the runs have, and
-	// flat out their throughput.
+	// Metrics are the metrics that are judged; empty: the first response time that
+	// the runs have, or of unpaced runs their throughput.
 	Metrics []result.Metric
-	// Percentiles are looked at, as result.Percentiles writes them; empty: all
-	// of those.
+	// Percentiles are the percentiles that are compared, written as in
+	// result.Percentiles; empty: all of these.
 	Percentiles []string
-	// Workload is the only one of several that [Workloads] compares; runs that have one
-	// without a name have that. Empty: all.
+	// Workload is the only one of several that [Workloads] compares; a run with a single
+	// workload without a name always matches. Empty: all.
 	Workload string
-	// RankUnlike ranks what differs in semantics or load.
+	// RankUnlike allows a ranking of sets that differ in semantics or load.
 	RankUnlike bool
 }
 
-// Validate says what cannot be.
+// Validate returns an error if MinEffect is out of range, or if a percentile or a metric
+// is unknown.
 func (o Options) Validate() error {
 	if !(o.MinEffect >= 0 && o.MinEffect <= 10) {
 		return fmt.Errorf("minimum effect %v is not between 0 and 1000 %%", o.MinEffect)
@@ -47,14 +48,14 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Compare compares b with the baseline a. The runs are not changed. What cannot
-// be used is left out and said; an error, which wraps [ErrInput] if it is about
-// the runs, is of what makes no comparison at all.
+// Compare compares b with the baseline a. It does not change the runs. Runs that cannot
+// be used are left out and listed in the result. It returns an error only if no
+// comparison is possible at all; the error wraps [ErrInput] if it is about the runs.
 func Compare(a, b []*result.Run, o Options) (*Comparison, error) {
 	return compareOne(a, b, o, nil)
 }
 
-// compareOne compares runs of one workload; beside says which others their runs had.
+// compareOne compares runs of one workload; beside has the other workloads of each run.
 func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.Run) (*Comparison, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
@@ -104,8 +105,8 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	return c, nil
 }
 
-// refuse decides whether there may be a ranking; asked is what an ab was to compare, or
-// comes with it, and stands in its way.
+// refuse decides whether a ranking is allowed. asked are the decisive differences that an ab
+// was asked to compare, or that follow from these.
 func (c *Comparison) refuse(o Options, asked []Difference) {
 	names := func(list []Difference) []string {
 		var out []string
@@ -128,7 +129,7 @@ func (c *Comparison) refuse(o Options, asked []Difference) {
 	}
 }
 
-// list writes words as "a, b and c", and no more than a line of them.
+// list writes words as "a, b and c", at most four of them and how many more.
 func list(words []string) string {
 	const most = 4
 	if n := len(words); n > most {
@@ -145,7 +146,7 @@ func all(words []string) string {
 	return strings.Join(words, "")
 }
 
-// conclude sums up.
+// conclude sets the outcome, its text, the regressions and why nothing is gated.
 func (c *Comparison) conclude() {
 	for _, j := range c.Gate.Of(Worse) {
 		c.Regressions = append(c.Regressions, fmt.Sprintf("%s: %s", c.Gate.Name(j), j.Text))
@@ -233,7 +234,7 @@ func (c *Comparison) conclude() {
 	}
 }
 
-// undecidedBy says why nothing is decided, and how much of it for suspect figures.
+// undecidedBy says why figures are undecided; suspect is how many of them for suspect runs.
 func (c *Comparison) undecidedBy(suspect int) string {
 	if suspect > 0 {
 		return "suspect figures show nothing"
@@ -241,13 +242,12 @@ func (c *Comparison) undecidedBy(suspect int) string {
 	return c.Unshown()
 }
 
-// Unshown says what an interval leaves open.
+// Unshown says in words what an interval does not decide.
 func (c *Comparison) Unshown() string {
 	return fmt.Sprintf("a change of more than %s is neither shown nor ruled out", percent(c.MinEffect))
 }
 
-// price says what stands in the way of a ranking that was asked for, and what the
-// figures are instead.
+// price says why a requested change prevents a ranking, and what the figures mean instead.
 func (c *Comparison) price() string {
 	if c.Guarantees == "" {
 		return c.Refused + ", as asked for: the changes show the effect, and neither side is called slower."
@@ -255,7 +255,7 @@ func (c *Comparison) price() string {
 	return c.Guarantees + " The changes show what that costs or saves; neither side is called slower."
 }
 
-// words says by how much.
+// words writes the change and its interval.
 func (s *Shift) words(throughput bool) string {
 	what := "slower"
 	if throughput {
@@ -264,7 +264,7 @@ func (s *Shift) words(throughput bool) string {
 	return fmt.Sprintf("%s %s (%s to %s)", change(s.Ratio), what, change(s.Lo), change(s.Hi))
 }
 
-// change writes a factor as people do: 1.052 is "+5.2 %".
+// change writes a factor as a relative change: 1.052 is "+5.2 %".
 func change(ratio float64) string {
 	p := (ratio - 1) * 100
 	switch {
@@ -276,7 +276,7 @@ func change(ratio float64) string {
 	return fmt.Sprintf("× %.3g", ratio)
 }
 
-// percent writes a part: 0.05 is "5 %".
+// percent writes a share: 0.05 is "5 %".
 func percent(part float64) string {
 	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", part*100), "0"), ".") + " %"
 }

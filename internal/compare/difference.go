@@ -7,40 +7,40 @@ import (
 	"strings"
 )
 
-// Weight says how much a difference matters.
+// Weight says how much a difference between the sets matters.
 type Weight string
 
 // The weights, from the gravest.
 const (
-	// Decisive differences make a ranking meaningless: another promise, another
+	// Decisive differences make a ranking meaningless: another guarantee, another
 	// load, another way to measure.
 	Decisive Weight = "decisive"
-	// Large ones may explain what is found, or are what is being compared.
+	// Large differences may explain a change, or are what is compared.
 	Large Weight = "large"
-	// Small ones are named for the record.
+	// Small differences are listed for completeness.
 	Small Weight = "small"
 )
 
-// Difference is something in which the sets are unlike.
+// Difference is a property in which the sets differ.
 type Difference struct {
 	What   string `json:"what"`
 	A      string `json:"a"`
 	B      string `json:"b"`
 	Weight Weight `json:"weight"`
-	Why    string `json:"why"` // it matters
+	Why    string `json:"why"` // why it matters
 	from   origin
 	mixed  bool // the runs of one set differ in it
-	// A guarantee of which both sides state a level is ranked: order is -1 if A promises
-	// less than B, 0 if as much, 1 if more.
+	// ranked says that both sides state a level of this guarantee. Then order is -1 if A
+	// promises less than B, 0 if the same, 1 if more.
 	ranked bool
 	order  int
 }
 
-// absent stands for a value that there is not.
+// absent stands for a missing value.
 const absent = "–"
 
-// differences compares what is known of the runs of both sets, and of those of
-// one set among each other.
+// differences compares the properties of the runs of both sets, and of the runs within
+// each set.
 func differences(sets [2][]run) []Difference {
 	var order []attribute // as first seen
 	values := [2]map[string][]string{{}, {}}
@@ -80,7 +80,7 @@ func differences(sets [2][]run) []Difference {
 				list = append(list, d)
 			}
 			continue
-		case identifier: // another one in every run: a name of it, not a property
+		case identifier: // differs in every run: it identifies the run and is no property
 			continue
 		case slices.Equal(sorts[0], sorts[1]) && a.weight != Decisive:
 			continue // varies from run to run, in both sets alike
@@ -99,8 +99,8 @@ func differences(sets [2][]run) []Difference {
 	return modules(list)
 }
 
-// told reports whether the list says the same of the broker or its settings
-// already: drivers, servers and scenarios repeat each other.
+// told reports whether the list already has the same difference under another name:
+// drivers, servers and scenarios repeat each other.
 func told(list []Difference, d Difference) bool {
 	return slices.ContainsFunc(list, func(e Difference) bool {
 		return e.A == d.A && e.B == d.B && e.Weight == d.Weight && lastWord(e.What) == lastWord(d.What)
@@ -118,7 +118,8 @@ func distinct(v []string) []string {
 	return slices.Compact(v)
 }
 
-// counted writes the values of a set: one, or each with how many runs have it.
+// counted writes the values of a set: the only one, or each with the number of runs that
+// have it.
 func counted(v, sorts []string) string {
 	if len(sorts) == 1 {
 		return v[0]
@@ -136,10 +137,10 @@ func counted(v, sorts []string) string {
 	return list(words)
 }
 
-// modulePrefix begins the names of the libraries that the tool is built of.
+// modulePrefix is the prefix of attributes that are libraries built into the tool.
 const modulePrefix = "module "
 
-// modules makes one difference of all libraries that changed.
+// modules joins the differences of all libraries into one.
 func modules(list []Difference) []Difference {
 	var out, of []Difference
 	for _, d := range list {
@@ -173,8 +174,8 @@ func gravestFirst(list []Difference) {
 
 func (w Weight) rank() int { return slices.Index([]Weight{Decisive, Large, Small}, w) }
 
-// orderOf says what the order in which the runs were made does to the
-// comparison; nil: nothing.
+// orderOf returns a difference if one set was measured before the other, or always first
+// in its pair; else, and for an ab, nil.
 func orderOf(all []couple, ab bool) *Difference {
 	if ab || len(all) < 2 {
 		return nil

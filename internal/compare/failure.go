@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// failure is a way in which a run fails, so that it is slower than any other.
+// failure is a way in which a run fails; a failed run counts as slower than any other.
 type failure struct {
 	did    string
 	failed func(c *Comparison, r run) bool
@@ -22,14 +22,15 @@ func failureKinds() []failure {
 	}
 }
 
-// failures judges the pairs in which one side failed and the other did not. Such pairs
-// have no ratio, and without a word on them the more B failed the less would be left to
-// judge. Under exchange of a pair's runs either is as likely to be the one that failed.
+// failures judges the pairs in which one side failed and the other did not. Such pairs have
+// no ratio; if they were ignored, a B that fails more often would leave fewer pairs against
+// it. If A and B do not differ, either run of a pair is equally likely to be the one that
+// failed, so the sign test applies. The result is nil if no run failed.
 func (c *Comparison) failures(everyone []couple) *Judged {
 	kinds := failureKinds()
 	var s signs
 	both := 0
-	counts := make([]int, len(kinds)) // of B where A did not
+	counts := make([]int, len(kinds)) // failures of B in pairs in which A did not fail
 	for _, p := range everyone {
 		if !p.runs[0].counts() || !p.runs[1].counts() {
 			continue
@@ -72,8 +73,7 @@ func (c *Comparison) failures(everyone []couple) *Judged {
 	return j
 }
 
-// unresolved reports whether messages that never came, or were refused, reach a
-// percentile of r that is judged.
+// unresolved reports whether unresolved or refused messages reach a judged percentile of r.
 func (c *Comparison) unresolved(r run) bool {
 	for _, m := range c.Metrics {
 		d := dist(r, m.Metric)
@@ -84,9 +84,9 @@ func (c *Comparison) unresolved(r run) bool {
 	return false
 }
 
-// unstable reports whether the system under test was overloaded. Where the generator
-// was at its limit nobody knows what the system would have done: such a run is left
-// out as one that is INVALID.
+// unstable reports whether the system under test was overloaded. It is false if the
+// generator was at its limit, because the run then shows nothing about the system: such a
+// run is left out like an INVALID one.
 func unstable(r run) bool {
 	return r.Summary != nil && r.Summary.Verdict.Status == result.Unstable && !judge.Overloads(r.Summary.Verdict)
 }

@@ -15,23 +15,24 @@ const (
 	throughput = "throughput"
 )
 
-// figure is one column of a comparison: a percentile of a metric, or the throughput, in
-// the runs of every pair.
+// figure is one row of a comparison with its values: a percentile of a metric, or the
+// throughput, in the runs of every pair.
 type figure struct {
 	row    *Row
 	metric result.Metric // empty: the throughput
 	judged bool
-	// By side, then pair: the figure, NaN where a run has none, and whether it is a
-	// lower bound only.
+	// values and lower are by side, then pair: the figure, NaN if a run does not have it,
+	// and whether it is only a lower bound.
 	values [2][]float64
 	lower  [2][]bool
-	// suspect says of each pair whether a figure of it is suspect.
+	// suspect says for each pair whether the figure of one of its runs is suspect.
 	suspect []bool
-	// unsupported says that no run has messages enough.
+	// unsupported says that no run has enough messages.
 	unsupported bool
 }
 
-// whole reports whether all runs have a figure that a ratio can be taken of.
+// whole reports whether every run has a figure above 0 that is no lower bound, so that all
+// pairs have a ratio.
 func (f *figure) whole() bool {
 	for i := range f.values {
 		if slices.Contains(f.lower[i], true) || slices.ContainsFunc(f.values[i], func(v float64) bool { return !(v > 0) }) {
@@ -41,8 +42,8 @@ func (f *figure) whole() bool {
 	return len(f.values[0]) > 0
 }
 
-// throughputs returns what the runs came to flat out, nil where none was. A run that
-// delivered nothing came to zero.
+// throughputs returns the throughput of unpaced runs; nil if no run was unpaced, or if a run
+// had a schedule. The throughput of a run that delivered nothing is zero.
 func (c *Comparison) throughputs(pairs []couple) *figure {
 	any := false
 	for _, p := range pairs {
@@ -50,7 +51,7 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 			t := r.Summary.Throughput
 			any = any || t != nil || r.Header.Mode == result.ModeFlatOut
 			if r.Header.Rate > 0 {
-				return nil // of two modes there is no ranking
+				return nil // runs of different modes are not ranked
 			}
 			c.consumed = c.consumed || t != nil && t.Received > 0 || r.Summary.Counters.Expected > 0
 		}
@@ -78,8 +79,9 @@ func (c *Comparison) throughputs(pairs []couple) *figure {
 	return &f
 }
 
-// Rate is what a run came to flat out: deliveries a second where somebody consumes, be
-// it that none came. It is NaN where too few messages were handed out.
+// Rate is the throughput of an unpaced run: deliveries per second if runs of the comparison
+// have consumers, even if none arrived, else messages per second. It is NaN if too few
+// messages were sent, and 0 if the run has no throughput.
 func (c *Comparison) Rate(r *result.Run) float64 {
 	t := r.Summary.Throughput
 	switch {
@@ -101,14 +103,14 @@ func newFigure(row *Row, m result.Metric, pairs int) figure {
 	return f
 }
 
-// note says what holds of n runs.
+// note adds to the row a text that holds for n runs, unless n is 0.
 func (f *figure) note(n int, text string) {
 	if n > 0 {
 		f.row.Notes = append(f.row.Notes, fmt.Sprintf("in %d of %d runs %s", n, 2*len(f.suspect), text))
 	}
 }
 
-// figureOf collects a percentile; there is false if no run has it.
+// figureOf collects a percentile from all runs; there is false if no run has it.
 func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) {
 	f = newFigure(&Row{Percentile: p}, m, len(pairs))
 	var within [2][]float64
@@ -168,8 +170,8 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 	return f, !f.unsupported
 }
 
-// suspectAt reports whether a percentile of a run is not to be believed, by itself or
-// with all of the run. Without a metric it is about the throughput.
+// suspectAt reports whether a percentile of a run is suspect, by itself or with the whole
+// run. With an empty metric it is about the throughput.
 func suspectAt(r run, m result.Metric, p string) bool {
 	v := &r.Summary.Verdict
 	if r.Summary.Interrupted || m != "" && v.Limit(m).Reaches(p) {
@@ -194,7 +196,7 @@ func (f *figure) describe(within *[2][]float64) {
 	f.row.A, f.row.B = figuresOf(has(0), within[0]), figuresOf(has(1), within[1])
 }
 
-// maxima are shown and not judged.
+// maxima returns the row of the maxima, which are shown and not judged.
 func maxima(pairs []couple, m result.Metric) Row {
 	f := newFigure(&Row{Percentile: maximum}, m, len(pairs))
 	for n, c := range pairs {

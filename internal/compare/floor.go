@@ -8,12 +8,12 @@ import (
 	"sixnines/result"
 )
 
-// floorChange is the change of a noise floor that is worth a word: floors
+// floorChange is the least ratio of two noise floors that is reported: floors
 // themselves vary by some per cent.
 const floorChange = 1.25
 
-// floors compares the noise floors that the runs carry: of p50 and p99 of the
-// first metric for which both sets have one.
+// floors compares the noise floors in the runs' headers, at p50 and p99, metric by metric. It
+// stops at the first metric that differs, or whose floor only one set has.
 func floors(sets [2][]run) []Difference {
 	var out []Difference
 	for _, m := range result.Metrics() {
@@ -42,7 +42,7 @@ func floors(sets [2][]run) []Difference {
 	return nil
 }
 
-// floorOf is the median of the floors that the runs carry; 0: none does.
+// floorOf returns the median, ns, of the noise floors in the runs' headers; 0 if none has one.
 func floorOf(runs []run, m result.Metric, p string) float64 {
 	var all []float64
 	for _, r := range runs {

@@ -11,7 +11,7 @@ import (
 	"sixnines/result"
 )
 
-// Answer is what is shown of one thing that a gate judges, or of all of them.
+// Answer is the result of one subject of a gate, or of the whole gate.
 type Answer string
 
 // The answers.
@@ -22,10 +22,10 @@ const (
 	Ungradable Answer = "not judged" // nothing may be judged: unlike things, or a workload in the background
 )
 
-// Subject is a thing that a gate judges.
+// Subject is what a gate judges.
 type Subject string
 
-// The subjects. Those from what was lost to what was damaged are shares of what was due.
+// The subjects. OfBroken to OfCorrupted are shares of the messages due, or of the deliveries expected.
 const (
 	OfThroughput Subject = "throughput"
 	OfPercentile Subject = "percentile"
@@ -38,7 +38,7 @@ const (
 	OfRate       Subject = "rate_kept" // sent ÷ due
 	OfLeftOut    Subject = "left_out"  // runs that are in no pair
 	OfReplaced   Subject = "replaced"  // pairs that were INVALID and made again
-	OfPairs      Subject = "pairs"     // whether there are enough
+	OfPairs      Subject = "pairs"     // whether the pairs are enough
 )
 
 // Cause is why a subject is undecided.
@@ -47,41 +47,41 @@ type Cause string
 // The causes.
 const (
 	WideInterval Cause = "interval"       // a change that matters is neither shown nor ruled out
-	NoInterval   Cause = "no_interval"    // the pairs allow none
-	Missing      Cause = "missing_figure" // some run has none, or a lower bound only
-	Unsupported  Cause = "unsupported"    // no run has messages enough for it, and it was asked for
-	SuspectRuns  Cause = "suspect"        // too few pairs are free of suspect figures, or they say otherwise
+	NoInterval   Cause = "no_interval"    // the pairs do not give an interval
+	Missing      Cause = "missing_figure" // some run lacks the figure, or has only a lower bound
+	Unsupported  Cause = "unsupported"    // requested, but no run has enough messages for it
+	SuspectRuns  Cause = "suspect"        // too few pairs are free of suspect figures, or these give another answer
 	FewSigns     Cause = "few_signs"      // too few pairs differ for the exact sign test
 	Excluded     Cause = "excluded_runs"  // they could have changed the answer
 	TooFewPairs  Cause = "too_few_pairs"
 )
 
-// Judged is one thing that a gate judges.
+// Judged is one judgement of a gate.
 type Judged struct {
 	Of         Subject       `json:"of"`
 	Metric     result.Metric `json:"metric,omitempty"`     // of a percentile
 	Percentile string        `json:"percentile,omitempty"` // of a percentile: "99.9"
 	Answer     Answer        `json:"answer"`
 	Cause      Cause         `json:"cause,omitempty"` // why it is undecided
-	// Better and Worse count the pairs that speak for B and against it, where the exact
-	// sign test decides; P is its one-sided probability.
+	// Better and Worse count the pairs that favour B and A, if the exact sign test decides;
+	// P is its one-sided p-value.
 	Better int     `json:"pairs_better,omitempty"`
 	Worse  int     `json:"pairs_worse,omitempty"`
 	P      float64 `json:"p,omitempty"`
-	Text   string  `json:"text"` // for people, one line
+	Text   string  `json:"text"` // in words, one line
 }
 
-// Gate is what a gate comes to: [Worse] if anything is shown worse, else [Open] if
-// anything is undecided, else [NotWorse].
+// Gate is the result of a gate. Answer is [Worse] if any subject is shown worse, else
+// [Open] if any is undecided, else [NotWorse]; [Ungradable] if nothing may be judged.
 type Gate struct {
 	Answer Answer   `json:"answer"`
 	Judged []Judged `json:"judged"`
-	// Unsupported are percentiles of the judged metrics that no run of either side has
-	// messages enough for, and that nobody asked for: they are not judged.
+	// Unsupported are percentiles of the judged metrics for which no run has enough messages
+	// and which Options does not name: they are not judged.
 	Unsupported []string `json:"unsupported,omitempty"`
 }
 
-// Of returns the subjects with an answer.
+// Of returns the judgements with the given answer.
 func (g *Gate) Of(a Answer) []Judged {
 	var out []Judged
 	for _, j := range g.Judged {
@@ -92,8 +92,8 @@ func (g *Gate) Of(a Answer) []Judged {
 	return out
 }
 
-// Name is the subject in words: "p99.9", "publish.response p99" where several metrics
-// are judged.
+// Name is the subject in words: "p99.9", or "publish.response p99" if several metrics are
+// judged.
 func (g *Gate) Name(j Judged) string {
 	switch j.Of {
 	case OfPercentile:
@@ -107,14 +107,15 @@ func (g *Gate) Name(j Judged) string {
 	return strings.ReplaceAll(string(j.Of), "_", " ")
 }
 
-// oneSided is what a statement in one direction may err: half of 5 %.
+// oneSided is the error probability of a statement in one direction: half of 5 %.
 const oneSided = (1 - Confidence) / 2
 
-// signs are pairs by what they say of B; those that say nothing are not counted.
+// signs counts the pairs in which B is worse than A, and those in which it is better, or for
+// some subjects not worse.
 type signs struct{ worse, better int }
 
-// judge is the exact sign test, at most alpha of error each way. silent are pairs of
-// which it is not known what they would say: they count against either answer.
+// judge applies the exact sign test with an error of at most alpha in each direction. silent
+// is the number of pairs with an unknown sign: they count against either answer.
 func (s signs) judge(alpha float64, silent int) (a Answer, p float64) {
 	n := s.worse + s.better + silent
 	worse, better := stats.SignTest(s.worse, n), stats.SignTest(s.better, n)
@@ -127,7 +128,7 @@ func (s signs) judge(alpha float64, silent int) (a Answer, p float64) {
 	return Open, min(worse, better)
 }
 
-// gate judges everything. everyone are all pairs, fit ones and others.
+// gate judges all subjects. everyone has all pairs, also those with runs that cannot be used.
 func (c *Comparison) gate(everyone []couple, o Options) {
 	g := &Gate{Judged: []Judged{}}
 	c.Gate = g
@@ -170,7 +171,7 @@ func (g *Gate) add(j *Judged) {
 	}
 }
 
-// gateRows judges the throughput and the percentiles, as their rows say.
+// gateRows adds the judgements of the throughput and the percentiles from their rows.
 func (c *Comparison) gateRows(o Options) {
 	add := func(r *Row, m result.Metric) {
 		j := r.judged
@@ -211,12 +212,12 @@ func (c *Comparison) gateRows(o Options) {
 	}
 }
 
-// excluded is a run that is in no figure though nothing is wrong with the system under
-// test, as far as anybody knows.
+// excluded reports whether the run is left out for another reason than overload of the
+// system under test or its partner.
 func (l Left) excluded() bool { return !l.Partner && !l.Overloaded }
 
-// leftOut is undecided where runs are in no pair: nobody knows what they would have
-// said.
+// leftOut is undecided if runs were excluded, because they could have changed the answer; nil
+// if none was.
 func (c *Comparison) leftOut() *Judged {
 	var texts []string
 	n := [2]int{}
@@ -235,9 +236,9 @@ func (c *Comparison) leftOut() *Judged {
 		Text: fmt.Sprintf("%s left out (A %d, B %d) could have changed the answer: %s", spell.Plural(n[0]+n[1], "run"), n[0], n[1], strings.Join(texts, "; "))}
 }
 
-// replacedOnes is undecided where one side was INVALID so much more often than the
-// other that what it does is perhaps why: the pairs that were made instead are then a
-// choice among its runs.
+// replacedOnes is undecided if one side was INVALID so much more often than the other that
+// the side itself may be the reason: the replacement pairs are then a biased selection of its
+// runs. Else it is nil.
 func (c *Comparison) replacedOnes() *Judged {
 	var s signs
 	for _, r := range c.Replaced {

@@ -10,7 +10,8 @@ import (
 	"sixnines/result"
 )
 
-// judge makes the tables and their statements.
+// judge fills in the throughput, the metrics' rows and the statements about them. It returns
+// an error that wraps [ErrInput] if a metric of o is in no run.
 func (c *Comparison) judge(pairs []couple, o Options) error {
 	if len(pairs) == 0 {
 		return nil
@@ -36,7 +37,7 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	if len(percentiles) == 0 {
 		percentiles = result.Percentiles()
 	}
-	var family []figure // what is judged
+	var family []figure // the judged figures, which are tested together
 	if rates != nil {
 		c.Throughput = rates.row
 		if rates.judged = len(o.Metrics) == 0 && !c.Background; rates.judged {
@@ -47,7 +48,7 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	}
 	for _, m := range metrics {
 		table := Metric{Metric: m, Judged: slices.Contains(judged, m)}
-		// The rows are pointed to while they are filled: none may move.
+		// figures point to the rows while these are appended, so the slice must not grow.
 		table.Rows = make([]Row, 0, len(percentiles)+1)
 		var alone []figure
 		for _, p := range percentiles {
@@ -79,9 +80,9 @@ func boolRank(b bool) int {
 	return 0
 }
 
-// state makes the statements about figures that belong together.
+// state sets the changes and outcomes of figures whose intervals hold simultaneously.
 func (c *Comparison) state(together []figure) error {
-	var family []figure // with ratios
+	var family []figure // those with a ratio in every pair
 	for _, f := range together {
 		if f.whole() {
 			family = append(family, f)
@@ -118,9 +119,9 @@ func (c *Comparison) state(together []figure) error {
 		shift.Ns, shift.NsLo, shift.NsHi = base*(p.Ratio-1), base*(p.Lo-1), base*(p.Hi-1)
 		f.row.Shift = shift
 		if !f.judged || c.Refused != "" {
-			continue // who promises less is not faster for it
+			continue // without a ranking there is no outcome
 		}
-		more := f.metric == "" // is better
+		more := f.metric == "" // of a throughput, more is better
 		f.row.Outcome, f.row.judged = c.decide(shift, more)
 		f.row.Notes = append(f.row.Notes, remark(f.row, c.MinEffect, more)...)
 		if err := c.withoutSuspects(f, k, family); err != nil {
@@ -130,7 +131,7 @@ func (c *Comparison) state(together []figure) error {
 	return nil
 }
 
-// shiftOf is the shift function of figures over some of the pairs.
+// shiftOf returns the shift function of figures over the given pairs.
 func shiftOf(family []figure, pairs []int) (stats.Shift, error) {
 	a, b := make([][]float64, len(pairs)), make([][]float64, len(pairs))
 	for i, n := range pairs {
@@ -141,14 +142,14 @@ func shiftOf(family []figure, pairs []int) (stats.Shift, error) {
 	return stats.ShiftFunction(a, b, Confidence)
 }
 
-// shiftAt is a point that has an interval. The p-value is exact and the interval, in
-// its other ends, nearly so: a difference is shown if both say so.
+// shiftAt converts a point that has an interval. The p-value is exact and the interval is
+// approximate; a difference counts as shown only if both show it.
 func shiftAt(p stats.ShiftPoint) *Shift {
 	return &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-Confidence && (p.Lo > 1 || p.Hi < 1)}
 }
 
-// decide says what an interval shows, to readers and to a gate: that B is not worse is
-// shown by less than that it is no different.
+// decide says what an interval shows, for the table and for a gate. "Not worse" needs only
+// one end of the interval, "no difference" both.
 func (c *Comparison) decide(s *Shift, moreIsBetter bool) (Outcome, *Judged) {
 	out := outcomeOf(s, c.MinEffect, moreIsBetter)
 	switch {
@@ -163,9 +164,9 @@ func (c *Comparison) decide(s *Shift, moreIsBetter bool) (Outcome, *Judged) {
 	return out, &Judged{Answer: Open, Cause: WideInterval}
 }
 
-// withoutSuspects takes back what the pairs without a suspect figure do not show, too.
-// Whether a pair has one does not depend on which of its runs is A's, so that the signs
-// of the others are coins as before. k is the place of f in its family.
+// withoutSuspects withdraws an outcome that the pairs without a suspect figure do not show as
+// well. Whether a pair has a suspect figure does not depend on which of its runs is A's, so
+// the sign-flip test is still valid for the remaining pairs. k is the index of f in family.
 func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
 	var clean []int
 	for i, suspect := range f.suspect {
@@ -205,9 +206,10 @@ func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
 	return nil
 }
 
-// withoutRatio judges a figure that some run does not have, or of which it has a lower
-// bound or a zero: pair by pair, by the exact sign test. Pairs of which that is not
-// known count against either answer. Together with family figures it errs as one.
+// withoutRatio judges a figure that is missing in some run, or is a lower bound or zero there:
+// pair by pair, by the exact sign test. Pairs with an unknown sign count against either
+// answer. The error probability is divided by family, the number of figures tested together
+// (Bonferroni).
 func (c *Comparison) withoutRatio(f figure, family int) {
 	more := f.metric == ""
 	f.row.Outcome = NoFigure
@@ -221,7 +223,7 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	silent, none, clean := 0, 0, 0
 	for i := range c.Pairs {
 		v, low := [2]float64{f.values[0][i], f.values[1][i]}, [2]bool{f.lower[0][i], f.lower[1][i]}
-		if more { // so that less is better
+		if more { // swapped, so that less is better
 			v[0], v[1] = v[1], v[0]
 		}
 		worse := v[1] > v[0]*(1+c.MinEffect)
@@ -265,7 +267,7 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	}
 }
 
-// outcomeOf holds an interval against the least effect that matters.
+// outcomeOf compares an interval with the least effect that matters.
 func outcomeOf(s *Shift, least float64, moreIsBetter bool) Outcome {
 	up, down := Slower, Faster
 	if moreIsBetter {
@@ -282,7 +284,7 @@ func outcomeOf(s *Shift, least float64, moreIsBetter bool) Outcome {
 	return Undecided
 }
 
-// remark says what an outcome leaves unsaid.
+// remark notes a difference that is shown although the outcome does not name it.
 func remark(r *Row, least float64, moreIsBetter bool) []string {
 	s := r.Shift
 	if !s.Shown {
@@ -301,8 +303,8 @@ func remark(r *Row, least float64, moreIsBetter bool) []string {
 	return nil
 }
 
-// measured lists the metrics that any run has, lags and stages aside: those are the
-// generator's and the parts of a service time.
+// measured lists the response and service times that any run has. Lags are left out because
+// they are the generator's, and stages because they are parts of a service time.
 func measured(pairs []couple) []result.Metric {
 	var out []result.Metric
 	for _, m := range result.Metrics() {
@@ -321,7 +323,7 @@ func inAll(pairs []couple, m result.Metric) bool {
 	return !slices.ContainsFunc(pairs, func(p couple) bool { return dist(p.runs[0], m) == nil || dist(p.runs[1], m) == nil })
 }
 
-// dist is a metric's distribution in a run; nil if it holds nothing.
+// dist returns a metric's distribution in a run; nil if it has no values.
 func dist(r run, m result.Metric) *result.Distribution {
 	d := r.Summary.Histograms[m]
 	if d == nil || d.Total() == 0 {
@@ -330,8 +332,8 @@ func dist(r run, m result.Metric) *result.Distribution {
 	return d
 }
 
-// headline is what is judged unless something else is asked for: the first
-// response time, else the first service time.
+// headline returns the metric that is judged by default: the first response time, else the
+// first metric.
 func headline(metrics []result.Metric) []result.Metric {
 	for _, m := range metrics {
 		if m.IsResponse() {

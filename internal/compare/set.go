@@ -12,17 +12,17 @@ import (
 	"sixnines/result"
 )
 
-// ErrInput is wrapped by errors about what was given to be compared.
+// ErrInput is wrapped by errors about the runs given to a comparison.
 var ErrInput = errors.New("cannot be compared")
 
-// run is a run of a side, and why it cannot be used, if so.
+// run is a run of a side; unfit says why it cannot be used, empty if it can.
 type run struct {
 	*result.Run
 	unfit  string
 	beside []*result.Run // the other workloads of the run
 }
 
-// Name is how users find a run, and how a [Pair] names it.
+// Name returns the path of a run's file, or else its id. A [Pair] names runs so.
 func Name(r *result.Run) string {
 	if r.Path != "" {
 		return r.Path
@@ -32,7 +32,7 @@ func Name(r *result.Run) string {
 
 func (r run) name() string { return Name(r.Run) }
 
-// unfit says why a run's figures must not be compared; empty: they may.
+// unfit says why a run's figures must not be compared; it is empty if they may.
 func unfit(r *result.Run) string {
 	s := r.Summary
 	switch {
@@ -48,8 +48,7 @@ func unfit(r *result.Run) string {
 	return ""
 }
 
-// verdictOf is a verdict with its first reason. What to do about it stands in the run's
-// own report.
+// verdictOf writes a verdict with its first reason. The run's own report has the advice.
 func verdictOf(s *result.Summary) string {
 	why := string(s.Verdict.Status)
 	for _, reason := range s.Verdict.Reasons {
@@ -60,8 +59,9 @@ func verdictOf(s *result.Summary) string {
 	return why
 }
 
-// Invalid says why a run, or a workload of it that is compared, is INVALID; empty: none
-// is. of is the only workload to compare, empty: all. An ab replaces such a pair.
+// Invalid says why a run, or a compared workload of it, is INVALID; it is empty if none is.
+// of is the only workload to compare; empty: all. Background workloads do not count. An ab
+// replaces the pair of such a run.
 func Invalid(run *result.Run, of string) string {
 	for _, part := range run.Parts() {
 		w := part.Header.Workload
@@ -72,8 +72,8 @@ func Invalid(run *result.Run, of string) string {
 	return ""
 }
 
-// sides orders both sets by time and refuses runs that are given twice: a run
-// that counts twice would be evidence made of nothing.
+// sides orders both sets by time. It returns an error, which wraps [ErrInput], for an empty
+// set and for a run that is given twice, which would create false evidence.
 func sides(a, b []*result.Run, beside map[*result.Run][]*result.Run) ([2][]run, error) {
 	var out [2][]run
 	seen := map[string]string{}
@@ -118,10 +118,10 @@ type couple struct {
 // fit reports whether both runs can be used.
 func (c couple) fit() bool { return c.runs[0].unfit == "" && c.runs[1].unfit == "" }
 
-// couples pairs the runs: those of an ab by the number of their pair, others in
-// order of time. Runs that cannot be used are paired first and left out with
-// their partners afterwards: were the others to move up, a set that lost its
-// slow runs would be paired anew to its advantage.
+// couples pairs the runs: those of an ab by the number of their pair, others in order of
+// time. Runs that cannot be used are paired as well and left out afterwards with their
+// partners: if the others moved up, a set that lost its slow runs would be paired anew to
+// its advantage.
 func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
 	if ab = ofOneAB(sets); ab {
 		byPair := map[int]*couple{}
@@ -162,8 +162,8 @@ func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
 	return all, left, false
 }
 
-// ofOneAB reports whether all runs are of the same ab, each side an arm, no
-// place taken twice.
+// ofOneAB reports whether all runs are of the same ab, each side is one arm, and no side has
+// two runs with the same pair number.
 func ofOneAB(sets [2][]run) bool {
 	set := ""
 	for i := range sets {
@@ -192,8 +192,8 @@ func ofOneAB(sets [2][]run) bool {
 	return true
 }
 
-// replaced takes out the pairs of an ab in whose place others were made, in whichever
-// workload they were INVALID: the choice of pairs is the same for all.
+// replaced removes the pairs of an ab that were measured again, whichever workload was
+// INVALID, so that all workloads are compared with the same pairs.
 func replaced(all []couple) (rest []couple, out []Replaced) {
 	by := map[int]int{}
 	for _, c := range all {
@@ -222,7 +222,7 @@ func replaced(all []couple) (rest []couple, out []Replaced) {
 	return rest, out
 }
 
-// fitOnes keeps the pairs that can be used.
+// fitOnes returns the pairs that can be used, and the runs of all other pairs.
 func fitOnes(all []couple) (fit []couple, left []Left) {
 	for _, c := range all {
 		if c.fit() {
@@ -262,7 +262,7 @@ func setOf(i int, runs []run, used int) Set {
 	return s
 }
 
-// labelOf is a run's name, or what it runs.
+// labelOf returns a run's name, or else its driver and pattern.
 func labelOf(h *result.Header) string {
 	if h.Name != "" {
 		return h.Name
@@ -273,8 +273,8 @@ func labelOf(h *result.Header) string {
 	return "unnamed"
 }
 
-// figuresOf summarises one figure over runs; within may hold half widths of
-// their intervals.
+// figuresOf summarises one figure over runs; within has the relative half widths of the runs'
+// intervals, as far as they are known.
 func figuresOf(values, within []float64) Figures {
 	f := Figures{Runs: len(values)}
 	if len(values) == 0 {

@@ -7,7 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// share is a part of a run's messages that did not come out as it should.
+// share is the share of a run's messages to which something undesired happened.
 type share struct {
 	of   Subject
 	name string // what happened to them
@@ -19,8 +19,8 @@ var broken = share{OfBroken, "lost although acknowledged", func(r *result.Run) (
 	return c.LostAcked, max(c.Expected, c.Scheduled)
 }}
 
-// shares are those that a gate judges. Nobody's promise is broken by what was never
-// acknowledged, and it did not come all the same.
+// shares lists the shares that a gate judges. Messages lost without an acknowledgement break
+// no guarantee, but they are still lost, so they are judged separately.
 func shares() []share {
 	return []share{
 		broken,
@@ -30,7 +30,7 @@ func shares() []share {
 		}},
 		{OfUnanswered, "never acknowledged nor refused", func(r *result.Run) (n, of int64) {
 			if r.Header.Ack == "" || r.Header.Ack == "none" {
-				return 0, 0 // nothing would tell
+				return 0, 0 // without acknowledgements the number is unknown
 			}
 			c := &r.Summary.Counters
 			return c.Unknown, c.Scheduled
@@ -46,8 +46,8 @@ func shares() []share {
 	}
 }
 
-// countedOnes are the pairs whose counts are facts: those of runs that can be used, and
-// of overloaded ones, since what these lost is lost though their latencies are none.
+// countedOnes returns the pairs whose counters are valid: those of usable runs and of
+// overloaded ones. The latencies of an overloaded run are not used, but its losses are real.
 func countedOnes(everyone []couple) []couple {
 	var out []couple
 	for _, p := range everyone {
@@ -62,8 +62,8 @@ func (r run) counts() bool {
 	return r.Summary != nil && !r.Summary.Aborted && (r.unfit == "" || unstable(r))
 }
 
-// share judges the shares of both sides by pairs: B's is worse where it is larger than
-// A's by more than matters. Nil where nothing of the kind happened.
+// share judges a share of both sides pair by pair: B's is worse if it exceeds A's by more
+// than matters. The result is nil if both sides have none.
 func (c *Comparison) share(pairs []couple, x share) *Judged {
 	var s signs
 	var total [2]int64
@@ -99,7 +99,7 @@ func (c *Comparison) share(pairs []couple, x share) *Judged {
 	return j
 }
 
-// bySigns answers by the exact sign test, and adds its probability to the text.
+// bySigns sets the answer by the exact sign test and adds its p-value to the text.
 func (j *Judged) bySigns(s signs, silent int) {
 	j.Answer, j.P = s.judge(oneSided, silent)
 	j.Text += fmt.Sprintf(", not more in %d (p = %.2g)", s.better, j.P)
@@ -108,7 +108,7 @@ func (j *Judged) bySigns(s signs, silent int) {
 	}
 }
 
-// sentShare judges what was sent of what was due; nil where nothing was due at a rate.
+// sentShare judges the share of due messages that was sent; nil if no pair has a schedule.
 func (c *Comparison) sentShare(pairs []couple) *Judged {
 	var s signs
 	for _, p := range pairs {

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Change is a field of the scenario in which all runs of B differ from all of A: what
-// an ab was asked to compare.
+// Change is a field of the scenario in which all runs of B differ from all runs of A: what an
+// ab was asked to compare.
 type Change struct {
 	Field string `json:"field"` // as --b takes it: option.linger, or the dotted key
 	A     string `json:"a"`     // empty: A does not set it
@@ -28,8 +28,8 @@ func (c Change) String() string {
 	return c.Field + ": " + c.A + " → " + c.B
 }
 
-// Changed lists the fields in which two scenarios, as JSON, differ. What names or
-// describes a scenario is no change.
+// Changed lists the fields in which two scenarios, as JSON, differ. Name, description and
+// version do not count.
 func Changed(a, b json.RawMessage) []Change {
 	return changesOf([2]map[string]string{flat(a), flat(b)})
 }
@@ -54,8 +54,8 @@ func changesOf(fields [2]map[string]string) []Change {
 	return out
 }
 
-// DecisiveChanges keeps the changes that refuse a ranking whatever the broker says of
-// itself: those of the load.
+// DecisiveChanges returns the changes that refuse a ranking whatever guarantees the broker
+// gives: those of the load.
 func DecisiveChanges(all []Change) []Change {
 	var out []Change
 	for _, c := range all {
@@ -66,9 +66,9 @@ func DecisiveChanges(all []Change) []Change {
 	return out
 }
 
-// underTest returns what an ab changes: fields that are the same in all runs of a set,
-// and others in the other set. Those of workloads beside that of the runs have the
-// name of theirs before them.
+// underTest returns what an ab changes: fields with one value in all runs of a set and another
+// in the other set. Fields of the other workloads of a run have their workload's name as a
+// prefix.
 func underTest(sets [2][]run) []Change {
 	var fields [2]map[string]string
 	for i := range sets {
@@ -110,11 +110,10 @@ func underTest(sets [2][]run) []Change {
 	return changes
 }
 
-// varies stands for a field that differs from run to run of a set.
+// varies stands for the value of a field that differs from run to run within a set.
 const varies = "\x00"
 
-// follows tells whether a difference between two sets of an ab comes with what it
-// changes, rather than by accident.
+// follows reports whether a difference of this origin can result from the changes of an ab.
 func (o origin) follows(changes []Change) bool {
 	target := func(fields ...string) bool {
 		return slices.ContainsFunc(changes, func(c Change) bool {
@@ -138,8 +137,9 @@ func (o origin) follows(changes []Change) bool {
 	return false
 }
 
-// settle parts what is unlike into what comes with the changes of an ab and the rest,
-// and leaves out what the changes say themselves.
+// settle sorts the differences: those that result from the changes of an ab go to Follows,
+// except for the changes themselves, and the rest to Differences. It returns the decisive ones
+// that result from the changes or are changes.
 func (c *Comparison) settle(all []Difference) (refusing []Difference) {
 	for _, d := range all {
 		switch {
@@ -158,7 +158,7 @@ func (c *Comparison) settle(all []Difference) (refusing []Difference) {
 	return refusing
 }
 
-// guarantees says what B promises otherwise than A; empty: nothing, as far as it is
+// guarantees says how B's guarantees differ from A's; it is empty if they do not, as far as is
 // known.
 func guarantees(follows []Difference) string {
 	var weaker, stronger, other, unknown []string

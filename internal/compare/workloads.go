@@ -7,11 +7,12 @@ import (
 	"sixnines/result"
 )
 
-// Workloads compares sets of runs with several workloads: each that both sets have by
-// itself, in the order of A. Runs with one workload are compared as [Compare] does.
-// Intervals and p-values hold for each comparison alone, not for all of them at once.
-// What is unlike in the others is a difference of each. The errors are those of
-// Compare.
+// Workloads compares sets of runs with several workloads: it returns one comparison for each
+// workload that both sets have, in the order of A. Runs with one workload are compared like
+// by [Compare]. Intervals and p-values hold for each comparison alone, not for all of them at
+// once. A comparison also lists the differences in the other workloads of its runs. Besides
+// the errors of Compare it returns one, which wraps [ErrInput], if the runs of a set differ in
+// their workloads, or if no workload is in both sets.
 func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 	var parts [2]map[string][]*result.Run
 	var names [2][]string
@@ -36,7 +37,7 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 		}
 	}
 	if len(a) == 0 || len(b) == 0 {
-		c, err := Compare(a, b, o) // whose error it is
+		c, err := Compare(a, b, o) // returns the error for an empty set
 		return []*Comparison{c}, err
 	}
 	var all []*Comparison
@@ -60,14 +61,14 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 	return all, nil
 }
 
-// ofWorkload is a part of a run, and by what name it finds its like.
+// ofWorkload is a part of a run, and the name by which parts are matched.
 type ofWorkload struct {
 	name string
 	run  *result.Run
 }
 
-// chosen returns the parts of a run by the names of their workloads, or the one that
-// is asked for, without a name; and notes what else ran beside each.
+// chosen returns the parts of a run by the names of their workloads, or only the one that
+// workload names, then with an empty name. It sets in beside the other parts of each.
 func chosen(run *result.Run, workload string, beside map[*result.Run][]*result.Run) ([]ofWorkload, error) {
 	var own []ofWorkload
 	for _, part := range run.Parts() {
@@ -94,7 +95,7 @@ func workloadsText(names []string) string {
 	return "the workloads " + all(names)
 }
 
-// company names the workloads beside that of the run.
+// company lists the other workloads of the run.
 func (r run) company() string {
 	var names []string
 	for _, o := range r.beside {
@@ -103,9 +104,9 @@ func (r run) company() string {
 	return all(names)
 }
 
-// neighbours adds in what the workloads beside that of the runs are unlike, as far as
-// it has not said so of its own: also where only one workload is compared. That never
-// refuses a ranking: the same load beside another is what is compared, perhaps.
+// neighbours adds the differences in the other workloads of the runs, unless the compared
+// workload has the same difference; also if only one workload is compared. They never refuse
+// a ranking: the same load beside different ones may be what is compared.
 func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*result.Run) {
 	var names []string
 	var others [2]map[string][]run
@@ -124,7 +125,7 @@ func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*re
 	own := append(slices.Clone(c.Differences), c.Follows...)
 	for _, name := range names {
 		if others[1][name] == nil {
-			continue // which workloads are beside it is a difference of its own
+			continue // the attribute "workloads beside it" already has this difference
 		}
 		for _, d := range differences([2][]run{others[0][name], others[1][name]}) {
 			if slices.ContainsFunc(own, func(e Difference) bool { return e.What == d.What && e.A == d.A && e.B == d.B }) {
@@ -146,7 +147,7 @@ func (c *Comparison) neighbours(a, b []*result.Run, beside map[*result.Run][]*re
 	gravestFirst(c.Follows)
 }
 
-// isBackground reports whether a run has the workload in the background.
+// isBackground reports whether any run has the workload in the background.
 func isBackground(sets [2][]run) bool {
 	for _, set := range sets {
 		if slices.ContainsFunc(set, func(r run) bool { return r.Header.Background }) {

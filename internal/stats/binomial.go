@@ -4,14 +4,14 @@ import "math"
 
 // The binomial distribution, for sizes up to 1e12 and beyond.
 //
-// gonum's mathext.RegIncBeta would be the shorter way, but it stops its
-// continued fraction after 300 terms, too few near the mean of large samples: of
-// 1e12 values at the median its 2.5 % tail is 0.00075 of itself off, which is
-// some 150 ranks. So probabilities are Loader's saddle-point form, good to about
-// 1e-12 at any size, and tails are sums of their ratios, which takes at most
-// about nine standard deviations of terms.
+// gonum's mathext.RegIncBeta would be shorter, but it stops its continued fraction
+// after 300 terms, too few near the mean of large samples: for 1e12 values at the
+// median the relative error of its 2.5 % tail is 0.00075, which is some 150 ranks. So
+// probabilities use Loader's saddle-point form, with an error of about 1e-12 at any
+// size, and tails are sums of ratios, which needs at most about nine standard
+// deviations of terms.
 
-// binomial is the number of successes in n trials. q is 1 - p, kept apart
+// binomial is the number of successes in n trials. q is 1 - p; both are stored
 // because one of them may be known to more digits than the other.
 type binomial struct {
 	n    int64
@@ -35,7 +35,7 @@ func (b binomial) pmf(k int64) float64 {
 	return math.Exp(l) * math.Sqrt(m/(2*math.Pi*x*y))
 }
 
-// logOf returns the logarithm of p, through 1 - p where p is near 1.
+// logOf returns ln p for q = 1 - p; it uses q where p is near 1.
 func logOf(p, q float64) float64 {
 	if q < 0.5 {
 		return math.Log1p(-q)
@@ -54,7 +54,7 @@ func (b binomial) above(k int64) float64 {
 	if float64(k) <= float64(b.n)*b.p {
 		return max(0, 1-b.mirror().above(b.n-k+1))
 	}
-	// The terms fall from k on, at first slowly, then ever faster.
+	// The terms decrease from k on, slowly at first.
 	term := b.pmf(k)
 	sum := term
 	odds := b.p / b.q

@@ -5,28 +5,28 @@ import (
 	"slices"
 )
 
-// Blocks is a run cut into stretches of time, for intervals that do not take
-// messages for independent.
+// Blocks is a run cut into stretches of time, for intervals that do not assume
+// independent messages.
 type Blocks interface {
 	// Len is the number of blocks, in order of time.
 	Len() int
-	// Count is how many values block i has, Above how many of them lie above v,
-	// which must not grow with v.
+	// Count is the number of values in block i. Above is how many of them lie above v;
+	// it must not increase with v.
 	Count(i int) int64
 	Above(i int, v int) int64
 }
 
 const (
-	// LeastChunks is how many stretches a run must consist of for them to say something.
+	// LeastChunks is the least number of stretches in a run that statistics can use.
 	LeastChunks = 10
 )
 
-// ChunkLength returns how many blocks of a run of n to keep together so that the stretches
-// are nearly independent: as many as the longest burst has, and at least what serves a
-// series in which neighbours have the correlation rho: of order n^(1/3) (Künsch,
-// Annals of Statistics 17, 1989), times what Carlstein (Annals of Statistics 14,
-// 1986) has for an autoregressive one, (√6·ρ/(1−ρ²))^(2/3), if that is more than
-// 1. ok is false where fewer than [LeastChunks] such stretches make the run.
+// ChunkLength returns how many of a run's n blocks to keep together so that the stretches
+// are nearly independent: at least the length of the longest burst, and at least the length
+// for a series whose neighbours have the correlation rho. The latter is n^(1/3) (Künsch,
+// Annals of Statistics 17, 1989), times Carlstein's factor for an autoregressive series
+// (Annals of Statistics 14, 1986), (√6·ρ/(1−ρ²))^(2/3), if that is above 1. ok is false if
+// the run has fewer than [LeastChunks] such stretches.
 func ChunkLength(n, burst int, rho float64) (length int, ok bool) {
 	factor := 1.0
 	if rho = min(rho, 0.99); rho > 0 {
@@ -40,7 +40,7 @@ func ChunkLength(n, burst int, rho float64) (length int, ok bool) {
 // nothing varies.
 func Autocorrelation(x []float64) float64 {
 	if len(x) == 0 || slices.Min(x) == slices.Max(x) {
-		return 0 // what rounding leaves of the differences from the mean is correlated
+		return 0 // rounding errors of the differences from the mean would be correlated
 	}
 	m := mean(x)
 	var own, neighbours float64

@@ -6,9 +6,9 @@ import (
 )
 
 // SequentialBlocks returns the interval of the quantile p, by stretches, of a run that may
-// be looked at as often as one likes, and that may end because of what was seen. For v
-// from 0 to values-1 it is [lo, hi]. extra values, none of them in a block, lie above all
-// of v: such as messages that never came back.
+// be looked at any number of times and may end because of what was seen. The interval is
+// [lo, hi], among the values v from 0 to values-1. extra more values, in no block, lie above
+// every v, such as messages that never came back.
 //
 // The run is cut into stretches of length blocks. At the quantile, the exceedances
 // of a stretch differ from 1−p of its values by a D with the mean 0, and where
@@ -18,14 +18,15 @@ import (
 //
 //	±√((V+ρ)·(2·ln 1/(1−conf) + ln((V+ρ)/ρ))),   V = ΣD²
 //
-// with a probability of conf; the interval holds the values at which it has not.
-// ρ is V at the first look that is worth one: age is how many times as long the
-// run is by now. Stretches are independent only nearly, bursts make D lopsided,
-// and ρ and length come from the run: the promise is approximate, as that of
-// every interval that takes dependence into account is.
+// with a probability of conf; the interval has the values at which it has not left.
+// ρ is V at the first useful look; age is the length of the run now, in lengths of the
+// run at that look. The coverage is approximate, like that of every interval that takes
+// dependence into account: stretches are only nearly independent, bursts make D
+// asymmetric, and ρ and length are estimated from the run.
 //
-// ok is false where [ChunkLength] says so, where nothing was counted, where age is
-// below 1, and where the interval has no end among the values.
+// ok is false if the run has fewer than [LeastChunks] stretches, if age is below 1, if
+// another argument is outside its range, and if an end of the interval is not among
+// the values.
 func SequentialBlocks(b Blocks, p, conf float64, length, values int, extra int64, age float64) (lo, hi int, ok bool) {
 	n := b.Len()
 	if length < 1 || n < LeastChunks*length || values < 1 || !(p > 0 && p < 1 && conf > 0 && conf < 1 && age >= 1) {
@@ -48,8 +49,8 @@ func SequentialBlocks(b Blocks, p, conf float64, length, values int, extra int64
 	if !below(top) || !above(-1) {
 		return 0, 0, false
 	}
-	// What is shown of a value need not be of the next one outwards, if one stretch
-	// has most of the values. So the search comes from outside, in strides.
+	// The test is not monotonic in v if one stretch has most of the values, so a
+	// bisection may fail. The search goes inwards from both ends, in strides.
 	least, most := s.spread(top)
 	for lo = least; lo < top && above(min(lo+stride-1, top)); lo += stride {
 	}
@@ -64,16 +65,16 @@ func SequentialBlocks(b Blocks, p, conf float64, length, values int, extra int64
 	return lo, hi, true
 }
 
-// stride is how many values of a grid [SequentialBlocks] passes at a time.
+// stride is how many values of the grid a step of the search in [SequentialBlocks] skips.
 const stride = 16
 
-// stretches are blocks put together.
+// stretches are blocks joined to stretches of equal length.
 type stretches struct {
 	b      Blocks
 	q      float64 // 1−p
 	length int
 	count  []float64 // values in each stretch
-	extra  float64   // in the last one, above everything
+	extra  float64   // values in the last stretch, above all v
 }
 
 func newStretches(b Blocks, p float64, length int, extra int64) stretches {
@@ -85,11 +86,11 @@ func newStretches(b Blocks, p float64, length int, extra int64) stretches {
 	return s
 }
 
-// of is the stretch of a block. What is left at the end belongs to the last.
+// of returns the stretch of a block. Blocks left over at the end belong to the last stretch.
 func (s stretches) of(block int) int { return min(block/s.length, len(s.count)-1) }
 
-// spread returns the least value of the grid that has something at or below it, and
-// the least that has nothing above it but what is extra.
+// spread returns the least value of the grid with a count at or below it, and the least
+// with no counts above it but the extra ones.
 func (s stretches) spread(top int) (least, most int) {
 	beyond := func(v int) (n int64) {
 		for i := range s.b.Len() {
@@ -106,7 +107,7 @@ func (s stretches) spread(top int) (least, most int) {
 	return least, most
 }
 
-// at returns ΣD and ΣD² at value v; above −1 lies everything.
+// at returns ΣD and ΣD² at value v; every value lies above −1.
 func (s stretches) at(v int) (sum, squares float64) {
 	exceed, current := 0.0, 0
 	end := func() {

@@ -15,8 +15,8 @@ const shortest = 5
 // changePoints splits x where its mean or its variance changes: the split of
 // least cost by PELT (Killick, Fearnhead and Eckley, J. Am. Stat. Assoc. 107,
 // 2012), where a segment costs its normal deviance and each change penalty.
-// floor is the standard deviation below which values are alike for want of
-// resolution. Time grows with the square of len(x) where nothing changes.
+// floor is the standard deviation of the measurement's resolution, which is the least that
+// a segment counts with. Time grows with the square of len(x) if nothing changes.
 func changePoints(x []float64, penalty, floor float64) []segment {
 	n := len(x)
 	sums, squares := make([]float64, n+1), make([]float64, n+1)
@@ -34,7 +34,7 @@ func changePoints(x []float64, penalty, floor float64) []segment {
 	}
 	best := make([]float64, n+1) // least cost of x[:i]
 	last := make([]int, n+1)     // where its last segment begins
-	until := make([]int, n+1)    // from which end on a beginning is of no use; 0: not known
+	until := make([]int, n+1)    // end from which on a candidate is useless; 0: not known
 	best[0] = -penalty
 	for i := 1; i <= n; i++ {
 		best[i] = math.Inf(1)
@@ -51,9 +51,9 @@ func changePoints(x []float64, penalty, floor float64) []segment {
 		}
 		kept := candidates[:0]
 		for _, from := range candidates {
-			// What is too short to be judged stays. What is worse than to begin
-			// anew at i is so for good, but a part that begins at i ends no sooner
-			// than shortest after it: until then it is needed.
+			// A candidate too close to i to be judged stays. One that is worse than a
+			// new segment at i stays worse, but that segment ends at i+shortest at
+			// the earliest, so the candidate is needed until then.
 			if i-from >= shortest && until[from] == 0 && best[from]+cost(from, i) > best[i] {
 				until[from] = i + shortest
 			}

@@ -2,20 +2,18 @@ package stats
 
 import "gonum.org/v1/gonum/stat/distuv"
 
-// EffectiveSize returns how many independent values would say as much about a
-// quantile as those of the blocks do, at most their number; v is the value of the
-// grid that the quantile lies at. With D the difference of a block's number of
-// values above v from what its share of them would be,
+// EffectiveSize returns how many independent values would estimate a quantile as exactly
+// as the values of the blocks do, at most their number; v is the quantile's value on the
+// grid. With D the number of a block's values above v minus its expected number,
 //
 //	n·q(1−q) / Σ_k cov(D_i, D_i+k),   q = the share above v,
 //
-// times n: the variance that independent values had, over the one that the run
-// has. The sum over k ends where the covariances of two neighbouring k are no
-// longer positive (Geyer, Practical Markov chain Monte Carlo, Statistical Science
-// 7, 1992: the initial positive sequence): what follows is noise.
+// times n: the variance for independent values, divided by the run's. The sum over k ends
+// where the covariances of two neighbouring k are no longer positive, because the rest is
+// noise (Geyer, Practical Markov chain Monte Carlo, Statistical Science 7, 1992: the
+// initial positive sequence).
 //
-// ok is false of fewer than 2·[LeastChunks] blocks, and where all values or none
-// lie above v.
+// ok is false for fewer than 2·[LeastChunks] blocks, and if all values or none lie above v.
 func EffectiveSize(b Blocks, v int) (size float64, ok bool) {
 	x, ok := excessOf(b, v)
 	if !ok {
@@ -25,17 +23,17 @@ func EffectiveSize(b Blocks, v int) (size float64, ok bool) {
 	return x.all / max(1, variance/x.binomial), true
 }
 
-// excess is by how much each block's number of values above one of the grid differs from
-// what their share in all blocks would be.
+// excess is the difference between each block's number of values above a value of the grid
+// and its expected number, which is the share above in all blocks times the block's count.
 type excess struct {
 	d        []float64
-	all      float64 // values
-	above    float64 // of them above
+	all      float64 // number of values
+	above    float64 // number of values above
 	binomial float64 // the variance of the sum of d if all were independent
 }
 
-// excessOf is false of fewer than 2·[LeastChunks] blocks, and where all values or none
-// lie above v.
+// excessOf returns false for fewer than 2·[LeastChunks] blocks, and if all values or none lie
+// above v.
 func excessOf(b Blocks, v int) (x excess, ok bool) {
 	n := b.Len()
 	if n < 2*LeastChunks {
@@ -58,8 +56,8 @@ func excessOf(b Blocks, v int) (x excess, ok bool) {
 	return x, true
 }
 
-// variance is that of the sum, by the initial positive sequence, and memory how many
-// blocks it takes until they have nothing in common any more.
+// variance returns the variance of the sum of d, by the initial positive sequence, and memory,
+// the number of blocks after which blocks are no longer correlated.
 func (x excess) variance() (variance float64, memory int) {
 	n := len(x.d)
 	products := func(k int) (sum float64) {
@@ -79,7 +77,8 @@ func (x excess) variance() (variance float64, memory int) {
 	return variance, memory
 }
 
-// stretches are sums over the given number of blocks each; the last has the remainder.
+// stretches returns the sums of d over the given number of blocks each; the last includes the
+// remainder.
 func (x excess) stretches(length int) []float64 {
 	sums := make([]float64, max(1, len(x.d)/length))
 	for i, v := range x.d {
@@ -88,19 +87,19 @@ func (x excess) stretches(length int) []float64 {
 	return sums
 }
 
-// margin is the factor by which a variance from n sums is enlarged for an interval
-// with the normal law's quantile to be as wide as one with Student's. Where few of the
-// sums make up most of it, its degrees of freedom are fewer (after Satterthwaite, An
-// approximate distribution of estimates of variance components, Biometrics 2, 1946): of
-// normal ones (Σs²)²/Σs⁴ is a third of their number, of a single burst it is one;
-// they are taken for two at least.
+// margin returns the factor for a variance estimated from these sums, with which an interval
+// by the normal quantile is as wide as one by Student's. If a few sums make up most of the
+// variance, its degrees of freedom are fewer (after Satterthwaite, An approximate
+// distribution of estimates of variance components, Biometrics 2, 1946): (Σs²)²/Σs⁴ is a
+// third of the number of sums if they are normal, and 1 for a single burst. At least two
+// degrees are assumed.
 func margin(sums []float64) float64 {
 	var squares, fourths float64
 	for _, s := range sums {
 		squares += s * s
 		fourths += s * s * s * s
 	}
-	const least = 2.0 // with one the margin is 42
+	const least = 2.0 // with one degree the margin would be 42
 	freedom := least
 	if fourths > 0 {
 		freedom = max(least, min(float64(len(sums)), 3*squares*squares/fourths)-1)
@@ -112,19 +111,17 @@ func margin(sums []float64) float64 {
 // leastEvents is how many values must lie above a value before their positions mean anything.
 const leastEvents = 4
 
-// varianceStretches is how many stretches of a run one of the two estimates of
-// [VarianceFactor] has.
+// varianceStretches is the number of stretches in the second estimate of [VarianceFactor].
 const varianceStretches = 10
 
-// VarianceFactor returns by how much the values of the blocks that lie above v vary more
-// than those of independent messages would, at least 1: n values are worth n/factor
-// independent ones for a quantile at v. It is the greater of two estimates: by the
-// covariances of the blocks, as in [EffectiveSize], enlarged by Student's margin for how
-// few sums it rests on; and by the sums over ten stretches of the run, which a long memory
-// does not make too small. memory is how many blocks it takes until they have
-// nothing in common any more.
+// VarianceFactor returns the variance of the number of values above v, divided by the one of
+// independent messages, at least 1: n values are worth n/factor independent ones for a
+// quantile at v. It is the larger of two estimates. One is from the covariances of the
+// blocks, as in [EffectiveSize], enlarged by Student's margin for its number of sums. The
+// other is from the sums over ten stretches of the run, which a long memory does not make
+// too small. memory is the number of blocks after which blocks are no longer correlated.
 //
-// With fewer than four values above v, or up to it, the result is 1 and 0.
+// With fewer than four values above v, or at or below it, the result is 1 and 0.
 func VarianceFactor(b Blocks, v int) (factor float64, memory int) {
 	x, ok := excessOf(b, v)
 	if !ok || min(x.above, x.all-x.above) < leastEvents {

@@ -27,14 +27,15 @@ type ExponentialFit struct {
 // FitExponential compares gaps between arrivals with an exponential
 // distribution of known mean, as those of a Poisson process are. Compare A2
 // with [AndersonDarling5] or [AndersonDarling1], on samples of 200 to 1000:
-// more always reject, since no clock is perfect; there Distance says whether
-// it matters.
+// larger samples always reject, because no clock is perfect; Distance then says
+// whether the difference matters.
 //
-// resolution is the step of the clock, in the unit of the gaps; 0 if there is
-// none. A gap below half of it, zero included, counts as half of it: ln 0 would
-// make A2 infinite for the first two arrivals within one step. The gaps are
-// neither changed nor kept. ok is false if gaps is empty, one is negative
-// or not finite, or the mean is not positive.
+// resolution is the step of the clock, in the unit of the gaps; 0 for a
+// continuous clock. A gap below half of it, zero included, counts as half of it:
+// ln 0 would make A2 infinite for the first two arrivals within one step. The
+// gaps are neither changed nor kept. ok is false if gaps is empty, one is
+// negative or not finite, the mean is not positive and finite, or resolution is
+// negative.
 func FitExponential(gaps []float64, mean, resolution float64) (fit ExponentialFit, ok bool) {
 	if len(gaps) == 0 || !(mean > 0) || math.IsInf(mean, 0) || !(resolution >= 0) {
 		return ExponentialFit{}, false
@@ -50,7 +51,7 @@ func FitExponential(gaps []float64, mean, resolution float64) (fit ExponentialFi
 		v = max(v, resolution/2) / mean
 		z := -math.Expm1(-v)
 		below, upTo := float64(i), float64(i+1)
-		// ln(1-z) is -v without the detour.
+		// ln(1-z) is -v exactly.
 		sum += (2*upTo-1)*math.Log(z) - (2*(n-upTo)+1)*v
 		distance = max(distance, upTo/n-z, z-below/n)
 	}

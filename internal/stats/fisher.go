@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/stat/combin"
 )
 
-// FisherExact returns the p-value of Fisher's exact test that x of n and y of m were
-// drawn with the same probability, against that of x being the higher: the probability,
-// given x+y in all, of at least x among the n (R. A. Fisher, Statistical methods for
-// research workers, 1934). n and m must be at least 1 and at most a few hundred, and
-// x and y must not exceed them.
+// FisherExact returns the one-sided p-value of Fisher's exact test. The null hypothesis is
+// that x of n and y of m have the same probability, the alternative that x's is higher. The
+// p-value is the probability, given x+y in all, of at least x among the n (R. A. Fisher,
+// Statistical methods for research workers, 1934). n and m must be at least 1 and at most a
+// few hundred, and x and y must not exceed them.
 func FisherExact(x, n, y, m int) float64 {
 	all := combin.LogGeneralizedBinomial(float64(n+m), float64(x+y))
 	p := 0.0

@@ -16,15 +16,14 @@ type Line struct {
 	N          int
 }
 
-// FitLine fits y = Intercept + Slope·x. ok is false with fewer than three
-// points, with lengths that differ, where all x are the same, or where a value
-// is not finite.
+// FitLine fits y = Intercept + Slope·x. ok is false with fewer than three points, if
+// the lengths of x and y differ, if all x are equal, or if a value is not finite.
 func FitLine(x, y []float64) (l Line, ok bool) {
 	n := len(x)
 	if n < 3 || len(y) != n {
 		return Line{}, false
 	}
-	// Differences from the means first: times are large and close together.
+	// Subtract the means first: instants are large numbers close together.
 	mx, my := mean(x), mean(y)
 	var sxx, sxy float64
 	for i := range x {

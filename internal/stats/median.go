@@ -28,9 +28,9 @@ func MedianInterval(x []float64, conf float64) (lo, hi float64, ok bool) {
 	return MedianIntervalAbsent(x, 0, conf)
 }
 
-// MedianIntervalAbsent is [MedianInterval] where that many more values should be there
-// and are not known: lo is the lower end with all of them below x, and hi the upper end
-// with all of them above. ok is false where an absent value would be an end.
+// MedianIntervalAbsent is [MedianInterval] for a sample that lacks absent more values, which
+// are unknown: lo is the lower end with all of them below x, and hi the upper end with all of
+// them above. ok is also false if an absent value would be an end.
 func MedianIntervalAbsent(x []float64, absent int, conf float64) (lo, hi float64, ok bool) {
 	l, u, ok := QuantileRanks(int64(len(x)+absent), 0.5, conf)
 	if first, last := int(l)-1-absent, int(u)-1; ok && first >= 0 && last < len(x) {
@@ -41,20 +41,20 @@ func MedianIntervalAbsent(x []float64, absent int, conf float64) (lo, hi float64
 	return 0, 0, false
 }
 
-// Ratio is the outcome of pairs of runs; the unit is the run.
+// Ratio is the median ratio over pairs of runs; a run is one sample.
 type Ratio struct {
 	Median float64
 	// Lo and Hi enclose the median ratio with the confidence asked for, if
-	// Bounded; fewer than six pairs cannot at 95 %.
+	// Bounded; at 95 % that needs at least six pairs.
 	Lo, Hi  float64
 	Bounded bool
 	Pairs   int
 }
 
-// MedianRatio compares what was measured in interleaved pairs: the median of
-// a[i]/b[i] and its interval, from order statistics. It takes the ratios, not
-// the ratio of medians, so that whatever slows both runs of a pair cancels. All
-// values must be positive and finite.
+// MedianRatio compares interleaved pairs of measurements: the median of a[i]/b[i] and
+// its interval, from order statistics. It uses the median of the ratios, not the ratio
+// of the medians, so that an effect on both runs of a pair cancels. It returns an error
+// if a and b are empty or differ in length, or if a value is not positive and finite.
 func MedianRatio(a, b []float64, conf float64) (Ratio, error) {
 	if len(a) != len(b) {
 		return Ratio{}, fmt.Errorf("median ratio: %d values against %d: these are not pairs", len(a), len(b))

@@ -16,7 +16,7 @@ func ProportionInterval(k, n int64, conf float64) (lo, hi float64, ok bool) {
 	}
 	alpha := (1 - conf) / 2
 	if k > n/2 {
-		// Solve for the smaller of the two probabilities: it has more digits.
+		// Solve for the smaller of the two probabilities: it has the better relative precision.
 		return 1 - proportionUpper(n-k, n, alpha), 1 - proportionLower(n-k, n, alpha), true
 	}
 	return proportionLower(k, n, alpha), proportionUpper(k, n, alpha), true
@@ -42,9 +42,9 @@ func proportionUpper(k, n int64, alpha float64) float64 {
 	})
 }
 
-// bisect returns the largest float64 in [lo, hi] up to which left holds, given
-// that it holds up to some point and not beyond. Positive floats are ordered as
-// their bits, so this takes at most 63 steps for full relative precision.
+// bisect returns the largest float64 in [lo, hi] for which left holds; left must hold
+// up to some point and not beyond. Positive floats are ordered like their bits, so at
+// most 63 steps give full relative precision.
 func bisect(lo, hi float64, left func(float64) bool) float64 {
 	a, b := math.Float64bits(lo), math.Float64bits(hi)
 	for a+1 < b {

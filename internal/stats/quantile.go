@@ -11,24 +11,24 @@ import (
 // QuantileRanks returns the ranks of the order statistics that enclose the
 // quantile p of the population with at least the given confidence, from a
 // sample of n independent values: [x_(lo), x_(hi)], ranks from 1 to n, lo < hi.
-// Of a histogram take the lower edge of the bucket that holds rank lo and the
+// With a histogram, use the lower edge of the bucket that holds rank lo and the
 // upper edge of the one that holds rank hi. Nothing is assumed about the
 // distribution (Hahn and Meeker, Statistical Intervals, chapter 5).
 //
 // With X binomial(n, p), lo is the largest rank for which P(X < lo), and hi the
 // smallest for which P(X ≥ hi), is at most (1-conf)/2. So the coverage
 // B(hi-1) - B(lo-1) is at least conf, either end is a one-sided bound at
-// 1 - (1-conf)/2, and the interval is the tightest for which that holds. A
-// shorter one can often be had by giving one side more of the error; it would
-// depend on the order of the attempts and is not offered.
+// 1 - (1-conf)/2, and the interval is the tightest for which that holds. Giving
+// one side more of the error often makes it shorter, but that result would depend
+// on the order of the attempts and is not offered.
 //
-// ok is false where the sample has no such ranks, which is where n is below
-// [MinSamples], and where p or conf lies outside (0, 1). The ranks are exact for
+// ok is false if the sample has no such ranks, which is if n is below
+// [MinSamples], and if p or conf lies outside (0, 1). The ranks are exact for
 // every n up to 1e12 (and the arithmetic holds beyond); the time grows with
 // √(n·p·(1-p)) and is some tens of milliseconds at 1e12 and the median.
 //
-// Messages that share a cause are not independent: n stalls' worth of messages
-// are n values here only if the caller says so.
+// Messages with a common cause are not independent; the caller must choose n
+// accordingly.
 func QuantileRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	if n < MinSamples(p, conf) {
 		return 0, 0, false
@@ -36,7 +36,7 @@ func QuantileRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	b := binomial{n, p, 1 - p}
 	alpha := (1 - conf) / 2
 	hi = b.smallest(alpha)
-	// The lower rank is the upper one seen from the other end.
+	// The lower rank is the upper rank of the mirrored distribution.
 	lo = n + 1 - b.mirror().smallest(alpha)
 	if lo < 1 || hi > n {
 		return 0, 0, false
@@ -44,9 +44,9 @@ func QuantileRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	return lo, hi, true
 }
 
-// smallest returns the smallest k with P(X ≥ k) ≤ alpha, n+1 if no k does
-// below. The search starts from the normal approximation and steps, which takes
-// a few steps however large n is.
+// smallest returns the smallest k with P(X ≥ k) ≤ alpha, n+1 if no smaller k has it.
+// The search starts from the normal approximation, so that it needs only a few steps,
+// however large n is.
 func (b binomial) smallest(alpha float64) int64 {
 	mean := float64(b.n) * b.p
 	guess := mean + mathext.NormalQuantile(1-alpha)*math.Sqrt(mean*b.q)
@@ -81,8 +81,8 @@ func RankCoverage(n int64, p float64, lo, hi int64) float64 {
 // quantile p has a two-sided interval with both ends finite at the given
 // confidence: ceil(ln((1-conf)/2) / ln p). At 95 % that is 368 for p99, 3,688
 // for p99.9, and in general about 3.7 values beyond the quantile. Below the
-// median it is the lower end that is scarce, and 1-p takes the place of p. It
-// returns the largest int64 where p or conf lies outside (0, 1).
+// median the lower end decides, and 1-p replaces p. The result is the largest
+// int64 if p or conf lies outside (0, 1).
 func MinSamples(p, conf float64) int64 {
 	if !(p > 0 && p < 1 && conf > 0 && conf < 1) {
 		return math.MaxInt64
@@ -96,12 +96,12 @@ func MinSamples(p, conf float64) int64 {
 }
 
 // Rank returns the nearest rank ceil(percent/100 · n) of a percentile: the
-// value of that rank, counted from 1 upwards, is the percentile. percent is
-// meant as the decimal a person writes: the shortest that identifies the
-// float64. So 99.9 of 1000 is rank 999, where floating point may say 999.0000…1
-// and the ceiling 1000. (HdrHistogram's Java code takes one ulp off the
-// percentile instead, which serves up to some 1e13 values.) The rank is clamped
-// to [1, n]; NaN counts as 100, and an empty sample has rank 0.
+// value of that rank, counted from 1 upwards, is the percentile. percent stands for
+// the shortest decimal that identifies the float64. So 99.9 of 1000 is rank 999,
+// where floating point may give 999.0000…1 and the ceiling 1000. (HdrHistogram's
+// Java code subtracts one ulp from the percentile instead, which works up to some
+// 1e13 values.) The rank is clamped to [1, n]; NaN counts as 100, and an empty
+// sample has rank 0.
 func Rank(n int64, percent float64) int64 {
 	switch {
 	case n <= 0:
@@ -114,8 +114,8 @@ func Rank(n int64, percent float64) int64 {
 	return max(ceilShare(n, percent, 100), 1)
 }
 
-// ceilShare returns ceil(n · share/whole), of the decimal that share is written
-// as, for 0 < share < whole.
+// ceilShare returns ceil(n · share/whole) for 0 < share < whole, with share as its
+// shortest decimal.
 func ceilShare(n int64, share float64, whole int64) int64 {
 	down, exact := shareOf(n, share, whole)
 	if exact {
@@ -124,8 +124,8 @@ func ceilShare(n int64, share float64, whole int64) int64 {
 	return down + 1
 }
 
-// shareOf returns floor(n · share/whole), of the decimal that share is written
-// as, and whether nothing was cut off.
+// shareOf returns floor(n · share/whole), with share as its shortest decimal, and
+// whether the quotient is a whole number.
 func shareOf(n int64, share float64, whole int64) (down int64, exact bool) {
 	r, ok := new(big.Rat).SetString(strconv.FormatFloat(share, 'g', -1, 64))
 	if !ok {

@@ -10,24 +10,24 @@ import (
 // Estimate is a figure with its interval.
 type Estimate struct {
 	Value float64 `json:"value"`
-	// Low and High enclose it with the confidence asked for, if Bounded.
+	// Low and High enclose Value with the confidence asked for, if Bounded; else NaN.
 	Low     float64 `json:"low"`
 	High    float64 `json:"high"`
 	Bounded bool    `json:"bounded"`
 }
 
 const (
-	// LeastRounds is how many rounds an interval of [OverRounds] takes.
+	// LeastRounds is the least number of rounds for an interval of [OverRounds].
 	LeastRounds = 3
-	// replicates is how often the bootstrap puts them together anew.
+	// replicates is the number of resamplings of the bootstrap.
 	replicates = 999
 )
 
 // OverRounds returns figures that are computed from several rounds of the same
-// experiment, and their intervals, whose unit is the round: what differs
-// between rounds, and what is common to a round, is in them. figures computes them
-// from rounds 0 to n−1, of which the bootstrap asks for some several times and for
-// others not at all; NaN where one has none. It must not keep the slice.
+// experiment, and their intervals. A round is one sample, so the intervals include the
+// differences between rounds. figures computes the figures from a list of round numbers,
+// 0 to n−1; in the lists of the bootstrap some rounds occur several times and others
+// not at all. A figure that cannot be computed is NaN. figures must not keep the slice.
 //
 // The interval is value ± t·s·√(n/(n−1)), where s is the standard deviation over
 // 999 resamplings and t is Student's for n−1 degrees of freedom (Hesterberg, What
@@ -36,8 +36,8 @@ const (
 // themselves would be much too narrow for the handful of rounds that people make.
 // A figure that must be positive is best given as its logarithm.
 //
-// There is no interval of fewer than [LeastRounds] rounds, or where more than a
-// fortieth of the resamplings have no such figure. The same seed gives the same
+// A figure has no interval with fewer than [LeastRounds] rounds, with conf outside (0, 1),
+// or if more than 1/40 of the resamplings do not have it. The same seed gives the same
 // intervals.
 func OverRounds(n int, figures func(rounds []int) []float64, conf float64, seed uint64) []Estimate {
 	pick := make([]int, n)
@@ -59,7 +59,7 @@ func OverRounds(n int, figures func(rounds []int) []float64, conf float64, seed 
 			pick[i] = rng.IntN(n)
 		}
 		for k, v := range figures(pick) {
-			// From the figure itself, so that the squares are small.
+			// Sum the differences from the figure, so that the squares are small.
 			if v -= all[k].Value; math.IsNaN(v) || math.IsInf(v, 0) {
 				none[k]++
 				continue

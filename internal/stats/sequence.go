@@ -3,16 +3,15 @@ package stats
 import "math"
 
 // sequencePrior is the weight of the mixture behind [SequentialRanks], in values
-// beyond the quantile. It decides at which n the interval is narrowest for what it
-// promises: from 100 to 1,000 values beyond the quantile it is 1.5 to 1.6 times as
-// wide as that for one n, at 100,000 it is 1.9 times.
+// beyond the quantile. It decides at which n the interval is narrowest compared with
+// that for a fixed n: with 100 to 1,000 values beyond the quantile it is 1.5 to 1.6
+// times as wide, with 100,000 it is 1.9 times.
 const sequencePrior = 40
 
-// SequentialRanks is [QuantileRanks] for a sample that may be looked at as often
-// as one likes, and that may end because of what was seen: the probability that
-// the quantile p lies outside [x_(lo), x_(hi)] for any n at all is at most
-// 1 − conf. So the interval at the moment at which a run was stopped covers as it
-// says, whatever the rule that stopped it.
+// SequentialRanks is [QuantileRanks] for a sample that may be looked at any number
+// of times, and that may end because of what was seen: the probability that the
+// quantile p lies outside [x_(lo), x_(hi)] for any n at all is at most 1 − conf. So
+// the interval at the end of a run keeps its confidence, whatever rule ended the run.
 //
 // With S the number of values at or below the quantile, binomial(n, p) at each n,
 // and θ mixed over Beta(a, b) with a/(a+b) = p,
@@ -23,11 +22,11 @@ const sequencePrior = 40
 // 1/(1−conf) with a probability of at most 1 − conf; the ranks are those at which
 // it has not (Howard and Ramdas, Sequential estimation of quantiles with
 // applications to A/B testing and best-arm identification, Bernoulli 28, 2022;
-// the mixture is Robbins', Annals of Mathematical Statistics 41, 1970). Nothing
-// is assumed about the distribution, but that values are independent.
+// the mixture is Robbins', Annals of Mathematical Statistics 41, 1970). The only
+// assumption is that the values are independent.
 //
-// ok is false where one of the ends is not among the values, and where p or conf
-// lies outside (0, 1).
+// ok is false if one of the ends is not among the values, and if p or conf lies
+// outside (0, 1).
 func SequentialRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	if !(p > 0 && p < 1 && conf > 0 && conf < 1) || n < 2 {
 		return 0, 0, false
@@ -40,7 +39,7 @@ func SequentialRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 	// The logarithm is convex in S with its least value about n·p, where it is
 	// below the limit.
 	centre := min(max(int64(math.Round(float64(n)*p)), 0), n)
-	edge := func(in, out int64) int64 { // the last from in towards out that is below the limit
+	edge := func(in, out int64) int64 { // the last value from in towards out that is below the limit
 		for max(in, out)-min(in, out) > 1 {
 			if mid := in + (out-in)/2; m.log(n, mid) < limit {
 				in = mid
@@ -55,7 +54,7 @@ func SequentialRanks(n int64, p, conf float64) (lo, hi int64, ok bool) {
 }
 
 // MinSequential returns the least number of independent values for which
-// [SequentialRanks] has an interval.
+// [SequentialRanks] has an interval; the largest int64 if p or conf lies outside (0, 1).
 func MinSequential(p, conf float64) int64 {
 	if !(p > 0 && p < 1 && conf > 0 && conf < 1) {
 		return math.MaxInt64
@@ -94,8 +93,8 @@ func newBetaMixture(p float64) betaMixture {
 }
 
 // log returns ln M_n with s of n values at or below the quantile. Both logarithms
-// of Beta functions are taken apart by Stirling's series, so that what is large in
-// them cancels before it is computed, not after: exact to some 1e-9 for n = 1e12.
+// of Beta functions are split by Stirling's series, so that their large parts cancel
+// analytically: the error is some 1e-9 for n = 1e12.
 func (m betaMixture) log(n, s int64) float64 {
 	a, b := m.a+float64(s), m.b+float64(n-s)
 	total := a + b

@@ -14,12 +14,12 @@ const ExactPairs = 16
 // flipsDrawn gives a p-value near 0.05 a standard error of 0.0012.
 const flipsDrawn = 1 << 15
 
-// Shift is the shift function of B against A: by how much each quantile is
-// larger, as a factor, with intervals that hold for all quantiles at once.
+// Shift is the shift function of B against A: the ratio of each quantile, with
+// intervals that hold for all quantiles simultaneously.
 type Shift struct {
 	Points []ShiftPoint
-	// P is the probability, if A and B differ in nothing but chance, of a
-	// largest statistic over the quantiles like this one or larger.
+	// P is the probability, if A and B differ only by chance, that the largest
+	// statistic over the quantiles is at least as large as this one.
 	P     float64
 	Pairs int
 	Exact bool // every assignment of signs was tried; else a random sample of them
@@ -28,33 +28,36 @@ type Shift struct {
 // ShiftPoint is the shift of one quantile.
 type ShiftPoint struct {
 	Ratio  float64 // B against A: the geometric mean over the pairs
-	Lo, Hi float64 // simultaneous interval of Ratio; Bounded says whether there is one
-	// P is the quantile's p-value, adjusted for all quantiles being looked at.
+	Lo, Hi float64 // simultaneous interval of Ratio, valid if Bounded
+	// P is the quantile's p-value, adjusted for the number of quantiles tested.
 	P       float64
 	Bounded bool
 }
 
-// ShiftFunction compares two systems by pairs of runs; the run is the
-// unit: a[i][k] and b[i][k] are the k-th quantile of the i-th pair's runs.
+// ShiftFunction compares two systems by pairs of runs; a run is one sample: a[i][k] and
+// b[i][k] are the k-th quantile of the i-th pair's runs.
 //
-// In each pair d = ln b/a. If A and B do not differ, the pair's order is chance
-// and d as likely as −d, all quantiles together: the sign of each pair is
-// flipped in every combination and the largest
+// In each pair d = ln b/a. If A and B do not differ, d is as likely as −d, for all
+// quantiles together. So the sign of each pair is flipped in every combination, and the
+// largest
 //
 //	u(k) = |Σ s(i)·d(i,k)| / √(Σ d(i,k)²)
 //
-// over the quantiles compared with the one observed. u grows with Student's t of
-// the same differences, so that quantiles of unlike spread weigh alike. The
-// p-values hold for any distribution and any dependence between quantiles
-// (Westfall and Young, Resampling-Based Multiple Testing, 1993). n pairs cannot
-// come below 2/2ⁿ: 0.031 for six.
+// over the quantiles is compared with the observed one. u grows with Student's t of the
+// same differences, so that quantiles of different spread have equal weight. The p-values
+// hold for any distribution and any dependence between quantiles (Westfall and Young,
+// Resampling-Based Multiple Testing, 1993). The least p-value of n pairs is 2/2ⁿ: 0.031
+// for six.
 //
-// The interval of a quantile holds each shift δ that the test with d − δ in its
-// place, the others centred, would not reject at 1 − conf. Centring makes this
-// step an approximation; tests simulate that the coverage is kept. There is no
-// interval where no shift is rejected, however large: of six pairs if those of
-// another quantile lie all equally far from their mean, half of them on each side,
-// since then two of 32 assignments reach the largest u there is.
+// The interval of a quantile has each shift δ that the test, with d − δ for this quantile
+// and the others centred, does not reject at 1 − conf. Centring makes this step an
+// approximation; tests simulate that the coverage is kept. The interval is missing if no
+// shift is rejected, however large. With six pairs that happens if the differences of
+// another quantile are all equally far from their mean, half of them on each side: then
+// two of 32 assignments reach the largest possible u.
+//
+// It returns an error with fewer than two pairs, without quantiles, if lengths differ, and
+// if a value is not positive and finite.
 func ShiftFunction(a, b [][]float64, conf float64) (Shift, error) {
 	d, err := differences(a, b)
 	if err != nil {
@@ -136,10 +139,10 @@ func differences(a, b [][]float64) ([][]float64, error) {
 	return d, nil
 }
 
-// signs returns assignments of signs to n pairs, 64 to a word, a set bit for a
-// minus. The first is "none flipped". A statistic does not change when all signs do, so the
-// last pair keeps its own. Where there are too many, a sample is drawn that is
-// the same each time: who computes a figure again gets the same.
+// signs returns assignments of signs to n pairs, 64 to a word, a set bit for a minus. The
+// first flips nothing. A statistic does not change if all signs do, so the last pair keeps
+// its sign. If n is above [ExactPairs], the assignments are a random sample with a fixed
+// seed, so that a repeated computation gives the same result.
 func signs(n int) [][]uint64 {
 	if n <= ExactPairs {
 		all := make([][]uint64, 1<<(n-1))
@@ -161,14 +164,14 @@ func signs(n int) [][]uint64 {
 	return drawn
 }
 
-// flipped holds, for the differences of one quantile, what their sums are under
-// each assignment of signs, in a form in which a shift costs nothing.
+// flipped holds the sums of one quantile's differences under each assignment of signs, in a
+// form from which the statistic of any shift follows without summing again.
 type flipped struct {
 	sums     []float64 // Σ s·d
 	weights  []float64 // Σ s
 	n        float64
 	sum, sq  float64
-	rounding float64 // of sums; ties must be seen as such
+	rounding float64 // rounding error of sums: smaller sums count as 0, so that ties are found
 }
 
 func newFlipped(d []float64, flips [][]uint64) *flipped {
@@ -201,8 +204,8 @@ func (f *flipped) at(k int, delta float64) float64 {
 	return v / math.Sqrt(scale)
 }
 
-// p is the p-value of d − delta, where others holds the largest statistic of the
-// other quantiles under each assignment.
+// p is the p-value of d − delta; others is the largest statistic of the other quantiles
+// under each assignment.
 func (f *flipped) p(delta float64, others []float64) float64 {
 	observed := f.at(0, delta)
 	n := 0
@@ -229,7 +232,7 @@ func largestOf(all []*flipped, but int) []float64 {
 	return largest
 }
 
-// share returns how large a part of x is at least v.
+// share returns the share, 0 to 1, of x that is at least v.
 func share(x []float64, v float64) float64 {
 	n := 0
 	for _, y := range x {
@@ -240,11 +243,12 @@ func share(x []float64, v float64) float64 {
 	return float64(n) / float64(len(x))
 }
 
-// atLeast is x ≥ y with room for the rounding of equal sums.
+// atLeast is x ≥ y with a tolerance for rounding errors of equal sums.
 func atLeast(x, y float64) bool { return x >= y*(1-1e-9) }
 
-// edge returns how far from centre, in the direction of step, values are
-// accepted: outward in doubling steps, then by bisection. ok is false if all are.
+// edge returns the value farthest from centre, in the direction of step, that is accepted:
+// it searches outwards in doubling steps, then by bisection. ok is false if 64 steps outwards
+// are all accepted.
 func edge(centre, step float64, accepted func(float64) bool) (x float64, ok bool) {
 	if step == 0 {
 		return centre, true

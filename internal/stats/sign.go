@@ -1,8 +1,8 @@
 package stats
 
-// SignTest returns the probability that, of n pairs, k or more speak for one side if
-// either side is as likely in each: the exact one-sided sign test. Pairs that speak for
-// neither are not in n. It is 1 where k is not above 0.
+// SignTest returns the p-value of the exact one-sided sign test: the probability that k or
+// more of n pairs favour one given side, if either side is equally likely in each. n does
+// not count ties. The result is 1 if k is not above 0.
 func SignTest(k, n int) float64 {
 	return binomial{int64(n), 0.5, 0.5}.above(int64(k))
 }

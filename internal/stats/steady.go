@@ -5,17 +5,17 @@ import (
 	"slices"
 )
 
-// Steadiness says how a series of one figure, taken again and again while a
-// system ran, went on.
+// Steadiness classifies a series of one figure, measured repeatedly while a system
+// ran.
 type Steadiness string
 
 // The classes of [SteadyState].
 const (
 	// NotAssessed: fewer than [LeastSteady] values.
 	NotAssessed Steadiness = "not assessed"
-	// Flat: nothing changed that matters.
+	// Flat: no change that matters.
 	Flat Steadiness = "flat"
-	// WarmUp: it began higher and settled in the first half.
+	// WarmUp: it began higher and reached its final level in the first half.
 	WarmUp Steadiness = "warm-up"
 	// Drift: it went in one direction all the time.
 	Drift Steadiness = "drift"
@@ -34,43 +34,44 @@ type Steady struct {
 	// From is where the steady part begins: 0 if Flat or NotAssessed, the length
 	// of the series if it has none.
 	From int
-	// Change is how many times as large as at the beginning the figure is at the
-	// end; 1 if Flat or NotAssessed.
+	// Change is the figure at the end divided by that at the beginning; 1 if Flat or
+	// NotAssessed.
 	Change float64
-	// Outliers is how many values stand out alone or in short runs: events, of
-	// which no state is made.
+	// Outliers is how many values stand out alone or in short runs: they count as events,
+	// not as a state.
 	Outliers int
 }
 
 // The thresholds of SteadyState.
 const (
-	// changePenalty times ln n is what a change must be worth. Krun (Barrett et
-	// al., Virtual Machine Warmup Blows Hot and Cold, 2017) took 15 for
-	// thousands of iterations of virtual machines, whose figures are correlated
-	// as those of brokers are.
+	// changePenalty times ln n is the penalty for a change point. Krun (Barrett et
+	// al., Virtual Machine Warmup Blows Hot and Cold, 2017) uses 15 for thousands
+	// of iterations of virtual machines, whose figures are correlated like those of
+	// brokers.
 	changePenalty = 15
-	// outlierWindow values around one, and outlierReach times the way from their
-	// 10th to their 90th percentile beyond these, decide whether it stands out
-	// (as in Krun).
+	// A value stands out (as in Krun) if it lies outside the 10th to 90th percentile
+	// of the outlierWindow values around it by more than outlierReach times the
+	// distance of these percentiles.
 	outlierWindow = 200
 	outlierReach  = 3
-	outlierLeast  = 0.05 // that way, of logarithms
+	outlierLeast  = 0.05 // least such distance, of logarithms
 	// resolution is the relative step of a histogram with three digits, as a
 	// standard deviation.
 	resolution = 0.001 / 3.5
-	// mostSteady values are looked at one by one; of longer series the medians
-	// of adjacent values are.
+	// mostSteady is the length up to which values are used one by one; a longer
+	// series is reduced to medians of adjacent values.
 	mostSteady = 1500
 )
 
-// SteadyState classes a series of positive values, such as a percentile of every
-// second of a run. Their logarithms are split where mean or variance changes;
-// parts at the end that differ by less than the change that matters, a share such
-// as 0.05, or less than their own scatter count as one. Fewer than five values in a row that stand out are left aside, for
-// one stall makes no system unsteady; at the beginning they are warm-up.
+// SteadyState classifies a series of positive values, such as a percentile of every
+// second of a run. Their logarithms are split where mean or variance changes. Parts at
+// the end count as one if they differ by less than matters, a relative change such as
+// 0.05, or by less than the last part's scatter. Fewer than five outliers in a row are
+// ignored, because one stall does not make a system unsteady; at the beginning they are
+// warm-up.
 //
-// It needs the values in order and without gaps; a value that is not a positive
-// number is taken to be the one before it, and at the beginning the one after.
+// The values must be in order and without gaps. A value that is not a positive number is
+// replaced by the one before it, at the beginning by the first valid one.
 func SteadyState(series []float64, matters float64) Steady {
 	if len(series) < LeastSteady {
 		return Steady{Class: NotAssessed, Change: 1}
@@ -84,8 +85,8 @@ func SteadyState(series []float64, matters float64) Steady {
 	return s
 }
 
-// classify is SteadyState of n values whose logarithms are x, group of
-// them each.
+// classify is SteadyState for n values; x are the logarithms of the medians of each group of
+// them.
 func classify(x []float64, group, n int, matters float64) Steady {
 	parts := changePoints(x, changePenalty*math.Log(float64(len(x))), resolution)
 	final := parts[len(parts)-1]
@@ -103,7 +104,7 @@ func classify(x []float64, group, n int, matters float64) Steady {
 	rise, scatter, drifts := drift(x, matters)
 	switch {
 	case drifts && (steady == 0 || scatter*scatter*float64(len(x)) <= 1.2*steps):
-		// A slope is split into stairs, too; it is one where a line fits as well.
+		// A slope is also split into steps; it is a drift if a line fits about as well.
 		return Steady{Class: Drift, From: n, Change: math.Exp(rise)}
 	case steady == 0:
 		return Steady{Class: Flat, Change: 1}
@@ -133,7 +134,7 @@ func classify(x []float64, group, n int, matters float64) Steady {
 	return Steady{Class: NoSteadyState, From: n, Change: change}
 }
 
-// logarithms returns those of the medians of groups of adjacent values.
+// logarithms returns the logarithms of the medians of groups of adjacent values.
 func logarithms(series []float64, group int) []float64 {
 	var x []float64
 	missing := 0 // at the beginning
@@ -155,9 +156,8 @@ func logarithms(series []float64, group int) []float64 {
 	return x
 }
 
-// smooth puts the median of the values around them in the place of runs of
-// fewer than shortest values that stand out, but for one at the beginning, and
-// returns how many these were.
+// smooth replaces runs of fewer than shortest outliers by the median of the values around
+// them, except for a run at the beginning, and returns how many values it replaced.
 func smooth(x []float64) (aside int) {
 	type window struct{ low, middle, high float64 }
 	n := len(x)
@@ -191,10 +191,10 @@ func smooth(x []float64) (aside int) {
 	return aside
 }
 
-// drift fits a line. It returns how much that rises over the series, the scatter
-// about it, and whether the rise matters, exceeds the scatter and is beyond
-// chance. A line through a step rises by half more than the step: so the last
-// tenth must differ from the first by what matters, too.
+// drift fits a line. It returns the line's rise over the series, the scatter about it, and
+// whether the rise matters, exceeds the scatter and is beyond chance. A line through a
+// step rises by half more than the step, so the means of the last and the first tenth
+// must also differ by more than matters.
 func drift(x []float64, matters float64) (rise, scatter float64, ok bool) {
 	at := make([]float64, len(x))
 	for i := range at {
@@ -214,8 +214,8 @@ func drift(x []float64, matters float64) (rise, scatter float64, ok bool) {
 	}
 	scatter = math.Sqrt(scatter / n)
 	lo, hi := l.SlopeInterval(0.999)
-	// Neighbours that are alike make the slope's error larger than independent
-	// ones: by this, if each remembers only the one before.
+	// Correlated neighbours make the slope's error larger: by this factor for a
+	// first-order autoregressive series.
 	rho := min(max(Autocorrelation(rest), 0), 0.9)
 	wider := math.Sqrt((1 + rho) / (1 - rho))
 	lo, hi = l.Slope-(l.Slope-lo)*wider, l.Slope+(hi-l.Slope)*wider
