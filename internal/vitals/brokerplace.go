@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// CheckBroker finds out whether the hosts of a broker, names or addresses, are
-// this machine: then generator and broker share its processors, and the network
-// card does not matter. It asks the resolver, within ctx's time, and connects
-// nowhere. Containers and virtual machines on this machine count as elsewhere
-// unless they use its addresses.
+// CheckBroker checks whether the hosts of a broker, names or addresses, are this
+// machine: if so, generator and broker share its processors, and the network card
+// does not matter. It asks the resolver, within ctx's time, and connects nowhere.
+// Containers and virtual machines on this machine count as elsewhere unless they
+// use its addresses.
 func CheckBroker(ctx context.Context, hosts []string) Check {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -53,8 +53,8 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 	return note(fmt.Sprintf("on this machine: %s; elsewhere: %s", strings.Join(here, ", "), strings.Join(elsewhere, ", ")), shared)
 }
 
-// BrokerHosts returns the hosts of a broker's address, which may have
-// several between commas; none of an empty one. Passwords in it go nowhere.
+// BrokerHosts returns the hosts of a broker's address, a comma-separated list of URLs
+// or host:port; nil for an empty address. It leaves logins out.
 func BrokerHosts(address string) ([]string, error) {
 	if address == "" {
 		return nil, nil
@@ -84,14 +84,14 @@ func BrokerHosts(address string) ([]string, error) {
 	return hosts, nil
 }
 
-// OnThisMachine reports whether one of the hosts of a broker's address is this machine,
-// as far as names and addresses show within ctx's time.
+// OnThisMachine reports whether one of the hosts of a broker's address is this machine, by
+// its names and addresses. It is false if that cannot be determined within ctx's time.
 func OnThisMachine(ctx context.Context, address string) bool {
 	hosts, err := BrokerHosts(address)
 	if err != nil {
 		return false
 	}
-	own, _ := net.InterfaceAddrs() // loopback is known without
+	own, _ := net.InterfaceAddrs() // on an error, loopback is still recognised
 	name, _ := os.Hostname()
 	return slices.ContainsFunc(hosts, func(host string) bool {
 		if strings.EqualFold(host, "localhost") || name != "" && strings.EqualFold(host, name) {

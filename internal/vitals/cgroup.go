@@ -56,18 +56,18 @@ func ratio(limit, period string) (cores float64, limited bool, err error) {
 	return float64(l) / float64(p), true, nil
 }
 
-// The controllers of control groups that are looked at.
+// The controllers of control groups whose limits are read.
 const (
 	controlCPU    = "cpu"
 	controlMemory = "memory"
 )
 
-// self is this process where a process's number is asked for.
+// self stands for this process in place of a process number.
 const self = "self"
 
-// findGroups returns the control groups that can limit a process, a number or self, by a
-// controller, of both versions, each from the process's own up to the topmost
-// one that is visible. A limit anywhere among them applies.
+// findGroups returns the control groups that can limit a process (a number or self) by a
+// controller, of both versions: from the process's own group up to the topmost visible one.
+// A limit of any of them applies.
 func findGroups(root fs.FS, process, controller string) ([]group, error) {
 	own, err := fs.ReadFile(root, "proc/"+process+"/cgroup")
 	if err != nil {
@@ -101,7 +101,7 @@ func findGroups(root fs.FS, process, controller string) ([]group, error) {
 // mount is where a hierarchy can be seen: the group top appears as dir.
 type mount struct{ dir, top string }
 
-// findMount looks for version 2's hierarchy, or version 1's of a controller.
+// findMount finds the mount of version 2's hierarchy, or of version 1's for a controller.
 func findMount(mountinfo string, v2 bool, controller string) (mount, bool) {
 	for l := range strings.Lines(mountinfo) {
 		// id parent device top dir options optional… - type source superoptions
@@ -122,9 +122,9 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// upwards lists the groups from the one at p up to the mount's top. In a
-// container whose mountinfo has the host's path but which mounts its own group only, the
-// path is cut at the top; a path outside the mount leaves the top itself.
+// upwards lists the groups from the one at p up to the mount's top. p is relative to the
+// hierarchy's root: if a container mounts only its own group, the part of p up to that
+// group is cut off. For a p outside the mount only the top is listed.
 func (m mount) upwards(p string, v2 bool) []group {
 	relative := path.Clean("/" + p)
 	if m.top != "/" {
@@ -152,13 +152,13 @@ type cpuQuota struct {
 	cores   float64
 	limited bool
 	at      string // the group that sets it
-	groups  int    // how many were looked at
+	groups  int    // number of groups read
 	// hidden: the process is in a control group namespace of its own, so
 	// groups above it may limit it and are not visible.
 	hidden bool
 }
 
-// readQuota looks at all groups. Groups without the files of a quota have none.
+// readQuota reads the quotas of all groups. A group without quota files has no quota.
 func readQuota(root fs.FS) (cpuQuota, error) {
 	groups, err := findGroups(root, self, controlCPU)
 	if err != nil {
@@ -193,9 +193,8 @@ func (q cpuQuota) processors(n int) int {
 }
 
 // Processors returns how many processors this process may keep busy: those that
-// it may run on, or fewer where the CPU quota of a control group, its own or one
-// above it, allows less; rounded up, and at least 1. Where groups cannot be
-// looked at there is no quota.
+// it may run on, or fewer if the CPU quota of its control group or one above
+// allows less; rounded up, and at least 1. Quotas that cannot be read are ignored.
 func Processors() int {
 	q, err := readQuota(hostRoot())
 	if err != nil {
@@ -211,11 +210,11 @@ type memoryLeft struct {
 	at      string // the group that leaves the least
 }
 
-// noMemoryLimit is the least limit of version 1 that is none: it writes the
-// largest number of pages that it can count.
+// noMemoryLimit is the value, in bytes, from which on a limit counts as no limit: version 1
+// shows the largest number of pages that it can count instead of "max".
 const noMemoryLimit = 1 << 60
 
-// readMemory looks at all groups. Groups without the files of a limit have none.
+// readMemory reads the limits of all groups. A group without limit files has no limit.
 func readMemory(root fs.FS) (memoryLeft, error) {
 	groups, err := findGroups(root, self, controlMemory)
 	if err != nil {
@@ -234,9 +233,9 @@ func readMemory(root fs.FS) (memoryLeft, error) {
 	return left, nil
 }
 
-// memory returns what the group's limit leaves, false if it has none. Pages of
-// files that were not used lately do not count as used: the kernel takes them
-// back before it refuses anything.
+// memory returns how many bytes the group's limit leaves; limited is false without
+// a limit. Inactive file pages do not count as used: the kernel reclaims them
+// before it refuses memory.
 func (g group) memory(root fs.FS) (left int64, limited bool, err error) {
 	limits, usage, cached := []string{"memory.max", "memory.high"}, "memory.current", "inactive_file"
 	if !g.v2 {
@@ -278,10 +277,9 @@ func (g group) memory(root fs.FS) (left int64, limited bool, err error) {
 	return int64(limit - min(limit, used)), true, nil
 }
 
-// MemoryAvailable returns how many bytes of memory this process can still have
-// without swapping: what the machine has available, or less where a control
-// group, its own or one above it, leaves less. ok is false where the system does
-// not tell.
+// MemoryAvailable returns how many bytes of memory this process can still get
+// without swapping: what the machine has available, or less if a control group,
+// its own or one above, leaves less. ok is false if neither can be read.
 func MemoryAvailable() (bytes int64, ok bool) { return machine{hostRoot()}.memoryAvailable() }
 
 func (m machine) memoryAvailable() (bytes int64, ok bool) {

@@ -23,12 +23,12 @@ type Check struct {
 	Advice string `json:"advice"` // one line: what to do about it; empty if ok
 }
 
-// Checkup examines whether this machine is fit to measure on. It takes a third
-// of a second, in which it measures how late wake-ups are, what the hypervisor
-// steals, which other processes use the processors and what a clock reading
-// costs; it should run without load. What cannot be measured is a note that
-// begins with [Unknown] and says why. It changes nothing. Sources: /proc, /sys,
-// adjtimex(2), the ethtool requests of netdevice(7), and chronyc where that is
+// Checkup examines whether this machine is fit for measuring. It takes a third of
+// a second, in which it measures how late wake-ups are, how much time the
+// hypervisor steals, which other processes use the processors and what a clock
+// reading costs; it should run without load. A property that cannot be measured
+// is a note that begins with [Unknown] and says why. It changes nothing. Sources:
+// /proc, /sys, adjtimex(2), the ethtool requests of netdevice(7), and chronyc if
 // installed.
 func Checkup() []Check {
 	root := hostRoot()

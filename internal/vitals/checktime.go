@@ -103,6 +103,6 @@ func checkSync(p probe) Check {
 	return good(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked))
 }
 
-// syncLimit is how far the clock may be off before that is reported: one-way
-// latencies within a data centre are below.
+// syncLimit is the clock error above which Checkup advises: one-way latencies
+// within a data centre are smaller.
 const syncLimit = 10 * time.Millisecond

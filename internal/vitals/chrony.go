@@ -12,11 +12,11 @@ import (
 	"sixnines/internal/spell"
 )
 
-// tracking is what chrony knows of its own clock: chronyc -c tracking.
+// tracking is chrony's state of the system clock: chronyc -c tracking.
 type tracking struct {
 	stratum int
 	offset  time.Duration // of the system's clock from chrony's estimate
-	bound   time.Duration // root dispersion + half the root delay: how far that may be off
+	bound   time.Duration // of the error of offset: root dispersion + half the root delay
 	leap    string        // "Normal", or "Not synchronised"
 }
 
@@ -31,11 +31,10 @@ func (t tracking) String() string {
 	return fmt.Sprintf("stratum %d, off by %s, within %s", t.stratum, spell.Duration(t.offset), spell.Duration(t.bound))
 }
 
-// chronyLimit is how long chrony may take to answer: it is asked over a local
-// socket.
+// chronyLimit bounds the wait for chrony's answer, which comes over a local socket.
 const chronyLimit = time.Second
 
-// askChrony asks chrony, if it is here.
+// askChrony runs chronyc. It returns an error if that is not installed or does not answer.
 func askChrony() (tracking, error) {
 	file, err := exec.LookPath("chronyc")
 	if err != nil {

@@ -6,13 +6,12 @@ import (
 	"time"
 )
 
-// gcStopped is how long Go's collector must have stopped the world, summed over
-// one look, to be a pause. Ordinary collections stop it twice for some 10 to
-// 100 µs, which is too little to report; half a millisecond is not, next to a broker
-// that answers in less.
+// gcStopped is the least time for which Go's collector stopped the world, summed over one
+// look, that is a pause. Ordinary collections stop it twice for some 10 to 100 µs, too
+// little to report; half a millisecond matters beside a broker that answers in less.
 const gcStopped = 500 * time.Microsecond
 
-// collectionWatch looks at the time with the world stopped by the collector.
+// collectionWatch reads the time for which the collector stopped the world.
 type collectionWatch struct {
 	metrics []metrics.Sample
 	pauses  bucketDelta

@@ -13,7 +13,7 @@ import (
 	"sixnines/internal/spell"
 )
 
-// processCPU is what a process has used.
+// processCPU is the processor time that a process has used.
 type processCPU struct {
 	name  string
 	ticks uint64 // of processor time
@@ -67,9 +67,9 @@ func parseProcessCPU(text []byte) (p processCPU, ok bool) {
 	return processCPU{string(text[open+1 : end]), user + system}, true
 }
 
-// othersCPU is what other processes used in some time.
+// othersCPU is the processor time that other processes used in an interval.
 type othersCPU struct {
-	busiest []processShare // from much on, the busiest first
+	busiest []processShare // those from muchCPU on, the busiest first
 	ticks   uint64         // of all visible processes, this one included
 	elapsed time.Duration
 }
@@ -81,11 +81,11 @@ type processShare struct {
 	share float64 // of one core
 }
 
-// muchCPU is from which share of a core on a process is named: three ticks of
-// the third of a second that is looked at.
+// muchCPU is the share of a core from which on a process is named: three ticks in
+// the third of a second that is measured.
 const muchCPU = 0.1
 
-// othersBetween compares two readings. What began in between counts in full.
+// othersBetween compares two readings. A process that began in between counts in full.
 func othersBetween(before, after map[int]processCPU, self int, elapsed time.Duration) othersCPU {
 	o := othersCPU{elapsed: elapsed}
 	for pid, p := range after {
@@ -105,7 +105,7 @@ func othersBetween(before, after map[int]processCPU, self int, elapsed time.Dura
 	return o
 }
 
-// tellProcesses is how many processes are named.
+// tellProcesses is the largest number of processes that are named.
 const tellProcesses = 5
 
 func (m machine) checkOthers(p probe) Check {

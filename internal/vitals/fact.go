@@ -20,16 +20,16 @@ type Fact struct {
 }
 
 // Fingerprint returns the conditions of a measurement, in a fixed order: the
-// machine, its kernel and limits, the time's state, the network's settings, the
-// Go runtime, the build, and the versions of the modules linked into the
-// binary: those named, or all if none is. Whatever cannot be read is there too,
-// as [Unknown] with the reason. It reads files and takes some milliseconds.
-// Nothing in it names the host or its user.
+// machine, its kernel and limits, clock synchronisation, network settings, the
+// Go runtime, the build, and the versions of the linked modules (the named ones,
+// or all without names). A fact that cannot be read is [Unknown], with the reason
+// as its note. It reads files and takes some milliseconds. No fact names the host
+// or its user.
 func Fingerprint(modules ...string) []Fact {
 	return append(machine{hostRoot()}.facts(), programFacts(modules)...)
 }
 
-// syncState is what the kernel knows of the wall clock's synchronisation.
+// syncState is the kernel's state of the wall clock's synchronisation.
 type syncState struct {
 	synchronised       bool
 	maxError, estError time.Duration

@@ -17,12 +17,12 @@ const (
 )
 
 // histogram counts durations in ns in log-linear buckets. One goroutine
-// records, any one other may read through a [window] at the same time; neither
-// waits for the other. The counts only ever grow: the reader takes differences,
-// so nothing is lost at a reset.
+// records, and one other may read through a [window] at the same time; neither
+// waits for the other. The counts only grow, and the reader takes differences,
+// so no count is lost.
 type histogram struct {
 	counts [buckets]atomic.Uint64
-	max    atomic.Int64 // since the reader last took it
+	max    atomic.Int64 // since the last advance of the reader
 }
 
 // bucketOf returns the index of v's bucket. Negative values count as 0, values
@@ -32,7 +32,7 @@ func bucketOf(v int64) int { return grid.Index(min(max(v, 0), 1<<topBits-1)) }
 // record counts v.
 func (h *histogram) record(v int64) {
 	h.counts[bucketOf(v)].Add(1)
-	for { // the reader may take the maximum in between
+	for { // the reader may reset the maximum in between
 		old := h.max.Load()
 		if v <= old || h.max.CompareAndSwap(old, v) {
 			return
@@ -41,9 +41,8 @@ func (h *histogram) record(v int64) {
 }
 
 // recordCorrected counts v and, if v is longer than the interval between
-// records, the records that would have been made meanwhile. Its cost is bounded
-// by the number of buckets: an hour's suspension must not delay the meter
-// itself.
+// records, the records that would have been made meanwhile. The number of
+// buckets bounds its cost: an hour's suspension must not delay the meter itself.
 func (h *histogram) recordCorrected(v, interval int64) {
 	h.record(v)
 	stats.Expected(v, interval, func(x int64) int64 { return grid.Floor(bucketOf(x)) },

@@ -10,35 +10,35 @@ import (
 	"time"
 )
 
-// The idle process only sleeps and looks whether it was woken in time.
-// It has no load, no collector and one thread that matters, so what stops it is
-// the machine; a gap of the generator's meters that it did not share is the
-// generator's own. It is in the generator's control groups, though: what
-// stops those stops it as well, see [result.PauseIdle].
+// The idle process only sleeps and measures how late it wakes. It has no load, no
+// collector and one thread that matters, so only the machine can delay it; a gap of
+// the generator's meters without a gap here is the generator's own. It is in the
+// generator's control groups, though: what stops those stops it, too, see
+// [result.PauseIdle].
 //
-// It reports each wake-up by a record of two instants, a batch at a time and a
-// gap at once. Nothing is computed on its side.
+// It reports each wake-up by a record of two instants, in batches, and gaps at once.
+// It computes nothing else.
 const (
 	// idleRecord is the length of a record: when the wake-up was due and when it
 	// came, CLOCK_MONOTONIC ns, both int64 in little-endian order.
 	idleRecord = 16
-	// idleBatch is how much time a batch covers. Shorter ones would wake the
+	// idleBatch is the time that a batch covers. Shorter batches would wake the
 	// generator more often.
 	idleBatch = 100 * time.Millisecond
-	// idleBacklog is how many gaps the idle process remembers for a generator
-	// that does not read.
+	// idleBacklog is the number of gaps that the idle process keeps while the
+	// generator does not read.
 	idleBacklog = 1024
 )
 
-// errIdleUsage is what is wrong with the arguments of the idle process.
+// errIdleUsage is wrapped by errors about the idle process's arguments.
 var errIdleUsage = errors.New("vitals: the idle process needs a period of 100 µs to 100 ms and a threshold that is no shorter, both in ns; it is started by a monitor")
 
-// idleArguments are what a monitor appends to Options.Idle.
+// idleArguments returns the arguments that a monitor appends to Options.Idle.
 func idleArguments(period, threshold int64) []string {
 	return []string{strconv.FormatInt(period, 10), strconv.FormatInt(threshold, 10)}
 }
 
-// parseIdleArguments is the other end of idleArguments.
+// parseIdleArguments parses the result of idleArguments.
 func parseIdleArguments(args []string) (period, threshold int64, err error) {
 	if len(args) != 2 {
 		return 0, 0, errIdleUsage
@@ -54,10 +54,9 @@ func parseIdleArguments(args []string) (period, threshold int64, err error) {
 	return period, threshold, nil
 }
 
-// idleOutbox has the records that the idle process has not written. Ordinary wake-ups
-// that do not fit are dropped; gaps are not, until there are too many: a generator
-// that is paused and does not read must not stop the process that is there to
-// measure.
+// idleOutbox holds the records that the idle process has not written yet. If the pipe is
+// full, ordinary wake-ups are dropped and gaps are kept, up to idleBacklog: a generator
+// that is paused and does not read must not block the process that measures the pause.
 type idleOutbox struct {
 	threshold int64
 	batch     int // records that make a batch
@@ -66,11 +65,12 @@ type idleOutbox struct {
 
 func newIdleOutbox(period, threshold int64) *idleOutbox {
 	batch := int(max(1, int64(idleBatch)/period))
-	// One record more than whole ones, for the rest of one that was written in part.
+	// One record more, for the rest of one that was written in part.
 	return &idleOutbox{threshold: threshold, batch: batch, records: make([]byte, 0, (idleBacklog+batch+1)*idleRecord)}
 }
 
-// add takes one wake-up and reports whether it is time to send.
+// add adds one wake-up and reports whether it is time to send. If the box is full it drops an
+// ordinary wake-up, or for a gap the oldest record.
 func (o *idleOutbox) add(due, woke int64) (full bool) {
 	gap := woke-due >= o.threshold
 	if len(o.records)+idleRecord > cap(o.records) {
@@ -88,8 +88,8 @@ func (o *idleOutbox) add(due, woke int64) (full bool) {
 // sent removes the first n bytes, whole records or not.
 func (o *idleOutbox) sent(n int) { o.records = o.records[:copy(o.records, o.records[n:])] }
 
-// refused keeps, of what was not written, the gaps. A record that was partly
-// written already must be completed.
+// refused drops all unwritten records but the gaps, after the pipe was full. The rest of
+// a record that was written in part stays, as the reader expects it.
 func (o *idleOutbox) refused() {
 	kept := o.records[:len(o.records)%idleRecord]
 	for rest := o.records[len(kept):]; len(rest) >= idleRecord; rest = rest[idleRecord:] {

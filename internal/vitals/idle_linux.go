@@ -17,11 +17,11 @@ import (
 	"sixnines/result"
 )
 
-// ServeIdle makes this process the idle process of a [Monitor] in another one;
-// it returns when that one ends or closes the pipe. args are what the monitor
-// appended to Options.Idle; stdin and stdout are the process's own, and must be
-// files. It changes the whole process: one processor for Go code, no garbage
-// collection.
+// ServeIdle runs this process as the idle process of a [Monitor] in another
+// process. It returns nil when that one ends or closes the pipe, else an error.
+// args are what the monitor appended to Options.Idle; stdin and stdout are the
+// process's own, and must be files. It changes the whole process: one processor
+// for Go code, no garbage collection.
 func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	period, threshold, err := parseIdleArguments(args)
 	if err != nil {
@@ -35,7 +35,7 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(-1) // the loop allocates nothing
 	runtime.LockOSThread()
-	// Without it the figures are some 50 µs worse, which is no reason to have none.
+	// If it fails, the figures are some 50 µs worse, but still useful.
 	_ = clock.SetTimerSlack(1)
 	read, write := int(in.Fd()), int(out.Fd())
 	if err := unix.SetNonblock(write, true); err != nil {
@@ -44,11 +44,11 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	box := newIdleOutbox(period, threshold)
 	woke := clock.Now()
 	for {
-		// From the last wake-up, not from now: a pause between two sleeps is one, too.
+		// Measured from the last wake-up: a pause between two sleeps counts, too.
 		due := woke + period
-		// The thread keeps its processor, which no other goroutine needs: giving it up
-		// and taking it back doubled what the process costs (0.8 % of a core at
-		// 4 ms, 1.5 % with SleepUntilStamped, on a busy 2-core virtual machine).
+		// The thread keeps its processor (P), which no other goroutine needs: releasing
+		// and acquiring it doubled the cost of the process (0.8 % of a core at 4 ms,
+		// 1.5 % with SleepUntilStamped, on a busy 2-core virtual machine).
 		clock.SleepUntil(due)
 		woke = clock.Now()
 		if !box.add(due, woke) {
@@ -63,8 +63,8 @@ func ServeIdle(stdin io.Reader, stdout io.Writer, args []string) error {
 	}
 }
 
-// send writes what there is without ever waiting. An error means that the
-// reader has ended.
+// send writes the records without ever blocking. An error means that the reader
+// has ended.
 func (o *idleOutbox) send(fd int) error {
 	for len(o.records) > 0 {
 		n, err := unix.Write(fd, o.records)
@@ -91,9 +91,9 @@ func hungUp(fd int) (bool, error) {
 	return p[0].Revents&(unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0, nil
 }
 
-// idlePipe is the wanted capacity of the pipe from the idle process in bytes: minutes
-// of ordinary wake-ups, for a generator that is paused. It is the most that
-// an ordinary user may ask for.
+// idlePipe is the wanted capacity of the pipe from the idle process, in bytes: more than
+// a minute of ordinary wake-ups while the generator is paused. It is the largest that an
+// ordinary user may set.
 const idlePipe = 1 << 20
 
 // idleProcess is the monitor's end of an idle process.
@@ -125,8 +125,8 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 	return p, nil
 }
 
-// resize enlarges a pipe. With less capacity, ordinary wake-ups are dropped sooner
-// while the generator is paused.
+// resize enlarges a pipe. If that fails, ordinary wake-ups are dropped sooner while the
+// generator is paused.
 func resize(pipe *os.File) {
 	raw, err := pipe.SyscallConn()
 	if err != nil {
@@ -135,7 +135,8 @@ func resize(pipe *os.File) {
 	_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, idlePipe) })
 }
 
-// listen takes the records until there are no more.
+// listen reads records until the pipe ends. It runs on its own goroutine, the only one that
+// records in the meter's histogram. It must not take Monitor.mu, see Monitor.
 func (p *idleProcess) listen() {
 	defer p.Out.Close()
 	buffer, filled := make([]byte, 256*idleRecord), 0
@@ -159,21 +160,22 @@ func (p *idleProcess) listen() {
 		}
 		filled = copy(buffer, rest)
 		if err != nil {
-			p.Kill() // no record follows, whatever it does
+			p.Kill() // it may still run; without its pipe it is of no use
 			p.end(fmt.Errorf("idle process: it ended by itself: %s", p.Why()))
 			return
 		}
 	}
 }
 
-// end reports that there will be no more records, unless the monitor ends the process.
+// end reports once that no more records will come, unless stop was called before.
 func (p *idleProcess) end(why error) {
 	if !p.ending.Swap(true) {
 		p.failed(why)
 	}
 }
 
-// sample ends an interval; ok is false if no record came in it.
+// sample ends an interval and returns its 99th percentile and maximum, ns; ok is false
+// if no record came in it. The caller holds Monitor.mu.
 func (p *idleProcess) sample() (p99, most int64, ok bool) {
 	p.meter.window.advance(&p.meter.hist)
 	w := &p.meter.window

@@ -4,8 +4,7 @@ package vitals
 
 import "io"
 
-// ServeIdle fails: elsewhere than on Linux processes do not share the clock of
-// pauses.
+// ServeIdle fails here: outside Linux, processes do not share the clock of pauses.
 func ServeIdle(io.Reader, io.Writer, []string) error { return errNotHere }
 
 // idleProcess is never made here.

@@ -21,19 +21,19 @@ type Options struct {
 	// HiccupThreshold is how long a gap must be to be kept as a [Pause]:
 	// default 5 ms, at least Period.
 	HiccupThreshold time.Duration
-	// KeepProcessor has the thread's meter keep its processor (P) while it sleeps,
-	// which saves the runtime's monitor a tenth of a core: see
-	// [clock.SleepUntilKeeping]. GOMAXPROCS must be one more than it would be.
+	// KeepProcessor makes the thread meter keep its processor (P) while it sleeps,
+	// which saves a tenth of a core in the runtime's monitor, see
+	// [clock.SleepUntilKeeping]. GOMAXPROCS must be one more than otherwise.
 	KeepProcessor bool
 	// MaxPauses limits how many pauses are kept, the longest: default 4096, up
 	// to a million.
 	MaxPauses int
-	// Connections returns this process's connections to the broker, to watch the
-	// processes at their other ends as far as they are on this machine; nil: none are.
+	// Connections returns this process's connections to the broker, so that the monitor
+	// can watch the processes at their other ends on this machine; nil: it watches none.
+	// Start and later looks call it, one at a time but on several goroutines.
 	Connections func() []Connection
-	// Idle is the command line of this program as the process that only
-	// watches whether it is woken in time (its main calls [ServeIdle]); empty:
-	// no idle process, and no [result.PauseIdle].
+	// Idle is the command line that runs this program as the idle process, whose
+	// main calls [ServeIdle]; empty: no idle process, and no [result.PauseIdle].
 	Idle []string
 }
 
@@ -65,7 +65,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// interval is what sources get about the time between two samples.
+// interval is the time between two samples.
 type interval struct {
 	elapsed time.Duration // > 0
 }
@@ -78,7 +78,7 @@ type source interface {
 	close()
 }
 
-// opener makes a source, or says why it cannot be had.
+// opener opens a source, or returns why it is not available.
 type opener struct {
 	names []result.Vital // it supplies
 	open  func() (source, error)
@@ -92,30 +92,34 @@ type opened struct {
 
 // Monitor watches the process and its host from [Start] until [Monitor.Stop].
 // All methods are safe for concurrent use.
+//
+// Locks are taken in this order: mu, watch.mu, then one of starvedWatch.mu, pauseList.mu
+// and missingMu. Stop holds mu while it waits for the goroutine that reads from the idle
+// process, so that goroutine must not take mu; it takes watch.mu and missingMu only.
 type Monitor struct {
 	thread, goroutine *meter
-	idle              *idleProcess // may be nil
+	idle              *idleProcess // may be nil; set by Start only
 	pauses            *pauseList   // of meters
 	stretches         *pauseList   // of counters
 	watch             *watch
-	meters            sync.WaitGroup
+	meters            sync.WaitGroup // the goroutines of both meters and of watch
 
+	// mu guards the fields below and the windows of all meters.
 	mu             sync.Mutex
 	stopped        bool
 	sources        []opened
 	last           int64  // end of the last interval
-	added, dropped uint64 // pauses, at the end of the last interval
-	frozen         int64  // end of the last freeze that was returned
+	added, dropped uint64 // totals of pauses at the end of the last interval
+	frozen         int64  // end of the last freeze that NewPauses returned
 
-	missingMu sync.Mutex        // taken last
-	missing   map[string]string // name → why
+	missingMu sync.Mutex        // guards missing
+	missing   map[string]string // name → reason
 }
 
-// Start begins to watch: it starts the hiccup meters and the idle process, and
-// takes the first reading of every counter, from which the first
-// [Monitor.Sample] counts. It panics if opt is not valid, which is a mistake in
-// the program. An idle process that cannot be started, or that ends, is
-// [Monitor.Missing].
+// Start starts the hiccup meters and the idle process, and takes the first
+// reading of every counter, the baseline of the first [Monitor.Sample]. It panics
+// if opt is not valid, which is a bug of the caller. An idle process that cannot
+// be started, or that ends, is in [Monitor.Missing].
 func Start(opt Options) *Monitor {
 	if err := opt.Validate(); err != nil {
 		panic(err)
@@ -145,7 +149,7 @@ func Start(opt Options) *Monitor {
 	m.meters.Go(m.goroutine.onGoroutine)
 	m.meters.Go(m.watch.run)
 	if err := <-slack; err != nil {
-		// The meter runs on, but what it shows is not the raw delay.
+		// The meter runs on, but its values include the kernel's timer slack.
 		m.miss([]result.Vital{result.VitalHiccupThreadP99, result.VitalHiccupThreadMax}, err)
 	}
 	m.last = clock.Now() - 1 // no interval is empty
@@ -153,7 +157,8 @@ func Start(opt Options) *Monitor {
 	return m
 }
 
-// openStarved begins to watch the broker's processes, if that is wanted.
+// openStarved begins to watch the broker's processes, if connections is not nil. The watch is
+// both a source of values and a watcher of pauses.
 func (m *Monitor) openStarved(connections func() []Connection) []watcherOpener {
 	names := []result.Vital{result.VitalBrokerBusy, result.VitalBrokerWait}
 	if connections == nil {
@@ -177,10 +182,10 @@ func (m *Monitor) newMeter(source result.PauseSource, opt Options) *meter {
 	return &meter{source: source, period: int64(opt.Period), threshold: int64(opt.HiccupThreshold), pauses: m.pauses}
 }
 
-// errNotAsked is why there is no idle process where there is to be none.
+// errNotAsked is the reason for values and pauses that the options leave out.
 var errNotAsked = errors.New("not asked for")
 
-// startIdle starts the idle process, if one is wanted.
+// startIdle starts the idle process if opt has one.
 func (m *Monitor) startIdle(opt Options) {
 	miss := func(err error) {
 		m.miss([]result.Vital{result.VitalHiccupIdleP99, result.VitalHiccupIdleMax}, err)
@@ -212,14 +217,13 @@ func (m *Monitor) missPause(source result.PauseSource, err error) {
 	m.missing["pause."+string(source)] = err.Error()
 }
 
-// Sample returns what happened since the last call, or since [Start] for the
-// first. It takes some 100 µs on a small machine (more where the kernel sums
-// its counters over hundreds of cores) and allocates the list of values only.
-// After [Monitor.Stop] it returns an empty sample.
+// Sample returns the values since the last call, or since [Start] for the first.
+// It takes some 100 µs on a small machine (more where the kernel sums its counters
+// over hundreds of cores) and allocates only the list of values. After
+// [Monitor.Stop] it returns an empty sample.
 func (m *Monitor) Sample() Sample { return m.SampleInto(make([]Value, 0, 64)) }
 
-// SampleInto is [Monitor.Sample] with the list of values in the place of one
-// that is not needed any more.
+// SampleInto is [Monitor.Sample], but reuses the memory of values for the list.
 func (m *Monitor) SampleInto(values []Value) Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -242,7 +246,7 @@ func (m *Monitor) SampleInto(values []Value) Sample {
 	return s
 }
 
-// hiccups appends what the meters saw. The caller holds m.mu.
+// hiccups appends the meters' values. The caller holds m.mu.
 func (m *Monitor) hiccups(now int64, out []Value) []Value {
 	threadP99, threadMax := m.thread.sample(now)
 	goroutineP99, goroutineMax := m.goroutine.sample(now)
@@ -269,12 +273,12 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 }
 
 // Pauses returns the pauses so far, in order of their start: the gaps of the
-// meters beyond the threshold, and the stretches in which a counter grew, those
-// that touch made one. One that has not ended yet is included as far as it goes;
-// it will be longer the next time. Of more than Options.MaxPauses gaps, or
-// stretches, the longest are kept, those not yet returned by [Monitor.NewPauses]
-// before others; how many were dropped is a value of the samples and the second
-// result of [Monitor.PauseCount].
+// meters beyond the threshold, and the stretches in which a counter grew, with
+// touching ones joined. A pause that has not ended is included up to now, and is
+// longer in the next call. Of more than Options.MaxPauses gaps (or stretches) the
+// longest are kept, and those not yet returned by [Monitor.NewPauses] before
+// others; the number dropped is a value of the samples and the second result of
+// [Monitor.PauseCount].
 func (m *Monitor) Pauses() []Pause {
 	list := m.gaps(append(m.pauses.list(), m.stretches.list()...))
 	list = m.watch.going(list)
@@ -282,16 +286,16 @@ func (m *Monitor) Pauses() []Pause {
 	return list
 }
 
-// NewPauses returns the pauses that ended since the last call, in order of their
-// start, with the freezes among them ([Freezes]): each once. A stretch in which a
-// counter grows ends with the call, and the next one begins where it ended.
+// NewPauses returns the pauses that ended since the last call and the freezes
+// among them ([Freezes]), each once, in order of their start. The call ends a
+// stretch in which a counter is growing; the next stretch begins there.
 func (m *Monitor) NewPauses() []Pause {
 	m.watch.flush(clock.Now())
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	list := m.pauses.unreported(nil)
-	// A freeze is known when both gaps have ended, in order of its end: the gaps
-	// of each meter are.
+	// A freeze is known when the gaps of both meters have ended. Each meter's gaps
+	// end in order, so freezes become known in the order of their ends.
 	for _, f := range Freezes(m.pauses.list()) {
 		if f.End > m.frozen {
 			list = append(list, f)
@@ -303,8 +307,9 @@ func (m *Monitor) NewPauses() []Pause {
 	return list
 }
 
-// Frozen calls each, in order, for the parts of [from, to] in which the process was stopped
-// as a whole, by what [Freezes] is made of; to is now or earlier. It takes some microseconds.
+// Frozen calls each, in order, for the parts of [from, to] in which the whole process was
+// stopped (see [Freezes]), a gap in progress included. Instants are in ns as internal/clock
+// counts; to must not be in the future. It takes some microseconds.
 func (m *Monitor) Frozen(from, to int64, each func(start, end int64)) {
 	var buf [16]Pause
 	for _, f := range Freezes(m.gaps(m.pauses.endingAfter(from, buf[:0]))) {
@@ -314,7 +319,7 @@ func (m *Monitor) Frozen(from, to int64, each func(start, end int64)) {
 	}
 }
 
-// gaps adds those gaps of the meters that have not ended.
+// gaps appends the gaps of the meters that have not ended.
 func (m *Monitor) gaps(list []Pause) []Pause {
 	now := clock.Now()
 	for _, meter := range []*meter{m.thread, m.goroutine} {
@@ -333,21 +338,20 @@ func (m *Monitor) PauseCount() (ended, dropped uint64) {
 	return ended + n, dropped + short
 }
 
-// Missing returns the values that are absent from some sample or not exact,
-// and the sources of pauses that are not watched ("pause.steal"),
-// by name, and why. Values of [Describe] that depend on
-// events (the quantiles of scheduling latencies) are not missing when there
-// were none.
+// Missing returns the reasons, by name, why values are absent from some sample
+// or not exact, and why sources of pauses ("pause.steal") are not watched. A value
+// that needs events (a quantile of scheduling latencies) is not missing in an
+// interval without any.
 func (m *Monitor) Missing() map[string]string {
 	m.missingMu.Lock()
 	defer m.missingMu.Unlock()
 	return maps.Clone(m.missing)
 }
 
-// Stop ends the meters and the idle process and closes the counters; it returns
+// Stop ends the meters and the idle process and closes the counters. It returns
 // when no goroutine, thread or process of the monitor is left, within about one
-// period or look (20 ms). What [Monitor.Pauses], [Monitor.NewPauses] and
-// [Monitor.Missing] return stays. Further calls do nothing.
+// period or look (20 ms). [Monitor.Pauses], [Monitor.NewPauses] and
+// [Monitor.Missing] still return what was collected. Further calls do nothing.
 func (m *Monitor) Stop() {
 	m.thread.stop.Store(true)
 	m.goroutine.stop.Store(true)

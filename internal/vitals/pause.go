@@ -9,10 +9,10 @@ import (
 	"sixnines/result"
 )
 
-// Pause is an interval in which a hiccup meter should have run and did not, or
-// between the looks at a counter that grew. A meter's begins when it was due, so
-// a pause of the process lasts up to one period longer than the interval that shows
-// it; a counter's interval lasts longer than what it shows, by up to two looks.
+// Pause is an interval in which a hiccup meter was late, or between two readings
+// of a counter that grew. A meter's pause begins when the meter was due, so the
+// process may have been paused for up to one period longer. A counter's pause is
+// up to two looks longer than what was counted.
 type Pause struct {
 	Start  int64              `json:"start"` // CLOCK_MONOTONIC ns, as internal/clock counts
 	End    int64              `json:"end"`   // likewise
@@ -22,11 +22,11 @@ type Pause struct {
 // Length returns End − Start.
 func (p Pause) Length() time.Duration { return time.Duration(p.End - p.Start) }
 
-// Freezes returns the intervals in which both meters were stopped together, in
-// order and disjoint, with [result.PauseProcess]: the whole process was frozen, by a
-// SIGSTOP, a container's freezer or the hypervisor, or got no processor at all.
-// A pause of one meter alone is no freeze, however long. The order of pauses
-// does not matter.
+// Freezes returns the intervals in which the thread and the goroutine meter were
+// paused at the same time, ordered and disjoint, with [result.PauseProcess]: the whole
+// process was stopped, by a SIGSTOP, a container's freezer or the hypervisor, or got no
+// processor at all. A pause of one meter alone is not a freeze, however long. pauses may be
+// in any order and is not changed.
 func Freezes(pauses []Pause) []Pause {
 	threads, goroutines := union(pauses, result.PauseThread), union(pauses, result.PauseGoroutine)
 	var both []Pause
@@ -44,7 +44,7 @@ func Freezes(pauses []Pause) []Pause {
 	return both
 }
 
-// union returns the pauses of one source in order, those that touch made one.
+// union returns the pauses of one source in order, with touching ones joined.
 func union(pauses []Pause, source result.PauseSource) []Pause {
 	var own []Pause
 	for _, p := range pauses {
@@ -75,7 +75,7 @@ type pauseList struct {
 	kept     []keptPause // never grows beyond its capacity
 	added    uint64
 	dropped  uint64
-	reported uint64 // how many of those added unreported has returned or never will
+	reported uint64 // pauses with a number up to this were returned by unreported, or dropped
 }
 
 type keptPause struct {
@@ -87,9 +87,9 @@ func newPauseList(limit int) *pauseList {
 	return &pauseList{kept: make([]keptPause, 0, limit)}
 }
 
-// add keeps p. With the list full the shortest is dropped, of those that were returned
-// already if there are any: many small pauses must not displace the freeze that
-// invalidates the run, nor old ones the next.
+// add adds p. If the list is full it drops the shortest pause: of those returned by
+// unreported if it has any, else of all including p. So many small pauses do not displace
+// the freeze that invalidates the run, and old pauses do not displace new ones.
 func (l *pauseList) add(p Pause) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -116,7 +116,7 @@ func (l *pauseList) add(p Pause) {
 	}
 }
 
-// unreported returns those that were added since the last call, in no order.
+// unreported appends the pauses added since the last call, in no order.
 func (l *pauseList) unreported(out []Pause) []Pause {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -129,7 +129,7 @@ func (l *pauseList) unreported(out []Pause) []Pause {
 	return out
 }
 
-// endingAfter appends those that ended after an instant, in no order.
+// endingAfter appends the pauses that ended after an instant, in no order.
 func (l *pauseList) endingAfter(at int64, out []Pause) []Pause {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -11,9 +11,10 @@ import (
 	"strings"
 )
 
-// findPeers returns the numbers of the processes that have the other ends of
-// connections: on this machine, and in this network namespace. A process of another
-// user is seen by root alone.
+// findPeers returns the numbers of the processes, on this machine and in this network
+// namespace, that have the other ends of connections. Only root sees processes of other
+// users. The error is errElsewhere if the other ends are not on this machine or are this
+// process's own.
 func findPeers(root fs.FS, connections []Connection) ([]int, error) {
 	sockets, err := otherEnds(root, connections)
 	if err != nil {
@@ -48,8 +49,8 @@ func findPeers(root fs.FS, connections []Connection) ([]int, error) {
 	return nil, errElsewhere // in this process
 }
 
-// holdsAny reports whether a process has one of the sockets, and takes those that it has
-// out of them.
+// holdsAny reports whether a process has one of the sockets, and removes those that it has
+// from sockets.
 func holdsAny(root fs.FS, pid int, sockets map[string]bool) (any bool) {
 	dir := fmt.Sprintf("proc/%d/fd", pid)
 	files, err := fs.ReadDir(root, dir)
@@ -66,8 +67,8 @@ func holdsAny(root fs.FS, pid int, sockets map[string]bool) (any bool) {
 	return any
 }
 
-// otherEnds returns the sockets on this machine at the other end of connections, as
-// links to them are called: socket:[inode].
+// otherEnds returns the sockets on this machine at the other end of connections, named as
+// in links below /proc/PID/fd: socket:[inode].
 func otherEnds(root fs.FS, connections []Connection) (map[string]bool, error) {
 	wanted := map[Connection]bool{}
 	for _, c := range connections {
@@ -92,7 +93,7 @@ func otherEnds(root fs.FS, connections []Connection) (map[string]bool, error) {
 }
 
 // parseSocket takes both addresses and the inode (columns 2, 3 and 10) from a line of
-// /proc/net/tcp or tcp6 (proc_pid_net(5)). A socket without an inode is nobody's.
+// /proc/net/tcp or tcp6 (proc_pid_net(5)). A socket with inode 0 belongs to no process.
 func parseSocket(line string) (c Connection, inode string, ok bool) {
 	column := strings.Fields(line)
 	if len(column) < 10 || column[9] == "0" {
@@ -128,8 +129,8 @@ func parseAddress(text string) (netip.AddrPort, bool) {
 	return unmapped(netip.AddrPortFrom(a, uint16(port))), ok
 }
 
-// unmapped is an address as it is without IPv6 around it, and without the zone, which the
-// tables do not have.
+// unmapped returns an address as the kernel's tables have it: an IPv4 address not mapped
+// into IPv6, and without a zone.
 func unmapped(a netip.AddrPort) netip.AddrPort {
 	return netip.AddrPortFrom(a.Addr().Unmap().WithZone(""), a.Port())
 }

@@ -201,8 +201,8 @@ func openTCP() (source, error) {
 		func(text []byte) (uint64, bool) { return snmpColumn(text, "Tcp:", "RetransSegs") })
 }
 
-// suspension compares CLOCK_BOOTTIME with CLOCK_MONOTONIC. Both cannot be read
-// at once, so their difference is known as a range.
+// suspension compares CLOCK_BOOTTIME with CLOCK_MONOTONIC. They cannot be read
+// at the same instant, so their difference is known as a range.
 type suspension struct{ most int64 }
 
 func openSuspension() (source, error) {
@@ -219,7 +219,7 @@ func (s *suspension) gap() (least, most int64) {
 
 func (s *suspension) sample(_ interval, out []Value) ([]Value, error) {
 	least, most := s.gap()
-	slept := max(0, least-s.most) // more than a delay between the readings explains
+	slept := max(0, least-s.most) // growth that no delay between the readings explains
 	s.most = most
 	return append(out, Value{result.VitalHostSuspended, float64(slept)}), nil
 }
@@ -241,7 +241,7 @@ func openThrottling(process string) (*throttling, error) {
 	for _, g := range groups {
 		f, err := openCounters("/" + g.dir + "/cpu.stat")
 		if err != nil {
-			continue // a root group has none
+			continue // a root group has no cpu.stat
 		}
 		if text, err := f.read(); err == nil {
 			if _, _, ok := throttled(text); ok {
@@ -320,7 +320,7 @@ func realtimeLimit() (uint64, error) {
 	return min(l.Cur, 99), nil
 }
 
-// clockSync asks the kernel whether the wall clock is kept in step.
+// clockSync asks the kernel whether the wall clock is synchronised.
 func clockSync() (syncState, error) {
 	var t unix.Timex // no mode set: only reads
 	state, err := unix.Adjtimex(&t)

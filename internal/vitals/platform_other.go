@@ -13,7 +13,7 @@ import (
 // errNotHere is why most things are missing outside Linux.
 var errNotHere = errors.New("not available here")
 
-// platformOpeners lists what would be read elsewhere, so that it shows up as
+// platformOpeners lists the values that only Linux has, so that they are reported as
 // missing.
 func platformOpeners() []opener {
 	own := append(runtimeOpener().names, result.VitalHiccupThreadP99, result.VitalHiccupThreadMax, result.VitalHiccupGoroutineP99, result.VitalHiccupGoroutineMax,

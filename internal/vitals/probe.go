@@ -10,15 +10,15 @@ import (
 	"sixnines/internal/clock"
 )
 
-// probe is what [Checkup] measures rather than reads.
+// probe has the values that [Checkup] measures.
 type probe struct {
 	late      []int64 // by how much each wake-up was late, ns, sorted
 	slackErr  error   // timer slack could not be set for them
 	slack     string  // ns of other threads, before it was set; empty: not readable
 	clockRead float64 // ns a reading
-	cpu       cpuTime // ticks spent while the wake-ups were measured
+	cpu       cpuTime // ticks used while the wake-ups were measured
 	cpuErr    error
-	others    othersCPU // and by whom
+	others    othersCPU // processor time by process, of the same time
 	othersErr error
 	sync      syncState
 	syncErr   error
@@ -29,11 +29,11 @@ type probe struct {
 	nic       nic // nil: not available
 }
 
-// measure takes about wakeups × period, and up to a second more where a time
-// service does not answer.
+// measure takes about wakeups × period, and up to a second more if chrony does
+// not answer.
 func measure(root fs.FS, wakeups int, period time.Duration) probe {
 	p := probe{late: make([]int64, 0, wakeups)}
-	// First: should the main thread measure, its slack stays set.
+	// Read before a thread's slack is changed below.
 	p.slack, _ = readWord(root, "proc/self/timerslack_ns")
 	table, tableErr := readProcesses(root)
 	began := clock.Now()
@@ -69,8 +69,8 @@ func measure(root fs.FS, wakeups int, period time.Duration) probe {
 	return p
 }
 
-// clockReadCost returns what one clock.Now costs, the least of several rounds:
-// what interrupts a round is not the clock's cost.
+// clockReadCost returns the cost of one clock.Now in ns, the least of several
+// rounds, so that interruptions do not count.
 func clockReadCost() float64 {
 	const rounds, reads = 20, 2000
 	best := int64(1 << 62)

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ProcessorTime returns the processor time, user and system, that this process
-// has used, and that its children that have ended did.
+// ProcessorTime returns the processor time, user and system, that this process and
+// its ended children have used.
 func ProcessorTime() (own, children time.Duration) {
 	read := func(who int) time.Duration {
 		var u unix.Rusage

@@ -8,33 +8,34 @@ import (
 	"time"
 )
 
-// searchAgain is how long after a process of the broker has ended, or was not there, it is
-// looked for again.
+// searchAgain is the interval between searches for a process of the broker that has ended or
+// was not found, ns.
 const searchAgain = int64(time.Second)
 
-// starvedWatch looks at how long the processes at the other end of this one's connections
-// waited for a processor, which on a shared machine is what this process takes from them.
-// It is a watcher, and a source.
+// starvedWatch reads how long the processes at the other end of this process's connections
+// waited for a processor. On a shared machine the generator may cause that wait. It is a
+// watcher, called with watch.mu held, and a source, called by Monitor.Sample.
 type starvedWatch struct {
 	connections func() []Connection
 	root        fs.FS
 
-	mu        sync.Mutex
+	mu        sync.Mutex // guards the fields below
 	processes map[int]*brokerProcess
-	most      int   // processes that were known at once
-	search    int64 // when to search for them again; 0: none is missing
-	last      int64 // look
+	most      int   // the largest number of processes known at once
+	search    int64 // when to search again; 0: all are known
+	last      int64 // when the last look was
 	grown     []threadTime
-	// Of the interval: of the typical thread of each look, and how long the looks were.
+	// Sums since the last sample: of the typical thread of each look, and of the looks'
+	// lengths, ns.
 	sum    threadTime
 	length int64
 }
 
-// brokerProcess is one of the processes.
+// brokerProcess is a process of the broker.
 type brokerProcess struct {
 	*threadTimes
-	quota *throttling // nil: it has none
-	held  int64       // for how long quotas stopped it between the two looks before, ns
+	quota *throttling // nil: no quota that can be read
+	held  int64       // for how long quotas stopped it between the last two looks, ns
 }
 
 func openBrokerProcess(process string, now int64) (*brokerProcess, error) {
@@ -42,14 +43,15 @@ func openBrokerProcess(process string, now int64) (*brokerProcess, error) {
 	if err != nil {
 		return nil, err
 	}
-	quota, _ := openThrottling(process) // an error is the lack of one
+	quota, _ := openThrottling(process) // an error counts as no quota
 	return &brokerProcess{threadTimes: threads, quota: quota}, nil
 }
 
-// look adds what the process's threads' times have grown by. What a quota took from it is no
-// waiting: a broker may be measured with one. It is taken off each thread's in full, although
-// it is a sum over processors, and that between the two looks before, too: a thread that was
-// stopped may run again after that was counted.
+// look appends the growth of each thread's times. The time that a quota stopped the process
+// does not count as waiting: a broker may be measured with a quota. It is subtracted from
+// each thread's wait in full, although it is a sum over processors, together with that of
+// the previous look: a stopped thread may run again only after that was counted. ended is
+// true if the process is gone.
 func (p *brokerProcess) look(now int64, grown []threadTime) (_ []threadTime, ended bool) {
 	held := p.held
 	if p.quota != nil {
@@ -73,7 +75,8 @@ func (p *brokerProcess) close() {
 	}
 }
 
-// openStarved finds the processes: it searches what every process has open.
+// openStarved finds the processes by searching the open files of every process. The error is
+// errElsewhere if none is on this machine.
 func openStarved(connections func() []Connection, now int64) (sourceWatcher, error) {
 	w := &starvedWatch{connections: connections, root: hostRoot(), processes: map[int]*brokerProcess{}, last: now}
 	if err := w.find(now); err != nil {
@@ -83,7 +86,7 @@ func openStarved(connections func() []Connection, now int64) (sourceWatcher, err
 	return w, nil
 }
 
-// find adds the processes that are not known.
+// find adds the processes that are not known yet. The caller holds w.mu, or is openStarved.
 func (w *starvedWatch) find(now int64) error {
 	pids, err := findPeers(w.root, w.connections())
 	if err != nil {
@@ -126,11 +129,11 @@ func (w *starvedWatch) look(now int64, out []Pause) ([]Pause, error) {
 		w.sum.ran += t.ran
 		w.sum.waited += t.waited
 		if t.delay(length) >= starvedFrom {
-			// A wait is counted when it is over, and may have begun before.
+			// A wait is counted when it is over; it may have begun before the last look.
 			out = append(out, Pause{Start: min(w.last, now-t.waited), End: now})
 		}
 	}
-	if len(w.processes) > 0 { // else nothing is known of this time
+	if len(w.processes) > 0 { // without processes this time is unknown, not idle
 		w.length += length
 	}
 	w.last = now

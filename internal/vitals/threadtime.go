@@ -1,5 +1,5 @@
 package vitals
 
-// threadTime is for how long a thread ran, and for how long it was ready to run and had
-// no processor, ns.
+// threadTime is how long a thread ran, and how long it was ready to run without a
+// processor, ns.
 type threadTime struct{ ran, waited int64 }

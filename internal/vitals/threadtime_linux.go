@@ -8,22 +8,22 @@ import (
 )
 
 const (
-	// listThreads is how often new threads are looked for.
+	// listThreads is the interval between searches for new threads.
 	listThreads = 10 * quickLook
-	// maxThreads bounds the files that are kept open for this process's threads, and
-	// maxBrokerThreads those for one process of the broker, which is looked at more rarely.
+	// maxThreads bounds the files kept open for this process's threads, and
+	// maxBrokerThreads those for one process of the broker, which is read less often.
 	maxThreads       = 256
 	maxBrokerThreads = 1024
 )
 
-// threadTimes reads for how long each thread of a process ran and waited for a
-// processor, which the kernel counts per thread alone.
+// threadTimes reads how long each thread of a process ran and waited for a processor; the
+// kernel counts that per thread only. Not safe for concurrent use.
 type threadTimes struct {
 	path    string // /proc/PID/task
 	most    int    // threads that are read
 	dir     int
 	threads map[int]*openThread
-	next    int64 // when to look for new ones
+	next    int64 // when to search for new threads
 	entries []byte
 	names   []string
 	text    [64]byte
@@ -34,8 +34,8 @@ type openThread struct {
 	last threadTime
 }
 
-// openThreadTimes begins with what the threads of a process, a number or self, have so
-// far. No more than most threads are read, those with the lowest numbers first.
+// openThreadTimes takes the first reading of the threads of a process, a number or self.
+// It reads at most most threads, those with the lowest numbers first.
 func openThreadTimes(process string, most int, now int64) (*threadTimes, error) {
 	path := "/proc/" + process + "/task"
 	dir, err := unix.Open(path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
@@ -54,8 +54,8 @@ func openThreadTimes(process string, most int, now int64) (*threadTimes, error) 
 	return t, nil
 }
 
-// look calls each with what each thread's times have grown by. Of a thread that is seen
-// for the first time nothing is known. No thread is left when the process has ended.
+// look calls each with the growth of each thread's times since the last look. The first
+// reading of a new thread only sets its baseline. threads is empty once the process has ended.
 func (t *threadTimes) look(now int64, each func(threadTime)) error {
 	for id, x := range t.threads {
 		is, ok := t.read(x.fd)
@@ -87,7 +87,7 @@ func (t *threadTimes) read(fd int) (threadTime, bool) {
 	}
 }
 
-// list opens what is new.
+// list opens the files of new threads.
 func (t *threadTimes) list() error {
 	if _, err := unix.Seek(t.dir, 0, 0); err != nil {
 		return fmt.Errorf("%s: %w", t.path, err)
@@ -111,7 +111,7 @@ func (t *threadTimes) list() error {
 			}
 			fd, err := unix.Openat(t.dir, name+"/schedstat", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 			if err != nil {
-				continue // it has ended, or there is no such file
+				continue // the thread has ended, or the kernel has no such file
 			}
 			is, ok := t.read(fd)
 			if !ok {

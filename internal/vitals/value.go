@@ -7,18 +7,18 @@ import (
 	"sixnines/result"
 )
 
-// Value is one figure of one interval.
+// Value is one figure of one interval, in the unit that [Describe] gives for Name.
 type Value struct {
 	Name  result.Vital
 	Value float64
 }
 
-// Sample is what happened between two calls of [Monitor.Sample].
+// Sample has the values of the interval between two calls of [Monitor.Sample].
 type Sample struct {
 	// Start and End bound the interval, in ns as internal/clock counts.
 	Start, End int64
-	// Values has each at most once. A value whose source could not be read is
-	// absent, never zero; see [Monitor.Missing].
+	// Values has each name at most once. A value whose source could not be read
+	// is absent, never zero; see [Monitor.Missing].
 	Values []Value
 }
 

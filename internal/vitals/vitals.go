@@ -5,12 +5,12 @@
 //
 //   - On what was it measured? [Fingerprint] lists the machine, the kernel, the
 //     limits and the build as facts for the result file.
-//   - Is the machine fit for it? [Checkup] measures what can be measured in a
-//     third of a second and says what to do about each finding.
-//   - What happened to the generator meanwhile? A [Monitor] keeps three hiccup
-//     meters running, turns the counters of the process, the Go runtime, the
-//     host and its control groups into deltas once a second, and reports when those
-//     grew that explain a pause.
+//   - Is the machine fit for it? [Checkup] measures for a third of a second and
+//     says what to do about each finding.
+//   - What happened to the generator meanwhile? A [Monitor] runs three hiccup
+//     meters, turns the counters of the process, the Go runtime, the host and its
+//     control groups into deltas once a second, and reports when the counters grew
+//     that explain a pause.
 //
 // # The hiccup meters
 //
@@ -32,42 +32,43 @@
 // sleep, with 1.3 context switches a wake-up against 3.5, but it would take
 // that processor from the load.
 //
-// The third meter is a process apart ([ServeIdle]), which does nothing else: one
-// processor for Go code, no collector, no load. What stops the generator and not
-// it is in the generator alone. It is a process group of its own, so Ctrl-Z
-// stops the generator alone; it is in the same control groups, so a quota that
-// runs out stops both, and its gaps are left out then; a paused container looks
-// like a paused machine. It reports its wake-ups in batches, ten a
-// second, and of gaps at once, by instants of CLOCK_MONOTONIC, which processes
-// share.
+// The third meter is a separate process ([ServeIdle]) that does nothing else: one
+// processor for Go code, no collector, no load. A gap that the generator has and
+// the idle process has not is the generator's own. The idle process is a process
+// group of its own, so Ctrl-Z stops only the generator. It is in the same control
+// groups, so an exhausted quota stops both, and its gaps are then left out. A
+// paused container looks like a paused machine. It reports its wake-ups in
+// batches, ten a second, and gaps at once, with instants of CLOCK_MONOTONIC,
+// which the processes share.
 //
 // Hiccups are never subtracted from anything. They are for attribution and for
 // the verdict.
 //
 // # Pauses from counters
 //
-// Some counters say why a process was paused. They are looked at every 20 ms
-// (quotas, waiting for a processor, page faults from disk, the collector) or
-// 100 ms (steal, in ticks of 10 ms), and growth that matters becomes a [Pause]
-// between two looks. That is coarser than a meter: a pause of 20 ms may be 2 ms
-// of waiting. A look that came late because the process was paused is cut to
-// what the growth may have taken, at its end, since all these are counted when
-// they are over. A look takes some 15 µs with eight threads (BenchmarkLook), less
-// than a thousandth of a core.
+// Some counters say why a process was paused. They are read every 20 ms (quotas,
+// waiting for a processor, page faults from disk, the collector) or 100 ms
+// (steal, in ticks of 10 ms). Growth beyond a limit becomes a [Pause] between two
+// readings ("looks"). That is coarser than a meter: a pause of 20 ms may be 2 ms
+// of waiting. If a look was late because the process was paused, only as much
+// time as the growth can have taken counts, at the end of the interval, because
+// these counters grow when a wait is over. A look takes some 15 µs with eight
+// threads (BenchmarkLook), less than a thousandth of a core.
 //
-// Waiting for a processor is counted by the kernel for each thread, in control
-// groups and without PSI as well, but not for which process: a process with too
-// much to do waits for itself. So the waiting is divided by who used the
-// processors meanwhile, and what a quota may explain is subtracted first (see
-// contention). A broker on the same machine is one of the others.
+// The kernel counts the time that each thread waited for a processor, also in
+// control groups and without PSI, but not which process had the processor: a
+// process with too much to do waits for its own threads. So the waiting time is
+// multiplied by the share of processor time that others used, after subtracting
+// what a quota may explain (see contention). A broker on the same machine counts
+// as one of the others.
 //
 // # A broker on this machine
 //
-// The threads of the processes at the other end of this one's connections are read ten
-// times a second for how long they ran and waited for a processor. Where what waits in the
-// broker waits three times as long for that ([stats.QueueDelay]) the stretch is a [Pause]
-// ([result.PauseStarved]). A look at a broker with a hundred threads takes some 0.2 ms
-// (BenchmarkBrokerLook).
+// The monitor reads ten times a second how long the threads of the processes at the
+// other end of this process's connections ran and waited for a processor. If that makes
+// messages in the broker's queues wait three times as long ([stats.QueueDelay]), the
+// time between two readings is a [Pause] ([result.PauseStarved]). A look at a broker with
+// a hundred threads takes some 0.2 ms (BenchmarkBrokerLook).
 //
 // # What is not here
 //

@@ -10,30 +10,31 @@ import (
 )
 
 const (
-	// quickLook is how often the cheap counters are looked at: how
-	// precisely a stretch can be placed decides how well a slow message can be
-	// from its neighbours. BenchmarkLook has the cost.
+	// quickLook is the interval between readings of the cheap counters. It is the
+	// precision of a stretch, and so of telling a slow message from its neighbours.
+	// BenchmarkLook has the cost.
 	quickLook = int64(20 * time.Millisecond)
-	// slowLook is for counters in ticks of 10 ms, which show nothing shorter.
+	// slowLook is the interval for counters in ticks of 10 ms.
 	slowLook = int64(100 * time.Millisecond)
-	// mergeWithin is how far a stretch may be in the past and still go on.
+	// mergeWithin is how long ago a stretch may have ended and still be continued.
 	mergeWithin = slowLook + slowLook/2
-	// freshLook is how recent a look must be for none to be needed.
+	// freshLook is the age of the last look below which flush takes no new one.
 	freshLook = quickLook / 2
 )
 
-// stretch places growth by ns between two readings. Readings are a fixed time
-// apart; where this process was paused they are farther, and a little growth
-// before or after must not be taken for what went on all the time. What is
-// counted when it is over is at the end.
+// stretch returns the pause for a counter that grew by grown ns between two readings
+// that should be every ns apart. If this process was paused, the readings are further
+// apart; the pause is then cut to the time that the growth can have taken, at the end
+// of the interval, because the counters grow when a wait is over.
 func stretch(from, to, grown, every int64) Pause {
 	return Pause{Start: max(from, to-max(grown, 2*every)), End: to}
 }
 
 // watcher looks at the counters of one source of pauses.
 type watcher interface {
-	// look appends the stretches in which they grew by what matters, in order,
-	// none of which ends after now. It is called at growing instants.
+	// look appends the stretches in which the counters grew enough to matter, in
+	// order of time; a stretch ends at now or before. now grows from call to call.
+	// After an error the watcher is closed. The caller holds watch.mu.
 	look(now int64, out []Pause) ([]Pause, error)
 	close()
 }
@@ -43,14 +44,14 @@ type watched struct {
 	source result.PauseSource
 	every  int64 // between two looks, ns
 	watcher
-	next int64
-	open Pause             // its last stretch, if it may go on
-	past [pastLength]Pause // the ones before
-	n    int               // how many there were
+	next int64             // when the next look is due
+	open Pause             // the last stretch, if it may go on; else zero
+	past [pastLength]Pause // a ring of the stretches before
+	n    int               // how many stretches have ended
 }
 
-// pastLength is how many stretches of a source are remembered, for gaps of the
-// idle process that overlap several: 16 periods of a quota are 1.6 s.
+// pastLength is the number of stretches of a source that are remembered, for gaps
+// of the idle process that overlap several: 16 periods of a quota are 1.6 s.
 const pastLength = 16
 
 // watcherOpener makes a watcher whose first stretch begins at now, or says why
@@ -61,27 +62,29 @@ type watcherOpener struct {
 	open   func(now int64) (watcher, error)
 }
 
-// watch turns counters into pauses. Safe for concurrent use.
+// watch turns counters into pauses. Safe for concurrent use: its own goroutine looks,
+// the monitor's callers flush, and the reader of the idle process adds gaps.
 type watch struct {
 	pauses *pauseList                                 // of counters
-	gaps   *pauseList                                 // of meters, for the idle process's
-	miss   func(source result.PauseSource, err error) // a source will give no more
-	stop   atomic.Bool
+	gaps   *pauseList                                 // of meters; gets the idle process's gaps
+	miss   func(source result.PauseSource, err error) // called when a source has failed for good
+	stop   atomic.Bool                                // ends run
 
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the fields below and all of watched
 	list    []*watched
 	idle    []idleGap
 	latest  int64 // when the last look was
 	scratch []Pause
 }
 
-// idleGap waits for two looks: only then is it known whether a quota caused it.
+// idleGap is a gap of the idle process that waits for two looks: only then is it known
+// whether a quota caused it.
 type idleGap struct {
 	Pause
 	looks int
 }
 
-// maxIdleGaps bounds the gaps that wait between two looks.
+// maxIdleGaps bounds the gaps that wait for looks.
 const maxIdleGaps = 1024
 
 func newWatch(pauses, gaps *pauseList, openers []watcherOpener, now int64, miss func(result.PauseSource, error)) *watch {
@@ -97,7 +100,7 @@ func newWatch(pauses, gaps *pauseList, openers []watcherOpener, now int64, miss 
 	return w
 }
 
-// run looks until it is stopped.
+// run takes a look every quickLook until stop is set.
 func (w *watch) run() {
 	for !w.stop.Load() {
 		time.Sleep(time.Duration(quickLook))
@@ -105,13 +108,14 @@ func (w *watch) run() {
 	}
 }
 
-// look looks at what is due.
+// look reads the counters that are due.
 func (w *watch) look(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lookLocked(now, false)
 }
 
+// lookLocked reads the counters that are due, or all. The caller holds w.mu.
 func (w *watch) lookLocked(now int64, all bool) {
 	if now <= w.latest {
 		return
@@ -148,7 +152,7 @@ func (w *watch) lookLocked(now int64, all bool) {
 	w.judgeIdle()
 }
 
-// settle ends the stretch that x has open.
+// settle ends the open stretch of x, if it has one. The caller holds w.mu.
 func (w *watch) settle(x *watched) {
 	if x.open == (Pause{}) {
 		return
@@ -159,19 +163,19 @@ func (w *watch) settle(x *watched) {
 	x.open = Pause{}
 }
 
-// idleGap takes a gap of the idle process.
+// idleGap adds a gap of the idle process; judgeIdle decides on it after two looks.
 func (w *watch) idleGap(p Pause) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.idle) == maxIdleGaps { // no looks are taken: better a gap too many than none
+	if len(w.idle) == maxIdleGaps { // looks are missing: keep the oldest gap without judging it
 		w.gaps.add(w.idle[0].Pause)
 		w.idle = append(w.idle[:0], w.idle[1:]...)
 	}
 	w.idle = append(w.idle, idleGap{Pause: p})
 }
 
-// judgeIdle decides on the gaps of the idle process that two looks were taken
-// after. The caller holds w.mu.
+// judgeIdle decides on the idle process's gaps after which two looks were taken: a
+// gap that a quota caused is dropped. The caller holds w.mu.
 func (w *watch) judgeIdle() {
 	waiting := w.idle[:0]
 	for _, g := range w.idle {
@@ -184,8 +188,8 @@ func (w *watch) judgeIdle() {
 	w.idle = waiting
 }
 
-// throttled reports whether a quota ran out during half of p or more: a gap that a
-// quota causes says nothing of the machine.
+// throttled reports whether a quota stopped the process during half of p or more: such
+// a gap says nothing about the machine. The caller holds w.mu.
 func (w *watch) throttled(p Pause) bool {
 	for _, x := range w.list {
 		if x.source != result.PauseThrottled {
@@ -202,7 +206,7 @@ func (w *watch) throttled(p Pause) bool {
 
 func overlap(a, b Pause) int64 { return max(0, min(a.End, b.End)-max(a.Start, b.Start)) }
 
-// flush ends all stretches as of now; one that goes on begins again.
+// flush ends all stretches at now; one that goes on begins again with the next look.
 func (w *watch) flush(now int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -214,7 +218,7 @@ func (w *watch) flush(now int64) {
 	}
 }
 
-// going returns the stretches that may go on.
+// going appends the open stretches.
 func (w *watch) going(out []Pause) []Pause {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -226,12 +230,13 @@ func (w *watch) going(out []Pause) []Pause {
 	return out
 }
 
-// close takes a last look and ends everything; run must have returned.
+// close takes a last look, ends all stretches and closes the counters. run must have
+// returned.
 func (w *watch) close() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lookLocked(clock.Now(), true)
-	w.lookLocked(clock.Now(), false) // the second for gaps that wait for two
+	w.lookLocked(clock.Now(), false) // a second look, for gaps that wait for two
 	for _, x := range w.list {
 		w.settle(x)
 		x.close()

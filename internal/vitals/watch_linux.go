@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// watcherOpeners lists what is looked at on Linux. The order matters: whether a
-// quota ran out must be known before waiting is judged.
+// watcherOpeners lists the watchers of Linux. The order matters: the quota is read
+// before the waiting time is judged.
 func watcherOpeners() []watcherOpener {
 	quota := &throttleWatch{}
 	return []watcherOpener{
@@ -21,11 +21,11 @@ func watcherOpeners() []watcherOpener {
 	}
 }
 
-// throttleWatch looks at the quota counters. They grow when a group may run
-// again, so the whole time for which it was stopped, the looking included, lies between
-// the two looks around it.
+// throttleWatch reads the quota counters. They grow when a group may run again. This
+// process is stopped with its group and cannot look meanwhile, so the whole stop lies
+// between two looks.
 type throttleWatch struct {
-	source *throttling // may be nil
+	source *throttling // nil: could not be opened
 	last   int64
 }
 
@@ -38,8 +38,8 @@ func (w *throttleWatch) open(now int64) (watcher, error) {
 	return w, nil
 }
 
-// held returns for how long groups were stopped as of the last look, ns, summed
-// over processors and groups.
+// held returns for how long groups had been stopped at the last look, ns, summed over
+// processors and groups; 0 if the source could not be opened.
 func (w *throttleWatch) held() int64 {
 	if w.source == nil {
 		return 0
@@ -61,7 +61,7 @@ func (w *throttleWatch) look(now int64, out []Pause) ([]Pause, error) {
 
 func (w *throttleWatch) close() { w.source.close() }
 
-// faultWatch looks at the page faults that needed a disk. One is enough to report.
+// faultWatch counts the page faults that needed a disk. A single one is reported.
 type faultWatch struct{ faults, last int64 }
 
 func openFaultWatch(now int64) (watcher, error) {
@@ -84,16 +84,16 @@ func (w *faultWatch) look(now int64, out []Pause) ([]Pause, error) {
 
 func (w *faultWatch) close() {}
 
-// stealTicks is how many ticks must have been stolen between two looks. The
-// kernel adds up nanoseconds and shows whole ticks: one may be the sum of small parts
-// over minutes, of two one was stolen since the last look.
+// stealTicks is the least number of ticks stolen between two looks that counts. The
+// kernel sums nanoseconds and shows whole ticks: one tick may be the sum of small parts
+// over minutes, but of two at least one was stolen since the last look.
 const stealTicks = 2
 
-// stealShare is which share of the machine's time they must be: what makes a run
-// suspect.
+// stealShare is the least share of the machine's time that counts: the share above
+// which a run is suspect.
 const stealShare = 0.005
 
-// stealWatch looks at the time that the hypervisor gave to others.
+// stealWatch reads the time that the hypervisor gave to other machines.
 type stealWatch struct {
 	ticks *ticks
 	last  int64
@@ -126,14 +126,14 @@ func stolen(d cpuTime) bool {
 	return d.steal >= stealTicks && float64(d.steal) >= stealShare*float64(d.total())
 }
 
-// contentionWatch looks at how long the threads waited for a processor.
+// contentionWatch reads how long this process's threads waited for a processor.
 type contentionWatch struct {
 	contention
 	quota   *throttleWatch
 	ticks   *ticks
 	threads *threadTimes
-	last    int64 // quick look
-	judged  int64 // slow look
+	last    int64 // the last quick look
+	judged  int64 // the last slow look
 }
 
 func openContentionWatch(quota *throttleWatch, now int64) (watcher, error) {

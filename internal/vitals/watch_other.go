@@ -4,8 +4,8 @@ package vitals
 
 import "sixnines/result"
 
-// watcherOpeners lists what is looked at here: Go's collector; the others have
-// the reason why not.
+// watcherOpeners lists the watcher of Go's collector; all others fail to open here and
+// are reported as missing.
 func watcherOpeners() []watcherOpener {
 	list := []watcherOpener{{result.PauseGC, quickLook, openCollectionWatch}}
 	for _, source := range []result.PauseSource{result.PauseThrottled, result.PauseSwap, result.PauseContention, result.PauseSteal} {

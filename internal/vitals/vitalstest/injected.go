@@ -1,5 +1,5 @@
-// Package vitalstest is for tests that have something go wrong on this machine, and look
-// whether it is named as the cause.
+// Package vitalstest is for tests that inject a disturbance on this machine and check that
+// it is named as the cause.
 package vitalstest
 
 import (
@@ -13,9 +13,9 @@ import (
 
 const tries = 3
 
-// Injected calls try until it has no complaint. Where other programs wanted more processors
-// than there are before each try, they are a cause beside the one that try injects: the test
-// is skipped, since its complaint says nothing. Else the last complaint fails it.
+// Injected calls try up to three times until it has no complaint. If the machine was
+// oversubscribed before each try, other programs are a second cause beside the injected one,
+// and the test is skipped. Otherwise the last complaint fails it.
 func Injected(t *testing.T, try func() (complaint string)) {
 	t.Helper()
 	busy, complaint := 0, ""
