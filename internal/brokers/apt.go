@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// debian is the step that installs Debian packages without letting them start
-// their services. A changed configuration stays as it is, and it waits for
-// another installation that is under way.
+// debian returns the step that installs Debian packages without letting them start
+// their services. It keeps changed configuration files and waits up to 5 minutes
+// for another installation.
 func debian(packages ...string) Step {
 	return Step{
 		Doc: "install Debian's " + strings.Join(packages, ", ") + " without starting a service",
@@ -35,19 +35,19 @@ func (s Step) aptInstalls() bool {
 	return s.Root && len(s.Command) > 1 && s.Command[0] == "apt-get" && slices.Contains(s.Command, "install")
 }
 
-// stalePackages reports whether apt-get's words are those of a list of packages
-// that is absent or old.
+// stalePackages reports whether apt-get's output says that the list of packages is
+// missing or outdated.
 func stalePackages(said string) bool {
 	return slices.ContainsFunc([]string{"Unable to locate package", "has no installation candidate", "Couldn't find any package",
 		"Unable to fetch some archives", "Failed to fetch", "404  Not Found"},
 		func(sign string) bool { return strings.Contains(said, sign) })
 }
 
-// quietServices is a program for the shell that runs the command given to it
-// with a policy under which scripts of packages start no service. An existing
-// policy is obeyed and left alone; one that an earlier call left behind, after a power
-// failure, is taken over. It is a separate process so that the policy is removed even if
-// this one is killed: a shell runs its traps when the command has ended.
+// quietServices is a shell program that runs a command with a policy under which
+// packages start no services. It leaves a policy of the administrator alone, and replaces
+// one that an earlier call left behind, for example after a power failure. It is a
+// separate process so that the policy is removed even if this process is killed: a shell
+// runs its traps when the command has ended.
 const quietServices = `policy=/usr/sbin/policy-rc.d
 if [ -e $policy ] && ! grep -q 'made by sixnines' $policy; then "$@"; exit; fi
 trap 'rm -f $policy' EXIT

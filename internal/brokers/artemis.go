@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// What is fetched, and where it goes below the home.
+// The version that is fetched, and the prefix of its directory below the home.
 const (
 	artemisVersion = "2.40.0"
 	artemisPrefix  = "artemis-" // the version follows
@@ -54,14 +54,14 @@ func planArtemis(h Home) []Step {
 		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:unpack",
 			"-Dartifact=org.apache.activemq:apache-artemis:" + artemisVersion + ":tar.gz:bin", "-DoutputDirectory=" + staged},
 		Dir: staged,
-		// Without one its marks would go to a directory with a strange name.
+		// Without a pom.xml Maven's marker files go to an oddly named directory.
 		Files: map[string]string{"pom.xml": "<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>artemis</artifactId><version>1</version><packaging>pom</packaging></project>\n"},
 		Moves: map[string]string{staged: dir},
 	})
 }
 
-// deployArtemis writes what the product's command create would, without the parts that
-// is not needed here: other protocols, the console, a cluster.
+// deployArtemis writes the files that the product's command "create" writes, without the
+// parts that are not needed here: other protocols, the console, a cluster.
 func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "name", "acceptors", "acceptor.host", "acceptor.port", "acceptor.protocols", "connectors", "address-settings", "security-settings",
 		"bindings-directory", "journal-directory", "large-messages-directory", "paging-directory"); err != nil {
@@ -85,8 +85,8 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	core := map[string]string{
 		"journal-type":     "NIO",
 		"security-enabled": fmt.Sprint(o.User != ""),
-		// The share of the disk in percent at which producers get no more credit, in
-		// silence.
+		// Share of the disk in use, in percent, above which producers silently get no more
+		// credit.
 		"max-disk-usage": "100",
 	}
 	for _, what := range []string{"bindings", "journal", "large-messages", "paging"} {
@@ -178,10 +178,11 @@ func escapeXML(text string) string {
 
 func fileURL(path string) string { return (&url.URL{Scheme: "file", Path: path}).String() }
 
-// saslGreeting is what a client of AMQP 1.0 says first if it is going to log in.
+// saslGreeting is the first bytes of an AMQP 1.0 client that logs in by SASL.
 const saslGreeting = "AMQP\x03\x01\x00\x00"
 
-// greetArtemis wants the greeting back.
+// greetArtemis returns nil if the broker answers with the same greeting, or if it asks for
+// client certificates and encrypts.
 func greetArtemis(ctx context.Context, address string, t *ServerTLS) error {
 	answer, err := greet(ctx, address, t, saslGreeting, len(saslGreeting))
 	if err == nil && answer != nil && string(answer) != saslGreeting {

@@ -5,12 +5,11 @@ import (
 	"strings"
 )
 
-// causeLimit is how long, in bytes, what a process has printed may be in an error,
-// which is one line.
+// causeLimit is the largest part of a process's output, in bytes, in a one-line error.
 const causeLimit = 400
 
-// Lines of logs begin with when, by whom and how grave, each in its product's
-// way:
+// logPrefix matches the beginning of log lines: time, source and severity, in each
+// product's format:
 //
 //	24645:M 21 Nov 2026 17:39:56.173 # …                  Redis
 //	1795282796: …                                         Mosquitto
@@ -23,19 +22,19 @@ var logPrefix = regexp.MustCompile(`^(\[\w+\] )?(\d+(:[A-Z])?:? )?((\d{4}[-/]\d\
 // complaint matches lines that report a failure.
 var complaint = regexp.MustCompile(`(?i)\b(fatal|ftl|err|error|exception|panic|invalid|unknown|unrecognized|not defined|aborting|denied|no such|in use)\b`)
 
-// harmless is what lines say that only look like a complaint.
+// harmless matches lines that only look like a complaint.
 var harmless = regexp.MustCompile(`WARN|\[warning\]|this is okay`)
 
-// aftermath matches the beginning of lines that name no cause: usage, stack traces. What
-// those of Java say behind "Caused by" does.
+// aftermath matches the beginning of lines that name no cause: usage and stack traces.
+// In Java's stack traces only the text after "Caused by" names one.
 var (
 	aftermath = regexp.MustCompile(`^(\s+at |Caused by: |\s*\.\.\. \d+ more|Usage|goroutine |=+$)`)
 	stack     = regexp.MustCompile(`^(\s|Caused by: )`)
 )
 
-// cause makes one line of what a process printed before it ended: the first
-// complaint and what explains it, down to the innermost exception, else the last that
-// was said. Products print a banner before, and a stack or all of their flags behind.
+// cause returns the likely cause of a process's end in one line, from its output: the first
+// complaint and the lines that explain it, down to the innermost exception, or else the last
+// line. Products print a banner before that, and a stack trace or their usage after it.
 func cause(said string) string {
 	var lines []string
 	var innermost string
@@ -58,7 +57,7 @@ func cause(said string) string {
 		case grave && !begun:
 			begun, lines = true, nil
 		case !begun:
-			lines = nil // of lines that name no cause, the last
+			lines = nil // without a complaint so far, keep only the last line
 		}
 		if len(lines) < 4 {
 			lines = append(lines, strings.TrimSpace(text))
@@ -73,7 +72,7 @@ func cause(said string) string {
 	return shortened(lines)
 }
 
-// shortened joins lines, as many bytes of them as an error may have.
+// shortened joins lines and cuts the text to causeLimit bytes.
 func shortened(lines []string) string {
 	text := strings.Join(lines, "; ")
 	if len(text) > causeLimit {

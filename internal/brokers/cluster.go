@@ -14,34 +14,34 @@ import (
 	"time"
 )
 
-// Options say how to start a product. The zero value with a Home is one node
-// without login and encryption on free ports, whose data are gone when it stops.
+// Options say how to start a product. The zero value with a Home starts one node
+// without login and encryption on free ports, whose data Stop removes.
 type Options struct {
 	Home  Home
 	Nodes int // 0 means 1
-	// Port of the first node's main listener; 0: a free one. Further listeners
-	// take free ports.
+	// Port is the port of the first node's main listener; 0: a free one. Further
+	// listeners use free ports.
 	Port int
-	// Dir is where the broker keeps configuration, data and logs. It is made and
-	// must not hold anything. Empty: a temporary directory, removed by Stop.
+	// Dir is the directory for configuration, data and logs. Start makes it; if it
+	// exists it must be empty. Empty: a temporary directory, removed by Stop.
 	Dir string
-	// Settings are lines of the product's own configuration, by name, laid over
+	// Settings are lines of the product's own configuration, by name; they replace
 	// those that this package writes.
 	Settings map[string]string
-	// TLS, if not nil, is what clients must encrypt with.
+	// TLS, if not nil, makes the broker accept only encrypted connections.
 	TLS *ServerTLS
-	// User and Password, if not empty, are what clients must log in with.
+	// User and Password, if not empty, are the login that clients must use.
 	User, Password string
-	// MaxMessage is the largest message in bytes that the broker shall carry;
-	// 0: what the product carries by itself.
+	// MaxMessage is the largest message that the broker must accept, in bytes; 0: the
+	// product's default.
 	MaxMessage int
-	// Detach lets the broker outlive this process; [Up] does.
+	// Detach lets the broker outlive this process; [Up] sets it.
 	Detach bool
 
-	// forked, if not nil, is called with every process as soon as there is one,
-	// before it is ready, from several goroutines. Its error ends the start.
+	// forked, if not nil, is called with every process as soon as it exists, before it
+	// is ready, from several goroutines at once. Its error ends the start.
 	forked func(i *Instance, node bool) error
-	// reserved are the ports that [Options.ports] has given out.
+	// reserved are the ports that [Options.ports] has reserved.
 	reserved []reservation
 }
 
@@ -52,26 +52,24 @@ type ServerTLS struct {
 	CA string
 }
 
-// deployment is what a product makes of Options: what to run and where it will
-// be found.
+// deployment is the result of a product's deploy: what to run, and where clients find it.
 type deployment struct {
 	version string
 	url     string            // for the first of the product's drivers
 	urls    map[string]string // by driver, where it differs
 	info    map[string]string // further addresses and paths, for tests and people
-	// settings are those of the product's that are in effect and of weight, to
-	// be shown beside results; what Options.Settings asks for is among them
-	// without being listed here.
+	// settings are the product's effective settings that matter for results, to be
+	// shown beside them. Options.Settings are added to them.
 	settings map[string]string
 	helpers  []process // started first, one after the other; stopped last
 	nodes    []process // started together
-	// ready returns nil when the whole answers, beyond the processes' own
-	// readiness; nil: nothing more to ask. It is called again until then.
+	// ready is polled once all processes are ready, and returns nil when the cluster as
+	// a whole answers; nil: no further check.
 	ready func(ctx context.Context) error
 }
 
 // Cluster is a running product of one or more nodes. Its methods are safe for
-// concurrent use.
+// concurrent use. Its exported fields do not change after Start.
 type Cluster struct {
 	Product string // without "@VERSION"
 	Version string
@@ -79,17 +77,19 @@ type Cluster struct {
 	URL     string            // where clients connect, in the notation of the product's first driver
 	Dir     string            // configuration, data and logs
 	Info    map[string]string // further addresses and paths
-	// Settings are those of the product's that are in effect, as far as they are
-	// of weight or were asked for. They may hold passwords.
+	// Settings are the product's effective settings that matter for results or were
+	// in Options. They may contain passwords.
 	Settings map[string]string
 
 	urls  map[string]string
 	ready func(ctx context.Context) error
 	keep  bool // Dir stays
 
-	resuming sync.Mutex // held by Resume throughout
+	resuming sync.Mutex // held for a whole Resume, so that two do not overlap; taken before mu
 
-	mu       sync.Mutex // held for moments only: a run reads the processes' usage meanwhile
+	// mu guards the fields below and the members' Instance once startNodes runs. It is never
+	// held while a process starts or ends: a run reads the processes' usage meanwhile.
+	mu       sync.Mutex
 	helpers  []*member
 	nodes    []*member
 	reserved []reservation // until Stop
@@ -110,8 +110,10 @@ func (c *Cluster) URLFor(driver string) string {
 }
 
 // Start starts the product and returns when it answers. If it fails or ctx ends
-// before, nothing is left running and no directory is left behind. Whoever gets
-// a Cluster must stop it; unless o.Detach is set it also ends with this process.
+// before, it leaves no process and no directory behind. The caller must stop the
+// Cluster; unless o.Detach is set it also ends with this process. The error may
+// wrap [ErrBrokerless], [ErrNotInstalled], [ErrUnusable], [ErrSetting],
+// [ErrPortTaken] or [ErrNotEmpty].
 func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 	fail := func(err error) (*Cluster, error) { return nil, fmt.Errorf("brokers: start %s: %w", p.Name, err) }
 	if o.Nodes == 0 {
@@ -139,7 +141,7 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 	product, _, _ := strings.Cut(p.Name, "@")
 	c := &Cluster{Product: product, Origin: in.Origin, Dir: o.Dir, keep: keep}
 	if err := c.start(ctx, p, in, &o); err != nil {
-		c.keep = false // nothing of worth is in there
+		c.keep = false // a failed start leaves nothing worth keeping
 		return fail(errors.Join(err, c.Stop(context.WithoutCancel(ctx))))
 	}
 	return c, nil
@@ -181,12 +183,12 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 	return c.startNodes(ctx)
 }
 
-// startNodes starts all nodes at once and waits until they and the whole answer.
+// startNodes starts all nodes at once and waits until each node and the whole cluster answer.
 func (c *Cluster) startNodes(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	// Of several errors the first is returned: the others have been
-	// cancelled for its sake.
+	// The first error is returned: it cancels the other starts, and their
+	// errors only say so.
 	var failure error
 	var failing sync.Once
 	var starting sync.WaitGroup
@@ -216,8 +218,8 @@ func (c *Cluster) startNodes(ctx context.Context) error {
 	return nil
 }
 
-// ended returns a channel that is closed when the first node has ended, or nil
-// or empty.
+// ended returns a channel that is closed when the first node's process has ended, or
+// nil without nodes.
 func (c *Cluster) ended() <-chan struct{} {
 	for _, i := range c.Nodes() {
 		return i.done
@@ -225,7 +227,7 @@ func (c *Cluster) ended() <-chan struct{} {
 	return nil
 }
 
-// instances returns all processes that run, or have run: nodes first.
+// instances returns the latest process of each member, running or ended: nodes first.
 func (c *Cluster) instances() []*Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -238,7 +240,7 @@ func (c *Cluster) instances() []*Instance {
 	return all
 }
 
-// Nodes returns the nodes' processes as they are now; a restart replaces them.
+// Nodes returns the nodes' current processes; a restart replaces them.
 func (c *Cluster) Nodes() []*Instance {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -251,9 +253,9 @@ func (c *Cluster) Nodes() []*Instance {
 	return all
 }
 
-// Stop ends all processes for sure and removes what was made for them, unless
-// Options.Dir asked for it to stay. A broker whose data are thrown away is
-// killed: a clean end would only take time. Stopping twice is allowed.
+// Stop ends all processes and removes the cluster's directory, unless Options.Dir
+// named it. Brokers whose data are removed are killed at once; the others get 20 s
+// to end by themselves, less if ctx ends. Stopping twice is allowed.
 func (c *Cluster) Stop(ctx context.Context) error {
 	var errs []error
 	var stopping sync.WaitGroup
@@ -306,7 +308,7 @@ func (c *Cluster) Resume(ctx context.Context) error {
 	return nil
 }
 
-// Freeze stops all nodes where they stand, see [Instance.Freeze].
+// Freeze stops the processes of all nodes, see [Instance.Freeze].
 func (c *Cluster) Freeze() error {
 	var errs []error
 	for _, i := range c.Nodes() {
@@ -315,7 +317,7 @@ func (c *Cluster) Freeze() error {
 	return errors.Join(errs...)
 }
 
-// Thaw lets all frozen nodes go on.
+// Thaw continues all frozen nodes.
 func (c *Cluster) Thaw() error {
 	var errs []error
 	for _, i := range c.Nodes() {
@@ -324,8 +326,8 @@ func (c *Cluster) Thaw() error {
 	return errors.Join(errs...)
 }
 
-// Err returns nil while all processes run and after they were stopped; else how
-// the first of them ended.
+// Err returns nil while all processes run and after Stop. If processes ended by
+// themselves it says how the first in the list did.
 func (c *Cluster) Err() error {
 	for _, i := range c.instances() {
 		if err := i.Err(); err != nil {
@@ -335,7 +337,7 @@ func (c *Cluster) Err() error {
 	return nil
 }
 
-// ErrNotEmpty says that a directory for a broker's data holds something.
+// ErrNotEmpty says that a directory for a broker's data is not empty.
 var ErrNotEmpty = errors.New("is not empty")
 
 // emptyDir makes the directory, or a temporary one.
@@ -360,8 +362,8 @@ func emptyDir(dir, product string) (string, error) {
 	return dir, nil
 }
 
-// removeAll removes a directory into which a killed process's last writes may
-// still come.
+// removeAll removes a directory. It retries for 200 ms, because a killed process may
+// still write into it.
 func removeAll(dir string) error {
 	var err error
 	for range 20 {

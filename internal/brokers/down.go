@@ -13,11 +13,11 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// Down ends the processes of a product that [Up] started, frozen ones, too, and
-// none else: each is recognised by its number together with the instant it was
-// made. Its data are removed unless they are to be kept; then the processes are
-// asked to end, and killed only after 20 s. The state is what it was before. The
-// error wraps [ErrNotRunning] if there is nothing to end.
+// Down ends the processes of a product that [Up] started, frozen ones included. It
+// identifies each process by its number and its start time, so that it never ends
+// another one. With keep, the processes get 20 s to end by themselves and the data
+// stay; without, they are killed and the data removed. It returns the state before.
+// The error wraps [ErrNotRunning] if the product is not started.
 func Down(ctx context.Context, h Home, product string, keep bool) (*State, error) {
 	fail := func(s *State, err error) (*State, error) {
 		return s, fmt.Errorf("brokers: stop %s: %w", product, err)
@@ -43,7 +43,7 @@ func Down(ctx context.Context, h Home, product string, keep bool) (*State, error
 	if s.Condition() == Elsewhere {
 		return fail(s, fmt.Errorf("it was started on %s, and can be stopped only there", s.Host))
 	}
-	// The nodes before what they stand on.
+	// Nodes first: they depend on the helpers.
 	for _, nodes := range []bool{true, false} {
 		if err := s.endAll(ctx, nodes, keep); err != nil {
 			return fail(s, err)
@@ -69,24 +69,24 @@ func (s *State) endAll(ctx context.Context, nodes, gently bool) error {
 
 // end ends a process that is not a child of this one.
 func (s *State) end(ctx context.Context, p Process, gently bool) error {
-	// On Linux the handle stays with the process that has the number now: what
-	// comes after the comparison cannot hit another.
+	// On Linux the handle (a pidfd) refers to the process that has the number now. The
+	// check of the start time comes after, so a later signal cannot reach another process.
 	handle, err := os.FindProcess(p.PID)
 	if err != nil {
-		return nil // no such broker
+		return nil // the process is gone
 	}
 	defer handle.Release()
 	if !s.alive(p) {
 		return nil
 	}
 	if gently && ctx.Err() == nil {
-		thaw(handle) // a frozen one hears nothing
+		thaw(handle) // a frozen process does not handle SIGTERM
 		if terminate(handle) == nil && s.ended(ctx, p, stopGrace) {
 			return nil
 		}
 	}
-	// One that stands still cannot end by itself and leave its number to another
-	// before the signal to its group.
+	// killGroup uses the number, not the handle. A stopped process cannot end by itself, so
+	// its number cannot pass to another process between the check and the signal.
 	handle.Signal(stopSignal())
 	if s.alive(p) {
 		killGroup(handle)
@@ -98,7 +98,8 @@ func (s *State) end(ctx context.Context, p Process, gently bool) error {
 	return fmt.Errorf("%s (process %d) does not end although it was killed: it hangs in the kernel, or belongs to another user; look at it with ps", p.Name, p.PID)
 }
 
-// ended waits until the process has ended, at most for limit and until ctx ends.
+// ended waits until the process has ended, for at most limit and until ctx ends, and
+// reports whether it has.
 func (s *State) ended(ctx context.Context, p Process, limit time.Duration) bool {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()

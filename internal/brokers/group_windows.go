@@ -10,5 +10,5 @@ func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// interruptGroup ends the command: there is no asking here.
+// interruptGroup kills the command: Windows has no signal that asks it to end.
 func interruptGroup(p *os.Process) error { return p.Kill() }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Home is where brokers are installed and found, and what environment their
+// Home says where brokers are installed and found, and which environment their
 // processes get.
 type Home struct {
 	// Dir holds what this package installs; [DefaultDir] says where that is.
@@ -17,8 +17,8 @@ type Home struct {
 	// Environ is the environment as in os.Environ, in which the variables of
 	// products and PATH are looked up, and which processes inherit.
 	Environ []string
-	// Self is the program and its first arguments that call [Serve]: the brokers
-	// that are built in.
+	// Self is the command line with which this program calls [Serve], for the
+	// built-in brokers; further arguments are appended.
 	Self []string
 }
 
@@ -56,8 +56,8 @@ func (h Home) Path(elem ...string) string {
 	return filepath.Join(append([]string{h.Dir}, elem...)...)
 }
 
-// LookPath finds a program on the PATH of the environment, and in the
-// directories of system programs, which users seldom have on it.
+// LookPath finds a program on the PATH of Environ, and in the directories of
+// system programs, which are often not on a user's PATH.
 func (h Home) LookPath(program string) (string, bool) {
 	for _, dir := range append(filepath.SplitList(h.Getenv("PATH")), "/usr/local/sbin", "/usr/sbin", "/sbin") {
 		if !filepath.IsAbs(dir) {

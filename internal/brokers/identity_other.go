@@ -29,6 +29,6 @@ func startOf(pid int) (string, error) {
 	return start, nil
 }
 
-// bootOf has nothing to say here: the second in which a process was made, by
-// the calendar, is enough.
+// bootOf returns an empty word here: startOf's calendar time distinguishes processes
+// of different boots.
 func bootOf() (string, error) { return "", nil }

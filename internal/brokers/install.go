@@ -15,20 +15,20 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// ErrNeedsPerson says that a step of an installation needs what this process has
-// not: the administrator's rights, or another system's package manager.
+// ErrNeedsPerson says that this process cannot run a step of an installation: it
+// lacks the administrator's rights, or the system has no apt-get.
 var ErrNeedsPerson = errors.New("needs a person")
 
-// Installer runs the steps of installations, one after the other. Only one
-// installer at a time works in a home.
+// Installer runs the steps of installations, one after the other. A lock file
+// ensures that only one installer at a time works in a home. Not safe for concurrent use.
 type Installer struct {
 	home   Home
 	output io.Writer
 	unlock func()
 
-	asRoot  []string        // the words before a command that needs the administrator
-	done    map[string]bool // steps that have been run, as shell lines
-	updated bool            // the list of Debian's packages is fresh
+	asRoot  []string        // words before a command that needs the administrator; nil: not checked, or root
+	done    map[string]bool // steps that have been run, by Step.String
+	updated bool            // the list of Debian's packages was fetched
 }
 
 // NewInstaller returns an installer whose commands print to output. It must be
@@ -41,7 +41,7 @@ func NewInstaller(h Home, output io.Writer) (*Installer, error) {
 	return &Installer{home: h, output: &plainWriter{to: output}, unlock: unlock, done: map[string]bool{}}, nil
 }
 
-// Close lets others install.
+// Close releases the lock.
 func (in *Installer) Close() { in.unlock() }
 
 // Check returns nil if the steps can be run by this process; else an error that
@@ -71,16 +71,16 @@ func (in *Installer) Check(ctx context.Context, steps []Step) error {
 	return nil
 }
 
-// Install runs the steps that p's plan has listed and returns what can then be
-// found. Directories that the steps fill are made under other names, which they
-// lose only when all steps have succeeded: whenever it ends, however it ends,
-// what is found is whole. Steps that this installer has run for another product
-// are not run again. say, if not nil, is called with each step before it runs.
+// Install runs the steps of p's plan and returns the installation. The steps fill
+// directories with temporary names, which are renamed only when all steps have
+// succeeded: an installation that is found is always complete, even if Install is
+// killed. Steps that this installer has already run for another product are
+// skipped. say, if not nil, is called with each step before it runs.
 func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say func(Step)) (Installation, error) {
 	fail := func(err error) (Installation, error) {
 		return Installation{}, fmt.Errorf("brokers: install %s: %w", p.Name, err)
 	}
-	// Another one may have done it while a person was asked.
+	// Another process may have installed it since the plan was made.
 	if found, err := p.find(ctx, in.home); err == nil || !errors.Is(err, ErrNotInstalled) {
 		if err != nil {
 			return fail(err)
@@ -104,7 +104,7 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 		}
 		return errors.Join(errs...)
 	}
-	if err := clean(); err != nil { // what an installer that was killed has left
+	if err := clean(); err != nil { // remains of an installer that was killed
 		return fail(err)
 	}
 	for _, s := range steps {
@@ -120,7 +120,7 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 		in.done[s.String()] = true
 	}
 	for _, m := range moves {
-		// What has the name is not whole, or it would have been found.
+		// A directory with the final name is incomplete, or it would have been found.
 		err := errors.Join(os.MkdirAll(filepath.Dir(m.to), 0o755), removeAll(m.to))
 		if err == nil {
 			err = os.Rename(m.from, m.to)
@@ -136,11 +136,11 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 	return found, nil
 }
 
-// move is a directory's way from its name while it is filled to its own.
+// move is the renaming of a filled directory to its final name.
 type move struct{ from, to string }
 
-// moves lists what the steps fill. All of it lies below the home: what is
-// removed and renamed here belongs to this call alone.
+// moves lists the directories that the steps fill. All must be below the home, because
+// Install removes and renames them.
 func (in *Installer) moves(steps []Step) ([]move, error) {
 	var all []move
 	for _, s := range steps {
@@ -208,14 +208,13 @@ func (in *Installer) command(ctx context.Context, s Step) (string, error) {
 	c := exec.CommandContext(ctx, program, words[1:]...)
 	said := &tail{forward: in.output}
 	c.Env, c.Dir, c.Stdout, c.Stderr = append(in.home.Environ[:len(in.home.Environ):len(in.home.Environ)], s.Env...), s.Dir, said, said
-	// A Ctrl-C is for us: a package manager is not torn from its work by it, but
-	// asked to end.
+	// A Ctrl-C must not reach a package manager directly; Cancel asks it to end.
 	c.SysProcAttr = ownGroup()
 	if !s.Root {
-		// Nobody will take what it makes if we are gone; a package manager is not
-		// to be torn from its work even then.
+		// Without this process the command's work is useless, so it dies with it. A
+		// package manager (Root) must finish even then.
 		dieWithParent(c.SysProcAttr)
-		runtime.LockOSThread() // on which the signal hangs
+		runtime.LockOSThread() // the kernel sends the signal when this thread ends
 		defer runtime.UnlockOSThread()
 	}
 	c.Cancel = func() error { return interruptGroup(c.Process) }
@@ -231,8 +230,8 @@ func (in *Installer) command(ctx context.Context, s Step) (string, error) {
 	return said.String(), nil
 }
 
-// whyFailed is what of a failed command's output says why: its end, or of Maven, whose
-// end is advice, the first line that is an error.
+// whyFailed returns the part of a failed command's output that says why: Maven's first
+// error line, because its output ends with advice, else the last lines.
 func whyFailed(text string) string {
 	for line := range strings.Lines(text) {
 		if _, why, ok := strings.Cut(line, "[ERROR] "); ok {
@@ -242,7 +241,7 @@ func whyFailed(text string) string {
 	return lastLines(text, 3)
 }
 
-// lastLines returns the last n lines of a text that hold something.
+// lastLines returns the last n lines of a text that are not blank.
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {

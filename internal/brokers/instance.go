@@ -9,33 +9,33 @@ import (
 	"time"
 )
 
-// How long Stop leaves the broker, which may have to write down what it holds, to end by
-// itself, and how long the kernel may take for what cannot be refused.
+// stopGrace is how long Stop waits for the broker to end by itself, as it may have to write
+// its data, and killLimit how long the kernel may take to end a killed process.
 const (
 	stopGrace = 20 * time.Second
 	killLimit = 10 * time.Second
 )
 
-// Instance is a running broker. Its fields are set when it is returned and do
-// not change; its methods are safe for concurrent use.
+// Instance is a process of a broker. Its exported fields do not change; its
+// methods are safe for concurrent use.
 type Instance struct {
 	Name string // unique in the cluster: "nats-1"
 	Log  string // the file with the process's output
 	PID  int    // the process
 
-	stdin   io.Closer // nil: it outlives us
+	stdin   io.Closer // nil: the process is detached
 	process *os.Process
 	done    chan struct{} // closed when the process has been waited for
 
-	// How and when it ended; readable once done is closed.
+	// How and when it ended. Written before done is closed, and to be read only after.
 	status  error
 	endedAt time.Time
 
-	mu       sync.Mutex
-	stopping bool
+	mu       sync.Mutex // guards stopping
+	stopping bool       // Stop or destroy was called: the end is no failure
 }
 
-// ended notes that the process is gone.
+// ended records the end of the process. The goroutine that waits for it calls it once.
 func (i *Instance) ended(status error) {
 	i.status, i.endedAt = status, time.Now()
 	close(i.done)
@@ -45,8 +45,8 @@ func (i *Instance) ended(status error) {
 // for whatever reason.
 func (i *Instance) Done() <-chan struct{} { return i.done }
 
-// Err returns nil while the broker runs and after Stop; if it ended by itself,
-// the way it ended and the last words of its standard error.
+// Err returns nil while the broker runs and after Stop. If it ended by itself,
+// the error has its exit status and the likely cause from its log.
 func (i *Instance) Err() error {
 	select {
 	case <-i.done:
@@ -61,7 +61,7 @@ func (i *Instance) Err() error {
 	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s: %s", i.Name, i.PID, i.how(), i.lastWords())
 }
 
-// how says in what way the process ended, which it must have.
+// how describes how the process ended. done must be closed.
 func (i *Instance) how() string {
 	if i.status == nil {
 		return "exit status 0"
@@ -70,8 +70,8 @@ func (i *Instance) how() string {
 }
 
 // Stop ends the broker, frozen or not, by SIGTERM, and returns when its process is gone.
-// After 20 s, or as soon as ctx ends, it gets SIGKILL. How it had to be ended is no error.
-// Stopping twice is allowed.
+// After 20 s, or as soon as ctx ends, it sends SIGKILL. It returns an error only if the
+// process does not end even then. Stopping twice is allowed.
 func (i *Instance) Stop(ctx context.Context) error {
 	i.mu.Lock()
 	i.stopping = true
@@ -81,7 +81,7 @@ func (i *Instance) Stop(ctx context.Context) error {
 		return nil
 	default:
 	}
-	thaw(i.process) // a frozen one hears nothing; that there is no such thing here is no matter
+	thaw(i.process) // a frozen process does not handle SIGTERM; systems without freezing return an error
 	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, stopGrace) {
 		i.closeInput()
 		return nil
@@ -113,8 +113,8 @@ func (i *Instance) closeInput() {
 	}
 }
 
-// gone waits for the end of the process, at most for limit and until ctx ends,
-// and reports whether it came.
+// gone waits for the end of the process, for at most limit and until ctx ends,
+// and reports whether it has ended.
 func (i *Instance) gone(ctx context.Context, limit time.Duration) bool {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()
@@ -132,18 +132,17 @@ func (i *Instance) gone(ctx context.Context, limit time.Duration) bool {
 	}
 }
 
-// kill ends the process without asking it. That it may be gone already is the
-// only way to fail.
+// kill sends SIGKILL to the process and its group. It fails only if the process is
+// already gone.
 func (i *Instance) kill() {
 	killGroup(i.process)
 	i.process.Kill()
 }
 
-// Freeze stops the broker's process where it stands (SIGSTOP): its connections
-// stay open and unserved. On Linux it returns when every thread of
-// the process has come to rest, and fails if that takes more than a second.
-// Freezing twice is allowed. On Windows it returns an error that wraps
-// [ErrUnavailable].
+// Freeze stops the broker's process (SIGSTOP): its connections stay open and
+// unserved. On Linux it returns when every thread of the process has stopped, and
+// fails if that takes more than a second. Freezing twice is allowed. On Windows it
+// returns an error that wraps [ErrUnavailable].
 func (i *Instance) Freeze() error {
 	if err := freeze(i.process); err != nil {
 		return fmt.Errorf("brokers: freeze %s (process %d): %w", i.Name, i.PID, err)
@@ -151,8 +150,8 @@ func (i *Instance) Freeze() error {
 	return nil
 }
 
-// Thaw lets a frozen broker go on (SIGCONT). Thawing one that is not frozen
-// does nothing. On Windows it returns an error that wraps [ErrUnavailable].
+// Thaw continues a frozen broker (SIGCONT). It does nothing to one that is not
+// frozen. On Windows it returns an error that wraps [ErrUnavailable].
 func (i *Instance) Thaw() error {
 	if err := thaw(i.process); err != nil {
 		return fmt.Errorf("brokers: thaw %s (process %d): %w", i.Name, i.PID, err)

@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// javaProduct says how a product is found that is a directory of jars.
+// javaProduct says how to find a product that is a directory of jars.
 type javaProduct struct {
 	name     string
 	variable string   // that names the directory
 	scripts  []string // in its directory bin, as they may be on PATH
-	jar      string   // path of the jar whose name ends with the version, up to that
+	jar      string   // path of the jar whose name has the version, up to the version
 	dir      string   // of the usual version, below the home
 }
 
@@ -71,7 +71,7 @@ func (j javaProduct) versionIn(dir string) (string, error) {
 	return "", fmt.Errorf("there is no %s….jar in it: %w", j.jar, os.ErrNotExist)
 }
 
-// withJava returns in, if there is something to run it with.
+// withJava returns in if Java is installed, else an error that wraps [ErrNotInstalled].
 func withJava(h Home, product string, in Installation) (Installation, error) {
 	if _, ok := java(h); !ok {
 		return Installation{}, notInstalled(product, "java on PATH or below JAVA_HOME")
@@ -88,7 +88,7 @@ func java(h Home) (string, bool) {
 	return h.LookPath("java")
 }
 
-// planJava lists what it takes until there are Java and Maven.
+// planJava lists the steps that install Java and Maven, nil if both are there.
 func planJava(h Home) []Step {
 	var packages []string
 	if _, ok := java(h); !ok {

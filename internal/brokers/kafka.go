@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// The versions that have names of their own. 4.3.1 is the last whose artifacts were all available; 0.8.2.2 is the
-// last of the protocol's first generation, and 0.9.0.0 the one after it, with which
-// much of what was published about Kafka was measured.
+// The versions that have names of their own. 4.3.1 is the last whose artifacts were all
+// available. 0.8.2.2 is the last of the protocol's first generation, and 0.9.0.0 its
+// successor, with which many published figures of Kafka were measured.
 const (
 	kafkaVersion = "4.3.1"
 	kafka08      = "0.8.2.2"
@@ -51,23 +51,22 @@ func Kafka09() Product {
 	return oldKafka("kafka-0.9", kafka09, "Apache Kafka 0.9.0.0 with ZooKeeper: the first with consumer groups, for comparisons with figures of its time")
 }
 
-// oldKafka is a version of Kafka for studies of its time, under a name of its
-// own.
+// oldKafka returns an old version of Kafka as a product with a name of its own.
 func oldKafka(name, version, summary string) Product {
 	p := Kafka().at(name, version)
 	p.Summary, p.Drivers, p.Clusters = summary, nil, []int{1}
 	return p
 }
 
-// kafkaJars says how Kafka is found: the distribution and planKafka lay its jars out
-// alike.
+// kafkaJars says how to find Kafka: the distribution and planKafka have the same layout
+// of jars.
 func kafkaJars() javaProduct {
 	return javaProduct{name: "kafka", variable: "KAFKA_HOME", scripts: []string{"kafka-server-start.sh", "kafka-server-start"},
 		jar: "libs/kafka-clients-", dir: kafkaPrefix + kafkaVersion}
 }
 
-// versionOf returns the numbers of a version such as 3.9.1; what is no number
-// ends it.
+// versionOf returns the numbers of a version such as 3.9.1, up to the first part that is
+// not a number.
 func versionOf(version string) []int {
 	var numbers []int
 	for _, word := range strings.Split(version, ".") {
@@ -85,16 +84,15 @@ func since(version string, major, minor int) bool {
 	return slices.Compare(versionOf(version), []int{major, minor}) >= 0
 }
 
-// kafkaArtifacts are what must be asked for to come by a version; the rest it depends on
-// by itself.
+// kafkaArtifacts returns the Maven artifacts of a version; Maven resolves their dependencies.
 func kafkaArtifacts(version string) []string {
 	scala := "2.13"
 	if !since(version, 2, 4) {
 		scala = "2.11"
 	}
 	all := []string{"org.apache.kafka:kafka_" + scala + ":" + version, "org.apache.kafka:kafka-clients:" + version}
-	// Which library logs is left open, from 1.1 on: without one the log stays empty, and
-	// with it why a broker did not start.
+	// From 1.1 on Kafka does not depend on a logging backend. Without one the log is empty,
+	// and does not say why a broker did not start.
 	switch {
 	case since(version, 4, 0):
 		all = append(all, "org.apache.kafka:kafka-tools:"+version, "org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
@@ -104,7 +102,7 @@ func kafkaArtifacts(version string) []string {
 	return all
 }
 
-// planKafka lists how to come by the broker and all it depends on.
+// planKafka lists the steps that fetch the broker and its dependencies.
 func planKafka(h Home, version string) []Step {
 	var pom strings.Builder
 	pom.WriteString("<project><modelVersion>4.0.0</modelVersion><groupId>sixnines</groupId><artifactId>kafka</artifactId><version>1</version><packaging>pom</packaging>\n<dependencies>\n")

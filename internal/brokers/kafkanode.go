@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// kafkaFraming is what a broker's limit of messages must leave for the frame of
-// a batch and for keys.
+// kafkaFraming is the room in a broker's limit of messages for the frame of a batch
+// and for keys, bytes.
 const kafkaFraming = 4 << 10
 
-// deployKafka writes a cluster of nodes that are broker and controller in one.
+// deployKafka writes a cluster of nodes, each broker and controller in one.
 //
-// Each has three listeners: for clients, with the encryption and login that are
-// asked for; for the other nodes; and for the controllers. The latter are plain
-// and on loopback, as is all that is deployed here.
+// Each node has three listeners: for clients, with the encryption and login of o;
+// for the other nodes; and for the controllers. The latter two are plain. All are
+// on loopback.
 func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "listeners", "advertised.listeners", "process.roles", "node.id", "broker.id", "controller.quorum.*",
 		"controller.listener.names", "inter.broker.listener.name", "zookeeper.connect", "port", "host.name", "advertised.port", "advertised.host.name"); err != nil {
@@ -93,8 +93,8 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 	return d, nil
 }
 
-// kafkaDefaults are the settings in which a cluster for measurements differs
-// from the product: replicated as far as there are nodes, and quick to start.
+// kafkaDefaults returns the settings in which a cluster for measurements differs from
+// the product's defaults: it replicates to all nodes and starts quickly.
 func kafkaDefaults(nodes int) map[string]string {
 	replicas, insync := strconv.Itoa(nodes), strconv.Itoa(nodes/2+1)
 	return map[string]string{
@@ -125,8 +125,8 @@ func kafkaSecurity(o *Options) string {
 	return security
 }
 
-// kafkaAccess sets encryption and login of the listener for clients. All ways
-// to log in are open; only PLAIN has a user until SCRAM's are created.
+// kafkaAccess sets encryption and login of the listener for clients. It enables PLAIN
+// and SCRAM; only PLAIN has a user until users of SCRAM are created.
 func kafkaAccess(settings map[string]string, o *Options, dir string) error {
 	if o.TLS != nil {
 		pair := filepath.Join(dir, "server.pem")
@@ -178,8 +178,8 @@ func kafkaLimits(settings map[string]string, o *Options) {
 	settings["socket.request.max.bytes"] = strconv.Itoa(max(limit+kafkaFraming, 100<<20))
 }
 
-// kafkaStorage prepares a node's directory as the product's own tool would,
-// which takes a virtual machine a second or two for each.
+// kafkaStorage prepares a node's directory as the product's own tool does. The tool
+// would take a second or two for each node.
 func kafkaStorage(dir, cluster string, node int, checkpoint []byte) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -191,8 +191,8 @@ func kafkaStorage(dir, cluster string, node int, checkpoint []byte) error {
 	return os.WriteFile(filepath.Join(dir, "bootstrap.checkpoint"), checkpoint, 0o644)
 }
 
-// randomUUID returns 16 random bytes as Kafka writes them; it refuses some that
-// begin with a hyphen.
+// randomUUID returns 16 random bytes as Kafka writes them. It avoids a hyphen at the
+// beginning, which Kafka may refuse.
 func randomUUID() string {
 	for {
 		var b [16]byte
@@ -203,9 +203,9 @@ func randomUUID() string {
 	}
 }
 
-// kafkaCheckpoint returns the file with which a new cluster learns the features
-// of its version. It is the same for all clusters, so that the product's tool
-// has to make it only once.
+// kafkaCheckpoint returns the file that tells a new cluster the features of its version.
+// It is the same for all clusters, so the product's tool makes it once, and it is kept
+// below the home.
 func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o *Options) ([]byte, error) {
 	const name = "bootstrap.checkpoint"
 	kept := o.Home.Path("kafka-format", in.Version, name)
@@ -230,7 +230,7 @@ func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o 
 	if err != nil {
 		return nil, err
 	}
-	// That it cannot be kept costs the next start as much as this one.
+	// If it cannot be kept, the next start makes it again.
 	if os.MkdirAll(filepath.Dir(kept), 0o755) == nil {
 		if part := kept + "." + filepath.Base(o.Dir); os.WriteFile(part, text, 0o644) == nil {
 			os.Rename(part, kept)

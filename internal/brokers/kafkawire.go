@@ -8,10 +8,10 @@ import (
 	"io"
 )
 
-// kafkaAnswers returns nil when the broker at the address, which must ask for
-// neither encryption nor login, knows of as many brokers as there should be. It
-// speaks the few bytes of Kafka's protocol that this takes: a request for the
-// cluster's metadata, in the version that all brokers since 0.8 answer.
+// kafkaAnswers returns nil when the broker at the address knows at least the given
+// number of brokers. The listener must have neither encryption nor login. It sends a
+// request for the cluster's metadata, in the version that all brokers since 0.8
+// answer.
 func kafkaAnswers(ctx context.Context, address string, brokers int) error {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -33,8 +33,8 @@ func kafkaAnswers(ctx context.Context, address string, brokers int) error {
 
 const metadataCorrelation = 0x6e696e65
 
-// metadataRequest asks, in version 0, for the brokers and all topics: there is
-// no way yet to ask for none.
+// metadataRequest asks, in version 0, for the brokers and all topics: that version cannot
+// leave the topics out.
 func metadataRequest() []byte {
 	const client = "sixnines"
 	b := binary.BigEndian.AppendUint16(nil, 3) // Metadata

@@ -10,8 +10,8 @@ import (
 )
 
 // deployKafkaZooKeeper writes a cluster of a version that keeps its state in
-// ZooKeeper, which runs beside it from the same jars. Such clusters are for the
-// old protocol's sake: they have neither encryption nor login here.
+// ZooKeeper, which runs beside it from the same jars. Such clusters are for tests of
+// the old protocol: they have neither encryption nor login here.
 func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own map[string]string) (*deployment, error) {
 	if o.TLS != nil || o.User != "" || o.Password != "" {
 		return nil, fmt.Errorf("kafka %s: encryption and login are to be had from 3.3 on", in.Version)
@@ -32,8 +32,7 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 	d := &deployment{info: map[string]string{"zookeeper": keeper},
 		helpers: []process{{name: "zookeeper", command: small.command("org.apache.zookeeper.server.quorum.QuorumPeerMain", config),
 			env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "zookeeper.log"), ready: listens(keeper)}}}
-	// Before 0.9 a broker knows only of those that lead a partition: of none, at
-	// first.
+	// Before 0.9 a broker knows only the brokers that lead a partition, at first none.
 	known, all := 1, o.Nodes
 	if !since(in.Version, 0, 9) {
 		known, all = 0, 0
@@ -46,7 +45,7 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 		settings := kafkaDefaults(o.Nodes)
 		maps.Copy(settings, map[string]string{
 			"broker.id": strconv.Itoa(i + 1), "zookeeper.connect": keeper, "log.dirs": filepath.Join(dir, "data"),
-			// The broker that was killed is taken for alive until this has passed.
+			// A killed broker counts as alive until this time has passed.
 			"zookeeper.session.timeout.ms": "2000",
 			// Before 0.10.1 topics cannot be created without it.
 			"auto.create.topics.enable": "true",
@@ -79,9 +78,9 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 	return d, nil
 }
 
-// stillRegistered reports whether a broker did not start because ZooKeeper still holds
-// the session of the one before, which was killed. From 0.9 on a broker gives up then;
-// before, it waits.
+// stillRegistered reports whether a broker did not start because ZooKeeper still has the
+// session of its killed predecessor. From 0.9 on a broker gives up in that case; older ones
+// wait.
 func stillRegistered(err error) bool {
 	return strings.Contains(err.Error(), "already registered") || strings.Contains(err.Error(), "NodeExists")
 }

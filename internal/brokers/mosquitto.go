@@ -20,8 +20,7 @@ import (
 // Mosquitto is Eclipse Mosquitto, MQTT 3.1.1 and 5.
 //
 // It keeps nothing on disk unless Options.Settings has "persistence" "true". The
-// limits that make it drop messages by itself are lifted; Options.Settings can
-// set them again.
+// limits at which it drops messages are off; Options.Settings can set them again.
 func Mosquitto() Product {
 	return Product{
 		Name:     "mosquitto",
@@ -58,10 +57,10 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 		"allow_anonymous":      strconv.FormatBool(o.User == ""),
 		"persistence":          "false",
 		"persistence_location": dir + string(filepath.Separator),
-		// What does not fit in a queue is thrown away without a word.
+		// It silently drops messages beyond this limit; 0 means no limit.
 		"max_queued_messages": "0",
-		// The default of 20 unacknowledged messages a client measures round trips
-		// between client and broker instead of the broker.
+		// With the default of 20 unacknowledged messages per client, a run would measure
+		// round trips between client and broker instead of the broker.
 		"max_inflight_messages": "0",
 		"set_tcp_nodelay":       "true",
 		"log_dest":              "stderr",
@@ -92,7 +91,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	}
 	maps.Copy(settings, o.Settings)
 	address := loopback(ports[0])
-	// What follows a listener's line may be the listener's or everybody's.
+	// Lines after a listener's line apply to that listener or to the whole broker.
 	var text strings.Builder
 	fmt.Fprintf(&text, "listener %d 127.0.0.1\n", ports[0])
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -114,7 +113,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 }
 
 // mosquittoPassword returns a user's line of a password file as Mosquitto 2
-// reads it: PBKDF2 with SHA-512. Its own program for that would have the
+// reads it: PBKDF2 with SHA-512. Mosquitto's own program for that would show the
 // password on its command line.
 func mosquittoPassword(user, password string) (string, error) {
 	if strings.ContainsAny(user, ":\r\n") {
@@ -133,8 +132,8 @@ func mosquittoPassword(user, password string) (string, error) {
 	return fmt.Sprintf("%s:$7$%d$%s$%s", user, iterations, encode(salt), encode(hash)), nil
 }
 
-// greetedByMosquitto wants an answer to a client's first packet. A refusal is
-// one.
+// greetedByMosquitto returns nil if the broker answers a client's first packet, even with
+// a refusal.
 func greetedByMosquitto(ctx context.Context, address string) error {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {

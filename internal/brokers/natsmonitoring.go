@@ -36,9 +36,9 @@ func (a natsAsset) led() error {
 	return nil
 }
 
-// agreed wants the servers to have elected one that leads JetStream's
-// assignments, everybody to be up to date, and every stream to have a leader:
-// after all were killed that takes seconds more.
+// agreed returns nil when the servers have elected a leader of JetStream's meta
+// group, all of them are up to date, and every stream and consumer has a leader.
+// After all servers were killed that takes some seconds.
 func agreed(ctx context.Context, nodes []natsNode) error {
 	led := false
 	for _, n := range nodes {
@@ -86,7 +86,7 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 	return nil
 }
 
-// monitored asks the node's monitoring.
+// monitored reads the JSON answer of a node's monitoring endpoint into answer.
 func monitored(ctx context.Context, n natsNode, path string, answer any) error {
 	return ask(ctx, "http://"+loopback(n.monitor)+path, answer)
 }

@@ -177,8 +177,8 @@ func natsConfig(o *Options, nodes []natsNode, which int) natsSettings {
 	return c
 }
 
-// greetedByNATS wants the line with which a server greets its clients, and in it
-// that JetStream runs, if it should.
+// greetedByNATS returns nil if the server sends its greeting, and the greeting says that
+// JetStream runs, if jetstream is set.
 func greetedByNATS(ctx context.Context, address string, jetstream bool) error {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 )
 
-// ServeNATS is the main function of the processes of the NATS server that is built in. It
-// runs the server that the configuration file of args, -c FILE, describes, as the real
-// program does, and returns the process's exit code. The server logs to stderr, or where
-// the file says, and ends by SIGTERM and with stdin. A further -detach lets it outlive its
-// stdin.
+// ServeNATS is the main function of the processes of the built-in NATS server. args are
+// -c FILE, the configuration file, and optionally -detach. It runs the server as the real
+// program does and returns the process's exit code. The server logs to stderr, or where the
+// file says, and ends by SIGTERM, SIGINT and, without -detach, with stdin.
 func ServeNATS(stdin io.Reader, stderr io.Writer, args []string) int {
 	flags := flag.NewFlagSet("nats", flag.ContinueOnError)
 	flags.SetOutput(stderr)
@@ -45,7 +44,7 @@ func serveConfigured(stdin io.Reader, stderr io.Writer, file string) int {
 	if err != nil {
 		return fail(err)
 	}
-	o.NoSigs = true // it would end the process, not only the server
+	o.NoSigs = true // the server's own handler would end the process
 	s, err := server.NewServer(o)
 	if err != nil {
 		return fail(err)

@@ -8,11 +8,12 @@ import (
 	"strings"
 )
 
-// natsSettings are lines of a server's configuration: values as they stand
-// there, by name, with dots between the names of blocks: "jetstream.store_dir".
+// natsSettings are lines of a server's configuration: values as the file has them,
+// by name, with dots between the names of blocks: "jetstream.store_dir".
 type natsSettings map[string]string
 
-// overlay lays others over s. One for a whole block replaces all of it.
+// overlay replaces lines of s by others. A line for a whole block replaces the block. The
+// error wraps [ErrSetting].
 func (s natsSettings) overlay(others map[string]string) error {
 	for name := range others {
 		if name == "" || strings.ContainsAny(name, " \t\r\n{}#\"") || slices.Contains(strings.Split(name, "."), "") {
@@ -27,7 +28,7 @@ func (s natsSettings) overlay(others map[string]string) error {
 	}
 	maps.Copy(s, others)
 	if !s.jetstream() {
-		// What needs it would keep the server from starting.
+		// MQTT needs JetStream; without it the server would not start.
 		maps.DeleteFunc(s, func(own, _ string) bool {
 			_, asked := others[own]
 			return strings.HasPrefix(own, "mqtt.") && !asked
@@ -36,7 +37,7 @@ func (s natsSettings) overlay(others map[string]string) error {
 	return nil
 }
 
-// jetstream reports whether the server will have it.
+// jetstream reports whether JetStream is enabled.
 func (s natsSettings) jetstream() bool {
 	off := []string{"false", "disabled", "disable"}
 	return !slices.Contains(off, strings.Trim(s["jetstream"], `"'`)) && !slices.Contains(off, strings.Trim(s["jetstream.enabled"], `"'`))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// What is built, and where it goes below the home.
+// The version that is built, and the prefix of its directory below the home.
 const (
 	nsqVersion = "1.3.0"
 	nsqPrefix  = "nsq-" // the version follows
@@ -85,7 +85,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	}
 	if o.TLS != nil {
 		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
-		settings["tls-required"] = "tcp-https" // not for what controls it
+		settings["tls-required"] = "tcp-https" // the HTTP control port stays plain
 		settings["https-address"] = loopback(ports[2])
 		if o.TLS.CA != "" {
 			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
@@ -102,7 +102,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 			if err := listens(address)(ctx); err != nil {
 				return err
 			}
-			_, err := fetch(ctx, "http://"+control+"/ping") // it says that it is well
+			_, err := fetch(ctx, "http://"+control+"/ping") // an error status if nsqd is unhealthy
 			return err
 		}}
 	return &deployment{

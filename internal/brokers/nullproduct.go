@@ -19,10 +19,9 @@ import (
 // nullCommand is the argument by which [Serve] becomes the null broker.
 const nullCommand = "null"
 
-// Serve is the main function of the processes of all brokers that are built in.
-// With a first argument of "null" it is the null broker's, see
-// [nullbroker.Main]; else that of the NATS server, see [ServeNATS]. It returns
-// the process's exit code.
+// Serve is the main function of the processes of all built-in brokers. With the
+// first argument "null" it runs the null broker, see [nullbroker.Main], else the
+// NATS server, see [ServeNATS]. It returns the process's exit code.
 func Serve(stdin io.Reader, stderr io.Writer, args []string) int {
 	if len(args) > 0 && args[0] == nullCommand {
 		return nullbroker.Main(stdin, stderr, args[1:])
@@ -51,7 +50,7 @@ func Null() Product {
 	}
 }
 
-// nullVersion is that of the null broker's protocol and of what it does.
+// nullVersion is the version of the null broker's protocol and behaviour.
 const nullVersion = "2"
 
 func deployNull(_ context.Context, in Installation, o *Options) (*deployment, error) {
@@ -90,8 +89,9 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	return d, nil
 }
 
-// nullSettings completes and checks the settings. The log's path, which begins
-// where this process is, becomes absolute; the file must not be there yet.
+// nullSettings checks the settings and adds defaults. It makes the log's path, relative
+// to this process's working directory, absolute; the file must not exist. Errors wrap
+// [ErrSetting].
 func nullSettings(asked map[string]string) (map[string]string, error) {
 	s := map[string]string{"delay": "none", "seed": "1"}
 	for _, name := range slices.Sorted(maps.Keys(asked)) {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// ownCertificate makes a certificate for a part of a broker that is a client of
-// another part, which asks for certificates. It signs itself; trusted is a file
-// of authorities that holds it beside those of the file ca.
+// ownCertificate makes a self-signed certificate for a part of a broker that is a
+// client of another part which asks for certificates. trusted is a file with the
+// authorities of the file ca and this certificate. All files are in dir.
 func ownCertificate(dir, ca string) (cert, key, trusted string, err error) {
 	authorities, err := os.ReadFile(ca)
 	if err != nil {

@@ -2,15 +2,15 @@ package brokers
 
 import "io"
 
-// plainWriter passes text on without the sequences that command terminals to
-// use colours: some programs write them to whatever it is.
+// plainWriter passes text on without terminal escape sequences, which some programs
+// write even if their output is not a terminal. Not safe for concurrent use.
 type plainWriter struct {
 	to     io.Writer
 	inside int // of a sequence: 0 not, 1 behind its first byte, 2 among its numbers
 }
 
-// Write implements io.Writer. All of p is taken, whatever becomes of it: a
-// command must not fail because its reader is gone.
+// Write implements io.Writer. It ignores errors of the underlying writer: a command
+// must not fail because its reader is gone.
 func (w *plainWriter) Write(p []byte) (int, error) {
 	text := make([]byte, 0, len(p))
 	for _, c := range p {

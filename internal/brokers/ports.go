@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// ErrPortTaken says that another program listens where the broker should.
+// ErrPortTaken says that another program listens on the broker's port.
 var ErrPortTaken = errors.New("port taken")
 
 // loopback returns the address of a port of this machine.
@@ -26,23 +26,24 @@ func checkPort(port int) error {
 	return l.Close()
 }
 
-// reservation is a port that no other start of a broker takes, be it in this
-// process or in another, until the reservation is closed: its UDP side is bound
-// meanwhile, which no broker here uses. A broker may take many seconds until it
-// listens, and may be killed and started again.
+// reservation keeps a TCP port from other starts of brokers, in this process or in
+// another, until it is closed. It binds the UDP port of the same number, which no
+// broker here uses. The TCP port itself must stay free: a broker may take many
+// seconds until it listens, and may be killed and started again.
 type reservation struct {
 	port int
 	io.Closer
 }
 
-// reservePorts reserves n loopback ports that are free now, outside the range from
-// which the kernel takes ports for outgoing connections. The port but is not among them.
+// reservePorts reserves n loopback ports that are free now, except the port but. They are
+// outside the range from which the kernel takes ports for outgoing connections.
 func reservePorts(n, but int) ([]reservation, error) {
 	low, high := portRange(ephemeralPorts())
 	return reserveWithin(low, high, n, but)
 }
 
-// reserveWithin is reservePorts with the ports from low to high, both included.
+// reserveWithin is reservePorts for the ports from low to high, both included. On an error
+// nothing stays reserved.
 func reserveWithin(low, high, n, but int) ([]reservation, error) {
 	var all []reservation
 	last := errors.New("no other is left")
@@ -70,7 +71,7 @@ func reserveWithin(low, high, n, but int) ([]reservation, error) {
 	return all, nil
 }
 
-// release gives reserved ports back.
+// release closes reservations.
 func release(all []reservation) error {
 	var errs []error
 	for _, r := range all {
@@ -79,8 +80,8 @@ func release(all []reservation) error {
 	return errors.Join(errs...)
 }
 
-// ports returns n ports, the first of which is o.Port where that is given. The
-// others are free, and reserved until the cluster is stopped.
+// ports returns n ports. The first is o.Port if that is set; the others are free, and
+// reserved until the cluster is stopped.
 func (o *Options) ports(n int) ([]int, error) {
 	var ports []int
 	if o.Port != 0 {
@@ -97,16 +98,16 @@ func (o *Options) ports(n int) ([]int, error) {
 	return ports, nil
 }
 
-// Ports that are used for brokers, unless they are ephemeral, and how many there
-// must be so that the choice is worth it.
+// Brokers get ports from lowestPort to highestPort that are not ephemeral, if at least
+// enoughPorts are left.
 const (
 	lowestPort, highestPort = 10_000, 1<<16 - 1
 	enoughPorts             = 1_000
 )
 
-// portRange returns the ports for brokers, from low to high, where those from from
-// to to are ephemeral: the ones below those, else the ones above; all, where too
-// few are left.
+// portRange returns the range of ports for brokers, given the ephemeral ports from and
+// to, all inclusive: those below the ephemeral ones, else those above, or all if both
+// ranges are too small.
 func portRange(from, to int) (low, high int) {
 	switch {
 	case from-lowestPort >= enoughPorts:
@@ -117,8 +118,8 @@ func portRange(from, to int) (low, high int) {
 	return lowestPort, highestPort
 }
 
-// ephemeralPorts returns the first and the last port that the kernel gives to
-// connections: by ip(7) on Linux, elsewhere by RFC 6335.
+// ephemeralPorts returns the first and the last port that the kernel gives to outgoing
+// connections: by ip(7) on Linux, elsewhere those of RFC 6335.
 func ephemeralPorts() (from, to int) {
 	if said, err := os.ReadFile("/proc/sys/net/ipv4/ip_local_port_range"); err == nil {
 		if n, err := fmt.Fscan(strings.NewReader(string(said)), &from, &to); n == 2 && err == nil {

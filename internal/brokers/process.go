@@ -17,31 +17,31 @@ import (
 // process says how to run one process of a product.
 type process struct {
 	name    string   // unique in the cluster: "kafka-2"
-	command []string // the process itself, not a script that starts it: signals go to its process group
+	command []string // of the broker itself, not of a script that starts it: signals go to it
 	env     []string // complete
 	dir     string   // working directory
-	log     string   // file that takes what it prints
+	log     string   // the file that its output is appended to
 	// before is called before each start, if it is not nil. Its error ends the start.
 	before func(ctx context.Context) error
-	// ready returns nil when the process does its work. It is called again until
-	// then. Nil: a process is ready when it has started.
+	// ready is polled until it returns nil, when the process does its work. Nil: a
+	// process is ready when it has started.
 	ready  func(ctx context.Context) error
 	detach bool // outlives this process
 	// forked, if not nil, is called with the process as soon as it exists. Its error
 	// ends the start.
 	forked func(i *Instance) error
-	// again reports whether a start that failed so may succeed when it is tried once
-	// more: something of the process before has to be forgotten first. Nil: never.
+	// again reports whether a start that failed with err may succeed if it is repeated,
+	// because the cluster still remembers the previous process. Nil: never.
 	again func(err error) bool
 }
 
-// How long a start is tried again, and after what pause.
+// againFor is for how long a start is repeated, and againAfter the pause between attempts.
 const (
 	againFor   = 30 * time.Second
 	againAfter = 200 * time.Millisecond
 )
 
-// startAgain is start, as often as p.again has it.
+// startAgain is start, repeated as long as p.again reports true, for up to againFor.
 func (p process) startAgain(ctx context.Context) (*Instance, error) {
 	began := time.Now()
 	for {
@@ -57,8 +57,8 @@ func (p process) startAgain(ctx context.Context) (*Instance, error) {
 	}
 }
 
-// start runs p and returns once it is ready. If it does not become ready, it is
-// gone when start returns. The working directory and the log's are made.
+// start runs p and returns once it is ready. If it does not become ready, start ends
+// it before it returns the error. It makes the directories of the process and the log.
 func (p process) start(ctx context.Context) (*Instance, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
@@ -92,7 +92,8 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 	started := make(chan error)
 	go func() {
 		// The kernel sends the parent-death signal when the thread that forked ends, not
-		// when its process does: this one must last as long as the broker.
+		// when the process does. So this goroutine keeps its thread until the broker has
+		// ended. It writes PID and process before it sends on started, which publishes them.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		thread.Reset()
@@ -128,7 +129,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		default:
 			if why := context.Cause(ctx); why != nil && !errors.Is(why, context.DeadlineExceeded) {
 				err = fmt.Errorf("%s was not ready yet: %w", p.name, why)
-				break // cancelled: what it waited for no longer matters
+				break // cancelled: its last answer does not matter
 			}
 			err = fmt.Errorf("%s is not ready: %w; its log says: %s", p.name, err, i.lastWords())
 		}
@@ -137,11 +138,11 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 	return i, nil
 }
 
-// logEnd is how much of a log's end, in bytes, is searched for the cause of a
-// failure. What a broker prints until it has started is less.
+// logEnd is the size of the log's end, in bytes, that is searched for the cause of a
+// failure. Brokers print less than that until they have started.
 const logEnd = 64 << 10
 
-// lastWords returns, in one line, why the process ended by what it has printed.
+// lastWords returns the likely cause of the process's end, in one line, from its log.
 func (i *Instance) lastWords() string {
 	f, err := os.Open(i.Log)
 	if err != nil {
@@ -158,11 +159,11 @@ func (i *Instance) lastWords() string {
 	return cause(string(said))
 }
 
-// pollPause is how long to wait between two looks at a broker that starts.
+// pollPause is the interval between two checks of a broker that starts.
 const pollPause = 20 * time.Millisecond
 
-// poll calls ready until it returns nil, ended is closed or ctx ends; then it
-// returns what ready said last.
+// poll calls ready until it returns nil, ended is closed or ctx ends. In the latter
+// cases it returns ready's last error, with the cause of ctx's end.
 func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context) error) error {
 	pause := time.NewTicker(pollPause)
 	defer pause.Stop()

@@ -25,14 +25,14 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // killGroup kills the group that the process leads, helpers of its own among it.
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// stopSignal makes a process stand still.
+// stopSignal is the signal that stops a process until SIGCONT.
 func stopSignal() os.Signal { return syscall.SIGSTOP }
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 
 // restLimit is how long the threads of a process may take to stop after
-// SIGSTOP. Microseconds are usual; one that waits for a disk takes longer.
+// SIGSTOP. Usually it takes microseconds; a thread that waits for a disk takes longer.
 const restLimit = time.Second
 
 // freeze returns when all threads have stopped: SIGSTOP only asks them to.
@@ -108,8 +108,8 @@ func usage(pid int) (Usage, error) {
 	return u, nil
 }
 
-// storage returns what the process made the disks read and take; -1 where the
-// kernel does not count it, or not for us.
+// storage returns how many bytes the process made the disks read and write; -1 if the
+// kernel does not count that, or does not permit us to read it.
 func storage(pid int) (read, write int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if err != nil {
@@ -118,7 +118,7 @@ func storage(pid int) (read, write int64) {
 	return field(text, "read_bytes"), field(text, "write_bytes")
 }
 
-// field returns the number behind the name at the beginning of a line, else -1.
+// field returns the number on the line that begins with name and a colon, else -1.
 func field(text []byte, name string) int64 {
 	for line := range bytes.Lines(text) {
 		if rest, ok := bytes.CutPrefix(line, []byte(name+":")); ok {
@@ -134,7 +134,7 @@ func field(text []byte, name string) int64 {
 // architecture that Go runs on, whatever the kernel's own HZ.
 const clockTick = 10 * time.Millisecond
 
-// stat is what we read of /proc/PID/stat, see proc_pid_stat(5).
+// stat has the fields of /proc/PID/stat that are used here, see proc_pid_stat(5).
 type stat struct {
 	state        byte  // R running, T stopped, Z zombie, …
 	user, system int64 // processor time in ticks

@@ -7,11 +7,11 @@ import (
 	"syscall"
 )
 
-// attributes has no word for "die with the parent" here: a frozen broker whose
+// attributes cannot make a process die with its parent here: a frozen broker whose
 // parent is killed ends only when it is continued.
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// dieWithParent: there is no such thing here.
+// dieWithParent does nothing here: the system does not support it.
 func dieWithParent(*syscall.SysProcAttr) {}
 
 // detached is for a process that outlives this one.
@@ -20,7 +20,7 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 // killGroup kills the group that the process leads, helpers of its own among it.
 func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// stopSignal makes a process stand still.
+// stopSignal is the signal that stops a process until SIGCONT.
 func stopSignal() os.Signal { return syscall.SIGSTOP }
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }

@@ -8,16 +8,16 @@ import (
 	"strings"
 )
 
-// ErrNotInstalled says that a product is not on this machine. What wraps it says
-// how to come by it.
+// ErrNotInstalled says that a product is not on this machine. Errors that wrap it
+// say how to install it.
 var ErrNotInstalled = errors.New("not installed")
 
-// ErrUnusable says that there is an installation, on PATH or named by a variable,
-// which is not what it should be.
+// ErrUnusable says that an installation, on PATH or named by a variable, is
+// incomplete or not the product.
 var ErrUnusable = errors.New("unusable installation")
 
-// ErrBrokerless says that of a product there is nothing to start: its drivers
-// connect producers and consumers to each other.
+// ErrBrokerless says that a product has no broker to start: its drivers connect
+// producers and consumers to each other.
 var ErrBrokerless = errors.New("it has no broker to start")
 
 // Product is a broker that this package can obtain and run.
@@ -28,19 +28,19 @@ type Product struct {
 	// Clusters are the numbers of nodes that can be started, 1 among them; empty:
 	// the product has no broker, see [ErrBrokerless].
 	Clusters []int
-	// Variable names the environment variable by which a person says which
-	// installation to use, such as KAFKA_HOME; may be empty.
+	// Variable is the environment variable that names the installation to use, such
+	// as KAFKA_HOME; may be empty.
 	Variable string
 
 	// find locates an installation and changes nothing: the one that Variable
 	// names, then one on PATH, then one that plan has made below the home.
 	find func(ctx context.Context, h Home) (Installation, error)
-	// plan lists what must be done until find succeeds.
+	// plan lists the steps after which find succeeds.
 	plan func(ctx context.Context, h Home) ([]Step, error)
-	// versions says how it is had in other versions; nil: in one only.
+	// versions says how other versions are installed; nil: only one is available.
 	versions *versions
-	// deploy writes the configuration of o.Nodes nodes below o.Dir and says what
-	// to run. It starts nothing that outlives it. Nil where Clusters are empty.
+	// deploy writes the configuration of o.Nodes nodes below o.Dir and returns what
+	// to run. No process that it starts outlives the call. Nil if Clusters is empty.
 	deploy func(ctx context.Context, in Installation, o *Options) (*deployment, error)
 }
 
@@ -94,7 +94,8 @@ func ForDriver(name string) (Product, bool) {
 	return all[i], true
 }
 
-// Find locates the product. The error wraps [ErrNotInstalled] if it is not here.
+// Find locates the product. The error wraps [ErrNotInstalled] if it is not installed, and
+// may wrap [ErrUnusable].
 func (p Product) Find(ctx context.Context, h Home) (Installation, error) {
 	in, err := p.find(ctx, h)
 	if err != nil {
@@ -103,7 +104,7 @@ func (p Product) Find(ctx context.Context, h Home) (Installation, error) {
 	return in, nil
 }
 
-// Plan lists what installing the product takes; nothing, if it is here.
+// Plan lists the steps that install the product; nil if it is installed.
 func (p Product) Plan(ctx context.Context, h Home) ([]Step, error) {
 	_, err := p.find(ctx, h)
 	if err == nil {
@@ -119,7 +120,7 @@ func (p Product) Plan(ctx context.Context, h Home) ([]Step, error) {
 	return steps, nil
 }
 
-// notInstalled is the error of a find that found nothing: it looked for what.
+// notInstalled returns the error of a find that found nothing of what it looked for.
 func notInstalled(p string, looked ...string) error {
 	return fmt.Errorf("%w: there is no %s; run: sixnines broker install %s", ErrNotInstalled, strings.Join(looked, ", nor "), p)
 }

@@ -14,16 +14,16 @@ type program struct {
 	product  string   // for the error of its absence
 	name     string   // on PATH: "redis-server"
 	variable string   // the environment variable that names it
-	built    []string // where plan puts it, below the home; empty: nowhere
+	built    []string // path below the home to which plan builds it; empty: plan does not
 	version  []string // arguments that make it print its version
 	// What stands before and after the version in what it prints.
 	before, after string
 }
 
-// versionLimit is how long a program may take to say its version.
+// versionLimit is how long a program may take to print its version.
 const versionLimit = 10 * time.Second
 
-// findProgram locates p: by its variable, on PATH, where it was built.
+// findProgram locates p: by its variable, then on PATH, then where plan has built it.
 func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	var in Installation
 	if path := h.Getenv(p.variable); p.variable != "" && path != "" {
@@ -44,7 +44,7 @@ func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	return p.asked(ctx, h, in)
 }
 
-// asked returns in with the version that the program itself says.
+// asked returns in with the version that the program prints.
 func (p program) asked(ctx context.Context, h Home, in Installation) (Installation, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionLimit)
 	defer cancel()

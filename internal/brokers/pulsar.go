@@ -21,7 +21,7 @@ const (
 	pulsarPrefix  = "pulsar-" // of the directories below the home; the version follows
 )
 
-// pulsarFraming is what limits of messages must leave for metadata.
+// pulsarFraming is the room for metadata in limits of messages, bytes.
 const pulsarFraming = 16 << 10
 
 // Pulsar is Apache Pulsar standalone: broker, bookie and metadata in one process.
@@ -90,7 +90,7 @@ func pulsarIn(dir string) (string, error) {
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), prefix), ".jar"), nil
 }
 
-// planPulsar lists how to come by the distribution.
+// planPulsar lists the steps that fetch the distribution.
 func planPulsar(h Home, version string) []Step {
 	partial := h.Path(pulsarPrefix + version + ".part")
 	return append(planJava(h), Step{
@@ -102,8 +102,8 @@ func planPulsar(h Home, version string) []Step {
 	})
 }
 
-// deployPulsar writes a standalone broker. Its own clients are plain and on loopback; with
-// TLS the plain ports of the broker and of the web service are theirs.
+// deployPulsar writes a standalone broker. The broker's internal clients connect without
+// TLS on loopback; with TLS the plain ports of broker and web service are only for them.
 func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "brokerServicePort*", "webServicePort*", "bindAddress*", "advertised*", "listeningInterface", "allowLoopback",
 		"metadataStoreUrl", "configurationMetadataStoreUrl", "zookeeperServers", "bookiePort"); err != nil {
@@ -131,7 +131,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		"advertisedAddress":  "127.0.0.1",
 		"listeningInterface": "lo",
 		"allowLoopback":      "true",
-		// Caches of a machine that the load generator shares.
+		// Smaller caches than the defaults: the load generator shares the machine.
 		"dbStorage_writeCacheMaxSizeMb":     "64",
 		"dbStorage_readAheadCacheMaxSizeMb": "32",
 		"dbStorage_rocksDB_blockCacheSize":  strconv.Itoa(64 << 20),
@@ -179,9 +179,9 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		command: machine.command("org.apache.pulsar.PulsarStandaloneStarter", "--config", config, "--no-stream-storage", "--no-functions-worker",
 			"--metadata-dir", metadata, "--bookkeeper-dir", filepath.Join(dir, "bookkeeper"),
 			"--bookkeeper-port", strconv.Itoa(ports[2]), "--advertised-address", "127.0.0.1"),
-		// A bookie that was killed is registered still. Where the one that comes after it
-		// finds that late, it takes and drops its own registration again and again, and
-		// no topic can be made (apache/pulsar#17759). To list bookies forgets it.
+		// A killed bookie is still registered. If the next one finds that registration late,
+		// it repeatedly acquires and drops its own, and no topic can be made
+		// (apache/pulsar#17759). Listing the bookies removes the old registration.
 		before: func(ctx context.Context) error {
 			if _, err := os.Stat(metadata); err != nil {
 				return nil // the first start
@@ -205,8 +205,8 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	}, nil
 }
 
-// pulsarMachine is the virtual machine as the distribution's script has it, but for
-// its collector: that would take 2.4 GB.
+// pulsarMachine returns the virtual machine with the options of the distribution's script,
+// except its collector, which would take 2.4 GB.
 func pulsarMachine(java string, in Installation, dir string, settings map[string]string) virtualMachine {
 	vm := virtualMachine{program: java, libs: filepath.Join(in.Path, "lib"), heap: "768m", dir: dir}
 	direct := "768m"
@@ -228,8 +228,8 @@ func pulsarMachine(java string, in Installation, dir string, settings map[string
 	return vm
 }
 
-// pulsarLogin has clients log in by tokens, the broker's own among them, and returns
-// that of o.User.
+// pulsarLogin sets login by tokens for all clients, the broker's internal ones included, and
+// returns the token of o.User.
 func pulsarLogin(settings map[string]string, o *Options) string {
 	key := sha256.Sum256([]byte(o.Password))
 	token := pulsarToken(o.User, key[:])
@@ -244,7 +244,7 @@ func pulsarLogin(settings map[string]string, o *Options) string {
 	return token
 }
 
-// pulsarToken is a JSON Web Token (RFC 7519) of a role, signed by HMAC and SHA-256.
+// pulsarToken returns a JSON Web Token (RFC 7519) of a role, signed by HMAC and SHA-256.
 func pulsarToken(role string, key []byte) string {
 	claims, _ := json.Marshal(map[string]string{"sub": role}) // of strings it never fails
 	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
@@ -254,7 +254,7 @@ func pulsarToken(role string, key []byte) string {
 }
 
 // pulsarAnswers returns nil when the web service knows the namespace public/default,
-// which is made last.
+// which the broker creates last.
 func pulsarAnswers(ctx context.Context, control, token string) error {
 	header := http.Header{}
 	if token != "" {

@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// answerLimit is how long a broker that may not be there yet has for one
-// question. It decides only how soon it is asked again.
+// answerLimit is how long a starting broker has to answer one readiness check. A
+// check that fails is repeated.
 const answerLimit = 2 * time.Second
 
-// dial connects to ask one question: the connection takes no longer than
-// answerLimit from now, whatever is said on it.
+// dial connects for one readiness check. Connecting and all reads and writes must be done
+// within answerLimit from now.
 func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	limit := time.Now().Add(answerLimit)
 	c, err := (&net.Dialer{Deadline: limit}).DialContext(ctx, network, address)
@@ -31,8 +31,7 @@ func dial(ctx context.Context, network, address string) (net.Conn, error) {
 	return c, nil
 }
 
-// listens returns a readiness that only asks whether the address accepts
-// connections.
+// listens returns a readiness check that succeeds if the address accepts connections.
 func listens(address string) func(context.Context) error {
 	return func(ctx context.Context) error {
 		c, err := dial(ctx, "tcp", address)
@@ -43,7 +42,7 @@ func listens(address string) func(context.Context) error {
 	}
 }
 
-// fetch returns what is at the URL. An answer that is not 200 is an error.
+// fetch returns the body at the URL. A status other than 200 is an error.
 func fetch(ctx context.Context, url string) ([]byte, error) { return fetchWith(ctx, url, nil) }
 
 // fetchWith is fetch with the header, if it is not nil.
@@ -57,7 +56,7 @@ func fetchWith(ctx context.Context, url string, header http.Header) ([]byte, err
 	if header != nil {
 		q.Header = header
 	}
-	q.Close = true // nothing stays open behind the start
+	q.Close = true // no connection stays open after the start
 	a, err := http.DefaultClient.Do(q)
 	if err != nil {
 		return nil, err
@@ -73,7 +72,7 @@ func fetchWith(ctx context.Context, url string, header http.Header) ([]byte, err
 	return text, nil
 }
 
-// ask reads the JSON at the URL.
+// ask reads the JSON at the URL into answer.
 func ask(ctx context.Context, url string, answer any) error {
 	text, err := fetch(ctx, url)
 	if err != nil {
@@ -85,9 +84,9 @@ func ask(ctx context.Context, url string, answer any) error {
 	return nil
 }
 
-// greet sends a greeting and returns the beginning of the answer. Where clients must
-// show certificates it returns nothing: without one a client only learns that the
-// server encrypts.
+// greet sends a greeting and returns the first length bytes of the answer. If the server
+// asks for client certificates it returns nil after the handshake: without a certificate
+// it cannot do more.
 func greet(ctx context.Context, address string, t *ServerTLS, greeting string, length int) ([]byte, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
@@ -95,7 +94,7 @@ func greet(ctx context.Context, address string, t *ServerTLS, greeting string, l
 	}
 	defer c.Close()
 	if t != nil {
-		config := &tls.Config{InsecureSkipVerify: true} // it is our own
+		config := &tls.Config{InsecureSkipVerify: true} // the server is one that we started
 		encrypted := tls.Client(c, config)
 		if err := encrypted.HandshakeContext(ctx); err != nil || t.CA != "" {
 			return nil, err

@@ -30,12 +30,12 @@ func RabbitMQ() Product {
 	}
 }
 
-// rabbitLibraries is where Debian keeps RabbitMQ itself: what it puts on PATH
-// only becomes another user and calls it.
+// rabbitLibraries matches the directories of Debian's RabbitMQ. The script that Debian
+// has on PATH only changes the user and calls the one there.
 const rabbitLibraries = "/usr/lib/rabbitmq/lib/rabbitmq_server-*"
 
-// findRabbitMQ locates the directory that holds sbin and plugins, and wants what
-// Erlang brings along.
+// findRabbitMQ locates the directory that holds sbin and plugins, and requires
+// Erlang's erl and epmd.
 func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	var in Installation
 	for _, tool := range []string{"erl", "epmd"} {
@@ -100,7 +100,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	}
 	settings := maps.Clone(o.Settings)
 	plugins := []string{"rabbitmq_stream"}
-	if !since(in.Version, 4, 0) { // which has it built in
+	if !since(in.Version, 4, 0) { // from 4.0 on AMQP 1.0 is built in
 		plugins = append(plugins, "rabbitmq_amqp1_0")
 	}
 	for plugin := range strings.SplitSeq(settings["plugins"], ",") {
@@ -129,7 +129,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return nil, err
 	}
-	// Whoever has the cookie can run code in the node; it is made anew for each.
+	// A process that knows the cookie can run code in the nodes; each cluster has a new one.
 	if err := os.WriteFile(filepath.Join(home, ".erlang.cookie"), []byte(rabbitCookie()), 0o400); err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 				"RABBITMQ_SCHEMA_DIR="+filepath.Join(dir, "schema"),
 				"RABBITMQ_PID_FILE="+filepath.Join(dir, "pid"),
 				"RABBITMQ_LOG_BASE="+dir, "RABBITMQ_LOGS=-",
-				// A crash would else be written down in the working directory.
+				// 0: no crash dump, which would be large and in the working directory.
 				"ERL_CRASH_DUMP_SECONDS=0"),
 			dir: dir, log: log,
 			ready: func(ctx context.Context) error { return rabbitReady(ctx, n, o) },
@@ -203,8 +203,8 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	return d, nil
 }
 
-// rabbitEnviron is the environment without what would configure another
-// RabbitMQ or Erlang than the one meant.
+// rabbitEnviron returns the environment without variables that configure RabbitMQ
+// or Erlang, and with those in add.
 func rabbitEnviron(environ []string, add ...string) []string {
 	var env []string
 	for _, v := range environ {
@@ -217,8 +217,8 @@ func rabbitEnviron(environ []string, add ...string) []string {
 }
 
 const (
-	rabbitMessage = 1 << 20  // fits a stream without being asked for; by default it is its frame that does
-	rabbitFraming = 64 << 10 // around a message, and more
+	rabbitMessage = 1 << 20  // least size of a message that fits a stream, bytes; the default limits the frame to that
+	rabbitFraming = 64 << 10 // more than a frame adds to a message, bytes
 )
 
 // rabbitConfig returns a node's rabbitmq.conf.

@@ -10,14 +10,14 @@ import (
 	"path/filepath"
 )
 
-// rabbitCookie returns a secret that Erlang takes for a cookie.
+// rabbitCookie returns a random cookie for Erlang.
 func rabbitCookie() string { return rand.Text() }
 
-// amqpGreeting is what a client of AMQP 0-9-1 says first.
+// amqpGreeting is the first bytes of an AMQP 0-9-1 client.
 const amqpGreeting = "AMQP\x00\x00\x09\x01"
 
-// rabbitReady wants the node to greet back, and the listener of streams, which
-// opens later, to be open.
+// rabbitReady returns nil if the node answers a greeting and the listener of streams,
+// which opens later, is open.
 func rabbitReady(ctx context.Context, n rabbitNode, o *Options) error {
 	if err := greetRabbit(ctx, loopback(n.amqp), o.TLS); err != nil {
 		return err
@@ -25,7 +25,7 @@ func rabbitReady(ctx context.Context, n rabbitNode, o *Options) error {
 	return listens(loopback(n.stream))(ctx)
 }
 
-// greetRabbit says hello in AMQP. A node listens before it takes connections,
+// greetRabbit greets the node in AMQP. A node listens before it serves connections,
 // and closes those that come too early.
 func greetRabbit(ctx context.Context, address string, t *ServerTLS) error {
 	head, err := greet(ctx, address, t, amqpGreeting, 11) // frame type, channel, size; class and method
@@ -38,9 +38,8 @@ func greetRabbit(ctx context.Context, address string, t *ServerTLS) error {
 	return nil
 }
 
-// rabbitsTogether looks into the nodes' logs for the peers that each has seen
-// come up since it was last started: a node that is asked by AMQP does not say
-// which others there are.
+// rabbitsTogether checks in the nodes' logs, from their last start on, that each pair of
+// nodes has joined: AMQP has no request for the members of a cluster.
 func rabbitsTogether(dir string, nodes []rabbitNode) error {
 	var errs []error
 	var logs [][]byte
@@ -56,7 +55,7 @@ func rabbitsTogether(dir string, nodes []rabbitNode) error {
 	}
 	for i, n := range nodes {
 		for j, peer := range nodes[:i] {
-			// The one that is up first learns of the other.
+			// Only the node that is up first logs the other.
 			if !sawUp(logs[i], peer) && !sawUp(logs[j], n) {
 				errs = append(errs, fmt.Errorf("%s and %s have not joined", n, peer))
 			}

@@ -36,8 +36,8 @@ func findRedis(ctx context.Context, h Home) (Installation, error) {
 	})
 }
 
-// redisSmallest is the smallest limit in bytes that the server can be given for
-// what it takes in.
+// redisSmallest is the smallest value, in bytes, that the server accepts for limits of
+// its input.
 const redisSmallest = 1 << 20
 
 func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, error) {
@@ -49,8 +49,8 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 		return nil, err
 	}
 	dir := filepath.Join(o.Dir, "data")
-	// What this package asks about goes by a socket, which needs no certificate.
-	// Its path must fit into an address of the kernel's.
+	// The readiness check uses a Unix socket, which needs no certificate. Its path must
+	// fit into a socket address.
 	socket := filepath.Join(o.Dir, "redis.sock")
 	settings, users, err := redisSettings(o, ports[0])
 	if err != nil {
@@ -61,7 +61,7 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 		settings["unixsocket"], settings["unixsocketperm"] = redisQuote(socket), "700"
 	}
 	maps.Copy(settings, o.Settings)
-	// Nothing has no value: an empty one takes a line out.
+	// No setting has an empty value: an empty one removes the line.
 	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -108,8 +108,8 @@ func redisSettings(o *Options, port int) (settings map[string]string, users []st
 	settings = map[string]string{
 		"bind": "127.0.0.1", "port": strconv.Itoa(port), "daemonize": "no",
 		"save": `""`, "appendonly": "no",
-		// A subscriber or a pipeline may be behind by as much as the run's length
-		// of messages: what is lost there would look like the network's loss.
+		// A subscriber may be behind by all messages of a run. Beyond this limit the
+		// server would disconnect it, and messages would seem lost in the network.
 		"client-output-buffer-limit": "pubsub 0 0 0",
 	}
 	if o.TLS != nil || o.Settings["tls-cert-file"] != "" {
@@ -135,8 +135,8 @@ func redisSettings(o *Options, port int) (settings map[string]string, users []st
 	case strings.ContainsFunc(o.User, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r > '~' }):
 		return nil, nil, fmt.Errorf("user %q: names of users have neither spaces nor quotes", o.User)
 	default:
-		// A client without a login is the user default, who may do everything unless
-		// that is switched off. The password's hash needs no quoting.
+		// A client without a login is the user "default", who may do everything unless
+		// switched off. The password's hash needs no quoting.
 		users = []string{"default off", fmt.Sprintf("%s on #%x ~* &* +@all", o.User, sha256.Sum256([]byte(o.Password)))}
 	}
 	return settings, users, nil
@@ -156,8 +156,8 @@ func redisQuote(word string) string {
 	return b.String() + `"`
 }
 
-// pingRedis wants an answer from the server, which listens before it has loaded
-// its data and says so to clients that have logged in.
+// pingRedis returns nil if the server answers PING. It listens before it has loaded
+// its data, and tells logged-in clients so.
 func pingRedis(ctx context.Context, network, address string, o *Options) error {
 	c, err := dial(ctx, network, address)
 	if err != nil {

@@ -9,18 +9,18 @@ import (
 	"strings"
 )
 
-// scratch makes a temporary directory for a broker that ends with this process,
-// and removes those of processes that were killed before they could remove
-// theirs. To whom one belongs is in its name:
+// scratch makes a temporary directory for a broker that ends with this process.
+// It also removes the directories of processes that were killed before they could
+// do so. The name identifies the owner:
 //
 //	sixnines-PRODUCT-MACHINE-PID-START-RANDOM
 //
-// where MACHINE stands for the start of the machine and whatever else numbers
-// processes, so that nothing is taken for abandoned that we cannot see.
+// MACHINE identifies the boot and the PID namespace, so that a directory of a
+// process that is not visible from here is never removed.
 func scratch(product string) (string, error) {
 	start, err := startOf(os.Getpid())
 	if err != nil {
-		start = "0" // there is no telling here, so nothing is ever removed
+		start = "0" // start times are not available, so abandoned directories stay
 	}
 	start = strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start)
 	machine := machineOf()
@@ -30,8 +30,8 @@ func scratch(product string) (string, error) {
 	return os.MkdirTemp("", fmt.Sprintf("sixnines-%s-%s-%d-%s-*", product, machine, os.Getpid(), start))
 }
 
-// machineOf returns a word for what numbers the processes that we see: this
-// start of this machine, or of a container on it.
+// machineOf returns a word that identifies the PID numbers in use: this boot of this
+// host, or of a container on it.
 func machineOf() string {
 	host, _ := os.Hostname()
 	boot, _ := bootOf()
@@ -39,8 +39,8 @@ func machineOf() string {
 	return fmt.Sprintf("%.4x", sha256.Sum256([]byte(host+"\n"+boot+"\n"+space)))
 }
 
-// sweep removes directories of processes of this machine that are no more. What
-// cannot be removed stays: it may belong to another user.
+// sweep removes the directories of processes of this machine that have ended. A
+// directory that cannot be removed stays: it may belong to another user.
 func sweep(dir, machine string) {
 	paths, err := filepath.Glob(filepath.Join(dir, "sixnines-*-"+machine+"-*-*-*"))
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ErrSetting says that a setting of a broker is unknown, has a wrong value or is
-// not for others to choose.
+// ErrSetting says that a setting of a broker is unknown, has a wrong value or may
+// not be set by the user.
 var ErrSetting = errors.New("wrong setting")
 
 // refuse returns an error that wraps [ErrSetting] if one of the settings is among
-// ours: with another value the broker would listen or run elsewhere, and could be
-// neither awaited nor stopped. A name that ends with an asterisk stands for all that
-// begin with it; case does not matter.
+// ours: with another value the broker would listen or run elsewhere, and this package
+// could neither wait for it nor stop it. An asterisk at the end of a name matches any
+// rest; case does not matter.
 func refuse(settings map[string]string, ours ...string) error {
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if slices.ContainsFunc(ours, func(own string) bool {
@@ -28,8 +28,8 @@ func refuse(settings map[string]string, ours ...string) error {
 	return nil
 }
 
-// flags makes arguments of settings, in the order of their names. Values stand in
-// the same word, as flags that are true or false want it.
+// flags turns settings into arguments NAME=VALUE, ordered by name. Boolean flags need
+// the value in the same word.
 func flags(dashes string, settings map[string]string) []string {
 	var words []string
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
@@ -38,7 +38,7 @@ func flags(dashes string, settings map[string]string) []string {
 	return words
 }
 
-// among returns the settings called names, as far as there are such.
+// among returns the settings with the given names that are set.
 func among(settings map[string]string, names ...string) map[string]string {
 	found := maps.Clone(settings)
 	maps.DeleteFunc(found, func(name, _ string) bool { return !slices.Contains(names, name) })

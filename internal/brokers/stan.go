@@ -88,11 +88,11 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	return &deployment{url: scheme + "://" + address, info: map[string]string{"monitoring": monitoring}, nodes: []process{node}}, nil
 }
 
-// stanOverhead is more than the protocol adds to a payload, in bytes.
+// stanOverhead is an upper bound of what the protocol adds to a payload, in bytes.
 const stanOverhead = 4 << 10
 
-// stanConfig is the configuration of the embedded NATS server, and how the
-// streaming server logs in to it.
+// stanConfig returns the configuration of the embedded NATS server and of the streaming
+// server's login to it.
 func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 	c := natsSettings{"listen": strconv.Quote(address), "http": strconv.Quote(monitoring)}
 	if o.MaxMessage > 0 {
@@ -113,8 +113,8 @@ func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 	}
 	c["tls.cert_file"], c["tls.key_file"] = strconv.Quote(o.TLS.Cert), strconv.Quote(o.TLS.Key)
 	c["tls.timeout"] = "10" // seconds; the default of two is little on a busy machine
-	// The streaming server is a client of the NATS server beside it, which it
-	// need not ask.
+	// The streaming server is a client of the NATS server in its own process and need not
+	// verify its certificate.
 	c["streaming.secure"], c["streaming.tls.skip_verify"] = "true", "true"
 	if o.TLS.CA == "" {
 		return c, nil
@@ -128,8 +128,8 @@ func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 	return c, nil
 }
 
-// runsSTAN asks the embedded server whether the streaming server beside it has
-// made its last subscription: both listen, and say that they run, before.
+// runsSTAN returns nil if the streaming server has made its last subscription, according
+// to the embedded NATS server. Both listen, and report that they run, before that.
 func runsSTAN(ctx context.Context, monitoring string) error {
 	var known struct {
 		Subscriptions []struct{ Subject string } `json:"subscriptions_list"`

@@ -15,8 +15,8 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// State is what is written down of a product that was started to outlive its
-// starter, so that another process finds it again: see [Up].
+// State is the record of a product that outlives the process that started it, so
+// that other processes find it: see [Up]. It is stored as a file below the home.
 type State struct {
 	Product string            `json:"product"`
 	Version string            `json:"version"`
@@ -34,7 +34,7 @@ type State struct {
 	List    []Process         `json:"processes"`
 }
 
-// Asked is what the person who started a product asked for.
+// Asked has the options with which a product was started.
 type Asked struct {
 	Nodes    int               `json:"nodes"`
 	Port     int               `json:"port,omitempty"`
@@ -57,16 +57,17 @@ type Condition string
 // The conditions of a product.
 const (
 	Running   Condition = "running"   // all processes live, and it has answered
-	Starting  Condition = "starting"  // all live; it has not answered yet, or its starter was ended
+	Starting  Condition = "starting"  // all live; it has not answered yet, or the process that started it has ended
 	Damaged   Condition = "damaged"   // some processes have ended by themselves
-	Gone      Condition = "gone"      // all have: a crash, or the machine was started anew
-	Elsewhere Condition = "elsewhere" // another machine, which shares this home, has it
+	Gone      Condition = "gone"      // all have ended: a crash, or the machine was rebooted
+	Elsewhere Condition = "elsewhere" // it was started on another machine that shares this home
 )
 
 // stateFile is where the product's state is written.
 func stateFile(h Home, product string) string { return h.Path("run", product+".json") }
 
-// alive reports whether the process is there and is the one that was started.
+// alive reports whether the process runs and is the one that was started, not a later
+// one with its number.
 func (s *State) alive(p Process) bool {
 	boot, err := bootOf()
 	if err != nil || boot != s.Boot {
@@ -87,7 +88,7 @@ func (s *State) Alive() []Process {
 	return all
 }
 
-// Condition looks at the processes.
+// Condition checks the processes and returns how the product is doing.
 func (s *State) Condition() Condition {
 	if host, err := os.Hostname(); err == nil && host != s.Host {
 		return Elsewhere
@@ -120,7 +121,8 @@ func (s *State) Usage(p Process) (Usage, error) {
 	return usage(p.PID)
 }
 
-// ReadState returns what is written down of the product, nil if nothing is.
+// ReadState returns the stored state of the product, nil if it has none. A file that
+// cannot be parsed is an error.
 func ReadState(h Home, product string) (*State, error) {
 	path := stateFile(h, product)
 	text, err := os.ReadFile(path)
@@ -158,7 +160,7 @@ func parseState(text []byte) (*State, error) {
 	return &s, nil
 }
 
-// States returns what is written down of all products, by name.
+// States returns the stored states of all products, ordered by name.
 func States(h Home) ([]*State, error) {
 	entries, err := os.ReadDir(h.Path("run"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -182,8 +184,8 @@ func States(h Home) ([]*State, error) {
 	return all, nil
 }
 
-// write puts the state where ReadState finds it: the old one or the new one,
-// never half of it. Settings may hold passwords.
+// write stores the state atomically: ReadState finds the old or the new one. The file is
+// readable by its owner only, because settings may contain passwords.
 func (s *State) write(h Home) error {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

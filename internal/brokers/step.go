@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Step is one command of an installation. It is shown before it is run, and it
-// is what a person would type.
+// Step is one command of an installation. It is shown before it is run, as a person
+// would type it.
 type Step struct {
 	Doc     string   // what it does, for people: "install Debian's packages redis-server"
 	Command []string // the program and its arguments
@@ -18,10 +18,9 @@ type Step struct {
 	Root bool
 	// Files are written, by name below Dir, before the command runs.
 	Files map[string]string
-	// Moves is, where not empty, what the command has filled: a directory that
-	// takes its final name, the value, only when all steps have succeeded, so
-	// that nothing half-installed can be found. The key is the directory until
-	// then.
+	// Moves maps directories that the command fills to their final names. They are
+	// renamed only when all steps have succeeded, so that an incomplete installation
+	// is never found.
 	Moves map[string]string
 }
 
@@ -50,9 +49,8 @@ func (s Step) String() string {
 	return b.String()
 }
 
-// Script returns steps as lines for a shell, with the files that it writes
-// and, at the end, the directories that take their final names: that is done
-// when all steps have succeeded.
+// Script returns steps as lines for a shell, including the files that they write.
+// The renaming of directories to their final names comes at the end.
 func Script(steps []Step) []string {
 	var lines, moves []string
 	for _, s := range steps {
@@ -78,7 +76,7 @@ func Script(steps []Step) []string {
 	return append(lines, moves...)
 }
 
-// quote makes a word that a shell takes for one.
+// quote returns text that a shell reads as the one word.
 func quote(word string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%"
 	if word != "" && strings.Trim(word, plain) == "" {

@@ -6,11 +6,11 @@ import (
 	"sync"
 )
 
-// tailSize is how many bytes of a broker's standard error are kept for an
-// error message.
+// tailSize is how many bytes of a command's output are kept for an error message.
 const tailSize = 2048
 
-// tail is a writer that keeps the last bytes and passes all of them on.
+// tail is a writer that keeps the last tailSize bytes and passes all bytes on. Safe for
+// concurrent use.
 type tail struct {
 	forward io.Writer // nil: nowhere
 
@@ -18,8 +18,8 @@ type tail struct {
 	last []byte
 }
 
-// Write implements io.Writer. It never fails: a broker must not block on a
-// standard error that is not read.
+// Write implements io.Writer. It never fails: a command must not fail because its
+// output is not read.
 func (t *tail) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

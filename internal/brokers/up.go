@@ -14,20 +14,21 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// ErrRunning says that the product was started before.
+// ErrRunning says that the product was already started.
 var ErrRunning = errors.New("already there")
 
 // ErrNotRunning says that the product was not started, or is stopped.
 var ErrNotRunning = errors.New("not running")
 
-// Up starts the product so that it outlives this process and returns when it
-// answers. What is left of an earlier start that has ended by itself is removed
-// before. With o.Dir empty its data lie in a directory of their own below the
-// home's.
+// Up starts the product so that it outlives this process, and returns when it
+// answers. It first removes the remains of an earlier start that has ended by
+// itself. With an empty o.Dir the data are in a new directory below the home.
 //
-// If the product was started before, the error wraps [ErrRunning] and the state
-// is that of the one there is. If it cannot be started nothing is left; if this
-// process is killed meanwhile, [Down] finds what it had started.
+// If the product is already started, the error wraps [ErrRunning] and the state
+// is that of the running one. If the start fails, nothing is left behind. Each
+// process is in the state file before it is ready, so that [Down] finds all
+// processes even if this process is killed meanwhile. A lock file per product
+// serialises Up and Down.
 func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	fail := func(err error) (*State, error) { return nil, fmt.Errorf("brokers: start %s: %w", p.Name, err) }
 	if len(p.Clusters) == 0 {
@@ -59,10 +60,9 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 		return fail(err)
 	}
 	if _, err := startOf(os.Getpid()); err != nil {
-		return fail(err) // nothing could ever be stopped again
+		return fail(err) // without start times Down could not identify the processes
 	}
-	// Before anything is made: a product that is not here, or a wrong number of
-	// nodes.
+	// Fail before a directory is made if the product is not installed.
 	if _, err := p.find(ctx, o.Home); err != nil {
 		return fail(err)
 	}
@@ -87,11 +87,11 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	}
 	s.Dir = o.Dir
 	o.Detach = true
-	var writing sync.Mutex
+	var writing sync.Mutex // guards s.List and the file while nodes start at once
 	o.forked = func(i *Instance, node bool) error {
 		start, err := startOf(i.PID)
 		if isGone(err) {
-			return nil // it has ended, which is reported elsewhere
+			return nil // it has already ended; the start reports that
 		}
 		if err != nil {
 			return err
@@ -115,7 +115,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	return s, nil
 }
 
-// compareProcesses puts nodes before helpers, each by name.
+// compareProcesses orders nodes before helpers, and each by name.
 func compareProcesses(a, b Process) int {
 	if a.Node != b.Node {
 		if a.Node {
@@ -126,13 +126,13 @@ func compareProcesses(a, b Process) int {
 	return compareNames(a.Name, b.Name)
 }
 
-// Same reports whether s is what o asks for.
+// Same reports whether s was started with the same nodes, port, directory and settings as o.
 func (s *State) Same(o Options) bool {
 	return s.Asked.Nodes == max(1, o.Nodes) && s.Asked.Port == o.Port && s.Asked.Dir == o.Dir && maps.Equal(s.Asked.Settings, o.Settings)
 }
 
-// forgetFailed removes what is written down of a start that came to nothing,
-// where a directory that the user named stays if it was there before.
+// forgetFailed removes the state of a start that failed, and its directory unless the
+// user's directory existed before.
 func (s *State) forgetFailed(h Home) error {
 	err := os.MkdirAll(s.Dir, 0o755)
 	if s.OwnDir {
@@ -148,14 +148,14 @@ func (s *State) forgetFailed(h Home) error {
 	return err
 }
 
-// forget removes what is written down of a product whose processes are gone,
-// and, unless they are to be kept, its data.
+// forget removes the state of a product whose processes are gone and, unless keep is
+// set, its data.
 func (s *State) forget(h Home, keep bool) error {
 	if !keep && s.Dir != "" {
 		if err := removeAll(s.Dir); err != nil {
 			return err
 		}
-		if !s.OwnDir { // it was there, and empty
+		if !s.OwnDir { // the directory existed before, and was empty
 			if err := os.MkdirAll(s.Dir, 0o755); err != nil {
 				return err
 			}

@@ -13,9 +13,8 @@ type Usage struct {
 	SysCPU  time.Duration // in the kernel on its behalf, likewise
 	RSS     int64         // resident memory now, in bytes
 	Threads int           // threads now
-	// What it made the storage read and take, in bytes; what stays in the page
-	// cache is written later, and counted when it got there. -1: the system does
-	// not tell.
+	// Bytes that it made the storage read and write. A write into the page cache
+	// counts as written. -1: the system does not report it.
 	ReadBytes, WriteBytes int64
 }
 
@@ -40,9 +39,9 @@ type ProcessUsage struct {
 	Name string // of the process, unique in the cluster: "kafka-2"
 	PID  int
 	Usage
-	// Err says why there are no figures: nil; that the process ended by itself,
-	// see [Instance.Err]; that it was stopped ([os.ErrProcessDone]); or that the
-	// system does not tell ([ErrUnavailable]).
+	// Err is nil if Usage is valid. Else it says that the process ended by itself
+	// (see [Instance.Err]), that it was stopped ([os.ErrProcessDone]), or that the
+	// system does not report its usage ([ErrUnavailable]).
 	Err error
 	// Ended is when the process ended, with a monotonic reading; zero: it runs.
 	Ended time.Time

@@ -10,33 +10,33 @@ import (
 	"strings"
 )
 
-// ErrOneVersion says that a product is had in one version only: it is built in, or one
-// of Debian's packages.
+// ErrOneVersion says that a product is available in one version only: it is built in, or
+// a Debian package.
 var ErrOneVersion = errors.New("is had in one version only")
 
 // ErrVersion says that a version is malformed or cannot be started.
 var ErrVersion = errors.New("not a version that can be started")
 
-// versions says how a product is had in versions of one's choice, side by side.
+// versions says how chosen versions of a product are installed side by side.
 type versions struct {
 	// prefix begins the names of their directories below the home; the version ends
 	// them.
 	prefix string
 	usual  string // the version that the product has by default
 	oldest string // that can be started
-	// find looks into the version's directory, for the product of that name.
+	// find finds the installation in a version's directory; product is for its errors.
 	find func(ctx context.Context, h Home, product, dir string) (Installation, error)
-	// plan lists what must be done until find succeeds.
+	// plan lists the steps after which find succeeds.
 	plan func(h Home, version string) []Step
 }
 
-// byUs is the origin of what the installer has made.
+// byUs is the origin of installations made by the installer.
 const byUs = "installed by sixnines"
 
 // wholeVersion is three numbers, or the four of Kafka 0.x.
 var wholeVersion = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}){2,3}$`)
 
-// Versioned returns the names of the products that are had in versions of one's choice.
+// Versioned returns the names of the products of which a version can be chosen.
 func Versioned() []string {
 	var names []string
 	for _, p := range Products() {
@@ -47,9 +47,9 @@ func Versioned() []string {
 	return names
 }
 
-// InVersion returns the product in a version, such as "3.9.1", called NAME@VERSION. It
-// is what was installed under that name, never what Variable or PATH lead to. The error
-// wraps [ErrOneVersion] or [ErrVersion].
+// InVersion returns the product in a version, such as "3.9.1", with the name NAME@VERSION.
+// It finds only what the installer has installed, never what Variable or PATH lead to. The
+// error wraps [ErrOneVersion] or [ErrVersion].
 func (p Product) InVersion(version string) (Product, error) {
 	v := p.versions
 	switch {
@@ -63,7 +63,7 @@ func (p Product) InVersion(version string) (Product, error) {
 	return p.at(p.Name+"@"+version, version), nil
 }
 
-// at is the product in a version, under a name.
+// at returns the product in a version, under a name. versions must not be nil.
 func (p Product) at(name, version string) Product {
 	v := p.versions
 	p.Name, p.Variable, p.versions = name, "", nil
@@ -79,7 +79,7 @@ func (p Product) at(name, version string) Product {
 }
 
 // Installed returns the product in each version that has a directory below the
-// home, the oldest first. That it is whole says its Find.
+// home, the oldest first. Find says whether an installation is complete.
 func (p Product) Installed(h Home) ([]Product, error) {
 	if p.versions == nil {
 		return nil, nil
@@ -103,8 +103,8 @@ func (p Product) Installed(h Home) ([]Product, error) {
 	return products, nil
 }
 
-// Complete returns the version that is meant by the beginning of one, such as "3.9": the
-// newest of those that are installed, or version itself where none is installed.
+// Complete resolves the beginning of a version, such as "3.9", to the newest installed
+// version that it matches, or returns version itself if none matches.
 func (p Product) Complete(h Home, version string) (string, error) {
 	all, err := p.Installed(h)
 	if err != nil {
@@ -119,8 +119,8 @@ func (p Product) Complete(h Home, version string) (string, error) {
 	return version, nil
 }
 
-// versionedProgram is how a product that is one executable is had in versions: each
-// in a directory of its own.
+// versionedProgram returns the versions.find of a product that is one executable, with a
+// directory for each version.
 func versionedProgram(p program) func(ctx context.Context, h Home, product, dir string) (Installation, error) {
 	return func(ctx context.Context, h Home, product, dir string) (Installation, error) {
 		path := filepath.Join(dir, p.name)
@@ -131,7 +131,7 @@ func versionedProgram(p program) func(ctx context.Context, h Home, product, dir 
 	}
 }
 
-// goInstall builds a Go program into a directory below the home.
+// goInstall returns the step that builds a Go program into a directory below the home.
 func goInstall(h Home, doc, program, dir string) []Step {
 	partial := h.Path(dir + ".partial")
 	return []Step{{

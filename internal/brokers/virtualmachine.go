@@ -20,7 +20,7 @@ type virtualMachine struct {
 	dir     string   // holds the configuration of logging
 }
 
-// Of the two libraries that log, a version has one.
+// Configurations of log4j 1 and 2; each version of a product uses one of them.
 const (
 	logging1 = "log4j.rootLogger=WARN,out\nlog4j.appender.out=org.apache.log4j.ConsoleAppender\n" +
 		"log4j.appender.out.layout=org.apache.log4j.PatternLayout\nlog4j.appender.out.layout.ConversionPattern=%d %p %m (%c)%n\n"
@@ -28,9 +28,8 @@ const (
 		"appender.out.layout.pattern=%d %p %m (%c)%n\nrootLogger.level=warn\nrootLogger.appenderRef.out.ref=out\n"
 )
 
-// newVirtualMachine returns the one that o asks for, with jars in libs below the
-// installation, and those settings that are not for it: java.heap and java.options
-// are.
+// newVirtualMachine returns the virtual machine for o, with jars in libs below the
+// installation, and o.Settings without java.heap and java.options, which it uses.
 func newVirtualMachine(product, libs string, in Installation, o *Options) (virtualMachine, map[string]string, error) {
 	program, ok := java(o.Home)
 	if !ok {
@@ -54,8 +53,8 @@ func (vm virtualMachine) writeLogging() error {
 	return os.WriteFile(filepath.Join(vm.dir, "log4j2.properties"), []byte(logging2), 0o644)
 }
 
-// command returns the command that runs the class for long: with the collector
-// and the limits of its pauses that Kafka's own scripts choose.
+// command returns the command of a long-running process: with the collector and the
+// pause limits of Kafka's own scripts.
 func (vm virtualMachine) command(class string, args ...string) []string {
 	c := []string{vm.program, "-server", "-Xms" + vm.heap, "-Xmx" + vm.heap, "-XX:+UseG1GC", "-XX:MaxGCPauseMillis=20",
 		"-XX:InitiatingHeapOccupancyPercent=35", "-XX:+ExplicitGCInvokesConcurrent", "-Djava.awt.headless=true",
@@ -65,7 +64,7 @@ func (vm virtualMachine) command(class string, args ...string) []string {
 	return append(append(c, "-cp", filepath.Join(vm.libs, "*"), class), args...)
 }
 
-// run runs the class to its end, with the properties among the options.
+// run runs the class to its end, with the options that are properties (-D…).
 func (vm virtualMachine) run(ctx context.Context, env []string, class string, args ...string) error {
 	properties := slices.DeleteFunc(slices.Clone(vm.options), func(o string) bool { return !strings.HasPrefix(o, "-D") })
 	c := exec.CommandContext(ctx, vm.program, slices.Concat([]string{"-Xmx128m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"}, properties,

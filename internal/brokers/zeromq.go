@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// ZeroMQ is libzmq, which the drivers of ZeroMQ are built with. There is nothing
-// to start: it is here to be installed.
+// ZeroMQ is libzmq, the library of the ZeroMQ drivers. It has no broker to start; this
+// package can only install it.
 func ZeroMQ() Product {
 	return Product{
 		Name:    "zeromq",
@@ -22,7 +22,7 @@ func ZeroMQ() Product {
 	}
 }
 
-// findZeroMQ asks pkg-config, as the build of the drivers does, which also takes a
+// findZeroMQ asks pkg-config, as the build of the drivers does. The build also needs a C
 // compiler.
 func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	tool, ok := h.LookPath("pkg-config")

@@ -63,8 +63,8 @@ func Start(t testing.TB, product string, o brokers.Options) *brokers.Cluster {
 	return c
 }
 
-// Missing ends the test for want of something that must be installed: by a
-// failure where that is required, else by a skip.
+// Missing ends the test because something is not installed: it fails the test if
+// Required is set, else it skips it.
 func Missing(t testing.TB, why error) {
 	t.Helper()
 	if os.Getenv(Required) != "" {
@@ -73,7 +73,8 @@ func Missing(t testing.TB, why error) {
 	t.Skipf("SKIPPED: %v", why)
 }
 
-// Restart kills the nodes and starts them again, for drivertest.Harness.
+// Restart returns a function for drivertest.Harness that kills the nodes and starts
+// them again.
 func Restart(t testing.TB, c *brokers.Cluster) func() {
 	return func() {
 		t.Helper()
@@ -85,7 +86,7 @@ func Restart(t testing.TB, c *brokers.Cluster) func() {
 	}
 }
 
-// Freeze and Thaw are for drivertest.Harness.
+// Freeze returns a function for drivertest.Harness that freezes the nodes.
 func Freeze(t testing.TB, c *brokers.Cluster) func() {
 	return func() {
 		t.Helper()
@@ -95,7 +96,7 @@ func Freeze(t testing.TB, c *brokers.Cluster) func() {
 	}
 }
 
-// Thaw lets a frozen cluster go on.
+// Thaw returns a function for drivertest.Harness that continues frozen nodes.
 func Thaw(t testing.TB, c *brokers.Cluster) func() {
 	return func() {
 		t.Helper()

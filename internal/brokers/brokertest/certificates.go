@@ -18,9 +18,9 @@ import (
 	"sixnines/internal/brokers"
 )
 
-// Certificates are the PEM files of an authority of the test's own: for a server
-// on loopback and for a client. Keys are PKCS #8, which Java reads, too. The
-// files can be read by everybody: some brokers run as a user of their own.
+// Certificates are the PEM files of a test authority, of a server on loopback and
+// of a client. Keys are PKCS #8, which Java reads, too. All users can read the
+// files, because some brokers run as a user of their own.
 type Certificates struct {
 	CA, ServerCert, ServerKey, ClientCert, ClientKey string
 }

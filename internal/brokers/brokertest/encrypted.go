@@ -7,8 +7,8 @@ import (
 	"sixnines/internal/brokers"
 )
 
-// Encrypted starts the product for the test, with a certificate, and returns the
-// target that at makes of it, with what it takes to believe the certificate.
+// Encrypted starts the product for the test with a certificate, and returns the target
+// that at returns for it, with the authority that signed the certificate.
 func Encrypted(t testing.TB, product string, o brokers.Options, at func(c *brokers.Cluster) driver.Target) *driver.Target {
 	t.Helper()
 	files := NewCertificates(t)
