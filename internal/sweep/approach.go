@@ -4,17 +4,18 @@ import "time"
 
 const perSecond = time.Second
 
-// zone is what is known of rates on one way: the highest that holds, the lowest
-// that fails, and between them those that could not be decided.
+// zone is what one approach, from below or from above, has found out about rates, in
+// messages a second: the highest that holds, the lowest that fails, and the undecided
+// ones between them.
 type zone struct {
 	holds, fails float64 // 0: none
 	low, high    float64 // the lowest and the highest undecided; 0: none
-	byGenerator  bool    // fails is where the generator fails
-	limit        Limit   // what fails is limited by
-	why          string  // what a trial there found
+	byGenerator  bool    // at the rate fails it is the generator that fails
+	limit        Limit   // the limit at the rate fails
+	why          string  // what a trial at the rate fails found
 }
 
-// put takes a decided rate in.
+// put adds what was decided about a rate.
 func (z *zone) put(rate float64, s state, e *evidence) {
 	switch s {
 	case holds:
@@ -31,12 +32,12 @@ func (z *zone) put(rate float64, s state, e *evidence) {
 		z.high = max(z.high, rate)
 	}
 	if z.low != 0 && z.low <= z.holds || z.fails != 0 && z.high >= z.fails {
-		// What lies outside is decided by what surrounds it.
+		// An undecided rate outside the bracket is decided by the bracket's ends.
 		z.low, z.high = 0, 0
 	}
 }
 
-// below goes up from a low rate and bisects.
+// below approaches from below: it doubles the rate until it fails, then bisects.
 func (s *search) below() error {
 	var z zone
 	look := func(rate float64) error {
@@ -64,10 +65,10 @@ func (s *search) below() error {
 		}
 	}
 	if z.holds == 0 {
-		return nil // at no rate
+		return nil // it holds at no rate
 	}
 	for {
-		// Up to the lowest that is undecided, and down to the highest that is.
+		// Bisect up to the lowest undecided rate, and down to the highest undecided one.
 		end := z.fails
 		if z.low != 0 {
 			end = z.low
@@ -88,7 +89,7 @@ func (s *search) below() error {
 	}
 }
 
-// take makes what was found from below the answer, as long as there is no other.
+// take makes the result from below the answer so far.
 func (s *search) take(z zone) {
 	s.answer.Below = Bracket{z.holds, z.fails}
 	if z.byGenerator {
@@ -101,7 +102,7 @@ func (s *search) take(z zone) {
 	}
 }
 
-// above comes down from an overload.
+// above approaches from above: it overloads the system and comes down from there.
 func (s *search) above() error {
 	b := s.answer.Below
 	if b.Holds == 0 || b.Fails == 0 {
@@ -113,7 +114,7 @@ func (s *search) above() error {
 	}
 	step := s.o.Within
 	rate := b.Fails
-	suspected := 0.0 // the highest rate that held from below and fails from above
+	suspected := 0.0 // the highest rate that held from below and failed from above
 	for {
 		_, found, err := s.explored(rate, FromAbove)
 		if err != nil {
@@ -149,7 +150,7 @@ func (s *search) above() error {
 	return s.hysteresis(suspected, top)
 }
 
-// enclose makes the answer the smallest that both ways agree with.
+// enclose makes the answer the smallest bracket that contains the results of both approaches.
 func (s *search) enclose() {
 	a := &s.answer
 	a.Holds = a.Below.Holds
@@ -205,10 +206,11 @@ func (s *search) confirm() error {
 	return nil
 }
 
-// mostWhy is why there is no upper end where nothing fails.
+// mostWhy says why the answer has no upper end if no rate fails.
 const mostWhy = "it was not shown to fail at the highest rate that may be tried"
 
-// outwards moves an end of the answer by a share: down if it is negative.
+// outwards moves an end of the answer, in messages a second, by a share: down if step is
+// negative.
 func outwards(rate, step float64) float64 {
 	if step < 0 {
 		return rounded(rate / (1 - step))
@@ -216,7 +218,8 @@ func outwards(rate, step float64) float64 {
 	return rounded(rate * (1 + step))
 }
 
-// confirmed makes the k-th test of an end of the answer, by fresh trials.
+// confirmed makes the k-th test of an end of the answer, by fresh trials, and reports whether
+// they show that the objectives hold or fail there, as want says.
 func (s *search) confirmed(rate float64, want state, k int) (*evidence, bool, error) {
 	alpha := (1 - s.o.Confidence) / 2 / float64(k*(k+1))
 	is := func(e *evidence) bool {

@@ -13,18 +13,18 @@ import (
 	"sixnines/scenario"
 )
 
-// MaxValues is how many values an axis may have.
+// MaxValues is the largest number of values that an axis may have.
 const MaxValues = 10_000
 
-// Axis is one dimension of a sweep: a field of a scenario and the values that it
-// takes, each in the text that a scenario file or flag would have.
+// Axis is one dimension of a sweep: a field of a scenario and its values, each written
+// as in a scenario file or flag.
 type Axis struct {
 	Name   string   `json:"name"`   // the field as it was named: "rate"
 	Key    string   `json:"key"`    // its dotted key: "workload.rate"
-	Values []string `json:"values"` // at least one, no two alike
+	Values []string `json:"values"` // at least one, all different
 }
 
-// axisForm is what an axis looks like.
+// axisForm shows the notation of an axis, for errors.
 const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:lin:8 or size=256B,1KiB"
 
 // ParseAxis reads an axis: a field, an equals sign, and its values:
@@ -34,20 +34,18 @@ const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:li
 //	                                 same factor above the one before
 //	producers=4..32:lin:8            the same with equal differences
 //
-// The field is named as [FindKey] wants it. Commas within brackets belong
-// to a value; where values have other commas (step:1/s@1s,2/s@1s), semicolons
-// divide them. Ranges are of rates, sizes, durations, whole numbers and numbers;
-// both ends are of one kind, and they themselves are values just as they are
-// written, but for a unit that is left out (rate=1k is 1000/s, see
-// canonical). Those between are rounded: rates to whole messages, and below 1,000 to
-// four significant digits, over the time that the first end counts over (where that
-// makes no rate, to whole messages a day); sizes to whole bytes; durations to four significant digits and whole nanoseconds; whole
-// numbers (1..8, not 1.0..8) to whole ones, where two equal ones count once;
-// other numbers to six significant digits.
+// The field is named as for [FindKey]. Commas within brackets belong to a value; if
+// values have other commas (step:1/s@1s,2/s@1s), semicolons separate them. Ranges are of
+// rates, sizes, durations, whole numbers and numbers; both ends must be of one kind. The
+// ends are values exactly as written, except that a missing unit is added (rate=1k is
+// 1000/s, see canonical). The values between are rounded: rates to whole messages, and
+// below 1,000 to four significant digits, per the unit of time of the first end (or, if
+// that gives no valid rate, to whole messages a day); sizes to whole bytes; durations to
+// four significant digits and whole nanoseconds; whole numbers (1..8, not 1.0..8) to
+// whole ones, with duplicates removed; other numbers to six significant digits.
 //
-// Each value is decoded by the scenario's own rules here already, so that a value
-// that cannot be is refused before anything runs. Errors are one line and say what
-// to do.
+// Each value is decoded by the scenario's own rules, so that an invalid value is refused
+// before anything runs. Errors are one line and say what to do.
 func ParseAxis(text string) (Axis, error) {
 	name, values, ok := strings.Cut(text, "=")
 	name = strings.TrimSpace(name)
@@ -73,7 +71,7 @@ func ParseAxis(text string) (Axis, error) {
 	return a, nil
 }
 
-// valuesOf reads what follows the equals sign, values of the field at key.
+// valuesOf reads the text after the equals sign: values of the field at key.
 func valuesOf(key, text string) ([]string, error) {
 	if text == "" {
 		return nil, fmt.Errorf("there are no values (%s)", axisForm)
@@ -97,7 +95,7 @@ func valuesOf(key, text string) ([]string, error) {
 	return list, nil
 }
 
-// rangeOf takes A..B:lin:N and A..B:log:N apart.
+// rangeOf splits A..B:lin:N and A..B:log:N into their parts.
 func rangeOf(text string) (ends [2]string, spacing, count string, ok bool) {
 	parts := strings.Split(text, ":")
 	if len(parts) != 3 {
@@ -107,8 +105,8 @@ func rangeOf(text string) (ends [2]string, spacing, count string, ok bool) {
 	return ends, parts[1], parts[2], ok
 }
 
-// split divides a list at its semicolons if it has any, else at its commas, outside
-// of brackets.
+// split splits a list at its semicolons if it has any, else at its commas; brackets protect
+// both.
 func split(text string) []string {
 	separator := ','
 	if strings.ContainsRune(text, ';') {
@@ -130,7 +128,7 @@ func split(text string) []string {
 	return append(list, text[start:])
 }
 
-// span is a range.
+// span returns the values of a range.
 func span(from, to, spacing, count string) ([]string, error) {
 	n, err := strconv.Atoi(count)
 	switch {
@@ -196,11 +194,11 @@ func (k kind) String() string {
 // number is the end of a range.
 type number struct {
 	kind  kind
-	value float64       // messages per per, bytes, ns, or the number itself
+	value float64       // messages in the time per, bytes, ns, or the number itself
 	per   time.Duration // of a rate
 }
 
-// parseNumber reads a number by the notation that it has.
+// parseNumber reads a number; its notation decides its kind.
 func parseNumber(s string) (number, error) {
 	switch {
 	case s == "":
@@ -210,7 +208,7 @@ func parseNumber(s string) (number, error) {
 		if err != nil {
 			return number{}, err
 		}
-		// Over the time that is written, not over the one that a fraction made of it.
+		// Use the unit of time as written, not the one of the reduced fraction.
 		per := time.Second
 		if unit, err := scenario.ParseRate("1/" + s[strings.IndexByte(s, '/')+1:]); err == nil {
 			per = unit.Per
@@ -223,7 +221,7 @@ func parseNumber(s string) (number, error) {
 	if x, err := strconv.ParseFloat(s, 64); err == nil && !math.IsInf(x, 0) && !math.IsNaN(x) {
 		return number{kind: decimal, value: x}, nil
 	}
-	// Before sizes: 1m is a minute, unless its field is a size, see canonical.
+	// Durations come before sizes: 1m is a minute, unless its field is a size, see canonical.
 	if d, err := spell.ParseDuration(s); err == nil {
 		return number{kind: duration, value: float64(d)}, nil
 	}
@@ -233,7 +231,7 @@ func parseNumber(s string) (number, error) {
 	return number{}, fmt.Errorf("%q is no end of a range (a range is of rates, sizes, durations or numbers, such as 1k/s..64k/s:log:13; write other values as a list)", s)
 }
 
-// text writes a value between the ends, rounded as [ParseAxis] says.
+// text writes the value x in the notation of the number, rounded as [ParseAxis] says.
 func (n number) text(x float64) string {
 	switch n.kind {
 	case rate:
@@ -242,7 +240,7 @@ func (n number) text(x float64) string {
 			messages = strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
 		}
 		text := messages + strings.TrimPrefix(scenario.Rate{Messages: 1, Per: n.per}.String(), "1")
-		if _, err := scenario.ParseRate(text); err != nil { // it has no denominator of a day or less
+		if _, err := scenario.ParseRate(text); err != nil { // no denominator of a day or less fits
 			return strconv.FormatFloat(math.Round(x*(24*time.Hour).Seconds()/n.per.Seconds()), 'f', 0, 64) + "/24h"
 		}
 		return text
@@ -266,8 +264,8 @@ func significant(x float64, digits int) float64 {
 }
 
 // Numbers returns the values as numbers, for the axis of a chart and for fits:
-// messages a second, bytes, seconds, or the number itself. ok is false where they
-// are not all numbers of one kind.
+// messages a second, bytes, seconds, or the number itself. ok is false if they are
+// not all numbers of one kind.
 func (a Axis) Numbers() (values []float64, ok bool) {
 	var first kind
 	for i, v := range a.Values {
@@ -295,8 +293,8 @@ func (a Axis) Numbers() (values []float64, ok bool) {
 	return values, len(values) > 0
 }
 
-// ByValue returns the numbers of [Axis.Numbers] by the text of their values; nil where
-// there are none.
+// ByValue returns the numbers of [Axis.Numbers] by the text of their values; nil if the values
+// are not numbers.
 func (a Axis) ByValue() map[string]float64 {
 	numbers, ok := a.Numbers()
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// Curve is the rows of a table along one of its axes, the others held.
+// Curve is the rows of a table along one of its axes, with the other axes fixed.
 type Curve struct {
 	Others Cell // the coordinates of the other axes
 	X      []float64
@@ -16,12 +16,11 @@ type Curve struct {
 	Rounds int // planned for each row
 }
 
-// Name is such as "size=256B", for people; empty where there is no other axis.
+// Name names the curve in output, such as "size=256B"; it is empty without another axis.
 func (c Curve) Name() string { return c.Others.Text() }
 
-// Along returns the curves of the table along the axis with a key, X ascending.
-// Where rows of a cell differ in semantics, those that are not of the first are
-// left out.
+// Along returns the curves of the table along the axis with a key, X ascending. Of rows of
+// a cell that differ in semantics only the first is used.
 func (t *Table) Along(key string) []Curve {
 	var curves []Curve
 	values, at := t.numbers(key)
@@ -57,8 +56,7 @@ func (t *Table) numbers(key string) (map[string]float64, int) {
 	return t.Axes[at].ByValue(), at
 }
 
-// RateKey is the field by which a sweep is over the rate of the workload, of several
-// the table's own.
+// RateKey is the key of the field that is the rate of the table's workload.
 func (t *Table) RateKey() string {
 	if t.Workload != "" {
 		return "workloads." + t.Workload + ".rate"
@@ -66,8 +64,8 @@ func (t *Table) RateKey() string {
 	return "workload.rate"
 }
 
-// Main is the key of the axis that charts have as x: the rate, else the first of
-// numbers; empty if none.
+// Main is the key of the axis that is the x axis of charts: the rate, else the first axis of
+// numbers; empty if no axis has numbers.
 func (t *Table) Main() string {
 	main := ""
 	for _, a := range t.Axes {
@@ -78,7 +76,7 @@ func (t *Table) Main() string {
 	return main
 }
 
-// Plane returns which two axes a picture in two dimensions is over: the main one
+// Plane returns the indices of the two axes of a two-dimensional chart: the main axis
 // across, the other up; -1 unless exactly two axes have several values.
 func (t *Table) Plane() (across, up int) {
 	var several []int
@@ -97,10 +95,10 @@ func (t *Table) Plane() (across, up int) {
 	return across, up
 }
 
-// Knee finds the knee of a curve over the rate, of a percentile of its latency.
-// Trials that are INVALID, whose percentile is suspect or not supported, or that were
-// not made show nothing: the text says how many they are, and where they are most at a
-// rate that decides the knee, no knee is given.
+// Knee finds the knee of a curve over the rate, for a percentile of its latency. Trials
+// that are INVALID, were not made, or whose percentile is suspect or not supported are not
+// used: the text says how many, and if they are the majority at a rate that decides the
+// knee, no knee is given. conf is the confidence of the interval, in (0, 1).
 func (c Curve) Knee(percentile string, conf float64) Knee {
 	rounds, left := c.byRound(func(o Outcome) bool {
 		f := o.Figures[percentile]
@@ -118,14 +116,14 @@ func (c Curve) Knee(percentile string, conf float64) Knee {
 	return k
 }
 
-// Scalability fits the Universal Scalability Law to a curve over a concurrency.
-// Trials that are INVALID, SUSPECT as a whole or were not made show nothing: they are
-// left out, and the text says how many they are. Where they are most at one of the
-// concurrencies nothing is fitted.
+// Scalability fits the Universal Scalability Law to a curve over a concurrency. Trials
+// that are INVALID, SUSPECT as a whole or were not made are left out, and the text says how
+// many. If they are the majority at one of the concurrencies, nothing is fitted. conf is
+// the confidence of the intervals, in (0, 1).
 func (c Curve) Scalability(conf float64) USL {
 	rounds, left := c.byRound(func(o Outcome) bool { return o.Achieved > 0 && o.Status != result.Suspect })
 	loads := make([][]Load, len(rounds))
-	balance := map[float64]int{} // trials that show something, less those that do not
+	balance := map[float64]int{} // usable trials minus unusable ones, by concurrency
 	for i, round := range rounds {
 		for _, t := range round {
 			if !t.usable {
@@ -151,12 +149,12 @@ func (c Curve) Scalability(conf float64) USL {
 type tried struct {
 	x       float64
 	outcome Outcome
-	usable  bool // it shows something
+	usable  bool // the trial counts for the fit
 }
 
-// byRound puts the trials of a curve together by their rounds, with those that were
-// planned and not made. usable says of one that is not INVALID whether it shows
-// something. left says how many do not, empty if all do.
+// byRound groups the trials of a curve by round, including planned ones that were not made.
+// usable decides about trials that are not INVALID. left says how many trials are unusable; it
+// is empty if all are usable.
 func (c Curve) byRound(usable func(Outcome) bool) (all [][]tried, left string) {
 	rounds := map[int][]tried{}
 	planned, used := 0, 0

@@ -7,26 +7,26 @@ import (
 )
 
 const (
-	// trialError is the probability with which one trial may show the opposite of
-	// what is true of its rate. An end of an interval of package judge is a bound at
-	// 97.5 %; twice that is allowed for, since intervals by stretches of a run cover
-	// 89 % and not 95 % where seconds are alike.
+	// trialError is the probability that one trial shows the opposite of the truth
+	// about its rate. An end of an interval of package judge is a bound at 97.5 %;
+	// twice that error is assumed, because intervals by stretches of a run cover 89 %
+	// instead of 95 % if successive seconds are correlated.
 	trialError = 0.05
-	// stake is the part of the evidence so far that each trial is bet with.
+	// stake is the share of the evidence so far that is bet on each trial.
 	stake = 0.5
 )
 
-// evidence is what trials at one rate have shown so far, in a form that may be
-// looked at after each of them.
+// evidence is what trials at one rate have shown so far, in a form that may be evaluated
+// after each trial.
 //
-// If the objective does not hold at the rate, a trial says that it does with a
-// probability of at most ε. So 1 − s + s·[met]/ε has a mean of at most 1 for a stake
-// s, the product of these over independent trials is a nonnegative supermartingale
-// that begins at 1, and by Ville's inequality it ever reaches 1/α with a probability
-// of at most α, whatever rule ends the trials. The same goes for the opposite.
-// (Betting against a null hypothesis: Shafer, Testing by betting, JRSS A 184, 2021;
-// Ramdas and others, Game-theoretic statistics and safe anytime-valid inference,
-// Statistical Science 38, 2023.) Trials that are undecided speak against both.
+// If the objective does not hold at the rate, a trial shows that it does with a
+// probability of at most ε. So 1 − s + s·[met]/ε has a mean of at most 1 for a stake s.
+// The product of these over independent trials is a nonnegative supermartingale that
+// begins at 1. By Ville's inequality it ever reaches 1/α with a probability of at most α,
+// whatever rule ends the trials. The same applies to the opposite. (Betting against a null
+// hypothesis: Shafer, Testing by betting, JRSS A 184, 2021; Ramdas and others,
+// Game-theoretic statistics and safe anytime-valid inference, Statistical Science 38,
+// 2023.) An undecided trial lowers both products.
 type evidence struct {
 	holds, fails float64 // logarithms of the products
 
@@ -35,7 +35,7 @@ type evidence struct {
 	found                          map[Limit]string // what the last trial with this limit found
 }
 
-// add takes a trial into account.
+// add adds a trial to the evidence.
 func (e *evidence) add(o Observation) {
 	if e.missedBy == nil {
 		e.missedBy, e.found = map[Limit]int{}, map[Limit]string{}
@@ -61,9 +61,9 @@ func (e *evidence) add(o Observation) {
 	e.fails += fails
 }
 
-// shown returns what is shown with an error of at most alpha: that the objective
-// holds, that it fails, or neither. Trials that contradict each other show neither:
-// what holds in one run and fails in the next is no property of the rate.
+// shown returns what is shown with an error of at most alpha: that the objective holds,
+// that it fails, or neither. Trials that contradict each other show neither, because the
+// outcome then depends on the run and not only on the rate.
 func (e *evidence) shown(alpha float64) state {
 	limit := -math.Log(alpha)
 	switch {
@@ -82,22 +82,22 @@ func (e *evidence) shown(alpha float64) state {
 // contradictory reports whether trials at the same rate showed opposites.
 func (e *evidence) contradictory() bool { return e.met > 0 && e.missed > 0 }
 
-// state is what is known of a rate.
+// state is what is known about a rate.
 type state int
 
 const (
 	untold state = iota
 	holds
 	fails
-	generatorFails // the generator cannot, and nothing is shown of the system
+	generatorFails // the generator cannot send it, so nothing is shown about the system
 )
 
 func (s state) String() string {
 	return [...]string{"undecided", "holds", "fails", "generator"}[s]
 }
 
-// limit is what most of the trials that missed were limited by, with what the last of
-// these found.
+// limit returns the limit of most of the trials that missed, and what the last trial with that
+// limit found.
 func (e *evidence) limit() (most Limit, found string) {
 	for _, l := range []Limit{Latency, Backlog, Refusals, Loss, Count} {
 		if e.missedBy[l] > e.missedBy[most] {

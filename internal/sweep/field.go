@@ -12,15 +12,15 @@ import (
 	"sixnines/scenario"
 )
 
-// FindKey returns the dotted key that a name stands for, for [scenario.Override.Key]: a
-// name with a dot, or one at the top of the format, is a key itself; any other is
-// the last word of a key, of the one that lies least deep where several end so:
-// rate is workload.rate, producers is workload.producers and not
-// workload.connections.producers. option.NAME and setting.NAME are an option of
-// the driver and a line of the broker's configuration.
+// FindKey returns the dotted key that a name stands for, for [scenario.Override.Key]. A
+// name with a dot, or one at the top level of the format, is a key itself. Any other name
+// is the last word of a key; if several keys end in it, the least deep one is meant: rate
+// is workload.rate, producers is workload.producers and not
+// workload.connections.producers. option.NAME and setting.NAME are an option of the
+// driver and a line of the broker's configuration.
 //
-// Whether the key exists is [scenario.Scenario.Apply]'s to say where the name has a dot.
-// Errors are of type [*scenario.Error], without a position.
+// A key with a dot is not checked here; [scenario.Scenario.Apply] does that. Errors are of
+// type [*scenario.Error], without a position.
 func FindKey(name string) (string, error) {
 	if group, rest, dotted := strings.Cut(name, "."); dotted {
 		switch group {
@@ -59,9 +59,9 @@ func FindKey(name string) (string, error) {
 	return least + strings.TrimPrefix(name, plain), nil
 }
 
-// canonical returns a value of the field at a dotted key in the notation in which the
-// field is written, with its unit if that is missing: 1000 is 1000/s of a
-// rate, 1K is 1KiB of a size, 20k is 20000 of a number. Other texts stay as they are.
+// canonical returns a value of the field at a dotted key in the field's own notation, and
+// adds a missing unit: 1000 becomes 1000/s for a rate, 1K becomes 1KiB for a size, 20k
+// becomes 20000 for a number. Other texts are returned unchanged.
 func canonical(key, text string) string {
 	sizes := []reflect.Type{reflect.TypeFor[scenario.Size](), reflect.TypeFor[scenario.Sizes]()}
 	switch t, durations := typeAt(key), reflect.TypeFor[time.Duration](); {
@@ -107,8 +107,8 @@ func typeAt(key string) reflect.Type {
 
 func noField(cause, hint string) error { return &scenario.Error{Cause: cause, Hint: hint} }
 
-// Blank returns a scenario with nothing in it but what an override of the key takes: the
-// workload that the key names.
+// Blank returns an otherwise empty scenario that has the workload named by the key, so that an
+// override of the key applies to it.
 func Blank(key string) *scenario.Scenario {
 	s := &scenario.Scenario{}
 	if rest, of := strings.CutPrefix(key, "workloads."); of {

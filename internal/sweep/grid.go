@@ -11,14 +11,14 @@ import (
 	"sixnines/scenario"
 )
 
-// Grid is every combination of the values of its axes. It is not built: a grid of
-// a million cells costs what its axes cost.
+// Grid is every combination of the values of its axes. Cells are computed on demand: a grid
+// of a million cells needs only the memory of its axes.
 type Grid struct {
 	Axes []Axis
 }
 
-// NewGrid puts axes together. No two may be over the same field, or one over a part
-// of the other's.
+// NewGrid combines axes. It returns an error if two are over the same field, or one over a
+// part of the other's.
 func NewGrid(axes ...Axis) (Grid, error) {
 	for i, a := range axes {
 		if len(a.Values) == 0 {
@@ -33,8 +33,7 @@ func NewGrid(axes ...Axis) (Grid, error) {
 	return Grid{Axes: axes}, nil
 }
 
-// Len is the number of cells, 1 without axes, and [math.MaxInt] where it is more
-// than that.
+// Len is the number of cells: 1 without axes, and at most [math.MaxInt].
 func (g Grid) Len() int {
 	n := uint64(1)
 	for _, a := range g.Axes {
@@ -59,7 +58,7 @@ func (g Grid) Cell(i int) Cell {
 	return c
 }
 
-// Cells goes through the cells in their order.
+// Cells yields the cells in order, with their indices.
 func (g Grid) Cells() iter.Seq2[int, Cell] {
 	return func(yield func(int, Cell) bool) {
 		for i := range g.Len() {
@@ -80,9 +79,8 @@ type Coordinate struct {
 	Value string `json:"value"`
 }
 
-// Text is the value for people: a rate in messages a second, in one spelling however
-// it was written, so that 1k/s and 2000/s stand as 1,000/s and 2,000/s beside each
-// other; anything else as it was written.
+// Text is the value for output. Rates are written in messages a second in one notation, so
+// that 1k/s and 2000/s become 1,000/s and 2,000/s; anything else is as it was written.
 func (x Coordinate) Text() string {
 	if r, err := scenario.ParseRate(x.Value); err == nil && strings.Contains(x.Value, "/") {
 		return spell.Rate(r.Float())
@@ -90,7 +88,7 @@ func (x Coordinate) Text() string {
 	return x.Value
 }
 
-// Text is such as "rate=1,000/s size=256B", for people.
+// Text writes the cell for output, such as "rate=1,000/s size=256B".
 func (c Cell) Text() string {
 	words := make([]string, len(c))
 	for i, x := range c {
@@ -99,7 +97,7 @@ func (c Cell) Text() string {
 	return strings.Join(words, " ")
 }
 
-// Overrides are what makes a scenario that of the cell.
+// Overrides returns the overrides that turn a scenario into that of the cell.
 func (c Cell) Overrides() []scenario.Override {
 	all := make([]scenario.Override, len(c))
 	for i, x := range c {
@@ -108,8 +106,8 @@ func (c Cell) Overrides() []scenario.Override {
 	return all
 }
 
-// String is such as "rate=1k/s size=256B": the values as they were written, by which
-// the cells of a series are known again.
+// String is such as "rate=1k/s size=256B": the values as they were written, which identify
+// the cells of a series when it is resumed.
 func (c Cell) String() string {
 	words := make([]string, len(c))
 	for i, x := range c {

@@ -6,12 +6,11 @@ import (
 )
 
 // Hysteresis is a test of whether a system carries less after an overload. A rate that
-// held from below and fails from above does not show it: where the limit differs from
-// run to run, that happens by chance. So pairs of new trials are made at that rate, one
-// on a fresh system and one right after an overload, and held against each other by
-// Fisher's exact test.
+// holds from below and fails from above does not show that: if the limit differs from run
+// to run, it happens by chance. So pairs of new trials are made at that rate, one on a
+// fresh system and one right after an overload, and compared by Fisher's exact test.
 type Hysteresis struct {
-	Rate  float64 // messages a second at which it was tested; 0: nothing gave reason to
+	Rate  float64 // messages a second at which it was tested; 0: no test was needed
 	Fresh Tally   // on a fresh system
 	After Tally   // after an overload
 	P     float64 // probability of a difference at least as large, if there is no hysteresis
@@ -21,12 +20,13 @@ type Hysteresis struct {
 // Tally counts trials.
 type Tally struct{ Met, Of int }
 
-// hysteresisPairs is how many pairs of trials are made. Four of four against none of
-// four would do for 95 % (p = 1/70); five allow one exception (p = 6/252).
+// hysteresisPairs is the number of pairs of trials. Four of four against none of four would
+// be enough for 95 % (p = 1/70); five allow one exception (p = 6/252).
 const hysteresisPairs = 5
 
-// hysteresis tests at a rate, with overloads at another. It ends as soon as it cannot be
-// shown any more. A trial that is undecided counts against it.
+// hysteresis tests at a rate, with overloads at another, both in messages a second. It ends as
+// soon as the remaining trials cannot show hysteresis any more. An undecided trial counts
+// against it.
 func (s *search) hysteresis(rate, overload float64) error {
 	h := &s.answer.Hysteresis
 	h.Rate, h.P = rate, 1
@@ -53,7 +53,7 @@ func (s *search) hysteresis(rate, overload float64) error {
 		}
 		left := hysteresisPairs - pair - 1
 		if stats.FisherExact(h.Fresh.Met+left, hysteresisPairs, h.After.Met, hysteresisPairs) > alpha {
-			break // though all that are left would show it
+			break // even if all remaining trials showed it
 		}
 	}
 	h.P = stats.FisherExact(h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of)

@@ -19,47 +19,49 @@ const KneeRule = "the rate at which rate ÷ latency is highest: beyond it latenc
 // Point is one trial of a rate–latency curve.
 type Point struct {
 	Rate     float64 // messages a second
-	Latency  float64 // of whatever figure the curve is, in whatever unit; above 0
-	Unstable bool    // the rate is more than the system takes, or it refuses what has this latency, which means nothing then
-	Unknown  bool    // the trial shows nothing: it is INVALID, its figure is suspect or missing, or it was not made
+	Latency  float64 // the curve's figure, in any unit; above 0
+	Unstable bool    // the system does not carry the rate, or refused messages reach the figure; Latency means nothing
+	Unknown  bool    // the trial is INVALID, was not made, or its figure is suspect or missing
 }
 
 // Knee is where a rate–latency curve bends.
 type Knee struct {
-	Told bool // Rate is the knee; otherwise it is only known to lie within Between
-	// Rate is the knee and its interval over the rounds, if there are three.
+	Told bool // Rate is the knee; otherwise the knee is only known to lie within Between
+	// Rate is the knee in messages a second, with its interval over the rounds if there
+	// are at least three.
 	Rate stats.Estimate
-	// Between are the rates that were tried on either side of it: 0 as the first
-	// says that it is at or below the second, +Inf as the second that it is at or
-	// above the first.
+	// Between are the tried rates on either side of the knee, in messages a second. If
+	// the first is 0, the knee is at or below the second; if the second is +Inf, it is
+	// at or above the first.
 	Between [2]float64
-	Text    string // one line, for people
+	Text    string // the result in one line
 }
 
-// LeastRates is how many different rates a knee takes at which the system is stable.
+// LeastRates is how many different stable rates a knee needs.
 const LeastRates = 4
 
-// kneeWindow is the part of the highest power from which on a rate helps to place
-// its maximum.
+// kneeWindow is the share of the highest power from which on a rate is used in the fit of the
+// maximum.
 const kneeWindow = 0.7
 
-// FindKnee finds the knee of a curve whose rounds have the same rates.
+// FindKnee finds the knee of a curve whose rounds have the same rates. conf is the
+// confidence of its interval, in (0, 1).
 //
 // The knee is the maximum of Kleinrock's power, rate ÷ latency (Power and
 // deterministic rules of thumb for probabilistic problems in computer
-// communications, ICC 1979): where the tangent of the curve goes through the origin,
-// so that one per cent more load costs one per cent more latency; less before, more
-// beyond. It needs no parameter and depends on neither unit, and not on how far the
-// sweep went, as the point that is farthest from the chord between both ends does
-// (Satopää and others, Finding a "kneedle" in a haystack, 2011). Of an M/M/1 queue
-// it is half of the server's rate, for the mean and for every percentile; of M/D/1
-// 58.6 % for the mean.
+// communications, ICC 1979). There the tangent of the curve goes through the origin, so
+// that one per cent more load costs one per cent more latency; below it less, above it
+// more. The definition has no parameter and does not depend on the units. It does not
+// depend on the sweep's range either, unlike the point farthest from the chord between
+// both ends (Satopää and others, Finding a "kneedle" in a haystack, 2011). For an M/M/1
+// queue the knee is half of the server's rate, for the mean and for every percentile;
+// for M/D/1 it is 58.6 % for the mean.
 //
-// A rate is beyond if at least half of its trials are unstable, and so is every rate
-// above. The maximum is that of a parabola through the power of all trials at rates
-// with 70 % of the highest and more (of M/M/1 the power is a parabola). Where it is
-// not between rates that were tried, or most trials show nothing, there is no knee
-// at one of the rates that place it or next to these.
+// A rate is beyond the knee if at least half of its trials are unstable, and so is every
+// rate above it. The maximum is that of a parabola through the power of all trials at
+// rates with at least 70 % of the highest power (for M/M/1 the power is a parabola). No
+// knee is given if the maximum is not between tried rates, or if most trials at a rate
+// used in the fit, or at one next to these, are unknown.
 func FindKnee(rounds [][]Point, conf float64) Knee {
 	var k Knee
 	all := make([]int, len(rounds))
@@ -93,7 +95,7 @@ func FindKnee(rounds [][]Point, conf float64) Knee {
 	return k
 }
 
-// unbounded says why that many rounds have no interval.
+// unbounded says why this number of rounds gives no interval.
 func unbounded(rounds int) string {
 	if rounds < stats.LeastRounds {
 		return fmt.Sprintf("it needs %d rounds", stats.LeastRounds)
@@ -101,10 +103,11 @@ func unbounded(rounds int) string {
 	return fmt.Sprintf("too many resamples of the %d rounds have no result, for instance because trials are missing", rounds)
 }
 
-// kneeSeed makes the same data have the same interval.
+// kneeSeed is the seed of the resamplings: the same data give the same interval.
 const kneeSeed = 0x6b6e6565
 
-// amount is a number of at most four significant digits where it has more.
+// amount writes a number: rounded to a whole one from 1,000 on, else to four significant
+// digits.
 func amount(x float64) string {
 	if x >= 1000 {
 		return strconv.FormatFloat(math.Round(x), 'f', 0, 64)
@@ -112,21 +115,21 @@ func amount(x float64) string {
 	return strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
 }
 
-// kneeAt is a knee, or the reason for not giving one.
+// kneeAt is a knee, or the reason why none is given.
 type kneeAt struct {
 	rate    float64
 	between [2]float64
-	// placedBy are the rates that place it, and those next to them: whatever would be
-	// seen there decides on it.
+	// placedBy is the range of the rates used in the fit and those next to them: trials
+	// there decide the knee.
 	placedBy [2]float64
 	why      string
 }
 
-// blindSpot says why a knee is withheld: at a rate that decides on
-// it more trials show nothing than show something. Empty: there is no such rate.
+// blindSpot says why a knee is withheld: at a rate that decides it, most trials are unknown.
+// It is empty if no such rate exists.
 func (k kneeAt) blindSpot(rounds [][]Point) string {
 	var tried []float64
-	balance := map[float64]int{} // trials that show something, less those that do not
+	balance := map[float64]int{} // known trials minus unknown ones, by rate
 	for _, round := range rounds {
 		for _, p := range round {
 			if _, ok := balance[p.Rate]; !ok {
@@ -148,17 +151,17 @@ func (k kneeAt) blindSpot(rounds [][]Point) string {
 	return ""
 }
 
-// level is what was found at one rate.
+// level is the trials at one rate.
 type level struct {
 	rate     float64
-	powers   []float64 // of the trials that were stable
+	powers   []float64 // rate ÷ latency of the stable trials
 	unstable int
 }
 
 func (l level) power() float64 { return stats.Median(l.powers) }
 
-// levelsOf puts the picked rounds together by rate, up to the first that is beyond,
-// which is 0 if none is.
+// levelsOf groups the picked rounds by rate, up to the first rate beyond the knee; beyond is
+// that rate, or 0 if none is.
 func levelsOf(rounds [][]Point, pick []int) (levels []level, beyond float64) {
 	var points []Point
 	for _, i := range pick {
@@ -239,10 +242,10 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 	for to < len(levels)-1 && levels[to+1].power() >= least {
 		to++
 	}
-	if to-from < 2 { // the highest stable rates: what is below helps
+	if to-from < 2 { // at the highest stable rates, use lower ones in the fit too
 		from = max(0, to-2)
 	}
-	// Noise may have made a neighbour of the knee the best.
+	// Because of noise, a neighbour of the knee may have the highest power.
 	rate, ok := vertex(levels[from:to+1], levels[best].rate)
 	top := levels[to].rate
 	if to == len(levels)-1 && beyond != 0 {
@@ -269,8 +272,8 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 	return k
 }
 
-// vertex is the maximum of the parabola through the powers of the levels, by least
-// squares; scale is about where it is. ok is false where it has none.
+// vertex returns the rate at the maximum of the parabola fitted to the powers of the levels
+// by least squares; scale is a rate near it. ok is false if the parabola has no maximum.
 func vertex(levels []level, scale float64) (rate float64, ok bool) {
 	var rows, powers []float64
 	for _, l := range levels {

@@ -11,41 +11,41 @@ import (
 	"sixnines/scenario"
 )
 
-// Observation is what one trial shows of the objectives at its rate.
+// Observation is what one trial shows about the objectives at its rate.
 type Observation struct {
-	// Outcome is Met if the trial shows each objective to hold, Missed if it shows of
-	// one that it does not, and Undecided otherwise.
+	// Outcome is Met if the trial shows that every objective holds, Missed if it shows
+	// that one does not, and Undecided otherwise.
 	Outcome judge.Outcome
-	// Limit is what stood in the way, empty if nothing did.
+	// Limit is what limited the rate, empty if nothing did.
 	Limit Limit
-	Found string // for people, one line
+	Found string // in words, one line
 }
 
-// Limit is what a rate is too high for.
+// Limit is what limits a rate.
 type Limit string
 
 // The limits.
 const (
 	Latency   Limit = "latency"    // an objective about a latency is missed
 	Refusals  Limit = "refusals"   // messages are refused
-	Backlog   Limit = "backlog"    // the system takes less than is due
+	Backlog   Limit = "backlog"    // the system accepts less than is due
 	Loss      Limit = "loss"       // acknowledged messages are lost
 	Count     Limit = "count"      // an objective about a counter or a share is missed
-	Generator Limit = "generator"  // the generator, or its machine, can do no more: nothing is shown of the system
+	Generator Limit = "generator"  // the generator or its machine is at its limit: nothing is shown about the system
 	MostRate  Limit = "rate limit" // no higher rate may be tried
 )
 
-// leastSentShare is the share of what was due that has to be sent in the window for a
-// rate to have been tried at all.
+// leastSentShare is the least share of the messages due that must be sent in the window for the
+// rate to count as tried.
 const leastSentShare = 0.995
 
-// Observe says what a run shows of the objectives. Beside these the system has to
-// take what is due: a run that is UNSTABLE, or in which less than 99.5 % of what was
-// due could be sent because sends were blocked or refused, misses; and it has to keep what it
-// acknowledged. Where the generator is the limit, nothing is shown, and Limit says
-// so.
+// Observe says what a run shows about the objectives. The system must also accept the
+// messages due and keep those that it acknowledged. So a run is Missed if it is UNSTABLE,
+// if it lost acknowledged messages, or if less than 99.5 % of the messages due could be
+// sent because sends were blocked or refused. If the generator is the limit, nothing is
+// shown, and Limit says so.
 //
-// An error says that the run cannot show an objective at any rate.
+// It returns an error if the run cannot show an objective at any rate.
 func Observe(run *result.Run, objectives []scenario.Objective) (Observation, error) {
 	s := run.Summary
 	if s == nil {
@@ -87,8 +87,8 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		case judge.Undecided:
 			if undecided == nil {
 				undecided = &Observation{judge.Undecided, "", o.String() + " is undecided: " + d.Text}
-				// What is suspect by the generator's own doing will not be less so in a
-				// longer run.
+				// A figure that is suspect because of the generator stays so in a longer
+				// run.
 				if d.Suspect && byGenerator >= 0 {
 					undecided.Limit = Generator
 				}
@@ -103,9 +103,9 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 	return Observation{judge.Met, "", strings.Join(met, "; ")}, nil
 }
 
-// Together is what the workloads of a trial show together, each by its own
-// objectives: met if all are. Where the generator is a limit of one, nothing is shown
-// of any; else what one misses counts more than what another leaves undecided.
+// Together combines what the workloads of a trial show, each about its own objectives: met
+// if all are met. If the generator limits one workload, nothing is shown about any; else
+// Missed comes before Undecided.
 func Together(all []Observation) Observation {
 	weight := func(o Observation) int {
 		switch {
@@ -132,7 +132,7 @@ func Together(all []Observation) Observation {
 	return worst
 }
 
-// reasonsOf are the texts of the reasons for a status.
+// reasonsOf joins the texts of the reasons for a status.
 func reasonsOf(v result.Verdict, status result.Status) string {
 	var texts []string
 	for _, r := range v.Reasons {
@@ -143,7 +143,7 @@ func reasonsOf(v result.Verdict, status result.Status) string {
 	return strings.Join(texts, "; ")
 }
 
-// limitOf is what a missed objective is about.
+// limitOf returns the limit that a missed objective stands for.
 func limitOf(d judge.Decision) Limit {
 	switch o := d.Objective; {
 	case d.Refused, o.Subject == "rejected", o.Subject == "nacked":

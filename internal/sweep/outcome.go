@@ -6,33 +6,32 @@ import (
 	"sixnines/result"
 )
 
-// Percentiles are those of an [Outcome], as people write them.
+// Percentiles returns the percentiles of an [Outcome], as in "99.9".
 func Percentiles() []string { return []string{"50", "99", "99.9"} }
 
-// Outcome is what one trial of a sweep came to: the part of its run that a table
-// of many needs.
+// Outcome is the result of one trial of a sweep: the part of its run that a table of many
+// runs needs.
 type Outcome struct {
 	Round  int           `json:"round"` // from 1
 	ID     string        `json:"id"`    // of the run
 	Status result.Status `json:"status"`
-	// Semantics is what the run's figures mean: guarantees, what an acknowledgement
-	// is, mode, and the broker that was started. Runs in which it differs are never
-	// put together.
+	// Semantics is what the run's figures mean: guarantees, the kind of acknowledgement,
+	// mode, and the broker that was started. Runs that differ in it are never combined.
 	Semantics string  `json:"semantics"`
-	Asked     float64 `json:"asked_per_s"` // messages a second; 0: flat out or a closed loop
+	Asked     float64 `json:"asked_per_s"` // messages a second; 0: unpaced or a closed loop
 	Achieved  float64 `json:"achieved_per_s"`
 	Bytes     float64 `json:"bytes_per_s"` // of payload, sent
-	// Few says that there were too few messages for a rate: Achieved and Bytes are 0.
+	// Few says that the messages were too few for a rate: Achieved and Bytes are 0.
 	Few bool `json:"few,omitempty"`
 	// GeneratorCPU and BrokerCPU are seconds of processor time for each message sent
-	// in the window; 0: not known.
+	// in the window; 0: unknown.
 	GeneratorCPU float64 `json:"generator_cpu_s,omitempty"`
 	BrokerCPU    float64 `json:"broker_cpu_s,omitempty"`
 	// Metric is the latency that the figures are of: the first response time, or
 	// else the first service time.
 	Metric  result.Metric     `json:"metric,omitempty"`
 	Figures map[string]Figure `json:"percentiles"` // by percentile
-	// Objectives are how the run stands to what it had to show; none: nothing was asked.
+	// Objectives are the outcomes of the run's objectives; empty: it has none.
 	Objectives []result.Objective `json:"objectives,omitempty"`
 }
 
@@ -44,9 +43,9 @@ type Figure struct {
 	// Open says that Value or High is a lower bound: unresolved or refused messages
 	// reach it.
 	Open bool `json:"open,omitempty"`
-	// Suspect says that the verdict does not believe it.
+	// Suspect says that the figure is suspect by the run's verdict.
 	Suspect bool `json:"suspect,omitempty"`
-	// Missing says why there is no number: "unstable", "refused", "unsupported", "invalid"
+	// Missing says why Value is missing: "unstable", "refused", "unsupported", "invalid"
 	// or "none".
 	Missing string `json:"missing,omitempty"`
 }
@@ -95,7 +94,7 @@ func figureOf(run *result.Run, m result.Metric, p string) Figure {
 	return Figure{Value: value, Low: bounds[0], High: bounds[1], Open: d.AtLeast[p] || d.Open[p], Suspect: s.Verdict.Limit(m).Reaches(p)}
 }
 
-// semanticsOf writes down what makes runs unlike although their load is the same.
+// semanticsOf writes the properties that make runs of the same load incomparable.
 func semanticsOf(h *result.Header) string {
 	s := &h.Semantics
 	words := []string{s.Durability, s.Replication, s.Acknowledgment, s.Ordering, s.Delivery, h.Ack, h.Mode}
@@ -106,8 +105,8 @@ func semanticsOf(h *result.Header) string {
 }
 
 // processorTime returns the seconds of processor time for each message sent in the
-// window, of the generator and of the broker's processes. Of several workloads nobody
-// knows whose it was.
+// window, of the generator and of the broker's processes. With several workloads both are
+// 0, because the time cannot be attributed to one of them.
 func processorTime(run *result.Run) (generator, broker float64) {
 	if run.Header.Workload != "" {
 		return 0, 0

@@ -9,50 +9,50 @@ import (
 	"sixnines/scenario"
 )
 
-// Stage is where in a search a trial is made.
+// Stage is the part of a search that a trial belongs to.
 type Stage string
 
 // The stages.
 const (
-	// FromBelow: no trial before was at a rate that overloads, or it was over.
+	// FromBelow: no overload came before, or the system has recovered from it.
 	FromBelow Stage = "from below"
 	// FromAbove: the trials just before were at higher rates, beginning with one that
-	// overloads. The system is to be the same one, if it can be kept.
+	// overloads. The trial should use the same system, if it can be kept.
 	FromAbove Stage = "from above"
-	// Confirming: with new topics, on a system that is started afresh where it can be.
+	// Confirming: the trial uses new topics, on a freshly started system if possible.
 	Confirming Stage = "confirming"
 )
 
-// Trial is what is to be measured.
+// Trial is a trial that [Search] asks for.
 type Trial struct {
 	Rate  scenario.Rate
 	Times int // how many times as long as the shortest trial: 1, 2, 4, …
 	Stage Stage
 }
 
-// Made is a trial and what it showed.
+// Made is a trial that was made, and what it showed.
 type Made struct {
 	Trial
 	Observation
 }
 
-// Measure makes a trial. It returns [ErrStopped] if no more are wanted; any error
-// ends the search.
+// Measure makes a trial. Any error ends the search; [ErrStopped] ends it without an error of
+// [Search].
 type Measure func(Trial) (Observation, error)
 
-// ErrStopped says that the search is to end with what is known.
+// ErrStopped says that the search shall end with what is known so far.
 var ErrStopped = errors.New("stopped")
 
-// SearchOptions are how to search. The zero value has the defaults.
+// SearchOptions are the options of [Search]. Fields that are 0 have their defaults.
 type SearchOptions struct {
-	From       scenario.Rate // where to begin; default 1000/s
-	Most       scenario.Rate // no rate above; default [scenario.MaxOpenRate]
-	Within     float64       // how much larger than its lower end the upper end of the answer may be; default 0.03
+	From       scenario.Rate // the first rate; default 1000/s
+	Most       scenario.Rate // the highest rate that may be tried; default [scenario.MaxOpenRate]
+	Within     float64       // width of the answer: its upper end ÷ its lower end − 1; default 0.03
 	Confidence float64       // of the answer, in (0, 1); default 0.95
-	MaxTimes   int           // how many times as long as the shortest a trial may be; default 4
-	MaxTrials  int           // limit on all trials; default 200
-	// Confirm is how many fresh trials there are at least at each end of the answer,
-	// none of which shows the opposite; default 5.
+	MaxTimes   int           // largest length of a trial, in lengths of the shortest; default 4
+	MaxTrials  int           // limit on the number of all trials; default 200
+	// Confirm is the least number of fresh trials at each end of the answer, none of
+	// which may show the opposite; default 5.
 	Confirm int
 }
 
@@ -82,68 +82,68 @@ func (o SearchOptions) withDefaults() SearchOptions {
 }
 
 const (
-	// explore is the error that a rate on the way may be decided with: the answer
-	// rests on fresh trials at its two ends, and not on these.
+	// explore is the error allowed in decisions about rates on the way. The answer
+	// depends only on fresh trials at its two ends, not on these.
 	explore = 0.1
-	// mostTrials is how many there are at one rate at a time.
+	// mostTrials is the largest number of trials for one decision about a rate.
 	mostTrials = 12
-	// overload is how far above the lowest rate that fails an approach from above
-	// begins.
+	// overload is the rate at which the approach from above begins, in multiples of
+	// the lowest rate that fails.
 	overload = 1.5
-	// leastRate is below which rate nothing is tried, of the one that it began with.
+	// leastRate is the lowest rate that is tried, as a share of the first rate.
 	leastRate = 1.0 / 1024
 )
 
-// Bracket is a rate at which the objectives hold and a higher one at which they
-// fail, in messages a second; 0 if none.
+// Bracket is a rate at which the objectives hold and a higher one at which they fail, in
+// messages a second; 0 if no such rate is known.
 type Bracket struct {
 	Holds, Fails float64
 }
 
-// Answer is the highest rate that holds the objectives.
+// Answer is the result of [Search]: the highest rate at which the objectives hold.
 type Answer struct {
-	// Bracket encloses it: [Holds, Fails). Where no rate that was tried holds, Holds is
-	// 0; where none was shown to fail, Fails is 0 and the answer is at least Holds.
+	// Bracket encloses the rate: [Holds, Fails). Holds is 0 if no tried rate holds. Fails
+	// is 0 if no rate was shown to fail; then the rate is at least Holds.
 	Bracket
-	Confidence     float64 // that it does, for a system that is the same in each trial
+	Confidence     float64 // that Bracket encloses the rate, for a system that does not change between trials
 	HoldsConfirmed bool    // by fresh trials at Holds
 	FailsConfirmed bool    // by fresh trials at Fails
-	// Limit is what the rate is limited by at the upper end, Why what a trial there
-	// found.
+	// Limit is what limits the rate at the upper end, Why what a trial there found.
 	Limit Limit
 	Why   string
-	// Below and Above are what was found by going up from a low rate, and by coming
-	// down from an overload. Above is empty where nothing could be overloaded.
+	// Below and Above are the results of the approaches from a low rate and from an
+	// overload. Above is zero if the system could not be overloaded.
 	Below, Above Bracket
-	// Hysteresis is whether after an overload the system carries less than before.
+	// Hysteresis says whether the system carries less after an overload than before.
 	Hysteresis Hysteresis
 	Stopped    string // why the search ended early; empty: it did not
-	Trials     []Made // all that were made, in their order
+	Trials     []Made // all trials, in the order in which they were made
 }
 
 // AtLeast reports whether the answer has no upper end.
 func (a Answer) AtLeast() bool { return a.Fails == 0 }
 
-// Search looks for the highest rate at which a system holds its objectives, of
-// which higher rates are taken to be no easier.
+// Search looks for the highest rate at which a system holds its objectives. It assumes that
+// they do not become easier at higher rates.
 //
-// It doubles the rate from a low one until the objectives fail, and bisects the
-// logarithm of the rate between the highest that holds and the lowest that fails,
-// until they are as near as asked; rates that cannot be decided stay between them.
-// At each rate trials are repeated, each twice as long as the last where that was
-// undecided, until what they show has an error of at most 10 %. Then the same is
-// approached from above: one trial at one and a half times the lowest rate that
-// fails, and down from there until the objectives hold. If a rate that holds from
-// below fails from above, fresh trials test whether that is hysteresis (see
-// [Hysteresis]); the answer encloses both.
+// First it doubles the rate from a low one until the objectives fail, and bisects the
+// logarithm of the rate between the highest that holds and the lowest that fails, until
+// these are within o.Within of each other; rates that cannot be decided stay between them.
+// At each rate it repeats trials, each twice as long as the last if that was undecided,
+// until they show something with an error of at most 10 %. Then it approaches from above:
+// one trial at one and a half times the lowest rate that fails, and down from there until
+// the objectives hold. If a rate that holds from below fails from above, fresh trials test
+// whether that is hysteresis (see [Hysteresis]); the answer encloses both.
 //
-// Last the two ends are confirmed by fresh trials, on which alone the answer rests:
-// the k-th test of an end may err with (1−Confidence)/2 ÷ k(k+1), which sums to the
-// half of it that the end has. There are at least Confirm of them. An end that is not confirmed is moved outwards, by Within, twice Within and so on.
-// Trials at one rate that contradict each other decide nothing, so that a system
-// that differs from run to run gets a wide answer.
+// Finally it confirms the two ends by fresh trials, at least o.Confirm at each, and the
+// answer depends on these alone. The k-th test of an end may err with
+// (1−Confidence)/2 ÷ k(k+1); over all k that sums to the error (1−Confidence)/2 of the end.
+// An end that is not confirmed is moved outwards, by Within, twice Within and so on. Trials
+// at one rate that contradict each other decide nothing, so a system that differs from run
+// to run gets a wide answer.
 //
-// The error, if it is not nil, is of a trial; the answer then has what was known.
+// Search calls measure on the caller's goroutine, one trial after the other. It returns the
+// error of a trial, other than [ErrStopped], with what was known until then.
 func Search(measure Measure, o SearchOptions) (Answer, error) {
 	s := &search{measure: measure, o: o.withDefaults(), times: map[float64]int{}}
 	s.answer.Confidence = s.o.Confidence
@@ -157,15 +157,15 @@ func Search(measure Measure, o SearchOptions) (Answer, error) {
 	return s.answer, err
 }
 
-// errEnough ends a search that has made all trials that it may.
+// errEnough ends a search that has made MaxTrials trials.
 var errEnough = errors.New("enough trials")
 
-// search is a search under way.
+// search is the state of one call of [Search].
 type search struct {
 	measure Measure
 	o       SearchOptions
 	answer  Answer
-	times   map[float64]int // how long trials at a rate became
+	times   map[float64]int // length of the next trial at a rate, in lengths of the shortest
 }
 
 func (s *search) run() error {
@@ -178,7 +178,8 @@ func (s *search) run() error {
 	return s.confirm()
 }
 
-// one makes one trial.
+// one makes one trial, adds it to the answer and the evidence, and returns errEnough after
+// MaxTrials.
 func (s *search) one(rate float64, times int, stage Stage, e *evidence) (Observation, error) {
 	if len(s.answer.Trials) >= s.o.MaxTrials {
 		return Observation{}, errEnough
@@ -193,8 +194,9 @@ func (s *search) one(rate float64, times int, stage Stage, e *evidence) (Observa
 	return o, nil
 }
 
-// decide repeats trials at a rate until they are enough, contradict each other, or
-// as many of the longest as patience has were undecided.
+// decide repeats trials at a rate until enough reports true, trials contradict each other,
+// two show that the generator is the limit, patience of the longest ones were undecided, or
+// mostTrials were made.
 func (s *search) decide(rate float64, stage Stage, patience int, enough func(*evidence) bool) (*evidence, error) {
 	e := &evidence{}
 	times := max(s.times[rate], 1)
@@ -214,7 +216,7 @@ func (s *search) decide(rate float64, stage Stage, patience int, enough func(*ev
 	return e, nil
 }
 
-// explored decides a rate on the way.
+// explored decides a rate on the way to the answer.
 func (s *search) explored(rate float64, stage Stage) (*evidence, state, error) {
 	e, err := s.decide(rate, stage, 1, func(e *evidence) bool { return e.shown(explore) != untold })
 	return e, e.shown(explore), err
@@ -232,8 +234,8 @@ func rateOf(x float64) scenario.Rate {
 // rounded is the rate that a trial at about x is made with.
 func rounded(x float64) float64 { return rateOf(x).Float() }
 
-// middle returns a rate between two that are farther apart than asked; ok is false
-// where they are not.
+// middle returns the geometric mean of two rates, rounded; ok is false if they are within
+// Within of each other, or if no rounded rate lies between them.
 func (s *search) middle(low, high float64) (rate float64, ok bool) {
 	rate = rounded(math.Sqrt(low * high))
 	return rate, high > low*(1+s.o.Within) && rate > low && rate < high

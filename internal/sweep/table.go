@@ -11,67 +11,64 @@ import (
 	"sixnines/result"
 )
 
-// Table is what a sweep came to, a row for each cell.
+// Table is the result of a sweep, with a row for each cell.
 type Table struct {
-	// Workload is the one of several that the table is of; empty: there is only one.
-	// Background says that it is not judged.
+	// Workload is the one of several workloads that the table is about; empty: the runs
+	// have only one. Background says that it is not judged.
 	Workload   string `json:"workload,omitempty"`
 	Background bool   `json:"background,omitempty"`
 	Axes       []Axis `json:"axes"`
 	Rounds     int    `json:"rounds"` // planned for each cell
-	Rows       []Row  `json:"rows"`   // in the order of the grid, without cells that have no run
+	Rows       []Row  `json:"rows"`   // in the order of the grid, without cells that lack runs
 }
 
-// Row is a cell, or one part of its runs where their semantics differ.
+// Row is a cell, or those of its runs that have the same semantics if its runs differ.
 type Row struct {
 	Cell Cell `json:"cell"`
-	// Semantics is that of the runs where another row has other runs of the cell;
-	// empty: all have the same.
+	// Semantics is set if the runs of the cell differ in it, so that the cell has several
+	// rows; else it is empty.
 	Semantics string        `json:"semantics,omitempty"`
 	Metric    result.Metric `json:"metric,omitempty"`
 	Asked     float64       `json:"asked_per_s"`
 	Achieved  Spread        `json:"achieved_per_s"`
 	Bytes     Spread        `json:"bytes_per_s"`
-	// GeneratorCPU and BrokerCPU are seconds of processor time a message; no figure where
-	// they are not known, as of one of several workloads.
+	// GeneratorCPU and BrokerCPU are seconds of processor time per message; they have no
+	// figure if that is unknown, as for one of several workloads.
 	GeneratorCPU Spread            `json:"generator_cpu_s"`
 	BrokerCPU    Spread            `json:"broker_cpu_s"`
 	Latency      map[string]Spread `json:"latency_ns"` // by percentile, ns
 	Runs         []Outcome         `json:"runs"`       // in the order of their rounds
-	// Objectives are how the runs stand together to what each had to show, as
-	// [judge.Together] has it: met if each round that was planned shows it, INVALID and
-	// UNSTABLE ones included.
+	// Objectives are the combined outcomes of the runs' objectives, see [judge.Together]:
+	// met if each planned round shows it, INVALID and UNSTABLE ones included.
 	Objectives []result.Objective `json:"objectives,omitempty"`
 }
 
 // Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
 // ones are left out.
 type Spread struct {
-	// Value is that of the round in the middle, the lower one of two. A run that was
-	// overloaded, or in which refused messages reach the figure, is slower than all
-	// that have a number.
+	// Value is that of the middle round, the lower one of two. A run that was overloaded,
+	// or in which refused messages reach the figure, ranks above all that have a number.
 	Value float64 `json:"value"`
-	// Low and High: with six rounds and more, the exact 95 % interval of the median over
-	// the rounds that were planned, wherever those without a figure would have been, if
-	// that has two ends; else from the lowest to the highest end
-	// of the intervals within the runs, which is no interval of 95 % but says what was
-	// seen.
+	// Low and High are, with six rounds or more, the exact 95 % interval of the median over
+	// the planned rounds, wherever the rounds without a figure would be, if it has two ends.
+	// Else they are the lowest and the highest end of the intervals within the runs: the
+	// observed range, not a 95 % interval.
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
-	// Above is why the interval has no upper end, "unstable" or "refused": such a run
-	// lies there, and High is the highest number below it. Empty: it has one.
+	// Above says why the interval has no upper end, "unstable" or "refused": such a run is
+	// the upper end, and High is the highest number below it. Empty: High is the upper end.
 	Above string `json:"above,omitempty"`
-	Runs  int    `json:"runs"` // that have a number
+	Runs  int    `json:"runs"` // number of runs that have a number
 	// Open says that a lower bound is among the runs' figures.
 	Open bool `json:"open,omitempty"`
-	// Suspect is how many runs' verdicts do not believe their figure.
+	// Suspect is the number of runs whose figure is suspect.
 	Suspect int `json:"suspect,omitempty"`
-	// Missing is why the figure is missing, if it is in half of these runs or
-	// more: as in [Figure], or "invalid" where all runs are.
+	// Missing says why the figure is missing, if it is missing in at least half of these
+	// runs: as in [Figure], or "invalid" if all runs are INVALID.
 	Missing string `json:"missing,omitempty"`
 }
 
-// OK reports whether there is a figure.
+// OK reports whether the spread has a figure.
 func (s Spread) OK() bool { return s.Missing == "" && s.Runs > 0 }
 
 // Count returns how many runs of the row have a status.
@@ -85,15 +82,14 @@ func (r Row) Count(status result.Status) int {
 	return n
 }
 
-// Unstable reports whether half of the runs or more, of those that are not INVALID,
-// were overloaded.
+// Unstable reports whether at least half of the runs that are not INVALID were overloaded.
 func (r Row) Unstable() bool {
 	n := r.Count(result.Unstable)
 	return n > 0 && 2*n >= len(r.Runs)-r.Count(result.Invalid)
 }
 
-// NewTable puts the outcomes of the cells of a grid together; outcomes[i] are
-// those of its cell i.
+// NewTable makes the table of a grid; outcomes[i] are those of its cell i, and rounds is the
+// number of planned rounds for each cell.
 func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 	t := &Table{Axes: g.Axes, Rounds: rounds}
 	for i, cell := range g.Cells() {
@@ -156,7 +152,7 @@ func rowOf(cell Cell, runs []Outcome, planned int) Row {
 	return r
 }
 
-// decide puts together what the runs of a row say of each objective.
+// decide combines what the runs of a row show about each objective.
 func (r *Row) decide(planned int) {
 	var found [][]result.Objective
 	var asked []string
@@ -173,7 +169,7 @@ func (r *Row) decide(planned int) {
 	}
 }
 
-// Asked are the objectives of the rows, each once.
+// Asked returns the objectives of all rows, each once.
 func (t *Table) Asked() []string {
 	var asked []string
 	for _, r := range t.Rows {
@@ -186,8 +182,8 @@ func (t *Table) Asked() []string {
 	return asked
 }
 
-// Objective returns how a row stands to an objective; ok is false where it was not
-// asked for there.
+// Objective returns the outcome of an objective in a row; ok is false if the row does not have
+// the objective.
 func (r *Row) Objective(text string) (o result.Objective, ok bool) {
 	i := slices.IndexFunc(r.Objectives, func(o result.Objective) bool { return o.Text == text })
 	if i < 0 {
@@ -196,12 +192,12 @@ func (r *Row) Objective(text string) (o result.Objective, ok bool) {
 	return r.Objectives[i], true
 }
 
-// slowest reports whether a figure is missing because the run is slower than any
+// slowest reports whether a figure is missing because the run counts as slower than any
 // number.
 func (f Figure) slowest() bool { return f.Missing == "unstable" || f.Missing == "refused" }
 
-// spreadOf is a figure over the runs that are not INVALID, of those that were planned; of
-// returns that of one and what qualifies it.
+// spreadOf summarises a figure over the runs that are not INVALID; planned is the number of
+// planned rounds. of returns the figure of one run and its qualifications.
 func spreadOf(runs []Outcome, planned int, of func(Outcome) (float64, Figure)) Spread {
 	type one struct{ value, low, high float64 }
 	var s Spread
@@ -210,7 +206,7 @@ func spreadOf(runs []Outcome, planned int, of func(Outcome) (float64, Figure)) S
 	base := 0
 	for _, run := range runs {
 		if run.Status == result.Invalid {
-			continue // whose figures must not be used
+			continue // figures of INVALID runs must not be used
 		}
 		base++
 		v, f := of(run)

@@ -11,7 +11,7 @@ import (
 	"sixnines/internal/stats"
 )
 
-// USLForm is the law that [FitUSL] fits, for output.
+// USLForm is the formula of the law that [FitUSL] fits, for output.
 const USLForm = "X(N) = γN / (1 + σ(N−1) + κN(N−1))"
 
 // Load is one trial of a curve of throughput over concurrency.
@@ -22,23 +22,23 @@ type Load struct {
 
 // USL is the Universal Scalability Law of a system: X(N) = γN/(1+σ(N−1)+κN(N−1)).
 type USL struct {
-	Refused string // why nothing was fitted; empty: it was
-	// Gamma is the throughput of one, Sigma the share of the work that is done one
-	// after the other (contention), and Kappa what it costs that each has to agree
-	// with every other (coherency). Sigma and Kappa are at least 0.
+	Refused string // why nothing was fitted; empty: the fit exists
+	// Gamma is the throughput at N = 1 in messages a second, Sigma the serial share of
+	// the work (contention), and Kappa the cost of agreement between each pair
+	// (coherency). Sigma and Kappa are at least 0.
 	Gamma, Sigma, Kappa stats.Estimate
-	// Peak is √((1−σ)/κ), the concurrency at which the throughput is highest, if
-	// PeakTold; Unreported is why not.
+	// Peak is √((1−σ)/κ), the concurrency with the highest throughput, if PeakTold; else
+	// Unreported says why it is not given.
 	Peak       stats.Estimate
 	PeakTold   bool
 	Unreported string
 	Highest    float64 // throughput at Peak
 	// Residuals are in the order of rounds and trials.
 	Residuals []Residual
-	Text      string // one line, for people
+	Text      string // the result in one line
 }
 
-// Residual is what the law leaves unexplained of a trial.
+// Residual is the difference between a trial and the law.
 type Residual struct {
 	Round    int // from 0
 	N, X     float64
@@ -46,24 +46,24 @@ type Residual struct {
 	Relative float64 // X/Fitted − 1
 }
 
-// LeastLoads is how many different concurrencies a fit takes.
+// LeastLoads is how many different concurrencies a fit needs.
 const LeastLoads = 6
 
-// At returns the throughput that the law has for a concurrency.
+// At returns the throughput of the law at a concurrency, in messages a second.
 func (u USL) At(n float64) float64 {
 	return u.Gamma.Value * n / (1 + u.Sigma.Value*(n-1) + u.Kappa.Value*n*(n-1))
 }
 
-// FitUSL fits the Universal Scalability Law (Gunther, Guerrilla capacity planning,
-// 2007) to rounds of a sweep over concurrency, by least squares of the logarithm of
-// the throughput, so that errors count in per cent. N/X is linear in 1/γ, σ/γ and
-// κ/γ: the fit repeats a linear one, in which γ, σ and κ cannot be negative (all
-// choices of those that are 0 are tried).
+// FitUSL fits the Universal Scalability Law (Gunther, Guerrilla capacity planning, 2007)
+// to rounds of a sweep over concurrency, by least squares of the logarithm of the
+// throughput, so that errors are relative. N/X is linear in 1/γ, σ/γ and κ/γ: the fit
+// repeats a linear one in which γ, σ and κ cannot be negative (every choice of the ones
+// that are 0 is tried). conf is the confidence of the intervals, in (0, 1).
 //
-// The intervals are those of [stats.OverRounds], of the same fit without these
-// limits and cut at 0 then: at the limit itself a resampling has no spread. The peak
-// is given only if the interval of κ lies above 0, so that the data bend, and if it
-// lies among the concurrencies that were tried: nothing is extrapolated.
+// The intervals are those of [stats.OverRounds] for the same fit without these limits,
+// then cut at 0, because resamplings at the limit itself have no spread. The peak is given
+// only if the interval of κ lies above 0, so that the curve has a maximum, and if the peak
+// lies within the tried concurrencies: nothing is extrapolated.
 func FitUSL(rounds [][]Load, conf float64) USL {
 	var u USL
 	all := make([]int, len(rounds))
@@ -134,10 +134,10 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 	return u
 }
 
-// uslSeed makes the same data have the same intervals.
+// uslSeed is the seed of the resamplings: the same data give the same intervals.
 const uslSeed = 0x75736c
 
-// shown is an estimate with its interval.
+// shown writes an estimate with its interval.
 func shown(e stats.Estimate) string {
 	if !e.Bounded {
 		return amount(e.Value)
@@ -145,7 +145,7 @@ func shown(e stats.Estimate) string {
 	return fmt.Sprintf("%s (%s to %s)", amount(e.Value), amount(e.Low), amount(e.High))
 }
 
-// exp makes an estimate of a logarithm one of the figure, whose value is given.
+// exp converts an estimate of a logarithm to one of the figure, whose value is given.
 func exp(log stats.Estimate, value float64) stats.Estimate {
 	e := stats.Estimate{Value: value, Bounded: log.Bounded}
 	if e.Bounded {
@@ -165,8 +165,8 @@ func positive(free stats.Estimate, value float64) stats.Estimate {
 
 func (l Load) valid() bool { return l.N >= 1 && l.X > 0 && !math.IsInf(l.N, 0) && !math.IsInf(l.X, 0) }
 
-// loadsOf are the trials of the picked rounds, and how many different concurrencies
-// they have.
+// loadsOf returns the trials of the picked rounds and the number of their different
+// concurrencies.
 func loadsOf(rounds [][]Load, pick []int) (points []Load, different int) {
 	var ns []float64
 	for _, i := range pick {
@@ -186,7 +186,7 @@ type usl struct{ gamma, sigma, kappa float64 }
 
 func (u usl) at(n float64) float64 { return u.gamma * n / (1 + u.sigma*(n-1) + u.kappa*n*(n-1)) }
 
-// peak is where it is highest, NaN where it is nowhere.
+// peak returns the concurrency with the highest throughput, NaN if none exists.
 func (u usl) peak() float64 {
 	if !(u.kappa > 0 && u.sigma < 1) {
 		return math.NaN()
@@ -223,8 +223,8 @@ func fitUSL(points []Load, limited bool) (u usl, ok bool) {
 	return u, true
 }
 
-// solveUSL solves the linear problem: of the choices of terms that may be, the one
-// with the least sum of squares.
+// solveUSL solves the linear problem: of the allowed choices of terms it returns the one with
+// the least sum of squares.
 func solveUSL(points []Load, weight, target []float64, limited bool) (best usl, ok bool) {
 	choices := [][]int{{0, 1, 2}}
 	if limited {
