@@ -16,7 +16,7 @@ import (
 	"sixnines/scenario"
 )
 
-// doer returns what does an act to the load; nil: nothing of the engine does.
+// doer returns what does an act to the load; nil: the engine cannot do it.
 func (ld *load) doer(a *scenario.Act) actions.Doer {
 	switch a.Kind {
 	case scenario.ActionPause:
@@ -29,11 +29,12 @@ func (ld *load) doer(a *scenario.Act) actions.Doer {
 	return nil
 }
 
-// armed is how long before its instant a pause is armed: consumers compare instants, so that it
-// begins when it is to.
+// armed is how long before its instant a pause is armed: consumers compare instants with it, so it
+// begins exactly then.
 const armed = 50 * time.Millisecond
 
-// planActs finds what does each act of the load: the caller is asked first, see [Config.Doer].
+// planActs finds what does each act of the load: the caller is asked first, see [Config.Doer]. Errors
+// wrap plan.ErrUsage.
 func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error {
 	for i := range ld.Acts {
 		a := &ld.Acts[i]
@@ -109,7 +110,8 @@ func (ld *load) untilFilled() bool {
 // undelivered, which the accounts show; the event says why, and the run is INVALID.
 type join struct{ *load }
 
-// Do happens when consumers are told to connect.
+// Do has the consumers connect, one after the other, and returns when it began, CLOCK_MONOTONIC. It runs
+// on the act's goroutine, and is the only one that adds to Clients meanwhile.
 func (j join) Do(ctx context.Context, _ int64) (happened int64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, setupTimeout)
 	defer cancel()
@@ -125,7 +127,7 @@ func (j join) Do(ctx context.Context, _ int64) (happened int64, err error) {
 			}
 			return happened, nil // it happened, if in part
 		}
-		in.Clients = append(in.Clients, client) // read when this has ended
+		in.Clients = append(in.Clients, client) // others read it when the acts have ended
 	}
 	return happened, nil
 }
@@ -136,7 +138,8 @@ type cut struct {
 	whose scenario.Subject
 }
 
-// Do fails where no connection is known to be one of those.
+// Do cuts them, and returns when, CLOCK_MONOTONIC. It fails where no open connection is known to be one of
+// those, and joins the errors of cutting.
 func (c cut) Do(context.Context, int64) (happened int64, err error) {
 	open := c.connections()
 	if len(open) == 0 {
@@ -149,7 +152,7 @@ func (c cut) Do(context.Context, int64) (happened int64, err error) {
 	return happened, err
 }
 
-// connections are those to cut that are open.
+// connections returns those to cut that are open.
 func (c cut) connections() (open []*transport.Conn) {
 	add := func(conns ...*transport.Conn) {
 		for _, conn := range conns {

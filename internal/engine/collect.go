@@ -13,13 +13,14 @@ import (
 )
 
 // collector writes an interval at a time, on a thread of low priority: what each
-// load has recorded and counted, and the vitals of the machine.
+// load has recorded and counted, and the vitals of the machine. It belongs to the goroutine of loop;
+// when done is closed, to the run's goroutine.
 type collector struct {
 	run  *run
-	done chan struct{}
-	err  error
+	done chan struct{} // closed when loop has ended
+	err  error         // why it ended, if it could not write
 
-	to       int64                    // end of the last interval; 0 without intervals
+	to       int64                    // end of the last interval, CLOCK_MONOTONIC; 0 without intervals
 	progress []Progress               // of each load's last interval
 	vitals   map[result.Vital]float64 // of the interval at hand; used again
 }
@@ -30,7 +31,7 @@ func (r *run) startCollector() *collector {
 	return c
 }
 
-// wait waits for the collector after the run was stopped.
+// wait waits for the collector after the run was stopped, and returns why it could not write.
 func (c *collector) wait() error {
 	<-c.done
 	return c.err
@@ -90,7 +91,7 @@ func (c *collector) loop() {
 }
 
 // edge returns the first start or end of a load's window after from, or until if
-// that is sooner: no interval crosses an edge of a window.
+// that is sooner, CLOCK_MONOTONIC: no interval crosses an edge of a window.
 func (r *run) edge(from, until int64) int64 {
 	for _, ld := range r.loads {
 		for _, t := range []int64{ld.Start.Load(), ld.End.Load()} {
@@ -102,8 +103,8 @@ func (r *run) edge(from, until int64) int64 {
 	return until
 }
 
-// sleepSweeping sleeps until t and takes what timed out out of the messages in flight meanwhile;
-// false when the run is over.
+// sleepSweeping sleeps until t, CLOCK_MONOTONIC, and takes what timed out out of the messages in flight
+// meanwhile; false if the run is over.
 func (c *collector) sleepSweeping(t int64) bool {
 	for now := clock.Now(); now < t; now = clock.Now() {
 		if !c.run.SleepUntil(min(t, now+c.run.looks())) {
@@ -115,8 +116,8 @@ func (c *collector) sleepSweeping(t int64) bool {
 	return true
 }
 
-// looks is how often it is looked, at least, for messages that have timed out: each sixteenth of
-// the time limit.
+// looks is the longest time, in ns, between two sweeps: a sixteenth of the shortest time limit, from one
+// millisecond to window.Slice.
 func (r *run) looks() int64 {
 	often := int64(window.Slice)
 	for _, ld := range r.loads {
@@ -125,9 +126,9 @@ func (r *run) looks() int64 {
 	return often
 }
 
-// sleepWatching sleeps until t or, inside the window, until its end is moved
-// before that; false when the run is over. Meanwhile it takes what timed out out of the
-// messages in flight, and takes a level wherever the last one is grid old.
+// sleepWatching sleeps until t, CLOCK_MONOTONIC, or, inside the window, until its end is moved
+// before that; false if the run is over. Meanwhile it takes what timed out out of the
+// messages in flight, and takes a level of each load whose last one is grid ns old.
 func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 	r := c.run
 	for now := clock.Now(); now < t; now = clock.Now() {
@@ -164,7 +165,7 @@ func (r *run) sweep() {
 	}
 }
 
-// collect writes the interval [from, to).
+// collect writes the run's interval [from, to), CLOCK_MONOTONIC, for each load that has a part in it.
 func (c *collector) collect(phase string, from, to int64) error {
 	r := c.run
 	start := r.Start.Load()
@@ -193,7 +194,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		r.breath.take()
 		ld.recording.ReadyRaw(r.breath.take)
 		ld.recording.Rec.Snapshot()
-		// That took a while: the counts are those of now.
+		// The snapshot took a while: the interval ends now, with the counts.
 		phase, from, to := ld.accounts.Next(phase, max(to, clock.Now()))
 		v, err := ld.accounts.Interval(phase, from, to)
 		if err != nil {
@@ -268,8 +269,8 @@ func (c *collector) reportProgress(phase string, to int64) {
 // shown as a rate.
 const fewDue = 5
 
-// progressOf describes an interval of so many ns. What was sent in it are messages
-// of the window, and those that a warm-up had left to be sent.
+// progressOf describes an interval, length ns long. Messages sent in it are those of the window, and
+// those that a warm-up had left to be sent.
 func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	before := ld.accounts.Reported.Unmeasured
 	ld.accounts.Reported.Unmeasured = ld.sending.Unmeasured()

@@ -19,16 +19,16 @@ type Config struct {
 	// URL is the broker's address, if it is not the scenario's: the caller started
 	// the broker.
 	URL string
-	// Managed says that the caller started the broker for this run, and how;
-	// Deployment, if not nil, what that broker is, for the result's header. It
+	// Managed says that the caller started the broker for this run, and how; empty: it did not.
+	// Deployment, if not nil, says what that broker is, for the result's header. It
 	// holds no secrets.
 	Managed    string
 	Deployment *result.Deployment
 	// Options are options of the driver that only the caller knows, such as where
 	// the broker that it started is monitored; the scenario's own go before them.
 	Options map[string]any
-	// Usage, if not nil, tells what each of the broker's processes has used
-	// since it started. It is called once an interval, from one goroutine.
+	// Usage, if not nil, returns what each of the broker's processes has used
+	// since it started. It is called once an interval, from one goroutine at a time.
 	Usage func() []Usage
 	// SameHost says that the broker runs on this machine. A loopback address
 	// is recognised without it.
@@ -42,45 +42,45 @@ type Config struct {
 	Floor *result.Floor
 	Limit *result.GeneratorLimit
 	// Idle is the command line of a process that watches the machine and does
-	// nothing else, see vitals.Options; empty: there is none.
+	// nothing else, see vitals.Options; empty: no such process is started.
 	Idle []string
 	// DropEvery is fault injection for trials of the accounts: every n-th measured message is
-	// dropped silently, which they must find; 0: none is.
+	// dropped silently, which they must find; 0: no message.
 	DropEvery int64
 	// Probe is the command line of a process that measures beside the load (its
 	// main calls probe.Serve with prober.Run), for scenarios that ask for one; empty:
-	// there is none.
+	// no probe can run.
 	Probe []string
 	// Virtual, if not nil, has the run be in virtual time.
 	Virtual window.Virtual
-	// Pacers is how many threads send on the schedule at most; 0: one for each
-	// connection of producers, up to two for each processor and 32 a load. There is
-	// one at first, and more as these have too much to do.
+	// Pacers is the most threads that send on a load's schedule; 0: one for each
+	// connection of producers, up to two for each processor and 32 a load. A load begins with
+	// one, and more are added when these have too much to do.
 	Pacers int
-	// Doer, if not nil, is asked first what does an act of the plan, such as one that happens to
-	// the broker, of which the engine knows nothing; it returns nil for what the engine is to do
-	// itself. It is called before anything is connected, and an error is the user's. Journal, if not nil, notes each act
-	// that lasts, so that another process can undo it.
+	// Doer, if not nil, is asked first for what does an act of the plan, such as one that happens to
+	// the broker, which the engine does not know; it returns nil for an act that the engine is to do
+	// itself. It is called before anything is connected, and Run wraps its error in ErrUsage.
+	// Journal, if not nil, notes each act that lasts, so that another process can undo it.
 	Doer    func(a *scenario.Act) (actions.Doer, error)
 	Journal actions.Journal
-	// Observer, if not nil, is called with the run's progress once an interval.
-	// It must not block for long.
+	// Observer, if not nil, is called with the run's progress once an interval, from one goroutine at
+	// a time. It must not block for long: it holds up the collector.
 	Observer func(Progress)
 	// Exporter, if not nil, gets what the run records.
 	Exporter Exporter
-	// Abort, if not nil, ends the run at once when closed, drain and all; the
-	// context's end ends the window early, drains and writes.
+	// Abort, if not nil, ends the run at once when it is closed, without a drain. The context's end, in
+	// contrast, ends the window early; the run then drains and writes.
 	Abort <-chan struct{}
 }
 
-// Exporter gets what a run records while it goes on, from the goroutine that writes
-// it down. It must not block for long, and what it gets is valid until it returns.
+// Exporter gets what a run records while it goes on, from one goroutine at a time. It must not block for
+// long: it holds up the collector. What it gets is valid until it returns.
 type Exporter interface {
 	// Begin is called once, before the load: with the header of each workload.
 	Begin(headers []result.Header)
 	// Interval is called for each interval of each workload. added visits the buckets of
-	// the values that were recorded in it: their edges, ns, both inclusive, and how
-	// many.
+	// the values that were recorded in it: their edges, ns, both inclusive, and the number of
+	// values in each.
 	Interval(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64)))
 }
 
@@ -94,20 +94,20 @@ type Progress struct {
 	// several named workloads, in their order; the other fields are then the run's, and
 	// have no figures.
 	Workloads  []Progress
-	Workload   string // of several; an element of Workloads
-	LeftAs     string // set once, when it is connected: the name of what the workload leaves at the broker
-	Background bool
-	Begins     time.Duration // until the workload's own window begins; 0: it has
+	Workload   string        // name of the workload, in an element of Workloads
+	LeftAs     string        // name of what the workload leaves at the broker; set once, when it is connected
+	Background bool          // its verdict does not count
+	Begins     time.Duration // until the workload's own window begins; 0: it has begun
 	Elapsed    time.Duration // since the start of the phase
-	Left       time.Duration // of the phase as planned; 0 if that is not known
-	Metric     result.Metric // which Count, P50, P99 and Max are of
+	Left       time.Duration // of the phase as planned; 0: not known
+	Metric     result.Metric // the metric of Count, P50, P99 and Max
 	Count      int64         // messages resolved in the interval
 	Sent       float64       // messages a second
 	Asked      float64       // messages a second due; 0: unpaced
-	InFlight   int64
-	Backlog    int64
-	// Settling says that the warm-up has not yet the scenario's rate: single messages are
-	// sent, one after the other, until their median, which P50 is, falls no more.
+	InFlight   int64         // messages sent and not resolved
+	Backlog    int64         // messages due and not sent
+	// Settling says that the warm-up does not have the scenario's rate yet: single messages are
+	// sent, one after the other, until their median, which is P50, has stopped falling.
 	Settling bool
 	// P50 and P99 are of the interval's messages. Refused ones rank above all
 	// others: result.Refused where a percentile is among them.
@@ -115,8 +115,8 @@ type Progress struct {
 	P99      time.Duration
 	Max      time.Duration
 	Counters result.Counters // since the start of the window
-	// Until tells how exactly the percentile is known for which the run goes on, and
-	// how exactly it is to be; empty: it goes on for none.
+	// Until says how exactly the percentile that the run waits for is known, and how exactly it is to
+	// be; empty: the window's length is fixed.
 	Until string
 }
 

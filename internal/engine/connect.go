@@ -15,7 +15,8 @@ import (
 	"sixnines/result"
 )
 
-// connect makes recorders, lanes, producers and consumers.
+// connect makes recorders, lanes, producers and consumers. After it the slices of sending and receiving
+// do not change, but for the clients of late consumers.
 func (ld *load) connect(ctx context.Context) error {
 	s, w := ld.Scenario, ld.Workload
 	lanes := ld.LaneCount()
@@ -92,7 +93,7 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 			l.Conn = c
 		}
 		if ld.Flow.Replies {
-			ld.receiving.Consumers[len(ld.receiving.Consumers)-1].Conn = l.Conn // replies come by it
+			ld.receiving.Consumers[len(ld.receiving.Consumers)-1].Conn = l.Conn // replies come by the producer's connection
 		}
 		st.Flusher, _ = st.Producer.(driver.Flusher)
 	}

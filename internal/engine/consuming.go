@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// emptyLook is how often a load that only consumes checks whether it is done, and
-	// emptyAfter how long nothing must have come before the broker's answer counts
-	// that it has no more.
+	// emptyLook is how often a load that only consumes checks whether it is done. The broker's
+	// answer that it has no more counts if nothing has come for emptyAfter.
 	emptyLook  = 20 * time.Millisecond
 	emptyAfter = 500 * time.Millisecond
 )
@@ -34,7 +33,7 @@ func (c consuming) Prepare(context.Context) (ahead time.Duration, err error) { r
 // Finish: no send is under way.
 func (c consuming) Finish(aborted bool) bool { return aborted }
 
-// Start watches what comes.
+// Start starts a goroutine that ends the window when the load is done.
 func (c consuming) Start() {
 	c.Senders.Go(func() {
 		for c.SleepUntil(clock.Now()+int64(emptyLook)) && clock.Now() < c.End.Load() && !c.enough() && !c.empty() {
@@ -45,7 +44,7 @@ func (c consuming) Start() {
 	})
 }
 
-// enough reports whether as many messages have come as were asked for.
+// enough reports whether the number of messages that was asked for has come.
 func (c consuming) enough() bool {
 	var n int64
 	for _, k := range c.receiving.Consumers {
@@ -55,8 +54,8 @@ func (c consuming) enough() bool {
 	return most > 0 && n >= most
 }
 
-// empty reports whether the broker has said, after the last message had come, that
-// it has nothing more, and nothing came for a moment.
+// empty reports whether the broker has answered, after the last message had come, that
+// it has no more, and nothing has come for emptyAfter or twice the time of a consumer's work.
 func (c consuming) empty() bool {
 	start := c.Plan.Start.Load()
 	newest := max(start, c.receiving.Earlier.Last.Load())

@@ -20,8 +20,8 @@ import (
 // Run executes c. ctx's end ends the measured window early: the run drains,
 // writes and returns a result marked as interrupted. The returned error wraps
 // ErrUsage for what the user must change, an error class of package driver, or
-// ErrAborted. A process should run one scenario at a time, since two disturb each
-// other; nothing prevents more.
+// ErrAborted, with which there may be a result. Run may be called concurrently; but a process should run
+// one scenario at a time, since two disturb each other.
 func Run(ctx context.Context, c Config) (*result.Run, error) {
 	r, err := newRun(c)
 	if err != nil {

@@ -7,12 +7,12 @@ import (
 )
 
 const (
-	// eventsEach is how many events of one kind and detail are written each, and
-	// eventsFirst how long the record after them waits; each later one waits twice as
-	// long. A broker that refuses each of a million messages must not fill the disk.
+	// eventsEach is how many events of one kind and detail have a record each. Later ones are
+	// gathered: for eventsFirst at first, and each time twice as long. A broker that refuses each of
+	// a million messages must not fill the disk.
 	eventsEach  = 10
 	eventsFirst = time.Second
-	// eventsApart is how many details are told apart.
+	// eventsApart is how many different kinds and details have records of their own.
 	eventsApart = 256
 )
 
@@ -24,12 +24,12 @@ type likeness struct {
 	detail   string
 }
 
-// repeated is an event that has happened before.
+// repeated is what is known of the events with one likeness.
 type repeated struct {
-	written int           // records
-	pending result.Event  // stands for those that came since the last; Times is 0: none has
-	due     int64         // when pending is written
-	wait    time.Duration // between records
+	written int           // records of single events
+	pending result.Event  // stands for the events since the last record; Times 0: there were no events
+	due     int64         // when pending may be written, CLOCK_MONOTONIC
+	wait    time.Duration // between records of gathered events
 }
 
 // eventLog makes few records of many events. It is guarded by output's lock.

@@ -15,13 +15,14 @@ import (
 	"sixnines/result"
 )
 
-// setupTimeout bounds connecting, provisioning and probing.
+// setupTimeout bounds connecting, provisioning, and waiting for first messages.
 const setupTimeout = 30 * time.Second
 
 // lead is the time between deciding on the start and the first message due.
 const lead = 5 * time.Millisecond
 
-// execute goes through the phases. Whatever was opened is closed again.
+// execute goes through the phases. Whatever was opened is closed again. With plan.ErrAborted there may
+// be a result, which was cut short.
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
@@ -107,7 +108,7 @@ func (r *run) setUp(ctx context.Context) error {
 		for _, ld := range r.loads {
 			err := step(ld, setup)
 			if why := r.RefusedEarly(); why != nil {
-				err = why // what the step ended with is its consequence
+				err = why // the step's own error is its consequence
 			} else if err != nil && ctx.Err() != nil {
 				err = fmt.Errorf("%w before the load began", plan.ErrAborted) // and so is that of an interruption
 			}
@@ -151,8 +152,8 @@ func (r *run) raiseProcs() (restore func()) {
 	return process.Release
 }
 
-// measure goes from the warm-up to the end of the drain. Nothing is sent any more
-// when it returns.
+// measure goes from the warm-up to the end of the drain. When it returns, senders, acts, the samplers and
+// the collector have ended, so that their fields may be read.
 func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err error) {
 	defer r.halt()
 	var ahead time.Duration
@@ -201,7 +202,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	return col, aborted, err
 }
 
-// fixWindow fixes the window, and those of the loads.
+// fixWindow fixes the run's window and those of the loads. start is CLOCK_MONOTONIC.
 func (r *run) fixWindow(start int64) {
 	r.Fix(start, start+int64(r.length))
 	r.Begins.Store(start)
@@ -214,7 +215,8 @@ func (r *run) fixWindow(start int64) {
 // endLook is how long untilEnd may sleep before it looks again: the window's end may be moved.
 const endLook = 10 * time.Millisecond
 
-// untilEnd waits for the end of the window. The context's end moves it to now.
+// untilEnd waits for the end of the window. The end of ctx moves it to graceOfEnd from now. aborted says
+// that the run ends at once, without a drain.
 func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	done := ctx.Done()
 	for {
@@ -222,7 +224,7 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 		now := clock.Now()
 		end := r.End.Load()
 		if now >= end || r.allSent() {
-			r.endAll(now + 1) // what was sent at this instant is part of the window
+			r.endAll(now + 1) // messages sent at this instant are part of the window
 			return false
 		}
 		select {
@@ -245,9 +247,9 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	}
 }
 
-// allSent reports whether all loads have as many messages as they may, and have
-// sent them. (One that ends with the window is past it a moment before: as soon as
-// nothing is due any more.)
+// allSent reports whether the windows of all loads are limited by a number of messages, and all of these
+// were sent. (Without a limit a sender is past the window a moment before its end, as soon as
+// no more messages are due in it.)
 func (r *run) allSent() bool {
 	for _, ld := range r.loads {
 		if !ld.sending.Left.Limited || !ld.sending.IsPast() {
@@ -257,8 +259,8 @@ func (r *run) allSent() bool {
 	return true
 }
 
-// endAll moves the end of every window that is later to now. One that has not
-// begun is then empty.
+// endAll moves to now, CLOCK_MONOTONIC, the ends of all windows that end later. One that has not
+// begun is then empty. It is safe for concurrent use.
 func (r *run) endAll(now int64) {
 	window.Lower(&r.End, now)
 	for _, ld := range r.loads {
@@ -266,8 +268,8 @@ func (r *run) endAll(now int64) {
 	}
 }
 
-// graceOfEnd is how far ahead an interruption puts the window's end, so that no
-// pacer is just sending a message from beyond it.
+// graceOfEnd is how far ahead an interruption puts the window's end, so that no message from after
+// it is being sent at that moment.
 const graceOfEnd = 20 * time.Millisecond
 
 // interrupt ends the window on request.
@@ -277,8 +279,8 @@ func (r *run) interrupt() {
 	}
 }
 
-// shorten ends the window now, unless it has ended. What is due later is not part
-// of it. It is safe for concurrent use.
+// shorten ends the window graceOfEnd from now, unless it ends before that, and reports whether it did.
+// Messages due later are not part of it. It is safe for concurrent use: the collector calls it, too.
 func (r *run) shorten(why result.EventKind) bool {
 	now := clock.Now() + int64(graceOfEnd)
 	if !window.Lower(&r.End, now) {
@@ -328,7 +330,8 @@ func (r *run) resolved() bool {
 	return true
 }
 
-// halt stops the senders and what supervises them.
+// halt stops acts, senders and what supervises them, and returns when they have ended. A second call
+// does nothing.
 func (r *run) halt() {
 	r.acts.End()
 	r.StopAll()

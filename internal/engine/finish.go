@@ -9,7 +9,8 @@ import (
 )
 
 // finish closes the accounts when all senders and consumers have ended, and
-// judges. What was left was given up when clients began to leave, however long that took.
+// judges. Messages that were unresolved count as given up at Observed, when clients began to close,
+// however long that took. It runs on the run's goroutine, which has waited for the collector's.
 func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
 	now := max(r.Observed, c.to)
@@ -62,7 +63,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	})
 }
 
-// unwritten reports whether something came in after the last interval.
+// unwritten reports whether the loads have counted or recorded anything after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
 		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.unread() || ld.recording.Rec.Behind() {

@@ -70,7 +70,7 @@ func generatorFact(name, value, note string) result.Fact {
 	return result.Fact{Section: "generator", Name: name, Value: value, Note: note}
 }
 
-// semanticsOf is what the driver stated. The client is among the settings too, where
+// semanticsOf returns what the driver stated. The client is among the settings too, where
 // older readers look for it.
 func semanticsOf(s driver.Semantics) result.Semantics {
 	if client := s.Client.String(); client != "" {
@@ -88,11 +88,11 @@ func semanticsOf(s driver.Semantics) result.Semantics {
 	}
 }
 
-// describe adds to the header what is the load's.
+// describe adds to the header what it says of the load.
 func (ld *load) describe(h *result.Header) error {
 	w := ld.Workload
 	s := ld.Scenario.Redacted(ld.Entry.Secret)
-	s.Target.Driver = ld.Entry.Name // whoever gave it
+	s.Target.Driver = ld.Entry.Name // also where the caller chose it
 	text, err := s.MarshalJSON()
 	if err != nil {
 		return fmt.Errorf("encode the scenario: %w", err)

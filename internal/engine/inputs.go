@@ -35,8 +35,8 @@ func Inputs(s *scenario.Scenario) []Input {
 	return all
 }
 
-// Digest returns a digest of all that is read: it changes with the content of a file,
-// and with the order and number of those of a directory. Errors wrap ErrUsage.
+// Digest returns a digest, in hexadecimal, of all that is read: it changes with the content of a file,
+// and with the order and number of a directory's files. Errors of a trace wrap ErrUsage.
 func (i Input) Digest() (string, error) {
 	h := sha256.New()
 	if i.trace != "" {

@@ -21,8 +21,9 @@ func (r *run) hasLate() bool {
 // 30 s): nsqd kept those of a connection that was cut for the whole minute.
 const stallLimit = 90 * time.Second
 
-// stalled reports whether all loads that are unresolved have late consumers
-// that have got nothing for long: what is missing is not on its way.
+// stalled reports whether all loads that are unresolved have late consumers that have received nothing
+// for stallLimit: the missing messages are not on their way. It then writes an event. It belongs to the
+// run's goroutine.
 func (r *run) stalled() bool {
 	waits := false
 	for _, ld := range r.loads {
@@ -34,15 +35,15 @@ func (r *run) stalled() bool {
 		}
 		waits = true
 	}
-	if !waits { // the last came just now
+	if !waits { // the last message came just now
 		return false
 	}
 	r.out.event(result.Event{At: clock.Now(), Kind: result.EventDrain, Detail: fmt.Sprintf("nothing was delivered for %s: the run no longer waits for missing messages", spell.Period(stallLimit))})
 	return true
 }
 
-// stalled reports whether the load's consumers came late and have got nothing for
-// long.
+// stalled reports whether the load's consumers come late and have received nothing for stallLimit since
+// they began to connect.
 func (ld *load) stalled() bool {
 	l := &ld.receiving.Late
 	if len(l.Consumers) == 0 {

@@ -21,8 +21,9 @@ import (
 	"sixnines/scenario"
 )
 
-// load is one workload while it is run. Data goes from one part to the next, and
-// each knows only the parts before it: those that follow read what it has.
+// load is one workload while it is run. Data goes from one part to the next, and each knows only the
+// parts before it: those that follow read what it has. The run's goroutine makes it, and its fields do
+// not change once the load has begun to connect.
 type load struct {
 	*plan.Plan
 	session   *session.Session
@@ -31,12 +32,12 @@ type load struct {
 	receiving *receive.Receiving
 	accounts  *account.Accounts
 
-	sender   sender         // on top of sending and receiving
-	observer func(Progress) // nil: nobody is told
-	steps    []*actions.Step
-	breathe  func() // gives way between two pieces of the collector's work
-	side     *sideProbe
-	lasts    time.Duration // from its window's start until the windows of all loads are over
+	sender   sender          // uses sending and receiving
+	observer func(Progress)  // Config.Observer; nil: no progress is reported
+	steps    []*actions.Step // what is to happen in its window
+	breathe  func()          // gives way between two pieces of the collector's work
+	side     *sideProbe      // the probe beside it
+	lasts    time.Duration   // from its window's start until the windows of all loads are over
 }
 
 // newLoad plans the workload of a part.
@@ -94,7 +95,8 @@ func (ld *load) disconnect() error {
 }
 
 // startStages taps the connections that are known, and has messages followed if
-// all are. Nothing measured has been sent yet.
+// all are. It needs no lock: other goroutines read Tap and Stamps only for messages from the window's
+// start on, and no such message has been sent yet.
 func (ld *load) startStages() {
 	s := &ld.recording.Stages
 	d := ld.session.Dialers[0]
@@ -139,7 +141,7 @@ func (ld *load) startStages() {
 	})
 }
 
-// receiveFact says for the header of which connections the receive lag is known.
+// receiveFact says for the header on how many connections the receive lag is known, and why not on all.
 func (ld *load) receiveFact() (value, note string) {
 	known, all := 0, 0
 	count := func(c *transport.Conn) {

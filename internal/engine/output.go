@@ -10,22 +10,23 @@ import (
 	"sixnines/result"
 )
 
-// output is where records go: a file, even if the caller wants none, so that
+// output is where records go: a file, even if the caller does not want it, so that
 // the run's memory does not grow with its length; the Run that is returned is
-// read from it. Events that come before the header wait for it.
+// read from it. Events that come before the header wait for it. Its methods are safe for concurrent use,
+// but for write and clean: events come from any goroutine, intervals from the collector.
 type output struct {
-	mu      sync.Mutex
+	mu      sync.Mutex // guards the rest
 	writer  *result.Writer
 	path    string
-	scratch string // directory to remove when the file has been read; empty: none
-	origin  int64  // CLOCK_MONOTONIC of the window's start; records are relative to it
-	begun   bool
-	filled  bool // with at least one interval
-	ended   bool
-	waiting []result.Event
+	scratch string         // directory to remove when the file has been read; empty: the caller keeps the file
+	origin  int64          // start of the run's window, CLOCK_MONOTONIC; records are relative to it
+	begun   bool           // the headers are written
+	filled  bool           // at least one interval is written
+	ended   bool           // the file is closed, or about to be: later events are dropped
+	waiting []result.Event // those that came before the headers
 	events  eventLog
 	secrets []string // what no event may contain
-	err     error
+	err     error    // the first error of a write; nothing is written after it
 }
 
 func newOutput(path string, secrets []string) (*output, error) {
@@ -68,7 +69,7 @@ func (o *output) begin(origin int64, headers ...result.Header) error {
 	return o.err
 }
 
-// event takes an event with an absolute instant. It is safe for concurrent use.
+// event takes an event, whose instant is CLOCK_MONOTONIC.
 func (o *output) event(e result.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -77,7 +78,7 @@ func (o *output) event(e result.Event) {
 	}
 }
 
-// write writes an event, once there is a header before it. The lock is held.
+// write writes an event, or keeps it until the headers are written. The lock is held.
 func (o *output) write(e result.Event) {
 	if !o.begun {
 		o.waiting = append(o.waiting, e)
@@ -99,7 +100,8 @@ func (o *output) interval(v result.Interval) error {
 	return o.err
 }
 
-// end reads back what was written, has its parts summarised, and closes the file.
+// end reads back what was written, has its parts summarised, and closes the file. The error is the first
+// of a write, or that of reading back.
 func (o *output) end(summarise func(part *result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

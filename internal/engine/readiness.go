@@ -23,7 +23,8 @@ func (ld *load) awaitReadiness(ctx context.Context) error {
 		}
 	}
 	if ld.Flow.Publishes || ld.Workload.Existing != "" || len(ld.receiving.Late.Consumers) > 0 {
-		// A kept message is never missed, and one that is sent now would come before all others.
+		// A broker that keeps messages loses none here, and a message that is sent now would be kept and
+		// come before all others.
 		return nil
 	}
 	for round := 0; ; round++ {
@@ -35,7 +36,7 @@ func (ld *load) awaitReadiness(ctx context.Context) error {
 			missing = t
 			for _, st := range ld.sending.Streams {
 				if st.Plan.Topic == t && (round > 0 || !ld.tries()) {
-					// Where those before are with the client still, one of them will do.
+					// Where the client still has all payloads, one of the messages before will do.
 					if err := ld.sending.SendReadiness(st); err != nil && err != send.ErrKept {
 						return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[t], err)
 					}

@@ -18,15 +18,16 @@ import (
 	"sixnines/scenario"
 )
 
-// run is what the loads of a run share: the phases, the window, the
-// collector, the watch of the machine, and the output.
+// run is what the loads of a run share: the phases, the window, the collector, the watch of the
+// machine, and the output. The goroutine that calls execute, the run's goroutine, writes its fields. It
+// sets those that the collector reads before it starts that.
 type run struct {
 	*plan.Control
 	config   Config
-	out      *output
-	breath   breath // the collector's
+	out      *output // made before anything is connected; safe for concurrent use
+	breath   breath  // the collector's; when that has ended, the run's goroutine's
 	scenario *scenario.Scenario
-	loads    []*load
+	loads    []*load // in the scenario's order; fixed
 	acts     *actions.Executor
 	fullID   string // in the result
 
@@ -34,11 +35,11 @@ type run struct {
 	length        time.Duration // of it as planned
 
 	watch  *watch.Watch
-	held   *process.Collector
-	readNs float64 // a reading of the clock takes
+	held   *process.Collector // of garbage; nil in virtual time
+	readNs float64            // ns that a reading of the clock takes
 
-	interrupted bool
-	early       bool // ended before the window began
+	interrupted bool // the window was ended on request
+	early       bool // the run was ended before the window began
 }
 
 func newRun(c Config) (*run, error) {
@@ -68,13 +69,14 @@ func newRun(c Config) (*run, error) {
 	return r, nil
 }
 
-// settingsOf is what of c the loads need.
+// settingsOf returns the part of c that the loads need.
 func settingsOf(c Config) plan.Settings {
 	return plan.Settings{Entry: c.Entry, Url: cmp.Or(c.URL, c.Scenario.Target.URL, c.Entry.DefaultURL), Options: c.Options,
 		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Threads: c.Pacers, File: c.File, Abort: c.Abort}
 }
 
-// progress tells the observer, if there is one.
+// progress calls the observer, if the caller gave one. The run's goroutine and the collector call it,
+// never at the same time.
 func (r *run) progress(p Progress) {
 	if r.config.Observer != nil {
 		r.config.Observer(p)
@@ -89,7 +91,8 @@ func ofWorkload(name string, err error) error {
 	return fmt.Errorf("workload %s: %w", name, err)
 }
 
-// openConns returns the open connections of all sessions.
+// openConns returns the open connections of all sessions. It is safe for concurrent use once these are
+// open.
 func (r *run) openConns() (all []*transport.Conn) {
 	for _, ld := range r.loads {
 		for _, d := range ld.session.Dialers {

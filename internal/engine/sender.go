@@ -8,17 +8,18 @@ import (
 	"sixnines/internal/engine/send"
 )
 
-// sender issues the messages of a load. There are four: paced by a schedule,
+// sender issues the messages of a load. There are four kinds: paced by a schedule,
 // closed, which waits for answers, unpaced, and one that sends nothing. What they
-// have in common, such as lanes, slots and transmit, is in sending.
+// have in common, such as lanes, slots and transmit, is in send.Sending. The run's goroutine calls the
+// methods, in their order.
 type sender interface {
 	// Prepare brings the load to where the start of its window may be fixed, and
-	// returns how long before the window start is to be called.
+	// returns how long before the window Start is to be called.
 	Prepare(ctx context.Context) (ahead time.Duration, err error)
-	// Start begins to send. The window is fixed.
+	// Start begins to send, on goroutines of its own, and returns. The window is fixed.
 	Start()
-	// Finish is called once, when the window has ended, and returns whether the run
-	// is aborted: it waits for what the sender does before answers are awaited.
+	// Finish is called once, when the window has ended. It waits for what the sender still does
+	// before answers are awaited, and returns whether the run is aborted.
 	Finish(aborted bool) bool
 	// Mode is one of those of result.Header.Mode.
 	Mode() string

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	// probePatience is how long the load waits for a probe that was not asked for.
+	// probePatience is how long the load waits for a probe that the scenario does not ask for.
 	// One that takes longer to connect joins in the warm-up.
 	probePatience = 100 * time.Millisecond
 	// probeAsked is how long it waits for one that was asked for.
@@ -36,20 +36,21 @@ type sideProbe struct {
 	session   *session.Session
 	recording *observe.Recording
 
-	wanted  bool
-	process *probe.Process // nil: there is none
-	// leftOut says why there is none, though one is wanted.
+	wanted  bool           // the scenario has a probe
+	process *probe.Process // nil: no probe runs
+	// leftOut says why no probe runs, though one is wanted; empty: it does, or it is not wanted.
 	leftOut string
 
-	last     probe.Report // which the next one's processor time counts from
-	span     int64        // of the window
-	sent     int64
+	// What collect has taken from the reports so far.
+	last     probe.Report // the newest
+	span     int64        // ns of the window that reports cover
+	sent     int64        // messages
 	resolved int64
-	reported bool // that it ended by itself
+	reported bool // the header or an event says why it reports no more
 }
 
-// startProbe starts the process of the probe, if the run is to have one. It
-// connects later, when the load has: see begin.
+// startProbe starts the process of the probe, if the scenario wants one; leftOut says why it could not.
+// The process connects later, when the load has: see begin.
 func startProbe(s *session.Session, rec *observe.Recording, command []string) *sideProbe {
 	p := &sideProbe{plan: s.Plan, session: s, recording: rec, wanted: s.Scenario.Probed(s.Rate())}
 	e := &s.Entry
@@ -72,7 +73,7 @@ func startProbe(s *session.Session, rec *observe.Recording, command []string) *s
 	return p
 }
 
-// begin has the probe connect, after the load has, and waits a moment for it.
+// begin has the probe connect, after the load has, and waits for it: probePatience, or probeAsked.
 func (p *sideProbe) begin() {
 	if p.process == nil {
 		return
@@ -104,8 +105,8 @@ func (p *sideProbe) fact() (value, note string) {
 	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
-// collect takes what the probe has reported. What it measured wholly within the
-// window is recorded; its cost goes to to.
+// collect takes what the probe has reported. Intervals wholly within the window are recorded; the
+// probe's share of a processor goes to to.
 func (p *sideProbe) collect(to map[result.Vital]float64) {
 	if p.process == nil {
 		return
@@ -139,7 +140,7 @@ func (p *sideProbe) reportEnd(why string) {
 	}
 }
 
-// unread reports whether there is a report of the probe that is not collected.
+// unread reports whether a report of the probe waits to be collected.
 func (p *sideProbe) unread() bool { return p.process != nil && p.process.Waiting() }
 
 // stop tells the probe to end, without waiting.
@@ -161,7 +162,7 @@ func (p *sideProbe) end(aborted bool) {
 	p.process.Wait(probeEnd, true)
 }
 
-// close adds what could only be known at the end to the closing record's vitals.
+// close adds to the closing record's vitals what is known of the probe at the end.
 func (p *sideProbe) close(to map[result.Vital]float64) {
 	if p.process == nil || p.span == 0 {
 		return
@@ -171,7 +172,7 @@ func (p *sideProbe) close(to map[result.Vital]float64) {
 	to[result.VitalProbeMissing] = float64(max(0, p.sent-p.resolved))
 }
 
-// metrics are those of a probe beside the load, if there is one.
+// metrics returns those of a probe beside the load; nil: no probe runs.
 func (p *sideProbe) metrics() []recorder.ID {
 	if p == nil || p.process == nil {
 		return nil

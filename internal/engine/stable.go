@@ -80,8 +80,9 @@ func (ld *load) warmUntilStable(ctx context.Context) {
 		spell.Duration(last), spell.Duration(first)), Duration: time.Duration(clock.Now() - began)})
 }
 
-// single sends a message and returns how long it took to its first consumer. One
-// that does not come counts as long as it was waited for.
+// single sends a message and returns how many ns it took to its first consumer. One
+// that does not come within stablePatience counts as that. false: it could not be sent, or the run is
+// over. The 0 in ReadyTook marks that none has come; the consumer that swaps it notes its time.
 func (ld *load) single(ctx context.Context, st *stream.Stream) (took int64, ok bool) {
 	began := clock.Now()
 	ld.receiving.ReadyTook.Store(0)

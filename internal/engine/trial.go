@@ -13,23 +13,23 @@ import (
 )
 
 const (
-	// trialPatience is how long the broker's answers to the first messages are waited for.
-	// One that has not answered then is not asked again: the load tells.
+	// trialPatience is how long the setup waits for the broker's answers to the first messages.
+	// It goes on without those that are missing then: the load shows what is wrong.
 	trialPatience = 2 * time.Second
-	// trialAgain is how long a broker may refuse a message that it could take a moment
-	// later.
+	// trialAgain is how long a broker may go on refusing first messages in a way that may
+	// change.
 	trialAgain = time.Second
 )
 
-// tries reports whether the load begins with messages that are no part of it. Where what
-// is sent is kept for later they would be kept, too.
+// tries reports whether messages that are no part of the load are sent before it. Where the broker keeps
+// messages for later it would keep these, too.
 func (ld *load) tries() bool {
 	w := ld.Workload
 	return w.Existing == "" && !w.Retains() && !ld.Flow.Consumes && len(ld.receiving.Late.Consumers) == 0
 }
 
 // try sends a message by each producer to each of its topics, and returns when the broker
-// has taken them, as far as it says so: what it refuses is not worth a load.
+// has taken them, as far as it says so. The error is what it refuses: a load would fail in the same way.
 func (ld *load) try(ctx context.Context) error {
 	limit := time.Now().Add(trialPatience)
 	var since time.Time // a refusal
@@ -39,7 +39,7 @@ func (ld *load) try(ctx context.Context) error {
 		for _, st := range pending {
 			switch err := ld.sending.SendReadiness(st); {
 			case err == send.ErrKept:
-				kept = append(kept, st) // those before are with the client still
+				kept = append(kept, st) // the client still has all payloads: it is sent in the next round
 			case err != nil:
 				return fmt.Errorf("first message to topic %s: %w", ld.Layout.Topics[st.Plan.Topic], err)
 			default:
@@ -79,8 +79,8 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// awaitTrials waits for the answers to what was sent by the streams, and returns those that
-// were refused, and why.
+// awaitTrials waits until limit for the answers to what was sent by the streams, and returns the streams
+// whose message was refused, and why. err is the context's.
 func (ld *load) awaitTrials(ctx context.Context, streams []*stream.Stream, limit time.Time) (again []*stream.Stream, why, err error) {
 	if !ld.Flow.Acked {
 		return nil, nil, nil
@@ -100,8 +100,8 @@ func (ld *load) awaitTrials(ctx context.Context, streams []*stream.Stream, limit
 	return again, why, nil
 }
 
-// awaitAnswers waits until the broker has acknowledged what was sent before the load: its
-// messages find every credit and every payload free, whatever was sent to see that they arrive.
+// awaitAnswers waits until the broker has acknowledged what was sent before the load, so that the load
+// finds every credit and every payload free. It gives up after trialPatience.
 func (ld *load) awaitAnswers(ctx context.Context) {
 	for limit := time.Now().Add(trialPatience); ld.Flow.Acked && ld.sending.Lent() && time.Now().Before(limit); {
 		if !pause(ctx, 200*time.Microsecond) {
@@ -111,8 +111,8 @@ func (ld *load) awaitAnswers(ctx context.Context) {
 	}
 }
 
-// syncTrials waits for a round trip by each connection, behind which the broker has said what
-// it has to say to what was sent on it.
+// syncTrials waits for a round trip by each connection: by its end the broker has answered what was
+// sent on the connection before, if it answers. It does nothing where messages are acknowledged.
 func (ld *load) syncTrials(ctx context.Context, limit time.Time) error {
 	if ld.Flow.Acked {
 		return nil

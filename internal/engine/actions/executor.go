@@ -1,6 +1,6 @@
 // Package actions carries out the acts of a run's plan. Each is journalled, done, timed when it
-// really happened, and undone for sure: when its time is over, when the run ends or is
-// interrupted, and when what does it panics. What does an act is handed to it.
+// really happened, and undone in every case: when its time is over, when the run ends or is
+// interrupted, and when its Doer fails or panics. The caller gives each act its Doer.
 package actions
 
 import (
@@ -16,22 +16,22 @@ import (
 	"sixnines/result"
 )
 
-// patience is how long an act that is being done is waited for before it is undone, and how
-// long undoing may take.
+// patience is how long undoing waits for a Do that has not returned, and how long Undo may
+// take.
 const patience = 30 * time.Second
 
 // Executor carries out steps. Its methods are safe for concurrent use.
 type Executor struct {
 	life    *window.Life
-	journal Journal // nil: nothing outlives the process
-	ctx     context.Context
+	journal Journal         // nil: nothing outlives the process
+	ctx     context.Context // of all steps; End cancels it
 	cancel  context.CancelFunc
-	running sync.WaitGroup
+	running sync.WaitGroup // steps that are carried out, each on a goroutine
 
-	mu          sync.Mutex
-	on          []*Step // that last and are not undone, in the order in which they were done
-	interrupted bool
-	ended       bool
+	mu          sync.Mutex // guards the rest, and over of each step
+	on          []*Step    // steps that last and are not undone, in the order in which they were done
+	interrupted bool       // Interrupt was called
+	ended       bool       // End was called
 }
 
 // New returns an executor of a run.
@@ -41,7 +41,8 @@ func New(life *window.Life, journal Journal) *Executor {
 	return x
 }
 
-// Start has each step done when it is due. Steps do not wait for each other.
+// Start has each step done when it is due, on a goroutine of its own, and returns. Steps do not wait for
+// each other.
 func (x *Executor) Start(steps []*Step) {
 	for _, s := range steps {
 		s.done, s.undone = make(chan struct{}), make(chan struct{})
@@ -50,8 +51,8 @@ func (x *Executor) Start(steps []*Step) {
 	}
 }
 
-// Interrupt undoes what is on, the latest first, and has nothing else be done but what always
-// is.
+// Interrupt undoes the acts that last, the latest first, and waits for that. From then on only steps
+// with Always are done.
 func (x *Executor) Interrupt() {
 	x.mu.Lock()
 	x.interrupted = true
@@ -59,7 +60,8 @@ func (x *Executor) Interrupt() {
 	x.undoAll()
 }
 
-// End undoes what is on, the latest first, and has nothing else be done.
+// End undoes the acts that last, the latest first, and waits for that. From then on no step is done. It
+// may be called again.
 func (x *Executor) End() {
 	x.mu.Lock()
 	x.ended = true
@@ -71,6 +73,8 @@ func (x *Executor) End() {
 // Wait returns when no step is being carried out any more. The run must be over.
 func (x *Executor) Wait() { x.running.Wait() }
 
+// undoAll undoes the newest step until none lasts. It holds the lock only to look: undoing takes long,
+// and takes the step out of the list under the lock itself.
 func (x *Executor) undoAll() {
 	for {
 		x.mu.Lock()
@@ -99,7 +103,9 @@ func (x *Executor) carryOut(s *Step) {
 	}
 }
 
-// do does a step, unless it is too late for that; false: it was not done.
+// do does a step, unless the run was interrupted or ended before; false: it was not done, or failed. The
+// step is in the list before the lock is released, so an End that comes from then on undoes it; and one
+// that came before is seen in ended.
 func (x *Executor) do(s *Step) bool {
 	_, lasts := s.Doer.(Undoer)
 	x.mu.Lock()
@@ -126,7 +132,7 @@ func (x *Executor) do(s *Step) bool {
 			planned = happened
 		}
 		s.told(s.Told.Kind, happened, planned, 0)
-	} else if !errors.Is(err, context.Canceled) || s.ctx.Err() == nil { // else it came too late
+	} else if !errors.Is(err, context.Canceled) || s.ctx.Err() == nil { // else it was undone before it happened, which is no failure
 		s.failed(err)
 	}
 	close(s.done)
@@ -136,7 +142,8 @@ func (x *Executor) do(s *Step) bool {
 	return err == nil
 }
 
-// undo undoes a step that lasts, once, and returns when that is done.
+// undo undoes a step that lasts, and returns when that is done. The step's own goroutine, Interrupt and
+// End may call it at the same time: the first sets over and undoes, the others wait for it.
 func (x *Executor) undo(s *Step) {
 	undoer, lasts := s.Doer.(Undoer)
 	if !lasts {
@@ -177,7 +184,8 @@ func (x *Executor) undo(s *Step) {
 	x.mu.Unlock()
 }
 
-// guarded calls f and returns when what it did happened. A panic is its error.
+// guarded calls f and returns when what it did happened, CLOCK_MONOTONIC: now, if f does not say. A panic
+// of f becomes its error.
 func guarded(f func() (int64, error)) (happened int64, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -190,7 +198,8 @@ func guarded(f func() (int64, error)) (happened int64, err error) {
 	return f()
 }
 
-// told tells of what happened to a step; began is when it had, where it is over.
+// told writes an event of what happened to a step. at and planned are CLOCK_MONOTONIC; began is when the
+// step had happened, if it is over now, and 0 otherwise.
 func (s *Step) told(kind result.EventKind, at, planned, began int64) {
 	e := s.Told
 	e.At, e.Kind = at, kind
@@ -203,7 +212,7 @@ func (s *Step) told(kind result.EventKind, at, planned, began int64) {
 	s.Event(e)
 }
 
-// failed tells that a step did not happen, or was not undone.
+// failed writes an event that a step did not happen, or was not undone.
 func (s *Step) failed(err error) {
 	s.Event(result.Event{At: clock.Now(), Kind: result.EventActionFailed, Detail: s.Text + ": " + err.Error(),
 		Action: &result.Acted{Number: s.Number, Planned: s.At}})

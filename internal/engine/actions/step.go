@@ -7,8 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// Doer does one act. What it acts on was resolved by whoever made it: the executor knows
-// neither loads nor brokers.
+// Doer does one act. It knows what it acts on: the executor knows neither loads nor brokers.
 type Doer interface {
 	// Do does the act, and returns when it happened, CLOCK_MONOTONIC; 0: when Do returned.
 	// at is when it was to happen. The context ends when the act is to be undone, and with the run; an act
@@ -25,35 +24,38 @@ type Undoer interface {
 }
 
 // Journal notes, durably, what is about to be done, so that another process can undo it if
-// this one is killed. It is asked only for acts that last, and may be called from several
-// goroutines. An act whose note fails is not done.
+// this one is killed. It is called only for acts that last, and must be safe for concurrent use. An act
+// whose note fails is not done.
 type Journal interface {
 	Begin(number int, action string) error
 	End(number int) error
 }
 
-// Step is an act of the plan with what does it.
+// Step is an act of the plan with what does it. The caller fills the exported fields before
+// [Executor.Start], which fills in Ready; they do not change afterwards.
 type Step struct {
-	Number int    // in the plan, from 1; 0: it is none of the plan's
+	Number int    // in the plan, from 1; 0: the step is not in the plan
 	Text   string // the act in the notation of scenarios
-	At     int64  // when it is to happen, CLOCK_MONOTONIC
+	At     int64  // when it is to happen, CLOCK_MONOTONIC; 0 where Ready decides
 	// Ready, if not nil, waits until the act may happen, instead of until At; false: the run
 	// is over.
 	Ready func() bool
-	// Ahead is how long before At Do is called, for a Doer that is exact by itself.
+	// Ahead is how long before At Do is called, for a Doer that waits for At by itself.
 	Ahead time.Duration
 	For   time.Duration // how long it lasts, if Doer is an Undoer
 	// Always has it happen after an interruption, too.
 	Always bool
 	Doer   Doer
-	// Told says how events tell of it: kind, detail and count.
+	// Told has what events of the step have in common: kind, detail and count.
 	Told  result.Event
-	Event func(result.Event) // takes them, with absolute instants
+	Event func(result.Event) // takes events, whose instants are CLOCK_MONOTONIC; safe for concurrent use
 
+	// Made by Start.
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{} // closed when Do has returned
-	undone chan struct{} // closed when Undo has
-	began  int64
-	over   bool // somebody undoes it
+	undone chan struct{} // closed when Undo has returned
+
+	began int64 // when it happened, CLOCK_MONOTONIC; 0: it has not. Written before done is closed, read after
+	over  bool  // a goroutine undoes it, or has; guarded by Executor.mu
 }

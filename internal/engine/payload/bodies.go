@@ -15,14 +15,15 @@ import (
 	"sixnines/scenario"
 )
 
-// Material is what the bodies of payloads are cut from: files in memory. Lanes
+// Material is what the bodies of payloads are cut from: files in memory. It does not change, and lanes
 // share it.
 type Material [][]byte
 
-// mostMaterial bounds what is read of files, in bytes.
+// mostMaterial bounds what is read from files, in bytes.
 const mostMaterial = 64 << 20
 
-// Load reads the files that payloads are made of, if any.
+// Load reads the files that payloads are made of; nil: they are made of no files. Errors say what to do,
+// and wrap no class.
 func Load(p scenario.Payload) (Material, error) {
 	refuse := func(hint string, err error) (Material, error) {
 		return nil, fmt.Errorf("workload.payload %s: %w (%s)", p, err, hint)
@@ -77,22 +78,23 @@ func readAtMost(name string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// Bodies makes the bodies of one lane's payloads.
+// Bodies makes the bodies of one lane's payloads. It belongs to the goroutine that sends on the lane, for
+// the sake of RNG.
 type Bodies struct {
-	Size     int // of the largest payload
+	Size     int // of the largest payload, bytes, envelope included
 	Payload  scenario.Payload
-	Material Material
-	Sizes    *schedule.Sizes // nil: all are alike
+	Material Material        // nil: bodies are made of no files
+	Sizes    *schedule.Sizes // nil: all payloads have one size
 	RNG      *rand.ChaCha8
-	Lane     int // and of how many, so that they do not send the same
-	Lanes    int
-	Key      int // length of the keys beside them; 0 without keys
+	Lane     int // number of the lane, so that lanes send different bodies
+	Lanes    int // how many lanes there are
+	Key      int // length of the keys beside the payloads, bytes; 0: no keys
 }
 
-// BodiesAtOnce bounds what different bodies take, in bytes.
+// BodiesAtOnce bounds the memory of different bodies, in bytes.
 const BodiesAtOnce = 32 << 20
 
-// Distinct is how many bodies are made before they repeat: so many that no client
+// Distinct returns how many bodies are made before they repeat: enough that no client
 // has two equal ones in a batch.
 func (b *Bodies) Distinct() int {
 	each := b.Size
@@ -102,11 +104,11 @@ func (b *Bodies) Distinct() int {
 	return max(1, BodiesAtOnce/each)
 }
 
-// compressBlock is the length in which random bytes and zeros take turns, for
+// compressBlock is the length, in bytes, of a stretch of random bytes and then zeros, for
 // compress: short, so that small payloads and parts of payloads compress alike.
 const compressBlock = 256
 
-// Fill makes the lane's k-th body.
+// Fill makes the lane's k-th body, which is as long as body. Random bodies depend on the calls before.
 func (b *Bodies) Fill(body []byte, k int) {
 	switch b.Payload.Kind {
 	case scenario.ZeroPayload:
@@ -133,8 +135,8 @@ func (b *Bodies) Fill(body []byte, k int) {
 	}
 }
 
-// Sums returns the checksums of the body's parts of all sizes; nil where all
-// payloads are alike.
+// Sums returns, by class of size, the checksum of the body of a payload of that size, cut from payload;
+// nil: all payloads have one size.
 func (b *Bodies) Sums(payload []byte) []uint32 {
 	if b.Sizes == nil {
 		return nil

@@ -12,14 +12,14 @@ type Usage struct {
 	Name string        // unique among them; letters, digits and hyphens
 	CPU  time.Duration // user and system, since it started
 	RSS  int64         // resident memory in bytes
-	// Bytes that it made the storage read and take since it started; -1: the
-	// system does not tell.
+	// ReadBytes and WriteBytes are what it has read from and written to storage since it started;
+	// −1: the system does not tell.
 	ReadBytes, WriteBytes int64
-	// Missing says that the system tells nothing of the process now: it has
-	// ended, or this system never does.
+	// Missing says that the system tells nothing of the process now: the process has
+	// ended, or the system never does.
 	Missing bool
 	// Ended is when the process ended by itself, with a monotonic reading, and
-	// Death how; zero and empty: it did not.
+	// Death how; zero and empty: it has not.
 	Ended time.Time
 	Death string
 }
@@ -30,12 +30,12 @@ type brokerWatch struct {
 	usage func() []Usage // nil: not known
 	event func(result.Event)
 
-	known  map[string]Usage // by process
+	known  map[string]Usage // the last usage, by process
 	deaths map[string]bool  // processes whose end was reported
 }
 
-// add adds what the broker's processes have used since it was called last. The
-// first call, with nil, only begins to count.
+// add adds what the broker's processes have used since the last call. The
+// first call, with nil, only begins to count. It writes an event for each process that has ended.
 func (w *brokerWatch) add(into map[result.Vital]float64) {
 	if w.usage == nil {
 		return

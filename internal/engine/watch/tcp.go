@@ -10,12 +10,12 @@ import (
 )
 
 const (
-	// tcpPeriod is how often the connections are looked at.
+	// tcpPeriod is the time between two looks at the connections.
 	tcpPeriod = 100 * time.Millisecond
-	// tcpAtOnce is how many connections are looked at each period; with more each is
-	// looked at less often. A look at one is a system call.
+	// tcpAtOnce is for how many connections tcpPeriod holds: with more, looks are further apart.
+	// A look at one connection is a system call.
 	tcpAtOnce = 64
-	// tcpPauses bounds the stretches with retransmissions that are reported.
+	// tcpPauses bounds the stretches with retransmissions that are listed in a run.
 	tcpPauses = 4096
 )
 
@@ -29,25 +29,26 @@ type tcpInfo struct {
 type tcpWatch struct {
 	open func() []*transport.Conn
 	info func(*transport.Conn) (tcpInfo, bool) // false: the system does not tell
-	// breathe is called between two connections, to give way to who sends and receives.
+	// breathe is called between two connections, to give way to threads that send and receive.
 	breathe func()
 
-	known map[*transport.Conn]uint32 // retransmitted at the look before
-	spare map[*transport.Conn]uint32
-	last  int64 // instant of the look before
-	next  int64
+	known map[*transport.Conn]uint32 // segments retransmitted, as of the last look
+	spare map[*transport.Conn]uint32 // memory of the next look's
+	last  int64                      // when the last look was, CLOCK_MONOTONIC; 0: none yet
+	next  int64                      // when the next is due, CLOCK_MONOTONIC
 
 	// Of the interval at hand.
-	grown    int64
-	looks    int64
-	rttMax   int64
-	rttTotal int64
+	grown    int64 // segments retransmitted
+	looks    int64 // at single connections
+	rttMax   int64 // ns
+	rttTotal int64 // ns, summed over looks
 
-	// pause is the stretch with retransmissions that has not ended; End 0: none.
+	// pause is the stretch with retransmissions that has not ended; End is 0 where the last look found no
+	// retransmission. Its instants are CLOCK_MONOTONIC, as those of ended are.
 	pause  result.Pause
-	ended  []result.Pause
-	listed int // pauses, of tcpPauses
-	unseen int // further ones
+	ended  []result.Pause // since the last interval
+	listed int            // stretches that were listed in this run, tcpPauses at most
+	unseen int            // stretches that were not
 }
 
 func newTCPWatch(open func() []*transport.Conn, info func(*transport.Conn) (tcpInfo, bool), breathe func()) *tcpWatch {
@@ -117,7 +118,7 @@ func (w *tcpWatch) flush() {
 }
 
 // interval adds the interval's vitals and returns the stretches that have
-// ended, instants relative to start. closing says that no look follows.
+// ended, with instants in ns from start. closing says that no look follows.
 func (w *tcpWatch) interval(start int64, closing bool, to map[result.Vital]float64) []result.Pause {
 	if closing {
 		w.flush()

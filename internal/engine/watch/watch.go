@@ -12,15 +12,15 @@ import (
 	"sixnines/result"
 )
 
-// hiccupPeriod is how often each hiccup meter looks. Two meters at 1 ms cost six
+// hiccupPeriod is the time between two looks of a hiccup meter. Two meters at 1 ms cost six
 // hundredths of a core, a third of what a broker needs at 3,000 messages a
-// second; at 4 ms a third of that, and a freeze that matters is longer.
+// second; at 4 ms they cost a third of that, and a freeze that matters is longer.
 const hiccupPeriod = 4 * time.Millisecond
 
 // Options are what is watched.
 type Options struct {
 	Virtual     bool                     // the run is in virtual time: neither process nor machine is watched
-	Idle        []string                 // command line of a process that watches and does nothing else; empty: there is none
+	Idle        []string                 // command line of a process that watches and does nothing else; empty: no such process is started
 	Connections func() []*transport.Conn // those that are open; safe for concurrent use
 	Usage       func() []Usage           // of the broker's processes; nil: it is not known
 	Event       func(result.Event)       // safe for concurrent use
@@ -28,7 +28,8 @@ type Options struct {
 }
 
 // Watch watches from Start to Stop. Begin, Poll, Vitals, Pauses and Unlisted belong to the collector
-// until that has ended; the rest is the run's goroutine's.
+// until that has ended; the rest is the run's goroutine's. What Frozen returns is safe for concurrent
+// use.
 type Watch struct {
 	monitor *vitals.Monitor // nil in virtual time
 	tcp     *tcpWatch
@@ -66,7 +67,7 @@ func (w *Watch) Stop() {
 	}
 }
 
-// Threads is how many threads of the watch keep a processor while they sleep.
+// Threads returns how many threads of the watch keep a processor while they sleep.
 func (w *Watch) Threads() int {
 	if w.monitor != nil {
 		return 1 // the hiccup meter's
@@ -82,7 +83,7 @@ func (w *Watch) Frozen() func(from, to int64, each func(start, end int64)) {
 	return w.monitor.Frozen
 }
 
-// Missing is what the system does not tell, and why.
+// Missing returns what the system does not tell, each with the reason; nil in virtual time.
 func (w *Watch) Missing() map[string]string {
 	if w.monitor == nil {
 		return nil
@@ -100,7 +101,7 @@ func (w *Watch) Begin() {
 	w.brokers.add(nil)
 }
 
-// Poll looks at the connections if it is time. It is called several times an interval.
+// Poll looks at the connections if a look is due. It is called several times an interval.
 func (w *Watch) Poll() { w.tcp.poll() }
 
 // Vitals adds what the generator and the broker's processes have used since the last call.
@@ -126,5 +127,6 @@ func (w *Watch) Pauses(start int64, closing bool, to map[result.Vital]float64) (
 	return append(all, w.tcp.interval(start, closing, to)...)
 }
 
-// Unlisted is how many stretches with TCP retransmissions no interval lists, since there were too many.
+// Unlisted returns how many stretches with TCP retransmissions no interval lists, since there were too
+// many.
 func (w *Watch) Unlisted() int { return w.tcp.unseen }
