@@ -11,7 +11,7 @@ import (
 	"sixnines/result"
 )
 
-// entry is one counter, with what it means.
+// entry is one counter with its meaning.
 type entry struct {
 	Name  string
 	Value int64
@@ -19,17 +19,17 @@ type entry struct {
 	Is    entryKind
 }
 
-// entryKind is what is true of a counter.
+// entryKind is a set of flags of a counter.
 type entryKind uint8
 
 const (
-	alarming    entryKind = 1 << iota // worth a reader's alarm unless zero
-	atEnd                             // counted when a run ends: the zero of one that was cut short says nothing
-	implied                           // its messages are in other counters, too
-	alwaysShown                       // shown though it is zero, where something was to be delivered
+	alarming    entryKind = 1 << iota // an alarm unless zero
+	atEnd                             // counted at the run's end: zero says nothing if the run was cut short
+	implied                           // its messages are also in other counters
+	alwaysShown                       // shown even if zero, if deliveries were expected
 )
 
-// impliedIf is implied in runs in which that is so.
+// impliedIf returns implied if so is true, else no flag.
 func impliedIf(so bool) entryKind {
 	if so {
 		return implied
@@ -39,11 +39,11 @@ func impliedIf(so bool) entryKind {
 
 func (e entry) is(k entryKind) bool { return e.Is&k != 0 }
 
-// neverAcknowledges reports whether nothing answers a publish, by the broker's design
-// or by an option: that nothing is known of the messages is then no finding.
+// neverAcknowledges reports whether publishes are never answered, by the broker's design
+// or by an option. Unanswered messages are then not a finding.
 func neverAcknowledges(h *result.Header) bool { return h.Ack == "none" }
 
-// unanswered names the messages to which no answer came.
+// unanswered returns the words for messages without an answer.
 func unanswered(byDesign bool) string {
 	if byDesign {
 		return "unacknowledged by design"
@@ -78,8 +78,8 @@ func deliverySide(c *result.Counters) []entry {
 	}
 }
 
-// publishSide and deliverySide list the accounts of the run, with what was open in them
-// when it was cut short: they are closed at a run's end only.
+// publishSide and deliverySide list the accounts of the run. Accounts are closed only at a
+// run's end; for a run that was cut short they include the remainder as an entry.
 func (s *subject) publishSide() []entry {
 	return s.open(publishSide(&s.sum.Counters, neverAcknowledges(&s.run.Header)), "due or handed to the client, and without an answer when the run was cut short: nobody knows what became of them")
 }
@@ -88,7 +88,7 @@ func (s *subject) deliverySide() []entry {
 	return s.open(deliverySide(&s.sum.Counters), "not arrived when the run was cut short: nobody knows whether they did")
 }
 
-// open adds to the account of a run that was cut short what is missing of its sum.
+// open adds an entry with the remainder of the sum to the account of a run that was cut short.
 func (s *subject) open(account []entry, means string) []entry {
 	if !s.cut {
 		return account
@@ -100,7 +100,7 @@ func (s *subject) open(account []entry, means string) []entry {
 	return append(counted(account), entry{"open", max(0, rest), means, 0})
 }
 
-// otherCounters lists what stands beside the two accounts of the run.
+// otherCounters lists the run's counters outside the two accounts.
 func (s *subject) otherCounters() []entry {
 	all := otherCounters(&s.sum.Counters)
 	if s.cut {
@@ -109,14 +109,14 @@ func (s *subject) otherCounters() []entry {
 	return all
 }
 
-// counted leaves out what is counted when a run ends and, as this one was cut short, was
-// not.
+// counted leaves out counters of a run that was cut short which are zero only because they
+// are counted at a run's end.
 func counted(entries []entry) []entry {
 	return slices.DeleteFunc(entries, func(e entry) bool { return e.is(atEnd) && e.Value == 0 })
 }
 
-// unbalanced says which account does not close; empty: both do, or the run was cut short
-// before they were to be closed.
+// unbalanced returns which account does not balance; empty: both do, or the run was cut short
+// before they were closed.
 func (s *subject) unbalanced() string {
 	if ok, problem := s.sum.Counters.Conserved(); !ok && !s.cut {
 		return "the message counts do not add up: " + problem
@@ -124,7 +124,7 @@ func (s *subject) unbalanced() string {
 	return ""
 }
 
-// otherCounters lists what stands beside the two accounts.
+// otherCounters lists the counters outside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	all := []entry{
 		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and later ones arrived: the guarantee is violated", alarming | atEnd | alwaysShown},
@@ -164,10 +164,10 @@ type fate struct {
 	Arrived int64 // received or corrupted; -1: cannot be told
 	Missing int64
 	Means   string
-	Broken  string // what those missing say of the broker's guarantee; empty: nothing
+	Broken  string // the guarantee of the broker that the missing messages break; empty: none
 }
 
-// arrived is how many of the messages arrived, or a word where that cannot be told.
+// arrived returns how many of the messages arrived, or unknown if that is not known.
 func (f fate) arrived(unknown string) string {
 	if f.Arrived < 0 {
 		return unknown
@@ -175,10 +175,10 @@ func (f fate) arrived(unknown string) string {
 	return count(f.Arrived)
 }
 
-// fates is the matrix acked/unacked × arrived/missing, nil where nothing was
-// to be delivered. The file counts the missing by fate; the arrived follow
-// where every message had the same number of delivery groups, which holds, as
-// consumers are spread evenly over topics, if that number comes out whole.
+// fates returns the matrix acked/unacked × arrived/missing; nil if no deliveries were
+// expected. The file counts the missing messages by fate. The arrived ones can be
+// computed if every message had the same number of delivery groups. That holds if the
+// quotient is whole, since consumers are spread evenly over topics.
 func fates(c *result.Counters, byDesign bool) []fate {
 	if c.Expected == 0 {
 		return nil
@@ -201,8 +201,8 @@ func fates(c *result.Counters, byDesign bool) []fate {
 	}
 }
 
-// ackedMissing says what became of messages that were acknowledged and did not
-// come.
+// ackedMissing says what is known about messages that were acknowledged and not
+// delivered.
 func ackedMissing(c *result.Counters) string {
 	switch {
 	case c.Undelivered == 0:
@@ -213,11 +213,11 @@ func ackedMissing(c *result.Counters) string {
 	return fmt.Sprintf("%s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
-// dueRate is what was due in the window, a second: with random arrivals, and of a schedule
-// whose messages are far apart, another number than was asked.
+// dueRate returns the messages due in the window per second. With random arrivals, and on a
+// schedule with few messages, it differs from the asked rate.
 func dueRate(r result.Rate) float64 { return cmp.Or(r.Due, r.Asked) }
 
-// rateLine says what was asked, what was sent, and the worst second.
+// rateLine returns the asked rate, the sent rate, and the worst second.
 func rateLine(s *subject) []entryText {
 	var out []entryText
 	if !s.sends() {
@@ -241,7 +241,7 @@ func rateLine(s *subject) []entryText {
 	return out
 }
 
-// availabilityLine says which share was answered in time, nothing where all was.
+// availabilityLine returns the share of messages answered in time; nil if all were.
 func availabilityLine(a *result.Availability) []entryText {
 	if a == nil || a.Answered >= a.Of {
 		return nil
@@ -268,7 +268,7 @@ func availabilityLine(a *result.Availability) []entryText {
 // entryText is a figure that is not a counter.
 type entryText struct{ Name, Value, Means string }
 
-// throughputLines tells what flat out came to, nil where it was not asked.
+// throughputLines returns the throughput of an unpaced load; nil for other loads.
 func throughputLines(s *subject) []entryText {
 	t := s.sum.Throughput
 	if t == nil {
@@ -292,7 +292,7 @@ func throughputLines(s *subject) []entryText {
 	return out
 }
 
-// stoppedLine says what ended the measurement of a throughput.
+// stoppedLine returns what ended the measurement of a throughput.
 func stoppedLine(s *subject) []entryText {
 	t := s.sum.Throughput
 	if t == nil || t.Needs > 0 || t.Until == "" {
@@ -301,7 +301,8 @@ func stoppedLine(s *subject) []entryText {
 	return []entryText{{"clock stopped by", plain(t.Until), "what ended the measurement"}}
 }
 
-// deploymentLines says what broker was started for the run, nil if none was.
+// deploymentLines describes the broker that was started for the run; nil if the run started
+// no broker.
 func deploymentLines(d *result.Deployment) []entryText {
 	if d == nil {
 		return nil

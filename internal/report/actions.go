@@ -7,14 +7,14 @@ import (
 // screenActions is the most actions of the first screen.
 const screenActions = 3
 
-// actionHead names a stretch's action: what happened, and to whom.
+// actionHead returns the heading of an action: what happened, and to whom.
 func actionHead(s *judge.Stretch) string { return plain(s.Action.Kind + " " + s.Action.Subject) }
 
-// actionBlocks are the actions of a run on the first screen, a line each.
+// actionBlocks returns the actions of a run for the first screen, one line each.
 func actionBlocks(s *subject) (out document) {
 	all := judge.Stretches(s.run)
 	if len(s.run.Header.Actions) == 0 {
-		return nil // of an earlier version, whose events do not say when
+		return nil // a result of an earlier version, whose events do not say when
 	}
 	for i := range all {
 		if i == screenActions && len(all) > screenActions+1 {
@@ -30,8 +30,8 @@ func actionBlocks(s *subject) (out document) {
 	return out
 }
 
-// actionsTable lists the actions of a run's plan: when each was to happen, when it did, how long
-// it lasted and until when it was felt. Nil where there were none.
+// actionsTable lists the actions of a run's plan: when each was planned, when it happened, how
+// long it lasted and until when it had an effect. It is nil if the plan has no actions.
 func actionsTable(s *subject) *table {
 	if len(s.run.Header.Actions) == 0 {
 		return nil

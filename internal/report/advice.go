@@ -12,21 +12,22 @@ import (
 type advice struct {
 	brief string // for the verdict's line
 	why   string
-	try   string // what to do; empty: nobody knows
+	try   string // what to do; empty: not known
 }
 
-// adviceOf is a reason in short. An earlier version's has no parts: its text says what to do.
+// adviceOf returns a reason in short form. Reasons of earlier versions have no parts: their
+// text says what to do.
 func adviceOf(r result.Reason) advice {
 	a := advice{brief: cmp.Or(plain(r.Brief), r.Code.Properties().Brief, plain(r.What())), why: plain(r.What()), try: plain(r.Try)}
 	if r.Code == result.ReasonAttribution {
-		return advice{brief: a.brief} // the cause is told by itself
+		return advice{brief: a.brief} // another advice is about the cause
 	}
 	return a
 }
 
-// advices are the reasons why a run is not better, each once whatever it touches,
-// the worst first; then what the slowest messages met, where percentiles are
-// suspect. Its own lag is not told where what caused it is.
+// advices returns the reasons that lower a run's verdict, the worst first, each once even if
+// it concerns several metrics; then, if percentiles are suspect, the causes of the slowest
+// messages. It leaves out the generator's own lag if it names the cause of that lag.
 func advices(s *subject) []advice {
 	var causes, out []advice
 	limited := len(s.sum.Verdict.Limits) > 0 || s.sum.Verdict.Status != result.Valid
@@ -54,7 +55,7 @@ func advices(s *subject) []advice {
 		}
 	}
 	out = append(out, causes...)
-	for i := range out { // a remedy is said once, too
+	for i := range out { // each remedy appears once
 		if slices.ContainsFunc(out[:i], func(a advice) bool { return a.try == out[i].try }) {
 			out[i].try = ""
 		}

@@ -12,7 +12,7 @@ func attributionTables(s *subject) []*table {
 			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause; the rest coincided and is not shown to be one. A message may count for several."}
 		for _, c := range a.Causes {
 			r := x.add(sourceName(c.Source), "coincided", count(int64(c.Messages)), share(c.Share), share(c.Expected)).styled(1, faint)
-			if c.Named { // of others the figures say it all
+			if c.Named { // for other causes the figures are enough
 				r.Cells[1] = cell{Text: "cause", Style: warning}
 				r.noted(plain(c.Text))
 			}

@@ -1,7 +1,7 @@
 package report
 
-// backlogLines tells how a backlog came and went, nil where consumers were there all
-// the time.
+// backlogLines describes how a backlog grew and shrank; nil if consumers were connected
+// all the time.
 func backlogLines(s *subject) []entryText {
 	k := s.sum.Backlog
 	if k == nil {
@@ -25,7 +25,7 @@ func backlogLines(s *subject) []entryText {
 	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent and not received at the end"})
 }
 
-// backlogTable is how a backlog went over time.
+// backlogTable returns a backlog over time.
 func backlogTable(s *subject) *table {
 	k := s.sum.Backlog
 	x := &table{Head: columnHeads("r", "until", "sent", "received", "waiting"), Even: true, Fixed: true}
@@ -45,7 +45,7 @@ func backlogTable(s *subject) *table {
 	return x
 }
 
-// backlogBlocks say in a terminal how a backlog came and went.
+// backlogBlocks describes for a terminal how a backlog grew and shrank.
 func backlogBlocks(s *subject) document {
 	lines := backlogLines(s)
 	if lines == nil {

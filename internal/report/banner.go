@@ -7,16 +7,16 @@ import (
 	"sixnines/result"
 )
 
-// banner is a warning that no reader of a result may miss.
+// banner is a prominent warning at the head of a result.
 type banner struct {
 	Code result.ReasonCode // of the verdict's note that says the same; empty if none does
 	Head string            // in capitals
 	Text string
-	Loud bool // it changes what the figures mean, rather than adding to it
-	Mark bool // the first screen does not say it by itself, as its first line says overload
+	Loud bool // it changes the meaning of the figures, and does not only add to it
+	Mark bool // the first screen must show it, since no other line says it
 }
 
-// bannersOf lists what has to be said of a run before its figures.
+// bannersOf lists the warnings that come before a run's figures.
 func bannersOf(s *subject) []banner {
 	var out []banner
 	h := &s.run.Header
@@ -55,12 +55,12 @@ func bannersOf(s *subject) []banner {
 	return out
 }
 
-// statuses are those of verdicts, the worst first.
+// statuses lists the statuses of verdicts, the worst first.
 func statuses() []result.Status {
 	return []result.Status{result.Invalid, result.Unstable, result.Suspect, result.Valid}
 }
 
-// statusStyle is how a status looks.
+// statusStyle returns the style of a status.
 func statusStyle(s result.Status) style {
 	switch s {
 	case result.Valid:
@@ -71,8 +71,8 @@ func statusStyle(s result.Status) style {
 	return bad
 }
 
-// worstOf is the worst verdict of runs in a word, and of how many, unless it is that of
-// all.
+// worstOf returns the worst verdict of several runs as a word, with the number of runs that
+// have it unless all have it.
 func worstOf(runs int, counted func(result.Status) int) (string, style) {
 	for _, s := range statuses() {
 		switch n := counted(s); {
@@ -97,7 +97,7 @@ func (s *subject) reasons() []result.Reason {
 	return out
 }
 
-// status is the verdict in a word or three: "VALID to p99".
+// status returns the verdict in one to three words: "VALID to p99".
 func (s *subject) status() string {
 	if text := plain(s.sum.Verdict.String()); text != "" {
 		return text
@@ -105,8 +105,8 @@ func (s *subject) status() string {
 	return "NO VERDICT"
 }
 
-// limits says where the parts of a latency begin that are suspect and invalid, and why, a
-// line each latency; of an INVALID or UNSTABLE run nothing, for all of it is worse.
+// limits returns, one line for each latency, from which percentile on it is suspect and invalid,
+// and why; nil for an INVALID or UNSTABLE run, all of which is worse.
 func (s *subject) limits() []string {
 	v := s.sum.Verdict
 	if v.Status != result.Valid && v.Status != result.Suspect {
@@ -123,8 +123,8 @@ func (s *subject) limits() []string {
 	return out
 }
 
-// limitText says from which percentile on a latency is suspect or invalid, and why as words
-// writes it.
+// limitText returns from which percentile on a latency is suspect or invalid, and why; words
+// writes the reason.
 func limitText(l result.Limit, words func(l result.Limit, invalid bool) string) string {
 	var parts []string
 	if l.InvalidFrom != l.From {
@@ -136,7 +136,7 @@ func limitText(l result.Limit, words func(l result.Limit, invalid bool) string) 
 	return strings.Join(parts, "; ")
 }
 
-// shortWhy is why a percentile is suspect or invalid, in a few words.
+// shortWhy returns why a percentile is suspect or invalid, in a few words.
 func shortWhy(l result.Limit, invalid bool) string {
 	if invalid {
 		return plain(l.InvalidWhy)
@@ -144,10 +144,10 @@ func shortWhy(l result.Limit, invalid bool) string {
 	return plain(l.Why)
 }
 
-// reasonText is a reason as one line, with what it applies to before it.
+// reasonText returns a reason as one line, after the metric and percentile that it applies to.
 func reasonText(r result.Reason) string { return placed(r, r.Text) }
 
-// placed is what a reason says, with what it applies to before it.
+// placed returns text after the metric and percentile that the reason applies to.
 func placed(r result.Reason, text string) string {
 	text = plain(text)
 	if r.Metric == "" {
@@ -163,7 +163,7 @@ func placed(r result.Reason, text string) string {
 	return where + ": " + text
 }
 
-// reasonWord is a reason's status as a word for people.
+// reasonWord returns a reason's status as a word for users.
 func reasonWord(s result.Status) string {
 	if s == result.Valid {
 		return "note"
@@ -215,7 +215,7 @@ func loadText(h *result.Header) string {
 	return load
 }
 
-// window is the length of the measured window as it was, in ns.
+// window returns the actual length of the measured window, ns.
 func window(s *subject) int64 {
 	if s.sum.End > 0 {
 		return s.sum.End

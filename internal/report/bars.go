@@ -2,14 +2,14 @@ package report
 
 import "math"
 
-// bars is a picture of one figure of several things: a row each.
+// bars is a chart of one figure of several things, one row each.
 type bars struct {
 	Key, Title, Caption, Alt string
 	X                        axis
 	Rows                     []bar
 }
 
-// bar is a row: values are coordinates of the axis, NaN where there are none.
+// bar is a row. Its values are coordinates of the axis; NaN means no value.
 type bar struct {
 	Label, Text, Title string
 	Value, Low, High   float64

@@ -1,7 +1,7 @@
 package report
 
-// blocksTable lays the two intervals of each tail percentile side by side;
-// nil where nothing was resampled.
+// blocksTable shows the two intervals of each tail percentile side by side; nil if
+// nothing was resampled.
 func blocksTable(s *subject) *table {
 	col := s.column(s.measuredMetric())
 	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
@@ -23,8 +23,8 @@ func blocksTable(s *subject) *table {
 	return x
 }
 
-// blocksNotes are the words of the page about intervals that its tables hold in
-// columns of their own, or why they hold none.
+// blocksNotes explains the columns of block intervals on a page, or why its tables have
+// no such columns.
 func blocksNotes(s *subject) []string {
 	x := blocksTable(s)
 	if x == nil {
@@ -42,5 +42,5 @@ func blocksNotes(s *subject) []string {
 	return out
 }
 
-// blocksMeaning tells the two intervals apart.
+// blocksMeaning explains the difference between the two intervals.
 const blocksMeaning = "By messages: exact if messages were independent. By stretches: exact for as many independent messages as those of the run are worth, so that a burst counts as one event; where slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."

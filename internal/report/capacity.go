@@ -10,14 +10,14 @@ import (
 	"sixnines/internal/sweep"
 )
 
-// Capacity is what a search for the highest rate came to.
+// Capacity is the outcome of a search for the highest rate.
 type Capacity struct {
 	sweep.Answer
 	Load       string // what was searched, for people
 	Objectives []string
 	Windows    []time.Duration // of the trials, in their order
 	Directory  string          // of the results
-	Sizing     *Sizing         // nil: none was asked for, or no rate holds
+	Sizing     *Sizing         // nil: not asked for, or no rate holds
 }
 
 // Sizing is how many systems a rate needs.
@@ -50,7 +50,7 @@ func (c *Capacity) document() document {
 	return out
 }
 
-// findings are what the trials show, a sentence each.
+// findings returns what the trials show, one sentence each.
 func (c *Capacity) findings() (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	switch {
@@ -95,7 +95,7 @@ func hysteresisText(h sweep.Hysteresis) string {
 		rate(h.Rate), h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of, h.P)
 }
 
-// confirmed says what an answer rests on.
+// confirmed returns what an answer is based on.
 func (c *Capacity) confirmed(by bool) string {
 	if by {
 		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", spell.Percent(c.Confidence))

@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// chart is a picture before it is drawn: the same for the static SVG, the
-// interactive page and the image files. All coordinates are those of the axes:
-// where an axis is logarithmic they are decimal logarithms already.
+// chart is a chart before it is drawn: the same for the static SVG, the interactive
+// page and the image files. All coordinates are those of the axes: on a logarithmic
+// axis they already are decimal logarithms.
 type chart struct {
 	Kind    Kind
 	Key     string // for anchors and programs: "percentiles-delivery"
 	Title   string
 	Caption string // what it shows and how to read it
-	Alt     string // what a reader who does not see it should know; empty: what its lines say
+	Alt     string // text for readers who do not see it; empty: made from its lines
 	Small   bool   // half as wide on the page
 	X, Y    axis
-	Until   float64 // what the X axis reaches at least; on one of seconds the end of the run
+	Until   float64 // the X axis extends at least to this; on an axis of seconds the end of the run
 	Lines   []line
 	Moments []moment
 }
@@ -35,7 +35,7 @@ const (
 	rateScale       scale = "rate"       // linear from zero, messages a second
 	logRateScale    scale = "lograte"    // log10 of messages a second
 	shareScale      scale = "share"      // linear from zero, 1 is all
-	changeScale     scale = "change"     // linear, 0 is none, 0.1 is a tenth more
+	changeScale     scale = "change"     // linear, 0 is no change, 0.1 is a tenth more
 	bytesScale      scale = "bytes"      // linear from zero
 	byteRateScale   scale = "byterate"   // linear from zero, bytes a second
 )
@@ -48,8 +48,8 @@ type axis struct {
 	Max   float64 `json:"max"`
 }
 
-// line is one series; one without a name is in no legend. Y may hold NaN for gaps; Lo and Hi, if any, are the edges
-// of a band around it.
+// line is one series; without a name it is in no legend. Y may hold NaN for gaps; Lo and
+// Hi, if set, are the edges of a band around it.
 type line struct {
 	Name   string
 	Colour int // index into the palette
@@ -60,13 +60,13 @@ type line struct {
 	Dots   bool   // few points: mark each
 	Points bool   // only the points, without a line between them
 	Thin   bool   // one of many of a kind
-	Marks  bool   // single figures of somebody else's, each marked by itself
-	Legend string // in static pictures instead of Name; thin lines and marks without one are left out there
-	// Labels name the points, instead of where they are on the X axis.
+	Marks  bool   // single figures from another source, each with its own mark
+	Legend string // replaces Name in static charts; thin lines and marks without it have no legend there
+	// Labels name the points, instead of their positions on the X axis.
 	Labels []string
 }
 
-// legend is the line's name in a static picture; empty: it has none.
+// legend returns the line's name in a static chart; empty: it is not in the legend.
 func (l line) legend() string {
 	if l.Legend != "" || l.Thin || l.Marks {
 		return l.Legend
@@ -74,7 +74,7 @@ func (l line) legend() string {
 	return l.Name
 }
 
-// stroke is the class of the line as it is drawn.
+// stroke returns the CSS classes of the drawn line.
 func (l line) stroke() string {
 	class := "line c" + strconv.Itoa(l.Colour%len(lightPalette))
 	if l.Thin {
@@ -91,14 +91,14 @@ type moment struct {
 	From    float64 `json:"from"`
 	To      float64 `json:"to"`
 	Label   string  `json:"-"`
-	Mark    string  `json:"mark,omitempty"`    // what stands beside an event's line: a short number
-	Steady  bool    `json:"-"`                 // a steady part begins
-	Pause   bool    `json:"pause,omitempty"`   // of the generator itself
-	Strip   bool    `json:"strip,omitempty"`   // a pause somewhere within: drawn at the foot only
+	Mark    string  `json:"mark,omitempty"`    // a short number beside an event's line
+	Steady  bool    `json:"-"`                 // a steady part begins here
+	Pause   bool    `json:"pause,omitempty"`   // a pause of the generator itself
+	Strip   bool    `json:"strip,omitempty"`   // a pause is somewhere within the span: drawn at the foot only
 	Refused bool    `json:"refused,omitempty"` // messages were refused: drawn at the head, above every latency
 }
 
-// Colours and dash patterns are told apart without colour vision: the hues
+// Colours and dash patterns can be distinguished without colour vision: the hues
 // follow Okabe and Ito (Color Universal Design, 2008), darkened or lightened
 // for their background.
 var (
@@ -147,8 +147,8 @@ type extent struct{ min, max float64 }
 
 func (e *extent) add(v float64) { e.min, e.max = min(e.min, v), max(e.max, v) }
 
-// round sets the axis' range to the extent, rounded outwards to where a tick
-// may stand.
+// round sets the axis' range to the extent, rounded outwards to possible positions of
+// ticks.
 func (a *axis) round(e extent) {
 	switch a.Scale {
 	case percentileScale:
@@ -167,7 +167,7 @@ func (a *axis) round(e extent) {
 		a.Min, a.Max = min(e.min, 0), max(e.max, 1)*1.06
 	case durationScale, logCountScale, logRateScale:
 		a.Min, a.Max = roundLog(e.min, math.Floor), roundLog(e.max, math.Ceil)
-		if a.Max-a.Min < 1 { // less than a decade tells of differences that are not there
+		if a.Max-a.Min < 1 { // less than a decade would exaggerate small differences
 			mid := (a.Min + a.Max) / 2
 			a.Min, a.Max = roundLog(mid-0.5, math.Floor), roundLog(mid+0.5, math.Ceil)
 		}
@@ -204,7 +204,7 @@ func (a axis) ticks(n int) []tick {
 		return logTicks(a, n)
 	}
 	step := niceStep((a.Max - a.Min) / float64(n))
-	if a.Scale == bytesScale || a.Scale == byteRateScale { // round in the unit that they are written in
+	if a.Scale == bytesScale || a.Scale == byteRateScale { // round numbers in the unit of the labels
 		unit := 1.0
 		for unit < 1<<40 && a.Max >= 1024*unit {
 			unit *= 1024
@@ -219,8 +219,8 @@ func (a axis) ticks(n int) []tick {
 	return out
 }
 
-// percentileTicks marks 0, 50, 90, 99, 99.9 … % and, unlabelled, 75 and 95 and
-// their like.
+// percentileTicks returns ticks at 0, 50, 90, 99, 99.9 … % and unlabelled ones at 75, 95,
+// 97.5, 99.5 and so on.
 func percentileTicks(limit float64) []tick {
 	out := []tick{{0, "0 %"}, {math.Log10(2), "50 %"}, {math.Log10(4), ""}}
 	for d := 1; float64(d) <= limit+1e-9; d++ {
@@ -311,7 +311,7 @@ func (a axis) text(v float64) string {
 	return strconv.FormatFloat(v, 'g', 4, 64)
 }
 
-// place returns where a value lies on the axis; NaN where it has no place.
+// place returns a value's coordinate on the axis; NaN if it has none.
 func (a axis) place(v float64) float64 {
 	switch a.Scale {
 	case percentileScale: // in percent
@@ -325,8 +325,8 @@ func (a axis) place(v float64) float64 {
 	return v
 }
 
-// inWords is a chart for those who do not see it: of percentiles some along each line, else
-// where each begins and ends.
+// inWords describes a chart for readers who do not see it: for percentiles, several points of
+// each line, else its first and last point.
 func (c *chart) inWords() string {
 	text := c.Title
 	for _, l := range c.Lines {
@@ -358,7 +358,7 @@ func (c *chart) inWords() string {
 	return text + "."
 }
 
-// ends are the first and the last point of a line that are drawn.
+// ends returns the indices of the first and the last drawn point of a line.
 func (l *line) ends() []int {
 	var out []int
 	for i, y := range l.Y {
@@ -375,8 +375,8 @@ func shortDuration(ns float64) string { return short(ns, 3, " s", " ms", " µs",
 // shortCount writes a round number: "20 k", "1.5 M".
 func shortCount(n float64) string { return short(n, 4, " G", " M", " k", "") }
 
-// short writes a number with so many digits in one of four units, each a thousandth of the
-// one before.
+// short writes a number with the given number of digits, in one of four units, each a
+// thousandth of the one before.
 func short(v float64, digits int, units ...string) string {
 	scale := 1e9
 	for _, unit := range units[:3] {

@@ -8,35 +8,35 @@ import (
 	"sixnines/result"
 )
 
-// chartLimit is the number of runs that a chart can hold and still be read.
+// chartLimit is the largest number of runs in a readable chart.
 const chartLimit = len(lightPalette)
 
 // Kind names a picture, for [SVG] and [PNG].
 type Kind string
 
-// The pictures. Where a run measured several latencies (delivery and publish),
-// the first of them is drawn, in the order of [result.Metrics].
+// The charts. If a run measured several latencies (delivery and publish), the first
+// of them is drawn, in the order of [result.Metrics].
 const (
 	KindPercentiles Kind = "percentiles" // latency by percentile, response and service
 	KindTime        Kind = "time"        // percentiles over time
 	KindRate        Kind = "rate"        // due, sent and received over time
 	KindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
-	KindBacklog     Kind = "backlog"     // what late or paused consumers had not got over time
+	KindBacklog     Kind = "backlog"     // messages not yet received by late or paused consumers, over time
 	KindLag         Kind = "lag"         // sending lag by percentile
 	KindHistogram   Kind = "histogram"   // how many messages had which latency
 	KindStages      Kind = "stages"      // the stages of the service time by percentile
 	KindRepeats     Kind = "repeats"     // all runs of a set by percentile
-	KindHiccups     Kind = "hiccups"     // what held the generator up, over time
+	KindHiccups     Kind = "hiccups"     // delays within the generator, over time
 	KindProcessors  Kind = "processors"  // the use of the processors over time
 )
 
-// Kinds lists the pictures there are.
+// Kinds lists all kinds of charts.
 func Kinds() []Kind {
 	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindBacklog, KindLag, KindHistogram, KindStages, KindRepeats, KindHiccups, KindProcessors}
 }
 
-// charts returns all pictures of the runs, in the order of the page. Those
-// with nothing to draw are left out.
+// charts returns all charts of the runs, in the order of the page, without those that
+// have nothing to draw.
 func charts(subjects []*subject) []*chart {
 	all := subjects
 	subjects = subjects[:min(len(subjects), chartLimit)]
@@ -67,7 +67,7 @@ func charts(subjects []*subject) []*chart {
 	}
 	add(hiccupsChart(subjects))
 	add(processorsChart(subjects))
-	// An odd one out is drawn wide rather than beside nothing.
+	// A small chart without a neighbour is drawn wide.
 	small := 0
 	for _, c := range out {
 		if c.Small {
@@ -105,8 +105,8 @@ func pick(all []*chart, k Kind) (*chart, error) {
 	return nil, fmt.Errorf("unknown kind of picture %q; there are %v", k, Kinds())
 }
 
-// of is the line of a run, named what. Of several runs it has the run's name as well, and
-// is thin if the run is a workload in the background.
+// of returns the line with the name what; if there are several runs, the name includes the
+// run's, and the line of a background workload is thin.
 func (l line) of(s *subject, what string) line {
 	l.Name = what
 	if s.letter != "" {
@@ -159,7 +159,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 				l.Colour = j
 			}
 			if j > 0 || len(subjects) > fewLines {
-				l.Lo, l.Hi = nil, nil // bands upon bands hide what they should show
+				l.Lo, l.Hi = nil, nil // overlapping bands would hide each other
 			}
 			if f.Key == "lag" {
 				l.hideBelow(lagFloor)
@@ -180,15 +180,15 @@ func percentilesChart(subjects []*subject, f family) *chart {
 	return c
 }
 
-// fewLines is the number of runs up to which a picture has room for more than
-// one line of each.
+// fewLines is the largest number of runs for which a chart has room for more than one
+// line each.
 const fewLines = 4
 
-// lagFloor is the lag, in ns, below which there is nothing to see: a blocked
-// lag is nothing at all for most messages.
+// lagFloor is the lag, in ns, below which lines are not drawn: most messages have no
+// blocked lag at all.
 const lagFloor = 100
 
-// hideBelow leaves gaps where the line is below a duration.
+// hideBelow replaces points below a duration by gaps.
 func (l *line) hideBelow(ns int64) {
 	floor := logOf(ns)
 	for i := range l.Y {
@@ -250,8 +250,8 @@ func momentCaption(moments []moment) string {
 	return strings.Join(out, " ")
 }
 
-// firstOf is the family's first metric that the run has: response where it was
-// paced, service where not.
+// firstOf returns the family's first metric that the run has: response if the load was
+// paced, else service.
 func firstOf(s *subject, f family) result.Metric {
 	for _, k := range f.Columns {
 		if s.column(k.Metric) != nil {

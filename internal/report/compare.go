@@ -64,7 +64,7 @@ func outcomeTitle(o compare.Outcome) string {
 	return string(o)
 }
 
-// outcomeStyle is how an outcome looks.
+// outcomeStyle returns the style of an outcome.
 func outcomeStyle(o compare.Outcome) style {
 	switch o {
 	case compare.Slower, compare.Mixed:
@@ -124,7 +124,7 @@ func within(f compare.Figures) string {
 	return plusMinus(f.Within)
 }
 
-// plusMinus writes a spread; what is below a thousandth has no sign of its own.
+// plusMinus writes a spread; one below a thousandth is written without "±".
 func plusMinus(part float64) string {
 	text := share(part)
 	if !strings.HasPrefix(text, "<") {
@@ -152,8 +152,8 @@ func compareValue(r compare.Row, v float64) string {
 	return durationFloat(v)
 }
 
-// compareCentre is what stands for a set in a table: the geometric mean of its runs,
-// whose ratio is the change, or where no change is stated the run in the middle.
+// compareCentre returns the figure that represents a set in a table: the geometric mean of
+// its runs, whose ratio is the change, or, if no change is stated, the median run.
 func compareCentre(r compare.Row, f compare.Figures, stated bool) string {
 	switch {
 	case f.Runs == 0:
@@ -197,14 +197,14 @@ func compareInterval(r compare.Row) string {
 		return ""
 	}
 	lo, hi := change(r.Shift.Lo), change(r.Shift.Hi)
-	if lo == hi && r.Shift.Lo != r.Shift.Hi && r.Shift.Hi < 10 { // so narrow that a digit more is known
+	if lo == hi && r.Shift.Lo != r.Shift.Hi && r.Shift.Hi < 10 { // narrow enough for another digit
 		lo, hi = fmt.Sprintf("%+.2f %%", (r.Shift.Lo-1)*100), fmt.Sprintf("%+.2f %%", (r.Shift.Hi-1)*100)
 	}
 	return lo + " to " + hi
 }
 
-// compareChange is the change; without a statement there is none, since a bare
-// ratio would be read as one.
+// compareChange returns the change; empty if the row makes no statement, since readers
+// would take a bare ratio for one.
 func compareChange(r compare.Row) string {
 	if r.Shift == nil {
 		return ""
@@ -231,7 +231,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// spanOf writes from when to when the runs of a set began.
+// spanOf writes when the first and the last run of a set began.
 func spanOf(from, to time.Time) string {
 	if from.IsZero() {
 		return ""
@@ -263,7 +263,7 @@ func compareHow(c *compare.Comparison) string {
 	return text
 }
 
-// noDifferences says that nothing is unlike, besides what was changed.
+// noDifferences says that the sides do not differ, except in what was changed.
 func noDifferences(c *compare.Comparison) string {
 	if len(c.Changes) > 0 {
 		return "No other known differences."
@@ -328,8 +328,8 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 	return "judged: the 95 % intervals hold for all rows at once"
 }
 
-// suspectText is why runs are suspect of a set. What to do about it stands in the
-// runs' own reports.
+// suspectText returns why runs of a set are suspect. The runs' own reports say what to do
+// about it.
 func suspectText(d compare.SuspectReason, s compare.Set) string {
 	text := fmt.Sprintf("%d of %d runs, %s", d.Runs, s.Used, plain(string(d.Code)))
 	if len(d.Percentiles) > 0 {
@@ -367,8 +367,8 @@ func setNamed(c *compare.Comparison, side string) compare.Set {
 	return c.A
 }
 
-// gateRemarks are what a gate fails for, or cannot decide, and that is in no row of a
-// table.
+// gateRemarks returns the reasons for which a gate fails, or cannot decide, that are in no
+// row of a table.
 func gateRemarks(c *compare.Comparison, a compare.Answer) []string {
 	var out []string
 	for _, j := range c.Gate.Of(a) {

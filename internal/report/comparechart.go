@@ -11,8 +11,8 @@ import (
 	"sixnines/result"
 )
 
-// mostCompared is how many pairs of runs the pictures of a comparison show by
-// themselves.
+// mostCompared is the largest number of pairs of runs that the charts of a comparison
+// show individually.
 const mostCompared = 50
 
 // comparedPair are the two runs of a pair, A's first.
@@ -44,8 +44,8 @@ func comparedPairs(c *compare.Comparison, sides [2][]*result.Run) []comparedPair
 	return out
 }
 
-// compareCharts are the pictures of a comparison, the n-th of its page: of what is
-// judged the shift function, the curves of both sides and each run's percentiles.
+// compareCharts returns the charts of a comparison, the n-th of its page: for each judged
+// metric the shift function, the curves of both sides and each run's percentiles.
 func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*chart {
 	pairs := comparedPairs(c, sides)
 	var out []*chart
@@ -69,7 +69,7 @@ func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*char
 	return out
 }
 
-// few says that not all pairs are drawn.
+// few returns a remark if not all pairs are drawn.
 func few(pairs []comparedPair) string {
 	if len(pairs) <= mostCompared {
 		return ""
@@ -77,17 +77,17 @@ func few(pairs []comparedPair) string {
 	return fmt.Sprintf(" The first %d pairs are drawn; the tables rest on all %d.", mostCompared, len(pairs))
 }
 
-// percentileAt is where a percentile stands on its axis, to the digits that a page has.
+// percentileAt returns a percentile's coordinate, rounded as in the data of a page.
 func percentileAt(p string) float64 {
 	v, _ := strconv.ParseFloat(p, 64) // a published name
 	return math.Round(-1e4*math.Log10(1-v/100)) / 1e4
 }
 
-// dotRoom is what an axis of percentiles has beyond the last that has dots.
+// dotRoom is the width of an axis of percentiles beyond the last percentile with dots.
 const dotRoom = 0.12
 
-// shiftChart draws by how much B is larger than A at each percentile, with the band
-// that holds for all of them at once, and each pair's own change.
+// shiftChart draws by how much B is larger than A at each percentile, with the simultaneous
+// band of all percentiles, and each pair's own change.
 func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *chart {
 	l := line{Name: "B against A, 95 % band", Dots: true}
 	var words []string
@@ -168,14 +168,14 @@ func compareCurves(m result.Metric, pairs []comparedPair) *chart {
 	return x
 }
 
-// medianCurve is the median of curves where all of them are.
+// medianCurve returns the median of curves at the points that all of them have.
 func medianCurve(curves []line) line {
 	var out line
 	for k := 0; len(curves) > 0; k++ {
 		at := curvePoint(k)
 		var values []float64
 		for _, l := range curves {
-			// The last point is where the run's messages end, and on no grid.
+			// The last point depends on the run's number of messages, and is not on the grid.
 			if k < len(l.X)-1 && l.X[k] == at && !math.IsNaN(l.Y[k]) {
 				values = append(values, math.Pow(10, l.Y[k]))
 			}
@@ -209,7 +209,7 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 				if !ok || d.AtLeast[r.Percentile] {
 					continue // no figure, or a lower bound of one
 				}
-				// From 0.01 to 0.09 of a factor of ten away, left or right.
+				// 0.01 to 0.09 decades to the left or right.
 				away := 0.01 + 0.08*(float64(i)+0.5)/float64(len(drawn))
 				if side == 0 {
 					away -= 0.1

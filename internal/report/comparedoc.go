@@ -10,10 +10,10 @@ import (
 	"sixnines/result"
 )
 
-// CompareHTML writes comparisons, of a workload each, as one self-contained page of
-// the same kind as [HTML]: what [CompareTerminal] says in full, and of what is judged
-// the shift function, the curves of the runs of both sides, and each run's percentiles.
-// a and b are the runs that were compared.
+// CompareHTML writes comparisons, one for each workload, as one self-contained page like
+// that of [HTML]: the full content of [CompareTerminal], and for each judged metric the
+// shift function, the curves of the runs of both sides, and each run's percentiles. a and
+// b are the compared runs.
 func CompareHTML(w io.Writer, all []*compare.Comparison, a, b []*result.Run) error {
 	var body document
 	drawn := []*chart{}
@@ -46,10 +46,11 @@ func comparePageTitle(all []*compare.Comparison) string {
 	return shorten(title, 120)
 }
 
-// forcedText says that a ranking was asked for in spite of what speaks against it.
+// forcedText says that a ranking was made on request, in spite of decisive differences.
 const forcedText = "Ranked in spite of decisive differences, because --rank-unlike asked for it."
 
-// guaranteesText is what sides guarantee unlike, where the outcome does not say it.
+// guaranteesText returns the guarantees in which the sides differ, if the outcome does not
+// say so.
 func guaranteesText(c *compare.Comparison) string {
 	if strings.Contains(c.Text, c.Guarantees) {
 		return ""
@@ -57,8 +58,8 @@ func guaranteesText(c *compare.Comparison) string {
 	return plain(c.Guarantees)
 }
 
-// compareRemarks are what is to be said of the runs: what regressed or is undecided
-// besides the tables, which were replaced or left out, and what is suspect.
+// compareRemarks returns remarks on the runs: regressions and undecided figures outside the
+// tables, runs that were replaced or left out, and suspect runs.
 func compareRemarks(c *compare.Comparison) (besides, replaced, left, suspect points) {
 	for _, r := range gateRemarks(c, compare.Worse) {
 		besides = append(besides, remark{Word: "regression", Text: r, Style: bad})
@@ -78,9 +79,9 @@ func compareRemarks(c *compare.Comparison) (besides, replaced, left, suspect poi
 	return besides, replaced, left, suspect
 }
 
-// compareDocument is what is said of a comparison: what it comes to, what was changed, what
-// is unlike besides, which runs are left out and suspect, and only then the figures. drawn
-// are the pictures of a page.
+// compareDocument returns the report of a comparison: the outcome, what was changed, other
+// differences, runs that are left out or suspect, and then the figures. drawn are the charts
+// of a page.
 func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document {
 	outcome := compareOutcome(c)
 	say := func(b ...block) { outcome.Blocks = append(outcome.Blocks, b...) }
@@ -159,7 +160,7 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 	return out
 }
 
-// compareOutcome is what a comparison comes to, and what was changed.
+// compareOutcome returns the outcome of a comparison, and what was changed.
 func compareOutcome(c *compare.Comparison) finding {
 	out := finding{Status: compareTitle(c), Text: plain(c.Text), Class: outcomeClass(c.Outcome), Style: outcomeStyle(c.Outcome)}
 	if g := guaranteesText(c); g != "" {
@@ -174,14 +175,14 @@ func compareOutcome(c *compare.Comparison) finding {
 	return out
 }
 
-// compareSides are both sets, and how their runs were paired.
+// compareSides describes both sets, and how their runs were paired.
 func compareSides(c *compare.Comparison) document {
 	indented := setting{Margin: "  "}
 	return document{facts{Lead: "A", List: compareSide(c.A), setting: indented}, facts{Lead: "B", List: compareSide(c.B), setting: indented},
 		facts{List: []string{compareHow(c)}, setting: indented}}
 }
 
-// differences say in what the sides are unlike besides what was changed.
+// differences lists in what the sides differ besides what was changed.
 func differences(c *compare.Comparison, in medium) block {
 	name := "Other differences"
 	if len(c.Changes) == 0 {
@@ -220,8 +221,8 @@ func differenceText(d compare.Difference) string {
 	return plain(d.What) + ": A " + plain(d.A) + ", B " + plain(d.B)
 }
 
-// compareSpread is how much the runs of each set differ among themselves, beside what one
-// run knows of its own figure; nil where no set has two.
+// compareSpread shows how much the runs of each set differ among themselves, beside the
+// confidence interval of a single run; nil if no set has two runs.
 func compareSpread(all []compare.Row) *table {
 	x := &table{Head: columnHeads("lr", "", "A", "spread", "B", "spread", "within a run"), About: "from run to run", Even: true, Gives: []int{5}}
 	for _, r := range all {
@@ -248,8 +249,8 @@ func outcomeClass(o compare.Outcome) string {
 	return "suspect"
 }
 
-// CompareMarkdown writes a comparison for a pull request (GitHub's dialect):
-// the outcome, the judged figures and what is unlike in sight, the rest folded.
+// CompareMarkdown writes a comparison for a pull request (GitHub's dialect): the outcome,
+// the judged figures and the differences are visible, the rest is folded.
 func CompareMarkdown(w io.Writer, c *compare.Comparison) error {
 	m := newMarkdown()
 	m.document(compareDocument(c, nil, inMarkdown))
@@ -271,8 +272,8 @@ func CompareTerminal(w io.Writer, c *compare.Comparison, opt Options) error {
 	return p.write(w)
 }
 
-// differencesTable says in what the sides are unlike, and of those that are weighed what
-// that means: in a terminal a line each.
+// differencesTable lists in what the sides differ and, if weighed, what each difference
+// means; in a terminal one line each.
 func differencesTable(all []compare.Difference, weighed bool, in medium) block {
 	if in == inTerminal {
 		var out points
@@ -313,10 +314,10 @@ type compareTable struct {
 	*table
 	all    []compare.Row
 	judged bool
-	shown  bool // where only what matters is
+	shown  bool // also in a report that shows only what matters
 }
 
-// compareTables are the tables of a comparison's figures; ranged as figuresOf has it.
+// compareTables returns the tables of a comparison's figures; see figuresOf for ranged.
 func compareTables(c *compare.Comparison, ranged bool) []compareTable {
 	var out []compareTable
 	if c.Throughput != nil {
@@ -378,7 +379,7 @@ func figuresOf(all []compare.Row, c *compare.Comparison, ranged bool) *table {
 	return x
 }
 
-// compareAccounts are the counts and rates of both sides; nil if there are none.
+// compareAccounts returns the counts and rates of both sides; nil if no side has any.
 func compareAccounts(c *compare.Comparison) *table {
 	if len(c.Accounts) == 0 {
 		return nil

@@ -12,13 +12,13 @@ import (
 	"sixnines/internal/compare"
 )
 
-// compareScreen writes what fits a screen: what the comparison comes to, what was
-// changed and what is unlike besides, the judged figures, what was lost, and where the
-// rest is. A list that is too long ends with how many more there are.
+// compareScreen writes a comparison that fits a screen: the outcome, what was changed, other
+// differences, the judged figures, lost messages, and where to find the rest. A list that is
+// too long ends with the number of entries left out.
 func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 	lists, judged := compareLists(c), judgedTables(c)
-	// One line stays free. Each list has a line, and those that matter most get the
-	// others.
+	// One line stays free. Each list gets a line, and the most important lists get the
+	// other lines.
 	p.fit(screenLines-1, screenLines, 0, func(more int) document {
 		for i := range lists {
 			l := &lists[i]
@@ -57,8 +57,8 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 	})
 }
 
-// columnsText says what stands for a set in a table that has a change; in one that has
-// none it is the run in the middle.
+// columnsText explains the figure that represents a set in a table with changes; in a table
+// without changes it is the median run.
 func columnsText(c *compare.Comparison) string {
 	if slices.ContainsFunc(judgedTables(c), func(x compareTable) bool {
 		return slices.ContainsFunc(x.all, func(r compare.Row) bool { return r.Shift != nil })
@@ -77,7 +77,7 @@ func changesText(c *compare.Comparison) []string {
 	return out
 }
 
-// judgedTables are the tables of which there are outcomes, or would be.
+// judgedTables returns the tables whose figures are judged, or would be if they could.
 func judgedTables(c *compare.Comparison) []compareTable {
 	var out []compareTable
 	for _, x := range compareTables(c, false) {
@@ -88,7 +88,7 @@ func judgedTables(c *compare.Comparison) []compareTable {
 	return out
 }
 
-// outcomeLegend explains the outcomes; empty: there are none.
+// outcomeLegend explains the outcomes; empty if no row has one.
 func outcomeLegend(c *compare.Comparison) string {
 	if c.Refused != "" {
 		return ""
@@ -96,7 +96,7 @@ func outcomeLegend(c *compare.Comparison) string {
 	return fmt.Sprintf(" SLOWER and FASTER: the whole interval is beyond ±%s.", percentage(c.MinEffect))
 }
 
-// accountWords are the messages of a side.
+// accountWords returns the message counts of a side.
 func accountWords(c *compare.Comparison, side string) []string {
 	var out []string
 	for _, a := range c.Accounts {
@@ -117,16 +117,16 @@ func accountWords(c *compare.Comparison, side string) []string {
 	return out
 }
 
-// compareList is a list of a screen, of which as much is shown as there is room for.
+// compareList is a list on a screen, cut to the available room.
 type compareList struct {
 	lead  string
 	lines []string // each is shown in one line
 	style style
-	below bool // the figures, which it is about
-	shown int
+	below bool // it stands below the figures, since it is about them
+	shown int  // number of lines that have room
 }
 
-// shownLists are what is shown of the lists below the figures, or of those above.
+// shownLists returns the visible parts of the lists below the figures, or above them.
 func shownLists(lists []compareList, below bool) (out document) {
 	for _, l := range lists {
 		if l.below != below {
@@ -146,7 +146,7 @@ func shownLists(lists []compareList, below bool) (out document) {
 	return out
 }
 
-// compareLists are the lists of a comparison, those that matter most first.
+// compareLists returns the lists of a comparison, the most important first.
 func compareLists(c *compare.Comparison) []compareList {
 	besides, replaced, _, suspect := compareRemarks(c)
 	unlike := compareList{lead: "  difference  ", style: warning}
@@ -166,7 +166,7 @@ func compareLists(c *compare.Comparison) []compareList {
 	follows := compareList{lead: "  with it     "}
 	for _, d := range c.Follows {
 		if c.Guarantees != "" && d.Guarantee() {
-			continue // said
+			continue // already said
 		}
 		follows.lines = append(follows.lines, differenceText(d))
 	}
@@ -200,9 +200,9 @@ func remarksOf(rows []compare.Row) []string {
 	return notes
 }
 
-// compareShort lays out figures and statements without remarks. Columns give way where
-// there is no room for them; without a statement the range of the runs stands beside
-// their median.
+// compareShort lays out figures and statements without remarks. It drops columns if the
+// width is too small. Without a statement it shows the range of the runs beside their
+// median.
 func compareShort(all []compare.Row, c *compare.Comparison, width int) *table {
 	x := figuresOf(all, c, false)
 	stated := len(x.Head) > 4

@@ -5,19 +5,19 @@ import (
 	"sixnines/result"
 )
 
-// correctedSuffix ends the name of a service time that is corrected as others do.
+// correctedSuffix ends the name of a service time with HdrHistogram's correction.
 const correctedSuffix = ".corrected"
 
-// corrected is the column of a service time that is corrected as others do.
+// corrected returns the column of a service time with HdrHistogram's correction.
 func corrected(m result.Metric) column {
 	return column{Metric: m + correctedSuffix, Of: m, Head: "corrected", Corrected: true}
 }
 
-// correctedName marks a corrected service time wherever there is room for it.
+// correctedName returns the mark of a corrected service time, where it has room.
 func correctedName(h *result.Header) string {
 	y := h.Synchronous
 	if y == nil {
-		return "corrected" // by a file that somebody has changed
+		return "corrected" // only a file that was edited gets here
 	}
 	mean := ""
 	if y.Mean {
@@ -32,7 +32,7 @@ func correctedNote(h *result.Header) string {
 		"It is for comparison with tools that publish such figures: it is not measured, and not judged. Response time is what users wait."
 }
 
-// notes are those of the family's columns in a run, each once.
+// notes returns the notes of the family's columns in a run, each once.
 func (f family) notes(s *subject) []string {
 	var out []string
 	for _, k := range f.Columns {

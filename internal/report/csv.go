@@ -15,14 +15,14 @@ import (
 //
 //	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
 //
-// metric is METRIC or, where messages were refused, METRIC.succeeded: of those
-// that were not; or METRIC.corrected: a service time with HdrHistogram's correction
-// for an expected interval, which is not measured. percentile is "50" to "99.9999", or min, max, mean, stddev. lo_ns and hi_ns
-// hold the 95 % interval, without hi_ns where refused messages reach it, and count the values of the metric's histogram. mark
-// qualifies the figure: unsupported or unstable (there is no value then),
-// refused (none either: refused messages reach it), at-least, few, few-events,
-// near-floor, sequential (the interval holds whenever the run ended), suspect,
-// several of them joined by "+".
+// metric is METRIC; or METRIC.succeeded, without the messages that were refused; or
+// METRIC.corrected, a service time with HdrHistogram's correction for an expected
+// interval, which is not measured. percentile is "50" to "99.9999", or min, max, mean,
+// stddev. lo_ns and hi_ns hold the 95 % interval, without hi_ns if refused messages reach
+// it. count is the number of values in the metric's histogram. mark qualifies the figure:
+// unsupported, unstable or refused (without a value; refused messages reach the last),
+// at-least, few, few-events, near-floor, sequential (the interval holds whenever the run
+// ended), suspect; several are joined by "+".
 // block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
 // run, floor_ratio how many times the machine's noise floor the value is.
 func CSV(w io.Writer, runs []*result.Run) error {
@@ -119,7 +119,7 @@ func TimeCSV(w io.Writer, runs []*result.Run) error {
 	return c.Error()
 }
 
-// whereSupported is a percentile of an interval, "n/a" where there is none.
+// whereSupported returns a percentile of an interval; "n/a" if its messages do not support it.
 func whereSupported(v int64) string {
 	if v == unsupported {
 		return "n/a"
@@ -129,7 +129,7 @@ func whereSupported(v int64) string {
 
 func integer(v int64) string { return strconv.FormatInt(v, 10) }
 
-// decimal writes a number that need not be whole; nothing for one that is none.
+// decimal writes a number that need not be whole; the empty string for NaN and infinities.
 func decimal(v float64) string {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return ""

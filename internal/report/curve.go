@@ -19,9 +19,9 @@ const curveLead = 5
 
 // percentileCurve draws a metric over log10(1/(1−p)), from the smallest value
 // up to the highest percentile that the number of messages supports. The band
-// holds each percentile with 95 % confidence, one by one. It is the zero line
-// if there is nothing to draw. Where refused messages begin it ends: they are
-// slower than anything that could be drawn.
+// holds each single percentile with 95 % confidence. It is the zero line if there is
+// nothing to draw. The curve ends where refused messages begin, which are slower than
+// any value.
 func percentileCurve(m *result.Merged, d *result.Distribution) line {
 	var l line
 	if m == nil || m.Hist == nil {
@@ -66,8 +66,8 @@ func percentileCurve(m *result.Merged, d *result.Distribution) line {
 	}
 }
 
-// curvePoint is the place of the k-th point: even steps, but for the first,
-// where the curve is steepest, which is halved again and again towards zero.
+// curvePoint returns the coordinate of the k-th point. Steps are even, except the first,
+// where the curve is steepest: it is halved repeatedly towards zero.
 func curvePoint(k int) float64 {
 	switch {
 	case k == 0:
@@ -78,13 +78,12 @@ func curvePoint(k int) float64 {
 	return float64(k-curveLead) / curveSteps
 }
 
-// order answers for ranks over the resolved and the censored messages
-// together, as summaries do: the censored are above everything, for what never
-// came back was slower than all that did, and where a rank falls among them
-// the answer is their lower bound.
+// order finds ranks among resolved and censored messages together, as summaries do.
+// Censored messages rank above all resolved ones, since a message that never came back
+// was slower; for a rank among them the answer is their lower bound.
 type order struct {
 	resolved, all *histograms.RankIndex
-	refused       int64 // above all others
+	refused       int64 // rank above all others
 }
 
 func newOrder(m *result.Merged) order {
@@ -98,8 +97,8 @@ func newOrder(m *result.Merged) order {
 
 func (o order) count() int64 { return o.all.Count() + o.refused }
 
-// at returns the edges of the bucket of a rank, among the refused those of the
-// slowest of the others.
+// at returns the edges of the bucket of a rank; for a rank among refused messages, those of
+// the slowest other message.
 func (o order) at(rank int64) (low, high int64) {
 	rank = min(rank, o.all.Count())
 	if rank <= o.resolved.Count() {
@@ -109,8 +108,8 @@ func (o order) at(rank int64) (low, high int64) {
 	return max(low, o.resolved.Min()), max(high, o.resolved.Max())
 }
 
-// withCensored returns the histogram with the lower bounds of the unresolved
-// in it; the histogram itself where there are none.
+// withCensored returns the histogram with the lower bounds of the unresolved messages;
+// the histogram itself if every message was resolved.
 func withCensored(m *result.Merged) *hdr.Histogram {
 	if m.Censored == nil || m.Censored.TotalCount() == 0 {
 		return m.Hist
@@ -121,15 +120,15 @@ func withCensored(m *result.Merged) *hdr.Histogram {
 	return all
 }
 
-// supportLimit is log10(1/(1−p)) of the highest percentile of which n values
-// bound both ends of the 95 % interval: n ≥ ln 0.025 / ln p.
+// supportLimit returns log10(1/(1−p)) of the highest percentile whose 95 % interval has
+// two finite ends with n values: n ≥ ln 0.025 / ln p.
 func supportLimit(n int64) float64 {
 	p := math.Exp(math.Log(0.025) / float64(n))
-	// A hair below, for the rule is applied again to p itself.
+	// Slightly below, since rounding must not break the rule when it is applied to p.
 	return max(0, -math.Log10(1-p)-1e-9)
 }
 
-// logOf is log10 of a duration; below a nanosecond there is nothing to tell.
+// logOf returns log10 of a duration, ns; durations below a nanosecond count as one.
 func logOf(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
 
 // densityBins is the number of bins of a histogram picture for each factor of
@@ -137,8 +136,8 @@ func logOf(ns int64) float64 { return math.Log10(float64(max(ns, 1))) }
 const densityBins = 20
 
 // densityCurve draws how many messages had which latency, in bins of equal
-// width on a logarithmic axis. Counts are per bin and logarithmic, so that the
-// few of the tail are seen beside the many.
+// width on a logarithmic axis. Counts are per bin and logarithmic, so that the few
+// messages of the tail are visible.
 func densityCurve(m *result.Merged) line {
 	l := line{Steps: true}
 	if m == nil || m.Hist == nil {

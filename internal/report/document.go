@@ -2,8 +2,8 @@ package report
 
 import "slices"
 
-// document is what a report says before it is written: its blocks in order. Markdown has
-// those that are [written], a terminal those that are [shown].
+// document is the content of a report before it is written: its blocks in order. Markdown
+// writes the blocks that are [written], a terminal those that are [shown].
 type document []block
 
 // block is a part of a document. A page has a template for each type of them.
@@ -18,13 +18,13 @@ const (
 	inTerminal
 )
 
-// written is a block for Markdown, too.
+// written is a block that can also be written as Markdown.
 type written interface{ markdown(m *markdown) }
 
-// shown is a block for a terminal, too.
+// shown is a block that can also be shown in a terminal.
 type shown interface{ terminal(p *printer) }
 
-// part is a section with what is in it.
+// part is a section with its blocks.
 type part struct {
 	Title  string
 	Of     string // the run it is about, where there are several
@@ -35,16 +35,16 @@ type part struct {
 	Blocks document
 }
 
-// finding is a verdict, what it is about, and what it rests on.
+// finding is a verdict, its subject, and its basis.
 type finding struct {
 	Status, Label string
-	Text          string // what it comes to
+	Text          string // the verdict
 	Style         style  // of the status in a terminal
 	Key, Class    string
 	Blocks        document
 }
 
-// folded is what is shown when a reader asks for it.
+// folded is content that a reader unfolds.
 type folded struct {
 	Title  string
 	Of     string // the run it is about, where there are several
@@ -55,7 +55,7 @@ type folded struct {
 	Blocks document
 }
 
-// text is a paragraph: words in bold before it, itself, and words in italics behind.
+// text is a paragraph: Lead in bold, Text, and Tail in italics.
 type text struct {
 	Class            string // on a page
 	Lead, Text, Tail string
@@ -85,7 +85,7 @@ type clipped struct {
 	MarkStyle, Style style
 }
 
-// command is a line that is to be copied from a terminal.
+// command is a line for copying from a terminal.
 type command string
 
 // say appends a text.
@@ -101,20 +101,20 @@ func (d *document) list(margin string, all []string, s style) {
 // add appends blocks.
 func (d *document) add(blocks ...block) { *d = append(*d, blocks...) }
 
-// code is a command or a file, which stands for itself.
+// code is a command or the text of a file, shown verbatim.
 type code string
 
 // facts are a line of short facts.
 type facts struct {
 	Lead string
 	List []string
-	Code bool // as they are typed
+	Code bool // set as code
 	// Separator stands between them in a terminal; empty: a dot.
 	Separator string
 	setting
 }
 
-// points is a list of what is to be said in a line each.
+// points is a list of remarks, one line each.
 type points []remark
 
 // remark is an entry of a list.
@@ -123,7 +123,7 @@ type remark struct {
 	Style                   style // of the text in a terminal
 }
 
-// unmarked are the entries without their words.
+// unmarked returns the entries without their words.
 func (x points) unmarked() points {
 	out := slices.Clone(x)
 	for i := range out {
@@ -132,7 +132,7 @@ func (x points) unmarked() points {
 	return out
 }
 
-// texts are what the entries say.
+// texts returns the texts of the entries.
 func (x points) texts() []string {
 	var out []string
 	for _, r := range x {
@@ -141,21 +141,21 @@ func (x points) texts() []string {
 	return out
 }
 
-// notice is a warning that no reader may miss.
+// notice is a prominent warning.
 type notice struct {
 	Head, Text string
 	Loud       bool // it changes what figures mean
 }
 
-// gallery is pictures, as many side by side as find room.
+// gallery is a list of charts, side by side where they fit.
 type gallery []picture
 
 // picture is a chart with its words.
 type picture struct {
 	Key, Title, Caption string
 	Small               bool                    // half as wide as a page
-	Live                bool                    // the page's script draws it anew
-	Draw                func(alone bool) string // an SVG element; alone: as a file of its own; nil: there is nothing to draw
+	Live                bool                    // the page's script redraws it
+	Draw                func(alone bool) string // returns an SVG element; alone: a separate file; nil: nothing to draw
 }
 
 // pictureOf is a fitted chart.
@@ -163,7 +163,7 @@ func pictureOf(c *chart, live bool) picture {
 	return picture{c.Key, c.Title, c.Caption, c.Small, live, func(alone bool) string { return drawSVG(c, alone) }}
 }
 
-// livePictures are charts that the page's script draws anew.
+// livePictures returns charts that the page's script redraws.
 func livePictures(all []*chart) gallery {
 	var out gallery
 	for _, c := range all {
@@ -172,7 +172,7 @@ func livePictures(all []*chart) gallery {
 	return out
 }
 
-// keys are remarks on the figures before them.
+// keys returns remarks on the figures above.
 func keys(texts ...string) document {
 	var out document
 	for i, t := range texts {
@@ -184,7 +184,7 @@ func keys(texts ...string) document {
 	return out
 }
 
-// named are the tables of a list that there are, each about a run where there are several.
+// named returns the non-nil tables of a list; with several runs each names its run.
 func (s *subject) named(all ...*table) document {
 	var out document
 	for _, x := range all {

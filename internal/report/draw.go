@@ -2,20 +2,19 @@ package report
 
 import "math"
 
-// canvas is what a chart is drawn on, in the units of SVG: y grows downwards. A class
-// says what a shape is, and the canvas knows how that looks. A title says what a shape
-// is to who points at it, where that can be done.
+// canvas is what a chart is drawn on, in the units of SVG: y grows downwards. A shape's
+// class determines its look. Its title is shown on hovering, if the canvas can do that.
 type canvas interface {
 	line(class string, x0, y0, x1, y1 float64, title string)
 	rect(class string, x, y, width, height float64, title string)
 	circle(class string, r, x, y float64)
 	path(class string, dash int, points []point, title string)
 	text(class string, a anchor, x, y float64, s string)
-	// turned writes upwards, around a point.
+	// turned writes a text upwards, at a point.
 	turned(class string, x, y float64, s string)
-	// width is that of a text of a legend.
+	// width returns the width of a text in a legend.
 	width(s string) float64
-	// clip draws within a rectangle only.
+	// clip calls draw, whose shapes appear only within the rectangle.
 	clip(x, y, width, height float64, draw func())
 }
 
@@ -34,8 +33,8 @@ const (
 	toEnd     anchor = ` text-anchor="end"`
 )
 
-// drawChart draws a fitted chart. One that stands alone has its title, and a legend of
-// its events, which no caption names.
+// drawChart draws a fitted chart. A chart that stands alone gets its title and a legend of
+// its events, since it has no caption.
 func drawChart(on canvas, c *chart, width, height float64, alone bool) {
 	top := svgTop
 	if alone {
@@ -57,15 +56,15 @@ func drawChart(on canvas, c *chart, width, height float64, alone bool) {
 		}
 	})
 	for _, l := range c.Lines {
-		if l.Marks { // those at the edge are seen, too
+		if l.Marks { // not clipped, so that marks at the edge are whole
 			a.marks(on, l)
 		}
 	}
 	a.moments(on, false)
 }
 
-// drawLegend writes the names of the lines from y on, and of the events if asked, and
-// returns the height that they took.
+// drawLegend writes the names of the lines, and if asked those of the events, from y
+// downwards, and returns the height of the legend.
 func drawLegend(on canvas, c *chart, y, right float64, events bool) float64 {
 	const rowHeight, gap, sample = 18.0, 18.0, 34.0
 	x, row := svgLeft, 0
@@ -124,7 +123,7 @@ func (a area) y(v float64) float64 {
 	return a.y1 - (v-a.c.Y.Min)/(a.c.Y.Max-a.c.Y.Min)*(a.y1-a.y0)
 }
 
-// class is how a tick's line looks.
+// class returns the CSS class of a tick's line.
 func (t tick) class() string {
 	if t.Label == "" {
 		return "minor"
@@ -139,7 +138,7 @@ func (a area) grid(on canvas) {
 		on.line(t.class(), a.x0, y, a.x1, y, "")
 		on.text("tick", toEnd, a.x0-8, y+4.5, t.Label)
 	}
-	free := 0.0 // where the next label may be
+	free := 0.0 // the left end of the next label must not be before this
 	for _, t := range a.c.X.ticks(int((a.x1 - a.x0) / 90)) {
 		x := a.x(t.At)
 		on.line(t.class(), x, a.y0, x, a.y1, "")

@@ -4,8 +4,8 @@ import (
 	"sixnines/result"
 )
 
-// eventsTable lists what happened during the run besides messages, in order: when, what,
-// how often, and in whose words. Nil where nothing did.
+// eventsTable lists the events of the run in order: when, what, how often, and the
+// original words. It is nil if nothing happened.
 func eventsTable(s *subject) *table {
 	x := &table{Name: "Events", Head: columnHeads("rlr", "at", "what", "times"), Even: true,
 		Caption: "What the broker, its client or the run reported besides messages, from the start of the measured window. The first ones in the same words stand alone, those that follow together."}
@@ -24,7 +24,7 @@ func eventsTable(s *subject) *table {
 	return x
 }
 
-// eventWords is what an event says, and of how many messages.
+// eventWords returns the detail of an event, with the number of messages.
 func eventWords(e *result.Event) string {
 	text := plain(e.Detail)
 	if e.Count > 0 {

@@ -55,9 +55,9 @@ func metricsOf(run *result.Run) []string {
 }
 
 // Hlog writes the result file at path as a histogram log, format 1.3: a row for
-// each interval and metric, the metric as its tag, values in nanoseconds. What
-// was never resolved is there under the tag METRIC.censored, at its lower
-// bounds. The file is streamed: memory does not grow with the run.
+// each interval and metric, with the metric as its tag and values in nanoseconds.
+// Unresolved messages have the tag METRIC.censored, with their lower bounds. The file
+// is streamed: memory does not grow with the run.
 func Hlog(w io.Writer, path string) error {
 	if path == "" {
 		return errors.New("a histogram log is made from a result file, and this result has none")

@@ -11,32 +11,32 @@ import (
 // ends with.
 const maximum = "max"
 
-// figure is one published percentile (or the maximum) of one metric, with
-// everything that qualifies it.
+// figure is one published percentile (or the maximum) of one metric, with all its
+// qualifications.
 type figure struct {
 	Percentile string // "99.9", or maximum
 	Value      int64  // ns
-	Lo, Hi     int64  // its 95 % interval, ns; both 0 if there is none
+	Lo, Hi     int64  // its 95 % interval, ns; both 0: no interval
 	Absent     bool   // the metric has no messages
-	Needs      int64  // messages needed to support it; above 0: not a number
+	Needs      int64  // messages needed to support it; above 0: the figure has no value
 	Unstable   bool   // withheld: a response percentile of an overloaded run
 	AtLeast    bool   // a lower bound
-	Refused    bool   // a refused message's: slower than any latency, not a number
+	Refused    bool   // refused messages reach it: slower than any latency, no value
 	Few        bool   // rests on 4 to 99 exceedances
 	Episodes   int    // separate events behind it; -1: not counted
 	Own        float64
 	Floor      float64 // times the noise floor's; NaN: not known
 	// BlockLo and BlockHi are its 95 % interval from resampled stretches of the
-	// run, ns; both 0 if there is none, and BlockNA says why.
+	// run, ns; both 0: no such interval, and BlockNA says why.
 	BlockLo, BlockHi int64
 	BlockNA          string
 	Open             bool            // the interval's upper end is a lower bound
 	Sequential       bool            // the interval holds at whatever moment the run ended
-	OpenRefused      bool            // the interval's upper end is a refused message's
-	SuspectReasons   []result.Reason // findings of the verdict that begin at this figure
-	Limit            string          // why, where the suspect part of the metric begins at this figure
-	Suspect          bool            // at or beyond where the verdict's limit is
-	Invalid          bool            // at or beyond where the metric is invalid; Suspect too
+	OpenRefused      bool            // refused messages reach the interval's upper end
+	SuspectReasons   []result.Reason // reasons of the verdict that apply from this figure on
+	Limit            string          // why the metric is suspect from this figure on; empty: the limit is elsewhere
+	Suspect          bool            // at or beyond the verdict's limit
+	Invalid          bool            // at or beyond where the metric is invalid; then Suspect is set too
 	dist             *result.Distribution
 }
 
@@ -47,10 +47,10 @@ const fewEpisodes = 4
 // ok reports whether the figure is a number.
 func (f figure) ok() bool { return !f.Absent && f.Needs == 0 && !f.Unstable && !f.Refused }
 
-// refused is what stands for a figure that refused messages reach.
+// refused replaces a figure that refused messages reach.
 const refused = "refused"
 
-// text is the figure as a cell: "81.2 µs", "~ 1.21 s", "≥ 2.00 s", "refused",
+// text returns the figure as a cell: "81.2 µs", "~ 1.21 s", "≥ 2.00 s", "refused",
 // "n/a (needs 368)".
 func (f figure) text() string {
 	switch {
@@ -66,7 +66,7 @@ func (f figure) text() string {
 	return f.sign() + duration(f.Value)
 }
 
-// sign is what goes before the number.
+// sign returns the mark before the number.
 func (f figure) sign() string {
 	sign := ""
 	switch {
@@ -84,11 +84,10 @@ func (f figure) sign() string {
 	return sign
 }
 
-// isSuspect reports whether the verdict says that the figure is not to be
-// believed.
+// isSuspect reports whether the verdict says that the figure cannot be trusted.
 func (f figure) isSuspect() bool { return f.Suspect || len(f.SuspectReasons) > 0 }
 
-// stands is what the verdict's limit says of the figure.
+// stands returns the status of the figure by the verdict's limit.
 func (f figure) stands() result.Status {
 	switch {
 	case f.Invalid:
@@ -99,7 +98,7 @@ func (f figure) stands() result.Status {
 	return result.Valid
 }
 
-// interval is the 95 % interval as a cell, empty if there is none.
+// interval returns the 95 % interval as a cell; empty if the figure has none.
 func (f figure) interval() string {
 	if !f.ok() && !(f.Refused && !f.Unstable) || f.Lo == 0 && f.Hi == 0 {
 		return ""
@@ -113,8 +112,8 @@ func (f figure) interval() string {
 	return duration(f.Lo) + " – " + duration(f.Hi)
 }
 
-// blocks is the interval from resampled stretches as a cell, "n/a" where it was
-// refused, empty if it was never tried.
+// blocks returns the interval from resampled stretches as a cell; "n/a" if it could not be
+// computed, empty if that was not tried.
 func (f figure) blocks() string {
 	switch {
 	case !f.ok():
@@ -130,11 +129,11 @@ func (f figure) blocks() string {
 // hasBlocks reports whether the figure has an interval from resampled stretches.
 func (f figure) hasBlocks() bool { return f.BlockLo != 0 || f.BlockHi != 0 }
 
-// nearFloor reports whether the figure tells as much of the machine as of the
-// broker.
+// nearFloor reports whether the figure is so close to the noise floor that it describes the
+// machine as much as the broker.
 func (f figure) nearFloor() bool { return f.ok() && f.Floor < floorFactor }
 
-// own is the own-lag share as a cell, empty where it is not known.
+// own returns the own-lag share as a cell; empty if it is not known.
 func (f figure) own() string {
 	if !f.ok() || math.IsNaN(f.Own) {
 		return ""
@@ -142,7 +141,7 @@ func (f figure) own() string {
 	return share(f.Own)
 }
 
-// notes are the remarks that stand beside the figure.
+// notes returns the remarks beside the figure.
 func (f figure) notes() []string {
 	var out []string
 	if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
@@ -169,8 +168,8 @@ func (f figure) notes() []string {
 	return out
 }
 
-// mark is the figure's qualification for programs: words of a closed list,
-// joined by "+"; empty for a figure without one.
+// mark returns the figure's qualifications for programs: words of a closed list, joined by
+// "+"; empty for a figure without any.
 func (f figure) mark() string {
 	var out string
 	add := func(when bool, word string) {
@@ -198,13 +197,14 @@ func (f figure) mark() string {
 // column is one metric of a table.
 type column struct {
 	Metric  result.Metric
-	Of      result.Metric // Metric, or of which Metric is those that succeeded, or is corrected
+	Of      result.Metric // the metric itself, or the one that Metric is the successes or the correction of
 	Head    string        // "response"
 	Dist    *result.Distribution
 	Figures []figure // one for each of rows()
-	// Corrected says that it is no measurement: a service time as others correct it.
+	// Corrected says that the column is not measured: it is a service time with
+	// HdrHistogram's correction.
 	Corrected bool
-	Note      string // of a corrected one: what it is, for people
+	Note      string // explains a corrected column to users
 }
 
 // at is the figure of a percentile of rows().
@@ -215,13 +215,13 @@ func (c *column) hasOwnLag() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.own() != "" })
 }
 
-// hasFloor reports whether any figure has a noise floor to be held against.
+// hasFloor reports whether any figure has a noise floor to compare with.
 func (c *column) hasFloor() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && !math.IsNaN(f.Floor) })
 }
 
-// hasIntervals reports whether any figure has an interval; one that is corrected has none
-// that holds.
+// hasIntervals reports whether any figure has an interval; corrected figures have no valid
+// interval.
 func (c *column) hasIntervals() bool {
 	return !c.Corrected && slices.ContainsFunc(c.Figures, func(f figure) bool { return f.interval() != "" })
 }
@@ -232,7 +232,7 @@ func (c *column) hasBlocks() bool {
 	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.BlockHi != 0 })
 }
 
-// family is the table of the metrics that belong together.
+// family is a table of related metrics.
 type family struct {
 	Name    string // "Delivery latency"
 	Key     string // "delivery": for anchors
@@ -263,7 +263,7 @@ func rowName(percentile string) string {
 	return "p" + percentile
 }
 
-// kinds lists the families there can be, in the order of reports.
+// kinds lists all families, in the order of reports.
 func kinds() []family {
 	col := func(m result.Metric, head string) column { return column{Metric: m, Of: m, Head: head} }
 	return []family{
@@ -289,12 +289,11 @@ func kinds() []family {
 	}
 }
 
-// succeededOf names the messages of a metric that were not refused, where some
-// were.
+// succeededOf returns the name of a metric without its refused messages.
 func succeededOf(m result.Metric) result.Metric { return m + ".succeeded" }
 
-// tabled lists the families that have tables: kinds, and behind each latency what
-// it was for the messages that succeeded.
+// tabled lists the families that have tables: kinds, with the latency of the messages that
+// succeeded after each latency.
 func tabled() []family {
 	var out []family
 	for _, f := range kinds() {
@@ -314,8 +313,8 @@ func tabled() []family {
 	return out
 }
 
-// families builds the tables of a run from its summary; metrics that were not
-// measured are left out, and families without any.
+// families builds the tables of a run from its summary, without metrics that were not
+// measured and without empty families.
 func families(r *result.Run, sum *result.Summary) []family {
 	var out []family
 	for _, f := range tabled() {
@@ -349,7 +348,7 @@ func (f *figure) limit(l *result.Limit, percentile string) {
 	f.Suspect, f.Invalid = l.Reaches(percentile), l.Of(percentile) == result.Invalid
 }
 
-// newFigure collects what the summary says of one percentile.
+// newFigure collects what the summary says about one percentile.
 func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
 	f := figure{dist: d, Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
 	for _, r := range v.Reasons {
@@ -375,7 +374,7 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	f.AtLeast, f.Refused = d.AtLeast[p], d.Refused[p]
 	if p == maximum {
 		f.Value = d.Max
-		// Whatever was never resolved took longer than was waited for it.
+		// Unresolved messages took longer than the run waited, so that the value is a lower bound.
 		f.AtLeast = f.AtLeast || d.Censored > 0 && m != result.LagOwn && m != result.LagBlocked
 		return f
 	}

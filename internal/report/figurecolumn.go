@@ -11,22 +11,22 @@ import (
 // figureColumn is a column that a latency has in tables of percentiles, in CSV and in
 // OpenMetrics: its figures, or what qualifies them.
 type figureColumn struct {
-	head       cell               // without a text it has the latency's name
+	head       cell               // without text the head is the latency's name
 	page, text reach              // which latencies have it on a page, and in a terminal and Markdown
-	known      func(*column) bool // whether a latency has any of it; nil: all have
+	known      func(*column) bool // whether a latency has any values for it; nil: all latencies have
 	cell       func(figure) cell  // nil: it is in no table
-	gives      int                // in a terminal that is too narrow: the first to give way is 1; 0: it stays
+	gives      int                // in a terminal that is too narrow: 1 is dropped first; 0: never dropped
 	fields     []figureField
 }
 
-// reach is which latencies of a table have a column.
+// reach says which latencies of a table have a column.
 type reach int
 
 const (
 	nowhere reach = iota
 	everywhere
-	ofFirst // of a run that is alone the first latency
-	ofAlone // of a run that is alone all latencies
+	ofFirst // the first latency, if the report has one run
+	ofAlone // all latencies, if the report has one run
 )
 
 // has reports whether the i-th latency of a table has the column.
@@ -38,9 +38,9 @@ func (e reach) has(i int, alone bool) bool {
 type figureField struct {
 	name  string
 	of    func(figure) string        // nil: ns
-	ns    func(figure) (int64, bool) // false without a value
-	bound string                     // in OpenMetrics; empty: it is not there
-	exact func(figure) bool          // in OpenMetrics, whether the value is no bound itself; nil: it is none
+	ns    func(figure) (int64, bool) // the value in ns; false: no value
+	bound string                     // its label in OpenMetrics; empty: not in OpenMetrics
+	exact func(figure) bool          // in OpenMetrics, whether the value is exact and not itself a bound; nil: always exact
 }
 
 // text is the field's value in CSV; empty without one.
@@ -54,8 +54,8 @@ func (x figureField) text(f figure) string {
 	return ""
 }
 
-// figureColumns are all columns that figures have. Their order is that of tables and of
-// CSV: a new one goes to the end.
+// figureColumns returns all columns of figures. Tables and CSV have the same order, so that
+// a new column goes to the end.
 func figureColumns() []figureColumn {
 	return []figureColumn{
 		{head: cell{Right: true}, page: everywhere, text: everywhere, cell: figureCell, fields: []figureField{
@@ -155,9 +155,9 @@ type latencyOf struct {
 	head, short string // of its figures, and before what else is said of it where others are beside it
 }
 
-// percentileTables lay a family out, with a row for each percentile and the maximum: on a
-// page and of a run that is alone as one table, of several runs elsewhere as one for each
-// latency. Metrics that no run has are left out.
+// percentileTables lays a family out, with a row for each percentile and the maximum: as one
+// table on a page or for a single run, else as one table for each latency. Metrics that no
+// run has are left out.
 func percentileTables(prepared []*subject, f family, in medium) []*table {
 	alone := len(prepared) == 1
 	if in == onPage || alone {
@@ -264,8 +264,8 @@ func (x *table) figures(all []latencyOf, alone bool, in medium) {
 	}
 }
 
-// gathered is the table with the remarks on cells beside their rows, each once, behind
-// the name that the column has for them.
+// gathered returns the table with the remarks on cells moved to their rows, each once, after
+// the column's name for them.
 func (x *table) gathered() *table {
 	if !x.Gather {
 		return x

@@ -10,8 +10,8 @@ import (
 	"sixnines/result"
 )
 
-// floorFactor is how many times the noise floor a percentile must be to tell of
-// the broker rather than of the machine.
+// floorFactor is how many times the noise floor a percentile must be to describe the
+// broker rather than the machine.
 const floorFactor = 3
 
 // floorText says what noise floor the run has, in one line.
@@ -55,8 +55,8 @@ func sentence(text string) string {
 	return strings.ToUpper(text[:1]) + text[1:] + "."
 }
 
-// floorCurve is the noise floor of a metric by percentile; no points where the
-// floor has none of it.
+// floorCurve returns the noise floor of a metric by percentile; without points if the
+// floor does not have the metric.
 func floorCurve(f *result.Floor, m result.Metric) line {
 	var l line
 	if f == nil {
@@ -67,7 +67,7 @@ func floorCurve(f *result.Floor, m result.Metric) line {
 	for name, v := range f.Percentiles[m] {
 		worse := worseThan(name)
 		if !(worse > 0 && worse < 1) || v <= 0 {
-			continue // the maximum has no place on this axis
+			continue // the maximum has no coordinate on this axis
 		}
 		points = append(points, point{-math.Log10(worse), logOf(v)})
 	}
@@ -107,7 +107,7 @@ func timesFloor(ratio float64) string {
 	case math.IsNaN(ratio):
 		return ""
 	case ratio < 10:
-		// Downwards: what is below 3 must not be printed as 3.
+		// Rounded down: a ratio below 3 must not be printed as 3.
 		return strconv.FormatFloat(math.Floor(ratio*10)/10, 'f', 1, 64) + " ×"
 	}
 	return grouped(strconv.FormatFloat(ratio, 'f', 0, 64)) + " ×"

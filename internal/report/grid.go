@@ -8,10 +8,10 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// wrapWidth is that of heads which are names and expressions.
+// wrapWidth is the width of heads that are names and expressions.
 const wrapWidth = 14
 
-// style is what a piece of text is, not how it looks.
+// style is the role of a piece of text, not its look.
 type style int
 
 const (
@@ -67,13 +67,13 @@ func (x *table) headLines(i, width int) []string {
 	return divided(x.Head[i].Text, max(width, x.Wrap))
 }
 
-// divided returns text in lines of a width: divided at spaces, behind the signs that join
-// the parts of a name, and where there are none wherever a line is full.
+// divided breaks text into lines of a width: at spaces, or after the signs that join the
+// parts of a name; a line without either is broken where it is full.
 func divided(text string, width int) []string {
 	var lines []string
 	for {
 		text = strings.TrimLeft(text, " ")
-		at, end := 0, 0 // the last place to divide at, and where the line is full
+		at, end := 0, 0 // the last possible break, and where the line is full
 		for i, r := range text {
 			if lipgloss.Width(text[:i]+string(r)) > width {
 				break
@@ -86,7 +86,7 @@ func divided(text string, width int) []string {
 		switch {
 		case end == len(text):
 			return append(lines, text)
-		case end == 0: // no letter is so narrow
+		case end == 0: // even one letter is wider than the line
 			_, end = utf8.DecodeRuneInString(text)
 			at = end
 		case text[end] == ' ' || at == 0:
@@ -200,7 +200,8 @@ func (x *table) headRows(widths []int) [][]cell {
 	return lines
 }
 
-// pieces are the table in as many parts as the width demands, of whole groups of columns.
+// pieces splits the table into as many parts as the width demands, each with whole groups of
+// columns.
 func (x *table) pieces(width int) []*table {
 	if len(x.Groups) < 2 || x.total() <= width {
 		return []*table{x}
@@ -235,8 +236,8 @@ func (x *table) ofGroups(from, to int) *table {
 	return &y
 }
 
-// A table with groups of columns goes on in further tables where the terminal is too
-// narrow; of others columns give way.
+// terminal writes the table. If the terminal is too narrow, a table with groups of columns is
+// split, and other tables lose columns.
 func (x *table) terminal(p *printer) {
 	if x.Name != "" {
 		p.heading(x.Name, x.Of)
@@ -265,7 +266,7 @@ func (x *table) terminal(p *printer) {
 	}
 }
 
-// narrowed is the table without the columns that give way at a width.
+// narrowed returns the table without the columns that do not fit a width.
 func (x *table) narrowed(width int) *table {
 	gives := x.Gives
 	for i := len(x.Head) - 1; i > 1 && x.Gives == nil; i-- {

@@ -9,15 +9,15 @@ import (
 // heatSteps is how many colours a heat map has.
 const heatSteps = 8
 
-// heatDark is the last colour on which numbers have the ink of the first ones.
+// heatDark is the last colour on which numbers have the same text colour as on the first.
 const heatDark = 4
 
-// mostHeat is how many columns and how many rows a heat map has at most: beyond,
-// cells are smaller than what can be told apart.
+// mostHeat is the largest number of columns, and of rows, of a heat map: with more, cells
+// would be too small to distinguish.
 const mostHeat = 60
 
 // heatmap is one figure over two axes: a cell for each combination of their values,
-// coloured by the logarithm of the figure, with the number in it where there is room.
+// coloured by the logarithm of the figure, with the number in it if it fits.
 type heatmap struct {
 	Key        string // for anchors
 	Title      string
@@ -32,7 +32,7 @@ type heatmap struct {
 
 // heatCell is one cell of a heat map.
 type heatCell struct {
-	Value float64 // above 0; 0: there is no number, and State says why
+	Value float64 // above 0; 0: no number, and State says why
 	Text  string  // the number as the table has it
 	State heatState
 	// Partly says that some of the rounds are not in the number: they were UNSTABLE,
@@ -41,19 +41,19 @@ type heatCell struct {
 	Title  string // all of it, in words
 }
 
-// heatState is what a cell is beside its number, or instead of one.
+// heatState is the state of a cell, beside its number or instead of one.
 type heatState string
 
 const (
 	heatNumber     heatState = ""
-	heatOverloaded heatState = "UNSTABLE" // of a cell with a number: half of the rounds or more were
+	heatOverloaded heatState = "UNSTABLE" // in a cell with a number: half of the rounds or more were UNSTABLE
 	heatRefused    heatState = "refused"
 	heatInvalid    heatState = "INVALID"
 	heatNone       heatState = "no figure" // too few messages, not measured, or not made
 )
 
-// fit chooses the range of the colours. It reports whether there is anything to
-// draw: a number, in a map of two rows and two columns at least.
+// fit chooses the range of the colours. It reports whether the map can be drawn: it needs
+// a number, and at least two rows and two columns.
 func (h *heatmap) fit() bool {
 	e := extent{math.Inf(1), math.Inf(-1)}
 	for _, row := range h.Cells {
@@ -78,7 +78,7 @@ func (h *heatmap) step(v float64) int {
 
 const (
 	heatRight  = 16.0
-	heatLetter = 7.6  // an estimate of a letter's width at 13 px, of a wide font; there is none to measure
+	heatLetter = 7.6  // estimated width of a letter at 13 px in a wide font, since no font can be measured
 	heatScale  = 42.0 // height of the colours with their values
 	heatMarks  = 20.0 // of a row of marks
 )
@@ -180,7 +180,7 @@ func drawHeat(h *heatmap) string {
 	return p.end()
 }
 
-// cell draws one cell: a number in its colour, or what stands for none.
+// cell draws one cell: a number in its colour, or the mark of a missing number.
 func (h *heatmap) cell(p *svgCanvas, l heatLayout, x, y float64, c heatCell) {
 	w, t := l.column-1, l.row-1
 	p.f(`<g><title>%s</title>`, c.Title)
@@ -257,7 +257,7 @@ func (h *heatmap) legend(p *svgCanvas, l heatLayout) {
 	}
 }
 
-// heatKey is an entry of the legend for what is no number.
+// heatKey is a legend entry for cells without a number.
 type heatKey struct {
 	x, y   float64
 	state  heatState
@@ -265,7 +265,8 @@ type heatKey struct {
 	text   string
 }
 
-// marks are the entries for what is in the map, placed, and how many rows they take.
+// marks returns the legend entries for the marks in the map, with positions, and the number of
+// rows that they take.
 func (h *heatmap) marks(l heatLayout) (keys []heatKey, rows int) {
 	for _, s := range []heatState{heatOverloaded, heatRefused, heatInvalid, heatNone} {
 		if h.has(func(c heatCell) bool { return c.State == s }) {
@@ -288,7 +289,7 @@ func (h *heatmap) marks(l heatLayout) (keys []heatKey, rows int) {
 	return keys, rows
 }
 
-// has reports whether a cell is such.
+// has reports whether is returns true for any cell.
 func (h *heatmap) has(is func(heatCell) bool) bool {
 	for _, row := range h.Cells {
 		for _, c := range row {

@@ -27,12 +27,12 @@ var uplotScript string
 //go:embed vendor-uplot/uPlot.min.css
 var uplotStyle string
 
-// page is what the template shows.
+// page is the data of the page template.
 type page struct {
 	Title, Kind string
 	Policy      string
 	Style       template.CSS
-	Live        bool // charts are drawn anew by a script
+	Live        bool // a script redraws the charts
 	UPlot       template.JS
 	Script      template.JS
 	Data        template.JS
@@ -77,10 +77,10 @@ func (p *page) write(w io.Writer, name string) error {
 	return err
 }
 
-// writePage writes a page that needs nothing else: no network, no fonts, no scripts of
-// others at run time. Without JavaScript it is complete, with tables and static
-// pictures; charts that are live can be zoomed and read off with it. It follows the
-// reader's light or dark preference and prints.
+// writePage writes a self-contained page: it loads nothing from the network, neither fonts
+// nor scripts. Without JavaScript it is complete, with tables and static charts; with
+// JavaScript, live charts can be zoomed and show their values. It follows the reader's
+// light or dark preference and can be printed.
 //
 // All text is escaped, and the page's content security policy admits only the scripts
 // and styles that this package wrote, by their hashes.
@@ -124,18 +124,18 @@ func PageFoot(text string) string {
 	return "</main>\n<footer>\n<p>" + html.EscapeString(plain(text)) + "</p>\n</footer>\n</body>\n</html>\n"
 }
 
-// divisible is text that may go on in another line behind the signs that join the
-// parts of a name.
+// divisible returns text that a browser may break after the signs that join the parts of a
+// name.
 func divisible(text string) template.HTML {
 	return template.HTML(strings.NewReplacer(".", ".<wbr>", "_", "_<wbr>", "-", "-<wbr>", "/", "/<wbr>").Replace(html.EscapeString(text)))
 }
 
-// SVG is the picture for a page; nothing where there is nothing to draw.
+// SVG returns the chart for a page; empty if it has nothing to draw.
 func (x picture) SVG() template.HTML {
 	if x.Draw == nil {
 		return ""
 	}
-	return template.HTML(x.Draw(false)) // which escapes what it is given
+	return template.HTML(x.Draw(false)) // Draw escapes all text
 }
 
 // PageClass is the table's class, for the template.
@@ -146,7 +146,7 @@ func (x *table) PageClass() string {
 	return x.Class
 }
 
-// Sheet reports whether a table is of words rather than of figures.
+// Sheet reports whether a table contains words rather than figures.
 func (x *table) Sheet() bool { return strings.HasPrefix(x.PageClass(), "sheet") }
 
 // Weightless reports whether the last row is like all others.
@@ -155,8 +155,8 @@ func (x *table) Weightless() bool { return strings.HasSuffix(x.Class, "cells") }
 // Number reports whether a column of a sheet is flush right.
 func (x *table) Number(column int) bool { return x.Sheet() && x.Head[column].Right }
 
-// PageClass is the cell's class, with that of its style unless it is faint and has one
-// of its own.
+// PageClass returns the cell's CSS class, with that of its style unless the style is faint
+// and the cell has its own class.
 func (c cell) PageClass(number bool) string {
 	class := c.Class
 	if c.Style != faint || class == "" {

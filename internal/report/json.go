@@ -63,13 +63,12 @@ type SummaryObject struct {
 	Version int    `json:"version"`
 }
 
-// JSON writes the summary of a run as one object on one line: verdict,
-// counters, rate, throughput where there is one, histograms, the path of the
-// result file, what was run, and where there are: how steady it was, what the
-// slowest messages met and which they were, how it stands to its objectives, its
-// place in a set of runs, the machine's noise floor, and how exactly the percentile
-// came to be known that it went on for. All times are in
-// nanoseconds. Keys keep their order from version to version.
+// JSON writes the summary of a run as one object on one line: verdict, counters, rate,
+// throughput, histograms, the path of the result file, and what was run. If known, it also
+// has the steadiness of the run, the slowest messages and their causes, the outcomes of
+// objectives, the run's place in a set, the machine's noise floor, and the precision of
+// the percentile of Until. All times are in nanoseconds. Keys keep their order from
+// version to version.
 func JSON(w io.Writer, run *result.Run) error {
 	s := subjectOf(run)
 	h := &run.Header
@@ -97,8 +96,8 @@ func JSON(w io.Writer, run *result.Run) error {
 	return e.Encode(o)
 }
 
-// finite replaces what JSON has no form for by 0, which in a rate means that
-// there is none.
+// finite replaces NaN and infinities, which JSON cannot represent, by 0, which means
+// that there is no rate.
 func finite(v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

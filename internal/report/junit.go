@@ -13,8 +13,7 @@ import (
 	"sixnines/result"
 )
 
-// JUnitSuite is one suite of a JUnit file: a run, or what several come to
-// together.
+// JUnitSuite is one suite of a JUnit file: a run, or the joint outcome of several.
 type JUnitSuite struct {
 	Name       string
 	Started    time.Time // wall clock; zero: not known
@@ -27,22 +26,21 @@ type JUnitSuite struct {
 type JUnitCase struct {
 	Name    string
 	Seconds float64
-	// Failure is empty if the check held, else one word for how it did not, and
+	// Failure is empty if the check held, else a word for the kind of failure;
 	// Message says what was found.
 	Failure, Message string
-	// Error says that there was nothing to check, and why.
+	// Error says why nothing could be checked; empty: something could.
 	Error string
-	// Skipped says that the check was not decided, where that is allowed, and what was found.
+	// Skipped says why the check is undecided, if that is allowed; empty: it is decided.
 	Skipped string
-	// Output is what else there is to say: the text of what went wrong, if anything did.
+	// Output is further text, such as what went wrong.
 	Output string
 }
 
-// JUnitSuites makes a suite of each run: a case for its verdict, and one for each of
-// its objectives. SUSPECT passes, with the reasons as output, and so does a workload in
-// the background, whatever its verdict. An objective that
-// is undecided, or that the run says nothing of, fails, since what was not shown does
-// not pass a gate; where that is allowed it is skipped.
+// JUnitSuites makes a suite of each run: a case for its verdict, and one for each of its
+// objectives. SUSPECT passes, with the reasons as output, and so does a workload in the
+// background with any verdict. An objective that is undecided, or not decided by the run,
+// fails, since only a proven objective passes a gate; with allowUndecided it is skipped.
 func JUnitSuites(runs []*result.Run, allowUndecided bool) ([]JUnitSuite, error) {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -67,7 +65,8 @@ func JUnitSuites(runs []*result.Run, allowUndecided bool) ([]JUnitSuite, error) 
 	return all, nil
 }
 
-// ObjectiveCase is the check of an objective; what is undecided fails unless that is allowed.
+// ObjectiveCase returns the check of an objective; an undecided one fails, or is skipped with
+// allowUndecided.
 func ObjectiveCase(o result.Objective, allowUndecided bool) JUnitCase {
 	c := JUnitCase{Name: o.Text}
 	if o.Outcome == "met" {
@@ -157,7 +156,7 @@ func JUnit(w io.Writer, suites []JUnitSuite) error {
 
 func escapeXML(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a builder takes all
+	_ = xml.EscapeText(&b, []byte(s)) // writing to a builder cannot fail
 	return b.String()
 }
 

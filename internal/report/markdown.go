@@ -9,17 +9,17 @@ import (
 	"sixnines/result"
 )
 
-// markdown is Markdown (GitHub's dialect) as it grows.
+// markdown collects Markdown (GitHub's dialect).
 type markdown struct {
 	pen
-	dir      string         // where pictures are, from the text
-	pictures []StudyPicture // that it refers to
+	dir      string         // directory of the charts, relative to the text
+	pictures []StudyPicture // the charts that the text refers to
 }
 
 func newMarkdown() *markdown { return &markdown{pen: pen{escape: escapeMarkdown}} }
 
-// escapeMarkdown makes text from a result file mean itself in Markdown and in
-// the HTML that it may hold.
+// escapeMarkdown escapes text from a result file for Markdown and for the HTML that
+// Markdown may contain.
 var escapeMarkdown = strings.NewReplacer(
 	"\\", "\\\\", "`", "\\`", "*", "\\*", "_", "\\_", "[", "\\[", "]", "\\]", "|", "\\|", "#", "\\#", "!", "\\!", "~~", "\\~\\~",
 	"&", "&amp;", "<", "&lt;", ">", "&gt;",

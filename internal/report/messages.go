@@ -7,7 +7,7 @@ import (
 	"sixnines/result"
 )
 
-// messageTables say on a page what became of the messages of a run.
+// messageTables shows the fate of a run's messages on a page.
 func messageTables(s *subject) part {
 	c := &s.sum.Counters
 	out := part{Class: "run", Title: "Messages", Of: s.of()}
@@ -57,7 +57,7 @@ func countersTable(name, about string, entries []entry) *table {
 	return x
 }
 
-// messageLines say the same in a terminal, a line or two each.
+// messageLines shows the same in a terminal, in one or two lines each.
 func messageLines(s *subject) document {
 	var out document
 	if s.sends() {
@@ -127,8 +127,8 @@ func pairs(entries []entryText) []string {
 	return out
 }
 
-// setupLines say in a terminal what the figures of a run rest on: the broker's guarantees
-// and settings, cold figures, and the file.
+// setupLines shows in a terminal the setup behind a run's figures: the broker's guarantees and
+// settings, setup times, and the file.
 func setupLines(s *subject) document {
 	h := &s.run.Header
 	var out, setup document

@@ -12,23 +12,23 @@ import (
 	"sixnines/result"
 )
 
-// UserModel is how people use what was measured: each sees so many responses,
-// and most of them must see none that is slow.
+// UserModel describes how users use the measured system: each user sees Requests × Pages
+// responses, and a share of users must see no slow one.
 type UserModel struct {
 	Requests int64   // a page, from 1 up
 	Pages    int64   // a session, from 1 up
 	Users    float64 // share of users who must meet nothing slower, in (0, 1)
 }
 
-// UsualUserModel is what reports assume where nobody said otherwise: a page of
-// 40 requests, sessions of 5 pages, and 99 of 100 users to be content.
+// UsualUserModel is the default of reports: pages of 40 requests, sessions of 5 pages,
+// and 99 of 100 users without a slow response.
 func UsualUserModel() UserModel { return UserModel{Requests: 40, Pages: 5, Users: 0.99} }
 
-// responses is how many a user sees.
+// responses returns how many responses a user sees.
 func (a UserModel) responses() float64 { return float64(a.Requests) * float64(a.Pages) }
 
-// needed is the percentile that must be good for enough users, as written:
-// rounded up to two digits of what it leaves out.
+// needed returns the percentile that must be fast enough for the share of users, rounded
+// up to two digits of the share that it leaves out.
 func (a UserModel) needed() string {
 	return percentileAbove(stats.Allowed(a.Users, a.responses()))
 }
@@ -39,7 +39,7 @@ func percentileAbove(worse float64) string {
 	left := worse * 100
 	decimals := max(0, int(math.Ceil(-math.Log10(left)))+1)
 	digits := math.Floor(left * math.Pow(10, float64(decimals)) * (1 + 1e-12))
-	// In whole units of the last digit: 100 in floating point ends at 1e-14.
+	// In whole units of the last digit, since a float64 near 100 has a resolution of 1e-14.
 	scale := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(decimals)), nil)
 	units := new(big.Int).Mul(big.NewInt(100), scale)
 	units.Sub(units, big.NewInt(int64(digits)))
@@ -50,8 +50,8 @@ func percentileAbove(worse float64) string {
 	return text
 }
 
-// worseThan is the share of responses that a percentile leaves out, from the
-// decimal as it is written: 1 − 0.99 in floating point is not 0.01.
+// worseThan returns the share of responses that a percentile leaves out, computed from
+// its decimal text: 1 − 0.99 in floating point is not 0.01.
 func worseThan(percentile string) float64 {
 	p, ok := new(big.Rat).SetString(percentile)
 	if !ok {
@@ -61,8 +61,8 @@ func worseThan(percentile string) float64 {
 	return worse
 }
 
-// measuredMetric is the latency that reports lay beside: the first response
-// there is, else the first latency. It is empty if there is none.
+// measuredMetric returns the latency that is shown beside: the run's first response
+// time, else its first latency; empty if it has neither.
 func (s *subject) measuredMetric() result.Metric {
 	for _, f := range s.tables {
 		if f.Key != "lag" && !f.Apart {
@@ -72,8 +72,8 @@ func (s *subject) measuredMetric() result.Metric {
 	return ""
 }
 
-// figureAt is the figure of any percentile: that of the summary if it is one of
-// those that are published, else computed by the same rules.
+// figureAt returns the figure of any percentile: the summary's if it is a published
+// one, else computed by the same rules.
 func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	col := s.column(m)
 	if col == nil {
@@ -113,8 +113,8 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	return f
 }
 
-// userShare writes a share of users with two digits of whatever is the smaller:
-// those who meet something slow, or those who do not.
+// userShare writes a share of users with two digits of the smaller share: that of users
+// who meet a slow response, or of those who do not.
 func userShare(f float64) string {
 	two := func(v float64) string {
 		decimals := max(0, int(math.Ceil(-math.Log10(v)))+1)
@@ -161,7 +161,7 @@ func (a UserModel) sessionText() string {
 	return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session = " + plural(n*a.Pages, "response") + " for each user"
 }
 
-// assumption says what the shares of users stand on.
+// assumption explains the assumptions behind the shares of users.
 const assumption = "Independent: each response is slow with the same probability. Clustered: slow responses come together and affect the same users. Real systems are slow in bursts and lie between the two."
 
 // Nines writes what percentiles mean for users as a table for people:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// objectivesOfAll says of several runs how each stands to its objectives; nil
-// where nothing was asked.
+// objectivesOfAll shows the outcomes of several runs' objectives; nil if no run has
+// objectives.
 func objectivesOfAll(prepared []*subject) *table {
 	x := &table{Name: "Objectives", Head: columnHeads("ll", "objective", "met by")}
 	var asked []string
@@ -46,8 +46,7 @@ func objectivesOfAll(prepared []*subject) *table {
 	return x
 }
 
-// objectivesTable says how the run stands to what it must show; nil where
-// nothing was asked.
+// objectivesTable shows the outcomes of the run's objectives; nil if it has none.
 func objectivesTable(s *subject) *table {
 	if len(s.sum.Objectives) == 0 {
 		return nil

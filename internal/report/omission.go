@@ -7,9 +7,9 @@ import (
 	"sixnines/result"
 )
 
-// omission compares runs of the same workload under an open and a closed loop:
-// the lie side by side. It returns a sentence for each pair of neighbours in
-// kind, none if there is nothing to compare.
+// omission compares runs of the same workload under an open and a closed loop, to show
+// what the closed loop omits. It returns a sentence for each pair; nil if the runs have
+// no such pair.
 func omission(subjects []*subject) []string {
 	var out []string
 	for _, open := range subjects {
@@ -27,8 +27,8 @@ func omission(subjects []*subject) []string {
 	return out
 }
 
-// sameWorkload reports whether two runs differ in how they were paced only, as
-// far as the header tells. Workloads of one run are not each other's.
+// sameWorkload reports whether two runs differ only in their pacing, by their headers.
+// Two workloads of one run are never the same.
 func sameWorkload(a, b *result.Header) bool {
 	return (a.ID != b.ID || a.Workload == b.Workload) && a.Driver == b.Driver && a.Pattern == b.Pattern && a.Size == b.Size && a.Sizes == b.Sizes && a.Payload == b.Payload &&
 		a.Keys == b.Keys && a.KeySize == b.KeySize && a.Headers == b.Headers

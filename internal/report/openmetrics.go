@@ -8,8 +8,8 @@ import (
 )
 
 // OpenMetrics writes results as OpenMetrics text: the distributions, the counters,
-// the verdict, and the published figures that are numbers. A run that is there twice is
-// told once: a series has one value.
+// the verdict, and the published figures that are numbers. A run that occurs twice is
+// written once, since a series may have only one value.
 func OpenMetrics(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {

@@ -5,12 +5,12 @@ import (
 	"sixnines/result"
 )
 
-// peopleTable says what the measured percentiles mean for the usual users;
-// nil where there are none.
+// peopleTable shows what the measured percentiles mean for the usual users; nil if the
+// run has no response times.
 func peopleTable(s *subject) *table {
 	m := s.measuredMetric()
 	if m == "" || s.run.Header.Mode != result.ModeOpen {
-		return nil // without a schedule nobody knows what users would have waited
+		return nil // without a schedule, what users would have waited is not known
 	}
 	a := UsualUserModel()
 	x := &table{Name: "Per user and page", Head: columnHeads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",

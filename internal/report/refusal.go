@@ -28,8 +28,8 @@ func mostRefused(r *result.Run) *result.Merged {
 }
 
 // refusals returns when messages of a metric were refused, in order: the slots in
-// which they were due, since a refused message is slow from then on. Where no
-// slot is known – flat out, and in old files – it is the intervals in which they
+// which they were due, since a refused message is slow from then on. If no slot is
+// known, for unpaced loads and in old files, it returns the intervals in which they
 // were refused, which count messages and not deliveries.
 func refusals(r *result.Run, x *result.Merged) []refusal {
 	var out []refusal
@@ -72,8 +72,8 @@ func among(points []result.Point, refused []refusal) []int64 {
 	return out
 }
 
-// behindRefused are an interval's figures if n more messages were refused, which
-// are slower than all others: those that they reach are result.Refused.
+// behindRefused returns an interval's figures with n refused messages, which are slower
+// than all others: figures that they reach become result.Refused.
 func behindRefused(p result.PointMetric, n int64) result.PointMetric {
 	if n == 0 {
 		return p

@@ -50,7 +50,7 @@ func (r *repeats) name() string {
 	return name
 }
 
-// what names the workload, if there are several, before what is told of it.
+// what returns told, after the workload's name if there are several workloads.
 func (r *repeats) what(told string) string {
 	if r.workload == "" {
 		return told
@@ -58,7 +58,7 @@ func (r *repeats) what(told string) string {
 	return r.workload + ", " + told
 }
 
-// trialText says what place a run has among those that belong to it.
+// trialText describes a run's place in its set.
 func trialText(t *result.Trial) string {
 	if t == nil {
 		return ""
@@ -73,8 +73,8 @@ func trialText(t *result.Trial) string {
 	return text + " of the set " + plain(t.Set)
 }
 
-// repeatTables lay the spread between repeated runs beside the intervals
-// within them, a table for each set and latency that is wanted.
+// repeatTables compares the spread between repeated runs with the intervals within
+// them, in a table for each set and wanted latency.
 func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table {
 	var out []*table
 	for _, r := range repeatsOf(prepared) {
@@ -100,7 +100,7 @@ func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table
 	return out
 }
 
-// allMetrics wants every metric.
+// allMetrics returns true for every metric.
 func allMetrics(result.Metric) bool { return true }
 
 // table is one latency of the repeats; nil if no two runs have it.
@@ -136,8 +136,8 @@ func (r *repeats) table(m result.Metric) *table {
 	return x
 }
 
-// largerText sums up where the runs are farther apart than the interval within
-// one is wide.
+// largerText lists where the spread between runs is larger than the interval within
+// one.
 func largerText(all []row) []string {
 	var between, within []string
 	for _, r := range all {
@@ -167,8 +167,8 @@ func (r *repeats) planned(have int) string {
 	return "Only " + count(int64(have)) + " of the " + count(int64(r.of)) + " runs of the set are here."
 }
 
-// spreadRow is one percentile of several runs; none if fewer than two runs have
-// it.
+// spreadRow returns the row of one percentile of several runs; false if fewer than two
+// runs have it.
 func spreadRow(percentile string, figures []figure) (row, bool) {
 	var have []figure
 	for _, f := range figures {

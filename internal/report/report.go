@@ -2,19 +2,17 @@
 // for the terminal, one self-contained HTML page, pictures, and the exchange
 // formats CSV, JSON, Markdown, .hgrm and .hlog.
 //
-// It is opinionated. The verdict comes first, with its reasons. A percentile
-// that the sample does not support is not a number, and neither is a response
-// percentile of an overloaded run. The maximum is always there. What applies to a figure (few samples, a lower
-// bound, few events, the generator's own share) stands beside it, not in a
-// footnote. Nothing is computed here that a summary holds: tables repeat the
-// summary's figures; only pictures, and percentiles that no summary publishes
-// ([Nines]), go back to the histograms. Runs of one set ([result.Trial]) are
-// laid side by side and never merged.
+// It is opinionated. The verdict comes first, with its reasons. A percentile that the
+// sample does not support is not shown as a number, nor is a response percentile of an
+// overloaded run. The maximum is always shown. Qualifications of a figure (few samples, a
+// lower bound, few events, the generator's own share) stand beside it, not in a footnote.
+// Tables repeat the summary's figures and compute none of them again; only charts, and
+// percentiles that no summary publishes ([Nines]), use the histograms. Runs of one set
+// ([result.Trial]) are shown side by side and never merged.
 //
-// All functions are pure: the same runs and options give the same bytes, which
-// hold no time of their making. They do not change the runs. Text that comes
-// from a result file is taken as hostile and is escaped, or freed of control
-// characters, for the format at hand.
+// All functions are pure: the same runs and options give the same bytes, without the time
+// of writing. They do not change the runs. Text from a result file is treated as hostile:
+// it is escaped, or freed of control characters, as the format requires.
 package report
 
 import (
@@ -28,14 +26,14 @@ import (
 // Options are the choices a report leaves to its caller. The zero value is
 // good for every format.
 type Options struct {
-	// Width is the number of columns of the terminal, at least 40; 0: it is not
-	// known, and counts as 100, or for the first screen of a run as 80.
+	// Width is the number of columns of the terminal, at least 40; 0 means that it is
+	// not known: then it is 100, or 80 for the first screen of a run.
 	Width int
 	// Full writes everything to the terminal, not only what fits a screen.
 	Full bool
 	// Show names the [Parts] that follow the first screen of a terminal.
 	Show []string
-	// Page is the run's page, which the first screen names; empty: there is none.
+	// Page is the path of the run's page, which the first screen names; empty: no page.
 	Page string
 	// Details is the command that shows all of a comparison, which its first screen
 	// names; empty: the same with --full.
@@ -58,7 +56,7 @@ type Options struct {
 // ErrNoRuns is returned when there is nothing to report.
 var ErrNoRuns = errors.New("no result to report: name at least one result file")
 
-// subject is one run, prepared: what every format needs to know about it.
+// subject is one run, prepared for all formats.
 type subject struct {
 	run     *result.Run
 	sum     *result.Summary
@@ -66,7 +64,7 @@ type subject struct {
 	label   string // unique among the runs of a report
 	letter  string // "A", "B", …; empty when the run is alone
 	title   string // for people: the name, else what was run
-	shared  string // the name that all workloads of a report have, which is not in their titles
+	shared  string // the common name of all workloads of a report, left out of their titles
 	tables  []family
 	banners []banner
 }

@@ -6,9 +6,9 @@ import (
 	"sixnines/result"
 )
 
-// runsDocument is what is said of runs: the verdicts first, then their percentiles side by
-// side, then of each what was concluded, what became of its messages, and what its figures
-// rest on. drawn are the pictures of a page.
+// runsDocument returns the report of runs: the verdicts, then their percentiles side by
+// side, then for each run the findings, the fate of its messages, and the setup. drawn are
+// the charts of a page.
 func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) document {
 	alone, many := len(prepared) == 1, in == onPage && len(prepared) >= manyRuns
 	verdicts := part{Label: "Verdict"}
@@ -90,8 +90,8 @@ func section(x *table, in medium) block {
 	return x
 }
 
-// verdictOf is the verdict of a run with its reasons. Of many runs what is behind it is
-// folded away; its objectives are here or in a table of all runs.
+// verdictOf returns the verdict of a run with its reasons. With many runs the reasons are
+// folded; its objectives are here or in a table of all runs.
 func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	x := finding{Status: s.status(), Class: statusClass(s.sum.Verdict.Status), Style: statusStyle(s.sum.Verdict.Status)}
 	if s.letter != "" || in != onPage {
@@ -145,8 +145,8 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	return x
 }
 
-// percentilesOf are the tables of the percentiles that are wanted, and what they are to be
-// held against: the noise floor, and what they come to per user and page.
+// percentilesOf returns the tables of the wanted percentiles, with the noise floor to compare
+// them with, and what they mean per user and page.
 func percentilesOf(prepared []*subject, in medium, wanted func(family) bool) document {
 	var out document
 	for _, f := range tabled() {

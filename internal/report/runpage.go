@@ -12,8 +12,8 @@ import (
 	"sixnines/result"
 )
 
-// HTML writes one page that needs nothing else, see writePage. Several runs are overlaid
-// in the pictures (the first eight) and stand side by side in the tables.
+// HTML writes a self-contained page, see writePage. Several runs are overlaid in the charts
+// (the first eight) and stand side by side in the tables.
 func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 	prepared, err := subjects(runs)
 	if err != nil {
@@ -25,7 +25,7 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 		credits(toolOf(prepared[0].run)))
 }
 
-// credits say what wrote a page with charts that are live.
+// credits names the programs that made a page with live charts.
 func credits(tool string) string {
 	return "Written by " + tool + ". Charts by uPlot 1.6.32, © 2022 Leon Sorokin, MIT licence. This file loads nothing from anywhere."
 }
@@ -65,7 +65,7 @@ type percentileLegend struct{}
 // statusClass is a status as the style sheet knows it.
 func statusClass(s result.Status) string { return statusStyle(s).class() }
 
-// card is one of the few figures that most readers come for.
+// card is one of the few figures that most readers look for.
 type card struct {
 	Key  string // the column that it has beside other runs' cards
 	Name string
@@ -102,7 +102,7 @@ func keyFigures(prepared []*subject) block {
 // deck is cards side by side.
 type deck []card
 
-// cardsOf are the few figures that most readers come for.
+// cardsOf returns the few figures that most readers look for.
 func cardsOf(s *subject) []card {
 	var out []card
 	add := func(key, name, text string, s style, means string) {
@@ -145,7 +145,7 @@ func cardsOf(s *subject) []card {
 	return out
 }
 
-// standing is what the numbers of a run stand on.
+// standing returns the delivery guarantees and settings behind a run's figures.
 func standing(s *subject, opt Options) document {
 	h := &s.run.Header
 	var out document

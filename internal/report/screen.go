@@ -11,9 +11,9 @@ import (
 	"sixnines/semantics"
 )
 
-// screen writes what fits a terminal at once: the verdict, what was run, the one
-// table, what became of the messages, why it is not better and what to do, and
-// where the rest is. Of reasons and notes there are as many as find room.
+// screen writes a report that fits one screen: the verdict, what was run, one table,
+// the fate of the messages, the reasons of the verdict with what to do, and where to
+// find the rest. It shows as many reasons and notes as have room.
 func screen(p *printer, s *subject, foot document) {
 	least := 0
 	if p.width < 80 {
@@ -22,7 +22,7 @@ func screen(p *printer, s *subject, foot document) {
 	p.fit(screenLines, 3, least, func(most int) document { return append(screenOf(s, most, p.width), foot...) })
 }
 
-// screenOf is a screen of a width with so many reasons, notes and objectives that are met.
+// screenOf returns a screen of a width with at most most reasons, notes and met objectives.
 func screenOf(s *subject, most, width int) document {
 	var out document
 	name := ""
@@ -48,7 +48,7 @@ func screenOf(s *subject, most, width int) document {
 	return out
 }
 
-// verdictLine is the verdict with what stands behind it in a few words.
+// verdictLine returns the verdict with its reasons in a few words.
 func verdictLine(s *subject) string {
 	v, status := s.sum.Verdict, s.status()
 	switch v.Status {
@@ -147,8 +147,8 @@ func screenRows() []string {
 	return []string{"50", "90", "99", "99.9", "99.99", "99.999", "99.9999", maximum}
 }
 
-// screenTable is the latency that the verdict is about. Columns from the right give way
-// where the terminal is too narrow.
+// screenTable shows the latency that the verdict is about. It drops columns from the right if
+// the terminal is too narrow.
 func screenTable(s *subject, width int) (out document) {
 	m := s.measuredMetric()
 	if m == "" {
@@ -256,17 +256,17 @@ func screenRow(main, service *column, i, columns int, notes []string) row {
 	return r
 }
 
-// byMessagesMark stands behind an interval of messages only.
+// byMessagesMark follows an interval that is computed from messages only.
 const byMessagesMark = "*"
 
-// byMessages reports whether the figure's interval takes messages for independent,
-// because the run has none by stretches: no objective is decided by it.
+// byMessages reports whether the figure's interval assumes independent messages, because
+// the run has no interval by stretches. Such an interval decides no objective.
 func (f figure) byMessages() bool {
 	return f.interval() != "" && !f.Sequential && f.BlockLo == 0 && f.BlockHi == 0
 }
 
-// decisive is the figure with the interval by which objectives are decided: the wider
-// one, at each end, of that by messages and that by stretches.
+// decisive returns the figure with the interval that decides objectives: at each end the
+// wider of the intervals by messages and by stretches.
 func (f figure) decisive() figure {
 	if !f.Sequential && (f.BlockLo != 0 || f.BlockHi != 0) {
 		f.Lo = min(f.Lo, f.BlockLo)
@@ -286,8 +286,8 @@ func (f figure) shortInterval() string {
 	return text
 }
 
-// otherLatencies are the latencies beside the table's, a line each: the others that
-// were measured, and those of the messages that were not refused.
+// otherLatencies returns the latencies that are not in the table, one line each: the others
+// that were measured, and those of the messages that were not refused.
 func otherLatencies(s *subject) [][]string {
 	m := s.measuredMetric()
 	var out [][]string
@@ -319,8 +319,8 @@ func otherLatencies(s *subject) [][]string {
 	return out
 }
 
-// screenObjectives are the objectives, a line each; of those that are met as many as there
-// is room for.
+// screenObjectives returns the objectives, one line each, with at most most of those that are
+// met.
 func screenObjectives(s *subject, most, width int) (out document) {
 	left, cut := 0, false
 	for _, failed := range []bool{true, false} {
@@ -347,8 +347,7 @@ func screenObjectives(s *subject, most, width int) (out document) {
 	return out
 }
 
-// screenReasons are why the verdict is not better and what to do, then what must be known
-// beside it.
+// screenReasons returns the reasons of the verdict with what to do, then the notes.
 func screenReasons(s *subject, most int) (out document) {
 	all := advices(s)
 	for i, a := range all {
@@ -372,7 +371,7 @@ func screenReasons(s *subject, most int) (out document) {
 	return out
 }
 
-// steadyLine says how far the steady state was not assessed; empty where it was.
+// steadyLine says which part of the steady state was not assessed; empty: all was.
 func steadyLine(s *subject) string {
 	st := s.sum.Steady
 	if st == nil || s.run.Header.Mode == result.ModeFlatOut || s.sum.Verdict.Status == result.Unstable {
@@ -388,7 +387,7 @@ func steadyLine(s *subject) string {
 	return ""
 }
 
-// screenNotes are what must be known beside the verdict, a line or two each.
+// screenNotes returns the notes beside the verdict, one or two lines each.
 func screenNotes(s *subject) []string {
 	var out []string
 	if col := s.column(s.measuredMetric()); col != nil {
@@ -418,7 +417,7 @@ func screenNotes(s *subject) []string {
 	return out
 }
 
-// footer is where the rest of a report is.
+// footer says where to find the rest of a report.
 func footer(s *subject, opt Options) (out document) {
 	if opt.Page != "" {
 		out.add(command("  page     " + plain(opt.Page)))

@@ -2,8 +2,8 @@ package report
 
 import "sixnines/result"
 
-// accountWordsOf says what a run sent and received, and what went wrong with messages;
-// where nothing did the former says so, or that nobody can know.
+// accountWordsOf returns what a run sent and received, and what went wrong with messages. If
+// nothing did, parts says so, or that it cannot be known.
 func accountWordsOf(s *subject) (parts, troubles []string) {
 	c := &s.sum.Counters
 	if t := s.sum.Throughput; t != nil {
@@ -40,7 +40,7 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	if c.LostAcked > 0 {
 		troubles = append(troubles, count(c.LostAcked)+" lost although acknowledged")
 	}
-	trouble(otherCounters(c)[1:]) // the first is that
+	trouble(otherCounters(c)[1:]) // the first was handled above
 	if c.Acked > 0 && c.Unknown > 0 {
 		troubles = append(troubles, count(c.Unknown)+" unanswered")
 	}
@@ -61,8 +61,8 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	return parts, troubles
 }
 
-// refusalWords says of messages that were only published, and of which nothing went wrong
-// as far as anybody knows, what can be known of refusals.
+// refusalWords says what can be known about refusals of messages that were only published,
+// if no problem with them is known.
 func refusalWords(h *result.Header) string {
 	never := neverAcknowledges(h)
 	switch h.Refusals {
@@ -100,14 +100,14 @@ func screenAccounts(s *subject) (out document) {
 	return out
 }
 
-// tellsRefusal reports whether a reason quotes what the broker has refused: such a one is
-// told whatever room there is.
+// tellsRefusal reports whether a reason quotes the broker's refusal: such a reason is always
+// shown.
 func tellsRefusal(r result.Reason) bool {
 	return r.Code.Properties().Shown == result.ShownAsRefusal
 }
 
-// screenRefusals are what the broker has refused, in its words, and what to do where
-// that makes the run suspect.
+// screenRefusals returns the broker's refusals, in its own words, and what to do if they make
+// the run suspect.
 func screenRefusals(s *subject) (out document) {
 	for _, r := range s.reasons() {
 		if !tellsRefusal(r) {

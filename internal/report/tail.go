@@ -51,8 +51,8 @@ func tailTables(s *subject) []*table {
 	return out
 }
 
-// unresolved reports whether a message was given up: its value is a lower bound
-// and of its way nothing more is known.
+// unresolved reports whether a message was given up: its value is a lower bound, and
+// nothing more is known about it.
 func unresolved(e result.Exemplar) bool { return e.Sent == -1 }
 
 // instant writes a moment of the window, in seconds to the microsecond.
@@ -70,10 +70,9 @@ func foremost(list []string) string {
 	return text
 }
 
-// metBy lists what happened between the instants at which a message was due and
-// done: events, then pauses by source with how much of them there was, the most
-// first, then what a counter saw, of which only the stretch is known and no
-// length. source names the source of a pause.
+// metBy lists what happened between the instants at which a message was due and done:
+// events, then pauses by source with their total length, the longest first, then pauses
+// seen by a counter, whose length is not known. source names the source of a pause.
 func metBy(r *result.Run, e result.Exemplar, source func(string) string) []string {
 	var out, counted []string
 	for _, v := range r.Events {
@@ -105,8 +104,8 @@ func metBy(r *result.Run, e result.Exemplar, source func(string) string) []strin
 	return append(out, counted...)
 }
 
-// covered is the time that pauses cover together, ns: those of several meters
-// may overlap.
+// covered returns the time that pauses cover together, ns, counting overlaps once: the
+// pauses of several meters may overlap.
 func covered(pauses []result.Pause) int64 {
 	slices.SortFunc(pauses, func(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) })
 	var sum, end int64

@@ -12,9 +12,9 @@ import (
 	"sixnines/result"
 )
 
-// timelinePoints is the most points a picture over time has for a run. More
-// intervals than that are drawn together: counts are added, and of percentiles
-// the largest is taken, as they cannot be averaged.
+// timelinePoints is the largest number of points of a run in a chart over time. If a run
+// has more intervals, neighbours are joined: counts are added, and the largest of each
+// percentile is taken, since percentiles cannot be averaged.
 const timelinePoints = 600
 
 // span is one point of a timeline.
@@ -24,8 +24,8 @@ type span struct {
 	Counters result.Counters
 	InFlight int64
 	Backlog  int64
-	Depth    int64                                // what the broker said last that it holds; −1: nothing
-	Metrics  map[result.Metric]result.PointMetric // with result.Refused where refused messages reach
+	Depth    int64                                // the broker's last depth; −1: none
+	Metrics  map[result.Metric]result.PointMetric // figures that refused messages reach are result.Refused
 	Vitals   map[result.Vital]float64             // the largest of each
 	Phase    string
 }
@@ -33,7 +33,7 @@ type span struct {
 // timeline reduces the intervals of a run to what can be drawn.
 func timeline(r *result.Run) []span { return timelineWithin(r, timelinePoints) }
 
-// timelineWithin reduces them to about so many points at most.
+// timelineWithin reduces the intervals of a run to at most about most points.
 func timelineWithin(r *result.Run, most int) []span {
 	var points []result.Point
 	for _, p := range r.Series {
@@ -86,9 +86,8 @@ func timelineWithin(r *result.Run, most int) []span {
 // unsupported stands for a percentile of an interval that has too few messages.
 const unsupported = -1
 
-// supported leaves out the percentiles of an interval that its messages do not
-// support, by the rule that the percentiles of a run obey; messages is how many
-// there are for each value.
+// supported leaves out the percentiles of an interval that its messages do not support,
+// by the same rule as for a run; messages is the number of messages per value.
 func supported(p result.PointMetric, messages float64) result.PointMetric {
 	n := int64(float64(p.Count) * messages)
 	for _, q := range []struct {
@@ -102,8 +101,8 @@ func supported(p result.PointMetric, messages float64) result.PointMetric {
 	return p
 }
 
-// messagesOf tells how many messages a metric of a run has for each of its values:
-// what a thousand consumers got of one is one.
+// messagesOf returns a function for the number of messages per value of a metric: a
+// message that a thousand consumers got counts once.
 func messagesOf(r *result.Run) func(result.Metric) float64 {
 	all := map[result.Metric]float64{}
 	for m, x := range r.Metrics {
@@ -148,8 +147,8 @@ func timeLine(spans []span, name string, colour, dash int, value func(span) floa
 	return l
 }
 
-// wholeOf returns of several workloads of a run the one that began first, which saw
-// all of it, and all other subjects.
+// wholeOf returns the subjects, but of several workloads of one run only the one that
+// began first, which saw the whole run.
 func wholeOf(subjects []*subject) []*subject {
 	first := map[string]*subject{} // by the run's number
 	for _, s := range subjects {
@@ -180,7 +179,7 @@ func momentsOf(subjects []*subject) []moment {
 				continue
 			}
 			if e.Action != nil && e.Kind != result.EventActionFailed {
-				continue // they have their stretch
+				continue // the stretch of its action shows it
 			}
 			at := (h.From + time.Duration(e.At)).Seconds()
 			label := plain(string(e.Kind))
@@ -210,8 +209,8 @@ func momentsOf(subjects []*subject) []moment {
 	}
 	stretches := append(strips(out), strips(refused)...)
 	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
-	// Each kind has room of its own: the stretches of a counter are longer than
-	// the pauses that matter, and would take it all.
+	// Each kind has its own limit: the stretches of a counter are longer than the pauses
+	// that matter, and would use up a common limit.
 	out = longest(out)
 	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.From, b.From) }) // their numbers follow time
 	out = append(out, stretches...)
@@ -236,10 +235,10 @@ func strips(all []moment) []moment {
 	return out
 }
 
-// stripsWithin joins stretches with up to so many seconds between them.
+// stripsWithin joins stretches with at most gap seconds between them.
 func stripsWithin(all []moment, gap float64) []moment {
 	var out []moment
-	last := map[string]int{} // by what they say
+	last := map[string]int{} // index of the last stretch, by its text
 	for _, m := range all {
 		if !m.Strip {
 			continue
@@ -257,8 +256,7 @@ func stripsWithin(all []moment, gap float64) []moment {
 // momentLimit is the most events and pauses that a picture shows.
 const momentLimit = 60
 
-// longest keeps all events and the longest pauses, in order, as many as a
-// picture can show.
+// longest keeps the events and the longest pauses, in order, up to momentLimit in total.
 func longest(all []moment) []moment {
 	if len(all) <= momentLimit {
 		return all
@@ -282,8 +280,8 @@ func longest(all []moment) []moment {
 	return out
 }
 
-// positiveLog is log10 of a latency, a gap where there is none, where messages are
-// too few to tell it or where it is that of a refused message, which has none.
+// positiveLog returns log10 of a latency; NaN, a gap, if there is no latency, too few
+// messages support it, or refused messages reach it.
 func positiveLog(count, ns int64) float64 {
 	if count == 0 || ns == result.Refused || ns == unsupported {
 		return math.NaN()
