@@ -61,7 +61,7 @@ func killedDrain(t *testing.T, text string) *result.Run {
 }
 
 // Consumers whose connections are cut while they drain a backlog get the rest when
-// they are back: every message counts once, and what comes again is a duplicate.
+// they are back: every message counts once, and a second copy is a duplicate.
 func TestConsumersKilledWhileDraining(t *testing.T) {
 	t.Parallel()
 	for _, group := range []string{"groups: 1, ", "groups: 0, "} {
@@ -185,7 +185,7 @@ phases: {duration: 600ms, drain: 500ms}
 	}
 }
 
-// The run waits for what is missing only as long as something comes.
+// The run waits for missing messages only while others come.
 func TestStalledDrain(t *testing.T) {
 	e := nats.Entry()
 	e.Capabilities.Keeps = true

@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// A requester that waits for each answer, and is asked for more than those allow, is
-// overloaded: what its messages wait for is not the generator's, however many they are.
+// A requester that waits for each answer, and has more messages due than the answers allow, is
+// overloaded: the time that its messages wait is not the generator's own lag, however many they are.
 func TestWaitingForAnswersIsBlocked(t *testing.T) {
 	r := measure(t, "target: {driver: mem, options: {ack: broker, ack_delay: 1ms}}\nphases: {warmup: 0s, duration: 2500ms, drain: 500ms}\nworkload: {rate: 5000/s, pattern: publish, in_flight: {each: 1}}", mem.Entry(), "")
 	own, blocked := r.Summary.Histograms[result.LagOwn], r.Summary.Histograms[result.LagBlocked]

@@ -6,7 +6,7 @@ import (
 	"sixnines/internal/clock"
 )
 
-// Who has worked for long gives way, and then works on; but not for ever.
+// A thread that has worked for long gives way and then works on, but not for ever.
 func TestBreath(t *testing.T) {
 	soon := clock.Now() + 1e9 // it has not begun, however slow the machine is
 	b := breath{soon, soon}

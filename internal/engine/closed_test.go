@@ -8,7 +8,7 @@ import (
 )
 
 // Producers of a closed loop that share a connection take its payload slots at
-// the same time, and none is given to two of them.
+// the same time, and no slot is given to two of them.
 func TestClosedLoopsShareConnections(t *testing.T) {
 	for _, pattern := range []string{"deliver", "request-reply"} {
 		r := measureReally(t, `
@@ -45,10 +45,10 @@ workload: {loop: closed, think: 4ms, producers: %d, pattern: %s}
 	}
 }
 
-// A message that is not answered in time is counted once, by what waited for it: by its
-// loop, or where there is none by what looks for messages that have been in flight for
-// long. That the broker told so too, that it is refused and not delivered, or that the
-// answer came while the user was thinking, is no time-out.
+// A message that is not answered in time is counted once: by its closed loop, or without one
+// by the sweep for messages that have been in flight for long. Three cases are no further
+// timeout: the broker reports it too, the message is refused and not delivered, or the answer
+// comes while the user is thinking.
 func TestTimeoutsAreCountedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		options, phases, workload string
@@ -79,8 +79,8 @@ func TestTimeoutsAreCountedOnce(t *testing.T) {
 	}
 }
 
-// What times out of the warm-up, or of the load after the window, is not counted, whether
-// a loop waits for it or not, and whether an acknowledgement or a delivery would end it.
+// Timeouts of messages of the warm-up, or of the load after the window, are not counted, whether
+// a loop waits for them or not, and whether an acknowledgement or a delivery would end them.
 func TestTimeoutsAreThoseOfTheWindow(t *testing.T) {
 	for name, workload := range map[string]string{
 		"closed": "{loop: closed, pattern: request-reply, messages: 3, timeout: 20ms}",

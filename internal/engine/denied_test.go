@@ -97,9 +97,8 @@ func refusing(t *testing.T, d *strict, options, workload string) (*result.Run, e
 	return r, err
 }
 
-// What a broker refuses before the window ends the run in its words, whatever the load,
-// whichever way it refuses, and whether it does so at the first message or in the
-// warm-up.
+// A broker's refusal before the window ends the run with the broker's words, for every load and
+// every way of refusing, at the first message and in the warm-up.
 func TestRefusedBeforeTheWindowEndsTheRun(t *testing.T) {
 	loads := map[string]string{
 		"paced":     "phases: {warmup: 1h, duration: 1h}\nworkload: {rate: 1000/s, pattern: %s}",
@@ -131,8 +130,8 @@ func TestRefusedBeforeTheWindowEndsTheRun(t *testing.T) {
 	}
 }
 
-// A broker that cannot take the first message yet is asked again for a moment; what stays
-// refused ends the run.
+// A broker that cannot take the first message yet is sent it again for a moment; a lasting
+// refusal ends the run.
 func TestFirstMessageIsTriedAgain(t *testing.T) {
 	t.Parallel()
 	full := fmt.Errorf("strict: publish: %w: out of memory", driver.ErrRejected)
@@ -193,7 +192,7 @@ func (p passingProducer) Send(token uint64, payload []byte) error {
 	return nil
 }
 
-// What is refused in the window is counted, in events that do not grow with it, and the
+// Refusals in the window are counted, by a number of events that does not grow with them, and the
 // verdict says why: SUSPECT, and INVALID where nothing came through.
 func TestRefusedInTheWindow(t *testing.T) {
 	const some = 200
@@ -238,7 +237,7 @@ func TestRefusedInTheWindow(t *testing.T) {
 	}
 }
 
-// Many events are few records, and none is lost.
+// Many events become few records, and each event is counted.
 func TestEventsAreBounded(t *testing.T) {
 	const n = 100_000
 	var l eventLog
@@ -265,7 +264,7 @@ func TestEventsAreBounded(t *testing.T) {
 	}
 }
 
-// The classes that results name are the contract's.
+// The classes that results name are those of the driver contract.
 func TestClassesOfEvents(t *testing.T) {
 	if string(driver.RefusalsReported) != result.RefusalsReported || string(driver.RefusalsSilent) != result.RefusalsSilent {
 		t.Error("results and the contract name differently how refusals are learned of")

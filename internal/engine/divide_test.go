@@ -33,8 +33,8 @@ func (p *workerProducer) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// Long sends of many connections are divided among several pacers, up to what the scenario
-// may have; nothing is lost on the way.
+// Long sends of many connections are divided among several pacers, up to the largest number
+// allowed; no message is lost on the way.
 func TestLongSendsHaveSeveralPacers(t *testing.T) {
 	for most, want := range map[int]bool{0: true, 1: false} {
 		r := inRealTime(t, Config{Pacers: most, Scenario: parse(t, "phases: {warmup: 500ms, duration: 500ms}\nworkload: {pattern: publish, rate: 4000/s, producers: 6}"),

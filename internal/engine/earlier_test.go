@@ -120,8 +120,8 @@ func TestReplayBesideALiveRun(t *testing.T) {
 	}
 }
 
-// Beside other loads what an earlier run left is not taken before the window of the load
-// that takes it, and a backlog is timed from the start of its own.
+// Beside other loads, a load that consumes what an earlier run left takes nothing before its own
+// window, and its backlog is timed from the start of that.
 func TestDrainBesideALoad(t *testing.T) {
 	t.Parallel()
 	b := startNATS(t)
@@ -150,7 +150,7 @@ phases: {warmup: 300ms, duration: 900ms}
 	}
 }
 
-// Messages that no broker keeps can neither be left nor be found.
+// Without a broker that keeps messages a run can neither leave messages nor find those of others.
 func TestNothingIsKept(t *testing.T) {
 	for _, w := range []string{"pattern: publish, lifetime: keep", "pattern: consume, existing: 00c0ffee", "existing: 00c0ffee"} {
 		if err := Check(parse(t, "workload: {"+w+"}"), nats.Entry()); !errors.Is(err, plan.ErrUsage) || !strings.Contains(err.Error(), "keeps no messages") {

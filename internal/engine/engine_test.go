@@ -175,7 +175,7 @@ func TestSecretsAreMasked(t *testing.T) {
 	}
 }
 
-// What a run holds in memory does not grow with its length.
+// A run's live memory does not grow with its length.
 func TestLiveHeapIsConstant(t *testing.T) {
 	judgesFigures(t)
 	var heaps []uint64

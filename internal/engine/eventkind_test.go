@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// What a driver reports is written by a name that package result knows.
+// Each kind of event that a driver reports has a name that package result knows.
 func TestDriversEventsAreThoseOfResults(t *testing.T) {
 	n := 0
 	for kind := driver.Disconnected; kind.String() != "unknown"; kind++ {

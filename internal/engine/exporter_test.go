@@ -34,7 +34,7 @@ func (s *shown) Interval(v *result.Interval, added func(visit func(m result.Metr
 	})
 }
 
-// An exporter gets, interval by interval, what the file has in the end.
+// An exporter gets, interval by interval, what the result file has at the end.
 func TestExporterIsShownWhatIsWritten(t *testing.T) {
 	s := &shown{values: map[string]map[result.Metric]map[int64]int64{}, counters: map[string]*result.Counters{}}
 	r := inVirtualTime(t, Config{Entry: mem.Entry(), Exporter: s, Scenario: parse(t, `

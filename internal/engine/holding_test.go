@@ -6,8 +6,8 @@ import (
 	"sixnines/drivers/mem"
 )
 
-// A backlog that comes and goes between two ends of intervals has its peak all the same,
-// and was filled no faster than the load.
+// The peak of a backlog that comes and goes within an interval is known all the same,
+// and the backlog was filled no faster than the load.
 func TestAPauseWithinAnInterval(t *testing.T) {
 	for pause, peak := range map[string]int64{"500ms@50ms": 250, "400ms@300ms": 200} {
 		r := measure(t, `

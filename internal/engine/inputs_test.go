@@ -10,7 +10,7 @@ import (
 	"sixnines/scenario"
 )
 
-// The digest of an input changes with what is in it, and with nothing else.
+// The digest of an input changes with its content, and with nothing else.
 func TestInputDigest(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {

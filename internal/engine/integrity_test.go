@@ -34,7 +34,7 @@ record: {raw: true}
 }
 
 // A consumer that is too slow is overload, though the broker acknowledges at
-// once, and what waits for it is not lost.
+// once, and the messages that wait for it are not lost.
 func TestSlowConsumersAreOverload(t *testing.T) {
 	r := measure(t, `
 target: {driver: mem, options: {ack: broker, queue: 100000}}
@@ -51,7 +51,7 @@ record: {interval: 250ms}
 	}
 }
 
-// What is lost is no overload, however much of it, though nothing returns.
+// Lost messages are no overload, however many they are, though nothing returns.
 func TestLossIsNoOverload(t *testing.T) {
 	judgesFigures(t)
 	r := measure(t, `
@@ -113,8 +113,8 @@ func (p *lossyProducer) Send(token uint64, payload []byte) error {
 	return p.Producer.Send(token, payload)
 }
 
-// A broker that loses messages and acknowledges none is not overloaded either:
-// what later ones have overtaken is lost and not queued. The messages that do
+// A broker that loses messages and acknowledges nothing is not overloaded either:
+// a message that later ones have overtaken is lost and not queued. The messages that do
 // arrive take 50 ms, so that some are always in flight.
 func TestLossWithoutAcknowledgementsIsNoOverload(t *testing.T) {
 	for name, drop := range map[string]func(n int) bool{

@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// While a warm-up's messages still wait to be sent, those are what a run sends:
-// progress tells how many, though none is of the window yet.
+// While messages of the warm-up still wait to be sent, a run sends these first: progress
+// shows how many, though no message of the window is sent yet.
 func TestProgressTellsWhatAnOverloadSends(t *testing.T) {
 	told := false
 	inVirtualTime(t, Config{Scenario: parse(t, `

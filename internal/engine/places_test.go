@@ -6,8 +6,8 @@ import (
 	"sixnines/drivers/mem"
 )
 
-// Of a producer that waits for each answer there are payloads for two messages, and the
-// first may take its time.
+// A producer that waits for each answer has payloads for two messages, so the first message
+// may take long.
 func TestFirstMessageMayTakeLong(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 0s, duration: 300ms}
@@ -19,7 +19,7 @@ workload: {rate: 20/s, in_flight: {each: 1}}
 	}
 }
 
-// Producers that wait for each answer send on a schedule, and flat out, what they do in a
+// Producers that wait for each answer send as much on a schedule, and flat out, as in a
 // closed loop.
 func TestWaitingForPlacesSendsAsMuchAsAClosedLoop(t *testing.T) {
 	sent := func(workload string) int64 {

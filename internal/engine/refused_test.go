@@ -105,7 +105,7 @@ objectives: [delivery.response p99 < 1h, delivery.response max < 1h, delivery.re
 	}
 }
 
-// The bound of a message that was given up is at the instant of giving up, not at the
+// The lower bound of a message that was given up ends at the instant of giving up, not at the
 // end of the run.
 func TestGivenUpIsBoundedByWhenItWas(t *testing.T) {
 	judgesFigures(t)
@@ -197,8 +197,8 @@ func (c *laggingConsumer) Close(ctx context.Context) error {
 	return err
 }
 
-// A consumer far behind is in the latencies of the last one, whatever the
-// arrivals: the memory of a fan-out is as long as the busiest stretch needs.
+// A consumer far behind is in the latencies of the last consumer, for all arrivals: the memory
+// of a fan-out is as long as the busiest stretch needs.
 func TestLastConsumerFarBehindIsRemembered(t *testing.T) {
 	for name, arrivals := range map[string]string{
 		"ramp":  "{kind: ramp, from: 4000/s, to: 8000/s}",
@@ -223,8 +223,8 @@ workload: {consumers: 2, arrivals: `+arrivals+`}`, e, "")
 	}
 }
 
-// Where the memory was too short that is counted and reported, and the messages stay
-// in the distribution as lower bounds.
+// Messages for which the memory was too short are counted and reported, and stay in the
+// distribution as lower bounds.
 func TestLastConsumerBeyondMemoryIsSaid(t *testing.T) {
 	e := mem.Entry()
 	e.Driver = lagging{e.Driver, 3 * time.Second}
@@ -241,7 +241,7 @@ workload: {rate: 1800/s, consumers: 2}`, e, "")
 	}
 }
 
-// Why messages were refused is told, with the same words for each class of errors.
+// Events say why messages were refused, in the same words for each class of errors.
 func TestRefusalsAreTold(t *testing.T) {
 	r := measure(t, `
 target: {driver: mem, options: {ack: broker, lose: 2, nack: 3, reject: 4, every: 2}}

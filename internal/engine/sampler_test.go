@@ -176,7 +176,7 @@ func TestLittlesLawFindsALeak(t *testing.T) {
 	}
 }
 
-// What has no time in flight is not sampled.
+// Loads whose messages have no time in flight are not sampled.
 func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 	for _, text := range []string{
 		"phases: {warmup: 0s}\ntarget: {options: {delay: 1ms}}\nworkload: {rate: max, messages: 5000}",

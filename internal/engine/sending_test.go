@@ -46,8 +46,8 @@ func (p *slowSender) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// Of a send that takes long, only the time counts as blocked in which the thread neither
-// ran nor waited for a processor.
+// Of a long send only the time in which the thread neither ran nor waited for a processor
+// counts as blocked.
 func TestBlockedIsWaitingForOthers(t *testing.T) {
 	judgesFigures(t)
 	share := func(works bool) float64 {

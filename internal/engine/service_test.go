@@ -13,8 +13,8 @@ import (
 	"sixnines/result"
 )
 
-// What was sent and never answered, delivered or replied to has a service time as well: it
-// is in the distribution as a lower bound, in open and closed loops and flat out, and so no
+// A message that was sent and never answered, delivered or replied to has a service time as well:
+// it is in the distribution as a lower bound, in open and closed loops and flat out, so that no
 // percentile of service time leaves it out.
 func TestServiceTimesAreCensored(t *testing.T) {
 	t.Parallel()
@@ -60,8 +60,8 @@ func TestServiceTimesAreCensored(t *testing.T) {
 	}
 }
 
-// A bound is never above what a message waited: neither where a send that blocks makes
-// those behind it late, nor where messages of other producers are in time meanwhile.
+// A lower bound is never above the time that a message waited: neither where a send that blocks
+// makes those behind it late, nor where messages of other producers are in time meanwhile.
 func TestServiceTimeBoundsAreSound(t *testing.T) {
 	for name, load := range map[string]string{
 		"one producer":   "rate: 400/s",

@@ -178,7 +178,7 @@ func closingVital(r *result.Run, name result.Vital) float64 {
 	return r.Series[len(r.Series)-1].Vitals[name]
 }
 
-// A wait in the load's own client is told from one at the broker, which a probe
+// A wait in the load's own client is distinguished from one at the broker, which a probe
 // beside it shares. Where other programs take the processors both wait for them:
 // a try that is off is repeated.
 func TestProbeBesideALoad(t *testing.T) {

@@ -49,7 +49,7 @@ phases: {warmup: 100ms, duration: 500ms}
 	}
 }
 
-// What Send refuses was not sent, and its bytes neither.
+// A message that Send refuses does not count as sent, and neither do its bytes.
 func TestRefusedBytesAreNotSent(t *testing.T) {
 	r := measure(t, `
 target: {driver: mem, options: {reject: 20, every: 10}}

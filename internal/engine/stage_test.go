@@ -26,7 +26,7 @@ import (
 // read. All messages are of one size.
 type relay struct {
 	client, broker, callback time.Duration
-	// more connections are made for each producer, and one each time so many
+	// more connections are made for each producer, and another one each time that every
 	// messages were sent.
 	more, every int
 
@@ -232,9 +232,8 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 	return r, want
 }
 
-// Each delay shows in its own stage: of half of the messages at least, since on a
-// machine that stops for longer than messages are apart, the write of one that is late
-// is taken for that of the next.
+// Each delay shows in its own stage, for at least half of the messages: on a machine that stops
+// for longer than messages are apart, the write of a late message is taken for that of the next.
 func TestStagesTellWhereTheTimeWent(t *testing.T) {
 	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
 	r, want := staged(t, "phases: {warmup: 100ms, duration: 1600ms}\nworkload: {rate: 100/s, size: 64B}", Config{Entry: startRelay(t, d), URL: "relay"})
@@ -251,8 +250,8 @@ func TestStagesTellWhereTheTimeWent(t *testing.T) {
 	}
 }
 
-// Where it cannot be known which connection a message takes, nothing is
-// recorded, and why is said.
+// Where it cannot be known which connection a message takes, no stages are
+// recorded, and the header says why.
 func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 	t.Parallel()
 	const text = "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}"

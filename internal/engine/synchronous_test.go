@@ -145,7 +145,7 @@ workload: {pattern: request-reply, rate: 400/s, producers: 4, timeout: 50ms, in_
 	}
 }
 
-// A request that the broker refuses gets no reply, and none is waited for.
+// A request that the broker refuses gets no reply, and the requester does not wait for one.
 func TestRefusedRequestIsNotWaitedFor(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 0s, duration: 300ms, drain: 1s}
@@ -157,7 +157,7 @@ workload: {pattern: request-reply, rate: 1000/s, timeout: 1h, in_flight: {each: 
 	}
 }
 
-// Which loads are those of producers that wait for each answer, and for which.
+// Which loads have producers that wait for each answer, and which answer they wait for.
 func TestSynchronous(t *testing.T) {
 	for _, tt := range []struct {
 		workload, ack string
@@ -194,8 +194,8 @@ func TestSynchronous(t *testing.T) {
 	}
 }
 
-// Where nothing is acknowledged there is nothing that a producer could wait for. That
-// is said before a broker is started, of the options that the driver has.
+// Where nothing is acknowledged a producer has nothing to wait for. Check says so before a
+// broker is started, from the driver's options.
 func TestNothingToWaitFor(t *testing.T) {
 	for _, load := range []string{"in_flight: {each: 1}", "loop: closed"} {
 		text := "target: {driver: mem, options: {ack: %s}}\nworkload: {pattern: publish, " + load + "}"
@@ -212,9 +212,9 @@ func TestNothingToWaitFor(t *testing.T) {
 	}
 }
 
-// The broker stands still for D. Of the service times a hundredth and fewer show it,
-// since each requester had one request out. Response time counts from when requests
-// were due, and has it; the service time that is corrected as others do comes near.
+// The broker is paused for D. At most a hundredth of the service times show it, since each
+// requester had one request out. Response times count from when requests were due, and show it;
+// service times that are corrected as other tools do come near.
 func TestStallOfSynchronousRequesters(t *testing.T) {
 	judgesFigures(t)
 	const D, T = 400 * time.Millisecond, 2 * time.Second

@@ -115,7 +115,7 @@ record: {raw: true}
 	}
 }
 
-// A message that was never resolved is slower than all that were.
+// A message that was never resolved ranks as slower than all that were.
 func TestUnresolvedIsTheSlowest(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 100ms, duration: 500ms, drain: 200ms}

@@ -104,8 +104,8 @@ func buckets(m *result.Merged) func(func(bucket) bool) {
 	}
 }
 
-// An end before time: the window ends, the rest is not part of it, everything
-// that was due is accounted for.
+// An interruption ends the window: later messages are not part of it, and every message that
+// was due is accounted for.
 func TestInterruptEndsTheWindow(t *testing.T) {
 	var cancel context.CancelFunc
 	r := inVirtualTime(t, Config{Scenario: parse(t, "target: {driver: mem, options: {delay: 300us}}\nphases: {warmup: 200ms, duration: 1h}\nworkload: {rate: 2000/s, producers: 3}"),
@@ -153,7 +153,7 @@ func TestAbort(t *testing.T) {
 	}
 }
 
-// Whatever a run starts, it ends.
+// A run ends every goroutine and thread that it starts.
 func TestNothingIsLeftRunning(t *testing.T) {
 	b := startNATS(t)
 	before := runtime.NumGoroutine()
@@ -192,7 +192,7 @@ func TestInterruptInTheWarmUp(t *testing.T) {
 	}
 }
 
-// An interruption while the first messages are awaited is no broker's fault.
+// An interruption while the run waits for first messages is not reported as the broker's fault.
 func TestInterruptBeforeTheFirstMessageArrives(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())

@@ -7,9 +7,9 @@ import (
 	"sixnines/result"
 )
 
-// An acknowledgement that times out is no refusal: the message's fate is
-// unknown, and its place in the distribution is that of one which took longer
-// than anybody waited. A refusal is an answer, and slower than any latency.
+// An acknowledgement that times out is no refusal: the message's outcome is
+// unknown, and in the distribution it took longer than the wait. A refusal is an answer, and
+// ranks as slower than any latency.
 func TestUnansweredIsCensoredAndRefusedIsNot(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 200ms, duration: 1s, drain: 1s}
@@ -31,8 +31,8 @@ workload: {rate: 1000/s, pattern: publish}
 	}
 }
 
-// Nor is it a refusal that a broker hangs until the run is over, and the client's
-// end resolves what is left.
+// A broker that hangs until the run is over, so that closing the client resolves what is left,
+// has refused nothing either.
 func TestUnansweredUntilTheEndIsCensored(t *testing.T) {
 	r := measure(t, `
 phases: {warmup: 0s, duration: 200ms, drain: 100ms}

@@ -46,7 +46,7 @@ func (p *rounder) Sync(context.Context) error {
 	return nil
 }
 
-// Where the round trip after the last message fails, the clock stops with the sends, and
+// If the round trip after the last message fails, the clock stops with the sends, and
 // not with the round trip after the warm-up.
 func TestFloodWithoutItsRoundTrip(t *testing.T) {
 	const window = 100 * time.Millisecond
@@ -57,8 +57,8 @@ func TestFloodWithoutItsRoundTrip(t *testing.T) {
 	}
 }
 
-// What senders come to by themselves is told apart from what gets through. They are done
-// with the last acknowledgement, or where there are none, when they have handed over the
+// The senders' own rate is reported apart from the rate of what gets through. Senders are done
+// with the last acknowledgement or, without acknowledgements, when they have handed over the
 // last message.
 func TestFloodTellsTheSendersRate(t *testing.T) {
 	// 100 messages are handed over in far less than the fifth of a second that something takes.
@@ -78,8 +78,9 @@ func TestFloodTellsTheSendersRate(t *testing.T) {
 	}
 }
 
-// Consumers that are still at the warm-up's messages when the window begins receive less
-// of the window: how much is counted, and the run is suspect. What they had before is not.
+// Consumers that still have messages of the warm-up when the window begins receive fewer of the
+// window: those of the warm-up are counted, and the run is suspect. Those received before the
+// window are not counted.
 func TestFloodTellsWhatTheWarmUpLeft(t *testing.T) {
 	for _, tt := range []struct {
 		phases, limit string
@@ -152,7 +153,7 @@ func (p *hanger) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// An unpaced load of which a send hangs ends by itself, in the window and in the warm-up.
+// An unpaced load with a send that hangs ends by itself, in the window and in the warm-up.
 func TestFloodEndsThoughASendHangs(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are made, and nothing is answered
@@ -212,7 +213,7 @@ func (p *quitting) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// A broker that takes no more has stopped no clock: its rate is over the whole window.
+// A broker that takes no more messages does not stop the clock: its rate is over the whole window.
 func TestFloodOfABrokerThatStops(t *testing.T) {
 	for _, refuses := range []bool{false, true} {
 		r := measure(t, "phases: {warmup: 0s, duration: 1s, drain: 200ms}\nworkload: {rate: max, pattern: publish, in_flight: {each: 1}}",
@@ -261,7 +262,7 @@ func (p *serially) Close(context.Context) error {
 	return nil
 }
 
-// Acknowledgements that the warm-up still waits for take of the window's time.
+// Acknowledgements of the warm-up that come in the window take from the window's time.
 func TestFloodTellsWhatTheWarmUpLeftUnacknowledged(t *testing.T) {
 	r := measure(t, "phases: {warmup: 100ms, duration: 300ms, drain: 200ms}\nworkload: {rate: max, pattern: publish, timeout: 30s, in_flight: {messages: 5000}}",
 		driver.Entry{Name: "serial", Driver: &serial{each: 200 * time.Microsecond}, Capabilities: driver.Capabilities{Ack: driver.AckKindBroker}}, "")
@@ -271,8 +272,8 @@ func TestFloodTellsWhatTheWarmUpLeftUnacknowledged(t *testing.T) {
 	}
 }
 
-// What consumers had of the warm-up before the window began is not left to it, though
-// another load's warm-up comes in between.
+// Messages of the warm-up that consumers received before the window do not count as left to it,
+// though another load's warm-up comes in between.
 func TestFloodBesideAPacedWarmUp(t *testing.T) {
 	r := measure(t, `
 target: {driver: mem, options: {queue: 1048576}}

@@ -58,8 +58,8 @@ func (w *waits) Open(ctx context.Context, t driver.Target) (driver.Session, erro
 	return w.Driver.Open(ctx, t)
 }
 
-// A driver that simulates delays waits by what the engine gives it, which ends when it is
-// told to.
+// A driver that simulates delays waits by the engine's Target.Wait, which ends when quit is
+// closed.
 func TestDriversWaitPrecisely(t *testing.T) {
 	e := mem.Entry()
 	w := &waits{Driver: e.Driver}
@@ -81,8 +81,8 @@ phases: {duration: 100ms, warmup: 0s}
 	})
 }
 
-// Simulated work takes what it says, also where that is much less than the precision of
-// Go's timers, and late wake-ups do not add up.
+// Simulated work takes the time that the scenario gives, also where that is much less than the
+// precision of Go's timers, and late wake-ups do not add up.
 func TestWorkTakesAsLongAsItSays(t *testing.T) {
 	const n, work = 2000, 100 * time.Microsecond
 	r := measureReally(t, `
@@ -134,7 +134,7 @@ workload: {rate: 500/s, pattern: request-reply, consumer: {work: 3ms}, consumers
 	}
 }
 
-// Work that a late wake-up delayed makes up for it with the messages that wait, and with
+// Work makes up for a late wake-up with the messages that have waited meanwhile, and with
 // no others.
 func TestLateWorkIsMadeUpFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

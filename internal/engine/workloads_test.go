@@ -122,7 +122,7 @@ phases: {warmup: 0s, duration: 60s}
 	}
 }
 
-// What is wrong with one of several workloads names it.
+// An error in one of several workloads names the workload.
 func TestErrorsNameTheWorkload(t *testing.T) {
 	_, err := Run(t.Context(), Config{Entry: nats.Entry(), Scenario: parse(t, "workloads: {a: {}, b: {rate: 1/s, consumer: {ack: each}}}")})
 	if err == nil || !strings.Contains(err.Error(), "workload b: ") {
@@ -131,7 +131,7 @@ func TestErrorsNameTheWorkload(t *testing.T) {
 }
 
 // A load's first interval begins with its window and holds what came since, pauses
-// included, wherever the run's interval ends that its window begins in.
+// included, wherever the run's interval ends in which the window begins.
 func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	later := func() *load {
@@ -167,8 +167,8 @@ func TestFirstIntervalOfALaterWorkload(t *testing.T) {
 	within(ended, 900*ms, 1005*ms, 1000*ms, 1005*ms)
 }
 
-// While the warm-up lasts, what is asked for and what is sent are those of the loads
-// that warm up: not of one that begins later, nor of an unpaced one, which is over.
+// While the warm-up lasts, the rates due and sent are those of the loads that warm up: not of a
+// load that begins later, nor of an unpaced one, whose warm-up is over.
 func TestWarmUpProgressOfSeveralWorkloads(t *testing.T) {
 	var told atomic.Int64
 	inVirtualTime(t, Config{Entry: mem.Entry(), Scenario: parse(t, `

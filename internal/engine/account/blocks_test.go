@@ -44,8 +44,8 @@ func TestBlocksEstimateAnyPath(t *testing.T) {
 	}
 }
 
-// A look that takes the processor of one side lets the other go on: with a time
-// in flight as short as that nothing can be told, and with a long one all.
+// A look that takes the processor of one side lets the other go on: if times in flight are as
+// short as a look takes, the check finds nothing; if they are long, it finds everything.
 func TestLittlesLawLeavesRoomForItsOwnLooks(t *testing.T) {
 	w := &sampler{span: 5e9, lateness: 500 * 12_000, wakes: 500}
 	const n = 1e6
