@@ -18,7 +18,8 @@ import (
 	"sixnines/scenario"
 )
 
-// maxPairs is how many pairs an ab may have: beyond, runs should be longer.
+// maxPairs is the largest number of pairs of an ab: instead of more pairs, runs should be
+// longer.
 const maxPairs = 1000
 
 // abOptions are the flags of ab that are no part of a scenario.
@@ -120,9 +121,9 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	return err
 }
 
-// plan has both runs of a pair with one seed, so that they meet the same arrivals, and
-// each pair with another: with one seed for all, what these arrivals happen to do to one
-// side more than to the other would be in every pair, and in no interval.
+// plan gives both runs of a pair the same seed, so that they have the same arrivals, and each
+// pair another seed. With one seed for all pairs, any effect of these arrivals on one side
+// would be the same in every pair, and no interval would show it.
 func (t *abRuns) plan() (design, error) {
 	set := randomHex()
 	for i := range t.arms {
@@ -144,7 +145,7 @@ func (t *abRuns) make(ctx context.Context) error {
 	return t.makeAll(ctx, trials.Options{Make: t.one, More: t.more})
 }
 
-// arms loads both scenarios, and says what each one's broker is.
+// arms loads both scenarios, and describes each one's broker.
 func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario.Override) (arms []cell, brokers []string, err error) {
 	for i := range only {
 		arg := args[min(i, len(args)-1)]
@@ -172,8 +173,8 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 	return arms, brokers, nil
 }
 
-// comparableArms refuses sides that have no workload to compare, or with a gate none to judge;
-// of is the only one that shall be, empty: all that both have.
+// comparableArms refuses sides that have no workload to compare, or, with a gate, no workload
+// to judge. of is the only workload to compare; empty: all that both sides have.
 func comparableArms(arms []cell, of string, gate bool) error {
 	var names [2][]string
 	background := map[string]bool{}
@@ -221,7 +222,7 @@ type abRuns struct {
 	found   []*compare.Comparison // of each workload
 }
 
-// sides are the runs of each, without those set aside if counted is set.
+// sides returns the runs of each side, without those set aside if counted is set.
 func (t *abRuns) sides(counted bool) (sides [2][]*result.Run) {
 	for side := range sides {
 		sides[side] = t.runs(func(x trials.Trial) bool { return x.Cell == side && (x.Aside == "" || !counted) })
@@ -267,13 +268,13 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	return state, err
 }
 
-// foresee says after the first pair whether there can be a ranking: better than
-// after all of them.
+// foresee says after the first pair whether a ranking is possible, instead of after all
+// pairs.
 func (t *abRuns) foresee() error {
 	runs := t.sides(false)
 	all, err := compare.Workloads(runs[0], runs[1], t.options)
 	if err != nil {
-		return nil // what is wrong with a pair, the comparison of all will say
+		return nil // the final comparison will say what is wrong with a pair
 	}
 	for _, c := range all {
 		switch {
@@ -289,7 +290,7 @@ func (t *abRuns) foresee() error {
 	return nil
 }
 
-// conclude compares what there is.
+// conclude compares the runs that were made.
 func (t *abRuns) conclude(ended error) (something bool, err error) {
 	runs := t.sides(false)
 	if len(runs[0]) == 0 || len(runs[1]) == 0 {
@@ -323,8 +324,8 @@ func (t *abRuns) show(ended error) error {
 	return err
 }
 
-// objectives tells which of its objectives a side did not meet in each of its
-// runs, as in repeats of it, and decides on the exit code.
+// objectives reports which objectives a side did not meet in all of its runs, as for
+// repeats of it, and decides on the exit code.
 func (t *abRuns) objectives() error {
 	var missed error
 	runs := t.sides(true)

@@ -21,20 +21,20 @@ func changesBetween(arms []cell, parts [2]*scenario.Scenario) ([]compare.Change,
 	return compare.Changed(texts[0], texts[1]), nil
 }
 
-// changesWords are changes in a sentence.
+// changesWords returns changes as a sentence.
 func changesWords(all []compare.Change) string {
 	return strings.Join(each(all, compare.Change.String), ", ")
 }
 
 // gateableArms refuses a gate over sides whose scenarios already rule out a ranking; of is
-// the only workload to compare, empty: all. What the broker's
-// guarantees are is known from the first pair on.
+// the only workload to compare, empty: all. The broker's guarantees are known only after
+// the first pair.
 func gateableArms(arms []cell, of string) error {
 	for _, a := range arms[0].scenario.Parts() {
 		for _, b := range arms[1].scenario.Parts() {
 			named := func(p scenario.Part) string {
 				if of == p.Name {
-					return "" // it is compared with what has no name, too
+					return "" // it is also compared with an unnamed workload
 				}
 				return p.Name
 			}

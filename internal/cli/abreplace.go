@@ -14,8 +14,8 @@ type spoilt struct {
 	why    string
 }
 
-// spoiltPairs are the pairs with an INVALID run that are not set aside, and how many others
-// there are. Only verdicts decide: replacing pairs for their figures would select the
+// spoiltPairs returns the pairs with an INVALID run that are not set aside, and the number of
+// other pairs. Only verdicts decide: replacing pairs for their figures would select the
 // result.
 func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 	last := 0
@@ -61,8 +61,8 @@ func (t *abRuns) spare() int {
 	return most
 }
 
-// replaceable are the spoilt pairs to replace, up to the limit. If every pair is spoilt,
-// none is: further pairs would be spoilt, too.
+// replaceable returns the spoilt pairs to replace, up to the limit. It returns nothing if
+// every pair is spoilt, since further pairs would be spoilt, too.
 func (t *abRuns) replaceable() []spoilt {
 	all, others := t.spoiltPairs()
 	n := min(len(all), t.spare())

@@ -41,9 +41,8 @@ kafka@3.9.1, is installed beside the others, and is always the one below SIXNINE
 	return cmd
 }
 
-// home returns where brokers are found. Without a directory of the user's
-// nothing is installed, which keeps nobody from running what is built in or on
-// PATH.
+// home returns where brokers are found. Without a user directory nothing is
+// installed, but brokers that are built in or on PATH can still run.
 func (env *Env) home() (brokers.Home, error) {
 	h := brokers.Home{Environ: env.Environ, Self: []string{env.Executable, builtInCommand}}
 	var err error
@@ -54,7 +53,7 @@ func (env *Env) home() (brokers.Home, error) {
 	return h, err
 }
 
-// product returns the product called name, which may be one in a version: kafka@3.9.1.
+// product returns the product called name, which may include a version: kafka@3.9.1.
 func product(name string) (brokers.Product, error) {
 	name, version, versioned := strings.Cut(name, "@")
 	p, ok := brokers.Lookup(name)
@@ -83,9 +82,9 @@ func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCo
 	return each(brokers.Products(), func(p brokers.Product) string { return p.Name + "\t" + p.Summary }), cobra.ShellCompDirectiveNoFileComp
 }
 
-// interactive reports whether a person can be asked.
+// interactive reports whether the command can ask the user.
 func (env *Env) interactive() bool {
-	in, ok := env.Stdin.(io.Writer) // as a file is: terminals are known by their streams
+	in, ok := env.Stdin.(io.Writer) // an *os.File is one; Terminal identifies a terminal by its stream
 	if !ok {
 		return false
 	}
@@ -101,7 +100,7 @@ const (
 	byScratch = "TMPDIR"
 )
 
-// brokerFault says what to do about a broker that cannot be had. place is the way
+// brokerFault adds what to do about a broker that is not available. place is the way
 // to choose another directory for its data.
 func brokerFault(err error, p brokers.Product, place string) error {
 	var file *fs.PathError
@@ -145,8 +144,8 @@ func directoryHint(place string) string {
 	return "set " + place + " to a directory that you may write to"
 }
 
-// trimmed is an error whose text ends before a sign: what comes after it is for
-// those who have no hints.
+// trimmed is an error whose text ends before a separator: the text after it repeats the
+// hint.
 type trimmed struct {
 	error
 	sign string

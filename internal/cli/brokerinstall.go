@@ -89,7 +89,7 @@ func chosen(cmd *cobra.Command, args []string, all bool) ([]brokers.Product, err
 	return products, nil
 }
 
-// job is what is to be done for a product.
+// job is the work to do for a product.
 type job struct {
 	product brokers.Product
 	steps   []brokers.Step
@@ -158,8 +158,8 @@ func (r *installation) String() string {
 	return strings.TrimSpace(r.Version+" "+r.Path) + " (" + r.Origin + ")"
 }
 
-// showJobs says what will be done, as a script for the shell. A dry run's answer
-// is that, so it goes to stdout.
+// showJobs prints the work to do as a shell script. In a dry run the script is the
+// result, so it goes to stdout.
 func (env *Env) showJobs(jobs []job, o installOptions) {
 	to := env.Stderr
 	if o.dryRun && !o.json {
@@ -173,12 +173,12 @@ func (env *Env) showJobs(jobs []job, o installOptions) {
 	}
 }
 
-// runJobs installs. Failures of products do not keep others from being
-// installed; err is what keeps all of them.
+// runJobs installs products. A failure of one product does not prevent the others;
+// err is an error that prevents all of them.
 func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report map[string]*installation, o installOptions) (failures []error, err error) {
 	if !o.yes && env.interactive() {
 		fmt.Fprintf(env.Stderr, "Install %s? [y/N] ", plural(len(jobs), "broker"))
-		answer, _ := bufio.NewReader(env.Stdin).ReadString('\n') // an end of the input is a no
+		answer, _ := bufio.NewReader(env.Stdin).ReadString('\n') // the end of the input means no
 		if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 			return nil, failed("answer y, or use --yes", errors.New("nothing was installed"))
 		}

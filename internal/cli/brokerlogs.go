@@ -83,8 +83,7 @@ type logFile struct {
 	rest   []byte // of a line that is not complete
 }
 
-// print writes the lines that have come; the incomplete one at the end, too, if
-// no more will come.
+// print writes the new lines; with last, also an incomplete line at the end.
 func (l *logFile) print(last bool) error {
 	err := l.copy(l)
 	if err == nil && last && len(l.rest) > 0 {
@@ -93,7 +92,7 @@ func (l *logFile) print(last bool) error {
 	return err
 }
 
-// Write writes the lines that are complete.
+// Write writes the complete lines of text, and keeps the rest.
 func (l *logFile) Write(text []byte) (int, error) {
 	for i, c := range text {
 		l.rest = append(l.rest, c)

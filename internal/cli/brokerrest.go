@@ -8,8 +8,8 @@ import (
 )
 
 const (
-	// restLook is how long a look at what a broker uses is, and restAtMost how long
-	// its rest is waited for.
+	// restLook is how long one measurement of a broker's processor use takes, and
+	// restAtMost the longest wait until it is idle.
 	restLook   = 250 * time.Millisecond
 	restAtMost = 15 * time.Second
 	// restShare is the share of one processor below which a process counts as idle:
@@ -17,17 +17,17 @@ const (
 	restShare = 0.1
 )
 
-// rest waits until a broker that has served a run is done with it: it writes to the
-// disk what it holds, deletes topics and collects garbage, for seconds after a heavy
-// load, and the next run would measure that. used tells the processor time that the
-// broker's processes have used so far, and how many they are; false: nobody can tell. It
-// returns how long it waited, and whether the broker came to rest.
+// rest waits until a broker that has served a run is idle. After a heavy load it flushes
+// data to the disk, deletes topics and collects garbage for seconds, which would disturb
+// the next run. used returns the processor time that the broker's processes have used so
+// far, and their number; false: not known. rest returns how long it waited, and whether
+// the broker became idle.
 func rest(ctx context.Context, used func() (cpu time.Duration, processes int, ok bool)) (waited time.Duration, rested bool) {
 	before, _, ok := used()
 	for ok && waited < restAtMost {
 		select {
 		case <-ctx.Done():
-			return waited, true // the run will tell
+			return waited, true // ctx ended: the run will report that
 		case <-time.After(restLook):
 		}
 		waited += restLook
@@ -41,7 +41,7 @@ func rest(ctx context.Context, used func() (cpu time.Duration, processes int, ok
 	return waited, !ok
 }
 
-// rest waits for the broker's.
+// rest waits until the broker is idle, and says so if it takes long.
 func (b *managedBroker) rest(ctx context.Context, say func(string)) {
 	waited, rested := rest(ctx, func() (cpu time.Duration, processes int, ok bool) {
 		for _, u := range b.usage() {

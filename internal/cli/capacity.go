@@ -106,7 +106,7 @@ tried holds, or the search ended before its answer was confirmed.`,
 	return cmd
 }
 
-// check refuses options that cannot be.
+// check refuses invalid options.
 func (o capacityOptions) check() error {
 	switch {
 	case o.most.IsMax() || o.most.Float() > scenario.MaxOpenRate:
@@ -165,7 +165,7 @@ type capacityRun struct {
 	load   scenario.Part // whose rate is searched for
 	keeper trials.Keeper
 	tried  int
-	missed bool // the trial before overloaded, or may have
+	missed bool // the last trial overloaded the system, or may have
 	answer sweep.Answer
 }
 
@@ -180,7 +180,7 @@ func (c *capacityRun) check(_ context.Context, a *app) (err error) {
 	}
 	c.cell = newCell(s, e)
 	c.Name, c.label = "capacity", "capacity"
-	// What decides on the way of the search belongs to what it is.
+	// Options that change the course of the search are part of its identity.
 	c.Digest = joinWords(fmt.Sprintf("%s %g %d", c.most, c.within.share, c.confirm), c.of)
 	if c.load, err = searched(c.scenario, c.of); err != nil {
 		return err
@@ -197,7 +197,7 @@ func (c *capacityRun) plan() (design, error) {
 	return design{name: "capacity-" + resultName(c.scenario, time.Now()), kind: result.TrialCapacity, seed: c.scenario.Seed, cells: []cell{c.cell}}, nil
 }
 
-// begin loads nothing: a result is read when the search comes to its trial.
+// begin loads nothing: a result is read when the search reaches its trial.
 func (c *capacityRun) begin(s *series) error {
 	c.series = s
 	return nil
@@ -229,14 +229,14 @@ func (c *capacityRun) show(ended error) error {
 	return cmp.Or(ended, shown)
 }
 
-// fileOf names the result of a trial by all that decides on it, so that a search
-// that is gone on with is seen to go the same way.
+// fileOf names the result of a trial by everything that determines it, so that a resumed
+// search can check that it takes the same course.
 func fileOf(number int, t sweep.Trial) string {
 	rate := strings.ReplaceAll(t.Rate.String(), "/", "-per-")
 	return fmt.Sprintf("%03d-%s-%s-x%d.jsonl", number, strings.ReplaceAll(string(t.Stage), " ", "-"), rate, t.Times)
 }
 
-// measureRate makes a trial, or takes the one that was made before.
+// measureRate makes a trial, or reads the result of the one that was made before.
 func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	number := c.tried + 1
 	file := fileOf(number, t)
@@ -270,7 +270,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	return found, nil
 }
 
-// observe says what a trial shows of the load, and of each other workload that is
+// observe returns what a trial shows about the load, and about each other workload that is
 // judged.
 func (c *capacityRun) observe(run *result.Run) (sweep.Observation, error) {
 	var all []sweep.Observation
@@ -305,7 +305,7 @@ func (c *capacityRun) at(rate scenario.Rate) scenario.Scenario {
 	return s
 }
 
-// trial makes one.
+// trial makes one trial.
 func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run, error) {
 	if c.stops.ending() {
 		return nil, sweep.ErrStopped
@@ -335,11 +335,11 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	return run, nil
 }
 
-// enough is how many times a trial has the messages that a percentile needs at least: with
-// fewer, its interval is mostly wider than the difference to show.
+// enough is the number of messages of a trial as a multiple of the least that a percentile
+// needs: with fewer, its interval is usually wider than the difference to show.
 const enough = 4
 
-// window is the length of a trial's.
+// window returns the length of a trial's window.
 func (c *capacityRun) window(t sweep.Trial) time.Duration {
 	d := c.scenario.Phases.Duration
 	for _, w := range c.scenario.Parts() {
@@ -360,6 +360,6 @@ func (c *capacityRun) window(t sweep.Trial) time.Duration {
 // machines is the number of systems that carry a load, if each keeps a share of its
 // capacity free.
 func machines(wanted, holds, headroom float64) int {
-	// 2 of 1M/s carry 2M/s, though their quotient may come out a little above 2.
+	// 2 systems of 1M/s carry 2M/s, although the floating-point quotient may be slightly above 2.
 	return int(math.Ceil(wanted/(holds*(1-headroom)) - 1e-9))
 }

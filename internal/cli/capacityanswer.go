@@ -97,8 +97,8 @@ func (c *capacityRun) print(answer sweep.Answer, o capacityOptions) error {
 	return o.passing.end(answered(answer))
 }
 
-// answered counts what the search was to show: that the lower end of its answer holds, and
-// that the upper one fails, where it has one.
+// answered counts what the search should show: that the lower end of its answer holds, and
+// that the upper end, if it has one, fails.
 func answered(a sweep.Answer) (t tally) {
 	switch {
 	case a.Holds == 0 && a.FailsConfirmed:

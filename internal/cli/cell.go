@@ -12,8 +12,8 @@ import (
 
 // cell is one load of an experiment, ready to run.
 type cell struct {
-	// Cell is what the manifest says of it. Until [design.manifest] fills in the rest,
-	// Digest holds what decides beside the scenario.
+	// Cell is the cell in the manifest. Until [design.manifest] completes it, Digest
+	// holds the settings beside the scenario that determine a trial.
 	trials.Cell
 	label    string // for people, unique in the experiment
 	scenario *scenario.Scenario
@@ -24,9 +24,9 @@ func newCell(s *scenario.Scenario, e driver.Entry) cell {
 	return cell{Cell: trials.Cell{Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, scenario: s, entry: e}
 }
 
-// digest tells cells apart. Passwords and what variables of the environment hold count in
-// its last four digits only: they show that something has changed, and too little to find
-// out what it was.
+// digest identifies a cell's settings. Passwords and values of environment variables affect
+// only its last four digits: enough to show that something has changed, too little to guess
+// the value.
 func (c *cell) digest() (string, error) {
 	text, err := c.scenario.Redacted(c.entry.Secret).MarshalJSON()
 	if err != nil {
@@ -48,8 +48,8 @@ type design struct {
 	seed     uint64 // of the order
 	rounds   int
 	cells    []cell
-	places   []trials.Place // the trials that are known beforehand, in their order
-	sameSeed bool           // for all rounds; else each has the next one
+	places   []trials.Place // the trials that are known beforehand, in order
+	sameSeed bool           // all rounds have one seed; else each has the next one
 	// file names the result of a trial; number is its place in the order.
 	file func(number string, at trials.Place) string
 }

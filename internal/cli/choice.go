@@ -6,7 +6,7 @@ import (
 	"sixnines/internal/spell"
 )
 
-// each returns what a function makes of each of all.
+// each returns the results of a function for each element.
 func each[T, U any](all []T, of func(T) U) []U {
 	out := make([]U, len(all))
 	for i, x := range all {
@@ -15,7 +15,7 @@ func each[T, U any](all []T, of func(T) U) []U {
 	return out
 }
 
-// orMeant is a hint, before it the one of the names that a word was probably meant to be.
+// orMeant returns a hint that first suggests the name that a word was probably meant to be.
 func orMeant(word string, names []string, hint string) string {
 	if near := spell.Nearest(word, names); near != "" {
 		return "did you mean " + near + "? " + hint

@@ -27,7 +27,7 @@ type compareOptions struct {
 	rankUnlike  bool
 	gate        bool
 	passing     passing
-	decides     bool // objectives, too: --allow-undecided is about these as well
+	decides     bool // the command decides objectives too, so --allow-undecided also applies to them
 	json        bool
 	markdown    bool
 	full        bool
@@ -89,8 +89,8 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 	return out, nil
 }
 
-// pageProbe proves that a page can be written, before runs are made for it: it
-// must not be there yet, but its directory must.
+// pageProbe checks that a page can be written before runs are made for it: the file
+// must not exist yet, and its directory must exist.
 func (env *Env) pageProbe(file string) error {
 	switch err := unmade(os.OpenFile(env.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)); {
 	case errors.Is(err, fs.ErrExist):
@@ -168,8 +168,8 @@ func (a *app) compare(cmd *cobra.Command, args []string, o compareOptions) error
 	return a.compared(all, o, setA, setB)
 }
 
-// ofWorkload stands before what is said of one of several workloads, or of whatever else
-// there may be several of.
+// ofWorkload returns the prefix of a remark on one of several workloads, or of other named
+// things.
 func ofWorkload(workload string) string {
 	if workload == "" {
 		return ""
@@ -227,8 +227,8 @@ func (env *Env) printComparison(c *compare.Comparison, i int, o compareOptions) 
 	return report.CompareTerminal(env.Stdout, c, opt)
 }
 
-// sets loads the results that the arguments name, A and B apart. dash is how
-// many arguments stand before --, −1 without it.
+// sets loads the results that the arguments name, separated into A and B. dash is the
+// number of arguments before --; −1: no --.
 func (env *Env) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
 	for _, arg := range args[max(dash, 0):] {
 		if dash >= 0 && strings.HasPrefix(arg, "-") {
@@ -314,7 +314,7 @@ func (env *Env) resultsAt(name string) ([]string, error) {
 	case err == nil && info.IsDir():
 		return env.oneSeries(name)
 	case err == nil || !strings.ContainsAny(name, "*?["):
-		return []string{name}, nil // whose absence loading explains
+		return []string{name}, nil // if it does not exist, loading it explains that
 	}
 	matches, err := filepath.Glob(env.path(name))
 	if err != nil {
@@ -338,9 +338,8 @@ func (env *Env) resultsAt(name string) ([]string, error) {
 	return files, nil
 }
 
-// oneSeries returns the results in a directory, or of the one series below it where it
-// holds none itself: run --repeat --out DIR and ab make theirs there. Several are not
-// taken for one.
+// oneSeries returns the results in a directory; if it holds none, those of the only series
+// below it, where run --repeat --out DIR and ab write them. Several series are an error.
 func (env *Env) oneSeries(dir string) ([]string, error) {
 	files, err := env.resultsIn([]string{dir})
 	if err != nil {
@@ -371,8 +370,8 @@ func few(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// resultsIn returns the result files that names stand for: of a directory all that are
-// in it and below it, where series have directories of their own.
+// resultsIn returns the result files that names stand for: for a directory all files in it
+// and below it, since each series has its own directory.
 func (env *Env) resultsIn(names []string) ([]string, error) {
 	var files []string
 	for _, name := range names {
@@ -390,7 +389,7 @@ func (env *Env) resultsIn(names []string) ([]string, error) {
 				return err
 			}
 			file := filepath.Join(name, filepath.FromSlash(path))
-			// Links may lead to results; who opens a pipe waits for a writer.
+			// Links may lead to results; opening a pipe would wait for a writer.
 			if info, err := os.Stat(env.path(file)); err == nil && !info.Mode().IsRegular() {
 				return nil
 			}

@@ -11,7 +11,7 @@ import (
 
 const unrankedHint = "compare sets with the same guarantees and load, or use --rank-unlike; without --gate the figures are shown side by side"
 
-// gateable refuses a gate that could not fail whatever the runs were.
+// gateable refuses a gate that no runs could fail.
 func gateable(all []*compare.Comparison) error {
 	for _, c := range all {
 		if c.Gate.Answer == compare.Worse {
@@ -29,13 +29,13 @@ func gateable(all []*compare.Comparison) error {
 	return nil
 }
 
-// gatesNothing refuses a gate over what is in the background only.
+// gatesNothing refuses a gate over background workloads only.
 func gatesNothing(workload string) error {
 	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
 }
 
-// gated tells what a gate fails for and what it cannot decide, and is the command's end:
-// what is shown not to be worse passes, and nothing else.
+// gated reports what a gate fails for and what it cannot decide, and returns the command's
+// error: only figures that are shown not to be worse pass.
 func (env *Env) gated(all []*compare.Comparison, p passing) error {
 	worse := false
 	var open []string
@@ -74,7 +74,7 @@ func (env *Env) gated(all []*compare.Comparison, p passing) error {
 // undecidedTexts say what a gate cannot decide. Rows with the same reason share a line.
 func undecidedTexts(c *compare.Comparison) []string {
 	var out []string
-	wide := map[string]string{} // what is said of them, without their figures
+	wide := map[string]string{} // the reasons, without figures
 	var order []string
 	for _, j := range c.Gate.Of(compare.Open) {
 		name := c.Gate.Name(j)
@@ -104,7 +104,7 @@ func undecidedTexts(c *compare.Comparison) []string {
 	return out
 }
 
-// openHint says what would decide a gate.
+// openHint returns a hint on what would decide a gate.
 func openHint(all []*compare.Comparison) string {
 	var hints []string
 	add := func(text string) {

@@ -14,8 +14,8 @@ import (
 	"sixnines/scenario"
 )
 
-// display shows a run's progress to people. Its methods are safe for concurrent
-// use; after close nothing is shown any more.
+// display shows a run's progress to the user. Its methods are safe for concurrent
+// use; after close it shows nothing.
 type display interface {
 	observe(engine.Progress)
 	say(text string) // a note that stays
@@ -28,7 +28,7 @@ const (
 	endsSeries = "Ctrl-C ends with this run"
 )
 
-// display returns the one that fits stderr for runs of a scenario; ctrlC is what
+// display returns the display that suits stderr for runs of a scenario; ctrlC says what
 // Ctrl-C does.
 func (env *Env) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
 	if quiet {
@@ -63,7 +63,7 @@ func (l *lines) observe(p engine.Progress) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()
-	// Intervals may be shorter than a second; a little early counts as on time.
+	// Intervals may be shorter than a second; slightly early counts as on time.
 	if l.closed || p.Phase == l.phase && now.Before(l.next) || p.Phase == phaseConnect {
 		return
 	}
@@ -144,8 +144,8 @@ func plainFields(p engine.Progress) []string {
 	return fields
 }
 
-// figuresOf are the latencies of an interval that its messages support, and the
-// largest.
+// figuresOf returns the percentiles that an interval's messages support, and the
+// maximum.
 func figuresOf(p engine.Progress, style func(string) string) []string {
 	var out []string
 	for _, q := range []struct {
@@ -160,7 +160,7 @@ func figuresOf(p engine.Progress, style func(string) string) []string {
 	return append(out, "max "+style(span(p.Max)))
 }
 
-// clockOf is how far the phase has come.
+// clockOf returns the elapsed and the total time of the phase.
 func clockOf(p engine.Progress) string {
 	if p.Phase == result.PhaseDrain || p.Left == 0 && p.Phase != result.PhaseMeasure {
 		return "waiting for the last messages"
@@ -168,8 +168,8 @@ func clockOf(p engine.Progress) string {
 	return seconds(p.Elapsed) + " of " + seconds(p.Elapsed+p.Left)
 }
 
-// sentOf says how much is sent, or that sends wait for the system: then none is
-// what it takes, and no rate.
+// sentOf returns the rate of sending, or that sending is blocked, or the p50 of a warm-up that
+// sends single messages.
 func sentOf(p engine.Progress, style func(string) string) string {
 	if p.Settling {
 		return "single messages until their p50 holds, now " + style(span(p.P50))

@@ -35,7 +35,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var secrets []string
-			if address != "" { // with variables in it, as in a scenario
+			if address != "" { // it may contain variables, as in a scenario
 				s, at := &scenario.Scenario{}, scenario.Override{Key: "target.url", Value: address, Flag: "--url"}
 				if err := s.ApplyIn(a.lookup, at); err != nil {
 					return &fault{exitUsage, err, "give the address as to run"}
@@ -83,8 +83,8 @@ type doctorObject struct {
 	Machine []vitals.Fact  `json:"machine"`
 }
 
-// checkGenerator tells up to what rate this machine's generator was in time when
-// that was last measured.
+// checkGenerator reports the highest rate at which this machine's generator was in time,
+// as last measured.
 func (env *Env) checkGenerator(now time.Time) vitals.Check {
 	const how = "measure it with sixnines selftest --only limit, while nothing else runs"
 	c := vitals.Check{Name: "generator", Status: vitals.StatusNote, Found: vitals.Unknown + ": not measured here, or more than 30 days ago", Advice: how}

@@ -3,31 +3,30 @@ package cli
 import "context"
 
 // experiment is several runs that answer one question: repeats, an ab, a sweep, a
-// capacity, a study. It has five acts, which [app.experiment] does in their order.
+// capacity, a study. [app.experiment] calls its methods in their order.
 type experiment interface {
-	// check refuses what cannot be, before anything is run or written.
+	// check refuses invalid requests, before anything is run or written.
 	check(ctx context.Context, a *app) error
-	// plan says which cells there are, and which trials as far as they are known beforehand.
+	// plan returns the cells, and the trials that are known beforehand.
 	plan() (design, error)
-	// begin takes the series in its directory, and what was made of it before.
+	// begin receives the series in its directory, and loads the results made before.
 	begin(s *series) error
-	// make makes what is left of the trials.
+	// make makes the remaining trials.
 	make(ctx context.Context) error
-	// conclude finds out what the trials show, and whether there is something to show;
-	// ended is the error that ended them, if one did. Where there is nothing, its error
-	// is the command's.
+	// conclude evaluates the trials, and reports whether they show something; ended is the
+	// error that ended them, or nil. If they show nothing, err is the command's error.
 	conclude(ended error) (something bool, err error)
-	// show prints and writes what they show; its error decides on the exit code.
+	// show prints and writes the conclusions; its error decides on the exit code.
 	show(ended error) error
 }
 
-// experiment does an experiment, from what was asked to the exit code. What was made
-// before an error or Ctrl-C is kept and shown.
+// experiment runs an experiment and returns the error that decides on the exit code. Results
+// made before an error or Ctrl-C are kept and shown.
 func (a *app) experiment(ctx context.Context, o outputOptions, x experiment) error {
 	return a.exporting(ctx, o, func() error { return a.acts(ctx, o, x) })
 }
 
-// acts is [app.experiment] while monitoring systems are told of it.
+// acts is the part of [app.experiment] during which metrics are exported.
 func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err := x.check(ctx, a); err != nil {
 		return err

@@ -9,8 +9,8 @@ import (
 	"sixnines/internal/telemetry"
 )
 
-// exporting does what makes runs while monitoring systems are told of them, as far as
-// the flags ask for it. Nothing is started where one of them cannot be told.
+// exporting calls do, which makes runs, while it exports metrics as the flags ask. It does not
+// call do if an exporter cannot be started.
 func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) error {
 	if o.metrics == "" && o.otlp == "" {
 		return do()

@@ -13,7 +13,7 @@ import (
 	"sixnines/scenario"
 )
 
-// fault is an error with what follows from it.
+// fault is an error with its exit code and a hint.
 type fault struct {
 	code  int
 	cause error
@@ -23,8 +23,8 @@ type fault struct {
 func (f *fault) Error() string { return f.cause.Error() }
 func (f *fault) Unwrap() error { return f.cause }
 
-// wrongUsage is a fault of the command line. The hint may be empty: then it is
-// where to read on.
+// wrongUsage returns a fault of the command line. An empty hint is replaced by one that
+// refers to the help.
 func wrongUsage(hint, format string, args ...any) error {
 	return &fault{code: exitUsage, cause: fmt.Errorf(format, args...), hint: hint}
 }
@@ -35,13 +35,13 @@ func isUsage(err error) bool {
 	return errors.As(err, &f) && f.code == exitUsage
 }
 
-// failed is something that could not be done.
+// failed returns a fault for something that could not be done.
 func failed(hint string, err error) error {
 	return &fault{code: exitFailure, cause: err, hint: hint}
 }
 
-// status ends the command with an exit code about which everything has been
-// said.
+// status ends the command with an exit code and without a message, since the output
+// has already explained it.
 type status int
 
 func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -75,8 +75,8 @@ func (env *Env) explain(cmd *cobra.Command, err error) int {
 	return f.code
 }
 
-// oneLine joins the lines of a text, such as that of joined errors, and takes
-// from it what would move a terminal's cursor or colours: a file may quote it.
+// oneLine joins the lines of a text, such as that of joined errors, and removes control
+// characters that would affect a terminal: the text may quote a file.
 func oneLine(s string) string {
 	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
 	return strings.Map(func(r rune) rune {
@@ -117,8 +117,8 @@ func flagFault(cmd *cobra.Command, err error) error {
 	return &fault{code: exitUsage, cause: err}
 }
 
-// emptyFlag refuses flags that are there without a value, as a variable of the shell
-// that is not set leaves them: as if they were not there, something else would be done.
+// emptyFlag refuses flags with an empty value, as an unset shell variable leaves them:
+// treating them as absent would do something else than the user meant.
 func emptyFlag(cmd *cobra.Command) (err error) {
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		list, is := f.Value.(pflag.SliceValue)

@@ -11,10 +11,10 @@ import (
 	"sixnines/internal/spell"
 )
 
-// withTwoDashes returns the arguments with two dashes before flags that are written out
-// after one, as some tools have them: -rate 3k is --rate 3k, and not -r with the value
-// "ate". What follows -- stays as it is. The result is never nil: cobra would look at
-// the process's own arguments instead.
+// withTwoDashes returns the arguments with two dashes before long flags that have only one,
+// as some tools allow: -rate 3k is --rate 3k, and not -r with the value "ate". Arguments
+// after -- stay unchanged. The result is never nil: cobra would use the process's own
+// arguments instead.
 func withTwoDashes(root *cobra.Command, args []string) []string {
 	all := append([]string{}, args...)
 	cmd, _, err := root.Find(args)
@@ -57,7 +57,7 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return wrongUsage(hint, "unknown flag --%s for %q", name, cmd.CommandPath())
 }
 
-// elsewhereCalled is what a flag of other load generators is called here; empty: it is
+// elsewhereCalled returns the name here of a flag of other load generators; empty: it is
 // not known.
 func elsewhereCalled(flag string) string {
 	flag = strings.ReplaceAll(flag, "_", "-")

@@ -49,7 +49,7 @@ func (env *Env) completeSubjects(most int) func(*cobra.Command, []string, string
 	}
 }
 
-// outputOptions are the flags of whoever makes results.
+// outputOptions are the flags of commands that make results.
 type outputOptions struct {
 	out     string
 	quiet   bool
@@ -74,7 +74,7 @@ func resumeFlag(f *pflag.FlagSet, to *string, series, needs string) {
 	f.StringVar(to, "resume", "", "continue the "+series+" in `DIR`: existing runs are kept, the rest is made; "+needs)
 }
 
-// sameCommand is what most series need to go on.
+// sameCommand says what most series need to be resumed.
 const sameCommand = "the same command is needed"
 
 // pauseFlag adds --pause.

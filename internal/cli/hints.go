@@ -72,7 +72,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		switch {
 		case s.Target.TLS != nil:
 			hint += "; if the broker has no TLS, leave the --tls flags out"
-			// The alert that would say so is lost where we write before we read.
+			// The alert that would say so is lost if the client writes before it reads.
 			if s.Target.TLS.Cert == "" {
 				hint += "; if it " + wantsCertificate
 			}
@@ -96,9 +96,9 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 
 const wantsTLS = "; if it wants TLS, name its authority with --tls-ca FILE"
 
-// alerted reports whether the other side has ended a TLS handshake: with Go it is
-// an error of the network whose operation is called so, since the alert itself has
-// a type of its own that nobody else can name.
+// alerted reports whether the other side has ended a TLS handshake with an alert. It
+// checks the operation of the network error, since crypto/tls does not export the type
+// of the alert.
 func alerted(err error) bool {
 	var from *net.OpError
 	return errors.As(err, &from) && from.Op == "remote error"
@@ -106,8 +106,8 @@ func alerted(err error) bool {
 
 const wantsCertificate = "wants a client's certificate, show one with --tls-cert FILE and --tls-key FILE"
 
-// somebodyListens reports whether what kept us from connecting was not that
-// there is nobody.
+// somebodyListens reports whether connecting failed for another reason than that no
+// server listens.
 func somebodyListens(err error) bool {
 	var name *net.DNSError
 	return !errors.As(err, &name) && !errors.Is(err, syscall.ECONNREFUSED) && !errors.Is(err, syscall.EHOSTUNREACH) &&

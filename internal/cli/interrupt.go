@@ -12,8 +12,8 @@ import (
 )
 
 // watch calls signal for each of the first most signals that end a program, with its
-// number from 1 and its name, which from the second on says that it came again. The close
-// of over counts as a signal; nil: it never closes.
+// number, from 1, and its name, which from the second on says that it came again. Closing
+// over counts as a signal; over may be nil. The calls come from one goroutine.
 func (env *Env) watch(over <-chan struct{}, most int, signal func(n int, who string)) (stop func()) {
 	var signals <-chan os.Signal
 	release := func() {}
@@ -57,11 +57,11 @@ func name(s os.Signal) string {
 	return "signal " + s.String()
 }
 
-// errEnded is the cause with which a signal ends what is under way.
+// errEnded is the context's cause if a signal ends the current work.
 var errEnded = errors.New("ended")
 
-// interruptible returns a context that ends with the first signal; cause says with what
-// cause, nil: [errEnded].
+// interruptible returns a context that ends with the first signal, with the cause that cause
+// returns; a nil cause stands for [errEnded].
 func (env *Env) interruptible(ctx context.Context, cause func(who string) error) (context.Context, func()) {
 	if cause == nil {
 		cause = func(who string) error { return fmt.Errorf("%w by %s", errEnded, who) }
@@ -71,19 +71,19 @@ func (env *Env) interruptible(ctx context.Context, cause func(who string) error)
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-// interrupts turns signals into what a run understands: the first ends the
-// window early, the second the run at once, and the third stops waiting for it.
-// Before the window there is nothing to keep: there the first ends the run.
+// interrupts turns signals into actions on a run: the first signal ends the window
+// early, the second ends the run at once, and the third stops waiting for it.
+// Before the window there is nothing to keep, so the first signal ends the run.
 type interrupts struct {
-	early  context.Context // ends with the first
-	abort  chan struct{}   // closed by the second
-	giveUp chan struct{}   // closed by the third
+	early  context.Context // ends with the first signal
+	abort  chan struct{}   // closed by the second signal
+	giveUp chan struct{}   // closed by the third signal
 	stop   func()
-	cancel context.CancelFunc // of early
-	say    func(string)       // tells people what a signal did
+	cancel context.CancelFunc // ends early
+	say    func(string)       // reports to the user what a signal did
 
-	measuring atomic.Bool // the window has begun
-	vain      atomic.Bool // the first came before it
+	measuring atomic.Bool // the window has begun; set by observe, read by signal
+	vain      atomic.Bool // the first signal came before the window
 }
 
 func newInterrupts(ctx context.Context, say func(string)) *interrupts {
@@ -114,7 +114,8 @@ func (i *interrupts) observe(p engine.Progress) {
 	}
 }
 
-// signal passes the n-th signal to the run, unless the first came before its window.
+// signal passes the n-th signal to the run. If the first came before the window, the second has
+// no effect, since the run already ends.
 func (i *interrupts) signal(n int, who string) {
 	switch {
 	case n == 1:
@@ -136,16 +137,16 @@ func (i *interrupts) forgo() {
 	close(i.abort)
 }
 
-// seriesStops turns signals into what a series of runs understands. All runs of a series
-// have the same length, so half a run is worth nothing: the first signal ends the series
-// after the current run, or at once before that run's window. The second to fourth do to
-// the run what the first to third do to one that stands alone.
+// seriesStops turns signals into actions on a series of runs. All runs of a series have the
+// same length, so half a run is useless: the first signal ends the series after the current
+// run, or at once before that run's window. The second to fourth signals do to the run what
+// the first to third do to a single run.
 type seriesStops struct {
 	stop  func()
-	ended chan struct{} // closed by the first
+	ended chan struct{} // closed by the first signal
 
 	mu      sync.Mutex
-	current *interrupts // of the run under way; nil between runs
+	current *interrupts // of the current run; nil between runs
 }
 
 // seriesStops begins to watch.
@@ -155,7 +156,7 @@ func (env *Env) seriesStops(ctx context.Context) *seriesStops {
 	return s
 }
 
-// signal is the n-th.
+// signal handles the n-th signal.
 func (s *seriesStops) signal(n int, who string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,13 +178,13 @@ func (s *seriesStops) signal(n int, who string) {
 	}
 }
 
-// next returns what the next run listens to; say reports what a signal did.
+// next returns the interrupts of the next run; say reports what a signal did.
 func (s *seriesStops) next(say func(string)) *interrupts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.current = newInterrupts(context.Background(), say) // the series' own end is not this run's
+	s.current = newInterrupts(context.Background(), say) // the end of the series must not end this run
 	if s.ending() {
-		s.current.forgo() // the signal came just before
+		s.current.forgo() // the signal came just before this run
 	}
 	return s.current
 }

@@ -26,9 +26,9 @@ func (env *Env) junitProbe(file string) error {
 	return nil
 }
 
-// writeJUnit writes the suites of the runs and more of them to a JUnit file,
-// whole or not at all: it takes the place of one that is there, since a CI job
-// looks at one name. Without a file it does nothing.
+// writeJUnit writes the suites of the runs, and more, to a JUnit file, completely or not
+// at all. It replaces an existing file, since a CI job reads a fixed name. Without a file
+// it does nothing.
 func (env *Env) writeJUnit(file string, p passing, runs []*result.Run, more ...report.JUnitSuite) error {
 	if file == "" {
 		return nil
@@ -47,8 +47,8 @@ func (env *Env) writeJUnit(file string, p passing, runs []*result.Run, more ...r
 	return nil
 }
 
-// wentWrong is the suite of a run that failed. Without it, the file of an
-// earlier run that passed would stay.
+// wentWrong returns the suite of a run that failed. Without it, the file of an earlier run
+// that passed would remain.
 func wentWrong(err error) report.JUnitSuite {
 	return report.JUnitSuite{Name: "run", Cases: []report.JUnitCase{{Name: "run", Error: oneLine(err.Error())}}}
 }

@@ -24,19 +24,18 @@ const frame = 250 * time.Millisecond
 
 // live shows progress in a few lines of a terminal that it redraws in place.
 //
-// It reads no input, and so never takes the terminal out of its ordinary mode:
-// Ctrl-C stays the signal it is, and a run that is killed leaves a terminal that
-// works.
+// It reads no input, so it never changes the terminal's mode: Ctrl-C remains a
+// signal, and a run that is killed leaves a working terminal.
 type live struct {
 	program *tea.Program
 	to      io.Writer
-	height  int // of the model
-	done    chan struct{}
-	err     error // of the program, once done
+	height  int           // of the model
+	done    chan struct{} // closed when the program has ended
+	err     error         // of the program; read it only after done
 	once    sync.Once
 }
 
-// newLive shows runs with that many named workloads; 0: with one, which has no name.
+// newLive shows runs with the given number of named workloads; 0: one unnamed workload.
 func newLive(env *Env, ctrlC string, workloads int) *live {
 	profile := colorprofile.Ascii
 	if env.colour(env.Stderr) {
@@ -49,16 +48,15 @@ func newLive(env *Env, ctrlC string, workloads int) *live {
 		tea.WithFPS(int(time.Second/frame)), tea.WithColorProfile(profile), tea.WithEnvironment(quietTerminal(env.getenv("TERM"))))
 	go func() {
 		defer close(l.done)
-		// Progress that cannot be shown is no reason to stop a measurement.
+		// A failure of the display does not stop a measurement.
 		_, l.err = l.program.Run()
 	}()
 	return l
 }
 
-// quietTerminal is an environment in which Bubble Tea does not ask the terminal
-// what it can do: with nobody reading, its answer would end up on the user's
-// next command line. Bubble Tea asks unless it believes to be on a remote
-// terminal of an ordinary kind.
+// quietTerminal returns an environment in which Bubble Tea does not query the terminal's
+// abilities: since nothing reads the answer, it would appear on the user's next command
+// line. Bubble Tea does not query a remote terminal of an ordinary kind.
 func quietTerminal(kind string) []string {
 	for _, asked := range []string{"ghostty", "wezterm", "alacritty", "kitty", "rio"} {
 		if strings.Contains(kind, asked) {
@@ -77,7 +75,7 @@ func (l *live) close() {
 		l.program.Quit()
 		<-l.done
 		if l.err != nil {
-			return // nothing is known of what is on the screen
+			return // the content of the screen is not known
 		}
 		// Bubble Tea leaves its last frame, and the cursor at its bottom.
 		io.WriteString(l.to, ansi.CursorUp(l.height-1)+ansi.EraseScreenBelow)
@@ -123,11 +121,11 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, nil
 }
 
-// heightFor is the number of rows of the view, always: where a frame is lower than
-// the last one, Bubble Tea loses its place on the screen if the cursor is shown.
-// The last row is blank. The cursor waits there, visible, so that a run that is
-// killed leaves a terminal that has one, and the shell's next words a row. Between
-// the bar and what went wrong stand two rows, or one for each of several workloads.
+// heightFor returns the constant number of rows of the view: if a frame is lower than the
+// last one and the cursor is visible, Bubble Tea loses its position on the screen. The last
+// row is blank and holds the visible cursor, so that a run that is killed leaves a visible
+// cursor and an empty row for the shell. Between the bar and the row of troubles are two
+// rows, or one for each of several workloads.
 func heightFor(workloads int) int { return 3 + max(2, workloads) }
 
 // View implements tea.Model.
@@ -149,8 +147,8 @@ func alarm(s string) string {
 	return lipgloss.NewStyle().Foreground(lipgloss.Red).Bold(true).Render(s)
 }
 
-// colourOf tells apart what is good, in between and bad; anything else has a colour of
-// its own.
+// colourOf returns the colour of a good, an intermediate or a bad value; any other value has
+// a separate colour.
 func colourOf[T comparable](x, good, between, bad T) color.Color {
 	switch x {
 	case good:
@@ -193,7 +191,7 @@ func (m *model) rows(now time.Time) []string {
 		return m.cut(append(rows, pace, "  "+faint("not recorded yet")))
 	}
 	if p.Phase != result.PhaseMeasure {
-		// The load goes on unrecorded; what counts is how much is still out.
+		// The load goes on unrecorded; only the number in flight matters.
 		pace = "  in flight " + strong(grouped(p.InFlight))
 	} else {
 		pace += gap + "in flight " + grouped(p.InFlight)
@@ -213,7 +211,7 @@ func (m *model) rows(now time.Time) []string {
 	return m.cut(append(rows, m.bottom(p.Phase, troubles(p.Counters))))
 }
 
-// bottom is the row of what went wrong, and of what Ctrl-C does.
+// bottom returns the row with troubles, and with what Ctrl-C does.
 func (m *model) bottom(phase, trouble string) string {
 	if trouble == noTrouble {
 		trouble = faint(trouble)
@@ -227,7 +225,7 @@ func (m *model) bottom(phase, trouble string) string {
 	return "  " + trouble
 }
 
-// aside is a row with the first of several remarks behind it that finds room.
+// aside returns a row followed by the first of several remarks that fits.
 func (m *model) aside(row string, remarks ...string) string {
 	for _, r := range remarks {
 		if m.columns == 0 || lipgloss.Width(row)+lipgloss.Width(gap+r) <= m.columns {
@@ -311,7 +309,7 @@ func (m *model) bar(p engine.Progress) string {
 	if m.ascii {
 		full, empty = "#", "."
 	}
-	width := 32 // less where the numbers behind it would find no room
+	width := 32 // less if the numbers after it would not fit
 	if m.columns > 0 {
 		width = min(width, max(8, m.columns-48))
 	}
@@ -329,7 +327,7 @@ func (m *model) bar(p engine.Progress) string {
 	return "  " + strong(name) + style.Render(strings.Repeat(full, done)) + faint(strings.Repeat(empty, width-done)) + "  " + label
 }
 
-// cut shortens lines to the terminal, so that none breaks and moves the others.
+// cut shortens lines to the terminal's width, so that no line wraps and moves the others.
 func (m *model) cut(rows []string) []string {
 	for i := range rows {
 		if m.ascii {

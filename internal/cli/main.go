@@ -1,13 +1,12 @@
 // Package cli is the command line of Sixnines: [Main], and a file for each
 // command.
 //
-// What belongs to the process comes in through [Env]: arguments, environment,
-// streams, signals, the set of drivers. Output follows three rules. Stdout is
-// data: the table or object that was asked for, and nothing else. Stderr is for
-// people: progress, where files were written, errors. And an error is one line
-// that says what is wrong and one that says what to do next.
+// [Env] holds everything of the process: arguments, environment, streams, signals, the
+// set of drivers. Output follows three rules. Stdout is data: the requested table or
+// object, and nothing else. Stderr is for users: progress, where files were written,
+// errors. An error is one line that says what is wrong and one that says what to do next.
 //
-// Commands return errors; [Main] alone turns them into words and an exit code.
+// Commands return errors; only [Main] turns them into text and an exit code.
 package cli
 
 import (
@@ -34,7 +33,7 @@ import (
 // The exit codes.
 const (
 	exitOK        = 0
-	exitFailure   = 1 // what was asked for could not be done, or a check failed
+	exitFailure   = 1 // the command could not do its work, or a check failed
 	exitUsage     = 2 // the command line or the scenario is wrong; nothing was run
 	exitThreshold = 3 // a threshold was missed
 	exitInvalid   = 4 // the run's verdict is INVALID or UNSTABLE
@@ -46,35 +45,34 @@ type Env struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 	Environ        []string // "KEY=value"
-	// Dir is where relative paths begin; empty: the process's own working
-	// directory. Paths inside scenarios and driver options are opened by
-	// others and always begin at the process's own.
+	// Dir is the directory of relative paths; empty: the process's working directory.
+	// Paths inside scenarios and driver options are opened by other packages and are
+	// always relative to the process's working directory.
 	Dir string
-	// Executable is this program's file, for the child processes it makes of
-	// itself.
+	// Executable is the path of this program, which starts itself as child processes.
 	Executable string
 	Drivers    driver.Set
 	Tool       result.Tool
 	// Terminal reports whether a stream is a terminal and how many columns it
-	// has. Nil: none is.
+	// has. Nil: no stream is a terminal.
 	Terminal func(stream io.Writer) (columns int, ok bool)
-	// Signals begins to listen to the signals by which people end a program,
-	// which then no longer end it, until stop is called. Nil: none come.
+	// Signals begins to listen to the signals with which users end a program; until
+	// stop is called they do not end it. Nil: no signals come.
 	Signals func() (signals <-chan os.Signal, stop func())
 }
 
-// app is one invocation: its commands, and what they keep between each other. What needs
-// only the process's surroundings is a method of [Env].
+// app is one invocation with the state that its commands share. Functions that need only the
+// process's environment are methods of [Env].
 type app struct {
 	Env
-	live          *telemetry.Live   // what monitoring systems scrape; nil: none is asked for
-	push          *telemetry.Pusher // what pushes to them; nil: none is asked for
+	live          *telemetry.Live   // the metrics that monitoring systems scrape; nil: not asked for
+	push          *telemetry.Pusher // pushes metrics to a collector; nil: not asked for
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
 }
 
 // Main runs the command line and returns the process's exit code: 0 good, 1
 // failure, 2 wrong usage, 3 a threshold missed, 4 the run is invalid. The end
-// of ctx is taken like the first Ctrl-C.
+// of ctx acts like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
 	a := &app{Env: env}
 	if len(a.Args) > 0 {
@@ -102,8 +100,7 @@ const (
 	builtInCommand = "__broker"
 )
 
-// serve is this program as a process of our own beside a run; false: it is called by
-// people.
+// serve runs this program as a child process beside a run; false: a user has called it.
 func (env *Env) serve(command string, args []string) (code int, ours bool) {
 	var err error
 	switch command {
@@ -125,8 +122,8 @@ func (env *Env) serve(command string, args []string) (code int, ours bool) {
 	return exitOK, true
 }
 
-// self is the command line that makes this program such a process; nil if it does not
-// know where its own file is.
+// self returns the command line of such a child process; nil if the path of this program is
+// not known.
 func (env *Env) self(command string) []string {
 	if env.Executable == "" {
 		return nil
@@ -179,7 +176,7 @@ func (env *Env) terminal(w io.Writer) (columns int, ok bool) {
 	return env.Terminal(w)
 }
 
-// columns is how wide stdout is: 100 where it is no terminal, or one narrower than least.
+// columns returns the width of stdout: 100 if it is not a terminal, or one narrower than least.
 func (env *Env) columns(least int) int {
 	if columns, ok := env.terminal(env.Stdout); ok && columns >= least {
 		return columns
@@ -203,8 +200,7 @@ func (env *Env) colour(w io.Writer) bool {
 	return ok && env.getenv("NO_COLOR") == ""
 }
 
-// ascii reports whether the user's locale, as far as one is set, has no other
-// characters.
+// ascii reports whether the user's locale, if one is set, has only ASCII characters.
 func (env *Env) ascii() bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(env.getenv(name)); v != "" {

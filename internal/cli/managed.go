@@ -22,19 +22,18 @@ import (
 // machines on a busy machine takes a minute.
 const brokerStart = 3 * time.Minute
 
-// largeMessage is the size in bytes from which on a broker of ours is told what
-// it will have to carry. Below, every product carries it by itself, and its own
-// limits stay as they are.
+// largeMessage is the size in bytes from which on a broker that we start is configured
+// for the message size. Every product carries smaller messages with its default limits.
 const largeMessage = 256 << 10
 
-// withoutBroker reports whether the driver needs none: peers talk directly, or
-// the broker lives inside the driver, as a usual address without a host says.
+// withoutBroker reports whether the driver needs no broker: peers talk directly, or the
+// broker is part of the driver, which a default address without a host shows.
 func withoutBroker(e driver.Entry) bool {
 	return e.Capabilities.Brokerless || e.InProcess
 }
 
-// managedProduct returns the product to start for the scenario's run; ok false:
-// none is started. What cannot be is wrong usage.
+// managedProduct returns the product to start for the scenario's run; ok false: no broker
+// is started. Impossible requests are wrong usage.
 func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok bool, err error) {
 	t := &s.Target
 	if t.URL != "" {
@@ -111,10 +110,10 @@ type managedBroker struct {
 	cluster *brokers.Cluster
 	driver  string
 	nodes   int
-	// scenario is the one it was started for.
+	// scenario is the scenario that it was started for.
 	scenario *scenario.Scenario
-	conceal  func(error) error            // takes its secrets from an error
-	say      atomic.Pointer[func(string)] // to whom a node that ends is told; nil: to nobody yet
+	conceal  func(error) error            // removes the scenario's secrets from an error
+	say      atomic.Pointer[func(string)] // reports a node that ends; nil: not reported yet; read by watch's goroutines
 }
 
 // brokerOptions are what a broker is started with for a scenario's run.
@@ -137,7 +136,7 @@ func brokerKey(p brokers.Product, s *scenario.Scenario) string {
 func (env *Env) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()
-	h, _ := env.home() // without one, what is built in or on PATH runs all the same
+	h, _ := env.home() // brokers that are built in or on PATH also run without it
 	o := brokerOptions(s)
 	o.Home = h
 	c, err := brokers.Start(ctx, p, o)
@@ -163,7 +162,7 @@ func (b *managedBroker) Stop() {
 func (b *managedBroker) watch() {
 	for _, i := range b.cluster.Nodes() {
 		go func() {
-			<-i.Done() // at the latest when it is stopped
+			<-i.Done() // closed at the latest when the broker is stopped
 			if say := b.say.Load(); say != nil && i.Err() != nil {
 				(*say)(oneLine(b.conceal(i.Err()).Error()))
 			}
@@ -192,9 +191,8 @@ func (b *managedBroker) configure(c *engine.Config) {
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
 		Nodes: b.nodes, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
 	c.Usage = b.usage
-	// What the driver can ask of the server's monitoring it shall: the settings
-	// in effect. They are no part of the scenario, since the next server's is
-	// elsewhere.
+	// The driver reads the settings in effect from the server's monitoring. Its address
+	// is not part of the scenario, since the next server has another one.
 	if at := b.cluster.Info["monitoring"]; at != "" && c.Entry.Monitoring != "" {
 		c.Options = map[string]any{c.Entry.Monitoring: at}
 	}

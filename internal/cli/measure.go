@@ -29,10 +29,9 @@ type measurement struct {
 	keeper   *trials.Keeper // of the broker; nil: it is for this run alone
 }
 
-// measure starts the broker, if the scenario leaves that to us and none is kept
-// for it, and runs. The run is nil if there is no result, and then the error says why
-// and no file is left; with both, the result in m.file is of a run that did not
-// end as it should have.
+// measure makes a run. It starts the broker first, if the scenario asks for that and no
+// suitable broker is kept. If run is nil, the error says why and no file is left. If both
+// are set, m.file has the result of a run that did not end normally.
 func (a *app) measure(stops *interrupts, show display, m measurement) (run *result.Run, err error) {
 	s, e := m.scenario, m.entry
 	for _, part := range s.Parts() {
@@ -59,7 +58,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	}
 	if m.keeper == nil {
 		m.keeper = &trials.Keeper{}
-		// Whatever happens to us, the broker ends: by this, or by the kernel.
+		// The broker always ends: by this call, or by the kernel if this process dies.
 		defer m.keeper.Stop("")
 	}
 	died := func() error { return nil }
@@ -95,7 +94,8 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	return run, err
 }
 
-// sayLeft tells the name of what stays at the broker while the run still uses it.
+// sayLeft reports the name of topics and groups that stay at the broker, while the run still
+// uses them.
 func sayLeft(show display, p engine.Progress) {
 	if p.LeftAs == "" {
 		return
@@ -130,8 +130,8 @@ func (env *Env) brokerFor(ctx context.Context, p brokers.Product, m measurement,
 	return b, nil
 }
 
-// inVain ends a run that was stopped before its window began. Its files, if it
-// came to have any, hold nothing.
+// inVain ends a run that was stopped before its window began, and removes its files, which
+// hold nothing.
 func (env *Env) inVain(file string) error {
 	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
 		if err := os.Remove(env.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -145,7 +145,7 @@ func (env *Env) inVain(file string) error {
 // errGaveUp ends a run that does not react to being aborted.
 var errGaveUp = errors.New("stopped waiting for it; the result file has what was measured until then")
 
-// execute runs the engine until it returns or nobody wants to wait for it.
+// execute runs the engine until it returns, or until a signal ends the wait for it.
 func execute(stops *interrupts, config engine.Config) (*result.Run, error) {
 	type outcome struct {
 		run *result.Run
