@@ -9,19 +9,19 @@ type Broker interface {
 	Stop()
 }
 
-// Keeper holds a broker from trial to trial, as long as it is the right one. The
-// zero value holds none.
+// Keeper holds a broker from trial to trial, as long as it can serve them. The zero value
+// holds none. A Keeper must not be used concurrently.
 type Keeper struct {
 	broker Broker
 	key    string
-	why    string                     // a fresh one is to be started
-	note   func(b Broker, why string) // called for each that is started; may be nil
-	served bool                       // it was asked for since the last trial
+	why    string                     // why the next trial needs a fresh broker; empty: it does not
+	note   func(b Broker, why string) // called for each broker that is started; may be nil
+	served bool                       // Get was called since the last trial began
 }
 
-// Get returns the broker of the given key: the one there is, if it has that key
-// and nothing speaks against it, else what start starts. Keys are equal where a
-// broker can serve both trials.
+// Get returns a broker for the key: the current one, if it has that key, still runs and is
+// not spoilt; else it stops that one and returns the one that start starts. Two trials have
+// the same key if one broker can serve both. An error is that of start.
 func (k *Keeper) Get(key string, start func() (Broker, error)) (Broker, error) {
 	switch {
 	case k.broker == nil && k.why == "":
@@ -49,16 +49,16 @@ func (k *Keeper) Get(key string, start func() (Broker, error)) (Broker, error) {
 	return b, nil
 }
 
-// Spoil says why the broker must not serve another trial. It goes on until the
-// next one is asked for.
+// Spoil says why the broker must not serve another trial. The broker runs until the next
+// call of Get or Stop.
 func (k *Keeper) Spoil(why string) {
 	if k.broker != nil {
 		k.why = why
 	}
 }
 
-// Stop stops the broker, if there is one; why is what the next one is started
-// for.
+// Stop stops the broker, if one runs; why is the reason noted for the start of the next
+// one.
 func (k *Keeper) Stop(why string) {
 	if k.broker != nil {
 		k.stop()

@@ -15,61 +15,62 @@ import (
 // ManifestName is the name of the manifest in the directory of a series.
 const ManifestName = "manifest.json"
 
-// format is the manifest's, raised when an older reader would misunderstand it.
+// format is the version of the manifest's format; it is raised when an older reader would
+// misunderstand it.
 const format = 1
 
-// largestManifest is how many bytes of a manifest are read at most.
+// largestManifest is the largest manifest that is read, in bytes.
 const largestManifest = 1 << 28
 
-// State is how far a trial has come.
+// State is the state of a trial.
 type State string
 
-// The states of a trial. Those that are running, cut or failed are made again when the
-// series goes on, and those that are refused if another trial of their cell was made.
+// The states of a trial. When a series is resumed, running, cut and failed trials are made
+// again, and refused ones if another trial of their cell was made.
 const (
-	Planned State = "planned" // nothing of it exists
-	Running State = "running" // begun; in a manifest without a process: it ended meanwhile
+	Planned State = "planned" // no result exists
+	Running State = "running" // begun; if no process works on the series, it was interrupted
 	Made    State = "made"    // its result is complete
-	Cut     State = "cut"     // its window was ended before its time: the result holds what there was
-	Failed  State = "failed"  // Trial.Error says why; there may be a result
-	Refused State = "refused" // the broker does not do what the cell asks for, as Trial.Error says: an answer
+	Cut     State = "cut"     // its window was ended early: the result has the part before
+	Failed  State = "failed"  // Trial.Error says why; a result may exist
+	Refused State = "refused" // the broker does not support the cell, Trial.Error says why: a valid outcome
 )
 
-// Manifest is what a series is and how far it has come.
+// Manifest describes a series and its progress.
 type Manifest struct {
 	Format  int       `json:"format"`
 	Kind    string    `json:"kind"`    // what the series is for, such as "sweep"
 	Created time.Time `json:"created"` // wall clock
 	Tool    string    `json:"tool"`    // version of sixnines, the same for all trials
-	// Binary is the SHA-256 of the executable, hexadecimal: two programs that were built
-	// from a changed tree may have the same version. Empty: not known, or the series was
-	// begun before it was kept.
+	// Binary is the SHA-256 of the executable, hexadecimal, because two programs built from
+	// a modified tree may have the same version. Empty: unknown, or the series was begun by
+	// a version that did not write it.
 	Binary   string    `json:"binary,omitempty"`
 	Seed     uint64    `json:"seed"`   // of the order
 	Rounds   int       `json:"rounds"` // how often each cell is planned
 	Cells    []Cell    `json:"cells"`
 	Trials   []Trial   `json:"trials"`            // in the order in which they are made
-	Brokers  []Served  `json:"brokers,omitempty"` // those that were started, in their order
-	Sessions []Session `json:"sessions"`          // the processes that worked on it, in their order
+	Brokers  []Served  `json:"brokers,omitempty"` // brokers started for the series, in order of time
+	Sessions []Session `json:"sessions"`          // processes that worked on the series, in order of time
 }
 
 // Cell is one of the loads of a series.
 type Cell struct {
-	Name string `json:"name"` // for people; unique in the series
-	Set  string `json:"set"`  // what the headers of its runs carry in Trial.Set
-	// Digest is of the cell's scenario without passwords: two cells of the same
-	// digest measure the same.
+	Name string `json:"name"` // for output; unique in the series
+	Set  string `json:"set"`  // Trial.Set in the headers of its runs
+	// Digest is a digest of the cell's scenario without passwords: two cells with the
+	// same digest measure the same.
 	Digest string `json:"digest"`
-	// Inputs are digests of what the scenario reads from files, by how it names them
-	// (trace:FILE, file:PATH, corpus:DIR); none: it reads nothing, or the series was
-	// begun before they were kept.
+	// Inputs are digests of the files that the scenario reads, by their notation in it
+	// (trace:FILE, file:PATH, corpus:DIR); empty: it reads none, or the series was begun
+	// by a version that did not write them.
 	Inputs map[string]string `json:"inputs,omitempty"`
-	// Values are what the axes of a sweep have here, by the field's dotted key.
+	// Values are the values of a sweep's axes in this cell, by the field's dotted key.
 	Values map[string]string `json:"values,omitempty"`
 	// Fresh says that each of its trials gets a broker of its own.
 	Fresh bool `json:"fresh,omitempty"`
-	// Takes is how long a trial takes, ns, without the start of a broker and
-	// without waiting for late messages.
+	// Takes is the planned length of a trial, without the start of a broker and without
+	// waiting for late messages.
 	Takes time.Duration `json:"takes_ns"`
 }
 
@@ -80,23 +81,23 @@ type Trial struct {
 	Seed  uint64 `json:"seed"`  // of the scenario
 	File  string `json:"file"`  // the result's, in the directory of the series
 	State State  `json:"state"`
-	// Began and Ended are by the wall clock and of the last time that the trial was
-	// made; Session is the number in Manifest.Sessions of who made it, from 1.
+	// Began and Ended are wall-clock times of the last attempt at the trial; Session is
+	// the number, from 1, of its process in Manifest.Sessions.
 	Began   *time.Time `json:"began,omitempty"`
 	Ended   *time.Time `json:"ended,omitempty"`
 	Session int        `json:"session,omitempty"`
-	// Broker is the number of the broker in Manifest.Brokers that served it, from
-	// 1; 0: none that was started for the series.
+	// Broker is the number, from 1, of the broker in Manifest.Brokers that served it;
+	// 0: no broker was started for it.
 	Broker int    `json:"broker,omitempty"`
 	Error  string `json:"error,omitempty"`
-	// Replaces is the round whose trials are made again by this one and those of its
-	// round; 0: none. Aside says why a trial's result is set aside, and that others
-	// were planned in its place: it is never made again.
+	// Replaces is the round that this trial's round replaces; 0: none. Aside says why a
+	// trial's result is set aside because others were planned in its place; such a trial
+	// is never made again. Empty: it is not set aside.
 	Replaces int    `json:"replaces,omitempty"`
 	Aside    string `json:"aside,omitempty"`
 }
 
-// plan is the part of a trial that does not depend on how far it has come.
+// plan returns the part of a trial that does not depend on its progress, in the state Planned.
 func (t *Trial) plan() Trial {
 	return Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned, Replaces: t.Replaces}
 }
@@ -123,7 +124,7 @@ func read(dir string) (*Manifest, error) {
 	if err != nil {
 		return nil, fmt.Errorf("trials: %w", err)
 	}
-	defer f.Close() // read only: nothing to lose
+	defer f.Close() // read only: no write can fail here
 	var m Manifest
 	if err := json.NewDecoder(io.LimitReader(f, largestManifest)).Decode(&m); err != nil {
 		return nil, fmt.Errorf("%w: %s of %s cannot be read: %w", ErrNoSeries, ManifestName, dir, err)
@@ -131,8 +132,8 @@ func read(dir string) (*Manifest, error) {
 	return &m, m.check(dir)
 }
 
-// check refuses a manifest that this package did not write: nothing outside of
-// the directory is read or removed for its sake.
+// check refuses a manifest that this package cannot have written, so that nothing outside
+// the directory is read or removed because of it.
 func (m *Manifest) check(dir string) error {
 	if m.Format != format {
 		return fmt.Errorf("%w: %s of %s has the format %d, and this program knows %d", ErrNoSeries, ManifestName, dir, m.Format, format)

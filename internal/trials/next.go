@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 )
 
-// Next makes trial number k, from 0, of a series whose trials are chosen as it goes,
-// by what those before showed: it is planned now. Of a series that is gone on with,
-// the trials that were made are the caller's to take into account; it may be one
-// that was planned and not made. The keeper is the caller's, too, and is not
-// stopped. t has Cell, Round, Seed and File.
+// Next makes trial number k, from 0, of a series whose trials are chosen one by one, by the
+// outcomes of the earlier ones: k is the number of trials so far, or a trial that was planned
+// but not made. In a resumed series the caller must use the results of the trials already
+// made and not ask for them again. The keeper belongs to the caller and is not stopped. t has
+// Cell, Round, Seed and File. The error wraps [ErrChanged] if trial k is another one.
 func (s *Series) Next(k int, t Trial, keeper *Keeper, made func(*Turn) (State, error)) (State, error) {
 	switch {
 	case k == len(s.Trials):

@@ -5,21 +5,20 @@ import (
 	"slices"
 )
 
-// Place is the turn of a cell in a round.
+// Place is one cell of one round in the order of a series.
 type Place struct {
 	Cell  int // from 0
 	Round int // from 1
 }
 
-// Shuffled returns every cell once a round, in an order that is drawn anew for
-// each round, so that what drifts meanwhile favours none.
+// Shuffled returns every cell once a round, in a new random order for each round, so that
+// drift during the series does not favour any cell. The same seed gives the same order.
 func Shuffled(cells, rounds int, seed uint64) []Place {
 	return Grouped(make([]int, cells), slices.Repeat([]int{rounds}, cells), seed)
 }
 
-// Balanced returns the order of two cells: each goes first in half of the rounds,
-// drawn by lot, so that what a run leaves behind for the
-// next falls on both alike.
+// Balanced returns the order of two cells: each goes first in half of the rounds, chosen at
+// random, so that the after-effects of a run on the next one affect both equally.
 func Balanced(rounds int, seed uint64) []Place {
 	r := rand.New(rand.NewPCG(seed, 0xab))
 	second := make([]bool, rounds) // the second cell goes first
@@ -41,9 +40,9 @@ func Balanced(rounds int, seed uint64) []Place {
 	return all
 }
 
-// Grouped returns every cell as often as it has rounds, in an order that is drawn anew
-// for each round: first that of the groups, then that of the cells in each, so that
-// what serves a group is needed once a round. groups and rounds are by cell.
+// Grouped returns every cell as often as it has rounds, in a new random order for each round:
+// groups are shuffled, and cells within each group, so that the broker of a group is needed
+// once a round. groups and rounds are by cell.
 func Grouped(groups, rounds []int, seed uint64) []Place {
 	r := rand.New(rand.NewPCG(seed, 0x6e0))
 	var names []int

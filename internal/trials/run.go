@@ -5,50 +5,49 @@ import (
 	"time"
 )
 
-// Options are how a series is made.
+// Options are the options of [Series.Run]. Run calls the functions on its caller's goroutine.
 type Options struct {
 	Pause time.Duration // between trials
-	// Failures is how many trials in a row may fail before the series ends; below
-	// 2: the first ends it.
+	// Failures is the number of failed trials in a row that ends the series; below 2:
+	// the first failure ends it.
 	Failures int
-	// Wanted says which of the planned trials are to be made now; the others stay
-	// planned. It may change its mind between trials. Nil: all.
+	// Wanted says which of the planned trials to make now; the others stay planned. Its
+	// answer may change between trials. Nil: all.
 	Wanted func(Trial) bool
 	// Ending is closed when no further trial shall begin.
 	Ending <-chan struct{}
-	// Make makes a trial, and says how it came out: Planned where there is nothing
-	// of it that is wanted. An error ends the series unless the state is Failed
-	// and Failures allows it.
+	// Make makes a trial and returns its state; Planned discards the attempt. An error
+	// ends the series unless the state is Refused, or is Failed and Failures allows it.
 	Make func(*Turn) (State, error)
-	// More is asked when none is planned any more which others shall be made: those of
-	// new rounds, in place of some that were set aside. None: the series is over; nil:
-	// there are no others.
+	// More is called when all trials were tried and returns further ones: new rounds in
+	// place of some that were set aside. If it returns none, the series is over; nil: it
+	// always is.
 	More func() []Trial
 	// Progress is called after each trial; it may be nil.
 	Progress func(Progress)
 }
 
-// Progress is how far a series has come.
+// Progress is the progress of a series.
 type Progress struct {
-	Done int // trials that are made, or were tried
+	Done int // trials that were made or tried
 	Of   int
-	Left time.Duration // that those still to be made take, as far as can be foreseen
+	Left time.Duration // estimated time for the remaining trials
 }
 
-// Turn is a trial that is to be made now.
+// Turn is a trial that [Options].Make shall make now.
 type Turn struct {
 	Trial  Trial
 	Cell   Cell
-	Number int // in the order, from 1
-	Of     int // trials of the series
+	Number int // of the trial in the order, from 1
+	Of     int // number of trials in the series
 	Path   string
 	Keeper *Keeper       // of brokers
 	Pause  time.Duration // before it; 0: none
 	ending <-chan struct{}
 }
 
-// Wait waits for the pause before the trial and reports whether it is still
-// wanted.
+// Wait waits for the pause before the trial. It returns false as soon as [Options].Ending is
+// closed.
 func (t *Turn) Wait() bool {
 	if t.Pause <= 0 {
 		return true
@@ -63,14 +62,15 @@ func (t *Turn) Wait() bool {
 	}
 }
 
-// Run makes the trials that are planned, one after the other, until all were
-// tried, those that [Options].More adds as well, somebody wants no more or too many failed. The manifest says at any time
-// how far it has come. The broker is stopped in the end.
+// Run makes the planned trials one after the other, and those that [Options].More adds, until
+// all were tried, [Options].Ending is closed or too many failed. The manifest is written
+// before and after each trial, so that it always has the current state. Run stops the broker
+// at its end.
 func (s *Series) Run(o Options) error {
 	keeper := &Keeper{}
 	defer keeper.Stop("")
 	clock := &foresight{pause: o.Pause}
-	row := 0 // trials that failed, one after the other
+	row := 0 // failed trials in a row
 	first := true
 	for i := 0; ; i++ {
 		if i == len(s.Trials) && !ending(o.Ending) && o.More != nil && !s.other {
@@ -122,7 +122,7 @@ func (s *Series) Run(o Options) error {
 	}
 }
 
-// turn makes one trial and keeps the books.
+// turn makes one trial and writes its state to the manifest, before and after.
 func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (began time.Time, err error) {
 	began = s.now()
 	*t = t.plan()
@@ -156,12 +156,12 @@ func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (be
 	return began, err
 }
 
-// wants reports whether a trial is to be made.
+// wants reports whether to make a trial now.
 func (o *Options) wants(t *Trial) bool {
 	return t.State == Planned && t.Aside == "" && (o.Wanted == nil || o.Wanted(*t))
 }
 
-// progress is how far the series has come before trial number next, from 0.
+// progress returns the progress of the series before trial number next, from 0.
 func (s *Series) progress(next int, f *foresight, o Options) Progress {
 	var p Progress
 	for i := range s.Trials {
@@ -188,11 +188,11 @@ func ending(c <-chan struct{}) bool {
 	}
 }
 
-// foresight says how long trials will take: as long as they are planned, and what
-// those before took beyond that.
+// foresight estimates the length of trials: the planned length plus the mean excess of the
+// trials made so far, plus the pause.
 type foresight struct {
 	pause  time.Duration
-	beyond time.Duration // of all that were made
+	beyond time.Duration // excess over the plan, summed over the trials made
 	made   int
 }
 

@@ -14,7 +14,7 @@ import (
 	"sixnines/internal/filelock"
 )
 
-// lockName is the file by which a process says that it works in a directory.
+// lockName is the file whose lock a process holds while it works in the directory.
 const lockName = ".lock"
 
 // Errors that are wrapped.
@@ -25,8 +25,8 @@ var (
 	// That a directory is in use is filelock.ErrBusy.
 )
 
-// Series is a series in its directory, which belongs to this process until
-// Close.
+// Series is a series in its directory, which this process has locked until Close. A Series
+// must not be used concurrently.
 type Series struct {
 	Manifest
 	dir    string
@@ -35,12 +35,12 @@ type Series struct {
 	other  bool
 }
 
-// Other reports whether another program made the trials: all of them are made, and this
-// one may show their results and make none.
+// Other reports whether another program made the trials. All of them are made then; this
+// program may show their results but makes no more.
 func (s *Series) Other() bool { return s.other }
 
-// New begins a series in a directory, which is made. The manifest must have Kind,
-// Tool, Seed, Rounds, Cells, and Trials with Cell, Round, Seed and File.
+// New begins a series in a directory, which it creates. The manifest must have Kind, Tool,
+// Seed, Rounds, Cells, and Trials with Cell, Round, Seed and File.
 func New(dir string, m Manifest) (*Series, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, fmt.Errorf("trials: %w", err)
@@ -57,21 +57,20 @@ func New(dir string, m Manifest) (*Series, error) {
 	return s, s.begin()
 }
 
-// Resume goes on with the series in a directory. want is as for New; its order,
-// seeds, names of files and sets give way to those of the manifest. Errors wrap
-// [ErrNoSeries], [ErrChanged] or [filelock.ErrBusy]. Results of trials that were
-// not made to their end are removed. A series that another program began must be made to
-// its end, see [Series.Other].
+// Resume continues the series in a directory. want is as for New, but its order, seeds,
+// file names and sets are replaced by those of the manifest. Errors wrap [ErrNoSeries],
+// [ErrChanged] or [filelock.ErrBusy]. Results of incomplete trials are removed. A series
+// that another program began is accepted only if it is complete, see [Series.Other].
 func Resume(dir string, want Manifest) (*Series, error) {
 	if _, err := read(dir); err != nil {
-		return nil, err // before a lock is left in a directory of something else
+		return nil, err // before a lock file is left in a directory that is no series
 	}
 	s := &Series{dir: dir, now: time.Now}
 	var err error
 	if s.unlock, err = filelock.Take(filepath.Join(dir, lockName)); err != nil {
 		return nil, fmt.Errorf("trials: %w", err)
 	}
-	m, err := read(dir) // again: the one before was perhaps just being written
+	m, err := read(dir) // again, now under the lock: the first one may have been out of date
 	if err == nil {
 		s.other = m.otherProgram(want)
 		err = m.same(want)
@@ -105,7 +104,7 @@ func Resume(dir string, want Manifest) (*Series, error) {
 	return s, s.begin()
 }
 
-// begin notes that this process works on the series.
+// begin adds this process to the manifest's sessions.
 func (s *Series) begin() error {
 	s.Sessions = append(s.Sessions, Session{Began: s.now(), PID: os.Getpid()})
 	if err := s.write(s.dir); err != nil {
@@ -115,7 +114,8 @@ func (s *Series) begin() error {
 	return nil
 }
 
-// same says in what the series that is asked for is another.
+// same returns an error that says how the wanted series differs from the manifest; nil if it
+// does not.
 func (m *Manifest) same(want Manifest) error {
 	differ := func(format string, args ...any) error {
 		return fmt.Errorf("%w: %s", ErrChanged, fmt.Sprintf(format, args...))
@@ -144,13 +144,13 @@ func (m *Manifest) same(want Manifest) error {
 	return nil
 }
 
-// otherProgram reports whether the program that began the series is not the one that asks
-// for it: another version, or another build of the same.
+// otherProgram reports whether another program began the series: another version, or another
+// build of the same version.
 func (m *Manifest) otherProgram(want Manifest) bool {
 	return m.Tool != want.Tool || m.Binary != "" && want.Binary != "" && m.Binary != want.Binary
 }
 
-// anotherBegan says that only the program that began the series can go on with it.
+// anotherBegan is the error that only the program that began the series can continue it.
 func (m *Manifest) anotherBegan(want Manifest) error {
 	if m.Tool != want.Tool {
 		return fmt.Errorf("%w, %w: it was begun by version %s, which alone can go on with it, and this is %s", ErrChanged, ErrProgram, m.Tool, want.Tool)
@@ -158,7 +158,8 @@ func (m *Manifest) anotherBegan(want Manifest) error {
 	return fmt.Errorf("%w, %w: it was begun by another build of version %s, which alone can go on with it (the executable's SHA-256 was %.12s…, and this is %.12s…)", ErrChanged, ErrProgram, m.Tool, m.Binary, want.Binary)
 }
 
-// whole reports whether all trials were made, and their results are there, or refused.
+// whole reports whether all trials are refused for good, or made with an existing result;
+// trials set aside do not count.
 func (m *Manifest) whole(dir string) bool {
 	return !slices.ContainsFunc(m.Trials, func(t Trial) bool {
 		_, err := os.Stat(filepath.Join(dir, t.File))
@@ -166,7 +167,8 @@ func (m *Manifest) whole(dir string) bool {
 	})
 }
 
-// changed names the first of the inputs that is another now, empty if none is.
+// changed returns the name of the first input with another digest now; it is empty if all are
+// unchanged.
 func changed(then, now map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(then)) {
 		if now[name] != then[name] {
@@ -176,8 +178,8 @@ func changed(then, now map[string]string) string {
 	return ""
 }
 
-// Again plans a trial anew, from 0, whose result has lost a part since it was
-// made, and removes what is left of it. Errors wrap [ErrChanged]: another program made it.
+// Again plans a trial, numbered from 0, anew because its result was damaged after it was made,
+// and removes what is left of it. The error wraps [ErrChanged] if another program made it.
 func (s *Series) Again(trial int) error {
 	if s.other {
 		return fmt.Errorf("%w: version %s made %s, and it is damaged", ErrChanged, s.Tool, s.Trials[trial].File)
@@ -185,7 +187,7 @@ func (s *Series) Again(trial int) error {
 	return s.clear(&s.Trials[trial])
 }
 
-// clear removes what there is of a trial and plans it anew.
+// clear removes the files of a trial and plans it anew.
 func (s *Series) clear(t *Trial) error {
 	for _, name := range []string{t.File, strings.TrimSuffix(t.File, ".jsonl") + ".raw"} {
 		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -212,8 +214,8 @@ func (m *Manifest) Worked(cell int) bool {
 	return slices.ContainsFunc(m.Trials, func(t Trial) bool { return t.Cell == cell && t.State == Made })
 }
 
-// refused reports whether a trial is refused for good: what the broker did in another trial
-// of the cell it does, and the trial is made again.
+// refused reports whether a trial is refused for good. It is not if another trial of its cell
+// was made, because the broker then supports the cell.
 func (m *Manifest) refused(t *Trial) bool { return t.State == Refused && !m.Worked(t.Cell) }
 
 // Complete reports whether all trials were made, or refused for good.
@@ -221,11 +223,11 @@ func (s *Series) Complete() bool {
 	return !slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.State != Made && !s.refused(&t) })
 }
 
-// Close leaves the directory to others.
+// Close releases the lock on the directory.
 func (s *Series) Close() { s.unlock() }
 
-// Discard removes a series without runs, and its directory unless
-// there is something else in it. It closes the series.
+// Discard removes a series without runs, and its directory if nothing else is in it. It closes
+// the series.
 func (s *Series) Discard() error {
 	var all []error
 	for _, name := range []string{ManifestName, lockName} {
