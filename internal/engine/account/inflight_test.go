@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// What is in flight of a long run with a large fan-out is a number of messages, too: the
+// The number of messages in flight is right in a long run with a large fan-out, too: the
 // product of deliveries and messages exceeds 63 bits.
 func TestInFlightOfMany(t *testing.T) {
 	a := &Accounts{Plan: &plan.Plan{}, Sending: &send.Sending{}}

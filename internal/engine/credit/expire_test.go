@@ -11,7 +11,7 @@ import (
 	"sixnines/internal/engine/stream"
 )
 
-// What has timed out is looked for while more payloads are made.
+// Expire looks for timed-out messages while the sender makes more payloads.
 func TestExpireWhileSlotsAreMade(t *testing.T) {
 	l := &Credits{counted: true, slots: newSlots(1<<16, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	var looking sync.WaitGroup
@@ -32,7 +32,7 @@ func TestExpireWhileSlotsAreMade(t *testing.T) {
 	}
 }
 
-// What times out is found at its time, whatever was found before.
+// Expire finds each message at its time, whatever it found before.
 func TestExpireFindsEachAtItsTime(t *testing.T) {
 	l := &Credits{counted: true, slots: newSlots(8, false, &payload.Bodies{Size: 64, RNG: rand.NewChaCha8([32]byte{}), Lanes: 1})}
 	send := func(at int64) *Slot {
@@ -66,7 +66,7 @@ func TestExpireFindsEachAtItsTime(t *testing.T) {
 	}
 }
 
-// A message that is delivered long after its time limit takes no place in flight.
+// A message that is delivered long after its time limit gives no credit back.
 func TestLateReplyTakesNoPlace(t *testing.T) {
 	e := newExpiry(100 * time.Millisecond)
 	first := 5000 * e.length
@@ -84,8 +84,8 @@ func TestLateReplyTakesNoPlace(t *testing.T) {
 	}
 }
 
-// What is refused after it was delivered has no credit any more, and takes none from the message
-// that is in flight beside it. One that was not delivered gives its own back.
+// A message that is refused after its delivery has no credit any more, and takes none from the message
+// that is in flight beside it. A refused message that was not delivered gives its own back.
 func TestRefusedAfterItsDeliveryTakesNoCredit(t *testing.T) {
 	const sent = 100
 	c := &Credits{counted: true, expiry: newExpiry(time.Minute)}
@@ -113,7 +113,7 @@ func TestRefusedAfterItsDeliveryTakesNoCredit(t *testing.T) {
 	}
 }
 
-// A first look, and one after a long pause, leaves alone what is under way.
+// The first sweep, and one after a long pause, leave messages under way alone.
 func TestSweepLeavesWhatIsUnderWay(t *testing.T) {
 	const timeout = 10 * time.Second
 	e := newExpiry(timeout)

@@ -6,8 +6,7 @@ import (
 	"sixnines/internal/engine/stream"
 )
 
-// However many late answers come at once, that to a message which its loop still waits for
-// is among those that the loop gets.
+// However many late answers come at once, the loop gets the answer that it still waits for.
 func TestLateAnswersTakeNoPlaceOfOthers(t *testing.T) {
 	const given = 1000
 	w := &stream.Waiter{Ready: make(chan stream.Completion, 2)}

@@ -30,7 +30,7 @@ func actionEvents(r *result.Run) (all []result.Event) {
 	return all
 }
 
-// Pauses happen when they are to, as often as they are to, and each is felt until its backlog is
+// Pauses happen as often as planned and at their instants, and each has effects until its backlog is
 // gone.
 func TestPausesOfConsumers(t *testing.T) {
 	r := enginetest.Verified(t, enginetest.Load{Scenario: paced + "workload: {rate: 1000/s, consumers: 2, groups: 1, consumer: {work: 100us}}\n" +
@@ -102,7 +102,7 @@ func TestStopOfProducers(t *testing.T) {
 	}
 }
 
-// Of several workloads those pause that are meant, by their own windows.
+// In a run of several workloads a pause affects the workload that it names, by that workload's window.
 func TestActionsOfWorkloads(t *testing.T) {
 	r := enginetest.Verified(t, enginetest.Load{Scenario: "target: {driver: mem, options: {delay: 1ms}}\nphases: {warmup: 0s, duration: 2s}\nworkloads:\n" +
 		"  live: {rate: 100/s}\n  bulk: {rate: 1000/s, from: 500ms}\nactions:\n  - {at: 900ms, pause: consumers, for: 300ms, workload: bulk}\n"})
@@ -138,7 +138,7 @@ func (h handed) Undo(context.Context) (int64, error) {
 	return 0, nil
 }
 
-// What does an act may be handed in: the engine carries it out as its own.
+// The caller may give the Doer of an act: the engine carries the act out as one of its own.
 func TestDoerIsHandedIn(t *testing.T) {
 	var at, done, undone time.Duration
 	load := enginetest.Load{Scenario: paced + "workload: {rate: 100/s}\nactions: [{at: 500ms, pause: consumers, for: 200ms}]\n",

@@ -21,7 +21,7 @@ phases: {warmup: 0s, duration: 2s, drain: 3s}
 	}
 }
 
-// What is left was given up when clients began to leave, and not when a broker that hangs
+// Unresolved messages count as given up when clients began to close, and not when a broker that hangs
 // has let them go.
 func TestGivenUpWhenClientsBeginToLeave(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
@@ -34,8 +34,8 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 	}
 }
 
-// A request that was refused and is answered all the same has had its place freed once:
-// whichever comes second frees no other's.
+// A request that was refused and is answered all the same gives its credit back once: the second of
+// the two takes no credit from another message.
 func TestRefusedAndAnsweredFreesOnePlace(t *testing.T) {
 	for _, tt := range []struct {
 		ackDelay, delay string
@@ -52,8 +52,8 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 	}
 }
 
-// What is sent unpaced is waited for no longer than the drain limit, too, where the round
-// trip behind it does not come back.
+// An unpaced load, too, waits for no longer than the drain limit if the round trip after its last
+// message does not come back.
 func TestAFloodIsWaitedForNoLonger(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {stall_after: 20, stall_for: 1h, delay: 1ms}}
@@ -66,7 +66,7 @@ phases: {warmup: 0s, drain: 1s}
 }
 
 // Whether messages still came in the second half of the wait depends on when clients began
-// to leave, and not on how long one was busy then: of two members of a group the one waits for
+// to close, and not on how long one was busy then: one of two members of a group waits for
 // the other, which gets a message meanwhile and has work for 3 s.
 func TestStillComingWhenClientsBeginToLeave(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
@@ -97,8 +97,8 @@ phases: {warmup: 0s, duration: 1s, drain: 100ms}
 	}
 }
 
-// What is forgotten of a message that never came has waited at least since its stream's last
-// send. What the client refused was not sent.
+// A message that never came, and whose own send is forgotten, has waited at least since its stream's
+// last send. A message that the client refused was not sent.
 func TestABoundFromTheLastSend(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {delay: 5ms, corrupt: 1, reject: 50, every: 1, after: 1, seed: 8}}
@@ -127,9 +127,9 @@ phases: {warmup: 100ms, duration: 500ms, drain: 5s}
 	}
 }
 
-// An unpaced load begins with every payload at hand: what was sent before, to see that messages arrive,
-// has been acknowledged. Of one message in flight and two payloads, probes of four topics would
-// keep both for some 12 ms.
+// An unpaced load begins with every payload free: first messages have been acknowledged by then. With
+// one message in flight and two payloads, first messages to four topics would keep both payloads for
+// some 12 ms.
 func TestAFloodBeginsBehindItsProbes(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {ack: broker, delay: 20ms, ack_delay: 12ms}}
@@ -141,8 +141,8 @@ phases: {warmup: 0s, duration: 1009ms, drain: 1s}
 	}
 }
 
-// A first message that finds no payload free is sent when one is: nobody waits for its answer
-// before, and each topic is tried.
+// A first message that finds no payload free is sent when one is free: the setup does not wait for its
+// answer before that, and tries each topic.
 func TestFirstMessagesTakeTurns(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {ack: broker, delay: 1ms, ack_delay: 12ms}}
@@ -159,9 +159,9 @@ phases: {warmup: 0s, duration: 1s, drain: 1s}
 	}
 }
 
-// What a producer without a message in the window sends behind it is not part of the window: of
-// four producers two have one message each, and the others their first behind it, where nobody
-// waits for it.
+// Messages that a producer without a message in the window sends after it are not part of it: of
+// four producers two have one message each, and the others have their first after the window, where
+// the run does not wait for it.
 func TestAProducerWithoutAMessageInTheWindow(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {delay: 600ms}}
@@ -173,7 +173,8 @@ phases: {warmup: 0s, duration: 1s, drain: 2s}
 	}
 }
 
-// What a load never got has waited until all loads are over, however short its own window is.
+// A message that a load never received has waited until all loads are over, however short the load's
+// own window is.
 func TestABoundLastsAsLongAsTheRun(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {ack: broker, lose_acked: 1, every: 1}}
@@ -187,8 +188,8 @@ phases: {warmup: 0s, duration: 30s, drain: 1s}
 	}
 }
 
-// That a time limit is over is noticed soon, however short it is: with one in flight and no
-// answers, a message is sent each time.
+// The end of a time limit is noticed soon, however short the limit is: with one message in flight and
+// no answers, another one is sent each time.
 func TestAShortTimeLimitIsNoticed(t *testing.T) {
 	const limit = 5 * time.Millisecond
 	r := Verified(t, Load{Scenario: `
@@ -201,8 +202,8 @@ phases: {warmup: 0s, duration: 2s, drain: 10ms}
 	}
 }
 
-// A loop that thinks before it sends a message notices meanwhile that others have timed out: of
-// three outstanding, whose answers take longer than the limit, all are given up.
+// A closed loop notices timeouts during think time: with three messages outstanding, whose answers
+// take longer than the limit, all are given up.
 func TestALoopThatThinksNoticesTimeouts(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {options: {delay: 37ms, jitter: 6ms, reject: 2, every: 5}}

@@ -23,13 +23,13 @@ func (k keeper) Open(ctx context.Context, t driver.Target) (driver.Session, erro
 	return &keepingSession{Session: s}, err
 }
 
-// keepingSession is a session whose consumers are there before they connect.
+// keepingSession is a session whose consumers subscribe before they connect.
 type keepingSession struct {
 	driver.Session
 	late []*lateConsumer // by number; empty: they come in time
 }
 
-// lateConsumer is one that has subscribed and takes nothing yet.
+// lateConsumer is a consumer that has subscribed and takes nothing before it connects.
 type lateConsumer struct {
 	driver.Consumer
 	deliver   driver.Deliver

@@ -25,12 +25,13 @@ type Load struct {
 	// Scenario is its text, with the driver's options.
 	Scenario string
 	// Interrupt, if not 0, is when the run is interrupted, from the start of the first
-	// window on: below 0 it is in the warm-up. The window ends a moment later, see the
+	// window: below 0 it is in the warm-up. The window ends a moment later, see the
 	// event of kind "interrupted".
 	Interrupt time.Duration
-	// Abort, if not 0, is when the run is ended at once, drain and all.
+	// Abort, if not 0, is when the run is ended at once, without a drain; from the start of the first
+	// window.
 	Abort time.Duration
-	// Actions happen to the broker.
+	// Actions happen to the broker, each on a goroutine of its own.
 	Actions []Action
 	// Doer is [engine.Config.Doer].
 	Doer func(*scenario.Act) (actions.Doer, error)
@@ -45,7 +46,7 @@ type Load struct {
 	Exporter engine.Exporter
 }
 
-// Action is something that happens at an instant, from the start of the first window on.
+// Action happens at At from the start of the first window.
 type Action struct {
 	At time.Duration
 	Do func(*mem.Broker)
@@ -56,12 +57,12 @@ type Action struct {
 // driver that delays nothing delivers at the instant of sending. The same scenario gives
 // the same counts each time, except for what several goroutines do at the very same
 // instant: closed loops of several producers without random think times, and pacers
-// of connections of which one was blocked.
+// after one of their connections was blocked.
 //
 // For consumers that come late mem is made to keep what is sent before.
 //
-// Flat out there must be something that takes time, or the number of messages must be limited
-// and the warm-up left out: else an instant would never end, and Run refuses it.
+// Flat out something must take time, or the number of messages must be limited
+// and the warm-up left out: otherwise an instant would never end, and Run refuses the load.
 func Run(t *testing.T, l Load) (r *result.Run, err error) {
 	t.Helper()
 	s, err := Scenario(l.Scenario)
@@ -141,9 +142,9 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 		Observer: l.Observer, Exporter: beginning{l.Exporter, begun}, Virtual: clocktest.New()})
 }
 
-// beginning tells when the window begins.
+// beginning is an exporter that calls begun when the load begins, with the start of the first window.
 type beginning struct {
-	engine.Exporter // nil: there is no other
+	engine.Exporter // gets everything too; nil: only begun is called
 	begun           func(start time.Time)
 }
 
@@ -161,7 +162,7 @@ func (b beginning) Interval(v *result.Interval, added func(visit func(m result.M
 	}
 }
 
-// ends refuses a load of which an instant would never end.
+// ends refuses a load that takes no time, so that an instant would never end.
 func ends(s *scenario.Scenario) error {
 	for _, p := range s.Parts() {
 		w := &p.Scenario.Workload

@@ -13,7 +13,7 @@ import (
 	"sixnines/result"
 )
 
-// What takes time takes exactly that.
+// A delay takes exactly its time.
 func TestDelaysAreExact(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {driver: mem, options: {delay: 5ms, ack: broker, ack_delay: 3ms}}
@@ -120,7 +120,7 @@ func TestRunsAreRepeatable(t *testing.T) {
 	}
 }
 
-// An interruption comes when it is asked for.
+// An interruption comes at the instant that Load.Interrupt gives.
 func TestInterrupted(t *testing.T) {
 	r := Verified(t, loads()["interrupted"])
 	if s := r.Summary; !s.Interrupted || s.End != int64(1520*time.Millisecond)+1 || s.Counters.Sent != 1521 || s.Counters.Received != 1521 {
@@ -134,9 +134,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// Work takes as long as it says, one message after the other: a queue with one server and
-// constant service, of which 1,500/s of 1 ms is too much.
-// A window that is interrupted while nothing is due for long ends at once.
+// A window that is interrupted while no message is due for long ends at once.
 func TestInterruptedBetweenMessages(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {driver: mem, options: {delay: 5ms}}
@@ -149,6 +147,8 @@ phases: {duration: 10m, warmup: 0s, drain: 10s}
 	}
 }
 
+// Work takes exactly as long as the scenario says, one message after the other: a queue with one
+// server and constant service, for which 1,500/s of 1 ms is too much.
 func TestWorkIsExact(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {driver: mem, options: {queue: 100000}}
@@ -163,9 +163,8 @@ phases: {duration: 2s, warmup: 0s, drain: 5s}
 	}
 }
 
-// A load of which an instant would never end is refused.
-// A consumer works on what comes twice and on what is damaged as on any other message: of
-// each load below more comes than it can do.
+// A consumer works on copies and on damaged messages as on any other: each load below delivers
+// more than it can work on.
 func TestWorkOnCopiesAndDamage(t *testing.T) {
 	for _, tt := range []struct {
 		fault, work string
@@ -197,8 +196,8 @@ phases: {duration: 1s, warmup: 0s, drain: 10s}
 	}
 }
 
-// A send that is blocked over the end of the window is no lateness of the generator's, though
-// how long it was is known only later.
+// A send that is blocked over the end of the window is not counted as the generator's lag, though
+// its length is known only later.
 func TestBlockedOverTheEnd(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 target: {driver: mem, options: {ack: broker, queue: 5, stall_after: 70, stall_for: 400ms}}
@@ -210,8 +209,8 @@ phases: {duration: 1s, warmup: 0s, drain: 2s}
 	}
 }
 
-// Where nothing waits when the window ends there is no overload, however the readings before
-// lie: bursts that are delivered at once in the end.
+// If nothing waits when the window ends, bursts are no overload, whatever earlier readings were: in
+// the end each burst is delivered at once.
 func TestBurstsAreNoOverload(t *testing.T) {
 	r := Verified(t, Load{Scenario: `
 seed: 90
@@ -224,6 +223,7 @@ phases: {warmup: 0s, duration: 4.313535481s, drain: 1.165690309s}
 	}
 }
 
+// A load that takes no time, so that an instant would never end, is refused.
 func TestWhatTakesNoTimeIsRefused(t *testing.T) {
 	for text, refused := range map[string]bool{
 		"target: {driver: mem}\nworkload: {rate: max}\nphases: {duration: 1s}":                                                        true,

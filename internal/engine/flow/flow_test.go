@@ -64,7 +64,7 @@ func TestFlows(t *testing.T) {
 	}
 }
 
-// Of a message that goes to several groups the slowest delivery is timed as well.
+// If messages go to several groups, the slowest delivery of each is timed as well.
 func TestLastDelivery(t *testing.T) {
 	w := &scenario.Workload{Pattern: scenario.Deliver, Rate: scenario.PerSecond(1)}
 	for fanOut, want := range map[int]bool{1: false, 2: true} {

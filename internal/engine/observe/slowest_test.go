@@ -10,8 +10,8 @@ import (
 	"sixnines/internal/recorder"
 )
 
-// Whatever comes, and from however many at once, what is kept are the slowest,
-// and nothing is allocated.
+// A tail keeps the slowest messages, whatever comes and from however many goroutines at once,
+// and allocates nothing.
 func TestTailKeepsTheSlowest(t *testing.T) {
 	tl := newTail(recorder.DeliveryResponse)
 	const writers, each = 4, 20_000

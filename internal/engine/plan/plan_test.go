@@ -2,7 +2,8 @@ package plan
 
 import "testing"
 
-// Few connections have a pacer each. Many share as many as the processors can wake.
+// A load may come to one pacer for each of a few connections. Many connections share two for each
+// processor, 32 at most.
 func TestPacersFor(t *testing.T) {
 	for _, tt := range []struct{ lanes, processors, want int }{
 		{0, 2, 1}, {1, 2, 1}, {4, 2, 4}, {5, 2, 4}, {700, 2, 4}, {3, 1, 2}, {8, 8, 8}, {700, 64, 32},

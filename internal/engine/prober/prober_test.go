@@ -26,8 +26,8 @@ func scenarioOf(t *testing.T, workload string, e driver.Entry) *scenario.Scenari
 	return p
 }
 
-// A prober reports each message of its window once, with its service time, whatever answers
-// it; and it ends with its context.
+// A prober reports each message of its window once, with its service time, for every kind of answer;
+// and it ends with its context.
 func TestEachPatternIsMeasured(t *testing.T) {
 	for name, tt := range map[string]struct{ workload, ack string }{
 		"deliver":       {`{rate: 1000/s}`, "none"},

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// After its first minute the heap grows no further: what garbage there was then
-// is what there may be.
+// After its first minute the heap grows no further: there may be as much garbage as there was
+// then.
 func TestHeapStaysAsItWasAfterAMinute(t *testing.T) {
 	const piece = 1 << 16
 	objects := func() uint64 { return heapBytes("/memory/classes/heap/objects:bytes") }

@@ -10,8 +10,8 @@ import (
 	"sixnines/internal/engine/window"
 )
 
-// The work on a message that comes just after that on the one before was over takes as long
-// as any other; only as much as the wake-up was late is made up for.
+// The work on a message that comes just after the end of the work on the one before takes as long
+// as any other, less the time by which the wake-up was late.
 func TestWorkBeginsWithTheMessage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const takes, between, late = time.Millisecond, 30 * time.Microsecond, 20 * time.Microsecond

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A wait is counted from when a message is due, whatever it was for.
+// A message counts the part of a wait that comes after it is due, whichever message the wait was for.
 func TestBlockedLog(t *testing.T) {
 	var b blockedLog
 	b.add(1_000_000, 2_000_000)
@@ -26,8 +26,8 @@ func TestBlockedLog(t *testing.T) {
 	}
 }
 
-// Of a client that makes every message wait, for as long as the run goes on, nothing is
-// forgotten: what was blocked stays so to within a hundredth of a message's lag.
+// If a client makes every message wait, for as long as the run goes on, no wait is forgotten: the
+// blocked time is right to within a hundredth of a message's lag.
 func TestBlockedLogOfALongBacklog(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	type wait struct{ start, end int64 }
@@ -58,8 +58,8 @@ func TestBlockedLogOfALongBacklog(t *testing.T) {
 	}
 }
 
-// A client that waits while this process is frozen waits for that: the process may have been
-// stopped within a send, or with its messages in flight.
+// While this process is frozen, a client that waits does so because of that: the process may have
+// been stopped within a send, or with messages in flight.
 func TestFreezeWithinAWaitIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
 	l := ld.sending.Lanes[0]

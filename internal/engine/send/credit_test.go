@@ -22,7 +22,7 @@ type lingering struct {
 }
 
 // A message that timed out while Send blocked, and that Send then refuses, gives its
-// place in flight back once: else a producer that waits for each answer would have two
+// credit back once: otherwise a producer that waits for each answer would have two
 // messages in flight for the rest of the run.
 func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
@@ -41,7 +41,7 @@ func TestRefusedAfterItsTimeoutGivesOnePlaceBack(t *testing.T) {
 	}
 }
 
-// A probe has no place in flight, and loses none if its acknowledgement takes long.
+// A first message has no credit, and gives none back if its acknowledgement takes long.
 func TestProbesTakeNoPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l, st := ld.sending.Lanes[0], ld.sending.Streams[0]
@@ -54,7 +54,7 @@ func TestProbesTakeNoPlace(t *testing.T) {
 	}
 }
 
-// A pacer looks again for a place once soon, and after that when one is free: one that went
+// A pacer looks again for a credit once soon, and after that when one is free: a pacer that went
 // on looking would take the processor from what frees it.
 func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 	if !clock.CanWake {
@@ -97,8 +97,8 @@ func TestPlaceThatBecomesFreeIsTold(t *testing.T) {
 	}
 }
 
-// What frees a place may have lain unread in this machine: for that long nobody else was
-// waited for.
+// The answer that frees a credit may have lain unread in this machine: for that long the sender
+// waited for the generator alone.
 func TestUnreadAnswerIsOwn(t *testing.T) {
 	if !clock.CanWake {
 		t.Skip("nobody can be woken here")
@@ -130,8 +130,7 @@ func TestUnreadAnswerIsOwn(t *testing.T) {
 	}
 }
 
-// A lane to which no place is given back sends nothing more, and its unpaced loop ends with the
-// window.
+// A lane that gets no credit back sends nothing more, and its unpaced loop ends with the window.
 func TestFloodEndsWithoutAPlace(t *testing.T) {
 	ld := lanesRunOf(t, "{rate: 1000/s, pattern: publish, in_flight: {each: 1}}", driver.AckKindBroker, flow.OnAck)
 	l := ld.sending.Lanes[0]

@@ -96,7 +96,7 @@ type connProducer struct {
 	acks driver.Acks
 }
 
-// What is overdue is sent by few system calls, whatever the client is; what is in
+// Overdue messages are sent by few system calls, whatever the client is; a message that is in
 // time is sent by itself.
 func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	ld := lanesRun(t, "{rate: 10000/s, pattern: publish, size: 64B}")
@@ -153,8 +153,8 @@ func TestOverdueMessagesGoOutTogether(t *testing.T) {
 	}
 }
 
-// A pacer that looks late for a place, since it had no processor or another lane
-// had it, calls no more blocked than was.
+// A pacer that looks late for a credit, since it had no processor or served another lane, counts no
+// more time as blocked than the credit was missing.
 func TestLateLookForAPlaceIsOwn(t *testing.T) {
 	ld := lanesRun(t, "{rate: 1000/s, pattern: publish, size: 64B}")
 	l := ld.sending.Lanes[0]
@@ -210,7 +210,7 @@ type idle struct{}
 
 func (idle) Close(context.Context) error { return nil }
 
-// lanesRun returns a load of several lanes, in the window, of which nothing comes back.
+// lanesRun returns a load of several lanes, in the window, to which no answers come.
 func lanesRun(t *testing.T, workload string) *loaded {
 	t.Helper()
 	return lanesRunOf(t, workload, driver.AckKindNone, flow.Never)

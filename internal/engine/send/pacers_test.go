@@ -8,7 +8,7 @@ import (
 	"sixnines/internal/clock"
 )
 
-// What is too much for one pacer: no rest, to be far behind, or long sends that often meet.
+// One pacer has too much to do if it has no rest, is far behind, or has long sends that often meet.
 func TestTooMuch(t *testing.T) {
 	const ms, us = int64(time.Millisecond), int64(time.Microsecond)
 	for name, tt := range map[string]struct {
@@ -30,8 +30,8 @@ func TestTooMuch(t *testing.T) {
 	}
 }
 
-// A pacer that twice has too much to do gives half of its lanes away, as they are in their
-// schedules, as often as more pacers may be.
+// A pacer that has too much to do at two looks in a row gives half of its lanes away, where they are
+// in their schedules, as long as more pacers are allowed.
 func TestPacerDivides(t *testing.T) {
 	ld := lanesRun(t, "{rate: 50000/s, arrivals: poisson, pattern: publish, producers: 7, size: 64B}")
 	ld.Stopped.Store(true) // the other pacers' threads end at once

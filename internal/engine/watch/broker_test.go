@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// Each process is weighed by what it used since the last look, and all together;
-// one that was restarted counts from its restart, one that has ended counts no more.
+// Each process counts with what it used since the last look, and so does their sum;
+// one that was restarted counts from its restart, one that has ended no longer counts.
 func TestBrokerUsage(t *testing.T) {
 	var now []Usage
 	r := &brokerWatch{usage: func() []Usage { return now }}

@@ -25,8 +25,8 @@ func (s *scripted) info(c *transport.Conn) (tcpInfo, bool) {
 	return tcpInfo{n, s.rtt}, ok
 }
 
-// Growth between two looks is a stretch from the one to the other; stretches
-// that meet are one; what was there before the window is not counted.
+// Growth between two looks is a stretch from one look to the other; stretches
+// that meet are one; retransmissions before the window are not counted.
 func TestRetransmissionsBecomePauses(t *testing.T) {
 	a, b, mute := &transport.Conn{}, &transport.Conn{}, &transport.Conn{}
 	s := &scripted{conns: []*transport.Conn{a, mute}, retr: map[*transport.Conn]uint32{a: 7}, rtt: 1000}
@@ -95,7 +95,7 @@ func TestRetransmissionsAreBounded(t *testing.T) {
 	}
 }
 
-// What the kernel says of a real connection is read, and of none that is not TCP.
+// readTCP reads what the kernel says of a TCP connection, and refuses other connections.
 func TestReadTCP(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("TCP_INFO is read on Linux only")
