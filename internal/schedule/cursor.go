@@ -9,16 +9,17 @@ import (
 // endOfTime is beyond every run: 146 years.
 const endOfTime = 1 << 62
 
-// Cursor walks over the instants of one producer. It is a value; a copy walks
-// on by itself. It is not safe for concurrent use. The zero Cursor has ended.
+// Cursor iterates over the instants of one producer. It is a value: a copy
+// continues from the same position, independently. It is not safe for concurrent
+// use. The zero Cursor has ended.
 type Cursor struct {
 	kind   kind
 	flow   *flow
 	n      int64 // the next message's number in the whole load
 	stride int64
 
-	// Constant rate: the next instant and what its division left over, and how
-	// much both grow a message, as in Bresenham's line.
+	// Constant rate: the next instant and the remainder of its division, and by how
+	// much both grow with each message, as in Bresenham's line algorithm.
 	t        int64
 	last     int64 // end of the piece
 	rem, add uint64
@@ -34,8 +35,8 @@ type Cursor struct {
 }
 
 // Next returns the offset in nanoseconds from the start of the window at which
-// the producer's next message is due; offsets ascend. ok is false when there is
-// none left. Next does not allocate.
+// the producer's next message is due; offsets do not descend. ok is false at the
+// end of the schedule. Next does not allocate.
 func (c *Cursor) Next() (offset int64, ok bool) {
 	switch c.kind {
 	case pieced:
@@ -97,8 +98,7 @@ func numbered(f *flow, n, stride int64) Cursor {
 	return c
 }
 
-// enter moves to the piece that message n belongs to, and reports whether there
-// is one.
+// enter moves to the piece of message n. It returns false if n is beyond the schedule.
 func (c *Cursor) enter() bool {
 	if c.n >= c.flow.last {
 		return false

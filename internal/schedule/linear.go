@@ -14,10 +14,10 @@ import (
 //
 //	t_n = start + ⌊((n−first)·per + f) / m⌋
 //
-// f carries what was left over when the piece began. It is the integer part of
-// (first − Λ(start))·per; its own fraction cannot change the quotient's floor,
-// because all the rest is integer, so that a schedule of many pieces stays
-// exact without fractions.
+// f carries the remainder at the start of the piece. It is the integer part of
+// (first − Λ(start))·per. The fraction cannot change the floor of the quotient,
+// because all other terms are integers, so a schedule of many pieces is exact
+// without fractions.
 type piece struct {
 	start       int64
 	first, last int64
@@ -28,8 +28,8 @@ type piece struct {
 	part  float64
 }
 
-// at returns t_n for n ≥ p.first and the remainder of its division, saturated
-// at the end of time.
+// at returns t_n for n ≥ p.first and the remainder of its division. An instant that
+// does not fit is MaxInt64.
 func (p *piece) at(n int64) (t int64, rem uint64) {
 	hi, lo := bits.Mul64(uint64(n-p.first), p.per)
 	lo, carry := bits.Add64(lo, p.f, 0)
@@ -50,9 +50,9 @@ type stretch struct {
 	length time.Duration
 }
 
-// pieces lays stretches end to end from time zero and returns them with the
-// number of messages due in them, ⌈Λ(end)⌉, and Λ(end) itself. The arithmetic is rational; it is
-// done once, when the plan is made.
+// pieces lays stretches end to end from time zero and returns them with the number of
+// messages due in them, ⌈Λ(end)⌉, and Λ(end) itself. The arithmetic is rational; it runs
+// once, when the plan is made.
 func pieces(all []stretch) (out []piece, total int64, lambda *big.Rat) {
 	lambda = new(big.Rat)
 	start, first := int64(0), int64(0)
@@ -69,8 +69,8 @@ func pieces(all []stretch) (out []piece, total int64, lambda *big.Rat) {
 	return out, first, lambda
 }
 
-// following returns the endless piece that follows at start, where lambda
-// messages were due; the last was number first−1.
+// following returns the endless piece from start on, before which lambda messages were
+// due, the last of them with the number first−1.
 func following(start int64, lambda *big.Rat, first int64, rate scenario.Rate) piece {
 	p := piece{start: start, first: first, last: math.MaxInt64, m: rate.Messages, per: uint64(rate.Per)}
 	p.f = leftOver(lambda, first, p.per)
@@ -144,7 +144,7 @@ func (l linear) inverse(whole int64, part float64) int64 {
 	return p.start + nanoseconds(float64(d*float64(p.per))/float64(p.m))
 }
 
-// nanoseconds rounds x ≥ 0 down, saturating far beyond every window.
+// nanoseconds rounds x ≥ 0 down and saturates at 2⁶², beyond every window.
 func nanoseconds(x float64) int64 {
 	if x >= 1<<62 {
 		return 1 << 62

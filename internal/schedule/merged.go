@@ -5,14 +5,14 @@ import (
 	"slices"
 )
 
-// Merged walks over the instants of several producers, in ascending order. It
+// Merged iterates over the instants of several producers, in ascending order. It
 // is not safe for concurrent use.
 type Merged struct {
 	producers []int32 // ascending
 	at        int     // numbered: index of the next message's producer
 
 	cursor  Cursor // numbered
-	even    bool   // producers are equally far apart, round the end too
+	even    bool   // the producers' numbers are equally spaced, modulo the number of producers
 	base    int64  // not even: number of the round's first message
 	streams []Cursor
 	heap    []due
@@ -27,11 +27,10 @@ type due struct {
 func (a due) before(b due) bool { return a.t < b.t || a.t == b.t && a.stream < b.stream }
 
 // Merge returns the instants of the given producers in the given phase, as one
-// ascending sequence. Messages due at the same instant come in the order of
-// their numbers in the load where it is numbered, else of their producers.
-// Producers are given in any order, without repetition; Merge panics on one
-// that the plan does not have or that is there twice. None give an empty
-// sequence.
+// ascending sequence. Messages due at the same instant are ordered by their
+// numbers if the load is numbered, else by their producers. Producers may be in
+// any order; Merge panics on a repeated one and on one that the plan does not
+// have. Without producers the sequence is empty.
 func (p *Plan) Merge(producers []int, phase Phase) *Merged {
 	m := &Merged{producers: make([]int32, len(producers))}
 	for i, id := range producers {
@@ -92,9 +91,9 @@ func (m *Merged) mergeStreams(p *Plan, phase Phase) {
 }
 
 // Next returns the next instant, in nanoseconds from the start of the window,
-// and the producer that is due; ok is false when none is left. Next does
-// not allocate. It takes constant time for numbered schedules, and time in the
-// logarithm of the number of producers for random ones.
+// and the producer that is due; ok is false at the end of the sequence. Next does
+// not allocate. It takes constant time for numbered schedules, and time
+// proportional to the logarithm of the number of producers for random ones.
 func (m *Merged) Next() (offset int64, producer int32, ok bool) {
 	if m.even {
 		offset, ok = m.cursor.Next()
@@ -125,7 +124,7 @@ func (m *Merged) Next() (offset int64, producer int32, ok bool) {
 	return first.t, m.producers[first.stream], true
 }
 
-// nextUneven steps through the producers of each round by a division per
+// nextUneven steps through the producers of each round. It takes a division per
 // message.
 func (m *Merged) nextUneven() (offset int64, producer int32, ok bool) {
 	if len(m.producers) == 0 {

@@ -6,10 +6,11 @@ import (
 	"time"
 )
 
-// Most returns a number of messages, over all producers, that no stretch of the
-// window of the given length exceeds, and that some stretch of twice that length
-// comes to. Random arrivals exceed it by chance once in a thousand million
-// stretches. It takes a moment for each such length that the window has.
+// Most returns an upper bound of the number of messages, over all producers, that
+// are due in any stretch of the window of the given length. For schedules that are
+// not random, some stretch of twice that length has that many. Random arrivals
+// exceed it by chance in one of 10⁹ stretches. Its running time is proportional to
+// the window's length divided by the given length.
 func (p *Plan) Most(length time.Duration) uint64 {
 	f, step := &p.flows[Window], max(int64(length), 1)
 	before := func(t int64) int64 { // messages due before t

@@ -19,8 +19,8 @@ const (
 	MaxProducers = scenario.MaxProducers // producers of a fleet
 )
 
-// ErrUnscheduled says that the workload has no schedule: it goes flat out or in
-// a closed loop.
+// ErrUnscheduled says that the workload has no schedule: it sends at the maximum rate
+// or in a closed loop.
 var ErrUnscheduled = errors.New("schedule: a flat-out or closed-loop workload has no schedule")
 
 // Phase is the part of a run that instants belong to.
@@ -30,7 +30,7 @@ type Phase uint8
 const (
 	Before Phase = iota // the warm-up: offsets below zero
 	Window              // the measured window
-	After               // the load that goes on after the window
+	After               // the load that continues after the window
 	phases
 )
 
@@ -39,19 +39,19 @@ const (
 type Plan struct {
 	producers int
 	window    int64
-	warmup    int64
+	warmup    int64 // ns
 	seed      uint64
-	mean      float64
+	mean      float64 // messages a second in the window
 	random    bool
 	flows     [phases]flow
 	rates     [phases]scenario.Rate // random: of the phases at one rate
 	first     scenario.Rate         // at the start of the window; zero for bursts
 }
 
-// New plans a normalised workload over a window. It returns [ErrUnscheduled]
-// for a flat-out or closed loop, and an error for a workload or window outside
-// the package's limits, for a trace that cannot be read (with file and line) and
-// for one without an instant in the window.
+// New plans a normalised workload over a window, without a warm-up. It returns
+// [ErrUnscheduled] for a maximum-rate or closed-loop workload, and an error for a
+// workload or window outside the package's limits, for a trace that cannot be read
+// (with file and line) and for one without an instant in the window.
 //
 // A step schedule longer than the window is cut; a shorter one keeps its last
 // rate.
@@ -95,7 +95,7 @@ func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error)
 
 // WithWarmup returns the plan with a warm-up of the given length, 0 to
 // [MaxWindow]: the instants of phase [Before] then lie in [−length, 0). It
-// panics on another length. New plans none.
+// panics on another length.
 func (p *Plan) WithWarmup(length time.Duration) *Plan {
 	if length < 0 || length > MaxWindow {
 		panic(fmt.Sprintf("schedule: a warm-up of %v", length))
@@ -184,7 +184,8 @@ func (p *Plan) sine(mean scenario.Rate, a *scenario.Arrivals) error {
 	}
 	p.flows[Window] = f
 	end := mean
-	// With hardly any load after the window, partial batches would never be sent.
+	// With almost no load after the window, clients would never fill and send their
+	// last batches.
 	if x := s.rate(p.window); x >= 0.01 {
 		const per = 1000 * time.Second
 		end = scenario.Rate{Messages: max(1, uint64(x*mean.Float()*per.Seconds())), Per: per}
@@ -224,7 +225,7 @@ func (p *Plan) trace(file string, window time.Duration) error {
 	return nil
 }
 
-// edges plans what surrounds a window in which lambda messages were due.
+// edges plans the load before and after a window in which lambda messages are due.
 func (p *Plan) edges(before scenario.Rate, lambda *big.Rat, after scenario.Rate) {
 	p.first = before
 	p.rates[Before], p.rates[Window], p.rates[After] = before, before, after
@@ -332,9 +333,9 @@ func (p *Plan) check(producer int) {
 	}
 }
 
-// Segment returns the producers from ≤ i < to that agent k of n agents carries.
-// The segments of all agents are the whole, in order, and differ by at most one
-// producer; with more agents than producers some are empty. It panics unless
+// Segment returns the producers from ≤ i < to that agent k of n agents runs. The
+// segments of all agents, in order, are all producers. Their sizes differ by at
+// most one; with more agents than producers some are empty. It panics unless
 // 0 ≤ k < n.
 func (p *Plan) Segment(k, n int) (from, to int) {
 	if k < 0 || k >= n {

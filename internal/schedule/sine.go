@@ -17,8 +17,8 @@ import (
 //
 //	E − A·sin E = y
 //
-// which is well conditioned even where the rate falls to nothing (A = 1), if y
-// is known to full relative precision. So n/R − C − c is formed of integers and
+// which is well conditioned even where the rate falls to zero (A = 1), if y is
+// known to full relative precision. So n/R − C − c is computed from integers and
 // fractions of double length. The result is within 1 ns of Λ⁻¹(n) for periods
 // up to 24 h.
 type sine struct {
@@ -62,8 +62,9 @@ func newSine(rate scenario.Rate, amplitude float64, period int64) *sine {
 // at returns t_n, n ≥ 0.
 func (s *sine) at(n int64) int64 { return s.inverse(n, 0) }
 
-// nudge is added before rounding down: whole nanoseconds that floating point
-// puts a little too low, such as the start of a period, stay themselves.
+// nudge is added before rounding down, ns: whole nanoseconds that come out slightly
+// too low in floating point, such as the start of a period, are then not rounded to
+// the one before.
 const nudge = 1.0 / 16
 
 // inverse returns Λ⁻¹(whole+part) rounded down; 0 ≤ part < 1.

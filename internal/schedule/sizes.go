@@ -10,24 +10,24 @@ import (
 const (
 	// sizeEntries is how many equally likely entries the table of sizes has.
 	sizeEntries = 1 << 16
-	// sizeClasses is how many different sizes there are at most: those of a
-	// continuous distribution are rounded to a geometric grid, of 0.7 % where the
+	// sizeClasses is the largest number of different sizes. Sizes of a continuous
+	// distribution are rounded to a geometric grid, with steps of 0.7 % if the
 	// largest is a thousand times the smallest.
 	sizeClasses = 1024
 )
 
-// Sizes gives the size of each message, which depends on its scenario and seed and on
-// nothing else: the n-th message of a stream has the same size on every broker. It is
-// immutable.
+// Sizes gives the size of each message. It depends only on the scenario and the seed: the
+// n-th message of a stream has the same size on every broker. It is immutable and safe for
+// concurrent use.
 type Sizes struct {
-	classes []int // the sizes that there are, in bytes, ascending
-	table   []uint16
+	classes []int    // the different sizes, in bytes, ascending
+	table   []uint16 // indices of classes, one for each of sizeEntries equally likely entries
 	seed    uint64
-	mean    float64
+	mean    float64 // bytes
 }
 
-// NewSizes returns the sizes of a load; each message's is drawn on its
-// own; nil where all are alike.
+// NewSizes returns the sizes of a load, drawn independently for each message; nil if all
+// messages have the same size.
 func NewSizes(s scenario.Sizes, seed uint64) *Sizes {
 	if _, fixed := s.Fixed(); fixed {
 		return nil
@@ -60,14 +60,15 @@ func NewSizes(s scenario.Sizes, seed uint64) *Sizes {
 	return x
 }
 
-// Classes returns the sizes that there are, in bytes, ascending. They are not to
-// be changed.
+// Classes returns the different sizes, in bytes, ascending. The caller must not
+// change them.
 func (x *Sizes) Classes() []int { return x.classes }
 
-// Class returns which of Classes the n-th message of a stream has.
+// Class returns the index in Classes of the n-th message of a stream. It is a pure
+// function and does not allocate.
 func (x *Sizes) Class(stream uint32, n uint64) int {
-	// SplitMix64 (Steele, Lea and Flood, 2014) of a counter: no state, so that
-	// any message's size is known at any time.
+	// SplitMix64 (Steele, Lea and Flood, 2014) of a counter: it needs no state, so the
+	// size of any message can be computed at any time.
 	z := x.seed*0xd1342543de82ef95 + uint64(stream)*0xda942042e4dd58b5 + n*0x9e3779b97f4a7c15
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// MaxTrace is how many instants of a trace a window may have; they are kept in
-// memory, 8 bytes each.
+// MaxTrace is the largest number of instants of a trace in a window. They are kept
+// in memory, 8 bytes each.
 const MaxTrace = 1 << 25
 
 // maxTraceLine is longer than any instant.

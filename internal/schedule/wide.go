@@ -6,7 +6,7 @@ import (
 )
 
 // wide is an unsigned integer of 192 bits, least significant word first.
-// Overflow is the caller's to exclude.
+// Operations wrap on overflow; callers must exclude it.
 type wide [3]uint64
 
 func wideOf(x *big.Int) wide {

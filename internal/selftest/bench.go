@@ -16,14 +16,13 @@ import (
 	"sixnines/scenario"
 )
 
-// Bench is what trials are made with. The suite gives every trial a copy with a
-// directory of its own.
+// Bench has the settings and resources of trials. The suite gives every trial a copy
+// with a directory of its own.
 type Bench struct {
-	// Short takes less time: a minute for all trials instead of three to four.
-	// The requirements are the same, or wider where fewer samples need that.
+	// Short selects the short form: a minute for all trials instead of three to four.
+	// The tolerances are the same, or wider where fewer samples require it.
 	Short bool
-	// Attempts is how often a timed trial that fails is made in all; 0: as often
-	// as [Attempts] says.
+	// Attempts is the number of attempts of a timed trial that fails; 0: [Attempts].
 	Attempts int
 	Load     Load
 	// Drivers are the drivers; mem and null among them.
@@ -37,17 +36,17 @@ type Bench struct {
 	Home brokers.Home
 	// Dir is an empty directory, the trial's own.
 	Dir string
-	// Keep, if not nil, keeps a noise floor for later runs on this machine, and
-	// says in a few words what became of it. disturbed is what disturbed the
-	// machine meanwhile.
+	// Keep, if not nil, stores a noise floor for later runs on this machine and
+	// returns a short note on the result. disturbed lists what disturbed the machine
+	// during the measurement.
 	Keep func(f result.Floor, disturbed []string) (note string, err error)
 	// KeepLimits, if not nil, does the same with the generator's limits.
 	KeepLimits func(l []Limit, disturbed []string) (note string, err error)
-	// Progress, if not nil, gets what is going on, in a few words.
+	// Progress, if not nil, receives short messages about the current step.
 	Progress func(text string)
 }
 
-// Load is the load that the noise floor is measured under.
+// Load is the load under which the noise floor is measured.
 type Load struct {
 	Rate    scenario.Rate
 	Size    scenario.Size
@@ -74,10 +73,10 @@ func (b *Bench) Scenario(text string) (*scenario.Scenario, error) {
 	return s, nil
 }
 
-// Run runs a scenario in this process and returns its result as read back from
-// its file, which stays in b.Dir. change, if not nil, changes the
-// engine's configuration last. The end of ctx is an error: half a window proves
-// nothing.
+// Run runs a scenario in this process and returns its result as read back from its
+// file, which stays in b.Dir. change, if not nil, may modify the engine's
+// configuration before the run. If ctx ends during the run Run returns an error:
+// part of a window proves nothing.
 func (b *Bench) Run(ctx context.Context, s *scenario.Scenario, change func(*engine.Config)) (*result.Run, error) {
 	e, ok := b.Drivers.Lookup(s.Target.Driver)
 	if !ok {
@@ -115,8 +114,8 @@ func (b *Bench) RunText(ctx context.Context, text string, change func(*engine.Co
 // brokerPatience is how long a broker may take to start.
 const brokerPatience = time.Minute
 
-// Start starts one node of a product with its settings. The caller
-// must stop the cluster, see [brokers.Cluster.Stop], and freezes and thaws it.
+// Start starts one node of a product with its settings. The caller must stop the
+// cluster, see [brokers.Cluster.Stop], and may freeze and thaw it.
 func (b *Bench) Start(ctx context.Context, product string, settings map[string]string) (*brokers.Cluster, error) {
 	p, ok := brokers.Lookup(product)
 	if !ok {
@@ -127,7 +126,7 @@ func (b *Bench) Start(ctx context.Context, product string, settings map[string]s
 	return brokers.Start(ctx, p, brokers.Options{Home: b.Home, Settings: settings})
 }
 
-// At returns the change of configuration that points a run at a broker.
+// At returns a change of an engine's configuration that makes the run use the broker.
 func At(c *brokers.Cluster) func(*engine.Config) {
 	return func(to *engine.Config) {
 		to.URL, to.SameHost, to.Managed = c.URLFor(to.Entry.Name), true, "started by sixnines selftest"

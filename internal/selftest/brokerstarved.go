@@ -13,14 +13,14 @@ import (
 	"sixnines/result"
 )
 
-// What a broker without a processor is tried with.
+// The load of the trial, and for how long the broker has almost no processor.
 const (
 	brokerStarvedRate = 1000 // a second
 	brokerStarvedFor  = time.Second
 )
 
-// brokerStarved takes the processor from the broker for a part of the window, which the
-// verdict must name, and must not where that does not happen.
+// brokerStarved starves the broker of its processor for a part of the window, which the
+// verdict must name. In a run without starving the verdict must not name it.
 func brokerStarved(ctx context.Context, b *Bench) (*Outcome, error) {
 	processor, err := lastProcessor()
 	if errors.Is(err, errNoStarving) {

@@ -18,27 +18,27 @@ import (
 )
 
 // Child is a run in a process of its own, which can be stopped, starved and
-// killed without an effect on this one.
+// killed without an effect on this process.
 type Child struct {
 	cmd    *exec.Cmd
 	dir    string
 	ended  chan struct{} // closed when the process has ended
-	err    error         // of its end; after ended
-	stderr bytes.Buffer  // after ended
+	err    error         // of the process's end; may be read only after ended is closed
+	stderr bytes.Buffer  // may be read only after ended is closed
 }
 
-// childGrace is how long a run may take to end after it was asked to.
+// childGrace is how long a run may take to end after SIGINT.
 const childGrace = 10 * time.Second
 
-// Child starts this program on a scenario in a process of its own. The
-// scenario names its broker, or leaves it to the child to start
-// one. prepare, if not nil, may change the command before it is started. The
-// process does not outlive ctx by more than some seconds.
+// Child runs this program with a scenario in a process of its own. The scenario
+// names its broker, or lets the child start one. prepare, if not nil, may change
+// the command before it is started. When ctx ends, the process gets SIGINT and,
+// after 10 s, is killed.
 func (b *Bench) Child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd)) (*Child, error) {
 	return b.child(ctx, s, prepare, startUnbound)
 }
 
-// child is [Bench.Child] with a start of the caller's.
+// child is [Bench.Child] with a function that starts the command.
 func (b *Bench) child(ctx context.Context, s *scenario.Scenario, prepare func(*exec.Cmd), start func(*exec.Cmd) error) (*Child, error) {
 	dir, err := os.MkdirTemp(b.Dir, "child-")
 	if err != nil {
@@ -71,7 +71,7 @@ func (b *Bench) child(ctx context.Context, s *scenario.Scenario, prepare func(*e
 	return c, nil
 }
 
-// startUnbound starts a command scheduled as this program was when it began.
+// startUnbound starts a command with the scheduling that this program started with.
 func startUnbound(c *exec.Cmd) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -91,8 +91,8 @@ func (c *Child) file() string {
 	return matches[0]
 }
 
-// Measuring returns when the first interval of the measured window has been
-// written, or an error if the child ended before.
+// Measuring returns nil when the child has written the first interval of the
+// measured window, or an error if the child or ctx ends before.
 func (c *Child) Measuring(ctx context.Context) error {
 	look := time.NewTicker(10 * time.Millisecond) // a file does not report its growth
 	defer look.Stop()
@@ -116,7 +116,8 @@ func (c *Child) Measuring(ctx context.Context) error {
 	}
 }
 
-// Wait waits for the end and returns the result, whatever its verdict.
+// Wait waits for the child's end and returns its result, whatever its verdict. Without
+// a complete result it returns an error with the child's standard error.
 func (c *Child) Wait() (*result.Run, error) {
 	<-c.ended
 	f := c.file()

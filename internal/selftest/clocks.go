@@ -41,8 +41,8 @@ type clockCase struct {
 	steps       int // how often the clock is set by 5 ms, half-way: 0 or 1
 }
 
-// clockCases are what the estimator is tried with: small and large offsets,
-// drifts either way, ways that differ tenfold, and a clock that is set.
+// clockCases returns the cases for the estimator: small and large offsets, drifts in
+// both directions, paths that differ tenfold, and a clock that is set.
 func clockCases() []clockCase {
 	const us, ms = time.Microsecond, time.Millisecond
 	return []clockCase{
@@ -60,8 +60,8 @@ type clockReading struct {
 	drifts               float64 // the truth
 }
 
-// clocks injects offset and drift, simulated and over loopback, and requires
-// them back within the bound that the estimate states.
+// clocks injects offset and drift, simulated and over loopback, and requires that the
+// estimate is within its stated bound.
 func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 	seeds, length := 20, 300
 	live := 5 * time.Second
@@ -97,9 +97,9 @@ func clocks(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude("offset and drift were injected into simulated exchanges with jittery, asymmetric delays, and into the clock of a peer over loopback; the bound is proven, so no estimate may lie beyond it", figures...), nil
 }
 
-// recovered judges estimates: none may be beyond its bound, and the bound must
-// be useful: no wider, at the median, than half of a usual exchange's
-// delay, which is what one exchange alone gives.
+// recovered judges estimates: each must be within its bound, and the median bound must
+// be at most half of the median delay of an exchange, which is the bound that a single
+// exchange gives.
 func recovered(name string, all []clockReading, delays []int64) []Figure {
 	beyond, drifted, worst := 0, 0, int64(0)
 	var bounds, misses []int64
@@ -166,7 +166,7 @@ func simulate(c clockCase, seed uint64, seconds int) (all []clockReading, delays
 		answered := at + 20_000 + int64(r.ExpFloat64()*10_000)
 		t4 := answered + way(c.back, c.jitterBack)
 		if t4 >= t1+int64(every) {
-			continue // given up by the time of the next
+			continue // a prober gives it up when the next is due
 		}
 		x := clocksync.Exchange{T1: t1, T2: shown(at), T3: shown(answered), T4: t4}
 		delays = append(delays, x.Delay())

@@ -9,8 +9,8 @@ import (
 	"sixnines/result"
 )
 
-// injection is a load with faults of exact number, and the accounts that it
-// must end in.
+// injection is a load with exact numbers of faults, and the counters that it must
+// result in.
 type injection struct {
 	name     string
 	options  string // of driver mem
@@ -18,8 +18,7 @@ type injection struct {
 	want     func(scheduled int64) map[string]int64 // by the names of result.Counters.Named
 }
 
-// injections lists what is done to messages. Every account that is not named
-// must be zero.
+// injections lists the faults. Every account that want does not name must be zero.
 func injections() []injection {
 	return []injection{
 		{"deliveries", "{lose: 17, duplicate: 5, reorder: 9, corrupt: 3}", "{rate: %d/s, producers: 2}",
@@ -29,8 +28,8 @@ func injections() []injection {
 			}},
 		{"fan-out to three", "{lose: 4, duplicate: 6, reorder: 8, corrupt: 10}", "{rate: %d/s, consumers: 3}",
 			func(n int64) map[string]int64 {
-				// A message that one consumer got whole is censored for none
-				// but those that did not; delivery.last needs them all.
+				// A message is censored once for each consumer that did not get it
+				// undamaged; delivery.last needs all consumers.
 				return map[string]int64{"scheduled": n, "sent": n, "unknown": n, "expected": 3 * n, "received": 3 * (n - 14),
 					"missing": 3 * 4, "missing_unknown": 3 * 4, "corrupted": 3 * 10, "duplicated": 3 * 6, "reordered": 3 * 8, "censored": 3 * 14}
 			}},
@@ -71,9 +70,8 @@ func conservation(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude("a test driver injected an exact number of each fault; every message must be in the right account, to the message", figures...), nil
 }
 
-// conserved compares a run with the accounts that it must end in: those that
-// want names and, of the rest of them, zero; that they close; and that every
-// published figure follows from the file.
+// conserved checks that a run's accounts have the values of want, and zero where want
+// has none; that they add up; and that every published figure follows from the file.
 func conserved(name string, run *result.Run, want map[string]int64) []Figure {
 	var figures []Figure
 	others, worst := int64(0), ""

@@ -10,36 +10,37 @@ import (
 	"sixnines/result"
 )
 
-// What counts as a disturbance of the machine, as shares of its processors'
-// time. The first is the bound above which a run is suspect (METHOD, section
-// 8); the second is a fifth of one processor of two, from which on a thread
-// that sleeps is now and then woken after another one's time slice.
+// The limits of a disturbance, as shares of the time of all processors. For steal it
+// is the bound above which a run is suspect (METHOD, section 8). For other processes
+// it is a fifth of one of two processors: from there on a sleeping thread is
+// sometimes woken only after another thread's time slice.
 const (
 	disturbedSteal  = 0.005
 	disturbedOthers = 0.10
 )
 
-// watch looks for disturbances of the machine from outside.
+// watch detects disturbances of the machine by other programs.
 type watch struct {
 	monitor *vitals.Monitor
-	cpu     time.Duration // used by this process and by children that have ended
+	cpu     time.Duration // used by this process and its ended children before the start
 }
 
-// watchPeriod of the hiccup meters: the watch needs the counters, and as few
-// wake-ups as possible.
+// watchPeriod is the period of the hiccup meters. A watch needs only the counters, and
+// as few wake-ups as possible.
 const watchPeriod = 100 * time.Millisecond
 
 func startWatch() *watch {
 	return &watch{vitals.Start(vitals.Options{Period: watchPeriod}), ownCPU()}
 }
 
-// end says what disturbed the machine since the start. Children that still run
-// count as others, except for ours, the processor time that they have used since.
+// end stops the watch and describes what disturbed the machine since its start.
+// Children that still run count as other programs, except for ours, the processor
+// time that they have used since the start.
 func (w *watch) end(ours time.Duration) []string {
 	sample := w.monitor.Sample()
 	w.monitor.Stop()
 	value := func(name result.Vital) float64 {
-		v, _ := sample.Lookup(name) // a value that cannot be read excuses nothing
+		v, _ := sample.Lookup(name) // an unknown value is no disturbance
 		return v.Value
 	}
 	return seen{
@@ -49,7 +50,7 @@ func (w *watch) end(ours time.Duration) []string {
 	}.disturbances()
 }
 
-// seen is what was counted in a time.
+// seen has the counters of an interval.
 type seen struct {
 	elapsed   time.Duration
 	busy      float64 // share of the machine's processors' time, 0 to 1
@@ -61,8 +62,7 @@ type seen struct {
 	cores     int
 }
 
-// disturbances says which disturbances from outside are in what was counted, none
-// if there were none.
+// disturbances describes the disturbances by other programs; nil if there were none.
 func (s seen) disturbances() []string {
 	var found []string
 	if s.steal > disturbedSteal {
@@ -83,8 +83,7 @@ func (s seen) disturbances() []string {
 	return found
 }
 
-// ownCPU is the processor time that this process has used, and its children that
-// have ended.
+// ownCPU returns the processor time that this process and its ended children have used.
 func ownCPU() time.Duration {
 	own, children := vitals.ProcessorTime()
 	return own + children

@@ -14,8 +14,8 @@ import (
 	"sixnines/scenario"
 )
 
-// refusal has half of the messages refused, by the broker or by the client, and
-// requires that they rank above every latency.
+// refusal makes the broker or the client refuse half of the messages, and requires that
+// they rank above every latency.
 func refusal(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, window = 1000, time.Second
 	var figures []Figure
@@ -68,8 +68,8 @@ func names(set map[string]bool) string {
 	return strings.Join(out, " ")
 }
 
-// giveUp has acknowledgements time out early in a run, and requires that the
-// bounds are what was known then.
+// giveUp makes acknowledgements time out early in a run, and requires that their lower
+// bounds are the time-out and not the rest of the run.
 func giveUp(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, after = 1000, 100 * time.Millisecond
 	window := 4 * time.Second
@@ -101,8 +101,8 @@ workload: {rate: %d/s, pattern: publish}`, window, lost, after, rate), nil)
 		bound("the least bound", least), bound("the largest bound", most)), nil
 }
 
-// forgotten has the senders drop messages that they took from the schedule, and
-// requires that the accounts find them.
+// forgotten makes the senders silently drop messages of the schedule, and requires that
+// the accounts no longer add up.
 func forgotten(ctx context.Context, b *Bench) (*Outcome, error) {
 	const rate, every = 3000, 500
 	window := time.Second

@@ -16,9 +16,8 @@ import (
 	"sixnines/result"
 )
 
-// What the schedule is tried with: a broker that delays each message for about
-// ten milliseconds, in which an own lag that matters shows, and
-// one that does not is less than a quarter of a percentile.
+// The load of the trial: the broker delays each message by about ten milliseconds. An
+// own lag that is more than a quarter of a percentile is then one that matters.
 const (
 	fidelityLaw  = "lognormal(median=10ms,sigma=0.2)"
 	fidelityRate = 1000 // a second
@@ -34,8 +33,8 @@ const (
 	starvedFor    = 1500 * time.Millisecond
 )
 
-// fidelity runs a schedule that is to be kept, and the same one starved of the
-// processor, which the verdict must report.
+// fidelity runs a schedule that the machine can keep, and the same one in a process
+// that is starved of its processor, which the verdict must report.
 func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", map[string]string{"delay": fidelityLaw})
 	if err != nil {
@@ -72,8 +71,8 @@ func fidelity(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude("the schedule is kept where the machine allows it, and otherwise the verdict says so: the second run had less than 0.5 % of a processor for "+Time(starvedFor), figures...), nil
 }
 
-// starve runs the scenario in a process bound to one processor, which for some
-// time in the window is given to others.
+// starve runs the scenario in a process bound to one processor, which hogs use for
+// starvedFor of the window.
 func starve(ctx context.Context, b *Bench, text string) (*result.Run, error) {
 	s, err := b.Scenario(text)
 	if err != nil {
@@ -204,13 +203,13 @@ func between(instants []int64) []float64 {
 	return all
 }
 
-// fitSample is how many gaps are compared: with more, Anderson and Darling's
-// test rejects any real clock.
+// fitSample is the number of gaps that are compared: with more, Anderson and
+// Darling's test rejects any real clock.
 const fitSample = 1000
 
 // figures compares the gaps with those of a Poisson process. It is for
-// information: at high rates the sent instants always differ, and what matters
-// is by how much.
+// information: at high rates the sent instants always differ; only the size of the
+// difference matters.
 func (g gaps) figures(mean time.Duration) []Figure {
 	var figures []Figure
 	for _, x := range []struct {

@@ -21,9 +21,8 @@ func (l Load) String() string {
 	return fmt.Sprintf("%s, %s, %s", l.Pattern, l.Rate, l.Size)
 }
 
-// floorLoads are the loads that floors are measured under: the one that was
-// asked for and, in the full form, two that are common beside it: a round trip,
-// and ten times the rate.
+// floorLoads returns the loads of the floors: b.Load and, in the full form, the same
+// load as a round trip and with ten times the rate.
 func (b *Bench) floorLoads() []Load {
 	loads := []Load{b.Load}
 	if b.Short {
@@ -41,9 +40,9 @@ func (b *Bench) floorLoads() []Load {
 	return loads
 }
 
-// noiseFloor measures what this machine, its network stack and the tool take
-// for themselves: the distribution of the null broker, in a process
-// of its own. What comes out is kept for later runs.
+// noiseFloor measures the latency of this machine, its network stack and the tool:
+// the distribution of the null broker, in a process of its own. It stores the floors
+// for later runs.
 func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", nil)
 	if err != nil {
@@ -87,8 +86,8 @@ func noiseFloor(ctx context.Context, b *Bench) (*Outcome, error) {
 	return o, nil
 }
 
-// brokerCPU is the processor time that a broker's processes have used; what
-// cannot be read counts as others'.
+// brokerCPU returns the processor time that a broker's processes have used. Usage that
+// cannot be read counts as zero, and so as other programs'.
 func brokerCPU(c *brokers.Cluster) time.Duration {
 	var sum time.Duration
 	for _, u := range c.Usage() {
@@ -97,12 +96,12 @@ func brokerCPU(c *brokers.Cluster) time.Duration {
 	return sum
 }
 
-// floorRun is one measurement of a floor, with a probe beside it: its figures show
-// what the load's own connections and client add where the broker adds nothing.
+// floorRun measures one floor, with a probe beside the load. The difference shows what
+// the load's own connections and client add.
 func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load, window time.Duration) (*result.Run, error) {
 	options := ""
 	if load.Pattern == scenario.Publish {
-		options = ", options: {ack: broker}" // without, there is nothing to time
+		options = ", options: {ack: broker}" // without acknowledgements publish has no latency
 	}
 	at := At(broker)
 	return b.RunText(ctx, fmt.Sprintf("name: noise-floor\nrecord: {probe: on}\ntarget: {driver: \"null\", url: %q%s}\nphases: {warmup: 500ms, duration: %s, drain: 5s}\nworkload: {pattern: %s, rate: %s, size: %s}",
@@ -115,9 +114,9 @@ func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load
 		})
 }
 
-// FloorOf takes a noise floor from a run of the null broker: every percentile
-// that its sample supports, of the metrics that a broker is part of. The generator's own
-// delays have no floor below them; they are one.
+// FloorOf takes a noise floor from a run of the null broker: every percentile that
+// its sample supports, of the metrics in which a broker takes part. The generator's
+// own delays are left out: they have no floor.
 func FloorOf(run *result.Run) result.Floor {
 	h := &run.Header
 	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
@@ -139,7 +138,7 @@ func FloorOf(run *result.Run) result.Floor {
 	return f
 }
 
-// responseOf is the main response metric of a run.
+// responseOf returns the first response metric that the run has.
 func responseOf(run *result.Run) result.Metric {
 	for _, m := range result.Metrics() {
 		if m.IsResponse() && run.Summary.Histograms[m] != nil {
@@ -149,9 +148,9 @@ func responseOf(run *result.Run) result.Metric {
 	return result.DeliveryResponse
 }
 
-// floorFigures judges a run that a floor is taken from: it must be complete,
-// and its verdict not INVALID. A floor may be SUSPECT: that much of it is the
-// generator's own lag is what it shows.
+// floorFigures judges a run that a floor is taken from: it must be complete, and its
+// verdict neither INVALID nor UNSTABLE. It may be SUSPECT: a floor mostly consists of
+// the generator's own lag.
 func floorFigures(name string, run *result.Run) []Figure {
 	c := run.Counters
 	m := responseOf(run)

@@ -20,35 +20,35 @@ import (
 // FloorFile is the name of the file of noise floors below the home.
 const FloorFile = "floors.jsonl"
 
-// FloorMaxAge is how long a floor is used. A machine changes with its updates and with
-// other loads on its host, and nothing reports that.
+// FloorMaxAge is how long a floor is used. A machine's floor changes with updates and with
+// other loads on its host, without notice.
 const FloorMaxAge = 30 * 24 * time.Hour
 
-// floorReach is by what factor rate and size of a load may differ from those
-// that a floor was measured under. Latency of the null broker changes
-// little with either as long as no queue forms: twice the rate of a load that
-// is far from saturation is the same path, and payloads within a factor of two
-// cost the same system calls. Beyond it the size begins to cost copies and
-// segments, and the rate begins to change how deep processors sleep.
+// floorReach is the factor by which rate and size of a load may differ from those of
+// a floor that is used for it. The null broker's latency changes little with either
+// as long as no queue forms: twice the rate is still far from saturation, and
+// payloads within a factor of two cost the same system calls. Beyond it larger
+// payloads cost copies and segments, and the rate changes how deeply processors
+// sleep.
 const floorReach = 2
 
-// linesKept is how many floors, or machines' limits, a store has, the newest.
+// linesKept is the largest number of lines in a store; older ones are dropped.
 const linesKept = 200
 
 // FloorStore keeps noise floors in a file of JSON lines. The zero value is not
-// usable; concurrent writers leave one's whole file, never a mixture.
+// usable. The file is replaced atomically: of concurrent writers the last one wins.
 type FloorStore struct{ Path string }
 
 // keptFloor is one line of the file.
 type keptFloor struct {
 	Machine MachineKey `json:"machine"`
-	// Disturbed is what disturbed the machine meanwhile; empty: nothing.
+	// Disturbed is what disturbed the machine during the measurement; empty: nothing.
 	Disturbed string       `json:"disturbed,omitempty"`
 	Floor     result.Floor `json:"floor"`
 }
 
-// read returns what can be read of the file, oldest first, and how many of its
-// lines cannot. A file that is not there is empty.
+// read returns the valid lines of the file, oldest first, and the number of damaged
+// ones. A missing file counts as empty.
 func (s FloorStore) read() (floors []keptFloor, damaged int, err error) {
 	floors, damaged, err = readLines(s.Path, (*keptFloor).sound)
 	if err != nil {
@@ -63,11 +63,10 @@ func (f *keptFloor) sound() bool {
 	return f.Floor.Pattern != "" && f.Floor.Rate > 0 && !math.IsInf(f.Floor.Rate, 0) && f.Floor.Size > 0 && len(f.Floor.Percentiles) > 0 && !f.Floor.At.IsZero()
 }
 
-// Keep adds a floor of a machine, in place of an older one under the same load.
-// One that was measured while the machine was disturbed (disturbed says by
-// what) does not take the place of one that was not, while that is still used.
-// Lines that cannot be read are left out; damaged says how many they were. kept
-// is false if an undisturbed one stayed.
+// Keep adds a floor of a machine and removes an older one of the same load. A floor
+// measured while the machine was disturbed (disturbed says by what) does not
+// replace an undisturbed one that is not too old: kept is then false. Keep drops
+// damaged lines from the file; damaged is their number.
 func (s FloorStore) Keep(m MachineKey, f result.Floor, disturbed string) (kept bool, damaged int, err error) {
 	all, damaged, err := s.read()
 	if err != nil {
@@ -89,8 +88,8 @@ func (s FloorStore) Keep(m MachineKey, f result.Floor, disturbed string) (kept b
 	return true, damaged, nil
 }
 
-// readLines returns what a file of JSON lines has, and how many of its lines
-// have nothing sound. A file that is not there is empty.
+// readLines returns the sound lines of a file of JSON lines, and the number of the
+// others. A missing file counts as empty.
 func readLines[T any](path string, sound func(*T) bool) (all []T, damaged int, err error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -113,7 +112,7 @@ func readLines[T any](path string, sound func(*T) bool) (all []T, damaged int, e
 	return all, damaged, nil
 }
 
-// writeLines writes the last of all, at most as many as a file has.
+// writeLines replaces the file by the last linesKept of all.
 func writeLines[T any](path string, all []T) error {
 	var text bytes.Buffer
 	for _, v := range all[max(0, len(all)-linesKept):] {
@@ -129,21 +128,21 @@ func writeLines[T any](path string, all []T) error {
 	return filelock.Replace(path, 0o600, func(w io.Writer) error { _, err := text.WriteTo(w); return err })
 }
 
-// Found is what a store has for a load.
+// Found is the result of [FloorStore.Find].
 type Found struct {
-	// Floor is the one to show, or nil.
+	// Floor is the floor to show, or nil.
 	Floor *result.Floor
-	// Note says what must be known of Floor, or why one that is there is not
-	// used; for users, one line, may be empty.
+	// Note qualifies Floor, or says why an existing floor is not used; for users, one
+	// line, may be empty.
 	Note string
-	// Damaged lines could not be read.
+	// Damaged is the number of lines that could not be read.
 	Damaged int
 }
 
-// Find looks for the floor of a load: of the same machine, kernel and pattern,
-// of rate and size (bytes) within a factor of two, and no older than
-// [FloorMaxAge] before now. Of several it is the one whose load is nearest, and
-// of these the newest.
+// Find returns the floor for a load: of the same machine, kernel and pattern, with
+// rate (messages a second) and size (bytes) within a factor of two, and at most
+// [FloorMaxAge] old. Of several it is the one with the nearest load, and of those
+// the newest.
 func (s FloorStore) Find(m MachineKey, pattern string, rate float64, size int64, now time.Time) (Found, error) {
 	all, damaged, err := s.read()
 	found := Found{Damaged: damaged}
@@ -185,5 +184,5 @@ func (s FloorStore) Find(m MachineKey, pattern string, rate float64, size int64,
 	return found, nil
 }
 
-// ratio returns how many times the larger is the smaller, both above zero.
+// ratio returns the larger of a and b divided by the smaller, both above zero.
 func ratio(a, b float64) float64 { return max(a, b) / min(a, b) }

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// HogCommand is the argument that makes this program a processor hog; its main
+// HogCommand is the argument with which this program runs as a processor hog: its main
 // then calls [ServeHog].
 const HogCommand = "__selftest-hog"
 
 // hogLimit is how long a hog runs at most.
 const hogLimit = 30 * time.Second
 
-// ServeHog keeps one thread busy until stdin ends, which it does with the
-// process that started it, or for half a minute. It returns the exit code.
+// ServeHog keeps one thread busy until stdin ends, as it does when the parent
+// process ends, but for at most half a minute. It returns the exit code.
 func ServeHog(stdin io.Reader) int {
 	var over atomic.Bool
 	go func() {
@@ -29,8 +29,8 @@ func ServeHog(stdin io.Reader) int {
 	return 0
 }
 
-// hogs keeps a processor busy with processes that have precedence over the one that
-// is to be starved there, until stop is called.
+// hogs starts count hog processes with start, which binds them to the processor of the
+// process to be starved. They run until stop is called; stop may be called again.
 func (b *Bench) hogs(ctx context.Context, count int, start func(*exec.Cmd) error) (stop func(), err error) {
 	var running []*exec.Cmd
 	stop = func() {
@@ -43,7 +43,7 @@ func (b *Bench) hogs(ctx context.Context, count int, start func(*exec.Cmd) error
 	for range count {
 		c := exec.CommandContext(ctx, b.Executable, HogCommand)
 		c.Env = b.Environ
-		// This process keeps it open, and the system closes it at the latest when this process ends.
+		// The pipe stays open until this process ends, at the latest; the hog then ends.
 		_, err := c.StdinPipe()
 		if err == nil {
 			err = start(c)

@@ -31,7 +31,7 @@ import (
 //go:embed vectors
 var vectorFiles embed.FS
 
-// vector is what Java wrote of one histogram.
+// vector is one histogram with all that Java wrote about it.
 type vector struct {
 	name                    string
 	encoded                 string // V2, compressed, base64
@@ -157,7 +157,7 @@ func agreeWithJava(all []vector) []Figure {
 		for _, p := range v.percentiles {
 			at, err := strconv.ParseFloat(p[0], 64)
 			if err == nil && at == 0 {
-				continue // only Java gives the lower edge of a bucket there
+				continue // Java returns the lower edge of a bucket for percentile 0, we the upper
 			}
 			asked++
 			if err == nil && strconv.FormatInt(x.Percentile(at), 10) == p[1] {
@@ -264,8 +264,8 @@ func rewriteLog(log string) (string, error) {
 	return b.String(), nil
 }
 
-// readByJava requires that our encoder still writes what Java was once given to
-// read, and found to be equal to its own.
+// readByJava requires that our encoder still writes the texts that Java once read and
+// found equal to its own histograms.
 func readByJava(all []vector, frozen string) Figure {
 	given := map[string]string{}
 	for line := range strings.Lines(frozen) {
@@ -336,7 +336,7 @@ func mergeTrial(values int) ([]Figure, error) {
 	return mergesTo(whole, parts)
 }
 
-// collect takes what was recorded since the last time.
+// collect returns the text of the values recorded since the last call.
 func collect(r *recorder.Recorder) (string, error) {
 	r.Snapshot()
 	metrics, _, err := r.Encode()

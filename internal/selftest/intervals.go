@@ -29,14 +29,14 @@ type mode struct {
 // virtualLaw is a mixture of log-normal delays, each independent of all others.
 type virtualLaw struct {
 	name     string
-	modes    []mode // the first takes what the others leave
+	modes    []mode // the first mode's share is the rest
 	messages int    // of one seed
 	short    int    // of one seed in the short form
 }
 
-// virtualLaws are those that the intervals are tried with: a smooth one, one
-// with a step at p90 and one in which one message in 10⁵ takes 200 ms. Of the
-// last p99.999 is printed, which needs 368,888 messages a seed.
+// virtualLaws returns the laws of the trial: a smooth one, one with a step at p90 and
+// one in which one message in 10⁵ takes 200 ms. For the last, p99.999 is printed, which
+// needs 368,888 messages a seed.
 func virtualLaws() []virtualLaw {
 	return []virtualLaw{
 		{"lognormal", []mode{{1, 500 * time.Microsecond, 0.8}}, 40_000, 8_000},
@@ -86,8 +86,8 @@ func (l *virtualLaw) quantile(p float64) float64 {
 	return math.Exp(hi)
 }
 
-// hits counts, by percentile, in how many seeds the interval was printed and
-// in how many of these the true quantile was within it.
+// hits counts, by percentile, the seeds for which the interval was printed, and those for
+// which the true quantile was within it. Workers count concurrently; the map does not change.
 type hits map[string]*[2]atomic.Int64
 
 func newHits() hits {
@@ -99,10 +99,9 @@ func newHits() hits {
 }
 
 // intervals passes known delays through the recorder, encoded intervals, the
-// result's merging and the judge's summary, over many seeds, and counts how
-// often the true quantile is within the printed interval. The seeds are fixed: the
-// same figures come out everywhere, and a change of them is a change of the
-// code.
+// result's merging and the judge's summary, for many seeds, and counts how often
+// the true quantile is within the printed interval. The seeds are fixed: the
+// figures are the same everywhere, and change only with the code.
 func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 	seeds := 500
 	if b.Short {
@@ -139,9 +138,9 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 	return o, nil
 }
 
-// leastHits is how many of n seeds must hit: of 500 it is 465, which is
-// 93 %. An interval of exactly 95 % falls below it with a probability of 2 %
-// (2.05 standard errors); exact binomial intervals are wider than they need be.
+// leastHits returns how many of n seeds must hit: 465 of 500, which is 93 %. Intervals
+// of exactly 95 % fall below it with a probability of 2 % (2.05 standard errors); exact
+// binomial intervals are wider than necessary.
 func leastHits(seeds int) int {
 	n := float64(seeds)
 	return int(n * (0.95 - 2.05*math.Sqrt(0.95*0.05/n)))
@@ -156,8 +155,8 @@ func covered(what string, held, printed int64, seeds int) Figure {
 	return f
 }
 
-// cover draws from one law and compares the intervals with the quantiles of
-// another: the same, unless a test needs a failure.
+// cover draws from one law and compares the intervals with the quantiles of claimed,
+// the same law unless a test needs a failure.
 func cover(ctx context.Context, drawn, claimed *virtualLaw, seeds, messages int) (hits, error) {
 	h := newHits()
 	truth := map[string]float64{}
@@ -198,10 +197,9 @@ func cover(ctx context.Context, drawn, claimed *virtualLaw, seeds, messages int)
 	return h, context.Cause(ctx)
 }
 
-// printed makes a result of delays drawn with a seed, on a virtual clock: the
-// messages are due at equal distances in a window of four seconds, each is
-// recorded as it would have come, and once a second an interval is encoded.
-// It returns the published distribution.
+// printed returns the published distribution of delays drawn with a seed, on a
+// virtual clock: messages are due at equal distances in a window of four seconds, and
+// an interval is encoded once a second.
 func printed(l *virtualLaw, seed uint64, messages int) (*result.Distribution, error) {
 	const window, seconds = 4 * time.Second, 4
 	rec, err := recorder.New(recorder.Config{Metrics: []recorder.ID{recorder.DeliveryResponse}, Shards: 2, Digits: 3, Highest: 10 * time.Second, Window: window})

@@ -21,15 +21,16 @@ import (
 	"sixnines/result"
 )
 
-// lawTrial is a law of delays to be found again, and the load under which.
+// lawTrial is a law of delays that the figures must show, and the load.
 type lawTrial struct {
 	law    string
 	rate   int // a second
 	window time.Duration
-	rare   time.Duration // of a law with rare delays: half of one; else 0
+	rare   time.Duration // for a law with rare delays: half of such a delay; else 0
 }
 
-// lawTrials are the laws; in the short form a rarer one would not occur.
+// lawTrials returns the laws. In the short form rare delays are less rare, so that some
+// occur.
 func lawTrials(short bool) []lawTrial {
 	const lognormal, bimodal = "lognormal(median=2ms,sigma=0.5)", "bimodal(a=1ms,b=20ms,share=5%)"
 	if short {
@@ -43,13 +44,12 @@ func lawTrials(short bool) []lawTrial {
 // lawWarmup precedes each window, and takes part in the choice of a seed.
 const lawWarmup = 300 * time.Millisecond
 
-// rareAtLeast is how many messages of a window a rare law's seed has to delay.
+// rareAtLeast is the least number of messages of a window that get a rare delay.
 const rareAtLeast = 3
 
-// seed is the first from 1 on with which enough messages of the window get a
-// rare delay: a sample that waits by chance for one in a hundred thousand may have none.
-// The window's messages are numbered after those of the warm-up, to within
-// some at both ends.
+// seed returns the first seed, from 1 on, with which enough messages of the window get
+// a rare delay: by chance a sample may have none. The window's messages are numbered
+// after those of the warm-up, to within some at both ends.
 func (t lawTrial) seed(law nullbroker.Law) uint64 {
 	const most, some = 10_000, 50
 	first := uint64(float64(t.rate)*lawWarmup.Seconds()) + some
@@ -68,10 +68,9 @@ func (t lawTrial) seed(law nullbroker.Law) uint64 {
 	return 1
 }
 
-// knownLaws has the null broker delay every message by a law that is known, and
-// write down for how long each one was. Sixnines' figures are then compared with
-// that record: each message's instants one by one, and the percentiles against
-// those of the same delays, permuted at random.
+// knownLaws makes the null broker delay every message by a known law and log each
+// delay. It compares Sixnines' figures with that log: the instants message by message,
+// and the percentiles with those of the same delays, permuted at random.
 func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 	var figures []Figure
 	chart := report.Picture{Title: "Known distributions, as they were made and as they were reported",
@@ -139,8 +138,8 @@ type message struct {
 	sent, received        int64
 	arrived, left         int64 // at the broker and from it
 	planned               int64
-	seen                  int // how often the broker's log has it
-	delivered, delivered2 bool
+	seen                  int  // number of its entries in the broker's log
+	delivered, delivered2 bool // at least once, at least twice
 }
 
 // messagesOf reads the messages of the measured window from a run's raw file, by
@@ -187,8 +186,8 @@ func messagesOf(run *result.Run) (map[uint64]*message, error) {
 	}
 }
 
-// logPatience is how long the broker's log may take to be complete: it is
-// written out several times a second.
+// logPatience is how long the broker's log may take to be complete: the broker
+// flushes it several times a second.
 const logPatience = 5 * time.Second
 
 // awaitRecord reads the broker's log until it has all messages.
@@ -230,7 +229,7 @@ func readRecord(log string, messages map[uint64]*message) (*record, error) {
 	return join(messages), nil
 }
 
-// record is what the broker wrote down, joined with what Sixnines did.
+// record is the broker's log joined with Sixnines' raw file.
 type record struct {
 	messages, delivered int
 	absent, repeated    int // not in the log, or more than once
@@ -239,21 +238,20 @@ type record struct {
 	// the broker before they were sent, sent on before they were received, or
 	// delivered before they were sent on.
 	disorder int
-	// Of each message that was delivered and is in the log: the delay that was
-	// drawn for it, and what its service time was beside that; ns. The latter includes
-	// how late the broker was, too: where others take the processor that coincides with
-	// a slow transport, and only the draw is independent of everything.
+	// For each message that was delivered and is in the log: the delay drawn for it, and
+	// the rest of its service time, ns. The rest includes the broker's lateness, because
+	// that may correlate with a slow transport when other programs use the processor;
+	// only the drawn delay is independent of everything.
 	drawn, beside []float64
-	outcomes      map[string]outcomes // of shuffled, once it has been called
-	late          time.Duration       // how much longer than asked for, half of the messages at most
+	outcomes      map[string]outcomes // cached by shuffled
+	late          time.Duration       // median of how much longer than drawn the broker kept messages
 }
 
-// clockSlack is what the clocks of two processes may differ by. Each maps Go's
-// clock to CLOCK_MONOTONIC by a bracket; two of them leave the mean of their
-// widths.
+// clockSlack is the largest difference of the clocks of two processes, ns. Each maps
+// Go's clock to CLOCK_MONOTONIC with an error of at most half the width of its bracket.
 func clockSlack() int64 { return max(int64(time.Microsecond), 2*int64(clock.Bracket())) }
 
-// join compares what both saw.
+// join compares the instants of both sides.
 func join(messages map[uint64]*message) *record {
 	r := &record{messages: len(messages)}
 	slack := clockSlack()
@@ -309,13 +307,12 @@ func (r *record) figures(of nullbroker.Law) []Figure {
 	return figures
 }
 
-// drawnByChance is how seldom delays that follow their law are taken for others.
+// drawnByChance is the probability of rejecting delays that follow their law.
 const drawnByChance = 1e-6
 
-// lawful compares the delays that were drawn with their law: the largest distance
-// of the two distribution functions, which for independent draws exceeds
-// √(ln(2/α)/2n) with a probability of α at most (Dvoretzky, Kiefer, Wolfowitz;
-// Massart 1990).
+// lawful compares the drawn delays with their law by the largest distance of the two
+// distribution functions. For independent draws it exceeds √(ln(2/α)/2n) with a
+// probability of at most α (Dvoretzky, Kiefer, Wolfowitz; Massart 1990).
 func (r *record) lawful(law nullbroker.Law) Figure {
 	n := float64(len(r.drawn))
 	bound := math.Sqrt(math.Log(2/drawnByChance) / (2 * max(1, n)))
@@ -335,17 +332,17 @@ func (r *record) lawful(law nullbroker.Law) Figure {
 	return f
 }
 
-// shuffles is how often the delays are permuted. Were they not independent
-// of the rest, or the figures not those of these messages, a percentile would lie
-// outside of all results; by chance it does in 2 of 100 cases, most of
-// which are within the tolerance.
+// shuffles is the number of permutations of the delays. If the delays depended on the
+// rest, or the figures were not those of these messages, a percentile would lie outside
+// all results. By chance it does in 2 of 100 cases, most of them within the tolerance.
 const shuffles = 99
 
-// outcomes are the values of a percentile when the delays were permuted, ns.
+// outcomes are the lowest, median and highest value of a percentile over all
+// permutations, ns.
 type outcomes struct{ low, middle, high float64 }
 
-// shuffled returns the outcomes of the percentiles that results publish. The same
-// record gives the same ones.
+// shuffled returns the outcomes by percentile. Its random numbers have a fixed seed: the
+// same record gives the same outcomes.
 func (r *record) shuffled() map[string]outcomes {
 	if r.outcomes != nil || len(r.drawn) == 0 {
 		return r.outcomes
@@ -379,21 +376,21 @@ func quantile(sorted []float64, p float64) float64 {
 	return sorted[min(len(sorted)-1, max(0, int(math.Ceil(p*float64(len(sorted))-1e-9))-1))]
 }
 
-// lawTolerance is what a percentile may lie beyond the range of chance,
-// beside [record.late]. The histograms' resolution is a twentieth of it; most is
-// for the effect of a delay on the rest of its message's time, such as a processor
-// that enters a sleep state meanwhile.
+// lawTolerance is the share by which a percentile may lie beyond the range of chance,
+// in addition to [record.late]. The histograms' resolution is a twentieth of it. Most of
+// it allows for effects of a delay on the rest of its message's time, such as a
+// processor that enters a sleep state meanwhile.
 const lawTolerance = 0.02
 
-// bounds returns where a percentile may lie, ns. How late the broker sends a
-// message depends on how long it was to wait: one that is due before the broker
-// could sleep is not woken late. So as much as it was late, by its own log, may
-// have gone to other messages than by chance.
+// bounds returns the range of a percentile, ns. The broker's lateness depends on the
+// delay: a message that is due before the broker could sleep is not late. A random
+// permutation ignores that, so the range is extended by the median lateness in the
+// broker's log.
 func (r *record) bounds(o outcomes) (low, high float64) {
 	return (1-lawTolerance)*o.low - float64(r.late), (1+lawTolerance)*o.high + float64(r.late)
 }
 
-// lawPercentiles are those that are matched, as far as the sample supports them.
+// lawPercentiles returns the percentiles that are compared if the sample supports them.
 func lawPercentiles() []string { return []string{"50", "75", "90", "99", "99.9", "99.99"} }
 
 // judgeLaw compares a run's service times with the record.
@@ -426,8 +423,8 @@ func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figu
 	return figures
 }
 
-// judgeRare counts the rare delays: each must be there, and none more but for
-// transports that are as long; and the longest must be the maximum.
+// judgeRare counts the messages above a rare delay's half: they must be those with a rare
+// delay and those with as slow a transport, and the longest must be the maximum.
 func judgeRare(law nullbroker.Law, above time.Duration, r *record, index *histograms.RankIndex, slowest int64) []Figure {
 	n, more, longest := 0, 0, 0.0
 	for i, delay := range r.drawn {

@@ -11,21 +11,21 @@ import (
 	"sixnines/result"
 )
 
-// What makes a generator in time: what was due was sent, in every second and soon, by a
-// thread that had time left. None of it is about the broker, whose
-// latencies are not looked at.
+// The conditions of a generator that keeps its schedule ("in time"): it sends the messages
+// that are due, in every second and soon, with threads that have time left. They do not
+// depend on the broker; its latencies do not count.
 const (
-	limitSent  = 0.999            // of what was due in the window was sent in it, at least
-	limitWorst = 0.9              // the same of the worst second
-	limitBusy  = 0.7              // of the busiest sending thread's time, at most
+	limitSent  = 0.999            // share of the messages due in the window that were sent in it, at least
+	limitWorst = 0.9              // the same in the worst second
+	limitBusy  = 0.7              // share of time for which the busiest sending thread was busy, at most
 	limitLag   = time.Millisecond // own lag, p99, at most
 )
 
-// How the limit is looked for: from the first rate on by doubling, then by
-// halving the range between, until that is a tenth.
+// The search for the limit: it doubles the rate from limitFirst on, then halves the
+// range between, until its ends differ by a tenth.
 const (
 	limitFirst = 10_000    // a second
-	limitMost  = 2_560_000 // a second; more is never tried
+	limitMost  = 2_560_000 // a second; the highest rate tried
 	limitExact = 1.1
 )
 
@@ -34,8 +34,9 @@ const (
 type Limit struct {
 	Size        int64   `json:"size"`        // bytes
 	Connections int     `json:"connections"` // of producers
-	Rate        float64 `json:"rate"`        // messages a second; 0: not even the first rate that was tried
-	// Above is the lowest rate that was tried at which it was not; 0: there was none.
+	Rate        float64 `json:"rate"`        // messages a second; 0: it was not in time even at the first rate tried
+	// Above is the lowest rate tried at which it was not in time; 0: it was in time at
+	// all rates tried.
 	Above float64 `json:"above,omitempty"`
 }
 
@@ -48,7 +49,7 @@ func (l Limit) String() string {
 	switch {
 	case l.Above == 0:
 		return "at least " + load
-	case l.Above > limitExact*l.Rate: // there was no time for more
+	case l.Above > limitExact*l.Rate: // the search ran out of time
 		return fmt.Sprintf("%s to %s/s at %s over %s", grouped(int64(l.Rate)), grouped(int64(l.Above)), spell.Size(l.Size), connections(l.Connections))
 	}
 	return load
@@ -67,7 +68,7 @@ func (b *Bench) limitLoads() []Limit {
 }
 
 // generatorLimits measures the highest rates at which the generator is in time,
-// and keeps them.
+// and stores them.
 func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", nil)
 	if err != nil {
@@ -110,7 +111,7 @@ func generatorLimits(ctx context.Context, b *Bench) (*Outcome, error) {
 	if fault != nil {
 		return nil, fault
 	}
-	if b.KeepLimits != nil && !b.Short { // so short a look is not kept
+	if b.KeepLimits != nil && !b.Short { // the short form is too coarse to be stored
 		note, err := b.KeepLimits(limits, disturbed)
 		if err != nil {
 			return nil, err
@@ -127,8 +128,8 @@ func (b *Bench) limitRun(ctx context.Context, broker *brokers.Cluster, l Limit, 
 		broker.URLFor("null"), warmup, window, rate, l.Size, l.Connections), At(broker))
 }
 
-// search returns the highest rate that was found in time and the lowest that was
-// not, 0 if there was none, until they are close or over says so.
+// search returns the highest rate for which inTime is true and the lowest for which it
+// is false, 0 if it found none. It ends when they are within limitExact or over is true.
 func search(inTime func(rate float64) bool, over func() bool) (rate, above float64) {
 	for next := float64(limitFirst); next <= limitMost && !over(); next *= 2 {
 		if !inTime(next) {
@@ -147,7 +148,7 @@ func search(inTime func(rate float64) bool, over func() bool) (rate, above float
 	return rate, above
 }
 
-// behind says why a run's generator was not in time, empty if it was.
+// behind says why a run's generator was not in time; empty if it was.
 func behind(run *result.Run) string {
 	s := run.Summary
 	if share, ok := s.Rate.SentShare(); !ok || share < limitSent {

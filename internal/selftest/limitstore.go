@@ -12,19 +12,19 @@ import (
 const LimitFile = "limits.jsonl"
 
 // LimitStore keeps the limits of generators in a file of JSON lines, one for each
-// machine. Concurrent writers leave one's whole file, never a mixture.
+// machine. The file is replaced atomically: of concurrent writers the last one wins.
 type LimitStore struct{ Path string }
 
 // KeptLimits are the limits of one machine.
 type KeptLimits struct {
 	Machine MachineKey `json:"machine"`
 	At      time.Time  `json:"at"` // when they were measured
-	// Disturbed is what disturbed the machine meanwhile; empty: nothing.
+	// Disturbed is what disturbed the machine during the measurement; empty: nothing.
 	Disturbed string  `json:"disturbed,omitempty"`
 	Limits    []Limit `json:"limits"`
 }
 
-// read returns what can be read of the file. A file that is not there is empty.
+// read returns the valid lines of the file. A missing file counts as empty.
 func (s LimitStore) read() ([]KeptLimits, error) {
 	all, _, err := readLines(s.Path, func(k *KeptLimits) bool { return len(k.Limits) > 0 && !k.At.IsZero() })
 	if err != nil {
@@ -33,9 +33,8 @@ func (s LimitStore) read() ([]KeptLimits, error) {
 	return all, nil
 }
 
-// Keep keeps a machine's limits in place of older ones. Those that were measured
-// while the machine was disturbed do not take the place of others that were not
-// and are still used: then kept is false.
+// Keep replaces a machine's limits. Limits measured while the machine was disturbed
+// do not replace undisturbed ones that are not too old: kept is then false.
 func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
 	all, err := s.read()
 	if err != nil {
@@ -54,8 +53,8 @@ func (s LimitStore) Keep(k KeptLimits) (kept bool, err error) {
 	return true, nil
 }
 
-// Find returns a machine's limits, nil if it has none younger than
-// [FloorMaxAge].
+// Find returns a machine's limits, nil if it has none that are at most [FloorMaxAge] old. It
+// ignores damaged lines.
 func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 	all, err := s.read()
 	for _, k := range all {
@@ -66,11 +65,11 @@ func (s LimitStore) Find(m MachineKey, now time.Time) (*KeptLimits, error) {
 	return nil, err
 }
 
-// For returns the limit for a load with a size and a number of producers'
-// connections, or nil: measured with a number of connections within
-// a factor of two, and with payloads of at most twice the size, since larger ones
-// cost no less. Of several it is that of the nearest number of connections, then
-// of the largest payloads.
+// For returns the limit for a load with a size (bytes) and a number of producers'
+// connections, or nil. The limit was measured with a number of connections within a
+// factor of two, and with payloads of at most twice the size: a limit of larger
+// payloads would be too low. Of several it is that of the nearest number of
+// connections, and of those that of the largest payloads.
 func (k *KeptLimits) For(size int64, connections int) *result.GeneratorLimit {
 	var found *result.GeneratorLimit
 	nearest := float64(floorReach)

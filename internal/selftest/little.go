@@ -11,8 +11,8 @@ import (
 	"sixnines/result"
 )
 
-// What Little's law is tried with: enough messages in flight, for a time whose
-// mean is known: median·e^(σ²/2).
+// The load of the trial: enough messages in flight, for a time with a known mean:
+// median·e^(σ²/2).
 const (
 	littleMedian = 20 * time.Millisecond
 	littleSigma  = 0.3
@@ -24,16 +24,16 @@ func littleMean() time.Duration {
 	return time.Duration(float64(littleMedian) * math.Exp(littleSigma*littleSigma/2))
 }
 
-// What the broker's delay may be off from the mean time in flight: that of some
-// thousand messages varies by half a percent, and a message is longer in flight
-// than it is delayed, by its way there and back.
+// By which share the mean time in flight may differ from the mean of the broker's
+// delays. The mean of some thousand messages varies by half a percent, and a message is
+// in flight for its delay plus the way there and back.
 const (
 	littleBelow = 0.02
 	littleAbove = 0.25
 )
 
-// littlesLaw compares the number in flight, sampled at random times, with what
-// the time stamps say, where there is enough in flight and where there is not.
+// littlesLaw compares the number of messages in flight, sampled at random times, with
+// the number computed from time stamps, with many and with few messages in flight.
 func littlesLaw(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", map[string]string{"delay": fmt.Sprintf("lognormal(median=%s,sigma=%g)", littleMedian, littleSigma)})
 	if err != nil {

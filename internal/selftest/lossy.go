@@ -9,8 +9,8 @@ import (
 	"sixnines/result"
 )
 
-// What a lossy broker and a consumer that is too slow are tried with: one message
-// in fifty lost, and a consumer that takes twice as long as it may.
+// The loads of the trial: one message in fifty is lost, and a consumer takes twice as
+// long for a message as the rate allows.
 const (
 	lossyRate = 2000 // a second
 	lossyOf   = 50
@@ -18,8 +18,8 @@ const (
 	slowWork  = 2 * time.Millisecond
 )
 
-// lossy compares a broker that loses messages and promised nothing with one whose
-// consumer falls behind: what never came grows in both, and only one of them is
+// lossy compares a broker that loses unacknowledged messages with one whose consumer
+// falls behind: the number of missing messages grows in both, but only the second is
 // overloaded.
 func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 	window := 4 * time.Second
@@ -45,8 +45,8 @@ func lossy(ctx context.Context, b *Bench) (*Outcome, error) {
 		append(judgeLossy(losing, due), judgeSlow(slow)...)...), nil
 }
 
-// attributesLoss reports whether a reason takes what is missing for an overload, a broken
-// promise or an error of the accounts.
+// attributesLoss reports whether a reason attributes missing messages to an overload, a
+// broken guarantee or an error of the accounts.
 func attributesLoss(r result.Reason) bool {
 	return has(result.ReasonBacklog, result.ReasonSteady, result.ReasonMissing, result.ReasonLostAcked, result.ReasonConservation, result.ReasonGeneratorLimit)(r)
 }
@@ -70,7 +70,7 @@ func judgeLossy(run *result.Run, due int64) []Figure {
 	return append(figures, verdict)
 }
 
-// judgeSlow judges a run whose consumer has twice as much to do as time.
+// judgeSlow judges a run whose consumer needs twice the time that it has.
 func judgeSlow(run *result.Run) []Figure {
 	const name = "a slow consumer"
 	closes, problem := run.Counters.Conserved()

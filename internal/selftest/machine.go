@@ -7,8 +7,8 @@ import (
 	"sixnines/internal/vitals"
 )
 
-// MachineKey says on what machine a noise floor was measured. Floors of
-// another one do not apply.
+// MachineKey identifies the machine and the settings under which a noise floor was
+// measured. A floor applies only to runs with the same key.
 type MachineKey struct {
 	CPU        string `json:"cpu"`        // the processor's model
 	Processors int    `json:"processors"` // that this process may use

@@ -18,9 +18,8 @@ import (
 	"sixnines/result"
 )
 
-// What the stall oracle tolerates, and how fast the broker must be for the
-// oracle to apply: it has to catch up so fast that ρ
-// is small.
+// The stall oracle's tolerance, and its condition: the broker must catch up so fast
+// that ρ, the rate divided by the broker's capacity, is small.
 const (
 	oracleTolerance = 0.03
 	oracleRate      = 2000 // a second
@@ -30,9 +29,9 @@ const (
 // oraclePercentiles are those that are compared with the oracle.
 func oraclePercentiles() []string { return []string{"90", "99", "99.9"} }
 
-// stallOracle freezes a broker for D in a window of T. While it is frozen
-// every message that is due waits for its end, so the latencies are known from D
-// and T alone. The same stall is then measured by a closed loop.
+// stallOracle freezes a broker for D in a window of T. Every message that is due
+// meanwhile waits for the end of the freeze, so the latencies follow from D and T
+// alone. A closed loop then measures the same stall.
 func stallOracle(ctx context.Context, b *Bench) (*Outcome, error) {
 	window, freeze := 8*time.Second, 2*time.Second
 	if b.Short {
@@ -86,10 +85,10 @@ type stall struct {
 	at     time.Duration // since the start of the window
 	length time.Duration
 
-	begun  bool // by the observer's goroutine
-	done   chan struct{}
-	frozen time.Duration // after done
-	err    error         // after done
+	begun  bool          // belongs to the observer's goroutine, and to end after the run
+	done   chan struct{} // closed when freeze has returned
+	frozen time.Duration // may be read only after done is closed
+	err    error         // likewise
 }
 
 // observe is the engine's observer.
@@ -112,7 +111,7 @@ func (s *stall) freeze() {
 	s.frozen = time.Duration(clock.Now() - from)
 }
 
-// end waits for the end of the stall, once the run has ended.
+// end waits for the end of the stall and returns its length. Call it after the run.
 func (s *stall) end() (time.Duration, error) {
 	if !s.begun {
 		return 0, errors.New("the window was over before the broker could be frozen")
@@ -130,9 +129,10 @@ func oracle(p float64, d, window time.Duration, kept float64) time.Duration {
 	return time.Duration(math.Round(float64(d) - (1-p)*float64(window)*kept))
 }
 
-// lateness is 1−ρ: how much of the rate the backlog shrinks by while the broker
-// catches up. It is taken from one point of the curve, far below the percentiles
-// that are judged: of the share q of messages above v, D − v = q·T·(1−ρ).
+// lateness estimates 1−ρ, by which share of the broker's capacity the backlog shrinks
+// while the broker catches up. It uses one point of the curve, far below the
+// percentiles that are judged: for the share q of messages above v,
+// D − v = q·T·(1−ρ).
 func lateness(index *histograms.RankIndex, d, window time.Duration) float64 {
 	v := d / 20
 	q := float64(index.CountAbove(int64(v))) / float64(max(1, index.Count()))
@@ -176,9 +176,9 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	return figures, kept
 }
 
-// judgeClosed says what a closed loop measured of a stall of d. That it is wrong
-// is no fault of the tool, which offers it as such; that the result does not say
-// so would be.
+// judgeClosed judges a closed-loop run over a stall of d. Its wrong percentiles are
+// for information: closed loops have them by nature. The result must be marked as one
+// of a closed loop.
 func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 	figures := []Figure{Exactly("closed loop: marked as one", result.ModeClosed, run.Header.Mode)}
 	distribution := run.Summary.Histograms[result.DeliveryResponse]

@@ -15,40 +15,38 @@ type Verdict string
 const (
 	Information Verdict = "information" // nothing was required
 	Passed      Verdict = "passed"
-	NotAssessed Verdict = "not assessed" // nothing is known; the outcome's Reason says why
+	NotAssessed Verdict = "not assessed" // no statement is possible; the outcome's Reason says why
 	Failed      Verdict = "failed"
 )
 
 // Outcome is the result of a trial.
 type Outcome struct {
 	Verdict Verdict `json:"verdict"`
-	// Reason is, of a trial that was not assessed, why, and what to do so that
-	// it is; of one that failed, may be empty: the figures say it.
+	// Reason says why a trial was not assessed, and what to do about it. For a failed
+	// trial it may be empty: the figures say why.
 	Reason  string           `json:"reason,omitempty"`
 	Text    string           `json:"text"` // what was done and found, for users, one line
 	Figures []Figure         `json:"figures,omitempty"`
 	Charts  []report.Picture `json:"charts,omitempty"`
-	// Attempts are the results of the attempts before this one, if it is not the
-	// first; the suite fills it in.
+	// Attempts are the results of the attempts before this one; the suite sets it.
 	Attempts []string `json:"attempts,omitempty"`
 }
 
 // Figure is one thing that was measured.
 type Figure struct {
 	What      string  `json:"what"`
-	Expected  string  `json:"expected,omitempty"` // empty: nothing was
+	Expected  string  `json:"expected,omitempty"` // empty: for information only
 	Found     string  `json:"found"`
-	Tolerance string  `json:"tolerance,omitempty"` // empty: exact, or nothing was expected
+	Tolerance string  `json:"tolerance,omitempty"` // empty: exact, or for information only
 	Verdict   Verdict `json:"verdict"`
-	// Reason is why it is not assessed.
+	// Reason says why the figure is not assessed; else empty.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Conclude returns an outcome whose verdict follows from its figures: the worst
-// of them, where figures of information do not count unless there are no
-// others. A figure that is not assessed makes the outcome so only if no other
-// passed or failed: one percentile of five that a short run does not support
-// does not undo the four.
+// Conclude returns an outcome whose verdict follows from its figures: Failed if
+// one failed, else Passed if one passed, else NotAssessed if one was not assessed,
+// else Information. So one percentile that a short run does not support does not
+// invalidate the others.
 func Conclude(text string, figures ...Figure) *Outcome {
 	o := &Outcome{Text: text, Figures: figures, Verdict: Information}
 	n := map[Verdict]int{}
@@ -72,13 +70,13 @@ func Conclude(text string, figures ...Figure) *Outcome {
 	return o
 }
 
-// Skip returns the outcome of a trial that could not be made here; reason says
-// why, and what to do so that it can.
+// Skip returns the outcome of a trial that could not be made on this system; reason
+// says why, and what to do about it.
 func Skip(reason string) *Outcome {
 	return &Outcome{Verdict: NotAssessed, Reason: reason, Text: "nothing was measured"}
 }
 
-// Exactly is a figure that must be as expected, without any tolerance.
+// Exactly returns a figure that passes only if found equals expected.
 func Exactly[T comparable](what string, expected, found T) Figure {
 	f := Figure{What: what, Expected: words(expected), Found: words(found), Verdict: Passed}
 	if expected != found {

@@ -55,8 +55,8 @@ func class(v Verdict) string {
 	return ""
 }
 
-// Verdict is the worst of the trials' that is about the tool: failed
-// if one did, not assessed if one was not, else passed.
+// Verdict returns Failed if a trial failed, else NotAssessed if one was not assessed,
+// else Passed.
 func (r *Report) Verdict() Verdict {
 	for _, v := range []Verdict{Failed, NotAssessed} {
 		if r.Count(v) > 0 {
@@ -100,8 +100,7 @@ func (o *Outcome) Tally() string {
 	return fmt.Sprintf("%d of %d as expected", good, demanded)
 }
 
-// Why says in a line why an outcome is not better; empty if it is
-// good.
+// Why says in a line why an outcome is not assessed or failed; empty for others.
 func (o *Outcome) Why() string {
 	switch {
 	case o.Verdict == NotAssessed:
@@ -124,8 +123,8 @@ func sentence(text string) string {
 // Rounded writes how long something took.
 func Rounded(d time.Duration) string { return spell.Period(d.Round(100 * time.Millisecond)) }
 
-// HTML writes one page that needs nothing else, in the look of the reports.
-// Everything that was found is escaped.
+// HTML writes one self-contained page in the style of the reports. All text is
+// escaped.
 func (r *Report) HTML(w io.Writer) error {
 	head, err := report.PageHead("The tool on trial", "self-test")
 	if err != nil {

@@ -15,14 +15,13 @@ import (
 	"sixnines/result"
 )
 
-// What queues are tried with: a service time that is long beside what a machine
-// adds by chance.
+// The queues' parameters: the service time is long compared with the machine's noise.
 const (
 	queueService = time.Millisecond
 	// queueTolerance is by what share a percentile of the time in the system, beyond the
 	// floor's median, may differ from theory.
 	queueTolerance = 0.05
-	// queueDraw is by what share it may differ because of the seed.
+	// queueDraw is the share by which it may differ because of the chosen seed.
 	queueDraw = 0.01
 )
 
@@ -64,11 +63,10 @@ func (t queueTrial) scenario(url string, seed uint64, window time.Duration) stri
 		seed, url, window, t.load/queueService.Seconds(), t.arrivals)
 }
 
-// knownQueues has the null broker be a queue with one server, whose times theory
-// gives the latencies, and compares what is reported with it. Of some thousand
-// messages in a queue no percentile is exact; so a seed of the schedule is taken
-// with which it would be as theory says if nothing took any time but the
-// server.
+// knownQueues makes the null broker a queue with one server and compares the reported
+// latencies with queueing theory. With some thousand messages the percentiles of a queue
+// depend on chance; so it takes a seed of the schedule with which they would be those of
+// theory if only the server took time.
 func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 	window := 4 * time.Second
 	if b.Short {
@@ -94,8 +92,8 @@ func knownQueues(ctx context.Context, b *Bench) (*Outcome, error) {
 	return Conclude(fmt.Sprintf("the null broker served one message after another, each for a known time, and messages arrived as a Poisson process: times in the system must be those of queueing theory (Kleinrock; Franx 2001), plus the %s that a message takes here outside the server", Time(floor)), figures...), nil
 }
 
-// queueFloor measures what a message takes beside the server: with a queue in which
-// no message waits, since the messages come at equal distances.
+// queueFloor measures the time of a message outside the server, with a queue in which
+// no message waits, because messages come at equal distances.
 func (b *Bench) queueFloor(ctx context.Context) (time.Duration, error) {
 	b.Say("the floor: a queue in which no message waits")
 	run, err := b.queueRun(ctx, queueTrial{arrivals: "constant", law: queueService.String(), load: 0.7}, 1, time.Second)
@@ -119,9 +117,9 @@ func (b *Bench) queueRun(ctx context.Context, t queueTrial, seed uint64, window 
 	return b.RunText(ctx, t.scenario(broker.URLFor("null"), seed, window), At(broker))
 }
 
-// queueSeed returns the first of the schedule's seeds, from 1 on, with which the
-// times in the system have the percentiles that theory gives: without a warm-up
-// the messages are numbered from 0, as the broker's draws are.
+// queueSeed returns the first seed of the schedule, from 1 on, for which the simulated
+// times in the system have the percentiles of theory. Without a warm-up the messages are
+// numbered from 0, like the broker's draws.
 func (b *Bench) queueSeed(t queueTrial, window time.Duration) (uint64, error) {
 	const most = 20_000
 	s, err := b.Scenario(t.scenario("null://127.0.0.1:1", 1, window))
@@ -144,8 +142,8 @@ func (b *Bench) queueSeed(t queueTrial, window time.Duration) (uint64, error) {
 	return 0, fmt.Errorf("none of %d seeds draws it", most)
 }
 
-// drawn reports whether messages that come when they are due stay for as long as
-// theory says.
+// drawn reports whether messages that arrive exactly when they are due have the times in
+// the system of theory.
 func (t queueTrial) drawn(table *nullbroker.Timetable, due schedule.Cursor) bool {
 	var stays []float64
 	for at, ok := due.Next(); ok; at, ok = due.Next() {

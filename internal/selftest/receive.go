@@ -18,19 +18,18 @@ import (
 	"sixnines/result"
 )
 
-// What the receiving side is tried with: bursts whose messages come within some
-// hundred µs, and a reader that leaves them unread for a hundred times
-// as long. Bursts are so far apart that none overlaps the one before.
+// The load of the trial: bursts whose messages arrive within some hundred µs, and a
+// reader that leaves them unread for a hundred times as long. Bursts do not overlap.
 const (
 	unreadBurst  = 10
 	unreadPeriod = 100 * time.Millisecond
 	unreadFor    = 20 * time.Millisecond
-	// unreadTolerance is how far the receive lag may be off from how long the
-	// reader waited. Of the segments of one read the kernel gives the last
-	// arrival's time, which is that of the end of the burst.
+	// unreadTolerance is the share by which the receive lag may differ from the reader's
+	// wait. For the segments of one read the kernel reports the arrival of the last,
+	// which is the end of the burst.
 	unreadTolerance = 0.10
-	// unreadElsewhere is the most, as a part of that wait, that a stage or a run
-	// without it may have.
+	// unreadElsewhere is the largest share of that wait that another stage, or a run
+	// without the wait, may show.
 	unreadElsewhere = 0.25
 )
 
@@ -38,9 +37,9 @@ const (
 // reading them.
 var errNoPeeking = errors.New("this system gives no receive time stamps; run this on Linux")
 
-// receiveLag delays the reading side of a run: what has arrived is unread in
-// this machine for a known time, which must be named as that and not as the
-// broker's. The same load without that must show none of it.
+// receiveLag delays the reading side of a run: received data stays unread on this
+// machine for a known time, which must be reported as receive lag and not as the
+// broker's latency. The same load without the delay must not show it.
 func receiveLag(ctx context.Context, b *Bench) (*Outcome, error) {
 	broker, err := b.Start(ctx, "null", nil)
 	if err != nil {
@@ -138,8 +137,8 @@ func below(run *result.Run, name string, m result.Metric, d time.Duration) Figur
 	return f
 }
 
-// median returns a metric's, whatever the sample supports. ok is false if there
-// is none.
+// median returns a metric's median, whether or not the sample supports it. ok is false
+// if the metric has no values.
 func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
 	x := run.Metrics[m]
 	if x == nil {
@@ -149,14 +148,14 @@ func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
 	return time.Duration(index.Percentile(50)), index.Count() > 0
 }
 
-// slowReader is a driver whose connections are read late: once something has come,
-// the goroutine that reads leaves it unread for a time.
+// slowReader is a driver whose connections are read late: once data has arrived, the
+// reading goroutine waits for a time before it reads.
 type slowReader struct {
 	driver.Driver
 	length time.Duration // 0: nothing is delayed
 
-	mu     sync.Mutex
-	delays []time.Duration // how long each was in fact
+	mu     sync.Mutex      // guards delays
+	delays []time.Duration // actual lengths of the waits
 }
 
 // Open implements driver.Driver.

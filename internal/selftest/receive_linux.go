@@ -8,8 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitBytes returns when there is something to be read from a connection, or its
-// end, and leaves it there.
+// awaitBytes returns nil when a connection has data to read, or has ended, without reading.
 func awaitBytes(c net.Conn) error {
 	for {
 		inner, ok := c.(interface{ NetConn() net.Conn })

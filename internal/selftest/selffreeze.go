@@ -15,8 +15,8 @@ import (
 	"sixnines/result"
 )
 
-// The load for a pause of the tool. The pause takes enough of the window that p99 is its
-// own doing, and invalid.
+// The load of the trial. The pause is so large a part of the window that it determines
+// p99, which is then invalid.
 const (
 	stopRate      = 1000 // a second
 	stopTolerance = 0.10 // of its length
@@ -65,8 +65,8 @@ func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 		Time(stopped), Time(frozen)), append(judgeSelf(self, stopped, due), judgeOther(other, frozen, due)...)...), nil
 }
 
-// stoppedRun runs the scenario in a process of its own and stops something for a
-// time in the window; it returns for how long.
+// stoppedRun runs the scenario in a process of its own and, in the window, calls stop
+// and, after length, cont. It returns the actual length.
 func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (stop, cont func() error), length time.Duration) (*result.Run, time.Duration, error) {
 	s, err := b.Scenario(text)
 	if err != nil {
@@ -94,10 +94,10 @@ func (b *Bench) stoppedRun(ctx context.Context, text string, what func(*Child) (
 	return run, stopped, err
 }
 
-// judgeSelf judges the result of a run that was itself stopped for d.
+// judgeSelf judges the result of a run whose own process was stopped for d.
 func judgeSelf(run *result.Run, d time.Duration, due int64) []Figure {
 	figures := survived("the tool stopped", run, d, due)
-	// The whole run is where no percentile stands.
+	// An INVALID run makes all of its percentiles invalid.
 	p99, v := result.Status(""), run.Summary.Verdict
 	if p99 = v.Limit(result.DeliveryResponse).Of("99"); v.Status == result.Invalid {
 		p99 = v.Status
@@ -129,8 +129,8 @@ func judgeOther(run *result.Run, d time.Duration, due int64) []Figure {
 	return append(figures, f)
 }
 
-// survived judges what is true of both: the schedule goes on, nothing is lost, and
-// the pause is in the latencies, whichever was stopped.
+// survived judges what must hold in both cases: the schedule continues, no message is
+// lost, and the pause is in the latencies.
 func survived(subject string, run *result.Run, d time.Duration, due int64) []Figure {
 	figures := []Figure{
 		Exactly(subject+": messages that were due", due, run.Counters.Scheduled),
@@ -147,7 +147,7 @@ func survived(subject string, run *result.Run, d time.Duration, due int64) []Fig
 	return append(figures, slowest)
 }
 
-// longestFreeze is the longest time in which both hiccup meters were paused.
+// longestFreeze returns the longest time for which both hiccup meters were paused.
 func longestFreeze(run *result.Run) time.Duration {
 	var pauses []vitals.Pause
 	for _, p := range run.Pauses {

@@ -27,8 +27,8 @@ func lastProcessor() (int, error) {
 	return 0, errors.New("no processor is allowed")
 }
 
-// bind binds all threads of a process to one processor, with the niceness. Who is not root
-// cannot take that back.
+// bind binds all threads of a process to one processor and sets their niceness. Only root
+// can lower the niceness again. Threads started meanwhile may be missed.
 func bind(pid, processor, niceness int) error {
 	threads, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
@@ -50,8 +50,8 @@ func bind(pid, processor, niceness int) error {
 }
 
 // startBound starts a command bound to one processor, with the niceness (0 to
-// 19). A new process takes both from the thread that makes it; that thread is
-// then ended, since only root can lower niceness again.
+// 19). A new process inherits both from the thread that starts it. That thread
+// then ends, because only root could lower its niceness again.
 func startBound(c *exec.Cmd, processor, niceness int) error {
 	done := make(chan error, 1)
 	go func() { // never unlocked: the thread ends with it

@@ -14,7 +14,7 @@ import (
 	"sixnines/result"
 )
 
-// Attempts is how often a timed trial that fails is made in all, by default.
+// Attempts is the default number of attempts of a timed trial that fails.
 const Attempts = 3
 
 // Report is the result of all trials.
@@ -25,7 +25,7 @@ type Report struct {
 	Short   bool          `json:"short"`
 	Machine MachineKey    `json:"machine"`
 	Trials  []Result      `json:"trials"`
-	// Stopped says that not all trials were made because the context ended.
+	// Stopped says that the context ended before all trials were made.
 	Stopped bool `json:"stopped,omitempty"`
 }
 
@@ -49,17 +49,17 @@ func (r *Report) Count(v Verdict) int {
 	return n
 }
 
-// Observer gets a suite's progress, from one goroutine. Its members may
-// be nil.
+// Observer receives a suite's progress, on the goroutine that called Run. Members may be
+// nil.
 type Observer struct {
 	Begins func(t Trial)
 	Says   func(t Trial, text string)
 	Ends   func(r Result)
 }
 
-// Run makes the trials in order, each in a directory of its own below b.Dir,
-// and goes on after one that fails or panics. The end of ctx stops it: the
-// trial under way and those left are not assessed.
+// Run makes the trials in order, each in a directory of its own below b.Dir, and
+// continues after one that fails or panics. If ctx ends, the current trial and all
+// further ones are not assessed.
 func Run(ctx context.Context, b *Bench, trials []Trial, o Observer) *Report {
 	r := &Report{Tool: b.Tool, Started: time.Now(), Short: b.Short, Machine: ThisMachine()}
 	for _, t := range trials {
@@ -85,7 +85,7 @@ func Run(ctx context.Context, b *Bench, trials []Trial, o Observer) *Report {
 	return r
 }
 
-// try makes one trial, with the attempts that it has.
+// try makes one trial, with up to as many attempts as it may have.
 func try(ctx context.Context, b *Bench, t Trial, o Observer) *Outcome {
 	attempts := 1
 	if t.Timed {
@@ -122,15 +122,15 @@ func try(ctx context.Context, b *Bench, t Trial, o Observer) *Outcome {
 	}
 }
 
-// excuse marks the failure of a timed trial that had no undisturbed attempt as
-// not assessed. Its figures stay as they were found.
+// excuse marks a timed trial that failed in attempts which were all disturbed as not
+// assessed. Its figures stay unchanged.
 func excuse(o *Outcome, found []string) {
 	o.Verdict = NotAssessed
 	o.Reason = fmt.Sprintf("it failed in %d attempts (%s), but the machine was disturbed in each: in the last, %s; run it again while nothing else runs",
 		len(o.Attempts)+1, failures(o), strings.Join(found, ", "))
 }
 
-// failures says what of an outcome failed.
+// failures describes the figures of an outcome that failed, in a line.
 func failures(o *Outcome) string {
 	var what []string
 	for _, f := range o.Figures {
@@ -149,7 +149,7 @@ func failures(o *Outcome) string {
 	return strings.Join(what, ", ")
 }
 
-// patience is how many times as long as planned a trial may take, and a minute.
+// patience is the factor by which a trial may take longer than planned, plus a minute.
 const patience = 5
 
 // attempt makes one attempt of a trial. It always returns an outcome.

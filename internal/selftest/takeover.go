@@ -14,23 +14,23 @@ import (
 	"sixnines/result"
 )
 
-// What takeovers are tried with: eight connections on one thread, of
-// which six block once each, half of them early in the schedule and half after
-// very many more messages. The other two send all the time.
+// The load of the trial: eight connections on one thread. Six of them block once
+// each, three early in the schedule and three after some million messages. The
+// other two send all the time.
 const (
 	takeoverConns = 8
 	takeoverRate  = 8000 // a second, around the stalls
 	takeoverStall = 50 * time.Millisecond
 	// takeoverApart is how many messages are sent between two stalls.
 	takeoverApart = 3 * takeoverRate / 20
-	// A late stall may cost the others this many times an early one, and besides how
-	// late a thread may be woken.
+	// A late stall may delay the others by takeoverRatio times as much as an early one,
+	// plus takeoverSlack for a thread that wakes late.
 	takeoverRatio = 2
 	takeoverSlack = 2 * time.Millisecond
 )
 
-// takeover looks at how long a blocked connection delays the others of its thread
-// early in a long schedule and late.
+// takeover compares how long a blocked connection delays the others of its thread
+// early and late in a long schedule.
 func takeover(ctx context.Context, b *Bench) (*Outcome, error) {
 	between, settle := int64(2_000_000), 4*time.Second
 	if b.Short {
@@ -52,8 +52,8 @@ func takeover(ctx context.Context, b *Bench) (*Outcome, error) {
 		judgeTakeover(run, early, late)...), nil
 }
 
-// judgeTakeover judges a run in which connections blocked; early and late are for
-// how long the others waited in each stall.
+// judgeTakeover judges a run in which connections blocked; early and late are the
+// waits of the other connections in each stall.
 func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 	c := run.Counters
 	figures := []Figure{Exactly("messages due that were sent and acknowledged", c.Scheduled, c.Acked)}
@@ -84,8 +84,8 @@ func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 	return append(figures, n, cost, blocked)
 }
 
-// blocker is a driver that takes what it is given and acknowledges it at once,
-// except for a stall of some connections.
+// blocker is a driver that acknowledges each message at once, except that some of its
+// connections block once. Its methods are safe for concurrent use.
 type blocker struct {
 	sent   atomic.Int64
 	stalls []*blockedSend // ascending by at
@@ -94,13 +94,13 @@ type blocker struct {
 // blockedSend is one send that blocks.
 type blockedSend struct {
 	conn  int
-	at    int64        // after this many messages in all
-	began atomic.Int64 // instant; 0: not yet
-	cost  atomic.Int64 // ns until a connection that never blocks sent again; 0: not yet
+	at    int64        // number of messages, over all connections, after which it blocks
+	began atomic.Int64 // instant, ns; 0: not yet; the blocking connection sets it
+	cost  atomic.Int64 // ns until a connection that never blocks sent again; 0: not yet; the first such send sets it
 }
 
-// newBlocker returns a blocker with three stalls after n messages, and
-// three more after late.
+// newBlocker returns a blocker with three stalls from early messages on, and three
+// more from late messages on.
 func newBlocker(early, late int64) *blocker {
 	b := &blocker{}
 	for i, conn := range []int{0, 1, 2, 4, 5, 6} { // not 3 and 7
@@ -113,8 +113,8 @@ func newBlocker(early, late int64) *blocker {
 	return b
 }
 
-// costs returns for how long the other connections waited in each stall, at
-// most all of it, early and late ones.
+// costs returns how long the other connections waited in the early and the late
+// stalls, at most the length of a stall.
 func (b *blocker) costs() (early, late []time.Duration) {
 	var all []time.Duration
 	for _, s := range b.stalls {
@@ -178,7 +178,7 @@ func (p *blockerProducer) Send(token uint64, _ []byte) error {
 	return nil
 }
 
-// goesOn notes that a connection that never blocks sends.
+// goesOn records the cost of the latest stall when a connection that never blocks sends.
 func (b *blocker) goesOn() {
 	for _, s := range slices.Backward(b.stalls) {
 		if began := s.began.Load(); began != 0 {

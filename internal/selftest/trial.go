@@ -7,18 +7,18 @@ import (
 
 // Trial is one question put to the tool.
 type Trial struct {
-	// Number is the trial's place in the list of what the tool must do; parts of
-	// one item share it.
+	// Number is the item in the list of requirements on the tool; several trials may
+	// share it.
 	Number   int
 	Name     string // as in --only; unique, lower case
-	Question string // what it answers, one sentence
-	// Takes and TakesShort say about how long the full and the short form take.
+	Question string // the question it answers, one sentence
+	// Takes and TakesShort are the approximate durations of the full and the short
+	// form.
 	Takes, TakesShort time.Duration
 	// Timed says that the outcome depends on the timing of this machine.
 	Timed bool
-	// Run makes the trial. It may use b.Dir freely and must end soon after ctx
-	// does. An error says that the trial could not be made, which counts as a
-	// failure: nothing was shown.
+	// Run makes the trial. It may use b.Dir freely and must return soon after ctx
+	// ends. An error says that the trial could not be made and counts as a failure.
 	Run func(ctx context.Context, b *Bench) (*Outcome, error)
 }
 
