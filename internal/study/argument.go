@@ -14,27 +14,27 @@ import (
 // mostVersions bounds the versions of an argument.
 const mostVersions = 6
 
-// ErrNoArgument says that a study has systems of its own, and takes no argument.
+// ErrNoArgument says that a study has fixed systems and takes no argument.
 var ErrNoArgument = errors.New("the study has systems of its own")
 
-// Argument is one broker in several versions, which become a study's systems. The
-// one that stands in a study's text is an example, with which it is checked and shown;
-// [Study.With] puts another in its place.
+// Argument is one broker in several versions, which become a study's systems. The argument
+// in a study's text is an example, with which the study is checked and shown; [Study.With]
+// replaces it.
 //
-// In such a study {broker}, {product}, {driver} and {first}, the first version, stand
-// for what the argument has. What has {versions} or {later} – all versions but the
-// first – as the values of for is made for each of them, in whatever list it stands.
+// In such a study {broker}, {product}, {driver} and {first} (the first version) stand for
+// the argument's values. An element of any list whose for has the values {versions} or
+// {later} (all versions but the first) is repeated for each of these versions.
 type Argument struct {
-	Broker   string   `yaml:"broker"`   // what it is called in names and titles
-	Product  string   `yaml:"product"`  // that is started
-	Driver   string   `yaml:"driver"`   // that speaks with it
-	Versions []string `yaml:"versions"` // two to six, in the order in which they are to be read
+	Broker   string   `yaml:"broker"`   // its name in names and titles
+	Product  string   `yaml:"product"`  // the product that is started
+	Driver   string   `yaml:"driver"`   // the driver that connects to it
+	Versions []string `yaml:"versions"` // two to six, in the order of presentation
 }
 
-// String writes the argument as it is given: kafka=3.9.1,4.3.1.
+// String writes the argument as on the command line: kafka=3.9.1,4.3.1.
 func (a Argument) String() string { return a.Broker + "=" + strings.Join(a.Versions, ",") }
 
-// Validate refuses an argument that yields no systems.
+// Validate returns an error if the argument cannot become systems.
 func (a Argument) Validate() error {
 	for i, v := range a.Versions {
 		switch {
@@ -55,8 +55,8 @@ func (a Argument) Validate() error {
 	return nil
 }
 
-// With is the study of another broker or other versions: one with systems of its own,
-// whose text is written anew. The error wraps [ErrNoArgument] where it takes none.
+// With returns the study with another argument: a new study with fixed systems, whose text is
+// generated. The error wraps [ErrNoArgument] if the study takes no argument.
 func (s *Study) With(a Argument) (*Study, error) {
 	if s.Argument == nil {
 		return nil, fmt.Errorf("study %s: %w", s.Name, ErrNoArgument)
@@ -84,7 +84,7 @@ func (s *Study) With(a Argument) (*Study, error) {
 	return made, nil
 }
 
-// run is the command that runs the study at its default length.
+// run returns the command that runs the study at its default length.
 func (s *Study) run() string {
 	command := "sixnines study run " + s.Name
 	if s.of != "" {
@@ -93,7 +93,7 @@ func (s *Study) run() string {
 	return command
 }
 
-// exampled puts the example that stands in the text in the places that it is for.
+// exampled applies the example argument in the study's text.
 func (s *Study) exampled() error {
 	for i := 0; s.root.Kind == yaml.MappingNode && i+1 < len(s.root.Content); i += 2 {
 		if s.root.Content[i].Value != "argument" {
@@ -112,13 +112,14 @@ func (s *Study) exampled() error {
 	return nil
 }
 
-// applied is a copy of a study's text with the argument in it.
+// applied returns a copy of a study's text with the argument's values filled in.
 func (a Argument) applied(root *yaml.Node) *yaml.Node {
 	n := filled(root, filler(map[string]string{"broker": a.Broker, "product": a.Product, "driver": a.Driver, "first": a.Versions[0]}))
 	return each(n, map[string][]string{"{versions}": a.Versions, "{later}": a.Versions[1:]})
 }
 
-// each makes of what has the name of a list as the values of for one for each value.
+// each repeats list elements whose for has the name of one of the lists: once for each value
+// of that list.
 func each(n *yaml.Node, lists map[string][]string) *yaml.Node {
 	out := *n
 	out.Content = nil
@@ -138,7 +139,7 @@ func each(n *yaml.Node, lists map[string][]string) *yaml.Node {
 	return &out
 }
 
-// listed finds for: {NAME: LIST} in a mapping; negative: not found.
+// listed finds for: {NAME: LIST} in a mapping; at is its index, negative if not found.
 func listed(n *yaml.Node, lists map[string][]string) (at int, name string, values []string) {
 	for i := 0; n.Kind == yaml.MappingNode && i+1 < len(n.Content); i += 2 {
 		ranges := n.Content[i+1]

@@ -8,23 +8,22 @@ import (
 	"sixnines/internal/gofast"
 )
 
-// Processors is the axis on which a system says how many processors its benchmarks
-// have.
+// Processors is the axis that says how many processors a system's benchmarks have.
 const Processors = "processors"
 
-// Bench is a micro-benchmark that is a cell.
+// Bench is a micro-benchmark that a cell runs instead of a scenario.
 type Bench struct {
 	gofast.Benchmark
 	Processors int
 }
 
-// Bench returns the benchmark that a cell is in place of a scenario; ok false: it is
-// none.
+// Bench returns the benchmark that the cell runs instead of a scenario; ok is false if it runs
+// a scenario.
 func (c *Cell) Bench() (b Bench, ok bool) {
 	if c.Load.Bench == "" {
 		return b, false
 	}
-	i := slices.IndexFunc(gofast.All(), func(x gofast.Benchmark) bool { return x.Name == c.Load.Bench }) // checked before
+	i := slices.IndexFunc(gofast.All(), func(x gofast.Benchmark) bool { return x.Name == c.Load.Bench }) // exists: benches checks it
 	return Bench{gofast.All()[i], int(c.System.At[Processors])}, true
 }
 
@@ -76,7 +75,7 @@ func readBench(r *gofast.Result, name string) Figure {
 	return f
 }
 
-// few says of a benchmark that the machine has fewer processors than it asks for.
+// few says that the machine has fewer processors than a benchmark asks for; else it is empty.
 func few(r *gofast.Result) string {
 	if r.CPUs >= r.Processors {
 		return ""

@@ -8,14 +8,14 @@ import (
 	"sixnines/internal/spell"
 )
 
-// over is [ReadRounds], and remembers the files.
+// over calls [ReadRounds] and notes the files used.
 func (d *decider) over(c *CellOutcome, name string) Over {
 	d.read(c, name)
 	return ReadRounds(c, name, d.t.Metric, d.t.Workload)
 }
 
-// matched are the outcomes of the cells that the patterns name, with those that have
-// no run said; complete: there are none of these.
+// matched returns the outcomes of the cells that the test's patterns match, and notes those
+// without a run. complete says that at least one cell matches and every match has a run.
 func (d *decider) matched() (all []*CellOutcome, complete bool) {
 	complete = true
 	for _, c := range d.o.Match(d.t.Cells) {
@@ -32,7 +32,7 @@ func (d *decider) matched() (all []*CellOutcome, complete bool) {
 	return all, complete && len(all) > 0
 }
 
-// bounds holds figures of cells against a bound.
+// bounds compares figures of cells with a bound.
 func (d *decider) bounds() Verdict {
 	cells, all := d.matched()
 	for _, c := range cells {
@@ -69,7 +69,7 @@ func (d *decider) bounds() Verdict {
 	return Undecidable
 }
 
-// share counts the cells in which a figure is as claimed.
+// share compares the share of cells in which a figure is as claimed with Test.Share.
 func (d *decider) share() Verdict {
 	cells, _ := d.matched()
 	// Cells that are not in this length, or that have no run, are unknown.
@@ -107,7 +107,7 @@ func (d *decider) share() Verdict {
 	return Undecidable
 }
 
-// steady decides by the class of the runs' courses.
+// steady compares the steadiness class of the runs with Test.Class.
 func (d *decider) steady() Verdict {
 	cells, complete := d.matched()
 	v := Agrees
@@ -120,7 +120,7 @@ func (d *decider) steady() Verdict {
 			}
 			run := PartOf(t.Run, d.t.Workload)
 			if run != nil && invalidRun(run) {
-				continue // counted as absent unless another was made in its place
+				continue // absentOf counts it unless another round was made in its place
 			}
 			if run == nil || run.Summary == nil || run.Summary.Steady == nil || decidesNothing(run.Summary.Verdict) || run.Summary.Steady.P50.Class == "not assessed" {
 				other++
@@ -143,7 +143,7 @@ func (d *decider) steady() Verdict {
 			d.say("%s", missing.text(c))
 		}
 		switch {
-		// A run that was not assessed may have had either course.
+		// A run that was not assessed may be of either class.
 		case isNot >= LeastRounds && is+other+missing.rounds == 0:
 			return Disagrees
 		case is < LeastRounds || isNot+other+missing.rounds > 0:
@@ -157,7 +157,7 @@ func (d *decider) steady() Verdict {
 	return v
 }
 
-// arithmetic computes.
+// arithmetic computes Test.Function and compares it with Test.Value.
 func (d *decider) arithmetic() Verdict {
 	x, err := arithmetic()[d.t.Function](d.t.Of)
 	if err != nil {

@@ -18,17 +18,17 @@ type Cell struct {
 	Name   string // SYSTEM/LOAD
 	System *System
 	Load   *Load
-	Rounds int // that the length plans
-	// Disturbed is the study's.
+	Rounds int // planned by the length
+	// Disturbed is Study.Disturbed.
 	Disturbed bool
 
 	file string
 	node *yaml.Node // the whole scenario
 }
 
-// Scenario returns the cell's scenario, as written: neither normalised nor checked
-// for what cannot be together. env gives its variables; nil: texts are taken as they
-// are. Errors are of the type [scenario.Errors].
+// Scenario returns the cell's scenario as written: neither normalised nor checked for
+// contradictory fields. env gives its variables; nil: texts are used unchanged. Errors are
+// of the type [scenario.Errors].
 func (c *Cell) Scenario(env scenario.Environment) (*scenario.Scenario, error) {
 	text, err := c.YAML()
 	if err != nil {
@@ -38,12 +38,12 @@ func (c *Cell) Scenario(env scenario.Environment) (*scenario.Scenario, error) {
 	return sc, c.Locate(err)
 }
 
-// made is what the cell's scenario is called in errors, until [Cell.Locate] says where
-// in the study it stands.
+// made is the file name of the cell's scenario in errors, until [Cell.Locate] replaces it with
+// the position in the study.
 func (c *Cell) made() string { return "cell " + c.Name + " of " + c.file }
 
-// Locate returns an error about the cell's scenario in which positions are those of the
-// study's text, of whose layers the scenario was made.
+// Locate returns an error about the cell's scenario with positions converted to those in the
+// study's text, from whose layers the scenario was merged.
 func (c *Cell) Locate(err error) error {
 	var all scenario.Errors
 	if !errors.As(err, &all) || !slices.ContainsFunc(all, func(e *scenario.Error) bool { return e.File == c.made() }) {
@@ -67,7 +67,7 @@ func (c *Cell) Locate(err error) error {
 	return err
 }
 
-// origins notes where the nodes that were written as a text come from.
+// origins maps positions in a written text to the positions that its nodes come from.
 func origins(written, from *strict.Node, at map[strict.Position]strict.Position) {
 	at[strict.Position{Line: written.Line, Column: written.Column}] = strict.Position{Line: from.Line, Column: from.Column}
 	for i := range min(len(written.Content), len(from.Content)) {
@@ -75,7 +75,7 @@ func origins(written, from *strict.Node, at map[strict.Position]strict.Position)
 	}
 }
 
-// YAML returns the cell's scenario as a text that "sixnines run" takes.
+// YAML returns the cell's scenario as a file for "sixnines run".
 func (c *Cell) YAML() ([]byte, error) {
 	text, err := yaml.Dump(plain(c.node), yaml.WithLineWidth(-1))
 	if err != nil {
@@ -84,7 +84,7 @@ func (c *Cell) YAML() ([]byte, error) {
 	return text, nil
 }
 
-// plain is a copy of a node without comments, which are the study's.
+// plain returns a copy of a node without its comments, which belong to the study's text.
 func plain(n *yaml.Node) *yaml.Node {
 	c := *n
 	c.HeadComment, c.LineComment, c.FootComment = "", "", ""
@@ -127,7 +127,7 @@ func (s *Study) Cells(length string) ([]Cell, error) {
 	return all, nil
 }
 
-// cell puts a cell together; false: the length has none.
+// cell makes a cell from a system and a load; false: the length does not have the cell.
 func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell, bool) {
 	c := Cell{Name: system.Name + "/" + load.Name, System: system, Load: load, Rounds: l.Rounds, Disturbed: s.Disturbed, file: s.file}
 	if len(l.Cells) > 0 && !cellMatches(c.Name, l.Cells) {
@@ -164,7 +164,7 @@ func (s *Study) cell(system *System, load *Load, length string, l *Length) (Cell
 	return c, true
 }
 
-// mapping makes a mapping of texts: keys and values by turns.
+// mapping makes a mapping of texts; pairs alternate keys and values.
 func mapping(pairs ...string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Line: 1, Column: 1}
 	for _, text := range pairs {
@@ -173,8 +173,8 @@ func mapping(pairs ...string) *yaml.Node {
 	return n
 }
 
-// merged lays one node over another: mappings key by key, all else as a whole. A key
-// that is null takes away what stood there.
+// merged merges one node over another: mappings key by key, anything else as a whole. A
+// null value removes its key.
 func merged(under, over *yaml.Node) *yaml.Node {
 	switch {
 	case over.Kind == 0:
@@ -214,15 +214,15 @@ func matches(name string, patterns []string) bool {
 	})
 }
 
-// cellMatches reports whether a cell's name matches one of the patterns, of which one
-// without a slash is a system's.
+// cellMatches reports whether a cell's name matches one of the patterns; a pattern without a
+// slash is matched with the name of the system.
 func cellMatches(name string, patterns []string) bool {
 	system, _, _ := strings.Cut(name, "/")
 	return matches(name, patterns) || matches(system, patterns)
 }
 
-// Select returns the cells whose names match one of the patterns; a pattern without a
-// slash is a system's.
+// Select returns the cells whose names match one of the patterns; a pattern without a slash
+// is matched with the name of the system.
 func Select(cells []Cell, patterns []string) []Cell {
 	var all []Cell
 	for _, c := range cells {
@@ -233,13 +233,13 @@ func Select(cells []Cell, patterns []string) []Cell {
 	return all
 }
 
-// Set are cells that need all of their planned rounds.
+// Set is a set of cells that need all of their planned rounds.
 type Set struct {
 	Cells []string
-	Test  *Test // that compares them; nil: it is one cell by itself
+	Test  *Test // the test that compares them; nil: a single cell
 }
 
-// Sets are the cells that tests compare with each other, and each cell by itself.
+// Sets returns the sets of cells that tests compare, and each cell as a set of its own.
 func (s *Study) Sets(cells []Cell) []Set {
 	var all []Set
 	for _, c := range cells {

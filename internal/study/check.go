@@ -17,7 +17,7 @@ import (
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 
-// mostRounds bounds the rounds of a cell.
+// mostRounds is the largest number of rounds of a cell.
 const mostRounds = 1000
 
 // checker collects what is wrong with a study.
@@ -39,7 +39,7 @@ func (c *checker) need(text, what string, where ...any) {
 	}
 }
 
-// oneOf refuses a word that is not one of those there are.
+// oneOf reports an error if a word is not one of words.
 func (c *checker) oneOf(word string, words []string, what string, where ...any) bool {
 	if slices.Contains(words, word) {
 		return true
@@ -48,7 +48,7 @@ func (c *checker) oneOf(word string, words []string, what string, where ...any) 
 	return false
 }
 
-// hintOf says which of the words was meant, or which there are.
+// hintOf suggests the most similar of the words, or lists all of them.
 func hintOf(word string, words []string) string {
 	const most = 12
 	if near := spell.Nearest(word, words); near != "" {
@@ -174,7 +174,7 @@ func (c *checker) named() {
 // lengths checks the lengths, and finds the cells.
 func (c *checker) lengths() {
 	for _, name := range []string{Quick, Default, Full} {
-		l, _ := c.s.Length(name) // which there is
+		l, _ := c.s.Length(name) // exists
 		if l.Rounds < 1 || l.Rounds > mostRounds {
 			c.fail(fmt.Sprintf("%s has %d rounds", name, l.Rounds), fmt.Sprintf("1 to %d; of fewer than 6 nothing is shown by rounds", mostRounds), "lengths", name, "rounds")
 		}
@@ -198,7 +198,7 @@ func (c *checker) lengths() {
 	}
 }
 
-// patterns refuses a pattern that nothing matches, and none at all.
+// patterns refuses an empty list of patterns, and a pattern that matches no name.
 func (c *checker) patterns(patterns, names []string, match func(string, []string) bool, what string, where ...any) {
 	if len(patterns) == 0 {
 		c.fail("no "+what+" is named", `write a list of patterns, such as ["*"]`, where...)
@@ -214,7 +214,7 @@ func (c *checker) patterns(patterns, names []string, match func(string, []string
 	}
 }
 
-// cell refuses the name of a cell that there is in no length.
+// cell refuses the name of a cell that is in no length.
 func (c *checker) cell(name string, where ...any) {
 	c.oneOf(name, c.cells, "cell", where...)
 }
@@ -270,14 +270,14 @@ func (c *checker) figures() {
 	}
 }
 
-// printed checks a number of the original's.
+// printed checks a number printed in the original.
 func (c *checker) printed(p Printed, where ...any) {
 	if !printedForm.MatchString(string(p)) {
 		c.fail(fmt.Sprintf("%q is no number", p), "write its digits as they were printed, such as 0.3750", where...)
 	}
 }
 
-// sections checks the page's parts.
+// sections checks the sections of the page.
 func (c *checker) sections() {
 	for i, x := range c.s.Sections {
 		c.need(x.Title, "the title of the section", "sections", i)
@@ -345,7 +345,7 @@ func (c *checker) chart(x Chart, at ...any) {
 	}
 }
 
-// bound reads what a figure of the unit is held against.
+// bound reads the bound of a figure with the given unit.
 func bound(text string, u Unit) (float64, error) {
 	if u == Nanoseconds {
 		d, err := time.ParseDuration(strings.ReplaceAll(text, " ", ""))
@@ -373,7 +373,7 @@ func (s *Study) checkScenarios() error {
 			}
 			for _, e := range many {
 				if seen[e.Error()] {
-					continue // a layer that other cells have too
+					continue // already reported: a layer that several cells share
 				}
 				seen[e.Error()] = true
 				e.File, e.Cause = s.file, fmt.Sprintf("cell %s (%s): %s", cells[i].Name, length, e.Cause)
@@ -387,8 +387,8 @@ func (s *Study) checkScenarios() error {
 	return nil
 }
 
-// check checks the cell's scenario. Variables are left as they are: they are known
-// when it runs.
+// check checks the cell's scenario. Variables are not expanded, because their values are known
+// only when it runs.
 func (c *Cell) check() error {
 	sc, err := c.Scenario(nil)
 	if err != nil {

@@ -12,28 +12,29 @@ import (
 )
 
 const (
-	// LeastRounds is how many rounds show anything at [Confidence]: of 2⁶ assignments of
-	// signs to six pairs two are as extreme as all alike.
+	// LeastRounds is the least number of rounds that can show anything at [Confidence]:
+	// with six pairs, the least p-value of the exact test is 2/2⁶.
 	LeastRounds = 6
-	// leastRuns is how many runs' own intervals must all lie on one side of a bound, where
-	// there are fewer than LeastRounds.
+	// leastRuns is, with fewer than LeastRounds rounds, the least number of runs whose own
+	// intervals must all lie on one side of a bound.
 	leastRuns = 2
-	// Confidence is that of all intervals.
+	// Confidence is the confidence level of all intervals.
 	Confidence = 0.95
 )
 
-// Decide says of each conclusion of the study how it stands, by the results alone.
+// Decide decides each conclusion of the study from the results alone.
 //
-// A test agrees or disagrees only where the exact test of at least six rounds passes,
-// or an exact interval lies wholly on one side: of the median over six rounds, or of
-// each run where there are two to five. Planned rounds that have no result, and INVALID
-// ones in whose place no other was made, may have had any figure: a bound is decided only
-// where it is the same wherever they lie, a comparison not at all.
-// Figures that are suspect, below three times the noise floor, a lower bound, or that
-// the sample does not support decide nothing, and one round alone does not either. A
-// comparison goes without the rounds that have one, but not where it is for how the
-// system did: UNSTABLE, refused, a lower bound, near the floor. What is left is paired by
-// round, or where fewer than six rounds can be used in all cells, by its order.
+// A test agrees or disagrees only if the exact test over at least six rounds passes, or if
+// an exact interval lies entirely on one side of the bound: that of the median over at
+// least six rounds, or with two to five rounds that of each run. Planned rounds without a
+// result, and INVALID ones that were not replaced, may have any figure: a bound is decided
+// only if the answer is the same wherever they lie, a comparison not at all.
+//
+// Figures that are suspect, below three times the noise floor, a lower bound, or not
+// supported by the sample decide nothing; neither does a single round. A comparison leaves
+// out the rounds with such a figure, unless the reason is the system's own behaviour:
+// UNSTABLE, refused, a lower bound, near the floor. The remaining rounds are paired by
+// round, or, if fewer than six are usable in all cells, by order.
 func Decide(o *Outcome) []Decision {
 	all := []Decision{}
 	for _, c := range o.Study.Conclusions {
@@ -48,9 +49,8 @@ func Decide(o *Outcome) []Decision {
 	return all
 }
 
-// together is the verdict of several tests, if a share of them is claimed to agree; 0: all.
-// A test that was not decided has not agreed. What no run decides, and the study says so,
-// is left out: it stands beside the verdict.
+// together returns the verdict of several tests if the given share of them must agree; 0: all.
+// An undecided test does not count as agreeing. Tests of the kind undecidable are left out.
 func together(all []Found, share float64) Verdict {
 	count, tests := map[Verdict]int{}, 0
 	for _, f := range all {
@@ -120,7 +120,7 @@ func (d *decider) need(text string) {
 	}
 }
 
-// cell returns the runs of a cell; nil: it has none, and has said why.
+// cell returns the outcome of a cell; nil if it has no run, and then the reason is noted.
 func (d *decider) cell(name string) *CellOutcome {
 	if !slices.Contains(d.cells, name) {
 		d.cells = append(d.cells, name)
@@ -156,7 +156,7 @@ func (d *decider) cell(name string) *CellOutcome {
 	return nil
 }
 
-// longer says by which command there is more of it.
+// longer says by which command a longer length of the study runs; it is empty for the longest.
 func (d *decider) longer() string {
 	switch d.o.Length {
 	case Quick:
@@ -167,7 +167,8 @@ func (d *decider) longer() string {
 	return ""
 }
 
-// more is the command that makes more rounds, where it makes six of each cell.
+// more returns the command that makes more rounds; it is empty if the length plans fewer than
+// six rounds of one of the cells, because that command would not help.
 func (d *decider) more(cells []*CellOutcome) string {
 	if slices.ContainsFunc(cells, func(c *CellOutcome) bool { return c.Cell.Rounds < LeastRounds }) {
 		return ""
@@ -175,7 +176,7 @@ func (d *decider) more(cells []*CellOutcome) string {
 	return d.o.More
 }
 
-// read is [readRounds], and remembers the files.
+// read calls [readRounds] and notes the files used.
 func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
 	figures, files, blocked := readRounds(c, name, d.t.Metric, d.t.Workload)
 	for _, f := range files {
@@ -186,15 +187,15 @@ func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
 	return figures, blocked
 }
 
-// table holds the figures of several cells in the rounds in which they can be used.
+// table holds the figures of several cells in the rounds in which they are usable.
 type table struct {
-	figures []string    // that are left
+	figures []string    // the usable ones
 	values  [][]float64 // by round, then by cell and figure: cell × len(figures) + figure
 	rounds  int
-	own     bool // each cell has rounds of its own
+	own     bool // rows pair different rounds of the cells, by order
 }
 
-// in says in how many rounds.
+// in says in how many rounds the figures are usable.
 func (t *table) in() string {
 	if t.own {
 		return fmt.Sprintf("%d rounds, of each cell those that can be used, in their order", t.rounds)
@@ -202,16 +203,16 @@ func (t *table) in() string {
 	return fmt.Sprintf("%d rounds", t.rounds)
 }
 
-// column is a figure of a cell in the rounds in which it can be used.
+// column is a figure of a cell by round, for the rounds in which it is usable.
 type column map[int]float64
 
-// table reads figures of cells, round by round. Figures that cannot be used in six
-// rounds are left out and said. It is nil where none is left.
+// table reads figures of cells, round by round. Figures that are usable in fewer than six
+// rounds are left out and noted. The result is nil if no figure is left.
 func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 	var t table
 	columns := make([][]column, len(cells)) // by cell, then figure
-	least := 0                              // rounds that there are
-	var few []string                        // figures for which those are too few
+	least := 0                              // fewest rounds with a result that is not INVALID, of any cell
+	var few []string                        // figures for which too few rounds can be matched
 	for _, name := range figures {
 		tried := make([][]column, len(cells))
 		var blocked, selects string
@@ -221,7 +222,7 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 			chosen := func(round int, why string) {
 				selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, why)
 			}
-			absent, absentWhy := 0, "" // a round that has no figure, or nothing
+			absent, absentWhy := 0, "" // a round without a usable figure; 0: none
 			for round, f := range read {
 				switch {
 				case f.Selects:
@@ -235,7 +236,7 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 					absent, absentWhy = round, "it is 0"
 				}
 			}
-			if absent > 0 && len(usable) > 0 { // if all are, blocked says it
+			if absent > 0 && len(usable) > 0 { // if all rounds are absent, blocked says so
 				chosen(absent, absentWhy)
 			}
 			for _, x := range c.Trials {
@@ -291,14 +292,14 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 	return &t
 }
 
-// matched puts rounds of cells beside each other, by cell: the same round of all, and
-// where fewer than six can be used in all, the rounds that can be used in each, in their
-// order. All cells are made in each round, so that those are not far from each other.
-// What can be used is decided by verdicts, so that nothing is chosen by its figures.
+// matched pairs rounds of the cells: each row has one round for each cell. It uses the same
+// round of all cells, or, if fewer than six rounds are usable in all, the usable rounds of
+// each cell in their order. Every round makes all cells, so such rounds are not far apart in
+// time. Verdicts decide what is usable, so no round is selected by its figures.
 func matched(columns [][]column) [][]int {
 	var same [][]int
 	shortest := math.MaxInt
-	each := make([][]int, len(columns)) // rounds that can be used in all figures of a cell
+	each := make([][]int, len(columns)) // rounds that are usable in all figures of a cell
 	for i, of := range columns {
 		for round := range of[0] {
 			if !slices.ContainsFunc(of, func(c column) bool { _, ok := c[round]; return !ok }) {
@@ -327,13 +328,13 @@ func matched(columns [][]column) [][]int {
 	return ordered
 }
 
-// two returns A and B.
+// two returns the outcomes of the cells A and B; false if one has no run.
 func (d *decider) two() ([]*CellOutcome, bool) {
 	a, b := d.cell(d.t.A), d.cell(d.t.B)
 	return []*CellOutcome{a, b}, a != nil && b != nil
 }
 
-// split parts the table of two cells.
+// split splits the table of two cells into one for each cell.
 func (t *table) split() (a, b [][]float64) {
 	n := len(t.figures)
 	for _, row := range t.values {
@@ -342,7 +343,7 @@ func (t *table) split() (a, b [][]float64) {
 	return a, b
 }
 
-// pairs decides by the exact paired test whether A is faster than B, or as fast.
+// pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
 func (d *decider) pairs() Verdict {
 	cells, ok := d.two()
 	if !ok {
@@ -384,7 +385,7 @@ func (d *decider) pairs() Verdict {
 	return Undecidable
 }
 
-// more reports whether more of a figure is better.
+// more reports whether a larger value of a figure is better.
 func more(name string) bool {
 	u, _ := UnitOf(name)
 	return u == PerSecond || u == BytesRate || name == "availability"
@@ -398,7 +399,7 @@ func interval(x, low, high float64) string {
 	return fmt.Sprintf("%s (%s to %s)", spell.Number(x), spell.Number(low), spell.Number(high))
 }
 
-// ratio holds the median of the rounds' quotients against a bound.
+// ratio compares the median of the rounds' quotients with a bound.
 func (d *decider) ratio() Verdict {
 	cells, ok := d.two()
 	if !ok {
@@ -421,7 +422,7 @@ func (d *decider) ratio() Verdict {
 	return d.side(r.Lo, r.Hi, spell.Plural(t.rounds, "round"))
 }
 
-// side says on which side of AtLeast or AtMost an interval lies.
+// side returns the verdict for an interval and the bound AtLeast or AtMost.
 func (d *decider) side(low, high float64, of string) Verdict {
 	least, most := math.Inf(-1), math.Inf(1)
 	if d.t.AtLeast != nil {

@@ -16,7 +16,7 @@ import (
 	"sixnines/scenario"
 )
 
-// FileName is what a study's file is called in its directory.
+// FileName is the name of a study's file in its directory.
 const FileName = "study.yaml"
 
 // maxText is the longest text of a study, in bytes.
@@ -25,12 +25,12 @@ const maxText = 4 << 20
 //go:embed data
 var data embed.FS
 
-// ErrUnknown is wrapped by errors about a name that no study has.
+// ErrUnknown is wrapped by errors about an unknown name of a study.
 var ErrUnknown = errors.New("there is no such study")
 
 // Names returns the names of the studies that are built in, in alphabetical order.
 func Names() []string {
-	entries, _ := data.ReadDir("data") // which is there
+	entries, _ := data.ReadDir("data") // embedded, so it exists
 	var all []string
 	for _, e := range entries {
 		all = append(all, e.Name())
@@ -69,8 +69,8 @@ func Find(name string) (*Study, error) {
 	return Parse(file, text)
 }
 
-// Parse reads a study from YAML and checks all of it: keys, references, and each
-// scenario of each length. name is the file's in errors, which are of the type
+// Parse reads a study from YAML and checks all of it: keys, references, and each scenario
+// of each length. name is the file name in errors. Errors are of the type
 // [scenario.Errors] and have positions.
 func Parse(name string, text []byte) (*Study, error) {
 	s := &Study{file: name, text: text}
@@ -93,16 +93,16 @@ func Parse(name string, text []byte) (*Study, error) {
 	return s, nil
 }
 
-// Text returns the study as it was read.
+// Text returns the study's text as it was read. The caller must not change it.
 func (s *Study) Text() []byte { return s.text }
 
-// decode sets the struct that into points to, which stands at the key.
+// decode decodes the node at the key into the struct that into points to.
 func decode(file string, n *strict.Node, key string, into any) error {
 	v := reflect.ValueOf(into).Elem()
 	d := &strict.Decoder{File: file, Whole: "the study", Root: v.Type()}
 	d.Own = func(n *strict.Node, v reflect.Value, _ strict.Field, key string, depth int) bool {
 		switch x := v.Addr().Interface().(type) {
-		case *Layer: // the scenario's to check
+		case *Layer: // checked as part of the scenario
 			if n.Tag != "!!null" {
 				*x = *n
 			}
@@ -130,7 +130,7 @@ func decode(file string, n *strict.Node, key string, into any) error {
 
 const rangesHint = "write names and lists of their values, such as {rate: [1000, 2000]}"
 
-// located is what is wrong with a text, as errors of scenarios are.
+// located converts errors of a text to errors of scenarios.
 func located(all []strict.Error) scenario.Errors {
 	var errs scenario.Errors
 	for _, e := range all {
@@ -139,8 +139,8 @@ func located(all []strict.Error) scenario.Errors {
 	return errs
 }
 
-// at returns where something stands in the text: keys of mappings and indices of
-// lists. If it does not exist, it is the nearest thing above.
+// at returns the position of a node in the text, given as keys of mappings and indices of
+// lists. If it does not exist, the position is that of its nearest existing parent.
 func (s *Study) at(where ...any) (line, column int) {
 	n := s.root
 	line, column = n.Line, n.Column

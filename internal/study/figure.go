@@ -12,7 +12,7 @@ import (
 	"sixnines/result"
 )
 
-// Unit is what a figure counts.
+// Unit is the unit of a figure.
 type Unit string
 
 // The units.
@@ -21,12 +21,12 @@ const (
 	PerSecond   Unit = "/s"  // messages
 	BytesRate   Unit = "B/s" // bytes a second
 	Bytes       Unit = "B"
-	Seconds     Unit = "s" // of processor time for each message
+	Seconds     Unit = "s" // seconds of processor time per message
 	Count       Unit = "1"
 	Part        Unit = "" // a share or a ratio
 )
 
-// Figure is a figure of one run.
+// Figure is one figure of one run.
 type Figure struct {
 	Name  string
 	Unit  Unit
@@ -36,26 +36,26 @@ type Figure struct {
 	Bounded   bool
 	// AtLeast says that Value is a lower bound: print "≥".
 	AtLeast bool
-	// Missing says why there is no number; Unfit why the number is shown and decides
-	// nothing. Empty: there is one, and it does.
+	// Missing says why the number is missing; Unfit says why the number exists but decides
+	// nothing. Both are empty for a usable number.
 	Missing string
 	Unfit   string
-	// Needs is how many messages it takes at least, where Missing is that there were
-	// fewer.
+	// Needs is the least number of messages for the figure, if Missing says that they were
+	// too few.
 	Needs int64
-	// Selects says that it is not fit for how the system did: were its round left out, the
-	// others would be chosen by their figures.
+	// Selects says that the figure is unfit because of the system's behaviour: leaving out
+	// its round would select the others by their figures.
 	Selects bool
-	// Unsteady says that Unfit is so because of the run's course alone: its level
-	// drifted or changed.
+	// Unsteady says that the figure is unfit only because the run's level drifted or
+	// changed.
 	Unsteady bool
 }
 
-// floorMatters is how many times the noise floor a figure must be to be about the
+// floorMatters is how many times the noise floor a figure must be to describe the
 // broker.
 const floorMatters = 3
 
-// plainFigures are the figures that are not percentiles, with their units.
+// plainFigures returns the figures that are not percentiles, with their units.
 func plainFigures() map[string]Unit {
 	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.sender": PerSecond, "rate.bytes": BytesRate,
 		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
@@ -63,7 +63,7 @@ func plainFigures() map[string]Unit {
 		"bench.op": Nanoseconds, "bench.p99": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
 }
 
-// FigureNames are the figures that [Read] knows beside percentiles, sorted.
+// FigureNames returns the names of the figures that [Read] knows besides percentiles, sorted.
 func FigureNames() []string {
 	var all []string
 	for name := range plainFigures() {
@@ -73,15 +73,15 @@ func FigureNames() []string {
 	return all
 }
 
-// percentile returns the percentile that a figure's name means: p50, p99.9.
+// percentile returns the percentile of a figure's name, such as p50 or p99.9.
 func percentile(name string) (text string, percent float64, ok bool) {
 	text, ok = strings.CutPrefix(name, "p")
 	percent, err := strconv.ParseFloat(text, 64)
 	return text, percent, ok && err == nil && percent > 0 && percent < 100 && strings.Trim(text, "0123456789.") == ""
 }
 
-// UnitOf returns the unit of a figure, which may be a quotient of two (p99.9/p50); ok
-// false: there is no such figure.
+// UnitOf returns the unit of a figure, which may be a quotient of two (p99.9/p50); ok is
+// false for an unknown figure.
 func UnitOf(name string) (u Unit, ok bool) {
 	if over, under, both := strings.Cut(name, "/"); both {
 		_, first := UnitOf(over)
@@ -95,7 +95,7 @@ func UnitOf(name string) (u Unit, ok bool) {
 	return u, ok
 }
 
-// figureHint says which figures there are instead of the one of that name.
+// figureHint suggests known figures instead of an unknown name.
 func figureHint(name string) string {
 	if near := spell.Nearest(name, FigureNames()); near != "" {
 		return "did you mean " + near + "?"
@@ -103,9 +103,8 @@ func figureHint(name string) string {
 	return "there are percentiles such as p99.9, and " + strings.Join(FigureNames(), ", ")
 }
 
-// HeadlineOf returns the metric that a run's percentiles are of unless another is
-// asked for: the first response time, else the first service time; empty:
-// nothing was timed.
+// HeadlineOf returns the default metric of a run's percentiles: the first response time,
+// else the first service time; empty if nothing was timed.
 func HeadlineOf(run *result.Run) result.Metric {
 	var first result.Metric
 	if run.Summary == nil {
@@ -119,8 +118,8 @@ func HeadlineOf(run *result.Run) result.Metric {
 	return first
 }
 
-// PartOf returns the part of a run that a study means: the workload of that name, or
-// without one the first that is judged; nil: none is.
+// PartOf returns the part of a run that a study uses: the workload of that name, or, if the
+// name is empty, the first judged one; nil if no part qualifies.
 func PartOf(run *result.Run, workload string) *result.Run {
 	for _, p := range run.Parts() {
 		if workload != "" && p.Header.Workload == workload || workload == "" && !p.Header.Background {
@@ -130,9 +129,9 @@ func PartOf(run *result.Run, workload string) *result.Run {
 	return nil
 }
 
-// Read returns a figure of a run, or of the part that [PartOf] returns. A quotient is
-// that of two figures of the same run, and has no interval. metric empty: the
-// headline.
+// Read returns a figure of a run, or of the part that [PartOf] returns. A quotient is that
+// of two figures of the same run, and has no interval. An empty metric means
+// [HeadlineOf].
 func Read(run *result.Run, name string, metric result.Metric) Figure {
 	f := Figure{Name: name}
 	f.Unit, _ = UnitOf(name)
@@ -175,8 +174,8 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	return f
 }
 
-// suspectAltogether says what makes all of a run suspect, and not some of its latencies;
-// empty: nothing does.
+// suspectAltogether says what makes the whole run suspect, and not only some of its latencies;
+// it is empty if nothing does.
 func suspectAltogether(v result.Verdict) string {
 	for _, r := range v.Reasons {
 		if r.Status == result.Suspect && r.Metric == "" && r.Percentile == "" {
@@ -186,7 +185,7 @@ func suspectAltogether(v result.Verdict) string {
 	return ""
 }
 
-// decidesNothing reports whether nothing of a run decides anything.
+// decidesNothing reports whether no figure of a run may decide anything.
 func decidesNothing(v result.Verdict) bool {
 	return v.Status == result.Invalid || v.Status == result.Unstable || suspectAltogether(v) != ""
 }
@@ -214,7 +213,7 @@ func quotient(f, over, under Figure) Figure {
 	return f
 }
 
-// reasons are the texts of the reasons for a status, in brief.
+// reasons joins the short texts of the reasons for a status.
 func reasons(v result.Verdict, status result.Status) string {
 	var all []string
 	for _, r := range v.Reasons {
@@ -228,7 +227,7 @@ func reasons(v result.Verdict, status result.Status) string {
 	return strings.Join(all, ", ")
 }
 
-// lacks says that a figure takes as many messages, which there are not.
+// lacks marks a figure as missing because it needs that many messages.
 func (f *Figure) lacks(messages int64) {
 	f.Needs, f.Missing = messages, fmt.Sprintf("n/a (needs %s messages)", spell.Count(messages))
 }
@@ -250,7 +249,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		if bounds, ok := d.Intervals[text]; ok {
 			p.Low, p.High, p.Bounded = bounds[0], bounds[1], true
 		}
-		// The wider of the two: a tail that came in bursts is a few events.
+		// Use the wider interval: a tail in bursts is only a few events.
 		if blocks, ok := d.Blocks[text]; ok && p.Bounded {
 			p.Low, p.High = min(p.Low, blocks[0]), max(p.High, blocks[1])
 		}
@@ -283,7 +282,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		f.Unfit = "invalid: " + limit.InvalidWhy
 	case limit.Reaches(text):
 		f.Unfit = "suspect: " + limit.Why
-	case suspectAltogether(run.Summary.Verdict) != "": // beside a limit that does not reach it
+	case suspectAltogether(run.Summary.Verdict) != "": // no limit reaches the percentile, but the whole run is suspect
 		f.Unfit = "SUSPECT: " + suspectAltogether(run.Summary.Verdict)
 	case p.AtLeast:
 		f.Unfit = "a lower bound"
@@ -292,14 +291,14 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	}
 	if limit.Reaches(text) {
 		if from, err := strconv.ParseFloat(limit.From, 64); err == nil {
-			percent = max(percent, from) // one that is not published has the reasons of the next
+			percent = max(percent, from) // an unpublished percentile has the reasons of the next published one
 		}
 	}
 	f.Unsteady = !f.Selects && strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
 }
 
-// unsteadyOnly reports whether of all that makes a percentile suspect there is nothing
-// but the course of the run.
+// unsteadyOnly reports whether a percentile is suspect only because the run's level drifted or
+// changed.
 func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
 	unsteady := false
 	for _, r := range v.Reasons {
@@ -316,8 +315,8 @@ func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
 	return unsteady
 }
 
-// nearFloor reports whether a percentile is as much about the machine as about the
-// broker. One that is not published is where the next lower one that is lies.
+// nearFloor reports whether a percentile is below floorMatters times the noise floor. An
+// unpublished percentile is judged like the next lower published one.
 func nearFloor(d *result.Distribution, text string) bool {
 	at, err := strconv.ParseFloat(text, 64)
 	near := false
@@ -333,7 +332,7 @@ func nearFloor(d *result.Distribution, text string) bool {
 	return near
 }
 
-// plain reads a figure that is no latency.
+// plain reads a figure that is not a latency.
 func (f *Figure) plain(run *result.Run, name string) {
 	s, h := run.Summary, &run.Header
 	known := true
@@ -384,7 +383,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 	}
 }
 
-// receivedRate is deliveries a second.
+// receivedRate returns the deliveries a second; false if unknown.
 func receivedRate(run *result.Run) (float64, bool) {
 	s := run.Summary
 	if t := s.Throughput; t != nil {
@@ -396,8 +395,8 @@ func receivedRate(run *result.Run) (float64, bool) {
 	return float64(s.Counters.Received) / (float64(s.End) / 1e9), true
 }
 
-// used is what processes used in the window. Of several workloads nobody knows whose
-// processor time it was.
+// used returns what processes used in the window. With several workloads processor time is
+// unknown, because it cannot be attributed to one of them.
 func used(run *result.Run, name string) (value float64, known bool) {
 	key := map[string]result.Vital{"cpu.broker": result.VitalBrokerCPU, "cpu.generator": result.VitalProcessCPU, "memory.broker": result.VitalBrokerRSS,
 		"disk.read": result.VitalBrokerReadBytes, "disk.write": result.VitalBrokerWriteBytes}[name]

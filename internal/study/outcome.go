@@ -7,51 +7,51 @@ import (
 	"sixnines/result"
 )
 
-// Outcome is what a study came to, so far.
+// Outcome is the result of a study, so far.
 type Outcome struct {
 	Study   *Study
 	Length  string // one of Quick, Default and Full
-	Command string // that makes it again
+	Command string // the command that makes it again
 	// Began is when the first trial began and Ended when the last one ended, by the
-	// wall clock; both are zero before there is one.
+	// wall clock; both are zero before the first trial.
 	Began, Ended time.Time
 	Machine      []result.Fact // of the last trial
-	Tool         result.Tool   // that made the trials
-	WrittenBy    result.Tool   // that writes what they came to
-	// Cells are those of the length, in the study's order, those that were left out
-	// too: they have no trials.
+	Tool         result.Tool   // the program that made the trials
+	WrittenBy    result.Tool   // the program that writes the outcome
+	// Cells are all cells of the length, in the study's order. Those that were left out
+	// have no trials.
 	Cells       []CellOutcome
 	Conclusions []Decision // in the study's order
 	Skipped     []Skipped
-	// Planned trials are those that the series has, Made those that have a result,
-	// Failed those that were tried and have none, and Refused those of what the broker
-	// does not do.
+	// Planned is the number of trials in the series, Made of those with a result, Failed of
+	// those that were tried and have none, and Refused of those that the broker does not
+	// support.
 	Planned, Made, Failed, Refused int
-	GoOn                           string // the command that makes what is missing; empty: nothing is
-	More                           string // the command that makes more rounds, after what is missing
+	GoOn                           string // the command that makes the missing trials; empty: none is missing
+	More                           string // the command that then makes more rounds
 }
 
 // Skipped is a system that was not measured.
 type Skipped struct {
 	System string `json:"system"` // by name
 	Why    string `json:"why"`
-	How    string `json:"how,omitempty"` // it can be; empty: nothing is to be done, as where the user left it out
-	Again  bool   `json:"-"`             // How is to go on with the study, and no more
+	How    string `json:"how,omitempty"` // how to measure it; empty: nothing needs to be done, as if the user left it out
+	Again  bool   `json:"-"`             // How is only to resume the study
 }
 
-// CellOutcome is what a cell came to.
+// CellOutcome is the outcome of a cell.
 type CellOutcome struct {
 	Cell   Cell
-	Trials []TrialOutcome // planned ones, by round; none where its system was skipped or it was left out
+	Trials []TrialOutcome // planned trials, by round; none if the system was skipped or the cell left out
 }
 
 // TrialOutcome is one run of a cell.
 type TrialOutcome struct {
 	Round int    // from 1
 	File  string // in the directory of the study
-	// Run is the result without what neither charts nor figures need, see [Light]; nil
-	// where there is none. Why says of a run that failed or was refused why, and is
-	// empty of one that was not made yet.
+	// Run is the result, reduced to what charts and figures need, see [Light]; nil if it is
+	// missing. Why then says why the trial failed or was refused, and is empty if it was
+	// not made yet.
 	Run     *result.Run
 	Refused bool
 	// Bench is the result of a micro-benchmark, in place of Run.
@@ -59,10 +59,10 @@ type TrialOutcome struct {
 	Why   string
 }
 
-// Made reports whether there is a result.
+// Made reports whether the trial has a result.
 func (t *TrialOutcome) Made() bool { return t.Run != nil || t.Bench != nil }
 
-// Outcome says in a word what became of a trial that has no result, and has a reason.
+// Outcome says in a word what happened to a trial that has no result and has a reason.
 func (t *TrialOutcome) Outcome() string {
 	if t.Refused {
 		return "refused"
@@ -92,9 +92,8 @@ func (o *Outcome) Match(patterns []string) []*CellOutcome {
 	return all
 }
 
-// Light takes from a run what is large and neither figures nor charts of a study
-// need: its slowest messages, pauses, own lag by band, and metrics that are no
-// latencies.
+// Light removes the large parts of a run that neither figures nor charts of a study need:
+// its slowest messages, pauses, own lag by band, and metrics that are not latencies.
 func Light(run *result.Run) *result.Run {
 	light := *run
 	light.Tail, light.Pauses, light.Lost = nil, nil, nil
@@ -111,7 +110,7 @@ func Light(run *result.Run) *result.Run {
 	return &light
 }
 
-// Verdict is what is said of a conclusion.
+// Verdict is the verdict on a conclusion or a test.
 type Verdict string
 
 // The verdicts.
@@ -121,12 +120,12 @@ const (
 	Undecidable Verdict = "not decidable here"
 )
 
-// Decision is how a conclusion stands.
+// Decision is the verdict on one conclusion with the tests behind it.
 type Decision struct {
 	Conclusion string `json:"conclusion"` // its name
 	Claim      string `json:"claim"`
-	// Verdict is that of all tests: it agrees if all do but those of kind undecidable, and
-	// disagrees if one does.
+	// Verdict combines all tests except those of the kind undecidable: it agrees if all, or
+	// Conclusion.Share of them, agree, and disagrees if that has become impossible.
 	Verdict Verdict `json:"verdict"`
 	Tests   []Found `json:"tests"` // as the conclusion has them
 }
@@ -136,8 +135,9 @@ type Found struct {
 	Kind    string  `json:"kind"`
 	Verdict Verdict `json:"verdict"`
 	Text    string  `json:"text"`            // what was found, with figures, one line
-	Needs   string  `json:"needs,omitempty"` // what it would take; empty where it was decided
-	// Cells are what it rests on, and Files the results, in the directory of the study.
+	Needs   string  `json:"needs,omitempty"` // what is needed to decide it; empty if it is decided
+	// Cells are the cells that the test uses, and Files their results, in the directory of
+	// the study.
 	Cells []string `json:"cells,omitempty"`
 	Files []string `json:"files,omitempty"`
 }

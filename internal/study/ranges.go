@@ -8,7 +8,7 @@ import (
 	"go.yaml.in/yaml/v4"
 )
 
-// Ranges are the values for which one thing is made several times, in the order in
+// Ranges are the names and values for which a system or a load is repeated, in the order in
 // which they are written.
 type Ranges []Range
 
@@ -18,7 +18,7 @@ type Range struct {
 	Values []string
 }
 
-// each yields every combination of the values, the last name's changing fastest.
+// each yields every combination of the values; those of the last name change fastest.
 func (r Ranges) each(yield func(values map[string]string)) {
 	total := 1
 	for _, x := range r {
@@ -36,8 +36,8 @@ func (r Ranges) each(yield func(values map[string]string)) {
 	}
 }
 
-// places are a thing's places on axes: those of the values that are numbers, and
-// those that were written.
+// places returns the places on axes: those of the values that are numbers, and those that
+// were written.
 func places(values map[string]string, written map[string]float64) map[string]float64 {
 	all := map[string]float64{}
 	for name, v := range values {
@@ -49,7 +49,7 @@ func places(values map[string]string, written map[string]float64) map[string]flo
 	return all
 }
 
-// filler puts values where their names stand in braces.
+// filler returns a replacer of {NAME} by the value of NAME.
 func filler(values map[string]string) *strings.Replacer {
 	var pairs []string
 	for name, v := range values {
@@ -58,8 +58,9 @@ func filler(values map[string]string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// filled is a copy of a node with values in its texts. What becomes a number or a
-// truth value is one; the word null stays a word, which is a driver's name.
+// filled returns a copy of a node with values filled into its texts. A text that becomes a
+// number or a boolean gets that type; the word null stays a text, because it is a driver's
+// name.
 func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
 	c := *n
 	c.Content = nil
@@ -76,7 +77,7 @@ func filled(n *yaml.Node, fill *strings.Replacer) *yaml.Node {
 	return &c
 }
 
-// expand makes of systems and loads with ranges those that they stand for.
+// expand replaces systems and loads that have ranges by one for each combination.
 func (s *Study) expand() error {
 	var systems []System
 	for i, x := range s.Systems {

@@ -15,30 +15,30 @@ import (
 // Over is a figure over the rounds of a cell.
 type Over struct {
 	Unit Unit
-	// Value is that of the round in the middle of those that have a number, the lower one
-	// of two: percentiles are not averaged. Low to High, if Bounded, is
-	// its exact 95 % interval where there are six rounds or more; of fewer it reaches
-	// from the lowest to the highest end of the runs' own intervals.
+	// Value is that of the middle round of those with a number, the lower one of two:
+	// percentiles are not averaged. Low to High, if Bounded, is its exact 95 % interval with
+	// six rounds or more; with fewer, it reaches from the lowest to the highest end of the
+	// runs' own intervals.
 	Value, Low, High float64
 	Bounded          bool
-	AtLeast          bool // a round's number is a lower bound
-	Rounds           int  // that have a number, INVALID ones left out
-	// Unknown is how many planned rounds have no result: they failed, were cut or were not
-	// made, or are INVALID and no further round was made in their place. The interval
-	// holds wherever their figures would have been.
+	AtLeast          bool // the number of some round is a lower bound
+	Rounds           int  // number of rounds with a number, without INVALID ones
+	// Unknown is the number of planned rounds without a usable result: they failed, were cut
+	// or not made, or are INVALID and were not replaced. The interval holds whatever their
+	// figures would be.
 	Unknown int
-	// Blocked says why it decides nothing; empty: it may.
+	// Blocked says why the figure decides nothing; empty: it may decide.
 	Blocked string
 }
 
-// absent are the planned rounds of a cell that have no run, or an INVALID one in whose
-// place no other was made. Nothing is known of what they would have shown.
+// absent are the planned rounds of a cell that have no run, or an INVALID one that was not
+// replaced. Their figures are unknown.
 type absent struct {
 	rounds int
-	why    string // of the first, for people
+	why    string // the reason of the first, in words
 }
 
-// absentOf counts them for a workload.
+// absentOf counts the absent rounds of a cell for a workload.
 func absentOf(c *CellOutcome, workload string) absent {
 	var a absent
 	invalid, usable, why := 0, 0, ""
@@ -59,20 +59,20 @@ func absentOf(c *CellOutcome, workload string) absent {
 			}
 		}
 	}
-	// Rounds that were made in place of INVALID ones stand for them.
+	// Rounds made in place of INVALID ones replace them.
 	if n := min(invalid, c.Cell.Rounds-usable-a.rounds); n > 0 {
 		a.rounds, a.why = a.rounds+n, cmp.Or(a.why, why)
 	}
 	return a
 }
 
-// text says how many of the rounds they are.
+// text says how many rounds are absent.
 func (a absent) text(c *CellOutcome) string {
 	return fmt.Sprintf("%s: %d of %s have no result (%s)", c.Cell.Name, a.rounds, spell.Plural(int64(len(c.Trials)), "round"), a.why)
 }
 
-// readRounds reads a figure in each round of a cell that has a run which is not
-// INVALID. blocked says why the cell decides nothing by it, empty if it may.
+// readRounds reads a figure in each round of a cell whose run is not INVALID. blocked says why
+// the figure decides nothing for the cell; it is empty if it may.
 func readRounds(c *CellOutcome, name string, metric result.Metric, workload string) (figures map[int]Figure, files []string, blocked string) {
 	figures = map[int]Figure{}
 	invalid := ""
@@ -110,7 +110,8 @@ func invalidRun(run *result.Run) bool {
 	return run.Summary != nil && run.Summary.Verdict.Status == result.Invalid
 }
 
-// read is [Read] in a run of the cell, in which a course that is meant is no fault.
+// read is [Read] for a run of the cell. If the study disturbs its systems on purpose, a figure
+// that is only unsteady is fit.
 func (c *Cell) read(run *result.Run, name string, metric result.Metric) Figure {
 	f := Read(run, name, metric)
 	if f.Unsteady && c.Disturbed {
@@ -119,8 +120,8 @@ func (c *Cell) read(run *result.Run, name string, metric result.Metric) Figure {
 	return f
 }
 
-// Spoilt reports whether the comparison t cannot use a run of the cell for the sake of
-// the machine or of Sixnines, and not of the system: another run may be of use.
+// Spoilt reports whether the comparison t cannot use a run of the cell because of the machine
+// or of Sixnines, and not because of the system: then another run may be usable.
 func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 	run = PartOf(run, t.Workload)
 	return run != nil && (invalidRun(run) || slices.ContainsFunc(t.Figures, func(name string) bool {
@@ -172,12 +173,12 @@ func (o *Over) text() string {
 	return fmt.Sprintf("%s (%s to %s)", Spell(o.Value, o.Unit), Spell(o.Low, o.Unit), Spell(o.High, o.Unit))
 }
 
-// Spell writes a figure for people.
+// Spell writes a figure with its unit, for output.
 func Spell(v float64, u Unit) string {
 	switch {
 	case math.IsInf(v, 0):
 		return "∞"
-	case u == Nanoseconds && math.Abs(v) < 99.95: // of a benchmark: latencies are whole
+	case u == Nanoseconds && math.Abs(v) < 99.95: // of a benchmark; latencies are whole numbers
 		return strconv.FormatFloat(v, 'g', 3, 64) + " ns"
 	case u == Nanoseconds:
 		return spell.Nanoseconds(v)

@@ -1,13 +1,12 @@
-// Package study holds the ready studies: what others have published about brokers,
-// with the loads that show it again, their figures as printed, and what would have to
-// be seen for each of their conclusions to hold.
+// Package study has the built-in studies: publications about brokers, with the loads that
+// reproduce them, their figures as printed, and tests of their conclusions.
 //
 // A study is data: data/NAME/study.yaml, which [Parse] decodes strictly and checks,
-// every reference in it included. [Study.Cells] puts systems and loads together to
-// scenarios. What runs them is not here: [Decide] takes what came of them, as result
-// files, and says of each conclusion whether it agrees, disagrees, or cannot be
-// decided, in words with figures; [Read] takes a figure from a run. Both look at
-// records only, so that whatever they say can be computed again from the files.
+// including every reference in it. [Study.Cells] combines systems and loads to scenarios.
+// The package does not run them: [Decide] takes their results and decides for each
+// conclusion whether the results agree, disagree, or do not decide it, in words with
+// figures; [Read] reads a figure of a run. Both use only records, so that their answers can
+// be computed again from the files.
 package study
 
 import (
@@ -20,19 +19,20 @@ import (
 	"sixnines/result"
 )
 
-// Study is a table of cells with what is to be learnt from them.
+// Study is a set of cells with the conclusions to be tested on them.
 type Study struct {
 	Name     string    `yaml:"name"`               // as in "sixnines study run NAME"
 	Title    string    `yaml:"title"`              // of the page
 	Question string    `yaml:"question"`           // one line
-	Original *Original `yaml:"original,omitempty"` // nil: a study of ours
+	Original *Original `yaml:"original,omitempty"` // nil: a study without a publication
 	Story    []string  `yaml:"story"`              // paragraphs: what was done and why it matters
-	// Disturbed says that systems change while they are measured, on purpose: that the
-	// level of a run changes says nothing against its figures then.
+	// Disturbed says that systems are changed on purpose while they are measured: a change
+	// of level then does not make a run's figures unfit.
 	Disturbed bool `yaml:"disturbed,omitempty"`
-	// Argument, if there is one, is what the systems are made of.
+	// Argument is the broker and the versions from which the systems are made; nil: the
+	// systems are fixed.
 	Argument *Argument `yaml:"argument,omitempty"`
-	// Base is the scenario that every cell's begins with.
+	// Base is the first layer of every cell's scenario.
 	Base        Layer        `yaml:"base,omitempty"`
 	Systems     []System     `yaml:"systems"`
 	Loads       []Load       `yaml:"loads"`
@@ -44,12 +44,12 @@ type Study struct {
 	Caveats     []Caveat     `yaml:"caveats,omitempty"`
 	Slips       []Slip       `yaml:"slips,omitempty"`
 
-	file string     // its name in errors
+	file string     // the file name in errors
 	text []byte     // as it was read
-	root *yaml.Node // of it, for positions; with an argument, what came of template
-	// template is the text as it was written, where Argument has an example in it.
+	root *yaml.Node // of the text, for positions; with an argument, template with the argument applied
+	// template is the text as it was written, before the example argument was applied.
 	template *yaml.Node
-	of       string // the argument that it was made of; empty: none
+	of       string // the argument that [Study.With] applied; empty: none
 }
 
 // Original is the publication that a study repeats.
@@ -58,30 +58,30 @@ type Original struct {
 	Title    string `yaml:"title"`
 	Date     string `yaml:"date,omitempty"`
 	Setting  string `yaml:"setting"`  // where, what, for how long
-	Versions string `yaml:"versions"` // of what was measured
+	Versions string `yaml:"versions"` // versions of the measured systems
 }
 
-// System is one thing that is measured: a broker, or a way to set it.
+// System is one measured system: a broker, or a configuration of one.
 type System struct {
 	Name     string `yaml:"name"`
 	Title    string `yaml:"title"`
 	Scenario Layer  `yaml:"scenario,omitempty"`
-	// StandsFor says what the author had where today's machine has something else.
+	// StandsFor says what the author measured, if this system replaces it.
 	StandsFor string `yaml:"stands_for,omitempty"`
-	// At are its places on the axes of charts, by the axis's name.
+	// At has the system's values on the axes of charts, by the axis's name.
 	At map[string]float64 `yaml:"at,omitempty"`
-	// For makes several systems of this one: one for each combination of the values,
-	// which stand in its texts as {NAME}. Values that are numbers are places in At.
+	// For repeats this system: once for each combination of the values, which replace
+	// {NAME} in its texts. Values that are numbers also become values in At.
 	For Ranges `yaml:"for,omitempty"`
 
-	from int // its place in the text
+	from int // its index in the text's list of systems
 }
 
-// Load is what a system is measured under.
+// Load is a load under which systems are measured.
 type Load struct {
-	// Bench names a micro-benchmark of Go that is run in place of a scenario, see package
-	// gofast, on as many processors as the system's place "processors" says, for as
-	// long as the scenario's window.
+	// Bench names a micro-benchmark of Go that is run instead of a scenario, see package
+	// gofast, on the number of processors in the system's At "processors", for the length of
+	// the scenario's window.
 	Bench    string             `yaml:"bench,omitempty"`
 	Name     string             `yaml:"name"`
 	Title    string             `yaml:"title"`
@@ -92,8 +92,8 @@ type Load struct {
 	from int
 }
 
-// Layer is a part of a scenario, as it is written. Layers are merged mapping by
-// mapping; a key that is null takes away what stood there.
+// Layer is a part of a scenario, as it is written. Layers are merged mapping by mapping; a
+// null value removes its key.
 type Layer = yaml.Node
 
 // Selection says which systems are measured under which loads: patterns of
@@ -102,7 +102,7 @@ type Selection struct {
 	Systems  []string `yaml:"systems"`
 	Loads    []string `yaml:"loads"`
 	Scenario Layer    `yaml:"scenario,omitempty"`
-	Lengths  []string `yaml:"lengths,omitempty"` // in which it is; none: all
+	Lengths  []string `yaml:"lengths,omitempty"` // the lengths that have it; none: all
 }
 
 // Lengths are the lengths in which a study can be run.
@@ -123,13 +123,13 @@ const (
 type Length struct {
 	Rounds   int   `yaml:"rounds"` // of each cell, 1 to 1000
 	Scenario Layer `yaml:"scenario,omitempty"`
-	// Loads are for cells of some loads only, by pattern.
+	// Loads are settings for the cells of some loads only, by pattern.
 	Loads []LengthLoad `yaml:"loads,omitempty"`
-	// Cells are patterns of the cells that it has; none: all.
+	// Cells are patterns of the cells that the length has; none: all.
 	Cells []string `yaml:"cells,omitempty"`
 }
 
-// LengthLoad is what a length has for the cells that its patterns name.
+// LengthLoad is what a length sets for the cells that its patterns match.
 type LengthLoad struct {
 	Cells    []string `yaml:"cells"`
 	Rounds   int      `yaml:"rounds,omitempty"` // 0: the length's
@@ -141,25 +141,25 @@ type Figures struct {
 	Source string `yaml:"source"` // such as "table 2", "text"
 	Unit   string `yaml:"unit,omitempty"`
 	Note   string `yaml:"note,omitempty"`
-	// Columns name the figures of Rows, as [Read] does; Rows are by the name of the
-	// cell. A value that was not printed is .nan.
+	// Columns are the names of the figures in Rows, as for [Read]; Rows are by the name of
+	// the cell. A value that was not printed is .nan.
 	Columns []string             `yaml:"columns,omitempty"`
 	Rows    map[string][]Printed `yaml:"rows,omitempty"`
-	// Cell, Figure and Value are a single one; Words what was said of it. A figure
-	// that was not given as a number has words only.
+	// Cell, Figure and Value are a single figure; Words is what the original says about
+	// it. A figure that was not given as a number has Words only.
 	Cell   string  `yaml:"cell,omitempty"`
 	Figure string  `yaml:"figure,omitempty"`
 	Value  Printed `yaml:"value,omitempty"`
 	Words  string  `yaml:"words,omitempty"`
 }
 
-// Printed is a number with the digits with which it was printed: 0.3750 says more than
-// 0.375. It is .nan where none was.
+// Printed is a number with the digits as printed: 0.3750 says more than 0.375. It is .nan if
+// no number was printed.
 type Printed string
 
 var printedForm = regexp.MustCompile(`^([0-9]+(\.[0-9]+)?|\.nan)$`)
 
-// Number is the number, NaN where none was printed.
+// Number returns the number, NaN if none was printed.
 func (p Printed) Number() float64 {
 	x, err := strconv.ParseFloat(string(p), 64)
 	if err != nil {
@@ -168,7 +168,7 @@ func (p Printed) Number() float64 {
 	return x
 }
 
-// Section is a part of the page, in the original's order.
+// Section is a section of the page, in the original's order.
 type Section struct {
 	Title       string   `yaml:"title"`
 	Text        []string `yaml:"text,omitempty"`
@@ -194,12 +194,12 @@ const (
 	ShowDisk    = "disk"    // what the broker reads from disk
 )
 
-// Chart is a picture of cells.
+// Chart is a chart of cells.
 type Chart struct {
 	Kind  string   `yaml:"kind"`
 	Title string   `yaml:"title"`
 	Cells []string `yaml:"cells"` // patterns
-	// Metric is the latency; empty: the first response time that the runs have, or
+	// Metric is the latency shown; empty: the first response time that the runs have, or
 	// else the first service time.
 	Metric   result.Metric `yaml:"metric,omitempty"`
 	Workload string        `yaml:"workload,omitempty"` // of several; empty: the first that is judged
@@ -207,15 +207,15 @@ type Chart struct {
 	Over     string        `yaml:"over,omitempty"`     // over: the axis
 	Show     []string      `yaml:"show,omitempty"`     // time: one panel each
 	// Corrected adds the service time with HdrHistogram's correction, as tools with a
-	// synchronous requester publish it. percentiles only.
+	// synchronous requester publish it. Only for ChartPercentiles.
 	Corrected bool `yaml:"corrected,omitempty"`
 }
 
 // What the rows of a table are.
 const (
-	RowsSystems = "systems" // a row a system; columns are those of each load
-	RowsLoads   = "loads"   // a row a load; columns are those of each system
-	RowsCells   = "cells"   // a row a cell
+	RowsSystems = "systems" // a row for each system; columns repeat for each load
+	RowsLoads   = "loads"   // a row for each load; columns repeat for each system
+	RowsCells   = "cells"   // a row for each cell
 )
 
 // Table is a table of cells' figures.
@@ -226,15 +226,15 @@ type Table struct {
 	Columns  []string      `yaml:"columns"` // figures, as [Read] names them
 	Metric   result.Metric `yaml:"metric,omitempty"`
 	Workload string        `yaml:"workload,omitempty"`
-	Original bool          `yaml:"original,omitempty"` // the original's figures stand beside
+	Original bool          `yaml:"original,omitempty"` // the original's figures are shown beside
 }
 
-// Conclusion is something that the author concluded.
+// Conclusion is one conclusion of the author.
 type Conclusion struct {
 	Name  string `yaml:"name"`
 	Claim string `yaml:"claim"` // the author's, in short
-	// Share is the part of the tests that must agree, where that is what is claimed; 0:
-	// all but those of kind undecidable.
+	// Share is the share, 0 to 1, of the tests that must agree, if the claim is about a
+	// share; 0: all tests. Those of the kind undecidable do not count.
 	Share float64 `yaml:"share,omitempty"`
 	Tests []Test  `yaml:"tests"`
 }
@@ -253,8 +253,7 @@ const (
 	KindArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
 )
 
-// Test is one thing that must be seen for a conclusion to hold. Which fields it takes
-// depends on its kind.
+// Test is one condition of a conclusion. Its kind decides which fields it has.
 type Test struct {
 	Kind     string        `yaml:"kind"`
 	A        string        `yaml:"a,omitempty"` // cells
@@ -267,9 +266,9 @@ type Test struct {
 	Bound   string   `yaml:"bound,omitempty"`
 	AtLeast *float64 `yaml:"at_least,omitempty"`
 	AtMost  *float64 `yaml:"at_most,omitempty"`
-	// Margin is a part: 0.2 is 20 % more, or 1/1.2 of it.
+	// Margin is a relative change: 0.2 is a factor of 1.2 or 1/1.2.
 	Margin    float64 `yaml:"margin,omitempty"`
-	Share     float64 `yaml:"share,omitempty"`     // 0.75 is three of four
+	Share     float64 `yaml:"share,omitempty"`     // of the cells: 0.75 is three of four
 	Direction string  `yaml:"direction,omitempty"` // "rising" or "falling"
 	Class     string  `yaml:"class,omitempty"`     // as result.Trend.Class has it
 	Why       string  `yaml:"why,omitempty"`
@@ -280,13 +279,13 @@ type Test struct {
 	Value    float64   `yaml:"value,omitempty"`
 }
 
-// Caveat is a reservation of the author's.
+// Caveat is a reservation that the author states.
 type Caveat struct {
 	Text  string `yaml:"text"`
-	Holds string `yaml:"holds"` // whether it does here, and what is done instead
+	Holds string `yaml:"holds"` // whether it applies here, and what is done instead
 }
 
-// Slip is an error of the original's that is printed beside what it concerns.
+// Slip is an error in the original; it is printed beside the part that it concerns.
 type Slip struct {
 	Where string `yaml:"where"` // the title of a section, or the name of a conclusion
 	Text  string `yaml:"text"`

@@ -8,11 +8,11 @@ import (
 
 // kind says which fields a test of a kind takes.
 type kind struct {
-	takes   []string // and must have, unless it ends in ?
-	figures int      // how many at most; 0: any number
+	takes   []string // required fields; those that end in ? are optional
+	figures int      // largest number of figures; 0: any number
 }
 
-// kinds are the kinds of tests with their fields.
+// kinds returns the kinds of tests with their fields.
 func kinds() map[string]kind {
 	return map[string]kind{
 		KindFaster:      {takes: []string{"a", "b", "figures"}},
@@ -28,7 +28,7 @@ func kinds() map[string]kind {
 	}
 }
 
-// given are the fields of a test that are there.
+// given returns the names of the fields that a test has.
 func (t *Test) given() []string {
 	var all []string
 	for name, is := range map[string]bool{"a": t.A != "", "b": t.B != "", "cells": len(t.Cells) > 0, "figures": len(t.Figures) > 0, "bound": t.Bound != "",

@@ -7,7 +7,7 @@ import (
 	"sixnines/internal/spell"
 )
 
-// String says what is tested, in a line.
+// String says in one line what is tested.
 func (t *Test) String() string {
 	figures := strings.Join(t.Figures, ", ")
 	cells := strings.Join(t.Cells, ", ")
@@ -32,7 +32,7 @@ func (t *Test) String() string {
 	return "not decidable: " + t.Why
 }
 
-// claimed is what AtLeast or AtMost ask for.
+// claimed writes the bound AtLeast or AtMost in words.
 func (t *Test) claimed() string {
 	if t.AtLeast != nil {
 		return "at least " + spell.Number(*t.AtLeast)
