@@ -142,15 +142,15 @@ func (c *collector) sleepWatching(t int64, inside bool, grid int64) bool {
 		r.breath.begin()
 		r.watch.Poll()
 		for _, ld := range r.loads {
-			// One that would come just before the interval's end is left out.
+			// A level just before the interval's end is left out.
 			if now-ld.accounts.Reported.Level.At >= grid && t-now > grid/2 {
 				ld.accounts.TakeLevel(now)
 			}
 			ld.accounts.HoldOften(now, grid/10)
 		}
 		time.Sleep(time.Duration(min(t-now, r.looks())))
-		// Before anything is read: what is sent at this instant with a credit that the sweep
-		// frees counts.
+		// Before any counter is read: messages that are sent at this instant, with credits that the
+		// sweep frees, count.
 		r.Quiesce(window.OrderCollect)
 		r.sweep()
 	}
@@ -237,7 +237,7 @@ func (c *collector) warmupProgress(began, start int64) {
 	var asked float64
 	for _, ld := range c.run.loads {
 		if !ld.Flow.Timed || ld.Part.From > 0 {
-			continue // its warm-up is over, or it has none
+			continue // its warm-up is over, or it has no warm-up
 		}
 		asked += ld.Rate()
 		n += ld.sending.Unmeasured()
@@ -265,7 +265,7 @@ func (c *collector) reportProgress(phase string, to int64) {
 	r.progress(p)
 }
 
-// fewDue is how many messages must be due in an interval for what was sent in it to be
+// fewDue is how many messages must be due in an interval for the number sent in it to be
 // shown as a rate.
 const fewDue = 5
 
@@ -278,8 +278,8 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.Reported.Counters}
 	if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
-		// What the schedule has in so short a time is no rate: each message stands for the time
-		// until the next.
+		// Too few messages are due in the interval for a rate: each stands for the time until the
+		// next.
 		c := &p.Counters
 		p.Sent = float64(c.Sent+c.Rejected) / max(seconds, float64(c.Scheduled)/p.Asked)
 	}

@@ -110,7 +110,7 @@ func (r *run) setUp(ctx context.Context) error {
 			if why := r.RefusedEarly(); why != nil {
 				err = why // the step's own error is its consequence
 			} else if err != nil && ctx.Err() != nil {
-				err = fmt.Errorf("%w before the load began", plan.ErrAborted) // and so is that of an interruption
+				err = fmt.Errorf("%w before the load began", plan.ErrAborted) // likewise: the step was interrupted
 			}
 			if err != nil {
 				return ofWorkload(ld.Part.Name, err)

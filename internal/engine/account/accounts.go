@@ -1,6 +1,6 @@
-// Package account goes from counters to records: what was sent and received interval by interval,
+// Package account makes records of counters: what was sent and received interval by interval,
 // the sampler of what is in flight, and the closing record, in which every message is in one
-// account. It owns what it has reported before.
+// account. It keeps what it has reported before.
 package account
 
 import (
@@ -220,9 +220,9 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 }
 
 // sentBy returns an instant, CLOCK_MONOTONIC, before which a message was certainly sent, as near to it as
-// is known when the message itself is forgotten: no message of the window was sent later after
-// it was due than any that was due in the same tenth of a second, and none later than the
-// last of its stream. In a closed or unpaced loop only the second is known.
+// is known when the message itself is forgotten. There are two bounds: the greatest lag of the messages
+// that were due in the same tenth of a second, and the send of the last message of its stream. In a
+// closed or unpaced loop only the second is known.
 func (a *Accounts) sentBy(st *stream.Stream, intended int64) int64 {
 	if a.Schedule == nil {
 		return st.Latest

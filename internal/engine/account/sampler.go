@@ -13,10 +13,9 @@ import (
 	"sixnines/result"
 )
 
-// What the sampler counted for Little's law stands in the closing record's vitals. Where a
-// driver reads acknowledgements late on purpose their messages are counted as in flight until
-// then, while their stamps are those of their arrival: [result.VitalLittleReadLate] is the sum
-// of these times.
+// The closing record's vitals have what the sampler counted for Little's law. If a driver reads
+// acknowledgements late on purpose, their messages count as in flight until they are read, while their
+// stamps are those of their arrival: [result.VitalLittleReadLate] is the sum of these times.
 
 const (
 	// sampleRate is how often the sampler looks, a second, on average.

@@ -1,5 +1,5 @@
-// Package credit owns what is in flight: how many messages the producers of a connection may
-// have under way, who has one, when it comes back, and who is woken then.
+// Package credit owns the messages in flight: how many the producers of a connection may have, which
+// have a credit, when a credit comes back, and which sender is woken then.
 package credit
 
 import (
@@ -27,10 +27,10 @@ import (
 // loops the producers that share a connection each take their slots by TakeShared, and the goroutine
 // that took a slot calls Open, PutBack and TakeBack; no credits are counted then.
 //
-// Two things decide who takes a credit back where several try. Where acknowledgements end the
-// time in flight it is the slot's state: only one of them swaps it from borrowed. Where
-// deliveries do, nothing is known of the message but when it was sent, and the counts in expiry
-// by the time of sending decide: a bucket that was swept has no credits left to take back.
+// If several goroutines try to take a credit back, one of two things decides. Where acknowledgements
+// end the time in flight it is the slot's state: only one goroutine swaps it from borrowed. Where
+// deliveries do, only the instant of sending is known of a message, and the counts in expiry by that
+// instant decide: a bucket that was swept has no credits left to take back.
 type Credits struct {
 	// Limit is how many messages may be in flight; 0: as many as there are slots. It does not
 	// change after [Credits.Plan].
@@ -40,7 +40,8 @@ type Credits struct {
 	slots   *slots
 	taking  sync.Mutex // guards slots.take in a closed loop, where producers share a connection
 
-	// next is a free slot that Has has taken for the message that is due next; nil: none.
+	// next is a free slot that Has has taken for the message that is due next; nil: it has taken no slot.
+	// It belongs to the goroutine that sends.
 	next *Slot
 
 	// oldestInFlight is a lower bound of when the messages in flight were sent. It is set and
@@ -82,7 +83,7 @@ func (c *Credits) Plan(p *plan.Plan, i, n int) {
 			c.Limit = min(c.Limit, int64(slots))
 		}
 	}
-	c.counted = limited && !p.Flow.Closed // each closed loop knows for what it waits, and for how long
+	c.counted = limited && !p.Flow.Closed // a closed loop has its own list of the messages that it waits for
 	if c.counted && onDelivery {
 		c.expiry = newExpiry(w.Timeout)
 	}
@@ -237,9 +238,9 @@ func (c *Credits) Refused(sl *Slot, came func(st *stream.Stream, seq uint64) boo
 	}
 }
 
-// Delivered takes back the credit of a message of st at its first delivery, and tells the loop
-// that waits for it. It reports whether the message still had one, or its loop still waited. It
-// is called where deliveries end the time in flight.
+// Delivered takes back the credit of a message of st at its first delivery, and completes it for the
+// closed loop that waits for it. It reports whether the message still had a credit, or its loop still
+// waited. sent and now are CLOCK_MONOTONIC. It is called where deliveries end the time in flight.
 func (c *Credits) Delivered(st *stream.Stream, seq uint64, sent, now int64, measured bool, over *observe.Tap) bool {
 	if c.counted {
 		if st.Nacked.Has(seq) || !c.expiry.closed(sent, measured) {
@@ -269,7 +270,7 @@ func (c *Credits) Expire(horizon int64) {
 	if horizon <= c.oldestInFlight {
 		return
 	}
-	oldest := clock.Now() // what is sent from now on is younger, or by no more than a send lasts
+	oldest := clock.Now() // a message that is opened from now on is younger, or older by one send at most
 	for i := range c.slots.there.Load() {
 		sl := &c.slots.all[i]
 		st := sl.state.Load()

@@ -36,7 +36,7 @@ func (e *expiry) opened(sent int64, measured bool) {
 }
 
 // closed takes back the credit of a message and reports whether it still had one. A message whose
-// bucket was swept has none: the bucket may be a later message's by now.
+// bucket was swept has no credit: the bucket may count later messages by now.
 func (e *expiry) closed(sent int64, measured bool) bool {
 	n := sent / e.length
 	if n < e.swept.Load() {
@@ -52,12 +52,12 @@ func (e *expiry) closed(sent int64, measured bool) bool {
 	return true
 }
 
-// sweep empties the buckets that end before horizon and returns what was left
-// in them, and how many of these belong to the window.
+// sweep empties the buckets that end before horizon, CLOCK_MONOTONIC, and returns how many messages were
+// left in them, and how many of these belong to the window.
 func (e *expiry) sweep(horizon int64) (n, measured int64) {
 	last := horizon/e.length - 1
-	// Buckets further back are by now those of messages under way, and are swept with
-	// them: from horizon to now there are 514.
+	// Buckets further back have been used again for messages under way, and are swept with those: from
+	// horizon to now there are 514.
 	for b := max(e.swept.Load(), last-500); b <= last; b++ {
 		e.swept.Store(b + 1) // first: from then on closed leaves the bucket alone
 		left := e.buckets[b%1024].Swap(0)

@@ -8,8 +8,8 @@ import (
 	"sixnines/internal/engine/window"
 )
 
-// readLate is from when on what was received has lain unread for want of a processor,
-// in ns. To be woken takes every program some microseconds.
+// readLate is how long, in ns, what was received must have lain unread to count as unread for want of
+// a processor: every program takes some microseconds to be woken.
 const readLate = 1_000_000
 
 // freedCredit tells the sender of a lane that is full when it no longer is. A pacer that
@@ -17,11 +17,12 @@ const readLate = 1_000_000
 // kept two processors busy, and sent a tenth of what a closed loop does.
 //
 // No lock joins the credits and the wake-up. The sender stores CreditWanted and then looks for a
-// credit once more; who frees a credit gives it back and then looks for CreditWanted. The atomic
-// operations have one order, so at least one of the two sees what the other has done.
+// credit once more; the goroutine that frees a credit gives it back and then looks for CreditWanted.
+// Atomic operations have one order, so at least one of the two sees what the other has done.
 type freedCredit struct {
 	// At is 0, CreditWanted, or when the wanted credit came free, CLOCK_MONOTONIC. The sender stores the
-	// first two; who frees a credit swaps the second for the third, and only who succeeds wakes.
+	// first two. A goroutine that frees a credit swaps the second for the third, and wakes the sender
+	// only if the swap succeeds: one wake-up for each Want.
 	At     atomic.Int64
 	Waiter atomic.Pointer[window.Sleeper] // the sleeper to wake then; the sender stores it, or a pacer's takeover
 }
@@ -40,7 +41,7 @@ func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 		return
 	}
 	at := clock.Now()
-	if _, late := over.Arrived(now); !late { // what a driver reads late on purpose is its client's
+	if _, late := over.Arrived(now); !late { // else the sender waits for the client, which reads late on purpose
 		if lay := over.Received(now); lay >= readLate {
 			at -= lay
 		}
@@ -51,7 +52,8 @@ func (f *freedCredit) FreedBy(now int64, over *observe.Tap) {
 }
 
 // Want has the next credit that comes free wake waiter. One that came free before does not, so the
-// caller looks once more after Want. The waiter is stored first: who finds CreditWanted loads it.
+// caller looks once more after Want. The waiter is stored first: it is loaded after CreditWanted was
+// found.
 func (f *freedCredit) Want(waiter *window.Sleeper) {
 	f.Waiter.Store(waiter)
 	f.At.Store(CreditWanted)

@@ -45,7 +45,7 @@ func (l *Loop) Expire(now, timeout int64) (n int) {
 			kept = append(kept, o)
 			continue
 		}
-		o.st.Waiter.Lapsed.Store(o.seq + 1) // what was sent sooner has been answered, or has lapsed
+		o.st.Waiter.Lapsed.Store(o.seq + 1) // the stream's messages before it were answered, or have timed out
 		if o.measured {
 			o.credits.TimedOut.Add(1)
 		}

@@ -44,7 +44,7 @@ type slots struct {
 	made     int          // slots whose payloads exist; the sending goroutine's
 	there    atomic.Int64 // the same, for Expire and Lent, which other goroutines call
 	bodies   *payload.Bodies
-	distinct int // bodies; what is made later repeats them
+	distinct int // how many different bodies are made before they repeat
 
 	// rotate: the client is done with a payload when Send returns or soon after, so the slots are
 	// taken in turn, without a queue.

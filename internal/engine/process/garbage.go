@@ -52,7 +52,7 @@ func (h *Collector) Poll(now int64) {
 }
 
 // fix has the collector run whenever the heap is as large as it is now. The limit is
-// set as a share of what is live: so it rises where that grows, and the collector never
+// set as a share of the live heap: so it rises where that grows, and the collector never
 // runs all the time.
 func (h *Collector) fix() {
 	h.fixed = true

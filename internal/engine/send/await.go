@@ -61,7 +61,7 @@ func (p *Pacer) await(l *lane) {
 }
 
 // creditsFreed brings forward the lanes for which a credit came free, after a wake-up. It belongs to
-// the pacer's thread; who frees a credit has stored when in At.
+// the pacer's thread; the goroutine that freed the credit has stored when in At.
 func (p *Pacer) creditsFreed() {
 	for _, l := range p.queue {
 		if l.fullSince != 0 {

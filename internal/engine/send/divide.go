@@ -7,11 +7,11 @@ import (
 	"sixnines/internal/engine/window"
 )
 
-// A load begins with one pacer for all of its lanes. Several wake each other's readers up
-// and take the processors from what the others have just set going, and for each message a
-// thread of its own must wake, also where several are due at once. But a pacer makes a lane
-// wait for the sends of the others, and has but one thread's share of a busy machine. So
-// one that sends for long, has no time left or is behind gives half of its lanes to another
+// A load begins with one pacer for all of its lanes. Several pacers wake each other's readers
+// and take the processors from the goroutines that the others have just started, and a
+// thread must wake for each message, also if several are due at once. But a single pacer makes a
+// lane wait for the sends of the others, and has only one thread's share of a busy machine. So
+// a pacer that sends for long, has no time left or is behind gives half of its lanes to another
 // one. On two cores, 20,000/s of 512 B over 4 to 16 connections, p50 with one pacer was 0.4
 // to 0.9 times what it was with four; with 64 KiB p99 was 1.2 to 1.7 times as much, and
 // beside two busy processes up to 9 times (benchmarks/README.md).
@@ -60,7 +60,7 @@ type division struct {
 // effort is what the pacer has done so far, at now. It belongs to the pacer's thread.
 func (p *Pacer) effort(now int64) effort {
 	ran, _, ok := p.thread.own()
-	if !ok { // what it does not sleep it is taken to run
+	if !ok { // the kernel does not tell: the thread is taken to run when it does not sleep
 		ran = now - p.slept - p.blocked
 	}
 	return effort{ran - p.spun.Load() + p.blocked, p.late, p.sends}

@@ -24,8 +24,8 @@ type refusal struct {
 	at  int64 // CLOCK_MONOTONIC
 }
 
-// add counts a refused message. It is safe for concurrent use: of several first ones only that which
-// makes the count 1 stores its error, and who reads finds none until then.
+// add counts a refused message. It is safe for concurrent use: of several first ones only the one that
+// makes the count 1 stores its error. Until then a reader finds a count without an error.
 func (r *refusals) add(err error) {
 	classes := driver.Classes()
 	class := slices.IndexFunc(classes, func(c error) bool { return errors.Is(err, c) })
@@ -48,7 +48,7 @@ func (s *Sending) ReportRefusals() {
 			of := &l.refusals[class]
 			x := of.first.Load()
 			if x == nil {
-				continue // none, or add has not stored the first yet: they count next time
+				continue // no refusal, or add has not stored the first yet: they count next time
 			}
 			n += of.n.Load()
 			if first == nil || x.at < first.at {

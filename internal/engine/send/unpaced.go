@@ -63,13 +63,12 @@ func (l *lane) sendUnpaced(limit *window.Quota, measured bool) (ended int64) {
 
 // creditSpins is how often waitForCredit looks again at once: about as long as an
 // answer of a fast broker takes. After that it sleeps: by spinning it would use the
-// processor that the client or the broker needs to free a place.
+// processor that the client or the broker needs to free a credit.
 const creditSpins = 64
 
-// waitForCredit waits until the lane has a slot and a place in flight. What the client
-// holds back goes out first: nothing else would free a place. It returns false if the
-// window or the run ends before: of a broker that answers no more, no place may ever be
-// free.
+// waitForCredit waits until the lane has a slot and a credit. Messages that the client holds back
+// go out first: without them no credit might come free. It returns false if the window or the run
+// ends before: with a broker that no longer answers, a credit may never come free.
 func (l *lane) waitForCredit(sleeper *window.Sleeper) bool {
 	l.flush()
 	for n := 0; !l.Credits.Has(); n++ {
@@ -178,9 +177,9 @@ func (u *unpaced) roundTrip() {
 	}
 }
 
-// Finish waits until all is sent, and for no longer than for what is answered: a send that
-// hangs ends when its connection is closed. The clock stops with a round trip, or with the last
-// acknowledgement where there are any.
+// Finish waits until all is sent, for the drain limit at most: a send that hangs ends when its
+// connection is closed. The clock stops with a round trip, or with the last acknowledgement where
+// messages are acknowledged.
 func (u *unpaced) Finish(aborted bool) bool {
 	if aborted || u.NeverBegan() {
 		return aborted
@@ -195,8 +194,8 @@ func (u *unpaced) Finish(aborted bool) bool {
 	return false
 }
 
-// sendAll sends on all lanes until the window, or the quota, is at its end, and returns when
-// the last lane was past it: what was sent at the instant before is part of the window.
+// sendAll sends on all lanes until the window ends, or the quota is used up, and returns one ns after the
+// last lane had ended, CLOCK_MONOTONIC: a message sent at that instant is then part of the window.
 func (u *unpaced) sendAll(limit *window.Quota, measured bool) int64 {
 	var lanes sync.WaitGroup
 	ended := make([]int64, len(u.Lanes))

@@ -1,5 +1,5 @@
-// Package session is a load's presence at the broker: its sessions with the driver, the
-// connections that they made, what was provisioned, and what the driver reports.
+// Package session has a load's sessions with the driver, the connections that they made, what was
+// provisioned, and what the driver reports.
 package session
 
 import (

@@ -1,6 +1,6 @@
-// Package stream has what is known of one producer's messages to one topic: their numbers, how
-// far they have got, which of them were acknowledged, refused or given up, and the loop that
-// waits for them. It knows neither connections nor consumers.
+// Package stream has the state of one producer's messages to one topic: their numbers, which of them
+// were sent, acknowledged, refused or given up, and the channel to the loop that waits for them. It knows
+// neither connections nor consumers.
 package stream
 
 import (

@@ -1,4 +1,4 @@
-// Package watch looks at what is beside a run's messages: the generator's process and machine, its
+// Package watch watches what may disturb a run's messages: the generator's process and machine, its
 // TCP connections, and the processes of a broker that the caller started. It gives vitals for each
 // interval, and the pauses that explain slow messages.
 package watch
