@@ -137,7 +137,7 @@ func (c *Credits) TakeShared() *Slot {
 	defer c.taking.Unlock()
 	sl := c.slots.take()
 	if sl != nil && c.slots.rotate {
-		// A slot in rotation is free until it is sent: other producers may take
+		// A slot in rotation stays free until Open: without this another producer could take
 		// it before that.
 		sl.state.Store(sl.state.Load() | slotBorrowed)
 	}
@@ -171,7 +171,8 @@ func (c *Credits) PutBack(sl *Slot) {
 	c.slots.release(sl)
 }
 
-// TakeBack frees a slot whose message Send has refused, and its credit.
+// TakeBack frees a slot whose message Send has refused, and its credit. sent is what Open was given. It
+// wakes no sender: the caller is the one.
 func (c *Credits) TakeBack(sl *Slot, data bool, sent int64) {
 	measured := sl.Measured.Load()
 	was := sl.state.Swap(sl.state.Load() &^ slotMask)
@@ -277,6 +278,8 @@ func (c *Credits) Expire(horizon int64) {
 		if st&slotMask != slotBorrowed {
 			continue
 		}
+		// The slot may become another message's at any time. Then what is read here is wrong, but the
+		// generation has changed and the swap fails.
 		if sent, measured := atomic.LoadInt64(&sl.Sent), sl.Measured.Load(); sent >= horizon {
 			oldest = min(oldest, sent)
 		} else if sl.state.CompareAndSwap(st, st&^slotMask|slotExpired) {

@@ -30,11 +30,15 @@ type Slot struct {
 	Key      []byte         // memory for the message's key; nil: there are no keys
 }
 
+// The states of a slot. Open makes a free slot borrowed; for a driver without acknowledgements Returned
+// makes it free again. With acknowledgements Expire, or the answer, swaps borrowed for expired: the one
+// that succeeds has the credit to give back. An answer that finds expired swaps it for slotMask, and
+// Release makes the slot free. PutBack and TakeBack do so where the client was not given the message.
 const (
 	slotFree     = 0
-	slotBorrowed = 1 // in flight
-	slotExpired  = 2 // timed out: no longer in flight, its payload not back yet
-	slotMask     = 3
+	slotBorrowed = 1 // the client has it; in flight
+	slotExpired  = 2 // timed out, or being answered: no longer in flight, its payload not back yet
+	slotMask     = 3 // the bits of the state; as a state: timed out, and being answered
 )
 
 // slots is one connection's supply of slots. Payloads are made as they are needed, since most runs

@@ -32,7 +32,7 @@ type Control struct {
 
 	Begins  atomic.Int64          // start of the run's window, CLOCK_MONOTONIC; window.Never until the run fixes it
 	Refused chan struct{}         // closed, by any goroutine, when the broker has refused something before that
-	refusal atomic.Pointer[error] // what it refused first; stored before Refused is closed, and decides who closes it
+	refusal atomic.Pointer[error] // what it refused first; the goroutine that stores it then closes Refused
 
 	near      atomic.Pointer[bool] // whether connections stay on this machine; nil: no connection is known
 	addressed func() bool          // the same by the broker's address, resolved once; safe for concurrent use

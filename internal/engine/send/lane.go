@@ -119,9 +119,11 @@ func (l *lane) build(st *stream.Stream, sl *credit.Slot, d *departure) []byte {
 	}
 	payload, sum := sl.Payload, sl.Sum
 	if l.plan.Sizes != nil {
-		class := l.plan.Sizes.Class(st.ID, st.Next-st.First) // counted from the window's start: runs have equal sizes whatever came before
+		// Counted from the window's start: runs have equal sizes whatever came before.
+		class := l.plan.Sizes.Class(st.ID, st.Next-st.First)
 		size := l.plan.Sizes.Classes()[class]
-		payload, sum = payload[:size:size], sl.Sums[class] // the capacity too: a client that appends must not overwrite the rest of the body
+		// The capacity is cut, too: a client that appends must not overwrite the rest of the body.
+		payload, sum = payload[:size:size], sl.Sums[class]
 		if d.measured {
 			st.Bytes.Add(int64(size))
 		}

@@ -48,7 +48,9 @@ type Stream struct {
 	// Measured sequence numbers: refused by Send, refused by the broker, given up,
 	// and those whose slowest delivery came when the fan had forgotten them. Any goroutine adds.
 	Rejected, Nacked, GaveUp, LastUnknown Marks
-	EndedReceived                         atomic.Int64 // deliveries of measured messages that were refused or given up; any goroutine adds
+	// EndedReceived counts deliveries of measured messages that were refused or given up. Any goroutine
+	// adds.
+	EndedReceived atomic.Int64
 
 	mu       sync.Mutex
 	tampered map[uint64]int // corrupted deliveries whose envelope could be guessed; guarded by mu

@@ -103,7 +103,7 @@ func (w *tcpWatch) look(now int64) {
 	w.next = now + int64(tcpPeriod)*int64(1+len(conns)/tcpAtOnce)
 }
 
-// flush ends the stretch at hand.
+// flush ends the stretch that has not ended, if there was one.
 func (w *tcpWatch) flush() {
 	if w.pause.End == 0 {
 		return

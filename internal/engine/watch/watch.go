@@ -20,7 +20,7 @@ const hiccupPeriod = 4 * time.Millisecond
 // Options are what is watched.
 type Options struct {
 	Virtual     bool                     // the run is in virtual time: neither process nor machine is watched
-	Idle        []string                 // command line of a process that watches and does nothing else; empty: no such process is started
+	Idle        []string                 // command line of a process that only watches; empty: no such process is started
 	Connections func() []*transport.Conn // those that are open; safe for concurrent use
 	Usage       func() []Usage           // of the broker's processes; nil: it is not known
 	Event       func(result.Event)       // safe for concurrent use

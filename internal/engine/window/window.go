@@ -12,7 +12,7 @@ const Never = int64(1) << 62
 // sooner. An unpaced load's End bounds its warm-up before that. Any goroutine reads.
 type Window struct{ Start, End atomic.Int64 }
 
-// Reset makes both instants far off.
+// Reset makes both instants Never. Nothing reads the window yet.
 func (w *Window) Reset() {
 	w.Start.Store(Never)
 	w.End.Store(Never)
