@@ -25,6 +25,7 @@ type consuming struct {
 	receiving *receive.Receiving
 }
 
+// Mode is that of result.Header.Mode.
 func (c consuming) Mode() string { return result.ModeConsume }
 
 // Prepare: there is nothing to warm up.

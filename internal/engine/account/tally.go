@@ -22,7 +22,7 @@ type reported struct {
 	readings []result.BacklogReading
 	Pauses   []result.Pause // instants are ns from the window's start
 	Level    level
-	Pacers   send.PacerWatch
+	Pacers   send.PacerWatch // how busy pacers were, as of the last interval
 	// Unmeasured is how many messages had been sent outside the window by the last interval.
 	Unmeasured int64
 	intervals  int64 // that were written

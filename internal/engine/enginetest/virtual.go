@@ -148,6 +148,7 @@ type beginning struct {
 	begun           func(start time.Time)
 }
 
+// Begin implements [engine.Exporter].
 func (b beginning) Begin(headers []result.Header) {
 	if b.Exporter != nil {
 		b.Exporter.Begin(headers)
@@ -156,6 +157,7 @@ func (b beginning) Begin(headers []result.Header) {
 	b.begun(first)
 }
 
+// Interval implements [engine.Exporter].
 func (b beginning) Interval(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64))) {
 	if b.Exporter != nil {
 		b.Exporter.Interval(v, added)

@@ -51,8 +51,10 @@ type TailShard struct {
 	_      [64]byte             // other parts are on other cache lines
 }
 
-// Exemplar is one slow message. Value and Own are in ns; Intended, Sent and Done are instants of
-// CLOCK_MONOTONIC. Consumer and Partition are −1 where there are none.
+// Exemplar is one slow message. Value is its response time and Own the generator's own lag in it, in ns;
+// Intended, Sent and Done are instants of CLOCK_MONOTONIC, and Sent may be UnknownInstant. Seq is its
+// sequence number in Stream. Consumer and Partition are −1 where no consumer received it, or that is not
+// known.
 type Exemplar struct {
 	Value, Intended, Sent, Done, Own int64
 	Seq                              uint64

@@ -47,7 +47,7 @@ type Control struct {
 
 // Settings are what the caller of a run asked for, as far as its loads need it.
 type Settings struct {
-	Entry       driver.Entry
+	Entry       driver.Entry    // the driver
 	Url         string          // where the broker is
 	Options     map[string]any  // of the driver, behind the scenario's own
 	Managed     bool            // the caller started the broker for this run

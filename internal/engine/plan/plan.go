@@ -21,7 +21,7 @@ import (
 // which are atomic. What a load knows of its run is in Control.
 type Plan struct {
 	*Control
-	Part     scenario.Part
+	Part     scenario.Part      // the part of the run's scenario that is this load
 	Scenario *scenario.Scenario // the part's, with this workload
 	Workload *scenario.Workload
 

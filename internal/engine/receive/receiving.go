@@ -32,8 +32,8 @@ type Receiving struct {
 	streams   []*stream.Stream  // of the load, by their numbers
 	credits   []*credit.Credits // by stream: those of its connection
 	ack       driver.ConsumerAck
-	Groups    []*Group
-	Consumers []*Consumer
+	Groups    []*Group          // in the layout's order
+	Consumers []*Consumer       // those of the layout, late ones included; with request–reply one for each stream instead
 	Clients   []driver.Consumer // to be closed
 	Late      lateConsumers
 	Earlier   Earlier // what earlier runs left
@@ -233,5 +233,5 @@ type lateConsumers struct {
 // LateConsumer is a consumer that has not connected yet.
 type LateConsumer struct {
 	Spec    driver.ConsumerSpec
-	Deliver driver.Deliver
+	Deliver driver.Deliver // of its Consumer, which is in Receiving.Consumers already
 }

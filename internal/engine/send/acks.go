@@ -22,6 +22,8 @@ type acker interface{ driver.Acks }
 // broker refused.
 type plainAcks struct{ l *lane }
 
+// Done implements [driver.Acks]. A refusal is counted before the slot is free, since it is read from the
+// slot.
 func (a plainAcks) Done(token uint64, err error) {
 	l := a.l
 	sl, ok := l.borrowed(token)
@@ -54,6 +56,9 @@ func (l *lane) borrowed(token uint64) (*credit.Slot, bool) {
 // brokerAcks records the broker's acknowledgements.
 type brokerAcks struct{ l *lane }
 
+// Done implements [driver.Acks]. Answered claims the answer, so of Done and Expire only one has the
+// credit to give back. The slot is the message's until Release, which comes last: everything before
+// reads it.
 func (a brokerAcks) Done(token uint64, err error) {
 	now := clock.Now() // the instant that is reported, so it is read first
 	l := a.l

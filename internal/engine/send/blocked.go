@@ -87,6 +87,7 @@ func (b *blockedLog) halve() {
 	b.n /= 2
 }
 
+// drop forgets the oldest span.
 func (b *blockedLog) drop() {
 	b.sum -= b.at(0).blocked
 	b.head = (b.head + 1) % blockedSpans

@@ -21,6 +21,7 @@ type closed struct {
 // NewClosed returns what sends s in closed loops.
 func NewClosed(s *Sending) *closed { return &closed{s} }
 
+// Mode is that of result.Header.Mode.
 func (c *closed) Mode() string { return result.ModeClosed }
 
 // Prepare: the loops go on through the warm-up.

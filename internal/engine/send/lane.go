@@ -29,15 +29,15 @@ type lane struct {
 	plan      *plan.Plan
 	recording *observe.Recording
 	sending   *Sending
-	Streams   []*stream.Stream
-	Acks      acker // what the driver reports the outcomes of Send to
+	Streams   []*stream.Stream // of its producers
+	Acks      acker            // what the driver reports the outcomes of Send to
 	shard     *recorder.Shard
 	raw       *observe.RawSink   // nil: there is no raw file
 	tail      *observe.TailShard // of acknowledgements; nil: they have no response times
 	Conn      *transport.Conn    // nil: it is not known which connection it is
 	Tap       *observe.Tap       // on Conn, set just before the window and read for measured messages only; nil: it is not followed
 
-	Credits credit.Credits
+	Credits credit.Credits // the messages in flight; its comment says which goroutine calls what
 
 	// The sending goroutine's.
 	cursor    cursor

@@ -14,6 +14,7 @@ type paced struct{ *Sending }
 // NewPaced returns what sends s on its schedule.
 func NewPaced(s *Sending) paced { return paced{s} }
 
+// Mode is that of result.Header.Mode.
 func (p paced) Mode() string { return result.ModeOpen }
 
 // Prepare: the warm-up is part of the schedule.

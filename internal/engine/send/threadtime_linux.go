@@ -18,6 +18,7 @@ type threadTime struct {
 // threadID numbers the calling thread, for openThread.
 func threadID() int64 { return int64(unix.Gettid()) }
 
+// openThread opens the times of a thread of this process. Where the kernel has none, read is not ok.
 func openThread(id int64) threadTime {
 	// Two of its numbers are the time on a processor and the time waiting on a run
 	// queue (Documentation/scheduler/sched-stats.rst).

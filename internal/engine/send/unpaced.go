@@ -107,6 +107,7 @@ func NewUnpaced(s *Sending, delivered func() int64, mark func()) *unpaced {
 	return &unpaced{Sending: s, delivered: delivered, mark: mark, done: make(chan struct{})}
 }
 
+// Mode is that of result.Header.Mode.
 func (u *unpaced) Mode() string { return result.ModeFlatOut }
 
 // Prepare sends for as long as the warm-up is to last, and waits until its messages are answered and
@@ -150,6 +151,8 @@ func (u *unpaced) markWarm() {
 	u.WarmedUp = u.Warm()
 }
 
+// Start starts a goroutine that waits for the window, sends all of it, reports that it is past it, and
+// waits for the round trip.
 func (u *unpaced) Start() {
 	u.Senders.Go(func() {
 		defer close(u.done)

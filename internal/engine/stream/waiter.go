@@ -11,7 +11,7 @@ type Completion struct {
 
 // Waiter is what the completions of one stream go to.
 type Waiter struct {
-	St    *Stream
+	St    *Stream         // the stream itself
 	Ready chan Completion // shared by the streams of a producer, whose loop receives; never closed
 	// Lapsed is one more than the highest sequence number that timed out: the loop waits neither for
 	// that message nor for any before it. The loop stores, Complete reads.

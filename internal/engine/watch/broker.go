@@ -19,7 +19,7 @@ type Usage struct {
 	// ended, or the system never does.
 	Missing bool
 	// Ended is when the process ended by itself, with a monotonic reading, and
-	// Death how; zero and empty: it has not.
+	// Death says how; zero and empty: it has not.
 	Ended time.Time
 	Death string
 }
