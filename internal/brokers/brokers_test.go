@@ -52,8 +52,8 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// deaf ends by nothing that can be ignored, though not never: should a test
-// forget it.
+// deaf ignores all signals that can be ignored. It ends after an hour, in case a test
+// does not end it.
 func deaf() {
 	signal.Ignore(os.Interrupt, syscall.SIGTERM)
 	fmt.Println("deaf")
@@ -273,8 +273,8 @@ func startParent(t *testing.T, as string) (*exec.Cmd, int, string) {
 	return cmd, pid, u.Host
 }
 
-// killed kills a parent, with whom the broker pid must end. The kernel answers
-// at the address for one that is frozen.
+// killed kills a parent and checks that the broker pid ends with it. For a frozen broker
+// the kernel accepts connections at the address.
 func killed(t *testing.T, cmd *exec.Cmd, pid int, address string) {
 	t.Helper()
 	c, err := net.Dial("tcp", address)

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// What brokers print when they do not start, as it was seen.
+// Actual output of brokers that did not start.
 func TestCause(t *testing.T) {
 	for _, tt := range []struct{ name, said, want string }{
 		{"redis", `24645:C 21 Nov 2026 17:39:56.172 # oO0OoO0OoO0Oo Redis is starting oO0OoO0OoO0Oo

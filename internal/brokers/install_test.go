@@ -117,8 +117,8 @@ func TestInstallThatFailsLeavesNothing(t *testing.T) {
 	}
 }
 
-// Whoever is killed in the middle leaves nothing that is found, and nothing that
-// is in the next one's way.
+// A killed installer leaves nothing that is found as an installation, and nothing that
+// hinders the next installer.
 func TestKilledInstallIsNotFound(t *testing.T) {
 	h := testHome(t)
 	p := toolbox(h)
@@ -151,7 +151,7 @@ func TestKilledInstallIsNotFound(t *testing.T) {
 	if _, err := p.Find(ctx, h); !errors.Is(err, ErrNotInstalled) {
 		t.Errorf("half an installation is found: %v", err)
 	}
-	// As after SIGKILL: what is there then is what is there now.
+	// Simulate SIGKILL: restore the files that exist at this moment after the clean-up.
 	if err := os.CopyFS(h.Path("copy"), os.DirFS(h.Path("b.part"))); err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func TestPlainWriter(t *testing.T) {
 	}
 }
 
-// What is shown is what a person can paste.
+// A person can paste the steps that are shown.
 func TestScriptOfSteps(t *testing.T) {
 	h := testHome(t)
 	steps := []Step{filling(h, "a", write), filling(h, "b", `test "$WHAT" = 'it'"'"'s 7' && `+write)}

@@ -35,7 +35,7 @@ func TestKafkaRunsAndComesBack(t *testing.T) {
 			if test.long && testing.Short() {
 				t.Skip("starts virtual machines; not with -short")
 			}
-			// Who was killed may come back when its session is over.
+			// A killed broker can start again when its session has expired.
 			c := brokertest.Start(t, test.product, brokers.Options{Nodes: test.nodes, Settings: map[string]string{"java.heap": "256m",
 				"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}})
 			t.Logf("%s %s (%s) at %s in %s", c.Product, c.Version, c.Origin, c.URL, c.Dir)
@@ -57,8 +57,8 @@ func TestKafkaRunsAndComesBack(t *testing.T) {
 	}
 }
 
-// TestKafkaWithTLSAndLoginStarts leaves to the driver's tests whether clients
-// get in.
+// TestKafkaWithTLSAndLoginStarts only checks the start; the driver's tests check that
+// clients can log in.
 func TestKafkaWithTLSAndLoginStarts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a virtual machine; not with -short")

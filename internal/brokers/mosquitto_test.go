@@ -67,7 +67,7 @@ func TestMosquittoRunsAndComesBack(t *testing.T) {
 	}
 }
 
-// Settings can make it encrypt as well: then it is awaited in another way.
+// Settings can enable encryption, too; then the readiness check is another one.
 func TestMosquittoEncryptsBySettings(t *testing.T) {
 	files := brokertest.NewCertificates(t).Server(true)
 	c := brokertest.Start(t, "mosquitto", brokers.Options{Settings: map[string]string{

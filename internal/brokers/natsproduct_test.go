@@ -124,7 +124,7 @@ func TestNATSProduct(t *testing.T) {
 	}
 }
 
-// A clean stop of a server whose data stay is one that it had time for.
+// A server whose data stay gets the time to stop cleanly.
 func TestNATSStopsBySignal(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no SIGTERM")

@@ -51,7 +51,7 @@ func TestNSQRunsAndComesBack(t *testing.T) {
 	if got := topicsOfNSQ(t, c, "/topic/create?topic=kept"); !strings.Contains(got, `"kept"`) {
 		t.Errorf("nsqd tells of %s", got)
 	}
-	// It is killed, and writes down its topics some time after it made them.
+	// It is killed, and stores its topics only some time after it made them.
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
 		known, err := os.ReadFile(filepath.Join(c.Dir, "data", "nsqd.dat"))
 		if strings.Contains(string(known), `"kept"`) {

@@ -38,7 +38,7 @@ func TestNullProduct(t *testing.T) {
 	}
 }
 
-// A setting that is wrong is one before anything is started or written.
+// A wrong setting is refused before anything is started or written.
 func TestNullRefusesSettings(t *testing.T) {
 	there := filepath.Join(t.TempDir(), "there")
 	if err := os.WriteFile(there, nil, 0o600); err != nil {

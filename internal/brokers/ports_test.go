@@ -27,9 +27,8 @@ func TestPortRange(t *testing.T) {
 	}
 }
 
-// A port is nobody's between the moment when it is chosen and the one when the broker
-// listens at it, which may be seconds: no connection that is opened meanwhile has it,
-// and no other start of a broker takes it.
+// Between the choice of a port and the moment when the broker listens on it, which may be
+// seconds apart, neither an outgoing connection nor another start of a broker takes it.
 func TestPortsStayFree(t *testing.T) {
 	var o Options
 	ports, err := o.ports(4)

@@ -31,7 +31,7 @@ func waitGone(t *testing.T, pid int) {
 		if err != nil {
 			return
 		}
-		// Whoever inherited it may leave it unburied.
+		// The process that inherited it may not wait for it: then it stays a zombie.
 		if s, err := parseStat(text); err == nil && (s.state == 'Z' || s.state == 'X') {
 			return
 		}
@@ -127,7 +127,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// zeros stands for fields that nobody reads.
+// zeros returns n fields that parseStat does not read.
 func zeros(n int) string { return strings.Repeat("0 ", n) }
 
 func TestParseStat(t *testing.T) {
@@ -156,7 +156,8 @@ func FuzzParseStat(f *testing.F) {
 	})
 }
 
-// Brokers are scheduled alike, whatever a run before has asked of the thread that starts them.
+// Brokers are scheduled alike, whatever settings an earlier run left on the thread that
+// starts them.
 func TestBrokersAreScheduledAsThisProcessBegan(t *testing.T) {
 	begun := threadtest.Scheduling(t, os.Getpid())
 	threadtest.Shorten(t)
@@ -168,8 +169,8 @@ func TestBrokersAreScheduledAsThisProcessBegan(t *testing.T) {
 	}
 }
 
-// TestNoDescriptorIsInherited has processes begin without the descriptors that this one
-// was given, as by a shell that holds a lock: a broker that outlives us would hold it.
+// TestNoDescriptorIsInherited checks that started processes do not inherit descriptors that
+// this process inherited, such as a shell's lock: a broker that outlives us would keep it.
 func TestNoDescriptorIsInherited(t *testing.T) {
 	for name, begin := range map[string]func() (*Instance, error){
 		"detached": func() (*Instance, error) {

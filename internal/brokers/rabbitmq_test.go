@@ -69,8 +69,7 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 	if command, err := os.ReadFile("/proc/" + strconv.Itoa(c.Nodes()[0].PID) + "/comm"); err == nil && !strings.HasPrefix(string(command), "beam") {
 		t.Errorf("the node's process is %q instead of the Erlang machine", command)
 	}
-	// What the broker's database has in its files is not always there again after
-	// a kill.
+	// After a kill the broker does not always restore what its database has in its files.
 	for attempt := range 3 {
 		queue := fmt.Sprintf("queue-that-stays-%d", attempt)
 		keep(t, c.URL, queue, nil)
@@ -92,7 +91,7 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 		stream.Close()
 	}
 
-	// A frozen node accepts, since that is the kernel's, but says nothing.
+	// The kernel accepts connections for a frozen node, but the node does not answer.
 	if err := c.Freeze(); err != nil {
 		t.Fatal(err)
 	}
@@ -123,8 +122,8 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 	noneOf(t, dir)
 }
 
-// onDisk waits until the broker's database has the queue on disk: it is told of
-// as declared, and its messages as kept, a little before.
+// onDisk waits until the broker's database has the queue on disk. The broker confirms the
+// queue and its messages a little earlier.
 func onDisk(t *testing.T, dir, queue string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second) // only how long a failure takes
@@ -147,8 +146,8 @@ func onDisk(t *testing.T, dir, queue string) {
 	}
 }
 
-// noneOf wants no process that was started for the directory: Erlang has
-// helpers of its own, which end when they find that it is gone.
+// noneOf waits until no process that was started for the directory runs. Erlang has helper
+// processes, which end when they notice that the node is gone.
 func noneOf(t *testing.T, dir string) {
 	t.Helper()
 	deadline := time.Now().Add(30 * time.Second) // only how long a failure takes
@@ -182,13 +181,13 @@ func TestRabbitMQCluster(t *testing.T) {
 	if len(urls) != 3 || len(c.Nodes()) != 3 {
 		t.Fatalf("%d nodes at %q", len(c.Nodes()), urls)
 	}
-	// What one node takes, another has.
+	// A message sent to one node can be read from another.
 	args := amqp.Table{"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}
 	keep(t, urls[0], "q", args)
 	if got, err := kept(t, urls[2], "q"); got != "kept" {
 		t.Errorf("another node's queue has %q, %v", got, err)
 	}
-	// They find one another again, with new queues as well as with old ones.
+	// The nodes join again, and both new and old queues work.
 	brokertest.Restart(t, c)()
 	keep(t, urls[1], "another", args)
 	if got, err := kept(t, urls[0], "another"); got != "kept" {

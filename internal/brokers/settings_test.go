@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// By these a broker would go on without us, or listen where nobody looks.
+// With these settings a broker would outlive us, or listen on another port than expected.
 func TestSettingsThatAreOurs(t *testing.T) {
 	for product, name := range map[string]string{
 		"redis": "daemonize", "mosquitto": "listener", "nsq": "tcp-address", "nats": "Listen", "nats-streaming": "port",
@@ -28,7 +28,7 @@ func TestSettingsThatAreOurs(t *testing.T) {
 	}
 }
 
-// A broker that settings make encrypt has an address that says so.
+// If settings enable encryption, the broker's URL has the scheme for it.
 func TestSettingsThatEncrypt(t *testing.T) {
 	for _, tt := range []struct {
 		product, want string

@@ -27,7 +27,7 @@ func exitCode(err error) int {
 	return 0
 }
 
-// sleeper is a product of as many processes as it has nodes, which do nothing.
+// sleeper is a product whose nodes are processes that do nothing.
 func sleeper(script string) Product {
 	return Product{Name: "sleeper", Clusters: []int{1, 2, 3},
 		find: func(context.Context, Home) (Installation, error) {
@@ -94,7 +94,7 @@ func TestUpAndDown(t *testing.T) {
 	if u, err := s.Usage(s.List[0]); err != nil || u.RSS == 0 {
 		t.Errorf("%+v, %v", u, err)
 	}
-	// One that stands still ends, too.
+	// Down ends a stopped process, too.
 	if err := syscall.Kill(s.List[1].PID, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestDownKeepsData(t *testing.T) {
 	}
 }
 
-// A directory of the user's stays, without what was put into it.
+// A directory that the user made stays, but its content is removed.
 func TestDirectoryOfTheUsers(t *testing.T) {
 	h, dir := testHome(t), t.TempDir()
 	s := up(t, h, Options{Dir: dir})
@@ -189,7 +189,7 @@ func stranger(t *testing.T, p Process) (other *exec.Cmd, over chan struct{}) {
 	}
 }
 
-// What has a number now that one of ours had is none of ours.
+// A process that has got the number of one of ours is not ended.
 func TestOthersAreLeftAlone(t *testing.T) {
 	h := testHome(t)
 	s := up(t, h, Options{Nodes: 2})
@@ -220,8 +220,8 @@ func TestOthersAreLeftAlone(t *testing.T) {
 	}
 }
 
-// After the machine was started anew nothing of it runs, whatever has its
-// numbers, and it can be started again.
+// After a reboot the product does not run, even if other processes have its numbers,
+// and it can be started again.
 func TestStateOfAnotherBoot(t *testing.T) {
 	h := testHome(t)
 	s := up(t, h, Options{})

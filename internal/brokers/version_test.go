@@ -50,7 +50,7 @@ func TestInVersionRefuses(t *testing.T) {
 	}
 }
 
-// What a version's steps fill is where it is looked for, beside all others.
+// The steps of a version fill the directory in which find looks for it.
 func TestVersionsArePlannedWhereTheyAreFound(t *testing.T) {
 	h := testHome(t)
 	for name, version := range map[string]string{"kafka": "3.9.1", "nats": "2.10.29", "nats-streaming": "0.24.6", "nsq": "1.2.1", "pulsar": "3.3.9"} {
@@ -100,7 +100,7 @@ func TestVersionsOfKafkaTakeTheirArtifacts(t *testing.T) {
 	}
 }
 
-// Versions lie side by side, and neither PATH nor a variable has a say in them.
+// Versions are installed side by side; PATH and variables do not affect them.
 func TestInstalledVersions(t *testing.T) {
 	h := testHome(t)
 	other := fakeProgram(t, h, "nats-server: v2.9.9", "elsewhere", "nats-server")

@@ -97,7 +97,7 @@ func TestRawSleepGivesWayToTheCollector(t *testing.T) {
 	}
 }
 
-// A sleep that a signal ends is told apart from one that lasted its time.
+// A sleep that a signal ends is distinguished from one that lasted its full time.
 func TestKeepingSleepTellsOfSignals(t *testing.T) {
 	thread := make(chan int, 1)
 	const sleep = 10 * time.Second // which the test does not wait for
@@ -155,7 +155,7 @@ func TestStampExcludesTheRuntime(t *testing.T) {
 	}
 }
 
-// Signals (the runtime's own among them) cut a sleep short; it must go on.
+// Signals, the runtime's own included, interrupt a sleep; it must then continue.
 func TestSleepsOutlastSignals(t *testing.T) {
 	for name, sleep := range map[string]func(int64){
 		"SleepUntil":         SleepUntil,
@@ -227,9 +227,9 @@ func BenchmarkTimeSleep(b *testing.B) {
 	benchmarkSleep(b, func(at int64) { time.Sleep(time.Duration(at - Now())) })
 }
 
-// BenchmarkStartWhileAsleep is how long a goroutine takes to begin that a thread
-// has started just before it sleeps, by the kind of sleep; and what an ordinary
-// goroutine, which waits in Go, makes of it.
+// BenchmarkStartWhileAsleep measures how long a goroutine takes to begin that a thread
+// has started just before it sleeps, for each kind of sleep, and for an ordinary
+// goroutine that waits in Go.
 func BenchmarkStartWhileAsleep(b *testing.B) {
 	sleeps := []struct {
 		name  string
@@ -265,8 +265,8 @@ func BenchmarkStartWhileAsleep(b *testing.B) {
 	}
 }
 
-// A sleeper sleeps until its instant, or until it is woken; who is woken before it sleeps
-// does not.
+// A sleeper sleeps until its instant or until it is woken; one that was woken before does
+// not sleep.
 func TestSleeperIsWoken(t *testing.T) {
 	var s Sleeper
 	until := Now() + int64(2*time.Millisecond)

@@ -162,7 +162,7 @@ func BenchmarkNow(b *testing.B) {
 	_ = sink
 }
 
-// What Now would cost by other ways.
+// The cost of alternatives to Now.
 func BenchmarkTimeNow(b *testing.B) {
 	for b.Loop() {
 		_ = time.Now()

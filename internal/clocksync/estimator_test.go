@@ -60,8 +60,8 @@ func newEstimator(t *testing.T, c Config) *Estimator {
 	return e
 }
 
-// The truth is within the bound, whatever queues on either way, for the drift
-// too; and the bound is worth having: within the run about half the least delay.
+// The true offset and drift are within their bounds, whatever the queueing in either
+// direction; and the bound is useful: within the run about half the least delay.
 func TestTheTruthIsWithinTheBound(t *testing.T) {
 	worst := 0.0
 	for seed := range uint64(60) {
@@ -109,8 +109,8 @@ func TestTheTruthIsWithinTheBound(t *testing.T) {
 	t.Logf("widest bound in the middle of a run: %.2f of half the least delay", worst)
 }
 
-// A path that is always slower one way is within the bound, too: half the delay
-// is all that a difference of the ways can make.
+// The bound also holds for a path that is always slower in one direction: such an
+// asymmetry shifts the offset by at most half the delay.
 func TestLopsidedPath(t *testing.T) {
 	e := newEstimator(t, Config{})
 	const true_ = int64(123_456_789)
@@ -124,8 +124,8 @@ func TestLopsidedPath(t *testing.T) {
 	}
 }
 
-// Steps are seen as soon as an exchange proves them, and until then nothing but
-// the step itself is missing from the bound.
+// A step is reported as soon as an exchange proves it. Until then the true offset is
+// outside the bound by at most the step.
 func TestStepsAreSeen(t *testing.T) {
 	seen := 0
 	for seed := range uint64(60) {
@@ -176,7 +176,7 @@ func TestStepsAreSeen(t *testing.T) {
 
 func abs(v int64) int64 { return max(v, -v) }
 
-// A clock that is slewed is a clock that contradicts its line.
+// A slewed clock contradicts its line, and counts as a step.
 func TestSlewIsSeen(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 3))
 	p := path{rng: rng, base: 20e3, queue: 20e3, offset: func(t int64) int64 { return int64(400e-6 * float64(max(0, t-origin-60e9))) }}
@@ -217,7 +217,7 @@ func TestImpossibleExchanges(t *testing.T) {
 	if x, ok := e.At(1500); e.Refused() != 7 || !ok || x.Points != 1 || x.Offset != 3500 || x.Bound < 500 || x.Bound > 504 {
 		t.Errorf("%d refused; %+v, %v", e.Refused(), x, ok)
 	}
-	// A clock set by centuries is a step, and no arithmetic accident.
+	// A clock set by centuries is a step, and does not overflow.
 	if f := e.Add(Exchange{3000, 1<<60 + 3000, 1<<60 + 3000, 4000}); f != Stepped {
 		t.Errorf("fate %d", f)
 	}
@@ -251,7 +251,7 @@ func TestConfigIsChecked(t *testing.T) {
 	}
 }
 
-// Whatever instants come, estimates stay estimates.
+// Estimates stay finite and valid for all instants.
 func FuzzEstimator(f *testing.F) {
 	f.Add(int64(0), int64(10), int64(20), int64(30), int64(1000), int64(5), int64(7), int64(1100), int64(50))
 	f.Add(int64(0), int64(0), int64(2), int64(0), int64(0), int64(0), int64(0), int64(0), int64(math.MaxInt64)) // less than no delay

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Over an unbuffered pipe, on a virtual clock, with the other clock ahead and
-// fast: what comes back is what was put in.
+// Over an unbuffered pipe and on a virtual clock, the estimate recovers the offset and
+// drift of the other clock.
 func TestProbeOverAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		here, there := net.Pipe()
@@ -87,7 +87,7 @@ func TestProbeOverDatagrams(t *testing.T) {
 	wait.Wait()
 }
 
-// Datagrams that are no answers, or answers to others, are passed over.
+// The prober ignores datagrams that are not answers to its question.
 func TestProberAmongNoise(t *testing.T) {
 	there, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {
@@ -131,7 +131,7 @@ func TestLateAnswers(t *testing.T) {
 			readFull(there, first[:])
 			var out [frameSize]byte
 			answer(&out, first[:], now(), now)
-			// Half of an answer in time, and the rest when nobody waits any more.
+			// Half of an answer in time, and the rest after the question was given up.
 			there.Write(out[:10])
 			time.Sleep(2 * time.Second)
 			readFull(there, second[:])
@@ -180,7 +180,7 @@ func TestProberOnAStreamOfSomethingElse(t *testing.T) {
 	here.Close()
 }
 
-// The frame is what other versions speak.
+// The frame's layout must not change: other versions use it.
 func TestFrameIsFrozen(t *testing.T) {
 	var b [frameSize]byte
 	frame{answer: true, number: 0x01020304, t1: 5, t2: -2, t3: 1 << 40}.put(&b)

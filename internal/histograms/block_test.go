@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The grid has no gaps, and each of its values is what it is the value of.
+// The grid has no gaps, and BlockValueOf inverts BlockValue.
 func TestBlockGrid(t *testing.T) {
 	for v := range BlockValues {
 		top := BlockValue(v)

@@ -20,7 +20,7 @@ import (
 
 const hdrGoldenDir = "testdata/hdr/golden"
 
-// hdrGolden is what Java said of one histogram.
+// hdrGolden has Java's values for one histogram.
 type hdrGolden struct {
 	name                    string
 	lowest, highest, digits int64

@@ -128,7 +128,7 @@ func TestHlogWriterIsJavas(t *testing.T) {
 			head.write(t, w2)
 			rows := hlogReadAll(t, bytes.NewReader(want))
 			if name == "rounding" {
-				// The log says less than the generator was told.
+				// The log has fewer digits than the instants given to its generator.
 				for i, s := range []time.Duration{500, 1500, 4500, 1000500, 2499500, 1023999500} {
 					rows[i].Start = time.Unix(0, 0).Add(s * time.Microsecond)
 				}

@@ -108,7 +108,7 @@ func TestLedgerForgetsBeyondItsLimit(t *testing.T) {
 	if len(l.incomplete) > incompleteLimit {
 		t.Fatal("the incomplete grew beyond its limit")
 	}
-	// What it forgot it has counted.
+	// The ledger counts the numbers that it has forgotten.
 	absent := 0
 	for range l.Missing(0, (incompleteLimit+100)*chunkSpan) {
 		absent++
@@ -136,7 +136,7 @@ func TestFan(t *testing.T) {
 	if n, _ := f.Add(0, 1); n != 0 {
 		t.Fatal("a message beyond memory was counted")
 	}
-	// The last to be counted is not always the latest.
+	// The group counted last need not have the latest instant.
 	f.Add(n, 30)
 	f.Add(n, 20)
 	if groups, latest := f.Add(n, 10); groups != 3 || latest != 30 {

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// What comes after a snapshot is not forgotten: the recorder knows that it is
-// behind until the next.
+// After a snapshot, a new value makes the recorder behind until the next snapshot.
 func TestBehind(t *testing.T) {
 	r, err := New(Config{Metrics: []ID{LagOwn, LagBlocked, DeliveryService}, Shards: 2, Digits: 3, Highest: time.Second, Window: time.Second})
 	if err != nil {

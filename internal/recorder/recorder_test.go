@@ -264,8 +264,8 @@ func inflate(t *testing.T, s string) []byte {
 	return b
 }
 
-// What is recorded of a sample only comes out once, whichever shards there are,
-// and the moments are those of what went in.
+// Values of a sampled metric come out once, whatever the number of shards, and the
+// moments are those of the recorded values.
 func TestStagesAndMoments(t *testing.T) {
 	r, err := New(Config{Metrics: []ID{StageClient, StageBroker, StageReceive, StageCallback, DeliveryService}, Shards: 5, Digits: 3, Highest: time.Second})
 	if err != nil {
@@ -333,7 +333,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// Between two metrics others may have the processor.
+// Snapshot and Encode yield the processor between two metrics.
 func TestBreathesBetweenMetrics(t *testing.T) {
 	breaths := 0
 	metrics := []ID{LagOwn, LagBlocked, DeliveryResponse, DeliveryService}

@@ -7,8 +7,8 @@ import (
 	"sixnines/scenario"
 )
 
-// Most is what the busiest stretch has, counted message by message: never less,
-// and no more than that of twice the length.
+// Most is at least the count of the busiest stretch, counted message by message, and at
+// most that of a stretch of twice the length.
 func TestMostIsTheBusiestStretch(t *testing.T) {
 	second := func(n uint64) scenario.Rate { return scenario.Rate{Messages: n, Per: time.Second} }
 	for name, a := range map[string]scenario.Arrivals{

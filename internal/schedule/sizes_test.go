@@ -62,7 +62,7 @@ func TestSizesAreDrawnAsAsked(t *testing.T) {
 	}
 }
 
-// The sizes of a load depend on its seed and its scenario, and on nothing else.
+// The sizes of a load depend only on its seed and its scenario.
 func TestSizesAreTheSeeds(t *testing.T) {
 	const text = "256B:50%,1KiB:50%"
 	draw := func(x *Sizes, stream uint32) (all []int) {

@@ -6,8 +6,7 @@ import (
 	"sixnines/result"
 )
 
-// A broker without a processor that is not named fails the trial, and so does one that is
-// named and had one.
+// The trial fails if a starved broker is not named, or if one that had a processor is.
 func TestBrokerStarvedNotices(t *testing.T) {
 	of := func(validTo string, reasons ...result.Reason) *result.Run {
 		return &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid, ValidTo: validTo, Reasons: reasons}}}

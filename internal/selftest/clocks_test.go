@@ -2,8 +2,8 @@ package selftest
 
 import "testing"
 
-// A single offset or drift beyond its bound fails, and so does a bound that is
-// true because it says nothing, and no estimate at all.
+// A single offset or drift beyond its bound fails the trial, and so do a bound that is too
+// wide to be useful, and no estimate at all.
 func TestClocksNotice(t *testing.T) {
 	good := clockReading{offset: 1000, bound: 50, truth: 1050, drift: 1e-6, driftBound: 1e-6, drifts: 2e-6}
 	delays := []int64{200, 300, 100}

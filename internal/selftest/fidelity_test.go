@@ -17,7 +17,7 @@ func judged(status result.Status, reasons ...result.Reason) *result.Run {
 	}}
 }
 
-// A schedule that was not kept fails, in whichever way it shows.
+// A schedule that was not kept fails the trial, for each way in which it may show.
 func TestKeptNotices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*result.Run)
@@ -48,7 +48,7 @@ func validTo(run *result.Run, percentile string) *result.Run {
 	return run
 }
 
-// A starved run that is called good, or bad for another reason, fails.
+// The trial fails if the verdict on a starved run is good, or has another reason.
 func TestStarvedNotices(t *testing.T) {
 	own := result.Reason{Status: result.Suspect, Code: "own-lag"}
 	for name, tt := range map[string]struct {

@@ -7,8 +7,8 @@ import (
 	"sixnines/scenario"
 )
 
-// A floor is taken from a whole and sound run only, and has what its sample
-// supports only.
+// A floor is taken only from a complete and valid run, and has only percentiles that the
+// sample supports.
 func TestFloorFigures(t *testing.T) {
 	run := func(change func(*result.Run)) *result.Run {
 		r := &result.Run{Header: result.Header{ID: "x", Pattern: "deliver", Rate: 1000, Size: 256}, Summary: &result.Summary{

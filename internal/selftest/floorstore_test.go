@@ -78,7 +78,7 @@ func TestFloorIsFoundForLikeLoads(t *testing.T) {
 	}
 }
 
-// Of a damaged file only the damaged line is lost, and the next floor leaves it out.
+// A damaged file loses only its damaged lines, and the next Keep drops them.
 func TestDamagedFloors(t *testing.T) {
 	now := time.Now()
 	m := MachineKey{CPU: "a"}

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// The vectors in the program are those that package result is compared with.
+// The program's vectors equal those in the tests of package result.
 func TestVectorsAreTheFrozenOnes(t *testing.T) {
 	entries, err := fs.ReadDir(vectorFiles, "vectors")
 	if err != nil {

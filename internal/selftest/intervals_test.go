@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The quantiles that everything is compared with are those of the law.
+// The reference quantiles are those of the law.
 func TestVirtualLawQuantiles(t *testing.T) {
 	one := virtualLaw{modes: []mode{{1, 1000, 1}}}
 	for p, z := range map[float64]float64{0.5: 0, 0.9: 1.2815515655446004, 0.99: 2.3263478740408408, 0.9999: 3.719016485455709} {
@@ -23,8 +23,8 @@ func TestVirtualLawQuantiles(t *testing.T) {
 	}
 }
 
-// Delays of another law than the one that is claimed, by as little as two per
-// cent of the median, miss; and so do too few hits.
+// The trial fails if delays come from another law than the claimed one, even if the
+// medians differ by only 2 %, and if there are too few hits.
 func TestIntervalsNotice(t *testing.T) {
 	if n := leastHits(500); n != 465 {
 		t.Errorf("%d of 500, want 93 %%", n)

@@ -18,8 +18,8 @@ func mustLaw(t *testing.T, text string) nullbroker.Law {
 	return l
 }
 
-// passed makes messages that were delayed by a law and took a transport of 20 to
-// 60 µs on each side.
+// passed returns messages that were delayed by a law, plus a transport of 20 to 60 µs in
+// each direction.
 func passed(law nullbroker.Law, seed uint64, n int) map[uint64]*message {
 	chance := rand.New(rand.NewPCG(3, 4))
 	all := map[uint64]*message{}
@@ -86,7 +86,7 @@ func TestLawsNotice(t *testing.T) {
 	}
 }
 
-// A tool that cuts off what is slow is found by the rare law.
+// The rare law detects a tool that cuts off slow messages.
 func TestRareDelaysAreCounted(t *testing.T) {
 	trial := lawTrial{law: "rare(delay=200ms,every=1000)", rare: 100 * time.Millisecond}
 	law := mustLaw(t, trial.law)
@@ -103,15 +103,15 @@ func TestRareDelaysAreCounted(t *testing.T) {
 	fails(t, "none occurred", judgeLaw(timed(result.DeliveryService, services(none, 1, 0)), law, trial, join(none)), "occurred")
 }
 
-// Delays of another law than the one that is named are found.
+// The trial detects delays of another law than the one named.
 func TestDelaysOfAnotherLaw(t *testing.T) {
 	all := passed(mustLaw(t, "lognormal(median=210us,sigma=0.5)"), 1, 12000)
 	fails(t, "median of 210 µs", join(all).figures(mustLaw(t, "lognormal(median=200us,sigma=0.5)")), "max|F̂−F|")
 	fails(t, "no messages", join(nil).figures(mustLaw(t, "none")), "max|F̂−F|")
 }
 
-// A dependence of what is reported on the delay is found, even if it is in
-// the raw instants as well: here long delays hide a tenth of themselves.
+// The trial detects reported times that depend on the delay, even if the raw instants do,
+// too: here a long delay is reported a tenth too short.
 func TestDelaysThatAreHidden(t *testing.T) {
 	law := mustLaw(t, "lognormal(median=200us,sigma=0.5)")
 	all := passed(law, 1, 12000)

@@ -9,7 +9,7 @@ import (
 	"sixnines/result"
 )
 
-// The search ends within a tenth of the truth, whatever that is.
+// The search ends within a tenth of the true limit.
 func TestSearchFindsTheLimit(t *testing.T) {
 	for _, truth := range []float64{10_000, 12_345, 99_000, 160_001, 2_000_000} {
 		tries := 0
@@ -71,7 +71,8 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// Limits are those of this machine, not too old, and undisturbed ones stay.
+// Find returns limits of this machine that are not too old; disturbed ones do not replace
+// undisturbed ones.
 func TestLimitStore(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	here, other := MachineKey{CPU: "a"}, MachineKey{CPU: "b"}
@@ -122,7 +123,7 @@ func TestLimitStore(t *testing.T) {
 	}
 }
 
-// A load has the limit of those that cost no more than it does, at about as many
+// A load gets the limit of payloads of at most twice its size, with about as many
 // connections.
 func TestLimitForALoad(t *testing.T) {
 	k := &KeptLimits{Disturbed: "steal", Limits: []Limit{

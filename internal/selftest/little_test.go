@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// littleRun is a run of ten seconds with so many messages of a service time,
-// and what its sampler counted.
+// littleRun is a run of ten seconds with a number of messages of one service time, and its
+// sampler's counts.
 func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64) *result.Run {
 	t.Helper()
 	h := hdr.New(1, 1e12, 3)
@@ -26,8 +26,8 @@ func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64
 	}
 }
 
-// A leaked counter, a stamp that is off, and a broker that did not delay
-// messages as it should have, all fail; without power nothing passes or fails.
+// A leaked counter, a wrong time stamp and a broker with the wrong delay fail the trial.
+// A check without power neither passes nor fails.
 func TestLittleNotices(t *testing.T) {
 	mean := int64(littleMean())
 	l := float64(mean) * 1e4 / 10e9 // in flight

@@ -6,8 +6,7 @@ import (
 	"sixnines/result"
 )
 
-// A lossy broker that is called overloaded fails the trial, and a slow consumer
-// that is not.
+// The trial fails if a lossy broker is called overloaded, or a slow consumer is not.
 func TestLossyNotices(t *testing.T) {
 	good := func(status result.Status, codes ...result.ReasonCode) *result.Run {
 		r := &result.Run{Counters: result.Counters{Scheduled: 100, Sent: 100, Unknown: 100, Expected: 100, Received: 98, Missing: 2, MissingUnknown: 2, Censored: 2},

@@ -37,8 +37,8 @@ func timed(m result.Metric, values []int64) *result.Run {
 	}
 }
 
-// stalled are the latencies of n messages, evenly over a window, across a stall:
-// every message due in it waits for its end.
+// stalled returns the latencies of n messages, spread evenly over a window with a stall:
+// every message due in the stall waits for its end.
 func stalled(n int, d, window time.Duration, factor float64) []int64 {
 	var values []int64
 	for i := range n {
@@ -57,8 +57,8 @@ const (
 	trialStall  = 2 * time.Second
 )
 
-// The oracle takes what is right, and notices what is reported by 4 % too large
-// or too small, and all that a stall must not do.
+// The oracle accepts correct figures. It rejects figures that are 4 % too large or too
+// small, and all other effects that a stall must not have.
 func TestStallOracleNotices(t *testing.T) {
 	good := func() *result.Run {
 		return timed(result.DeliveryResponse, stalled(16000, trialStall, trialWindow, 1))
@@ -121,7 +121,8 @@ func TestStallOracleNotices(t *testing.T) {
 	}
 }
 
-// fails wants a figure to have failed whose name has a word; empty: none.
+// fails requires that a figure failed whose name contains the word; if that is empty, that
+// no figure failed.
 func fails(t *testing.T, name string, figures []Figure, word string) {
 	t.Helper()
 	o := Conclude("", figures...)

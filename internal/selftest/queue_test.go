@@ -9,8 +9,8 @@ import (
 	"sixnines/result"
 )
 
-// sojourns are the times in the system of a trial's queue with its seed, as the
-// tool would have them.
+// sojourns returns the times in the system of a trial's queue with its seed, as the tool
+// should report them.
 func sojourns(t *testing.T, trial queueTrial, change func(stay int64) int64) *result.Run {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(1, 1))
@@ -48,7 +48,7 @@ func TestQueuesNotice(t *testing.T) {
 	fails(t, "nothing timed", judgeQueue(run, queueTrials(true)[0], 0), "p50")
 }
 
-// There is a seed for each trial, and the first that is tried is not always one.
+// Each trial has a seed, and it is not always the first that is tried.
 func TestSeedsOfQueues(t *testing.T) {
 	sum := uint64(0)
 	for _, short := range []bool{false, true} {

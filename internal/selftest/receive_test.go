@@ -26,8 +26,8 @@ func repeated(v time.Duration) []int64 {
 	return values
 }
 
-// A wait of the receiving side that is missing, too short or attributed to the broker
-// fails, and so does one where there was none.
+// The trial fails if the receiving side's wait is missing, too short or attributed to the
+// broker, or is reported without one.
 func TestReceiveLagNotices(t *testing.T) {
 	const d, little = 20 * time.Millisecond, 100 * time.Microsecond
 	for name, tt := range map[string]struct {

@@ -35,7 +35,7 @@ func tailOf(percentile string) *result.Run {
 
 const stopLength = 700 * time.Millisecond
 
-// A pause of the tool's own that the result does not report fails.
+// The trial fails if the result does not report the tool's own pause.
 func TestSelfFreezeNotices(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run  *result.Run
@@ -55,7 +55,7 @@ func TestSelfFreezeNotices(t *testing.T) {
 	}
 }
 
-// A broker's pause that the tool takes for its own fails.
+// The trial fails if the tool takes the broker's pause for its own.
 func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run  *result.Run
@@ -71,7 +71,7 @@ func TestFrozenBrokerIsNotTheTool(t *testing.T) {
 	}
 }
 
-// The schedule goes on, whichever was paused.
+// The schedule continues, whichever process was paused.
 func TestStopsAreInTheFigures(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*result.Run)

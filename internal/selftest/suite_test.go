@@ -11,8 +11,8 @@ import (
 	"sixnines/internal/spell/spelltest"
 )
 
-// One trial that fails, panics or cannot be made does not keep the others from
-// being made, and counts as failed itself.
+// A trial that fails, panics or returns an error counts as failed, and the other trials are
+// still made.
 func TestSuiteGoesOn(t *testing.T) {
 	trial := func(name string, run func(context.Context, *Bench) (*Outcome, error)) Trial {
 		return Trial{Name: name, Run: run}
@@ -83,7 +83,7 @@ func TestStopEndsTheSuite(t *testing.T) {
 	}
 }
 
-// What excuses a failure is outside, and more than a trifle.
+// Only disturbances by other programs, above the limits, excuse a failure.
 func TestDisturbances(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
@@ -105,7 +105,7 @@ func TestDisturbances(t *testing.T) {
 	}
 }
 
-// An excuse needs a disturbance in every attempt, and keeps what was found.
+// An excuse needs a disturbance in every attempt, and keeps the figures.
 func TestExcuse(t *testing.T) {
 	o := Conclude("", Exactly("p99", "3 ms", "4 ms"))
 	o.Attempts = []string{"attempt 1 failed: p99"}

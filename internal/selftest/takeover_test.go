@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// A takeover that costs more the later it comes, none at all, and one that is
-// called blocked fail.
+// The trial fails if late takeovers take longer, if there are none, or if their wait is
+// called blocked.
 func TestTakeoverNotices(t *testing.T) {
 	ms := func(v ...int) (all []time.Duration) {
 		for _, v := range v {

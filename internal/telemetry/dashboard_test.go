@@ -13,8 +13,8 @@ import (
 	"sixnines/result"
 )
 
-// families are the names of all that is told of a run, while it goes on and after
-// its end.
+// families returns the names of all families that are exported during a run and after its
+// end.
 func families(t *testing.T) map[string]bool {
 	t.Helper()
 	run := testRun(1000)
@@ -43,7 +43,7 @@ func families(t *testing.T) map[string]bool {
 	return names
 }
 
-// The dashboard asks for what there is, and averages nothing.
+// The dashboard queries only existing families, and uses no averages.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "examples", "grafana", "dashboard.json"))
 	if err != nil {

@@ -42,7 +42,7 @@ func testRun(values ...int64) *result.Run {
 	return whole
 }
 
-// follow tells live of the run interval by interval, as the engine does.
+// follow passes the run to live interval by interval, as the engine does.
 func follow(l *Live, run *result.Run) {
 	var headers []result.Header
 	for _, part := range run.Parts() {
@@ -111,8 +111,8 @@ func spans(h *dto.Histogram) map[int]int64 {
 	return all
 }
 
-// What is scraped while a run goes on is what was recorded, in both kinds of buckets;
-// after its end what it left, with the verdict, until the next run has ended.
+// During a run a scrape returns what was recorded so far, in both kinds of buckets. After
+// its end it returns the result with the verdict, until the next run has ended.
 func TestScrape(t *testing.T) {
 	live := NewLive()
 	s, err := Listen("127.0.0.1:0", live)
@@ -202,7 +202,7 @@ func TestListenWhereSomebodyDoes(t *testing.T) {
 	}
 }
 
-// Who scrapes in periods sees how the last run ended; nobody else is waited for.
+// A periodic scraper sees the end of the last run; Await waits for no other scrapers.
 func TestAwait(t *testing.T) {
 	live := NewLive()
 	s, err := Listen("127.0.0.1:0", live)
@@ -269,8 +269,8 @@ func BenchmarkScrape(b *testing.B) {
 	}
 }
 
-// BenchmarkInterval is the processor time that an interval takes of the goroutine
-// that writes it down.
+// BenchmarkInterval measures the processor time that an interval takes on the goroutine
+// that writes intervals.
 func BenchmarkInterval(b *testing.B) {
 	live := NewLive()
 	live.Begin([]result.Header{{ID: "00f1d2c3b4a59687"}})

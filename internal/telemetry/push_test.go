@@ -95,8 +95,8 @@ func attributeOf(p interface {
 	return ""
 }
 
-// What is pushed is what was recorded, as exponential histograms; a run that is over is
-// pushed once, with its verdict.
+// A push has the recorded values as exponential histograms; a finished run is pushed once,
+// with its verdict.
 func TestPush(t *testing.T) {
 	r, s := receive(t)
 	target, err := NewTarget(s.URL, "api-key=a%20secret, tenant=blue", "")
@@ -147,7 +147,7 @@ func TestPush(t *testing.T) {
 	}
 }
 
-// A collector that refuses is told of once, counted, and tried again.
+// Failures in a row are reported once and all counted, and the push is repeated.
 func TestPushesThatFail(t *testing.T) {
 	r, s := receive(t)
 	r.answer = http.StatusForbidden
@@ -181,7 +181,7 @@ func TestPushesThatFail(t *testing.T) {
 	}
 }
 
-// The environment says how to push; a collector that is busy is asked again.
+// The environment variables apply, and a push to a busy collector is retried.
 func TestPushAsTheEnvironmentSays(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	r, s := receive(t)

@@ -62,7 +62,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// Without a reset a program has what the thread has that starts it: what Reset is for.
+// Without Reset a program inherits the settings of the thread that starts it.
 func TestInherited(t *testing.T) {
 	runtime.LockOSThread()
 	thread.ShortenSlice()

@@ -54,8 +54,8 @@ type seen struct {
 func (s *seen) Writing()                { s.writes.Add(1) }
 func (s *seen) HasRead(_, waited int64) { s.reads.Add(1); s.waited.Store(waited) }
 
-// What is written arrives whole and in order, whether the socket takes it at once
-// or not.
+// Written bytes arrive complete and in order, whether or not the socket takes them at
+// once.
 func TestWriteWaitsForAFullSocket(t *testing.T) {
 	c, other := pair(t)
 	const pieces, size = 4096, 8 << 10 // far more than socket buffers hold
@@ -115,7 +115,7 @@ func TestCorkedWritesAreOne(t *testing.T) {
 	}
 }
 
-// A sender that is stuck does not keep what it has collected.
+// The buffer of a sender that does not uncork is written after corkLimit.
 func TestCorkExpires(t *testing.T) {
 	c, other := pair(t)
 	if !c.Cork() {
@@ -130,7 +130,7 @@ func TestCorkExpires(t *testing.T) {
 	}
 }
 
-// More than is held back goes out by itself, and a large write in its turn.
+// A full buffer is written by itself, and a large write keeps its order.
 func TestCorkHoldsSoMuch(t *testing.T) {
 	c, other := pair(t)
 	if !c.Cork() {
@@ -160,7 +160,7 @@ func sorted(b []byte) []byte {
 	return out
 }
 
-// A write that could not be told of fails the next one.
+// An error of a buffered write is returned by the next write.
 func TestErrorOfWhatWasHeldBack(t *testing.T) {
 	c, other := pair(t)
 	if err := other.(*net.TCPConn).SetLinger(0); err != nil {
@@ -206,7 +206,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// What lies unread is told, by about as long as it lay there.
+// HasRead reports about how long the data stayed unread.
 func TestReadTellsHowLongBytesLay(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("no receive time stamps here")

@@ -43,7 +43,7 @@ func TestHere(t *testing.T) {
 	}
 }
 
-// placed is a connection of which nothing but the ends is known.
+// placed is a connection that has only its two addresses.
 type placed struct {
 	net.Conn
 	from, to net.Addr

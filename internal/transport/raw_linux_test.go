@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A wall clock that was set between two reads makes no latency.
+// A wall clock that was set between two reads does not produce a latency.
 func TestStampAcrossAStep(t *testing.T) {
 	c, other := pair(t)
 	var s seen

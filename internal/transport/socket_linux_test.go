@@ -81,8 +81,8 @@ func TestCloseEndsARead(t *testing.T) {
 	}
 }
 
-// Close shuts the reading side down. Who meets that is told that the connection is
-// closed, and not that the other side has ended it.
+// Close shuts the reading side down. A reader then gets net.ErrClosed, not the io.EOF of
+// the other side's end.
 func TestCloseIsNoEnd(t *testing.T) {
 	c, _ := pair(t)
 	s := c.NetConn().(*socket)
@@ -100,7 +100,7 @@ func TestCloseIsNoEnd(t *testing.T) {
 	}
 }
 
-// Whatever meets a Close, no descriptor is left and none is closed twice.
+// Whatever runs at the same time as Close, every descriptor is closed exactly once.
 func TestDescriptorsAreFreed(t *testing.T) {
 	count := func() int {
 		open, err := os.ReadDir("/proc/self/fd")
@@ -126,7 +126,7 @@ func TestDescriptorsAreFreed(t *testing.T) {
 	}
 }
 
-// Beyond so many connections readers wait in the runtime's poller.
+// Readers of connections beyond threadsMost wait in the runtime's poller.
 func TestThreadsAreBounded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -159,7 +159,7 @@ func TestThreadsAreBounded(t *testing.T) {
 	}
 }
 
-// What is read late is told with the instant at which it came.
+// ReadNow reports data that is read late with its time of arrival.
 func TestReadLate(t *testing.T) {
 	c, other := pair(t)
 	if !c.ReadsLate() {
@@ -204,7 +204,7 @@ func TestReadLate(t *testing.T) {
 	}
 }
 
-// A reader that keeps up asks for nothing before it waits, and one that is behind does.
+// A reader that keeps up blocks at once; one that is behind first tries without blocking.
 func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
 	c, other := pair(t)
 	s, fd := c.raw, c.NetConn().(*socket).fd
@@ -235,7 +235,7 @@ func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
 			t.Fatalf("%s: %d bytes were read", what, s.got)
 		}
 	}
-	// Twice nothing is there before the wait, then nobody asks once, and three times.
+	// Two attempts find nothing before the wait; then one read skips the attempt, then three.
 	nothing("the first read")
 	come()
 	something("after its wait")
@@ -249,7 +249,7 @@ func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
 			something("after its wait, which returned at once")
 		}
 	}
-	// Then the reader falls behind: each read asks, and finds something.
+	// Then the reader falls behind: each attempt finds data.
 	for range 20 {
 		come()
 		something("a read that asks")
@@ -260,7 +260,7 @@ func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
 	come()
 	nothing("a read that does not ask")
 	something("after its wait")
-	// A read that fills its buffer says nothing of what is left.
+	// A read that fills its buffer does not show whether more data is there.
 	nothing("a read of nothing")
 	come()
 	s.in = make([]byte, 3)
@@ -271,8 +271,8 @@ func TestReaderThatKeepsUpDoesNotAsk(t *testing.T) {
 	something("after a full buffer")
 }
 
-// Whenever bytes come, before, during or after a read, none is left behind, and nor is
-// the end of the stream.
+// All bytes and the end of the stream are read, whether they arrive before, during or
+// after a read.
 func TestReadsMissNothing(t *testing.T) {
 	c, other := pair(t)
 	const pieces = 20_000

@@ -163,8 +163,8 @@ func causes(covered map[result.PauseSource]float64) map[result.PauseSource]float
 	return c
 }
 
-// dominates reports whether one cause covers more than half, and more than any
-// other: on a busy machine other causes are active as well.
+// dominates reports whether one cause covers more than half of the time, and more
+// than any other: on a busy machine other causes are active, too.
 func dominates(cause result.PauseSource, covered map[result.PauseSource]float64) bool {
 	for other, share := range causes(covered) {
 		if other != cause && share >= covered[cause] {
@@ -236,8 +236,8 @@ func TestStopIsItsOwnCause(t *testing.T) {
 		awaitOtherState(t, s.cmd.Process.Pid, 'T')
 		covered := shares(s.pauses(t), from, to)
 		t.Logf("the process was stopped: %v", covered)
-		// Counters that grew before or after are stretched over the pause by looks
-		// that could not be taken: the pause itself is expected, and no cause.
+		// No look was possible during the pause, so counters that grew before or after
+		// may cover part of it. The test expects the pause itself, and no cause.
 		switch {
 		case covered[result.PauseProcess] < 0.9:
 			return fmt.Sprintf("the process was stopped and does not know: %v", covered)
@@ -275,8 +275,8 @@ type cpuGroup struct {
 	v2  bool
 }
 
-// quotaGroup makes one that may have a quota, and removes it after the test.
-// Without the right to make one the test cannot be done.
+// quotaGroup makes a control group that may have a quota, and removes it after the
+// test. It ends the test if it has no permission to make one.
 func quotaGroup(t *testing.T) cpuGroup {
 	t.Helper()
 	groups, err := findGroups(hostRoot(), self, controlCPU)
@@ -297,8 +297,8 @@ func quotaGroup(t *testing.T) cpuGroup {
 	return cpuGroup{}
 }
 
-// missing ends a test that this machine does not allow; where all must be
-// possible, by a failure. See internal/brokers/brokertest.
+// missing ends a test that this machine does not allow: by a failure where all tests
+// must run, else by a skip. See internal/brokers/brokertest.
 func missing(t *testing.T, why error) {
 	t.Helper()
 	if os.Getenv("SIXNINES_BROKERS_REQUIRED") != "" && os.Geteuid() == 0 {
@@ -314,7 +314,7 @@ func (g cpuGroup) file() string {
 	return "cpu.cfs_quota_us"
 }
 
-// limit allows so much CPU in each 100 ms; 0: as much as there is.
+// limit sets the CPU time that the group may use in each 100 ms; 0: no limit.
 func (g cpuGroup) limit(t *testing.T, d time.Duration) {
 	t.Helper()
 	text := fmt.Sprint(d.Microseconds())

@@ -133,8 +133,8 @@ func TestProcessorsOfAQuota(t *testing.T) {
 	}
 }
 
-// The memory left is that of the group, or of an ancestor, with the least left,
-// and never more than the machine's.
+// The memory left is the least of all groups, the process's own and its ancestors, and
+// of the machine.
 func TestMemoryLeftByControlGroups(t *testing.T) {
 	const (
 		a    = "sys/fs/cgroup/a/"

@@ -43,7 +43,7 @@ func TestContention(t *testing.T) {
 	}
 }
 
-// What was used is read over two slow looks, not over all since the start.
+// The processor time used is that of the last two slow looks, not of all since the start.
 func TestContentionForgets(t *testing.T) {
 	var k contention
 	others := load{busy: ms(10_000)}

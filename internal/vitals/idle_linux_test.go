@@ -24,7 +24,7 @@ func idle(t testing.TB) []string {
 	return []string{exe, idleArgument}
 }
 
-// heard waits until a record of the idle process came.
+// heard waits for a record of the idle process.
 func heard(t testing.TB, m *Monitor) {
 	t.Helper()
 	for end := clock.Now() + int64(time.Minute); m.idleSilent(); time.Sleep(time.Millisecond) {
@@ -108,7 +108,7 @@ func TestIdleThatCannotBeStartedIsMissing(t *testing.T) {
 	}
 }
 
-// Stopping is no failure, and leaves no process behind.
+// Stop is not reported as a failure, and leaves no process behind.
 func TestStopEndsTheIdleProcess(t *testing.T) {
 	m := start(t, Options{Idle: idle(t)})
 	heard(t, m)
@@ -122,7 +122,7 @@ func TestStopEndsTheIdleProcess(t *testing.T) {
 	}
 }
 
-// The idle process ends with the one that started it, also if that is killed.
+// The idle process ends with its parent, also if that is killed.
 func TestIdleEndsWithItsParent(t *testing.T) {
 	s := watchOneself(t, nil)
 	children := func() []byte {

@@ -26,8 +26,8 @@ func drain(o *idleOutbox, stream []byte) (list [][2]int64) {
 	return list
 }
 
-// A generator that does not read loses ordinary wake-ups, not gaps, and no record
-// is torn.
+// A generator that does not read loses ordinary wake-ups but no gaps, and gets no partial
+// record.
 func TestIdleOutboxKeepsGaps(t *testing.T) {
 	o := newIdleOutbox(4_000_000, 5_000_000)
 	var gaps [][2]int64

@@ -51,8 +51,8 @@ func TestFactsOfAMachine(t *testing.T) {
 	}
 }
 
-// Each fact once, none empty, and none unknown without a reason; also on a
-// machine of which nothing can be read.
+// Each fact is there once, is not empty, and has a reason if it is unknown; also on a
+// machine without readable files.
 func TestFactsAreComplete(t *testing.T) {
 	for name, facts := range map[string][]Fact{"here": Fingerprint(), "nowhere": machine{tree()}.facts(), "laptop": machine{laptop()}.facts()} {
 		seen := map[string]bool{}
@@ -108,7 +108,7 @@ func TestChecksOfAMachine(t *testing.T) {
 	}
 }
 
-// Every bad finding has an advice, and what cannot be read is no pass.
+// Every bad finding has advice, and a property that cannot be read does not pass.
 func TestChecksGiveAdvice(t *testing.T) {
 	for name, checks := range map[string][]Check{"here": Checkup(), "nowhere": machine{tree()}.checks(probe{}, 1)} {
 		for _, c := range checks {

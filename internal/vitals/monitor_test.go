@@ -156,7 +156,7 @@ func TestStopLeavesNothing(t *testing.T) {
 func TestSamplesAllocateLittle(t *testing.T) {
 	m := start(t, Options{Period: 100 * time.Millisecond, HiccupThreshold: time.Hour})
 	m.Sample()
-	// The list of values is one; the rest is a margin for other goroutines.
+	// The list of values is one allocation; the rest is a margin for other goroutines.
 	if n := testing.AllocsPerRun(50, func() { m.Sample() }); n > 3 {
 		t.Errorf("%v allocations a sample", n)
 	}
@@ -244,7 +244,7 @@ func frozenFor(m *Monitor, from, to int64) (ns int64) {
 	return ns
 }
 
-// Frozen tells what both meters missed, within the bounds, and what is still going on.
+// Frozen reports the freezes of both meters within the bounds, and one in progress.
 func TestFrozen(t *testing.T) {
 	m := &Monitor{pauses: newPauseList(8)}
 	m.thread, m.goroutine = m.newMeter(result.PauseThread, Options{}), m.newMeter(result.PauseGoroutine, Options{})

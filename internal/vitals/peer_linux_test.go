@@ -14,7 +14,7 @@ import (
 
 const (
 	socketsHead = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
-	// A broker that listens, its end of our connection, ours, and one that nobody has.
+	// A broker's listener, its end of our connection, our end, and a socket without a process.
 	socketsText = socketsHead +
 		"   0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 501 1 0000000000000000 100 0 0 10 0\n" +
 		"   1: 0100007F:1F40 0100007F:C350 01 00000000:00000000 00:00000000 00000000     0        0 502 1 0000000000000000 20 4 30 10 -1\n" +

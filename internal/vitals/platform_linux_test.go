@@ -94,7 +94,7 @@ func TestCounterFilesGrowAndRepeat(t *testing.T) {
 	}
 }
 
-// A source that fails later becomes missing, and the others go on.
+// A source that fails later becomes missing, and the others continue.
 func TestSourcesThatFailLaterAreMissing(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "counter")
 	if err := os.WriteFile(name, []byte("pswpin 7\n"), 0o600); err != nil {
@@ -166,9 +166,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// One pause in some hundred falls between two sleeps of the meter on the thread,
-// which cannot tell it from a wait for the runtime then; and a busy machine may
-// let a stopped process wait before it goes on.
+// About one pause in a hundred falls between two sleeps of the thread meter, which then
+// cannot tell it from a wait for the runtime. And a busy machine may delay a stopped
+// process before it continues.
 func TestStoppedProcessIsFrozen(t *testing.T) {
 	for _, child := range []string{"1", keepingChild} {
 		t.Run(child, func(t *testing.T) {
@@ -221,8 +221,8 @@ func judgeFreeze(longest Pause, stopped, thawed int64) error {
 	return nil
 }
 
-// What stops only the runtime must not look like a frozen process: with the
-// world stopped the thread meter goes on.
+// A pause of the runtime only must not look like a frozen process: the thread meter
+// continues while the world is stopped.
 func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	const threshold = 2 * time.Millisecond
@@ -251,8 +251,8 @@ func TestRuntimeStallIsNoFreeze(t *testing.T) {
 	}
 }
 
-// A time in which the runtime gives a thread's processor to others is no pause of the
-// thread that keeps it.
+// When the runtime takes the processor of a thread that keeps it, that is not a pause of
+// the thread.
 func TestLostProcessorIsNoPauseOfItsThread(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
 	m := start(t, Options{KeepProcessor: true, HiccupThreshold: 2 * time.Millisecond})
@@ -331,7 +331,7 @@ func BenchmarkGoroutineMeter(b *testing.B) { benchmarkMeters(b, time.Millisecond
 func BenchmarkBothMeters(b *testing.B)     { benchmarkMeters(b, time.Millisecond, 1, 1) }
 func BenchmarkBothMeters4ms(b *testing.B)  { benchmarkMeters(b, 4*time.Millisecond, 1, 1) }
 
-// BenchmarkMetersOfRuns is of those that a run has.
+// BenchmarkMetersOfRuns measures the meters with the settings of a run.
 func BenchmarkMetersOfRuns(b *testing.B) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(0))
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1)

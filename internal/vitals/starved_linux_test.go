@@ -19,8 +19,8 @@ import (
 	"sixnines/result"
 )
 
-// starvedChild is a broker of sorts: it accepts one connection, and from the first byte of
-// its standard input on has as many threads as that says on one processor, each of which wants it all.
+// starvedChild is a simple broker: it accepts one connection. The first byte of its standard
+// input is a number of threads, which it then runs on one processor, each busy all the time.
 const starvedChild = "starved"
 
 func serveStarved() {
@@ -31,7 +31,7 @@ func serveStarved() {
 		os.Exit(1)
 	}
 	fmt.Println(l.Addr())
-	// Until it is accepted the connection is nobody's.
+	// A connection belongs to no process until it is accepted.
 	c, err := l.Accept()
 	if err == nil {
 		_, err = c.Write([]byte{0})
@@ -113,8 +113,8 @@ func (s *starvable) connections() []Connection {
 	return []Connection{{s.conn.LocalAddr().(*net.TCPAddr).AddrPort(), s.conn.RemoteAddr().(*net.TCPAddr).AddrPort()}}
 }
 
-// A broker whose threads wait for a processor is found by its connection, and so is the
-// process that takes its place.
+// A broker whose threads wait for a processor is found by its connection, and so is a
+// process that replaces it.
 func TestStarvedBroker(t *testing.T) {
 	broker := startStarvable(t, nil)
 	now := make(chan *starvable, 1)
@@ -152,7 +152,7 @@ func TestStarvedBroker(t *testing.T) {
 	}
 }
 
-// A broker that its quota stops has what it was given.
+// A broker that its own quota stops is not starved.
 func TestQuotaStarvesNoBroker(t *testing.T) {
 	g := quotaGroup(t)
 	g.limit(t, 30*time.Millisecond) // of 100
@@ -177,7 +177,7 @@ func TestQuotaStarvesNoBroker(t *testing.T) {
 	})
 }
 
-// Without a broker on this machine there is nothing to watch, and nothing amiss.
+// A broker on another machine is not watched, and that is not an error.
 func TestBrokerElsewhere(t *testing.T) {
 	m := start(t, Options{Connections: func() []Connection { return nil }})
 	time.Sleep(150 * time.Millisecond)

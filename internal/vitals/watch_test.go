@@ -68,7 +68,7 @@ func TestStretchesThatMeetAreOne(t *testing.T) {
 	}
 }
 
-// A call of NewPauses splits a stretch that goes on; nothing is returned twice or lost.
+// A call of NewPauses splits a stretch that goes on; no part is returned twice or lost.
 func TestFlushSplitsStretches(t *testing.T) {
 	s := &script{}
 	for i := range int64(100) {
@@ -80,7 +80,7 @@ func TestFlushSplitsStretches(t *testing.T) {
 	for i := int64(1); i <= 100; i++ {
 		w.look(at(i))
 		if random.IntN(7) == 0 {
-			w.flush(at(i)) // the look was just now: none is taken
+			w.flush(at(i)) // the last look is recent, so flush takes no new one
 			told = w.pauses.unreported(told)
 		}
 	}
@@ -125,8 +125,8 @@ func TestWatcherThatFailsIsMissing(t *testing.T) {
 	}
 }
 
-// The idle process is in the same control groups: stopped with the generator it says nothing of
-// the machine.
+// The idle process is in the generator's control groups: a gap of both that a quota causes
+// says nothing about the machine.
 func TestIdleGapsOfAQuotaAreNone(t *testing.T) {
 	for _, c := range []struct {
 		name      string
@@ -177,8 +177,8 @@ func TestFullListForgetsWhatWasToldFirst(t *testing.T) {
 	}
 }
 
-// BenchmarkLook is the cost of a look at everything, slow ones at their rate: by
-// 50 a second it is the share of a core.
+// BenchmarkLook measures a look at all counters, the slow ones at their own rate. Times 50
+// looks a second it is the share of a core.
 func BenchmarkLook(b *testing.B) {
 	list := newPauseList(4096)
 	w := newWatch(list, list, watcherOpeners(), 0, func(source result.PauseSource, err error) { b.Logf("%s: %v", source, err) })

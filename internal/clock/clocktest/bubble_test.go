@@ -10,7 +10,7 @@ import (
 	"sixnines/internal/clock"
 )
 
-// Whatever comes to an instant is done before what quiesces there, and that in its order.
+// All work of an instant is done before a Quiesce returns, and callers return in their order.
 func TestQuiesce(t *testing.T) {
 	for range 100 {
 		synctest.Test(t, func(t *testing.T) {
