@@ -11,7 +11,7 @@ import (
 // sender issues the messages of a load. There are four kinds: paced by a schedule,
 // closed, which waits for answers, unpaced, and one that sends nothing. What they
 // have in common, such as lanes, slots and transmit, is in send.Sending. The run's goroutine calls the
-// methods, in their order.
+// methods: Prepare, Start and Finish at most once each, in this order.
 type sender interface {
 	// Prepare brings the load to where the start of its window may be fixed, and
 	// returns how long before the window Start is to be called.
