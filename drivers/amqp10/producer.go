@@ -35,9 +35,9 @@ type sender struct {
 	leaving  chan struct{} // closed when the producer closes
 	more     chan struct{} // receives when a message was added to open
 
-	mu   sync.Mutex
-	open []sent // what nobody waits for yet
-	over bool   // and nobody will
+	mu   sync.Mutex // guards open and over
+	open []sent     // messages whose outcome no goroutine waits for yet
+	over bool       // no goroutine will wait for outcomes any more
 }
 
 // sent is a message whose outcome has not come.
@@ -135,7 +135,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 
 func (p *producer) wrap(err error) error { return wrap(err, "send to %q", p.address) }
 
-// push adds a message to those whose outcome is waited for; false: nobody does.
+// push passes a message to the goroutine that waits for outcomes; false: it has ended.
 func (n *sender) push(m sent) bool {
 	n.mu.Lock()
 	over := n.over

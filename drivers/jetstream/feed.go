@@ -15,44 +15,44 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// feed is a consumer's share in one stream. Fields below gate are guarded by
-// that of the consumer; the others are set by start, of which one runs at a time.
+// feed is a consumer's part in one stream. The consumer's gate guards the fields below the
+// word gate. start sets the others; only one start runs at a time.
 type feed struct {
 	consumer *consumer
 	stream   stream
 	acks     js.AckPolicy
 
 	name         string                 // the server's consumer
-	known        atomic.Pointer[string] // it, for what does not wait for the gate
-	made         int                    // how many have been made, to name ordered ones by
+	known        atomic.Pointer[string] // the same name, for readers that do not wait for the gate
+	made         int                    // number of server consumers made, for the names of ordered ones
 	inbox        string
 	subscription *natswire.Subscription
 	stop         func()       // ends the library's reader; nil: no reader
-	ended        atomic.Int64 // the turn of one that has ended by itself
-	complained   bool         // since the last start that succeeded
-	silent       int          // heartbeats that have been missed
-	created      time.Time    // the stream, by its server's clock
-	stale        atomic.Bool  // the connection was lost, or the server's consumer may be
+	ended        atomic.Int64 // the turn of a reader that has ended by itself
+	complained   bool         // an error was reported since the last successful start
+	silent       int          // number of missed heartbeats
+	created      time.Time    // when the stream was created, by its server's clock
+	stale        atomic.Bool  // the connection was lost, or the server's consumer may be lost
 
 	// gate:
 	begun bool   // last is known
-	last  uint64 // number in the stream of the last message
+	last  uint64 // stream sequence of the last message
 	next  uint64 // ordered: number of the next delivery
-	gap   bool   // ordered: something was missed
-	heard bool   // something came since watch looked last
-	turn  int    // of the subscription, or of the library's reader
+	gap   bool   // ordered: a delivery was missed
+	heard bool   // something was received since watch looked last
+	turn  int    // counts subscriptions, or the library's readers
 
-	under  int    // pull: messages that have been asked for and have not come
+	under  int    // pull: messages requested and not yet received
 	refill bool   // pull: the server has ended a request
 	text   []byte // pull: the request; of the library's messages, the reply subject; reused
 
 	unacked  int      // AckEvery: deliveries since the last acknowledgement
 	held     [][]byte // explicit acknowledgements that are held back, reused
-	messages []js.Msg // the same by the library
+	messages []js.Msg // the same for the library's messages
 }
 
-// start subscribes and makes the server's consumer, or takes up the one there
-// is. The feed's stream may have to be made, too, if again is set.
+// start subscribes and makes the server's consumer, or continues an existing one. If
+// again is set, it may also have to make the feed's stream.
 func (f *feed) start(ctx context.Context, again bool) error {
 	c := f.consumer
 	info, err := f.find(ctx, again)

@@ -10,8 +10,8 @@ import (
 	"sixnines/driver"
 )
 
-// consumer implements driver.Consumer. With a queue it is served by a goroutine
-// of its own, without by whoever sends.
+// consumer implements driver.Consumer. With a queue its own goroutine serves it, without a
+// queue the sending goroutine does.
 type consumer struct {
 	broker *Broker
 	wait   wait
@@ -25,7 +25,7 @@ type consumer struct {
 	turn  sync.Mutex   // held during a synchronous Deliver
 
 	*line
-	from   atomic.Uint64 // what was handed on before so many changes of connections is lost, see packet.since
+	from   atomic.Uint64 // packets handed on before this number of connection changes are lost, see packet.since
 	silent chan struct{} // closed when no Deliver will run any more
 }
 

@@ -13,21 +13,21 @@ type entry struct {
 }
 
 // flight holds the messages of a connection that are in flight, by numbers that are
-// used again. They are the packet identifiers where the driver gives those; there are so
-// few that a message which is never answered must not hold up those after it, as it
-// would in kit.Unanswered. It is safe for concurrent use.
+// reused. If the driver assigns packet identifiers, the numbers are these. There are so
+// few of them that a message which is never answered must not block later ones, as it
+// would in kit.Unanswered. flight is safe for concurrent use.
 type flight struct {
-	limit int          // messages in flight, at most
+	limit int          // largest number of messages in flight
 	flush func() error // called before a sender waits; nil: nothing is collected
 
-	mu      sync.Mutex
-	room    sync.Cond
+	mu      sync.Mutex // guards the fields below
+	room    sync.Cond  // signalled when a message is resolved, and at the end
 	ended   bool
-	entries []entry           // by number less one
-	free    []uint16          // numbers that nobody uses, of those that have an entry
+	entries []entry           // by number − 1
+	free    []uint16          // numbers of unused entries
 	n       int               // entries in use
-	emptied chan struct{}     // closed when none is in use; nil: nobody waits
-	given   map[uint16]uint16 // numbers by the packet identifiers that a client library gives
+	emptied chan struct{}     // closed when no entry is in use; nil: no goroutine waits
+	given   map[uint16]uint16 // from packet identifiers of a client library to numbers
 }
 
 func (f *flight) init(limit int, flush func() error) {
@@ -35,8 +35,8 @@ func (f *flight) init(limit int, flush func() error) {
 	f.room.L = &f.mu
 }
 
-// reserve adds a message and returns its number. If as many as allowed are in flight it
-// waits until one is not; what is collected goes out before.
+// reserve adds a message and returns its number. If the limit is reached, it flushes what is
+// collected and waits until a message is resolved.
 func (f *flight) reserve(acks driver.Acks, token uint64) (uint16, error) {
 	f.mu.Lock()
 	if f.n >= f.limit && !f.ended && f.flush != nil {
@@ -84,7 +84,7 @@ func (f *flight) remove(number uint16) (entry, bool) {
 	return e, true
 }
 
-// tell tells that nothing is in flight. mu is held.
+// tell signals that nothing is in flight. mu is held.
 func (f *flight) tell() {
 	if f.emptied != nil {
 		close(f.emptied)
@@ -92,7 +92,7 @@ func (f *flight) tell() {
 	}
 }
 
-// release takes out a message; false: it is not there.
+// release removes a message; false: no message has the number.
 func (f *flight) release(number uint16) (entry, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -49,15 +49,15 @@ func (s *session) libraryWarnings() (warnings []string) {
 	return warnings
 }
 
-// byLibrary is what connections by either client library have in common. A client of a
-// library lives as long as its connection, and so does its memory of messages: what it
-// would send again on the next one is forgotten.
+// byLibrary is the common part of connections by either client library. A library's client
+// lives as long as its connection, and so does its memory of messages: messages that it
+// would send again on the next connection are forgotten.
 type byLibrary struct {
 	shared
-	gate     sync.RWMutex // held by whoever calls the library to send; locked for good before that ends
+	gate     sync.RWMutex // read-locked by senders that call the library; write-locked for good before the connection ends
 	breaking sync.Once
 	broken   chan struct{} // closed when the network connection has broken
-	why      error         // set before
+	why      error         // set before broken is closed
 }
 
 // fail notes why the connection has broken, and closes it.

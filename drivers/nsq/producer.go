@@ -20,11 +20,11 @@ type sender interface {
 
 // connection is a network connection by which producers send.
 type connection interface {
-	// publish sends a message, or adds it to the batch. An error means that it is
-	// not out and never will be, and that nobody is told of it.
+	// publish sends a message, or adds it to the batch. An error means that it was
+	// not sent and never will be, and that no Done follows.
 	publish(p *producer, token uint64, payload []byte) error
 	flushBatch() error
-	empty() <-chan struct{} // closed when nothing waits for an answer; nil: nothing does
+	empty() <-chan struct{} // closed when no message waits for an answer; nil: none waits now
 	over() bool             // it is lost
 }
 

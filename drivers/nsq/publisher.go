@@ -28,23 +28,23 @@ type publisher struct {
 	life    context.Context // ends with the publisher
 	cancel  context.CancelFunc
 
-	done  chan *nsq.ProducerTransaction // nil: a connection has ended, and all of its results came before
-	last  *nsq.ProducerTransaction      // comes by done when the Producer has stopped
-	ended chan struct{}                 // closed when all that came by done is resolved
+	done  chan *nsq.ProducerTransaction // results; a nil one: a connection has ended, and all its results came before
+	last  *nsq.ProducerTransaction      // sent on done when the Producer has stopped
+	ended chan struct{}                 // closed when all results from done are resolved
 
 	live    atomic.Pointer[route]
 	closing atomic.Bool
-	why     atomic.Pointer[string] // what went wrong last with a connection
-	refused atomic.Pointer[error]  // why no connection is made any more
+	why     atomic.Pointer[string] // the last failure of a connection
+	refused atomic.Pointer[error]  // why the publisher does not connect any more
 	open    atomic.Int64           // messages without a result
 	emptied atomic.Pointer[chan struct{}]
 
-	mu    sync.Mutex // guards what follows; held while a batch is given to the Producer
+	mu    sync.Mutex // guards the fields below; held while a batch is passed to the Producer
 	topic string     // of the batch
 	batch *batch
 	size  int // of the batch, as an MPUB has it
 	hold  kit.BatchTimer
-	spare chan *batch // to be used again
+	spare chan *batch // batches for reuse
 }
 
 // route is a publisher while it has one connection.
@@ -70,7 +70,7 @@ var (
 	errEnded = fmt.Errorf("nsq: %w before nsqd had answered", driver.ErrClosed)
 )
 
-// The results, and the batches, that wait for somebody to take them.
+// The capacities of done and of spare.
 const (
 	resultsMost = 1024
 	spareMost   = 4
@@ -85,7 +85,7 @@ func (s *session) publisher(ctx context.Context, key kit.Key) (*publisher, error
 	p := &publisher{session: s, key: key, client: client, batch: &batch{}, spare: make(chan *batch, spareMost),
 		done: make(chan *nsq.ProducerTransaction, resultsMost), last: &nsq.ProducerTransaction{}, ended: make(chan struct{})}
 	p.life, p.cancel = context.WithCancel(s.Life)
-	p.hold = kit.NewBatchTimer(&p.mu, func() { _ = p.flushLocked() }) // the batch is told of an error
+	p.hold = kit.NewBatchTimer(&p.mu, func() { _ = p.flushLocked() }) // an error resolves the batch's messages
 	client.SetLogger(journal(p.hear), nsq.LogLevelInfo)
 	go p.resolve()
 	if err := s.await(ctx, client.Ping, p.stop); err != nil {
@@ -141,7 +141,7 @@ func (p *publisher) give(by *producer, token uint64, payload []byte) error {
 	p.batch.bodies = append(p.batch.bodies, payload)
 	p.batch.entries = append(p.batch.entries, entry{acks: by.acks, token: token})
 	if p.size += 4 + len(payload); p.size >= most {
-		_ = p.flushLocked() // the message is told of an error
+		_ = p.flushLocked() // an error resolves the message
 		return nil
 	}
 	p.hold.Hold()

@@ -28,7 +28,7 @@ type link struct {
 	key     linkKey
 	batch   int // bytes that are collected before they are written
 	ended   chan struct{}
-	// live is the connection, for who must break it without waiting for mu,
+	// live is the connection, for callers that must break it without waiting for mu,
 	// which a blocked write holds.
 	live atomic.Pointer[net.Conn]
 
@@ -40,7 +40,7 @@ type link struct {
 	armed    bool
 	handles  map[string]uint32
 	topics   []string // by handle
-	asked    uint32   // the last request's number; 0 is nobody's
+	asked    uint32   // the last request's number; 0 is never used
 	asking   map[uint32]chan error
 
 	pending  pending
@@ -276,11 +276,11 @@ func (l *link) write() error {
 	return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 }
 
-// holdMost is how long frames that nobody flushes are kept at most. The engine
-// does flush; this is for whoever just stops sending.
+// holdMost is the longest time that frames wait for a flush. The engine flushes; this
+// is for a sender that just stops.
 const holdMost = 5 * time.Millisecond
 
-// hold sees to it that what is collected goes out by itself; mu is held.
+// hold starts the timer that writes collected frames; mu is held.
 func (l *link) hold() {
 	if l.armed {
 		return
@@ -291,7 +291,7 @@ func (l *link) hold() {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.armed = false
-			_ = l.write() // the reader sees it, too
+			_ = l.write() // the reader notices a failure, too
 		})
 		return
 	}

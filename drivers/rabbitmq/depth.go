@@ -8,8 +8,8 @@ import (
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// Depth implements driver.DepthTeller: the messages that the queue has handed to
-// nobody. Of a stream nobody is handed anything, it only knows how long it is.
+// Depth implements driver.DepthTeller: the messages that the queue has not handed out.
+// A stream does not count what it hands out, it only knows its length.
 func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (driver.Depth, error) {
 	name := s.topology.groupQueue(topic, spec.Group)
 	alone := spec.Group == "" && s.options.Exchange != noExchange

@@ -24,7 +24,7 @@ type sender struct {
 	link  *link
 	users int // guarded by the session's mu
 
-	sending sync.Mutex // one message at a time: they are counted as they are written
+	sending sync.Mutex // serialises sends, since delivery tags follow the order of writes
 	now     atomic.Pointer[channelState]
 }
 

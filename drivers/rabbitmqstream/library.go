@@ -51,8 +51,8 @@ func (s *session) librarySemantics(sem *driver.Semantics) {
 }
 
 // libraryConnection is an environment of rabbitmq-stream-go-client for the producers,
-// or the consumers, that are to share a connection: they do so for each server that
-// the library connects them to. The environment has one more, to ask for those.
+// or the consumers, that share a connection: they share one for each server that the
+// library connects them to. The environment has one more connection, to locate servers.
 type libraryConnection struct {
 	session *session
 	name    string // of connections, for people
@@ -61,7 +61,7 @@ type libraryConnection struct {
 
 	mu      sync.Mutex
 	err     error // why it has ended; nil: it has not
-	closing bool  // nobody joins any more
+	closing bool  // no member can join any more
 	members map[libraryMember]struct{}
 
 	joining   sync.WaitGroup // calls of open
@@ -73,7 +73,7 @@ type libraryConnection struct {
 // libraryMember is a producer or consumer of the library's.
 type libraryMember interface {
 	open() error   // makes it, however long that takes
-	watch()        // takes what the library tells of it, until it is closed
+	watch()        // handles the library's notifications until it is closed
 	end(why error) // says that the connection has ended
 	close()        // closes it, however long that takes
 }

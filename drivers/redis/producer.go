@@ -11,11 +11,11 @@ import (
 type subscriberWatch struct {
 	session *session
 	name    string // of the connection
-	unheard int    // publishes that reached nobody, since somebody last was; the reader's
+	unheard int    // publishes without subscribers since the last with one; used by the reader only
 }
 
-// Reply implements resp.Watch: an integer is the number of subscribers. That
-// there are none is no failure of the publish.
+// Reply implements resp.Watch: an integer is the number of subscribers. A publish
+// without subscribers is not a failure.
 func (a *subscriberWatch) Reply(kind byte, n int64) error {
 	if kind == resp.Integer {
 		if n == 0 {
@@ -34,8 +34,7 @@ func (a *subscriberWatch) Lost() {
 	}
 }
 
-// tell reports publishes that reached nobody: an event for each stretch of them,
-// not for each of them.
+// tell reports consecutive publishes without subscribers in one event.
 func (a *subscriberWatch) tell() {
 	if a.session.awaited.Load() {
 		a.session.Target.Notify(driver.Event{Kind: driver.Returned, Detail: a.name + ": published to no subscriber", Count: a.unheard})

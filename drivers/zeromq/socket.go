@@ -25,13 +25,13 @@ func kindOf(r mesh.Role) string {
 	return [...]string{"XPUB", "SUB", "PUSH", "PULL", "DEALER", "ROUTER"}[r]
 }
 
-// socket is one of libzmq's, and implements mesh.Socket. libzmq's may be used by
-// several threads one after the other: mu sees to it.
+// socket is a socket of libzmq, and implements mesh.Socket. Several threads may use such a
+// socket, but only one at a time: mu ensures that.
 //
-// Whoever waits for messages watches a descriptor, which becomes readable when
-// another thread tells the socket something. Every call may take that in, and
-// then the descriptor is silent although there are messages. So whoever makes
-// calls beside the one who receives must wake that one if it has gone to sleep.
+// A receiver waits for a descriptor, which becomes readable when another thread signals
+// the socket. Any call on the socket may consume that signal, and then the descriptor
+// stays silent although messages are available. So a goroutine that makes calls beside
+// the receiver must wake the receiver if it sleeps.
 type socket struct {
 	role    mesh.Role
 	options *Options
@@ -39,8 +39,8 @@ type socket struct {
 
 	mu     sync.Mutex
 	ptr    unsafe.Pointer // nil: closed
-	asleep bool           // who receives has found nothing
-	wake   func()         // nil: nobody receives
+	asleep bool           // the receiver has found no message
+	wake   func()         // wakes the receiver; nil: no receiver
 
 	greeting string          // of a subscriber
 	greeted  map[string]bool // of a publisher: what subscribers have greeted

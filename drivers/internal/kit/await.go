@@ -16,10 +16,10 @@ const (
 	lastPause  = 100 * time.Millisecond
 )
 
-// Await repeats what a broker cannot do yet: it elects a leader, loads its data, or has
-// not told all its servers. It calls attempt until it succeeds, fails with an error of which passes says
-// that it does not go away by itself, or ctx ends. The error then begins with what
-// was being done, and wraps what ended ctx and the last failure before that.
+// Await repeats an attempt that a broker cannot serve yet, because it elects a leader, loads
+// its data, or has not informed all its servers. It calls attempt until it succeeds, fails
+// with an error for which passes returns false, or ctx ends. In the last case the error
+// begins with what, and wraps the cause of ctx and the last failure before that.
 func Await(ctx context.Context, what string, passes func(error) bool, attempt func() error) error {
 	var last error
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
@@ -28,7 +28,7 @@ func Await(ctx context.Context, what string, passes func(error) bool, attempt fu
 			return nil
 		}
 		ended := ctx.Err()
-		// What ctx has ended tells nothing of the broker.
+		// An attempt that ctx has ended says nothing about the broker.
 		cut := ended != nil && (errors.Is(err, ended) || errors.Is(err, context.Cause(ctx)))
 		switch {
 		case cut && last == nil, !cut && !passes(err):

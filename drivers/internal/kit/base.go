@@ -39,9 +39,9 @@ type Part interface {
 	Shut(ctx context.Context) error
 }
 
-// NewBase returns the base of a session with the target. Its URL has one of the
-// schemes. user and secret, from the options, win over those in the URL, of which one
-// goes with the other's: a user in the URL with a password in the options, say.
+// NewBase returns the base of a session with the target. Its URL must have one of the
+// schemes. user and secret, from the options, override those in the URL; one may come from
+// each, such as a user in the URL and a password in the options.
 func NewBase(e *Errors, t driver.Target, user, secret string, schemes ...Scheme) (*Base, error) {
 	a, err := e.ParseURL(t.URL, schemes...)
 	if err != nil {

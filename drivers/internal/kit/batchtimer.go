@@ -5,20 +5,19 @@ import (
 	"time"
 )
 
-// batchMost is half the longest time for which a batch waits that nobody flushes.
+// batchMost is half the longest time that a batch waits for the timer.
 const batchMost = 5 * time.Millisecond
 
-// BatchTimer flushes a batch that nobody flushes: the engine flushes what it sends, and
-// this is for a sender that stops. It runs on through any number of
-// batches: one for each would have to be stopped and started for each. Its
-// methods are called with the batch's lock held, allocate nothing once it has
-// run, and wait for nothing.
+// BatchTimer flushes a batch that no sender flushes: the engine flushes what it sends, so
+// the timer is for a sender that stops. It keeps running over any number of batches: a timer
+// for each batch would have to be stopped and started each time. Its methods are called
+// with the batch's lock held. They do not allocate after the first run, and never block.
 type BatchTimer struct {
 	lock  sync.Locker
 	flush func()
 	timer *time.Timer // nil until first armed
 	armed bool
-	held  bool   // there is something in the batch
+	held  bool   // the batch is not empty
 	turn  uint64 // how often the batch has been emptied
 	then  uint64 // turn when the timer was armed
 }
@@ -29,7 +28,7 @@ func NewBatchTimer(lock sync.Locker, flush func()) BatchTimer {
 	return BatchTimer{lock: lock, flush: flush}
 }
 
-// Hold tells that there is something in the batch.
+// Hold says that the batch is not empty.
 func (t *BatchTimer) Hold() {
 	t.held = true
 	if !t.armed {
@@ -37,7 +36,7 @@ func (t *BatchTimer) Hold() {
 	}
 }
 
-// Emptied tells that there is nothing in the batch any more.
+// Emptied says that the batch is empty again.
 func (t *BatchTimer) Emptied() {
 	t.held = false
 	t.turn++

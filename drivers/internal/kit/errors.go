@@ -18,8 +18,8 @@ type Errors struct {
 	Class func(err error) error
 }
 
-// ClassOf returns the class of err, which is never nil: what nobody knows is the
-// socket's, and the connection is lost.
+// ClassOf returns the class of err, never nil. An unknown error is taken for the socket's:
+// driver.ErrNotConnected.
 func (e *Errors) ClassOf(err error) error {
 	if c := driver.Class(err); c != nil {
 		return c

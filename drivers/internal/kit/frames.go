@@ -19,16 +19,16 @@ type Frames struct {
 	idle   func() error
 
 	buf        []byte
-	start, end int  // what has been read and not been taken
-	full       bool // the last read took all the room there was
-	taken      bool // frames, since idle was called
+	start, end int  // buf[start:end] has been read and not returned yet
+	full       bool // the last read filled the buffer
+	taken      bool // a frame was returned since idle was called
 }
 
-// NewFrames reads from source. size returns how many bytes the frame has that unread
-// begins with, or as many as it takes to tell, which are more than there are; its error
-// says that this is no frame. idle, if not nil, is called before a read that may have to
-// wait for bytes, if a frame has been taken since the last call: what was held back goes
-// out then.
+// NewFrames reads from source. size returns the length of the frame at the start of unread;
+// if unread is too short to know, it returns the number of bytes needed to know, which is
+// larger than len(unread). An error of size means that the bytes are not a frame. idle, if
+// not nil, is called before a read that may block, if a frame has been returned since its
+// last call: it writes what was held back.
 func NewFrames(source io.Reader, size func(unread []byte) (int, error), idle func() error) *Frames {
 	return &Frames{source: source, size: size, idle: idle}
 }

@@ -15,19 +15,19 @@ import (
 
 // Wire is one connection of a link, after the login.
 type Wire interface {
-	// Serve handles what comes until the connection ends, and returns why; nil: an event
-	// has told of it already.
+	// Serve reads until the connection ends, and returns why it ended; nil: an event has
+	// reported that already.
 	Serve() error
-	// End is called once, after Serve. What waits for an answer is resolved with err, of
-	// class driver.ErrTimeout where nobody knows its outcome, driver.ErrClosed where the
-	// link was closed.
+	// End is called once, after Serve. It resolves unanswered messages with err, whose class
+	// is driver.ErrTimeout if their outcome is unknown, and driver.ErrClosed if the link was
+	// closed.
 	End(err error)
 	// Leave ends the connection, in an orderly way if there is time until ctx ends, so
 	// that Serve returns.
 	Leave(ctx context.Context)
 }
 
-// Member is what lives on a link and is set up on each of its connections.
+// Member is a part of a link, such as a consumer, that is set up on each of its connections.
 type Member[W any] interface {
 	Attach(ctx context.Context, w *W) error
 }
@@ -36,25 +36,25 @@ type Member[W any] interface {
 type LinkConfig[W any] struct {
 	Name   string // for people, and at the broker
 	Silent bool   // no events
-	// Dial connects, logs in and sets up what is not a Member's. It ends with ctx.
+	// Dial connects, logs in and sets up everything except Members. It ends with ctx.
 	Dial func(ctx context.Context) (*W, error)
-	// Passes reports of an error that the broker will be able soon, see Await; nil: none.
+	// Passes reports whether an error is temporary, see Await; nil: no error is.
 	Passes func(error) bool
 	// Wait is the pause between attempts to connect again.
 	Wait time.Duration
-	// GiveUp reports whether the link is to end, with an event, after this many attempts in
-	// a row to connect again; nil: never. That it ends where the broker refuses it, see
-	// Refusals, is apart from that.
+	// GiveUp reports whether the link ends, with an event, after this many consecutive
+	// attempts to connect again; nil: never. In addition, the link ends if the broker refuses
+	// it, see Refusals.
 	GiveUp func(tried int) bool
-	// Timeout limits what is done on a connection that was made again before it is used:
-	// Restore, and setting members up; 0: no limit.
+	// Timeout limits the work on a new connection before it is used: Restore, and setting
+	// members up; 0: no limit.
 	Timeout time.Duration
-	// Restore is called before members are set up again; nil: there is nothing to do.
+	// Restore is called before members are set up again; nil: nothing to do.
 	Restore func(ctx context.Context) error
 }
 
-// Link is a client of the broker: one connection after another, each a *W. Events tell
-// of a lost connection and of the next one. It is safe for concurrent use.
+// Link is a client of the broker: a sequence of connections, each a *W. Events report a lost
+// connection and the next one. Link is safe for concurrent use.
 type Link[W any, P interface {
 	*W
 	Wire
@@ -63,10 +63,10 @@ type Link[W any, P interface {
 	base    *Base
 	live    atomic.Pointer[W]
 	closing atomic.Bool
-	refused atomic.Pointer[error] // why there is no connection, where the broker has said so
+	refused atomic.Pointer[error] // the broker's last refusal; nil: it has not refused
 	life    context.Context       // ends with the link
 	cancel  context.CancelFunc
-	done    chan struct{} // closed when no goroutine of the link is left
+	done    chan struct{} // closed when all goroutines of the link have ended
 
 	joining sync.Mutex
 	members []Member[W]

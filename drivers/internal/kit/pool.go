@@ -8,22 +8,22 @@ import (
 	"sixnines/driver"
 )
 
-// Pool holds the links of one session by their keys. A link connects for its
-// first user and is closed after its last. Methods are safe for concurrent use,
-// and none holds a lock while it connects or closes.
+// Pool holds the links of one session by key. A link is connected for its first user
+// and closed after its last. Methods are safe for concurrent use, and none holds a
+// lock while it connects or closes.
 type Pool[K, L comparable] struct {
 	product string // begins every error
 	connect func(context.Context, K) (L, error)
 	close   func(context.Context, L)
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards closed, slots and the slots' users; never held while connecting
 	closed bool
 	slots  map[K]*slot[L]
 }
 
-// slot is the place of a link that may still be connecting.
+// slot holds a link that may still be connecting.
 type slot[L comparable] struct {
-	ready chan struct{} // closed when link or err is set
+	ready chan struct{} // closed when link or err is set; they do not change after that
 	link  L
 	err   error
 	users int // guarded by the pool's mu
@@ -31,18 +31,18 @@ type slot[L comparable] struct {
 
 // NewPool returns an empty pool. connect makes a link and leaves nothing behind
 // if it fails. It must end soon after its context, and after the session has
-// begun to close, for Close waits for it. close ends a link by the deadline of
-// its context, and is called once for each. Errors of the pool's own begin with
+// begun to close, since Close waits for it. close ends a link by the deadline of
+// its context, and is called once for each link. The pool's own errors begin with
 // the product's name.
 func NewPool[K, L comparable](product string, connect func(context.Context, K) (L, error), close func(context.Context, L)) *Pool[K, L] {
 	return &Pool[K, L]{product: product, connect: connect, close: close, slots: map[K]*slot[L]{}}
 }
 
-// Acquire returns the link called key, connecting it if nobody has it. Who comes
-// while it is being connected waits for that until ctx ends, with an error of
-// class driver.ErrNotConnected, and shares its result: an error is everybody's,
-// and whoever comes after it connects anew. Once Close has begun the error is of
-// class driver.ErrClosed. Each link that was acquired is to be released once.
+// Acquire returns the link called key, and connects it if it has no users. A caller that
+// comes while the link is being connected waits for that until ctx ends; then the error
+// is of class driver.ErrNotConnected. All waiting callers share the result: a failure
+// fails all of them, and later callers connect again. Once Close has begun, the error is
+// of class driver.ErrClosed. Each acquired link must be released once.
 func (p *Pool[K, L]) Acquire(ctx context.Context, key K) (L, error) {
 	p.mu.Lock()
 	if p.closed {
@@ -75,7 +75,7 @@ func (p *Pool[K, L]) over() error {
 	return fmt.Errorf("%s: connect: session %w", p.product, driver.ErrClosed)
 }
 
-// fill connects for all that wait for s.
+// fill connects the link of s for all callers that wait for it.
 func (p *Pool[K, L]) fill(ctx context.Context, key K, s *slot[L]) {
 	l, err := p.connect(ctx, key)
 	p.mu.Lock()
@@ -96,8 +96,8 @@ func (p *Pool[K, L]) fill(ctx context.Context, key K, s *slot[L]) {
 	}
 }
 
-// Release gives the link called key back, and closes it by ctx's deadline if
-// nobody else has it. It does nothing if Drain or Close has taken the link.
+// Release returns the link called key to the pool, and closes it by ctx's deadline if
+// it has no other user. It does nothing if Drain or Close has taken the link.
 func (p *Pool[K, L]) Release(ctx context.Context, key K, link L) {
 	p.mu.Lock()
 	s := p.slots[key]
@@ -108,8 +108,8 @@ func (p *Pool[K, L]) Release(ctx context.Context, key K, link L) {
 	}
 }
 
-// leave takes a user from s, unless it is no longer what key stands for: it has
-// failed, or has been taken.
+// leave removes a user from s, unless s no longer belongs to key: it has failed, or Drain
+// or Close has taken it.
 func (p *Pool[K, L]) leave(ctx context.Context, key K, s *slot[L]) {
 	p.mu.Lock()
 	if p.slots[key] != s {
@@ -122,7 +122,7 @@ func (p *Pool[K, L]) leave(ctx context.Context, key K, s *slot[L]) {
 		delete(p.slots, key)
 	}
 	p.mu.Unlock()
-	if last { // who connected has it until then, so it is connected
+	if last { // the caller that connects is a user until it is done, so the link is connected
 		p.close(ctx, s.link)
 	}
 }

@@ -9,58 +9,60 @@ import (
 )
 
 // Unanswered holds the messages of one connection that the broker has not answered,
-// by consecutive numbers. They are added by whoever sends and settled by the goroutine
-// that reads, in any order; note is what the driver has to know of each. Done is called
-// without a lock. It is safe for concurrent use.
+// by consecutive numbers. The sending goroutines add them, and the reading goroutine
+// resolves them, in any order; note is the driver's data about each. Done is called
+// without a lock. Unanswered is safe for concurrent use.
 type Unanswered[N any] struct {
-	limit int // that may wait for an answer; 0: any number
+	limit int // of unanswered messages; 0: no limit
 
-	sending *Mark // of the message that a Send reads; nil: no marks
+	sending *Mark // marks the message that a Send reads; nil: no marks
 	outcome func(note N, decided bool, err error) error
 
-	mu    sync.Mutex
-	room  sync.Cond
-	ring  []unanswered[N] // those from first on; its length is a power of two
-	first uint64          // the oldest in ring that is not settled
-	next  uint64          // the number of the next
-	late  []straggler[N]  // those before first, by their numbers
-	open  int             // not settled
+	mu    sync.Mutex      // guards all fields below
+	room  sync.Cond       // signalled when a message is resolved, and at the end
+	ring  []unanswered[N] // messages from first on; its length is a power of two
+	first uint64          // number of the oldest unresolved message in ring
+	next  uint64          // number of the next message
+	late  []straggler[N]  // unresolved messages before first, sorted by number
+	open  int             // number of unresolved messages
 	ended bool
-	empty chan struct{} // closed when open is 0; nil: nobody waits for it
+	empty chan struct{} // closed when open is 0; nil: no goroutine waits for it
 }
 
 // unanswered is one message.
 type unanswered[N any] struct {
-	acks    driver.Acks // nil: settled
+	acks    driver.Acks // nil: resolved
 	token   uint64
 	note    N
 	decided bool // see Decide
 }
 
-// straggler is a message that was put aside: most of those after it are settled.
+// straggler is an old message that was moved out of the ring, since most messages after it
+// are resolved.
 type straggler[N any] struct {
 	number uint64
 	unanswered[N]
 }
 
-// NewUnanswered returns one whose first message has the number. Add waits while limit
-// messages have no answer; 0 limits nothing.
+// NewUnanswered returns an empty Unanswered whose first message gets the number first. Add
+// waits while limit messages are unanswered; 0: no limit.
 func NewUnanswered[N any](first uint64, limit int) *Unanswered[N] {
 	u := &Unanswered[N]{limit: limit, first: first, next: first, ring: make([]unanswered[N], 256)}
 	u.room.L = &u.mu
 	return u
 }
 
-// Marks has Add mark the message with m, and End leave it to its Send, which reads the
-// payload until it calls m.End. One goroutine at a time sends. It is called before Add.
+// Marks makes Add mark each message with m. End then leaves the marked message to its Send,
+// which reads the payload until it calls m.End. Only one goroutine at a time may send. Marks
+// must be called before Add.
 func (u *Unanswered[N]) Marks(m *Mark) { u.sending = m }
 
-// Outcomes has f say what a message is settled with that was decided, or that is to be
-// settled with the error err. It is called before Add.
+// Outcomes sets the function that returns the error for Done, for messages that were decided
+// (see Decide) or whose answer is the error err. Outcomes must be called before Add.
 func (u *Unanswered[N]) Outcomes(f func(note N, decided bool, err error) error) { u.outcome = f }
 
-// from returns the oldest message from the number on, and its number; nil: there is
-// none. mu is held.
+// from returns the oldest unresolved message from number on, and its number; nil if none
+// exists. mu is held.
 func (u *Unanswered[N]) from(number uint64) (uint64, *unanswered[N]) {
 	if number < u.first {
 		i, _ := slices.BinarySearchFunc(u.late, number, func(s straggler[N], n uint64) int { return cmp.Compare(s.number, n) })
@@ -79,7 +81,7 @@ func (u *Unanswered[N]) from(number uint64) (uint64, *unanswered[N]) {
 	return number, nil
 }
 
-// at returns the message with the number; nil: it is settled, or never was there. mu is
+// at returns the message with the number; nil: it is resolved, or was never added. mu is
 // held.
 func (u *Unanswered[N]) at(number uint64) *unanswered[N] {
 	if n, m := u.from(number); n == number {
@@ -88,7 +90,7 @@ func (u *Unanswered[N]) at(number uint64) *unanswered[N] {
 	return nil
 }
 
-// place is where the message with the number is in the ring.
+// place returns the ring's entry for the number.
 func (u *Unanswered[N]) place(number uint64) *unanswered[N] {
 	return &u.ring[number&uint64(len(u.ring)-1)]
 }
@@ -96,16 +98,15 @@ func (u *Unanswered[N]) place(number uint64) *unanswered[N] {
 // full reports whether Add would wait. mu is held.
 func (u *Unanswered[N]) full() bool { return !u.ended && u.limit > 0 && u.open >= u.limit }
 
-// Full reports whether Add would wait: what is collected to be written should go out
-// before.
+// Full reports whether Add would wait. Collected frames should then be written first.
 func (u *Unanswered[N]) Full() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.full()
 }
 
-// Add adds a message and returns its number; false: End was called, and it was not
-// added.
+// Add adds a message and returns its number. It blocks while limit messages are unanswered;
+// false: End was called, and the message was not added.
 func (u *Unanswered[N]) Add(acks driver.Acks, token uint64, note N) (number uint64, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -151,8 +152,8 @@ func (u *Unanswered[N]) extend() {
 	u.first = number
 }
 
-// Withdraw removes a message that was not sent, if none was added after it; false: it
-// has been settled, or will be.
+// Withdraw removes a message that was not sent, if no other was added after it, and reuses
+// its number; false: the message has been resolved, or will be.
 func (u *Unanswered[N]) Withdraw(number uint64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -166,8 +167,8 @@ func (u *Unanswered[N]) Withdraw(number uint64) bool {
 	return true
 }
 
-// Discard removes a message that was not sent; false: it has been settled, or will be. Its
-// number is not used again.
+// Discard removes a message that was not sent; its number is not used again. False: the
+// message has been resolved, or is being resolved.
 func (u *Unanswered[N]) Discard(number uint64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -178,7 +179,7 @@ func (u *Unanswered[N]) Discard(number uint64) bool {
 	return m != nil
 }
 
-// take removes a message that is not settled. mu is held.
+// take removes an unresolved message. mu is held.
 func (u *Unanswered[N]) take(m *unanswered[N]) unanswered[N] {
 	was := *m
 	*m = unanswered[N]{}
@@ -197,8 +198,8 @@ func (u *Unanswered[N]) take(m *unanswered[N]) unanswered[N] {
 	return was
 }
 
-// Settle resolves the message with the number, with nil or what the broker refused it
-// for; false: it is not there any more, or never was.
+// Settle resolves the message with the number, with nil or the error of the broker's
+// refusal; false: it was resolved already, or never added.
 func (u *Unanswered[N]) Settle(number uint64, err error) bool {
 	u.mu.Lock()
 	at := u.at(number)
@@ -219,7 +220,7 @@ func (u *Unanswered[N]) resolve(m *unanswered[N], err error) {
 	m.acks.Done(m.token, err)
 }
 
-// settleMost is how many messages are settled between two looks at the lock.
+// settleMost is the largest number of messages taken each time the lock is held.
 const settleMost = 64
 
 // SettleTo resolves all messages up to the number.
@@ -228,8 +229,9 @@ func (u *Unanswered[N]) SettleTo(number uint64, err error) { u.settle(0, number,
 // SettleRange resolves the messages from one number to another.
 func (u *Unanswered[N]) SettleRange(from, to uint64, err error) { u.settle(from, to, nil, err) }
 
-// SettleOldest resolves the oldest message, and those after it of which joins says that
-// one answer is for them too; nil: none. False: there is no message.
+// SettleOldest resolves the oldest message, and those after it as long as joins returns true:
+// one answer is for all of them. A nil joins means only the oldest. False: no message is
+// unresolved.
 func (u *Unanswered[N]) SettleOldest(joins func(note *N) bool, err error) bool {
 	if joins == nil {
 		joins = func(*N) bool { return false }
@@ -304,9 +306,9 @@ func (u *Unanswered[N]) Over() bool {
 	return u.ended
 }
 
-// End resolves what is left with err, and lets no more be added: nobody is going to
-// answer. No Send may read a payload any more, see Writer.End, but that of the message
-// that is marked.
+// End resolves all remaining messages with err, since no answers will come; no message can
+// be added any more. No Send may still read a payload, see Writer.End, except the Send of
+// the marked message.
 func (u *Unanswered[N]) End(err error) {
 	u.mu.Lock()
 	u.ended = true

@@ -9,32 +9,32 @@ import (
 	"sixnines/driver"
 )
 
-// Writer writes the frames of one connection: each at once on the goroutine that sends,
-// or collected until the buffer is full, Flush is called or the batch timer fires. A
-// write that fails ends the connection, since half a frame may be out and nothing can
-// follow it. It is safe for concurrent use.
+// Writer writes the frames of one connection: each at once on the sending goroutine, or
+// collected until the buffer is full, Flush is called or the batch timer fires. A failed
+// write ends the connection, since half a frame may have been written and nothing can
+// follow it. Writer is safe for concurrent use.
 type Writer struct {
 	conn net.Conn
 	raw  net.Conn
 	size int
 	hook WriterHook
 
-	mu      sync.Mutex
-	ended   bool
-	buf     []byte
-	replies []byte      // of the reader, which are not written yet
-	owed    int         // how many of them there are
-	waits   atomic.Bool // they wait for the reader to be idle
+	mu      sync.Mutex  // guards the fields below; held during writes, which may block
+	ended   bool        // no more writes
+	buf     []byte      // collected frames
+	replies []byte      // frames of the reader that are not written yet
+	owed    int         // number of frames in replies
+	waits   atomic.Bool // replies wait until the reader is idle; also read without mu
 	timer   BatchTimer
 }
 
-// WriterHook is what a protocol does with what is collected. Its functions are called
-// with the writer locked; nil ones are not called.
+// WriterHook holds a protocol's functions for collected frames. They are called with the
+// writer locked; any may be nil.
 type WriterHook struct {
 	// Seal completes what is collected before it is written, such as by a length.
 	Seal func(collected []byte) []byte
-	// Emptied is called when the buffer is empty again: its bytes up to written, of
-	// those collected, are out.
+	// Emptied is called when the buffer is empty again: the first written bytes of
+	// collected have been written.
 	Emptied func(collected []byte, written int)
 	// Failed is called with the first error.
 	Failed func(err error)
@@ -43,11 +43,11 @@ type WriterHook struct {
 // NewWriter returns one for the connection that collects up to size bytes; 1: none.
 func NewWriter(c Conn, size int, hook WriterHook) *Writer {
 	w := &Writer{conn: c.Conn, raw: c.Raw, size: size, hook: hook}
-	w.timer = NewBatchTimer(&w.mu, func() { _ = w.flush() }) // Failed tells
+	w.timer = NewBatchTimer(&w.mu, func() { _ = w.flush() }) // Failed reports the error
 	return w
 }
 
-// Collects reports whether frames are collected: whether there is anything to flush.
+// Collects reports whether frames are collected, so that Flush has an effect.
 func (w *Writer) Collects() bool { return w.size > 1 }
 
 // Begin locks the writer and returns what a frame of at most room bytes is to be
@@ -174,11 +174,11 @@ func (w *Writer) Reply(frame []byte, due int) error {
 	return w.flushReplies()
 }
 
-// FlushReplies writes the replies that wait for the reader to be idle. Those of due > 1
-// go on waiting for others.
+// FlushReplies writes the replies that wait until the reader is idle. Replies with due > 1
+// keep waiting for others.
 func (w *Writer) FlushReplies() error {
-	// Without the lock as a rule: a sender may hold it in a write for as long as the
-	// server has nobody who reads from it.
+	// Usually without the lock: a sender may hold it in a blocked write for as long as the
+	// server does not read.
 	if !w.waits.Load() {
 		return nil
 	}

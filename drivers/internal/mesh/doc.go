@@ -1,9 +1,8 @@
-// Package mesh brings the sockets of a run together where there is no broker at
-// which they could meet. Every one of them binds to an address of its own, or
-// connects to all that the other side has bound: those that are there when it
-// comes, and those that come later.
+// Package mesh connects the sockets of a run without a broker. Each socket binds to its
+// own address, or connects to all addresses that the other side has bound, including
+// those that are bound later.
 //
-// All sockets of a run are in this process. A room is the run's; sessions of the
-// run share it. A [Session] is all of a driver's that does not depend on its library:
-// names, roles, who meets whom, and who is told of what.
+// All sockets of a run are in this process. The sessions of a run share a [Room]. A
+// [Session] contains the parts of a driver that do not depend on its library: names,
+// roles, which sockets connect, and notifications.
 package mesh

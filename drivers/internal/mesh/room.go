@@ -57,12 +57,11 @@ type Member struct {
 	peers  atomic.Int64
 }
 
-// Peers returns how many sockets of the other side there are for it. It is
-// cheap.
+// Peers returns the number of sockets of the other side. It is cheap.
 func (m *Member) Peers() int { return int(m.peers.Load()) }
 
-// Enter returns the room of a run at an address. The first one in has the
-// address checked and open called, if not nil; whoever enters must leave.
+// Enter returns the room of a run at an address. The first call for a room checks the
+// address and calls open, if not nil. Each call must be matched by one of Leave.
 func (d *Directory) Enter(run string, a Address, open func(*Room) error) (*Room, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -94,8 +93,8 @@ func (d *Directory) Enter(run string, a Address, open func(*Room) error) (*Room,
 	return r, nil
 }
 
-// Leave is Enter's opposite. The last one out has closed called, if not nil,
-// which must return when nothing is bound any more or nobody can wait longer.
+// Leave undoes an Enter. The last call for a room calls closed, if not nil, which must
+// return when no socket is bound any more or its time limit is over.
 func (r *Room) Leave(closed func()) {
 	d := r.directory
 	d.mu.Lock()

@@ -10,20 +10,19 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// ErrNobody says that no consumer is there to take a message.
+// ErrNobody says that no consumer is connected to take a message.
 var ErrNobody = fmt.Errorf("%w: no consumer is connected", driver.ErrNotConnected)
 
-// Sending is where messages of one topic go, and who is told. Nothing acknowledges a
-// message: Done comes inside Send.
+// Sending describes the sends of one producer: its topic, and the Acks to call. Messages are
+// not acknowledged: Done comes inside Send.
 type Sending struct {
 	*kit.Errors
 	Topic string
 	Acks  driver.Acks
 }
 
-// Sent ends a Send with what the socket said. That nobody is there is not the sender's
-// failure, but an answer to the message; so is that it may have been sent
-// (driver.ErrTimeout).
+// Sent ends a Send with the socket's result. ErrNobody and driver.ErrTimeout (the message may
+// have been sent) are outcomes of the message and go to Done; Sent returns other errors.
 func (s *Sending) Sent(token uint64, err error) error {
 	if err == nil {
 		s.Acks.Done(token, nil)

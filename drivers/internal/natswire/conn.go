@@ -79,8 +79,8 @@ func (c *conn) Close() error {
 	return nil
 }
 
-// lose tells of the messages that were collected and of which the connection took no
-// more than written bytes. Of a frame that fills the buffer by itself its sender hears.
+// lose reports collected messages that were lost because the connection accepted only the
+// first written bytes. A frame that fills the buffer alone is reported to its sender instead.
 func (l *Link) lose(collected []byte, written, size int) {
 	if written == len(collected) || len(collected) >= size {
 		return

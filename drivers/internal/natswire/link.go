@@ -27,8 +27,8 @@ type Link struct {
 	direct  bool        // messages go past nats.go where they can
 
 	latest atomic.Pointer[conn] // the connection made last, open or not
-	// live is the connection to which publishers may write frames of their own,
-	// nil if there is none or they may not.
+	// live is the connection to which publishers may write frames directly; nil: not
+	// connected, or not allowed.
 	live       atomic.Pointer[conn]
 	maxPayload atomic.Int64
 
@@ -36,17 +36,17 @@ type Link struct {
 	subscribing sync.Mutex
 	subscribed  int // the number of nats.go's latest subscription, guarded by subscribing
 
-	gaveUp atomic.Pointer[error] // why the library makes no more connections; nil: it does
+	gaveUp atomic.Pointer[error] // why the library does not reconnect any more; nil: it does
 
-	mu       sync.Mutex
-	dialled  error                      // of the last attempt
-	told     error                      // what the server has refused last, of what events tell
-	asking   map[*request]struct{}      // what is asked for on the link
-	dropped  map[*nats.Subscription]int // how many drops have been reported
+	mu       sync.Mutex                 // guards the fields below
+	dialled  error                      // the error of the last attempt to dial
+	told     error                      // the server's last refusal that an event has reported
+	asking   map[*request]struct{}      // requests under way on the link
+	dropped  map[*nats.Subscription]int // number of drops reported so far
 	watchers []*watcher
 }
 
-// watcher is told when a link goes down and comes up again.
+// watcher is called when a link goes down and when it comes up again.
 type watcher struct{ changed func(up bool) }
 
 // connect makes a link. It ends with an error when ctx or the session does, which
@@ -344,8 +344,8 @@ func (l *Link) Ask(ctx context.Context, subject string) (asking context.Context,
 	}
 }
 
-// longestTold is how long heard waits: where the server goes on refusing there is always
-// something of which no event tells yet.
+// longestTold is how long heard waits at most: while the server keeps refusing, there is always
+// a refusal that no event has reported yet.
 const longestTold = 500 * time.Millisecond
 
 // heard waits until events tell of what the server has refused so far: the library

@@ -139,8 +139,8 @@ func (p *Publisher) Answer(to, payload []byte) error {
 	return p.link.nc.Publish(string(to), payload)
 }
 
-// conn returns the connection to write a frame for so many bytes to, nil if the
-// library is to publish it.
+// conn returns the connection to write a frame with size bytes of payload to; nil if the
+// library must publish it.
 func (p *Publisher) conn(size int) (*conn, error) {
 	c := p.link.live.Load()
 	if c == nil {

@@ -17,21 +17,22 @@ type lateReads interface {
 	Rest(d time.Duration) error
 }
 
-// lateMost is for how long a reply may lie unread. Each pipeline's goroutine wakes as often.
+// lateMost is how long a reply may stay unread. Each pipeline's goroutine wakes at this interval.
 const lateMost = 50 * time.Millisecond
 
 // lates are pipelines whose replies are read late.
 type lates struct {
-	unanswered atomic.Uint64 // a bit for each with replies to come
-	order      atomic.Uint64 // of sends, see Pipeline.waits
-	copies     atomic.Int64  // of each message, by the last reply; less than 2: one
-	delivered  atomic.Int64  // copies since looks were made for a message
+	unanswered atomic.Uint64 // a bit for each pipeline that waits for replies
+	order      atomic.Uint64 // counts sends, see Pipeline.waits
+	copies     atomic.Int64  // copies of each message, by the last reply; less than 2: one
+	delivered  atomic.Int64  // copies delivered that do not yet make up a message
 	pipelines  [64]atomic.Pointer[Pipeline]
 }
 
-// look takes the replies of those that have waited longest, of as many at most as messages
-// were delivered with all their copies, n copies more by now, until one has none as yet.
-// Nothing is left behind for good by that: senders look, and serveLate.
+// look reads the replies of the pipelines that have waited longest. n is the number of copies
+// delivered since the last call; look tries at most as many pipelines as messages were
+// delivered with all their copies, and stops at one without a reply yet. No reply is missed
+// for good: senders and serveLate look, too.
 func (l *lates) look(n int) {
 	if copies := l.copies.Load(); copies > 1 && n > 0 {
 		delivered := l.delivered.Add(int64(n))
@@ -53,7 +54,7 @@ func (l *lates) look(n int) {
 	}
 }
 
-// readNow makes an io.Reader of what never waits, not for the sender either.
+// readNow is an io.Reader that never blocks.
 type readNow struct {
 	lateReads
 	p *Pipeline
@@ -66,16 +67,16 @@ func (r readNow) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// skipsMost is how many looks leave a connection alone for one write. A write that is stuck
-// since the server takes no more keeps nobody from its replies.
+// skipsMost is how many looks skip a connection during one write. After that they read in
+// spite of the write, so that a write that is stuck does not delay replies.
 const skipsMost = 2
 
 // busy reports whether a look should leave the connection to the sender.
 func (p *Pipeline) busy() bool { return p.sending.Load() && p.skipped.Add(1) <= skipsMost }
 
-// letRead waits for a read that has begun, for some microseconds at most. The kernel lets
-// one thread at a time at a socket and puts the other to sleep (lock_sock), which costs
-// both more than the read takes. sending is set.
+// letRead waits for a read that has begun, for some microseconds at most. The kernel allows
+// only one thread at a time on a socket and puts the other to sleep (lock_sock), which costs
+// both more than the read takes. The caller has set sending.
 func (p *Pipeline) letRead() {
 	for range 2000 {
 		if !p.reading.Load() {

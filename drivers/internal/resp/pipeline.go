@@ -25,51 +25,52 @@ type Watch interface {
 // Pipeline sends commands over one connection without waiting for their replies, which
 // one goroutine reads in the order of the commands and turns into Done.
 //
-// Where each command is to be written at once, that happens on the goroutine
-// that sends. Else commands are collected while earlier ones wait for their
-// replies: until the buffer is full, somebody flushes, or there are as many of
-// them as of those. A command alone is therefore written at once, at least half
-// of what a limit on messages in flight allows is out, and nothing is stuck in
-// the buffer because such a limit keeps the sender from ever filling it.
+// Without collecting, each command is written at once by the sending goroutine. With
+// collecting, commands are held while earlier ones wait for their replies: until the
+// buffer is full, Flush is called, or as many commands are collected as wait for
+// replies. So a single command is written at once; with a limit on messages in flight,
+// at least half of the limit is written; and nothing stays in the buffer because that
+// limit keeps the sender from filling it.
 //
-// By redigo commands go as it describes for pipelining: Send and Flush on the goroutine
-// that sends, Receive on another. Beyond its buffer of 4 KiB redigo writes before
-// Flush. What it has not written when a connection is lost it does not tell, so all that
-// is not answered then has an unknown outcome.
+// With redigo, commands are sent as redigo describes for pipelining: Send and Flush on the
+// sending goroutine, Receive on another. Beyond its buffer of 4 KiB redigo writes before
+// Flush. It does not report which commands were unwritten when a connection is lost, so
+// all unanswered commands then have an unknown outcome.
 //
 // It is the wire of a link of producers. Any goroutine may send.
 type Pipeline struct {
 	client *Client
 	conn   *Conn
-	redigo redis.Conn // nil: frames of our own
+	redigo redis.Conn // nil: the driver writes and reads frames itself
 	size   int        // of the buffer, in bytes; at most 1: each command is written at once
 	watch  Watch
 	emit   func(driver.Event)
 
 	late lateReads // see PipelineOptions.Late; nil: replies are read when they come
 
-	// replies guards what follows, where replies are read late; else it is the
-	// reading goroutine's.
+	// replies guards the next three fields if replies are read late; else only the
+	// reading goroutine uses them.
 	replies sync.Mutex
-	reader  *Reader // nil: by redigo, or there is nothing more to read
+	reader  *Reader // nil: redigo reads, or nothing more can be read
 	replied uint64  // replies taken
-	failure error   // of taking them, by whoever did
+	failure error   // the error of the reader that failed
 
-	// Where replies are read late somebody else looks for them while bit is set in
-	// of.unanswered, first where waits, the place of the send among all, is least.
+	// If replies are read late, other goroutines read them while bit is set in
+	// of.unanswered; pipelines with the least waits, the number of the oldest send, first.
 	of     *lates
 	bit    uint64
 	waits  atomic.Uint64
-	looked atomic.Bool // somebody has looked since the sender last asked
-	// A thread is writing to the connection, or reading from it: they do not meet.
+	looked atomic.Bool // another goroutine has looked since the sender last asked
+	// A thread is writing to, or reading from, the connection. Each side avoids the other,
+	// since both would wait for the kernel's lock of the socket, see letRead.
 	sending, reading atomic.Bool
-	skipped          atomic.Int32 // looks that left it alone for the write at hand
+	skipped          atomic.Int32 // looks that skipped this pipeline during the current write
 
 	leaving atomic.Bool
 	written atomic.Uint64 // commands that have been written, for the reader
 	// answered counts the replies that the reader had when it last had to wait.
 	answered atomic.Uint64
-	drained  chan struct{} // closed when all is answered and the pipeline leaving
+	drained  chan struct{} // closed when all commands are answered and the pipeline is leaving
 	once     sync.Once
 
 	writing sync.Mutex // guards what follows, and the sender's side of pending
@@ -83,17 +84,16 @@ type Pipeline struct {
 	silent bool
 	ends   []int // where the messages in buf end
 	timer  kit.BatchTimer
-	ask    atomic.Bool // the server is to reply to the next message, see askEvery
+	ask    atomic.Bool // the next message asks the server for a reply, see askEvery
 }
 
 // PipelineOptions say how a pipeline writes.
 type PipelineOptions struct {
-	Silent bool // the server is told not to reply: Done comes inside Send
-	// Late says when a pipeline connects whether replies, which must be lines, may be
-	// read late: by whoever calls Producers.Look, by the sender if he finds earlier
-	// ones unread, or after 50 ms. No thread is woken for each of them then, while the
-	// message is on its way to its subscribers. It needs a connection that can
-	// (lateReads); nil: never.
+	Silent bool // the server is asked not to reply: Done comes inside Send
+	// Late says, when a pipeline connects, whether replies, which must be lines, may be
+	// read late: by the caller of Producers.Look, by the sender if it finds earlier replies
+	// unread, or after 50 ms. No thread is then woken for each reply while the message is
+	// on its way to its subscribers. It needs a connection with lateReads; nil: never.
 	Late func() bool
 }
 
@@ -101,7 +101,7 @@ type PipelineOptions struct {
 func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
 	p := &Pipeline{client: cl, conn: c, size: int(cl.Options.WriteBuffer), silent: silent, watch: w, emit: emit,
 		pending: newQueue(), drained: make(chan struct{})}
-	p.timer = kit.NewBatchTimer(&p.writing, func() { _ = p.write() }) // an event tells of what is lost
+	p.timer = kit.NewBatchTimer(&p.writing, func() { _ = p.write() }) // an event reports lost commands
 	if cl.Via == Library {
 		p.redigo = c.redis
 	} else {
@@ -184,8 +184,8 @@ func (p *Pipeline) reply() (kind byte, n int64, line []byte, err error) {
 	return Array, 0, nil, nil
 }
 
-// rest is called when the reader may have to wait. Nobody else may be there to
-// write what was collected meanwhile.
+// rest is called when the reader may have to wait. It writes collected commands, since no
+// sender may be active to do so.
 func (p *Pipeline) rest(answered uint64) {
 	p.answered.Store(answered)
 	if p.size > 1 && !p.silent && p.enough(answered) {
@@ -345,8 +345,8 @@ func (p *Pipeline) drop(n int) {
 	}
 }
 
-// Flush writes what has been collected. That it cannot be written is told by
-// Done, or where there are no replies by an event.
+// Flush writes the collected commands. Commands that cannot be written are reported by Done,
+// or, without replies, by an event.
 func (p *Pipeline) Flush() error {
 	p.writing.Lock()
 	defer p.writing.Unlock()

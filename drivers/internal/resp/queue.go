@@ -13,20 +13,22 @@ type command struct {
 	end   uint64 // where its frame ends in the stream of bytes
 }
 
-// queue hands commands from those who send (one at a time, see Pipeline.writing)
-// to the one who reads the replies, without a lock between the two: a mutex here
-// costs more than all else when both run at full speed on processors of their
-// own.
+// queue passes commands from the senders (one at a time, see Pipeline.writing) to the
+// goroutine that reads the replies, without a lock between the two: when both run at
+// full speed on separate processors, a mutex would cost more than everything else. The
+// sender publishes commands by storing count; the reader loads count before it reads
+// them.
 type queue struct {
-	tail  *chunk // the sender's
+	tail  *chunk // tail and added belong to the sender
 	added uint64
 	_     [64]byte
 	count atomic.Uint64 // added, for the reader
-	// spare chunks are stacked by their next. Only the reader puts one there and
-	// only the sender takes one, so none can leave and come back unnoticed.
+	// spare is a stack of unused chunks, linked by next. Only the reader pushes and
+	// only the sender pops, so that a chunk cannot leave and return between the load
+	// and the compare-and-swap of a pop (ABA).
 	spare atomic.Pointer[chunk]
 	_     [64]byte
-	head  *chunk // the reader's
+	head  *chunk // head, taken and known belong to the reader
 	taken uint64
 	known uint64 // count when last looked
 }
@@ -44,7 +46,7 @@ func newQueue() *queue {
 	return &queue{tail: c, head: c}
 }
 
-// push adds a command; the sender's.
+// push adds a command. Only the sender calls it.
 func (q *queue) push(c command) {
 	i := q.added % chunkSize
 	if i == 0 && q.added > 0 {
@@ -57,7 +59,7 @@ func (q *queue) push(c command) {
 	q.count.Store(q.added)
 }
 
-// unused returns a chunk that nobody uses; the sender's.
+// unused returns an unused chunk. Only the sender calls it.
 func (q *queue) unused() *chunk {
 	for {
 		c := q.spare.Load()
