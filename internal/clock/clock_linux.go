@@ -6,12 +6,11 @@ import "golang.org/x/sys/unix"
 func absolute() int64 { return read(unix.CLOCK_MONOTONIC) }
 
 // Boottime returns the nanoseconds on CLOCK_BOOTTIME, which unlike
-// CLOCK_MONOTONIC goes on while the machine is suspended: a growing difference
-// between the two is time spent asleep. A system call.
+// CLOCK_MONOTONIC also counts while the machine is suspended: growth of the
+// difference between the two is time spent suspended. It is a system call.
 func Boottime() int64 { return read(unix.CLOCK_BOOTTIME) }
 
-// read returns a clock that every supported kernel has, so there is no error
-// to return.
+// read reads a clock that every supported kernel has; it panics on an error.
 func read(id int32) int64 {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(id, &ts); err != nil {

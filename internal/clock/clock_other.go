@@ -4,14 +4,14 @@ package clock
 
 import "time"
 
-// started gives the process an origin of its own.
+// started is the origin of this process's clock.
 var started = time.Now()
 
-// absolute has no clock to share with other processes: it counts from an
-// instant of this process, well above zero so that differences with earlier
-// instants stay positive.
+// absolute counts ns from the start of this process, plus an hour so that
+// instants shortly before the start are positive, too. Other processes do not
+// share this clock.
 func absolute() int64 { return int64(time.Since(started)) + int64(time.Hour) }
 
-// Boottime is not available here: it returns Now, so that no suspension is
-// ever seen.
+// Boottime is not available here. It returns Now, so that callers never detect a
+// suspension.
 func Boottime() int64 { return Now() }

@@ -8,7 +8,7 @@ import (
 	"sixnines/result"
 )
 
-// ID numbers a metric on the hot path.
+// ID is the number of a metric: writers index arrays by it.
 type ID uint8
 
 // The metrics, in the order of names.
@@ -40,8 +40,8 @@ func (id ID) Metric() result.Metric {
 		result.ProbeService, result.LagReceive, result.LagReceiveAck}[id]
 }
 
-// sampled reports whether so little is recorded under id that one shard is
-// enough for all: a sample of the messages, or a probe's.
+// sampled reports whether id has so few values, those of sampled messages or of a
+// probe, that one shard is enough for all writers.
 func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
 
 // histogram holds what was recorded of one metric in one shard since the collector last
@@ -54,7 +54,7 @@ type histogram struct {
 	min, max atomic.Int64
 	own      []int64 // atomic; Σ own lag by band, response metrics only
 	received []int64 // atomic; Σ receive lag by band, likewise
-	majority []int64 // atomic; messages with own and received lag above half, by band
+	majority []int64 // atomic; messages whose own and receive lag are more than half of the value, by band
 }
 
 // Shard is a part of the recorder for one or a few writing goroutines, so that

@@ -29,16 +29,16 @@ func (c shiftedClock) at(t int64) int64 {
 // off returns how far it is off at a true instant.
 func (c shiftedClock) off(t int64) int64 { return c.at(t) - t }
 
-// clockCase is a clock and the ways to it.
+// clockCase is a clock and the network paths to it.
 type clockCase struct {
 	name        string
 	clock       shiftedClock
-	there, back time.Duration // the least that each way takes
-	jitterThere time.Duration // mean of what comes on top, exponential
-	jitterBack  time.Duration
-	congested   float64 // share of exchanges that wait in a queue
-	queue       time.Duration
-	steps       int // how often the clock is set by 5 ms, half-way: 0 or 1
+	there, back time.Duration // least delay in each direction
+	jitterThere time.Duration // mean of the additional, exponential delay
+	jitterBack  time.Duration // likewise
+	congested   float64       // share of messages, in each direction, that wait in a queue
+	queue       time.Duration // mean of that wait, exponential
+	steps       int           // how often the clock is set by 5 ms, half-way: 0 or 1
 }
 
 // clockCases returns the cases for the estimator: small and large offsets, drifts in

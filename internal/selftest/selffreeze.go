@@ -27,11 +27,11 @@ func saysPaused(r result.Reason) bool {
 	return has(result.ReasonFrozen, result.ReasonSelfInflicted)(r)
 }
 
-// errNoStopping says that processes cannot be stopped here.
+// errNoStopping says that this system cannot stop and continue processes.
 var errNoStopping = errors.New("a process cannot be stopped and continued on " + runtime.GOOS + "; run this on Linux")
 
-// selfFreeze stops the tool while it measures, which it must find and report;
-// and then the broker for as long, which it must not report as its own.
+// selfFreeze stops the tool while it measures: the tool must report that. Then it stops
+// the broker for as long: the tool must not report that as its own pause.
 func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 	window, length := 3*time.Second, 700*time.Millisecond
 	if b.Short {

@@ -2,11 +2,11 @@
 
 package thread
 
-// Lower does nothing where priorities belong to processes.
+// Lower does nothing outside Linux: there, priorities belong to processes.
 func Lower() {}
 
-// ShortenSlice likewise.
+// ShortenSlice does nothing outside Linux.
 func ShortenSlice() {}
 
-// Reset likewise.
+// Reset does nothing outside Linux.
 func Reset() {}

@@ -2,7 +2,7 @@
 
 package transport
 
-// written and received inform the race detector of what it cannot see, where it is
-// one.
+// written and received tell the race detector about synchronisation through the kernel. They
+// do nothing without it.
 func written()  {}
 func received() {}

@@ -98,12 +98,12 @@ const idlePipe = 1 << 20
 
 // idleProcess is the monitor's end of an idle process.
 type idleProcess struct {
-	meter          *meter      // its histogram alone: the process itself has no pause list
-	gap            func(Pause) // is called with each gap
-	failed         func(error) // is called, once, when there will be no more
-	ending         atomic.Bool // the monitor ends it
-	*child.Process             // its input is kept open: the process ends when it closes
-	done           sync.WaitGroup
+	meter          *meter         // only its histogram, window, period and threshold are used
+	gap            func(Pause)    // called by listen with each gap
+	failed         func(error)    // called by listen, at most once, when no more records will come
+	ending         atomic.Bool    // set by stop, or when failed is called
+	*child.Process                // its input stays open: the process ends when it is closed
+	done           sync.WaitGroup // the goroutine of listen
 }
 
 // startIdle starts the process. On an error no process runs, and failed is not
@@ -113,8 +113,8 @@ func startIdle(command []string, period, threshold int64, gap func(Pause), faile
 	var err error
 	p.Process, err = child.Start(child.Options{
 		Command: append(command[:len(command):len(command)], idleArguments(period, threshold)...),
-		// Nothing there ever asks a goroutine to yield, so no signal need
-		// interrupt its sleep every 10 ms: half of what it costs.
+		// The process never needs to preempt its goroutine. Without the preemption
+		// signal, which would interrupt the sleep every 10 ms, it costs half as much.
 		Env:  []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1"},
 		Kill: true})
 	if err != nil {
