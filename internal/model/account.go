@@ -6,67 +6,67 @@ import (
 	"sixnines/scenario"
 )
 
-// Outcome is what the model says of one load.
+// Outcome is what the model predicts for one load.
 type Outcome struct {
 	Workload string
-	// Counters are the accounts by the names that results give them.
+	// Counters are the counters by their names in results.
 	Counters map[string]int64
 	// Latencies are the distributions by the names of their metrics.
 	Latencies map[string]*Latency
-	// Bucket is how many times as large as a value its figure may be.
+	// Bucket is the largest ratio of a figure to its value: the width of a histogram bucket.
 	Bucket float64
 	Rate   Rate
-	// Through is what came through flat out.
+	// Through is the throughput of an unpaced load.
 	Through Through
 	End     int64 // of the window, ns from its start
-	// Resolved is when the window was over and the last measured message of all loads was
-	// resolved, and what had not come was given up then; or, if Waited, when the wait after the
-	// window was over.
+	// Resolved is when, after the window, the last measured message of all loads was
+	// resolved; or, if Waited, when the wait after the window ended and the missing messages
+	// were given up.
 	Resolved int64
 	Waited   bool
 	// Next is when the next message would have been sent, in the time of the run, if senders
-	// had not stopped: nothing, where that is not before clients were told to leave.
+	// had not stopped; empty if that is after the clients were closed.
 	Next   []int64
-	Paced  bool // there is a schedule
-	OwnLag bool // a message had some
+	Paced  bool // the load has a schedule
+	OwnLag bool // a message had own lag
 	// Within are the counters that depend on when a time limit was noticed: the least and the
-	// most.
+	// largest possible value.
 	Within  map[string]*[2]int64
 	FlatOut bool // nothing but the broker limits the rate
-	// Filled is when consumers that come late may connect: never, if they are not to come, or
-	// cannot as long as something is unanswered.
+	// Filled is when consumers that come late may connect; never if no consumers come late,
+	// or if a message stays unanswered.
 	Filled int64
-	Late   bool  // they do
-	Tied   bool  // something came to a consumer at the very instant at which it was told to leave
-	Edge   bool  // something came to a consumer at the very instant at which the broker paused
+	Late   bool  // the load has consumers that come late
+	Tied   bool  // a message came to a consumer at the very instant at which it was closed
+	Edge   bool  // a message came to a consumer at the very instant at which the broker paused
 	Blocks bool  // a send was blocked
-	Work   int64 // what consumers of any load do with a message
-	Thawed int64 // when the broker's pause was over; 0: there was none
-	// Objectives are what may be said of each, in the scenario's order.
+	Work   int64 // the longest work of a consumer of any load per message, ns
+	Thawed int64 // when the broker's pause ended; 0: it did not pause
+	// Objectives are the possible outcomes of each objective, in the scenario's order.
 	Objectives []Judgement
-	// Statuses are the verdicts that the run may have.
+	// Statuses are the possible verdicts of the run.
 	Statuses []string
 }
 
-// ledger is what became of the measured messages of a play.
+// ledger collects what happened to the measured messages of a play.
 type ledger struct {
 	*play
 	out    *Outcome
-	closed int64            // when clients begin to leave
-	leaves int64            // when those of this load do
-	leave  []int64          // when each consumer is told to
-	came   []map[int64]bool // by stream·groups + group: numbers that came whole
-	newest []int64          // likewise, the highest number that came; −1: none
+	closed int64            // when the closing of clients begins
+	leaves int64            // when the closing of this load's clients begins
+	leave  []int64          // when each consumer is closed
+	came   []map[int64]bool // by stream·groups + group: numbers that came undamaged
+	newest []int64          // by the same index: the highest number that came; −1: none
 
-	longest  map[int64]int64 // lag, by slot
-	lastSend []int64         // by stream
+	longest  map[int64]int64 // largest lag, by slot
+	lastSend []int64         // last send, by stream
 
 	measured []*message
-	flights  []flight // of each
-	through  int64    // when the last of them was resolved
+	flights  []flight // of each measured message
+	through  int64    // when the last measured message was resolved
 }
 
-// account adds up what became of the messages.
+// account computes the outcome from what happened to the messages.
 func (p *play) account(closed int64, waited bool) *Outcome {
 	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, Within: map[string]*[2]int64{"timed_out": {}, "late_replies": {}}, End: p.end, Resolved: closed, Waited: waited,
 		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
@@ -105,7 +105,7 @@ func (w *world) lastEnd() (at int64) {
 	return at
 }
 
-// longestWork is what the slowest consumers do with a message.
+// longestWork is the longest time that a consumer of any load works on a message.
 func (w *world) longestWork() (most int64) {
 	for _, p := range w.plays {
 		most = max(most, int64(p.w.Consumer.Work))
@@ -113,8 +113,8 @@ func (w *world) longestWork() (most int64) {
 	return most
 }
 
-// filled is when consumers that come late may connect: when all is sent and answered, or
-// after a while.
+// filled is when consumers that come late may connect: after all is sent and answered, or
+// after a fixed time.
 func (p *play) filled() (at int64) {
 	if !p.w.Consumer.From.Filled {
 		return int64(p.w.Consumer.From.After)
@@ -136,7 +136,7 @@ func (p *play) filled() (at int64) {
 	return at
 }
 
-// receive notes what came, and counts copies and disorder.
+// receive notes the deliveries, and counts duplicates and those out of order.
 func (l *ledger) receive() {
 	groups := len(l.layout.groups)
 	l.came, l.newest = make([]map[int64]bool, len(l.layout.streams)*groups), make([]int64, len(l.layout.streams)*groups)
@@ -170,12 +170,12 @@ func (l *ledger) receive() {
 	}
 }
 
-// unordered reports whether answers have no order: of several responders.
+// unordered reports whether replies have no order, because several responders send them.
 func (l *ledger) unordered() bool {
 	return l.w.Pattern == scenario.RequestReply && l.w.Consumers > 1
 }
 
-// message adds one measured message to the accounts.
+// message adds one measured message to the counters and latencies.
 func (l *ledger) message(m *message) {
 	c := l.out.Counters
 	c["scheduled"]++
@@ -218,7 +218,7 @@ func (l *ledger) message(m *message) {
 	l.deliveries(m, a)
 }
 
-// publish adds a message to the publish latencies, where there is anything that answers.
+// publish adds a message to the publish latencies, if publishes are acknowledged.
 func (l *ledger) publish(m *message, a answer) {
 	if !l.acknowledges() {
 		return
@@ -241,8 +241,8 @@ func (l *ledger) publish(m *message, a answer) {
 	}
 }
 
-// latencies returns the response and service times of a metric. Flat out messages are not
-// due, and have no response time: what is added to that is left.
+// latencies returns the response and service times of a metric. Messages of an unpaced load
+// are never due and have no response time; values added to it are discarded.
 func (l *ledger) latencies(name string) (response, service *Latency) {
 	if l.flatOut() {
 		return &Latency{}, l.latency(name + ".service")
@@ -250,9 +250,9 @@ func (l *ledger) latencies(name string) (response, service *Latency) {
 	return l.latency(name + ".response"), l.latency(name + ".service")
 }
 
-// bound adds a message that never came: its send is forgotten, and the service time's bound
-// counts from when it was certainly sent. In a closed loop it is also forgotten when it was
-// due, no later than the window's end.
+// bound adds a message that never came. Its send time is not stored, so the bound of the
+// service time counts from the latest instant at which it must have been sent. In a closed
+// loop its due time is not stored either; it is at most the window's end.
 func (l *ledger) bound(response, service *Latency, m *message) {
 	if l.paced() {
 		response.bound(l.closed - m.due)
@@ -262,8 +262,7 @@ func (l *ledger) bound(response, service *Latency, m *message) {
 	l.boundService(service, m)
 }
 
-// boundService adds the service time of a message that never came: its send is forgotten,
-// and the bound counts from when it was certainly sent.
+// boundService adds the service time of a message that never came, as a bound, see bound.
 func (l *ledger) boundService(service *Latency, m *message) {
 	if m.answer == unsent || m.sent > l.closed {
 		return
@@ -275,8 +274,8 @@ func (l *ledger) boundService(service *Latency, m *message) {
 	service.bound(l.closed - min(m.due+l.longest[m.due/slotLength], l.lastSend[m.stream]))
 }
 
-// remember notes what is remembered of sends: the largest lag of those that were due in the
-// same tenth of a second, and the last send of each stream.
+// remember notes the facts about sends that a run stores: the largest lag of the messages due
+// in the same 100 ms, and the last send of each stream.
 func (l *ledger) remember() {
 	l.longest, l.lastSend = map[int64]int64{}, make([]int64, len(l.layout.streams))
 	for _, m := range l.all {
@@ -337,7 +336,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 	}
 }
 
-// absent adds a message that a group did not get whole.
+// absent counts a message that a group did not get undamaged.
 func (l *ledger) absent(m *message, g int, a answer) {
 	c := l.out.Counters
 	if l.had(m, g, false) != nil {
@@ -357,13 +356,13 @@ func (l *ledger) absent(m *message, g int, a answer) {
 	}
 }
 
-// stillComing reports whether, to a group of several members, measured messages were
-// coming in the second half of the wait after the window.
+// stillComing reports whether a group of several members got measured messages in the
+// second half of the wait after the window.
 func (l *ledger) stillComing(g int) bool {
 	return len(l.layout.groups[g].members) >= 2 && !l.quiet(g)
 }
 
-// quiet reports whether no measured message came to a group in the second half of the wait.
+// quiet reports whether a group got no measured message in the second half of the wait.
 func (l *ledger) quiet(g int) bool {
 	for _, r := range l.received {
 		if r.group == g && r.whole && r.m.due >= 0 && r.m.due < l.end && l.got(&r.receipt) && r.at > l.end+(l.closed-l.end)/2 {
@@ -373,7 +372,7 @@ func (l *ledger) quiet(g int) bool {
 	return true
 }
 
-// silent reports whether no measured message of a stream came to a group.
+// silent reports whether a group got no measured message of a stream.
 func (l *ledger) silent(stream, g int) bool {
 	for _, r := range l.received {
 		if r.group == g && r.whole && r.m.stream == stream && r.m.due >= 0 && r.m.due < l.end && l.got(&r.receipt) {
@@ -383,10 +382,10 @@ func (l *ledger) silent(stream, g int) bool {
 	return true
 }
 
-// leaving finds when each consumer is told to leave: load after load, and one after the other,
-// each when the one before has done the work on the message that it has, or when a load's clients
-// have had as long as they get. What comes meanwhile counts. Producers leave before, and a reply
-// has nobody to come to then.
+// leaving computes when each consumer is closed: load after load, and within a load one after
+// the other. Each is closed when the one before has finished the work on its current message, or
+// leaveWithin after the first. Messages that come meanwhile count. Producers are closed before
+// consumers, so a reply does not reach its requester any more.
 func (l *ledger) leaving() {
 	l.leaves = max(l.closed, l.world.left-l.from)
 	at := l.leaves
@@ -409,18 +408,18 @@ func (l *ledger) leaving() {
 	l.world.left = l.from + at
 }
 
-// leaveWithin is how long a load's clients are waited for.
+// leaveWithin is the longest time, ns, for closing a load's clients.
 const leaveWithin = 5_000_000_000
 
-// got reports whether a copy came before its consumer was told to leave. Of one that came at
-// that very instant, when the consumer before was done, nothing says it.
+// got reports whether a copy came before its consumer was closed. A copy that came at that very
+// instant may count or not; Moments.Takes decides.
 func (l *ledger) got(r *receipt) bool {
 	leave := l.leave[r.consumer]
 	return r.at < leave || r.at == leave && (r.at == l.closed || l.at.Takes>>r.consumer&1 > 0)
 }
 
-// had is the first copy that a group got before its consumers left, undamaged if whole; nil:
-// it got none.
+// had returns the first copy that a group got before its consumers were closed, an undamaged
+// one if whole; nil if it got none.
 func (l *ledger) had(m *message, group int, whole bool) (first *receipt) {
 	for i := range m.copies {
 		r := &m.copies[i]
@@ -439,8 +438,8 @@ func (l *ledger) latency(name string) *Latency {
 	return l.out.Latencies[name]
 }
 
-// samples is how many messages a latency has: of deliveries to several groups those of
-// one message are one.
+// samples is how many messages a latency has: the deliveries of one message to several groups
+// count as one.
 func (l *ledger) samples(x *Latency) int64 {
 	n := x.total()
 	sent, expected := l.out.Counters["sent"], l.out.Counters["expected"]

@@ -1,15 +1,14 @@
-// Package model says what the method makes of a run: of a scenario and the faults
-// that the driver mem was told to commit it computes each account, each latency and
-// what must follow from them, to compare with what the engine measured and the judge
-// concluded.
+// Package model predicts a run by the method: from a scenario and the faults in the
+// options of the driver mem it computes every counter, every latency and what follows
+// from them, for comparison with what the engine measured and the judge concluded.
 //
-// It is written from docs/method.md, docs/scenarios.md and docs/result.md, and from
-// what mem's options promise, not from the code that it is held against, and shares
-// no function with it: where the two differ one of the three is wrong. It computes
-// every message by itself, keeps every value, and is made for some thousands of
-// messages.
+// It is written from docs/method.md, docs/scenarios.md and docs/result.md, and from the
+// documentation of mem's options. It is not written from the code that it checks and
+// shares no function with it: where they differ, the documents, the code or the model
+// are wrong. It simulates every message, keeps every value, and is meant for some
+// thousands of messages.
 //
-// In the world of the model nothing takes time but what scenario and options say, as
-// on a virtual clock: a message is sent when it is due unless something blocks it, and
-// the generator has no lag of its own.
+// In the model nothing takes time except what scenario and options say, as on a virtual
+// clock: a message is sent when it is due unless something blocks it, and the generator
+// has no lag of its own. All instants are ns.
 package model

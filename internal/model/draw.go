@@ -10,14 +10,14 @@ import (
 	"sixnines/scenario"
 )
 
-// Draw makes the scenario of a seed, as text, and says when somebody ends its window;
-// 0: nobody does. Instants and delays are odd numbers of nanoseconds, so that no two
-// things that may come in either order happen at one instant.
+// Draw returns the random scenario of a seed, as text, and when its window is interrupted; 0:
+// it is not. Instants and delays are odd numbers of nanoseconds, so that no two events whose
+// order is not defined happen at the same instant.
 func Draw(seed uint64) (text string, interrupted time.Duration) {
 	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0x6d6f64656c))}
 	d.kind = drawnKind()[d.IntN(len(drawnKind()))]
 	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
-	if d.chance(15) { // a hundred intervals of three digits take most of the time
+	if d.chance(15) { // seldom: a hundred intervals of three digits take most of the test's time
 		d.window, d.digits = d.time(300*time.Millisecond, 6*time.Second), 3
 	}
 	d.target()
@@ -37,7 +37,7 @@ func Draw(seed uint64) (text string, interrupted time.Duration) {
 	if valid(d.text()) {
 		return d.text(), d.interrupted
 	}
-	for i := range d.loads { // only what makes sense for the load, and beside the others
+	for i := range d.loads { // keep only objectives that are valid for the load
 		d.loads[i].taken = nil
 	}
 	for i := range d.loads {
@@ -63,12 +63,12 @@ const (
 	limited  = "limits in flight"
 )
 
-// drawnKind are the kinds, as often as they are drawn.
+// drawnKind lists the kinds, each as often as its weight in the draw.
 func drawnKind() []string {
 	return []string{single, single, single, single, single, limited, limited, limited, several, several, closed, closed, flatOut, flatOut, backlogs, paused}
 }
 
-// text is the scenario with the objectives that were taken.
+// text returns the scenario with the chosen objectives.
 func (d *drawing) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed: %d\n", d.seed)
@@ -100,12 +100,12 @@ func valid(text string) bool {
 	return s.Validate() == nil
 }
 
-// drawing is a scenario in the making.
+// drawing is a scenario under construction.
 type drawing struct {
 	*rand.Rand
 	kind              string
 	acks, warm, small bool
-	alone             bool // one producer at most where there is no schedule
+	alone             bool // at most one producer if the load has no schedule
 	messages          int
 	window            time.Duration
 	latest            time.Duration // when the last load begins
@@ -116,14 +116,14 @@ type drawing struct {
 	loads            []drawnLoad
 }
 
-// drawnLoad is a load in the making.
+// drawnLoad is a load under construction.
 type drawnLoad struct {
 	pattern               string
 	messages              int
 	window                time.Duration
 	producers             int
-	alone                 bool // there is one consumer
-	members               int  // most of a group
+	alone                 bool // the load has one consumer
+	members               int  // size of the largest group
 	fields, wanted, taken []string
 }
 
@@ -132,13 +132,13 @@ func (l *drawnLoad) add(format string, args ...any) {
 	l.fields = append(l.fields, fmt.Sprintf(format, args...))
 }
 
-// one is one of several words.
+// one returns one of several words at random.
 func (d *drawing) one(words ...string) string { return words[d.IntN(len(words))] }
 
-// chance is true in so many of a hundred cases.
+// chance is true with the given probability in per cent.
 func (d *drawing) chance(percent int) bool { return d.IntN(100) < percent }
 
-// time is a length between two, of an odd number of nanoseconds.
+// time returns a random duration between two, of an odd number of nanoseconds.
 func (d *drawing) time(from, to time.Duration) time.Duration {
 	return (from+time.Duration(d.Int64N(int64(to-from))))/2*2 + 1
 }
@@ -163,12 +163,12 @@ func (d *drawing) target() {
 			d.option("ack_delay: %v", d.time(time.Microsecond, 20*time.Millisecond))
 		}
 	}
-	// Loops of several producers begin at one instant, and nothing says whose message is first:
-	// they have nothing in common.
+	// Loops of several producers begin at the same instant in an undefined order, so they must
+	// not share a topic or a consumer.
 	d.alone = d.kind != closed && d.kind != flatOut || d.chance(60)
 	if d.small = d.chance(15) && d.kind != backlogs && d.kind != several; d.small {
-		// Before the window a probe is sent each 5 ms until one comes: a second one would
-		// take a place in the queue.
+		// Before the window a readiness message is sent every 5 ms until one comes; with a longer
+		// delay a second one would take a place in the queue.
 		d.option("queue: %d, delay: %v", 1+d.IntN(20), d.time(time.Microsecond, 4*time.Millisecond))
 	} else if d.chance(80) {
 		d.option("delay: %v", d.time(time.Microsecond, 40*time.Millisecond))
@@ -177,8 +177,8 @@ func (d *drawing) target() {
 		d.option("jitter: %v", d.time(time.Microsecond, 30*time.Millisecond))
 	}
 	d.warm = d.chance(30)
-	// What waits for consumers, or is sent at one instant while probes from before the window
-	// are still on their way.
+	// These loads need long queues: messages wait for consumers, or are sent at one instant
+	// while readiness messages from before the window are still in flight.
 	if d.kind == backlogs || d.kind == flatOut && !d.small {
 		d.option("queue: 5000")
 	}
@@ -190,7 +190,7 @@ func (d *drawing) target() {
 	}
 	if d.chance(10) && d.kind != several {
 		d.option("stall_after: %d", d.IntN(d.messages))
-		if d.chance(25) && !d.small && !d.acks { // for longer than anybody waits
+		if d.chance(25) && !d.small && !d.acks { // longer than any wait of the run
 			d.option("stall_for: %v", d.time(time.Minute, time.Hour))
 		} else {
 			d.option("stall_for: %v", d.time(time.Millisecond, 500*time.Millisecond))
@@ -202,7 +202,7 @@ func (d *drawing) target() {
 	}
 }
 
-// faults draws which messages are hit by what.
+// faults draws which messages have which faults.
 func (d *drawing) faults() {
 	names := strings.Fields("lose duplicate reorder corrupt reject")
 	if d.acks {
@@ -235,7 +235,7 @@ func (d *drawing) workload(which int) {
 	defer func() { d.loads = append(d.loads, *l) }()
 	l.pattern = d.one("deliver", "deliver", "deliver", "publish", "roundtrip", "request-reply")
 	if l.pattern == "request-reply" && d.has("misreport") && d.has("stall_for") {
-		l.pattern = "roundtrip" // refusal and reply come at one instant when the pause is over
+		l.pattern = "roundtrip" // else refusal and reply come at the same instant when the pause ends
 	}
 	if d.kind == backlogs || d.kind == paused || l.pattern == "publish" && !d.acks && (d.kind == closed || d.kind == limited || d.kind == flatOut) {
 		l.pattern = "deliver"
@@ -273,17 +273,17 @@ func (d *drawing) workload(which int) {
 	d.consumers(l)
 }
 
-// schedule draws when messages are due, and by whom.
+// schedule draws when messages are due, and which producers send them.
 func (d *drawing) schedule(l *drawnLoad) {
 	arrivals := d.IntN(10)
-	if d.chance(40) && arrivals > 0 && !d.small { // of a burst nothing says whose message goes first
+	if d.chance(40) && arrivals > 0 && !d.small { // not for a burst: the order of its producers is undefined
 		l.producers = 1 + d.IntN(4)
 		l.add("producers: %d", l.producers)
 		if d.chance(30) && d.kind != limited {
 			l.add("connections: {producers: %d}", 1+d.IntN(l.producers))
 		}
 	}
-	// Of several connections that wait for places in one queue nothing says which gets one first.
+	// If several connections wait for places in one queue, their order is undefined.
 	if l.producers > 1 && d.has("stall_for") && !d.has("queue") {
 		d.option("queue: 5000")
 	}
@@ -321,12 +321,13 @@ func (d *drawing) schedule(l *drawnLoad) {
 	}
 }
 
-// drawnTimeout is longer than any run: what is never answered keeps its place.
+// drawnTimeout is longer than any run, so that a message without an answer keeps its place in
+// flight.
 const drawnTimeout = "timeout: 10m"
 
-// limits draws how many messages may be in flight. Of several connections that get a place
-// at one instant, from one consumer or when a pause is over, nothing says which sends first:
-// then there is one.
+// limits draws how many messages may be in flight. If several connections could get a place at
+// the same instant, from one consumer or when a pause ends, their order is undefined, so the
+// load gets only one connection.
 func (d *drawing) limits(l *drawnLoad, size int) {
 	l.add(drawnTimeout)
 	each := d.chance(30)
@@ -347,7 +348,8 @@ func (d *drawing) limits(l *drawnLoad, size int) {
 	}
 }
 
-// closedLoop draws a load that waits for answers. Something must take time.
+// closedLoop draws a load that waits for answers. A round must take some time, or it would never
+// end.
 func (d *drawing) closedLoop(l *drawnLoad) {
 	l.add("loop: closed, %s, think: %v", drawnTimeout, d.time(l.window/300, l.window/10))
 	if d.chance(50) {
@@ -356,8 +358,8 @@ func (d *drawing) closedLoop(l *drawnLoad) {
 	d.apart(l)
 }
 
-// flatOut draws a load that sends as fast as it can: a number of messages, or, limited by those
-// in flight, for so long.
+// flatOut draws a load that sends as fast as it can: a number of messages, or for a time with a
+// limit of messages in flight.
 func (d *drawing) flatOut(l *drawnLoad) {
 	answer := "delay"
 	if d.acks && l.pattern != "request-reply" {
@@ -366,8 +368,8 @@ func (d *drawing) flatOut(l *drawnLoad) {
 	if d.chance(50) && d.length(answer) == 0 {
 		d.option("%s: %v", answer, d.time(l.window/300, l.window/30))
 	}
-	// What is sent and answered at one instant has come before the broker pauses at that instant,
-	// or has not.
+	// Whether a message that is sent and answered at the instant at which the broker pauses comes
+	// before the pause is undefined.
 	for _, slow := range []string{"delay", "ack_delay"} {
 		if d.has("stall_for") && d.length(slow) == 0 && (d.acks || slow == "delay") {
 			d.option("%s: %v", slow, d.time(time.Millisecond, 20*time.Millisecond))
@@ -382,7 +384,7 @@ func (d *drawing) flatOut(l *drawnLoad) {
 	l.window = 0
 	if d.chance(40) {
 		places := 1 + d.IntN(200)
-		if d.has("every") { // what is lost may keep its place for ever
+		if d.has("every") { // a lost message may keep its place for ever
 			places += l.messages
 		}
 		l.add("%s, in_flight: {messages: %d}", drawnTimeout, places)
@@ -392,7 +394,7 @@ func (d *drawing) flatOut(l *drawnLoad) {
 // apart gives a load without a schedule several producers, each with a topic and a consumer
 // of its own.
 func (d *drawing) apart(l *drawnLoad) {
-	if d.alone || d.kind == several || l.pattern == "request-reply" { // responders are for all
+	if d.alone || d.kind == several || l.pattern == "request-reply" { // responders serve all producers
 		return
 	}
 	l.producers = 2 + d.IntN(3)
@@ -402,7 +404,7 @@ func (d *drawing) apart(l *drawnLoad) {
 	}
 }
 
-// length is the value of an option that is a time, 0 if it was not drawn.
+// length is the value of an option that is a duration, 0 if it was not drawn.
 func (d *drawing) length(option string) (v time.Duration) {
 	for _, all := range d.options {
 		for o := range strings.SplitSeq(all, ", ") {
@@ -414,7 +416,7 @@ func (d *drawing) length(option string) (v time.Duration) {
 	return v
 }
 
-// phases draws how long it lasts.
+// phases draws the lengths of the phases.
 func (d *drawing) phases() {
 	warmup := time.Duration(0)
 	if d.warm && d.kind != backlogs && (d.kind != flatOut || d.loads[0].window > 0) {
@@ -425,8 +427,8 @@ func (d *drawing) phases() {
 		d.lengths = append(d.lengths, fmt.Sprintf("duration: %v", d.window))
 	}
 	d.lengths = append(d.lengths, fmt.Sprintf("drain: %v", d.time(300*time.Millisecond, 2*time.Second)))
-	// The load after a window that was interrupted comes some milliseconds late, and with it
-	// what overtakes a message that was held back.
+	// After an interrupted window the load goes on some milliseconds late, and so does the
+	// message that overtakes a held-back one: no interruption with reorder.
 	if d.chance(15) && !d.has("reorder") && d.kind != flatOut && d.kind != backlogs {
 		d.interrupted = d.time(max(d.window/10, d.latest), d.window)
 	}

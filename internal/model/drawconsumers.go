@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// receivers draws how many get the messages.
+// receivers draws how many consumers and groups get the messages.
 func (d *drawing) receivers(l *drawnLoad) {
 	switch l.pattern {
 	case "deliver":
@@ -34,16 +34,15 @@ func (d *drawing) receivers(l *drawnLoad) {
 	}
 }
 
-// consumers draws what those do with them.
+// consumers draws how consumers behave.
 func (d *drawing) consumers(l *drawnLoad) {
 	var what []string
-	// Of several consumers that are busy with a backlog when they are to leave each leaves when
-	// it has done its work.
+	// Consumers that are busy with a backlog when they are closed end only after their work.
 	gap := max(l.window, time.Second) / time.Duration(l.messages)
 	works := l.pattern != "publish" && d.chance(30) && (d.kind != backlogs || l.alone)
 	switch {
 	case l.members > 1 && d.has("lose_acked") && (d.kind == single || d.kind == several || d.kind == limited):
-		// What is lost is not known to be as long as a backlog comes by another member.
+		// A loss is not known as long as another member still receives a backlog.
 		gap *= time.Duration(l.members)
 		what = append(what, fmt.Sprintf("work: %v", d.time(gap*3/2, gap*4)))
 	case works:

@@ -24,18 +24,18 @@ const (
 	cutOff    fault = "disconnect" // it found its connection lost
 )
 
-// placement says which messages mem's faults hit: of the messages of the window and
-// after, the first After are left alone; the faults, in an order that Seed decides,
-// are one in each Every messages, at a place that Seed decides; the one that cannot
-// take a fault leaves it to the next.
+// placement decides which messages have mem's faults. Only messages of the window and later
+// ones count. The first After of them have no fault. Then each Every messages contain one
+// fault: Seed decides the order of the faults and the place of each. A message that cannot
+// have its fault passes it on to the next one.
 type placement struct {
 	next   uint64
 	places []uint64
 	faults []fault
 }
 
-// place draws the placement. Order and places come of one stream of PCG (Seed, 0): a
-// shuffle of the faults in the order of the options, then a place for each.
+// place draws the placement from the stream PCG(Seed, 0): first a shuffle of the faults,
+// starting in the order of the options, then a place for each.
 func place(o *mem.Options) *placement {
 	var p placement
 	for _, f := range []struct {
@@ -58,7 +58,7 @@ func place(o *mem.Options) *placement {
 	return &p
 }
 
-// hit returns the fault of the next message; able says that it can take one.
+// hit returns the fault of the next message; able says whether the message can have one.
 func (p *placement) hit(able bool) fault {
 	n := p.next
 	p.next++

@@ -9,21 +9,21 @@ import (
 	"sixnines/scenario"
 )
 
-// flow is how many messages Λ(t) are due until an instant of the window: message n is due
-// at the last whole nanosecond with Λ(t) ≤ n. Before the window messages come at the rate
-// with which it begins, and after it at that with which it ends.
+// flow is the cumulative number of messages Λ(t) due until an instant t of the window:
+// message n is due at the last whole nanosecond with Λ(t) ≤ n. Before the window the rate is
+// that at the window's start, and after it that at the window's end.
 type flow struct {
 	window      int64
 	first, last scenario.Rate
-	// until is Λ(t); nil where only near knows it.
+	// until is Λ(t) exactly; nil if only near is known.
 	until func(t int64) *big.Rat
 	// near is Λ(t) in floating point, of any instant of the window.
 	near func(t float64) float64
-	// slack is what is added to an instant in floating point before it is rounded down.
+	// slack is added to a floating-point instant, ns, before it is rounded down.
 	slack float64
 }
 
-// flowOf returns the flow of a schedule that has one.
+// flowOf returns the flow of a workload's schedule.
 func flowOf(w *scenario.Workload, window time.Duration) (*flow, error) {
 	f := &flow{window: int64(window), first: w.Rate, last: w.Rate}
 	a := &w.Arrivals
@@ -67,7 +67,7 @@ func flowOf(w *scenario.Workload, window time.Duration) (*flow, error) {
 	return f, nil
 }
 
-// steps are rates one after the other, of which the last goes on to the end of the window.
+// steps sets the flow of successive rates; the last one lasts to the end of the window.
 func (f *flow) steps(all []scenario.RateStep) {
 	f.until = func(t int64) *big.Rat {
 		sum := new(big.Rat)
@@ -93,7 +93,7 @@ func (f *flow) steps(all []scenario.RateStep) {
 		return sum
 	}
 	left := f.window
-	for _, s := range all { // the one with which the window ends
+	for _, s := range all { // find the rate at the window's end
 		if f.last = s.Rate; left <= int64(s.For) {
 			break
 		}
@@ -101,13 +101,13 @@ func (f *flow) steps(all []scenario.RateStep) {
 	}
 }
 
-// perNanosecond is a rate as an exact number.
+// perNanosecond returns a rate in messages per ns, exactly.
 func perNanosecond(r scenario.Rate) *big.Rat {
 	return new(big.Rat).SetFrac(new(big.Int).SetUint64(r.Messages), big.NewInt(int64(r.Per)))
 }
 
-// numbered lists all messages from one instant to another, where the schedule is not drawn:
-// message n is that of producer n modulo their number.
+// numbered lists all messages of a non-random schedule from one instant to another: message n
+// belongs to producer n modulo the number of producers.
 func (f *flow) numbered(producers int, from, to int64) []due {
 	var all []due
 	add := func(n, at int64) {
@@ -180,9 +180,9 @@ func (f *flow) inverse(n float64) int64 {
 	return int64(math.Floor(low + f.slack))
 }
 
-// random draws the window's arrivals of one producer: as one rate where there is only one,
-// else at those instants until which so many messages are due as −ln(U) times the producers
-// add up to.
+// random draws the window's arrivals of one producer. With a single rate they are Poisson
+// arrivals of that rate; else they are at the instants t at which Λ(t) reaches the sum of the
+// draws of −ln(U) times the number of producers.
 func (f *flow) random(w *scenario.Workload, seed uint64, producer int) []due {
 	if w.Arrivals.Kind == scenario.Poisson {
 		return poisson(w, w.Rate, seed, producer, inWindow, 0, f.window)
@@ -199,7 +199,7 @@ func (f *flow) random(w *scenario.Workload, seed uint64, producer int) []due {
 	}
 }
 
-// below is a number rounded down.
+// below rounds a number down.
 func below(x *big.Rat) int64 {
 	return new(big.Int).Div(x.Num(), x.Denom()).Int64() // Euclidean: the denominator is above 0
 }

@@ -9,13 +9,13 @@ import (
 	"sixnines/scenario"
 )
 
-// Judgement is what may be concluded of an objective.
+// Judgement is the set of outcomes that an objective may have.
 type Judgement struct {
 	Objective string
-	// Outcomes are those that the rules allow. Where there are several it depends on
-	// intervals by resampling, which the model does not draw again.
+	// Outcomes are the outcomes that the rules allow. They are several if the outcome
+	// depends on intervals by stretches of the run, which the model does not compute.
 	Outcomes []string
-	// Overloaded are those of a run whose verdict is UNSTABLE.
+	// Overloaded are the possible outcomes if the run's verdict is UNSTABLE.
 	Overloaded []string
 }
 
@@ -27,15 +27,15 @@ const (
 	meaningless = "meaningless"
 )
 
-// judge says what may be concluded of each objective.
+// judge sets the possible outcomes of each objective.
 func (o *Outcome) judge(p *play, all []scenario.Objective) {
 	for _, x := range all {
 		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Outcomes: o.judgement(p, x), Overloaded: o.overloaded(p, x)})
 	}
 }
 
-// overloaded: the latencies of a run that is overloaded depend on its length, and show
-// nothing; fewer messages are answered in time in a longer one.
+// overloaded returns the possible outcomes in an overloaded run. Its latencies depend on its
+// length and show nothing; in a longer run fewer messages would be answered in time.
 func (o *Outcome) overloaded(p *play, x scenario.Objective) []string {
 	switch all := o.judgement(p, x); {
 	case x.IsMetric():
@@ -47,8 +47,9 @@ func (o *Outcome) overloaded(p *play, x scenario.Objective) []string {
 	}
 }
 
-// judgement: what was asked of a window holds for all of it. Of one that was ended early
-// nothing is met, and missed is what the rest could not mend.
+// judgement returns the possible outcomes of an objective, overload apart. An objective is
+// about the whole window. If the window was ended early, nothing is met, and only what the
+// rest could not have changed is missed.
 func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
 	all := o.ofWindow(p, x)
 	if p.at.Interrupted == 0 || p.end >= p.window {
@@ -63,12 +64,12 @@ func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
 		case outcome != missed:
 		case x.IsRate():
 			if x.Subject == "rate" {
-				found = append(found, undecided) // by how much is due in the rest
+				found = append(found, undecided) // depends on how much is due in the rest
 			} else if !least {
 				outcome = undecided
 			}
 		case x.IsAvailability(), x.IsMetric() && x.Percent < 100:
-		case least, x.Op == "==" && float64(o.Counters[counterOf(x)]) <= x.Limit: // it may grow
+		case least, x.Op == "==" && float64(o.Counters[counterOf(x)]) <= x.Limit: // the counter may grow
 			outcome = undecided
 		}
 		found = append(found, outcome)
@@ -76,7 +77,7 @@ func (o *Outcome) judgement(p *play, x scenario.Objective) []string {
 	return found
 }
 
-// counterOf is the name that results have for a counter.
+// counterOf returns the name of a counter in results.
 func counterOf(x scenario.Objective) string {
 	if x.Subject == "lost" {
 		return "missing"
@@ -129,10 +130,10 @@ func holds(x scenario.Objective, v float64) bool {
 	return v == x.Limit
 }
 
-// ofLatency: a percentile is met if the whole of its interval is, missed if none of it
-// is, undecided between. The interval is the wider of the exact one and that of
-// stretches, which is not below the least value nor above the greatest. Where there are
-// too few stretches nothing is decided.
+// ofLatency returns the possible outcomes for a percentile: met if its whole interval is,
+// missed if none of it is, undecided otherwise. The interval is the wider of the exact one
+// and the one by stretches of the run, which lies within the extremes. With too few
+// stretches nothing is decided.
 func (o *Outcome) ofLatency(x scenario.Objective) []string {
 	l := o.Latencies[x.Subject]
 	if l == nil || l.total() == 0 {
@@ -154,7 +155,7 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 	if high.AtLeast {
 		highHolds, highSure = !below, true
 	}
-	if low.AtLeast && below { // what is at least so much may be more
+	if low.AtLeast && below { // a lower bound may be exceeded
 		lowSure = lowSure && !lowHolds
 	}
 	switch {
@@ -166,8 +167,8 @@ func (o *Outcome) ofLatency(x scenario.Objective) []string {
 	return []string{fact(lowHolds), undecided}
 }
 
-// edge reports whether the figure of a value holds, and whether that is sure in spite of
-// the width of its bucket.
+// edge reports whether the figure of a value satisfies the objective, and whether that is sure
+// given the width of its bucket.
 func (o *Outcome) edge(x scenario.Objective, v int64) (holding, sure bool) {
 	least, most := holds(x, float64(v)/o.Bucket), holds(x, float64(v)*o.Bucket+1)
 	return least, least == most
@@ -192,19 +193,19 @@ func (o *Outcome) maximum(l *Latency, x scenario.Objective) []string {
 	return []string{fact(holding)}
 }
 
-// ofAvailability: by both ends of Clopper and Pearson's interval of the share that was
-// answered within the timeout of when it was due: the lower end as if none of those that
-// had no time to be had been, the upper one as if all had.
+// ofAvailability decides by both ends of Clopper and Pearson's interval of the share that was
+// answered within the timeout after it was due. For messages that had no time to be answered,
+// the lower end assumes that none would have been, the upper one that all would.
 func (o *Outcome) ofAvailability(p *play, of scenario.Objective) []string {
 	for _, name := range strings.Fields("delivery roundtrip publish") {
 		l := o.Latencies[name+".response"]
-		if o.FlatOut { // a message is due when it is sent
+		if o.FlatOut { // without a schedule a message is due when it is sent
 			l = o.Latencies[name+".service"]
 		}
 		if l == nil || l.total() == 0 {
 			continue
 		}
-		// Of a value or a bound in the timeout's bucket it is not known on which side it is.
+		// A value or bound in the timeout's bucket may lie on either side of the timeout.
 		in, _ := slices.BinarySearch(l.Values, int64(p.w.Timeout)+1)
 		all, _ := slices.BinarySearch(l.Values, int64(float64(p.w.Timeout)*o.Bucket)+1)
 		early, _ := slices.BinarySearch(l.Bounds, int64(float64(p.w.Timeout)/o.Bucket))
@@ -254,7 +255,7 @@ func proportion(k, n int64) (low, high float64) {
 	return low, high
 }
 
-// root is where above becomes true, between 0 and 1.
+// root returns the point between 0 and 1 at which above becomes true.
 func root(above func(float64) bool) float64 {
 	a, b := 0.0, 1.0
 	for range 60 {

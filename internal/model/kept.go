@@ -5,19 +5,19 @@ import (
 	"slices"
 )
 
-// kept is what becomes of the backlog of consumers that come late or pause. It is gone at the
-// first reading, after they go on and after its peak, with at most a hundredth of the peak
-// left, or as much as before the pause. Readings are taken at the ends of intervals, when
-// consumers connect, pause and go on, and at instants between that the method does not fix:
-// what is so at no instant at all is at no reading, and what is so at the end of an interval
-// is at one. Between the two the answer is open.
+// kept says what happens to the backlog of consumers that come late or pause. It is gone at
+// the first reading, after the consumers resumed and after the peak, at which at most 1 % of
+// the peak is left, or no more than before the pause. Readings are taken at the ends of
+// intervals, when consumers connect, pause and resume, and at further instants that the
+// method does not fix. So a condition that holds at no instant holds at no reading, one that
+// holds at the end of an interval holds at a reading, and anything else may do either.
 type kept struct {
 	answer answerToOverload // whether the backlog was left
-	gone   int64            // the last instant at which it can have been found to be gone; never: it need not have been
-	sooner int64            // the first one
+	gone   int64            // the last instant at which it may be found to be gone; never: it may not be found
+	sooner int64            // the first such instant
 }
 
-// keeps describes the backlog, of a load that does not stop.
+// keeps computes what happens to the backlog of a load that does not stop.
 func (l *ledger) keeps() kept {
 	c := &l.w.Consumer
 	from, pausedAt := l.at.Connected, int64(0)
@@ -48,7 +48,7 @@ func (l *ledger) keeps() kept {
 	for i, x := range changes {
 		left += x.by
 		if i+1 < len(changes) && changes[i+1].at == x.at {
-			if x.at == from { // read before anything of the backlog comes
+			if x.at == from { // the reading is taken before the first delivery of the backlog
 				peak = max(peak, left)
 			}
 			continue
@@ -116,5 +116,5 @@ func (l *ledger) keeps() kept {
 	return k
 }
 
-// keptLeft is the share of its peak that may be left of a backlog that is gone.
+// keptLeft is the share of its peak that may be left when a backlog counts as gone.
 const keptLeft = 0.01

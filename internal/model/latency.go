@@ -7,26 +7,26 @@ import (
 	"strings"
 )
 
-// Latency is one distribution: every value, what is known of those that never came, and
-// those that were refused.
+// Latency is one distribution: every value, the lower bounds of messages that never came, and
+// the number of refused ones. Values are ns.
 type Latency struct {
 	Metric  string
 	Values  []int64 // resolved, ascending
-	Bounds  []int64 // what is known of the unresolved at least, ascending
+	Bounds  []int64 // lower bounds of the unresolved, ascending
 	Refused int64
 	Samples int64
 
 	all []int64 // values and bounds, ascending
 }
 
-// slotLength is that of a slot of intended time.
+// slotLength is the length of a slot of intended time, ns.
 const slotLength = 100_000_000
 
 func (x *Latency) add(v int64)   { x.Values = append(x.Values, v) }
 func (x *Latency) bound(v int64) { x.Bounds = append(x.Bounds, v) }
 func (x *Latency) refuse()       { x.Refused++ }
 
-// finish sorts what was added, of so many messages.
+// finish sorts the values; samples is the number of messages behind them.
 func (x *Latency) finish(samples int64) {
 	slices.Sort(x.Values)
 	slices.Sort(x.Bounds)
@@ -38,13 +38,13 @@ func (x *Latency) total() int64 { return int64(len(x.Values)+len(x.Bounds)) + x.
 
 // Figure is a percentile.
 type Figure struct {
-	Value   int64 // ns; of a bound what is known at least
+	Value   int64 // ns; a lower bound if AtLeast
 	AtLeast bool  // unresolved or refused messages reach it
 	Refused bool
-	Needs   int64 // above 0: it takes so many messages, and there is no figure
+	Needs   int64 // above 0: the figure is missing and needs so many messages
 }
 
-// percentile returns a percentile, written as people do: "99.9".
+// percentile returns a percentile by its text, such as "99.9".
 func (x *Latency) percentile(p string) Figure {
 	share := decimal(p)
 	if needs := leastSamples(share); x.Samples < needs || x.total() == 0 {
@@ -53,7 +53,7 @@ func (x *Latency) percentile(p string) Figure {
 	return x.rank(nearestRank(x.total(), share))
 }
 
-// below is the largest figure of the published percentiles below one.
+// below returns the largest figure of the published percentiles below the given one.
 func (x *Latency) below(p string) (v int64) {
 	for _, lower := range percentiles() {
 		if lower == p {
@@ -66,9 +66,9 @@ func (x *Latency) below(p string) (v int64) {
 	return v
 }
 
-// rank is the value of a rank, from 1: the resolved by size, above them the unresolved,
-// of which is known what the distribution has there with each at its bound, and above
-// all of them the refused.
+// rank returns the figure of a rank, from 1. The resolved rank by value; the unresolved rank
+// above them, with the figure that the distribution has there with each at its bound; the
+// refused rank above all.
 func (x *Latency) rank(r int64) Figure {
 	resolved, answered := int64(len(x.Values)), int64(len(x.all))
 	f := Figure{Refused: r > answered, AtLeast: r > resolved}
@@ -82,8 +82,8 @@ func (x *Latency) rank(r int64) Figure {
 	return f
 }
 
-// span is the exact 95 % interval of a percentile for independent messages; ok is false
-// where the sample has none.
+// span returns the exact 95 % interval of a percentile for independent messages; ok is false
+// if the sample is too small.
 func (x *Latency) span(p string) (low, high Figure, ok bool) {
 	share := decimal(p)
 	lo, hi, ok := ranks(x.Samples, share)
@@ -91,14 +91,14 @@ func (x *Latency) span(p string) (low, high Figure, ok bool) {
 		return low, high, false
 	}
 	n := x.total()
-	// Of messages that were delivered several times, from the first delivery of the
-	// lower message to the last of the upper one.
+	// With several deliveries for each message, the interval reaches from the first delivery
+	// of the lower message to the last delivery of the upper one.
 	first, _ := new(big.Int).DivMod(big.NewInt((lo-1)*n), big.NewInt(x.Samples), new(big.Int))
 	last := (hi*n + x.Samples - 1) / x.Samples
 	return x.rank(first.Int64() + 1), x.rank(last), true
 }
 
-// decimal is the exact share that a percentile's text is.
+// decimal returns the share of a percentile's text, exactly.
 func decimal(p string) *big.Rat {
 	x, ok := new(big.Rat).SetString(p)
 	if !ok {
@@ -152,7 +152,7 @@ func logFactorial(n int64) float64 {
 	return v
 }
 
-// percentiles are those that are published.
+// percentiles returns the published percentiles.
 func percentiles() []string {
 	return strings.Fields("50 75 90 95 99 99.9 99.99 99.999 99.9999")
 }

@@ -2,15 +2,15 @@ package model
 
 import "sixnines/scenario"
 
-// stream is the messages of one producer to one topic: what is numbered and ordered.
+// stream is the messages of one producer to one topic. Numbers and order are by stream.
 type stream struct {
 	id              int
 	producer, topic int
 	next            int64 // number of the next message
 }
 
-// group is a delivery group: each message of its topics is expected in it once. A
-// consumer on its own is one.
+// group is a delivery group: each message of its topics is expected once in it. A consumer
+// without a group is a group of its own.
 type group struct {
 	topics  []int
 	members []int // consumers
@@ -26,7 +26,7 @@ func (g *group) has(topic int) bool {
 	return false
 }
 
-// layout is who sends to whom.
+// layout says which producers send to which topics, and which consumers read them.
 type layout struct {
 	streams    []stream
 	ofProducer [][]int // the streams of each, which it takes in turn
@@ -34,10 +34,11 @@ type layout struct {
 	consumers  int
 }
 
-// layOut: producers have one topic each where the number of topics divides theirs, or
-// their share of the topics where it is the other way round, else all of them, in turn,
-// beginning with another one each. Lone consumers spread over the topics, members of
-// groups read all of them, and consumer c is in group c modulo the groups.
+// layOut distributes topics. If the number of topics divides that of the producers, each
+// producer has one topic; if it is the other way round, each has its share of the topics;
+// else each sends to all topics in turn, beginning with a different one. Consumers without a
+// group are spread over the topics, members of groups read all topics, and consumer c is in
+// group c modulo the number of groups.
 func layOut(w *scenario.Workload) *layout {
 	l := &layout{}
 	producers, topics := w.Producers, w.Topics

@@ -5,7 +5,7 @@ type answer int
 
 const (
 	unanswered answer = iota
-	handedOver        // nothing is acknowledged: the client has taken it
+	handedOver        // accepted by the client; the load has no acknowledgements
 	acknowledged
 	nacked
 	gaveUp   // an answer that can no longer come
@@ -14,29 +14,29 @@ const (
 	canceled // its connection closed before the answer
 )
 
-// message is one message of the load and what became of it.
+// message is one message of the load and what happened to it.
 type message struct {
-	due    int64 // ns from the window's start, as all instants
+	due    int64 // ns from the window's start, like all instants
 	stream int
 	number int64 // in its stream
 	size   int64
 
 	sent   int64 // the last instant before the send
 	back   int64 // when the send returned
-	own    int64 // of the lag, the generator's
+	own    int64 // the generator's own part of the lag
 	fault  fault
 	answer answer
 	at     int64 // when the answer came
 
-	copies []receipt // what consumers got of it
+	copies []receipt // the copies that consumers got
 }
 
 // receipt is a copy of a message at a consumer.
 type receipt struct {
 	group, consumer int
-	begun           int64 // when the consumer was given it
+	begun           int64 // when it was handed to the consumer
 	at              int64 // when it, or the reply to it, came
 	copy            int   // 0: the first
 	whole           bool  // not damaged
-	marked          bool  // as sent before
+	marked          bool  // marked as delivered before
 }

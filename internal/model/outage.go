@@ -6,18 +6,18 @@ import (
 	"sixnines/scenario"
 )
 
-// outage is a stretch in which connections are lost, from the send of the message that the
-// option names on.
+// outage is a period in which connections are lost. It begins with the send of the message
+// that the option names.
 type outage struct{ from, to int64 }
 
-// outages are those of a load.
+// outages is the state of a load's outages.
 type outages struct {
-	now  outage // the last that began
-	any  bool   // one began
-	left uint64 // messages until the next
+	now  outage // the last one that began
+	any  bool   // at least one began
+	left uint64 // messages until the next one
 }
 
-// hits reports whether the connections of a role are lost, whenever any are.
+// hits reports whether outages affect the connections of a role.
 func (p *play) hits(role string) bool {
 	return p.o.DisconnectFor > 0 && (p.o.Disconnect == role || p.o.Disconnect == "all")
 }
@@ -27,9 +27,9 @@ func (p *play) away(role string, at int64) bool {
 	return p.hits(role) && p.outages.any && at >= p.outages.now.from && at < p.outages.now.to
 }
 
-// severed reports whether a message that is being sent finds no connection, and cuts the
-// connections if it is the one with which that is to happen. Messages of the window and
-// after count, those apart that find connections lost.
+// severed reports whether a message that is being sent finds no connection. It also begins an
+// outage if this message is the one that the options name. Only messages of the window and
+// later ones count, without those sent during an outage.
 func (p *play) severed(m *message) bool {
 	switch x := &p.outages; {
 	case p.o.DisconnectFor == 0:
@@ -45,8 +45,8 @@ func (p *play) severed(m *message) bool {
 	return p.away("producers", m.sent)
 }
 
-// lose takes from what was sent what is lost when connections are: acknowledgements on their
-// way, which time out at once, and what consumers have not begun with.
+// lose removes what an outage loses: acknowledgements in flight, whose messages time out at
+// once, and messages that consumers have not begun to process.
 func (p *play) lose() {
 	at := p.outages.now.from
 	if p.hits("producers") && p.acknowledges() {
@@ -70,7 +70,7 @@ func (p *play) lose() {
 		if p.hits("consumers") && r.begun > at {
 			return true
 		}
-		// An answer needs the connections of both.
+		// A reply needs the connections of requester and responder.
 		return p.w.Pattern == scenario.RequestReply && r.at > at && r.at < p.outages.now.to
 	}
 	p.received = slices.DeleteFunc(p.received, func(a arrival) bool { return lost(&a.receipt) })
@@ -79,7 +79,7 @@ func (p *play) lose() {
 	}
 }
 
-// over is when the broker answers what it is asked at an instant.
+// over returns when the broker answers a request made at instant t.
 func (f frost) over(t int64) int64 {
 	if t >= f.from && t < f.to {
 		return f.to
@@ -87,7 +87,7 @@ func (f frost) over(t int64) int64 {
 	return t
 }
 
-// empty takes out what the taker has not begun with.
+// empty removes the messages that the taker has not begun with.
 func (q *queue) empty(at int64) {
 	q.free = -never
 	for i := range q.taken {

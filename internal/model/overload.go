@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// answerToOverload is whether a run is overloaded.
+// answerToOverload says whether a run is overloaded.
 type answerToOverload int
 
 const (
 	isNot answerToOverload = iota
-	maybe                  // a figure lies so near to its limit that a reading more decides
+	maybe                  // a figure is so near its limit that one reading more may decide
 	is
 )
 
@@ -21,19 +21,19 @@ const (
 	cameBack       = 0.5  // of the height at the window's end
 	fasterThanLoad = 1.05 // times the rate at which messages were due
 	stragglers     = 0.05 // of the height
-	near           = 0.03 // within so much of a limit the model does not decide
+	near           = 0.03 // relative distance from a limit within which the model does not decide
 )
 
-// leastReading is how far apart readings are at least, and readingJitter how much sooner one
-// may be.
+// leastReading is the least distance of two readings, ns, and readingJitter how much earlier
+// one may be.
 const (
 	leastReading  = 100_000_000
 	readingJitter = 1_000_000
 )
 
-// readings are the instants of the window at which waiting messages are counted: the ends
-// of intervals, of shorter ones than a tenth of a second the first in each, or one up to a
-// millisecond sooner.
+// readings returns the instants of the window at which waiting messages are counted: the ends
+// of intervals. With intervals shorter than 100 ms it is the first end in each 100 ms, or one
+// up to a millisecond earlier.
 func (l *ledger) readings() (all []int64) {
 	last := int64(0)
 	for _, t := range l.ends() {
@@ -44,8 +44,8 @@ func (l *ledger) readings() (all []int64) {
 	return all
 }
 
-// ends are the ends of the window's intervals. An interval begins where the one before
-// ends, and none crosses the beginning or the end of any load's window.
+// ends returns the ends of the window's intervals. An interval begins where the previous one
+// ends, and no interval crosses the beginning or the end of any load's window.
 func (p *play) ends() (all []int64) {
 	var edges []int64
 	for _, x := range p.plays {
@@ -65,8 +65,8 @@ func (p *play) ends() (all []int64) {
 	return all
 }
 
-// unstable says whether the load is more than the system carries: what waits grows and does
-// not come back, or a backlog that was asked for was not gone at the window's end.
+// unstable says whether the system does not carry the load: the backlog grows and does not
+// return, or a backlog that the scenario asks for was not gone at the window's end.
 func (l *ledger) unstable() answerToOverload {
 	if !l.paced() {
 		return isNot
@@ -80,7 +80,7 @@ func (l *ledger) unstable() answerToOverload {
 	switch {
 	case k.answer == is:
 		return is
-	case k.sooner > third: // it was asked for
+	case k.sooner > third: // the scenario asks for this backlog
 		return k.answer
 	case k.gone <= third:
 		return l.overload()
@@ -88,8 +88,8 @@ func (l *ledger) unstable() answerToOverload {
 	return max(k.answer, min(l.overload(), maybe))
 }
 
-// overload says whether what is due or in flight grows over the last third of the window,
-// and does not come back after it.
+// overload says whether the number of messages due or in flight grows over the last third of
+// the window and does not return after it.
 func (l *ledger) overload() answerToOverload {
 	all := l.readings()
 	from := l.end - l.end/3
@@ -126,7 +126,7 @@ func (l *ledger) overload() answerToOverload {
 	if grows == isNot {
 		return isNot
 	}
-	// Where nothing comes through any more there is no overload.
+	// If no message comes through any more, that is a loss and no overload.
 	last := l.lastOfFirst()
 	if last < from {
 		return isNot
@@ -157,7 +157,7 @@ func (l *ledger) overload() answerToOverload {
 	return grows
 }
 
-// lastOfFirst is when the last measured message was delivered, or without consumers
+// lastOfFirst returns when the last measured message was delivered, or, without consumers,
 // answered.
 func (l *ledger) lastOfFirst() (last int64) {
 	for i, m := range l.measured {
@@ -170,10 +170,10 @@ func (l *ledger) lastOfFirst() (last int64) {
 	return last
 }
 
-// both is what two answers say together.
+// both combines two conditions that must both hold.
 func both(a, b answerToOverload) answerToOverload { return min(a, b) }
 
-// above reports whether a is above b, or so near that it is not decided.
+// above says whether a is above b; maybe if they are within near of each other.
 func above(a, b float64) answerToOverload {
 	switch margin := near * max(math.Abs(a), math.Abs(b)); {
 	case math.Abs(a-b) <= margin:
@@ -184,10 +184,10 @@ func above(a, b float64) answerToOverload {
 	return isNot
 }
 
-// waiting is how many measured messages were due or in flight at an instant: not sent yet,
-// or unacknowledged or undelivered, whichever are more. What is known to be lost is taken
-// off evenly over the tenth of a second in which it was due, and a message that was refused or
-// given up from then on.
+// waiting returns how many measured messages were due or in flight at an instant: those not
+// sent yet, plus the unacknowledged or the undelivered ones, whichever are more. Messages
+// known to be lost are subtracted evenly over the 100 ms in which they were due, and refused
+// or given-up ones from the instant at which that happened.
 func (l *ledger) waiting(t int64) float64 {
 	var unsentYet, unanswered, undelivered, lost float64
 	for i, m := range l.measured {
@@ -221,17 +221,17 @@ func (l *ledger) waiting(t int64) float64 {
 	return max(unsentYet+max(unanswered, undelivered)-lost, 0)
 }
 
-// flight is when a message was no longer in flight.
+// flight says when a message was no longer in flight.
 type flight struct {
 	fan      float64
 	answered int64   // when the broker had answered, 0 without acknowledgements
-	ended    int64   // when it was refused or given up: nothing of it is in flight then
-	came     []int64 // when each group had it, damaged or not
-	whole    int64   // when the last group had it undamaged: the damaged never came, for a latency
-	lost     float64 // groups that have lost it for sure
+	ended    int64   // when it was refused or given up, which ends it for all groups
+	came     []int64 // when each group got it, damaged or not
+	whole    int64   // when the last group got it undamaged: for a latency, damaged ones never came
+	lost     float64 // number of groups that certainly lost it
 }
 
-// follow notes when each measured message was in flight.
+// follow computes the flight of each measured message.
 func (l *ledger) follow() {
 	for _, m := range l.all {
 		if m.due < 0 || m.due >= l.end {
@@ -308,10 +308,10 @@ func student(degrees float64) float64 {
 	}
 }
 
-// statuses are those that the verdict may have.
+// statuses returns the statuses that the verdict may have.
 func (l *ledger) statuses() []string {
 	if end := int64(l.w.Consumer.Pause.At + l.w.Consumer.Pause.For); l.at.Interrupted > 0 && l.w.Consumer.Pause.For > 0 && end >= l.end {
-		return []string{"SUSPECT"} // it does not show whether they keep up
+		return []string{"SUSPECT"} // the run does not show whether consumers keep up
 	}
 	switch l.unstable() {
 	case is:
@@ -320,7 +320,7 @@ func (l *ledger) statuses() []string {
 		return []string{"UNSTABLE", "VALID", "SUSPECT"}
 	}
 	if l.closedLoop() && l.out.OwnLag {
-		return nil // it may be the larger part of a latency
+		return nil // own lag may be the larger part of a latency
 	}
 	if l.short() {
 		return []string{"VALID"}
@@ -328,8 +328,8 @@ func (l *ledger) statuses() []string {
 	return []string{"VALID", "SUSPECT"}
 }
 
-// short reports whether a run has too few messages for its course to be assessed, and
-// nothing else that is suspect.
+// short reports whether a run has too few messages for its steadiness to be assessed, and no
+// other reason to be suspect.
 func (l *ledger) short() bool {
 	const stretches, each = 20, 24
 	most := int64(0)

@@ -10,42 +10,42 @@ import (
 	"sixnines/scenario"
 )
 
-// play is one load being played.
+// play is the simulation of one load.
 type play struct {
 	*world
 	w        *scenario.Workload
 	o        *mem.Options
 	seed     uint64
-	from     int64 // when its window begins, in the run's
+	from     int64 // when its window begins, in the time of the run
 	warmup   int64
 	window   int64 // as planned; never: a number of messages ends it
-	ending   int64 // as it is known beforehand: planned, or ended early
-	end      int64 // as it was
+	ending   int64 // end of the window as known beforehand: planned, or interrupted
+	end      int64 // end of the window as simulated
 	drain    int64
-	stops    bool // no load follows the window
+	stops    bool // the load stops with its window
 	at       Moments
 	bucket   float64
 	interval int64 // of the result
 
 	layout    *layout
 	faults    *placement
-	frost     frost // in the time of the load, as all that follows
+	frost     frost // in the time of the load, like everything below
 	consumers []*queue
 	work      func(begun int64) int64
 	acks      []*queue     // by stream
-	random    []*rand.Rand // by stream: what mem draws for the window's messages and later ones
+	random    []*rand.Rand // by stream: mem's draws for the window's messages and later ones
 	outages   outages
-	heldBack  []*parcel // by stream: what waits to be overtaken
+	heldBack  []*parcel // by stream: the message that waits to be overtaken; nil: none
 	turns     map[[2]int]int
 	seen      uint64 // messages since the window's first
 	addressed uint64
 	senders   []*sender
-	left      uint64 // messages that the window may still have
+	left      uint64 // messages that may still be sent in the window
 
-	due      []*message // by schedule
-	all      []*message // that were due or sent
-	open     []*message // measured ones that were not known to be resolved when that was last asked
-	received []arrival  // in the order in which consumers got it, each by itself
+	due      []*message // messages of the schedule
+	all      []*message // messages that were due or sent
+	open     []*message // measured messages not known to be resolved at the last call of through
+	received []arrival  // deliveries, for each consumer in order of time
 }
 
 // arrival is a copy of a message that came.
@@ -54,7 +54,7 @@ type arrival struct {
 	receipt
 }
 
-// parcel is a message at the broker that is to be handed on later.
+// parcel is a message at the broker that will be handed on later, from ready on.
 type parcel struct {
 	m     *message
 	ready int64
@@ -69,7 +69,7 @@ func (p *play) closedLoop() bool { return p.w.Loop == scenario.Closed }
 // flatOut reports whether producers send as fast as they can.
 func (p *play) flatOut() bool { return !p.closedLoop() && p.w.Rate.IsMax() }
 
-// newPlay prepares a load.
+// newPlay prepares the simulation of a load.
 func newPlay(of *world, part scenario.Part, o *mem.Options, at Moments) (*play, error) {
 	if o.Sync {
 		return nil, fmt.Errorf("the model has no broker without queues")
@@ -95,7 +95,7 @@ func newPlay(of *world, part scenario.Part, o *mem.Options, at Moments) (*play, 
 	return p, nil
 }
 
-// arrive makes the messages of the schedule.
+// arrive creates the messages of the schedule.
 func (p *play) arrive() error {
 	if !p.paced() {
 		return nil
@@ -119,7 +119,7 @@ func (p *play) arrive() error {
 	return nil
 }
 
-// reset empties queues and forgets what was sent.
+// reset returns to the state before the first send.
 func (p *play) reset() {
 	p.consumers, p.acks, p.random, p.received, p.open, p.all = nil, nil, nil, nil, nil, nil
 	p.end = p.ending
@@ -145,7 +145,7 @@ func (p *play) reset() {
 	p.makeSenders()
 }
 
-// add enters a message into the load.
+// add adds a message to the load.
 func (p *play) add(m *message) {
 	m.size = int64(p.w.Size.Largest())
 	p.all = append(p.all, m)
@@ -154,7 +154,7 @@ func (p *play) add(m *message) {
 	}
 }
 
-// stalling is when the load's messages froze the broker; false: they did not.
+// stalling returns when a message of the load paused the broker; false if none did.
 func (p *play) stalling() (frost, bool) {
 	if p.o.StallFor == 0 {
 		return frost{}, false
@@ -203,8 +203,8 @@ func (p *play) through(at int64) bool {
 	return true
 }
 
-// resolution is when the last of what is waited for of a message came: never, of one
-// that lacks something that may come.
+// resolution returns when a message was resolved, by its answer and the deliveries to all
+// groups; never if one of these is missing and may still come.
 func (p *play) resolution(m *message) int64 {
 	if m.answer == unanswered || m.answer == unsent {
 		return never
@@ -225,8 +225,7 @@ func (p *play) resolution(m *message) int64 {
 	return t
 }
 
-// first is the copy of the message that came to the group before others; nil if none
-// did.
+// first returns the first copy of the message that came to the group; nil if none did.
 func (m *message) first(group int) (first *receipt) {
 	for i := range m.copies {
 		if r := &m.copies[i]; r.group == group && (first == nil || r.at < first.at) {
@@ -236,7 +235,7 @@ func (m *message) first(group int) (first *receipt) {
 	return first
 }
 
-// deliver sends one message: what mem does with it.
+// deliver simulates what mem does with one message that is sent.
 func (p *play) deliver(m *message) {
 	m.back = m.sent
 	if p.severed(m) {
@@ -292,7 +291,8 @@ func (p *play) deliver(m *message) {
 
 func (p *play) acknowledges() bool { return p.o.Ack == "broker" }
 
-// address is when a message that is being sent is ready to be handed on.
+// address returns when a message that is being sent is ready to be handed on. Each call counts
+// a message and may draw jitter, so it must be called exactly as often as mem does this.
 func (p *play) address(m *message) int64 {
 	delay := int64(p.o.Delay)
 	if m.due >= 0 && p.o.SlowDelay > 0 {
@@ -306,8 +306,8 @@ func (p *play) address(m *message) int64 {
 	return m.back + delay
 }
 
-// publish puts a message into the queues of all that are to have it, one after the
-// other, and behind it one that was held back.
+// publish puts a message into the queues of all its groups, one after the other, and behind
+// it a held-back one, if late is not nil.
 func (p *play) publish(m *message, copy int, late *parcel) {
 	topic := p.layout.streams[m.stream].topic
 	ready, addressed := int64(0), false
@@ -330,7 +330,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 			v := q.pass(m.back, ready, p.frost, p.opened(), p.work)
 			m.back = v.entered
 			came := v.begun
-			if p.w.Pattern == scenario.RequestReply { // the answer comes when the work is done
+			if p.w.Pattern == scenario.RequestReply { // the reply comes when the work is done
 				came = q.thawed(p.frost, p.busy(v.begun), m.sent)
 			}
 			r := receipt{group: g, consumer: member, begun: v.begun, at: came, copy: copy, whole: x.fault != damaged, marked: copy > 0 && p.o.MarkDuplicates && p.w.Pattern != scenario.RequestReply}
@@ -343,7 +343,7 @@ func (p *play) publish(m *message, copy int, late *parcel) {
 	}
 }
 
-// opened is when consumers take messages at all.
+// opened returns when consumers begin to take messages; never if they do not connect.
 func (p *play) opened() int64 {
 	switch from := p.w.Consumer.From; {
 	case from.IsZero():
@@ -354,7 +354,7 @@ func (p *play) opened() int64 {
 	return p.at.Connected
 }
 
-// busy is until when a consumer that was handed a message is busy.
+// busy returns until when a consumer is busy that was handed a message at begun.
 func (p *play) busy(begun int64) int64 {
 	until := begun + int64(p.w.Consumer.Work)
 	if pause := p.w.Consumer.Pause; pause.For > 0 && begun >= int64(pause.At) {
@@ -363,7 +363,7 @@ func (p *play) busy(begun int64) int64 {
 	return until
 }
 
-// resumed is when the pause of consumers is over: by an interruption with the window.
+// resumed returns when the pause of consumers ends; an interruption ends it with the window.
 func (p *play) resumed() int64 {
 	end := int64(p.w.Consumer.Pause.At + p.w.Consumer.Pause.For)
 	if p.at.Interrupted > 0 && p.end < p.window {
@@ -372,8 +372,8 @@ func (p *play) resumed() int64 {
 	return end
 }
 
-// acknowledge sends an answer on its way to the producer, which has its place in the
-// queue when the send returns.
+// acknowledge sends an answer to the producer. The send returns when the answer has a place in
+// the queue.
 func (p *play) acknowledge(m *message, a answer) {
 	m.answer = a
 	if !p.acknowledges() {

@@ -8,24 +8,26 @@ import (
 	"sixnines/scenario"
 )
 
-// Moments are those of a load that the method does not fix to the nanosecond, ns from the
-// start of its window but for the first. What they can be is compared as well.
+// Moments are the instants of a load that the method does not fix to the nanosecond, as they
+// were in a run: ns from the start of the load's window, except Interrupted. Tests also check
+// that they are possible.
 type Moments struct {
-	Interrupted int64     // when somebody ended the window, from the start of the run's; 0: nobody did
+	Interrupted int64     // when the window was interrupted, from the start of the run's window; 0: it was not
 	Connected   int64     // when consumers that come late connected; 0: they did not
-	Stopped     int64     // when no more load was sent; 0: when the wait after the window was over
-	Closed      int64     // when clients were told to leave; 0: when the wait after the window was over
-	Turn        int       // whose turn it is in a group when the window begins: members leave in their order
-	Shut        int       // bit c: nothing comes to consumer c at the very instant at which the broker pauses
-	Sends       [][]int64 // by stream: when its messages were handed to the client; what is noticed a little late is taken from there
-	Takes       int       // bit c: consumer c takes what comes at the very instant at which it is told to leave
+	Stopped     int64     // when the load stopped; 0: at the end of the wait after the window
+	Closed      int64     // when the closing of clients began; 0: at the end of the wait after the window
+	Turn        int       // offset of the next member in each group when the window begins
+	Shut        int       // bit c: consumer c gets no message at the very instant at which the broker pauses
+	Sends       [][]int64 // by stream: when its messages were handed to the client; used for sends after a time limit
+	Takes       int       // bit c: consumer c gets messages that come at the very instant at which it is closed
 }
 
-// grace is how long after an interruption the window ends.
+// grace is the time from an interruption to the end of the window, ns.
 const grace = 20_000_000
 
-// Predict says what a run of a normalised scenario comes to, load by load. moments has
-// those of each load; nil: nobody interrupts, and clients are told to leave at once.
+// Predict predicts the run of a normalised scenario, load by load. moments are those of each
+// load; nil: no interruption, and clients are closed without delay. It returns an error if the
+// driver is not mem, or if its options are invalid or not supported by the model.
 func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 	if s.Target.Driver != "mem" {
 		return nil, fmt.Errorf("the model knows the driver mem, not %s", s.Target.Driver)

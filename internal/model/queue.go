@@ -1,16 +1,16 @@
 package model
 
-// queue is a queue of mem's that one taker empties: of a consumer, or of a producer's
-// acknowledgements. So many wait in it, apart from the one that was taken out and is
-// waited for or worked on.
+// queue is a queue of mem that one taker empties: that of a consumer, or of a producer's
+// acknowledgements. places is its capacity, without the message that was taken out and is
+// waited for or processed.
 type queue struct {
 	places int
 	taken  []int64 // when each was taken out, in order
 	begun  []int64 // when each was handed on
-	done   []int64 // when the taker was free again
+	done   []int64 // when the taker was free again after each
 	free   int64   // when the taker is free again
-	shut   bool    // nothing comes through at the very instant at which the broker pauses
-	edge   bool    // something would come then
+	shut   bool    // no message passes at the very instant at which the broker pauses
+	edge   bool    // a message would have passed at that instant
 }
 
 // visit is how one message went through a queue.
@@ -19,9 +19,9 @@ type visit struct {
 	begun   int64 // when it was handed on
 }
 
-// pass sends a message through the queue: it comes at an instant, can be handed on from
-// another one on, not while the broker is frozen, nor before there is anybody who takes it,
-// from open on, and holds the taker for some time, which hold tells.
+// pass simulates the way of a message through the queue. It comes at at and can be handed on
+// from ready on, but not while the broker is paused (f), and not before the taker exists
+// (open). hold returns until when it keeps the taker busy; nil: no time.
 func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64) int64) visit {
 	v := visit{entered: at}
 	if n := len(q.taken); n >= q.places {
@@ -38,11 +38,11 @@ func (q *queue) pass(at, ready int64, f frost, open int64, hold func(begun int64
 	return v
 }
 
-// frost is a stretch in which the broker hands nothing on; none where both are 0.
+// frost is a period in which the broker hands nothing on; both 0: it does not pause.
 type frost struct{ from, to int64 }
 
-// thawed is when what was sent at one instant and is ready at t is handed on. Of what is on
-// its way at the very instant at which the frost begins, nothing says whether it comes before.
+// thawed returns when a message that was sent at sent and is ready at t is handed on. For one
+// that is ready at the very instant at which the pause begins this is undefined; shut decides.
 func (q *queue) thawed(f frost, t, sent int64) int64 {
 	if t < f.from || t >= f.to {
 		return t

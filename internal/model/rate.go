@@ -7,17 +7,17 @@ import (
 	"sixnines/scenario"
 )
 
-// Rate is what was due and sent in the window.
+// Rate is the rates at which messages were due and sent in the window.
 type Rate struct {
 	Asked     float64
 	Due, Sent float64 // a second
-	Worst     float64 // the least share of what was due in a second that was sent in it
+	Worst     float64 // the least share of the messages due in a second that were sent in it
 	// WorstBefore is the same without what is sent at the very instant at which the window ends:
 	// it may be counted before that end or after it.
 	WorstBefore float64
 }
 
-// rate counts what was due and sent in the window.
+// rate computes the rates of the window.
 func (p *play) rate() Rate {
 	if !p.paced() {
 		return Rate{}
@@ -32,7 +32,7 @@ func (p *play) rate() Rate {
 			sent++
 		}
 	}
-	if due == sent+1 { // due when the window ended, and sent a moment later
+	if due == sent+1 { // the last message was due as the window ended, and was sent a moment later
 		due = sent
 	}
 	return Rate{Asked: p.asked(), Due: due / float64(p.end) * 1e9, Sent: sent / float64(p.end) * 1e9, Worst: p.worst(true), WorstBefore: p.worst(false)}
@@ -79,7 +79,7 @@ func (p *play) worst(atEnd bool) float64 {
 	return least
 }
 
-// asked is the schedule's mean rate.
+// asked returns the schedule's mean rate, in messages a second.
 func (p *play) asked() float64 {
 	switch p.w.Arrivals.Kind {
 	case scenario.Constant, scenario.Poisson:
@@ -95,16 +95,16 @@ func (p *play) asked() float64 {
 	return f.near(float64(p.window)) / float64(p.window) * 1e9
 }
 
-// Through is how much of a load without a schedule came through.
+// Through is the throughput of a load without a schedule.
 type Through struct {
 	Messages int64
 	Received int64
-	Elapsed  int64 // until the last of it, and not before the senders were done
+	Elapsed  int64 // ns until the last message was through, and at least until the senders ended
 }
 
-// throughput counts what was acknowledged, where there are acknowledgements, and delivered,
-// where there are consumers: of deliveries as many messages as they are a share of what was
-// expected.
+// throughput computes the throughput: the number of acknowledged messages, if the load has
+// acknowledgements, and of delivered ones, if it has consumers. Deliveries are converted to
+// messages by their share of the expected deliveries.
 func (l *ledger) throughput() Through {
 	c := l.out.Counters
 	t := Through{Messages: c["sent"] - c["nacked"], Received: c["received"], Elapsed: max(1, l.end)}

@@ -15,13 +15,12 @@ type due struct {
 	producer int
 }
 
-// never is after everything.
+// never is an instant after all others.
 const never = math.MaxInt64
 
-// schedule lists what is due from the beginning of the warm-up to the end of what
-// may follow the window, in the order in which it is due. A window that was ended early
-// has what was due before; what was to follow it follows then, unless the load stops with
-// its window.
+// schedule lists the messages due from the beginning of the warm-up to horizon, in order of
+// their due times. A window that was ended early keeps what was due before its end; the load
+// after the window then follows at once, unless the load stops with its window.
 func schedule(w *scenario.Workload, seed uint64, warmup, window, end, horizon time.Duration) ([]due, error) {
 	var all []due
 	horizon += window - end
@@ -55,7 +54,7 @@ func schedule(w *scenario.Workload, seed uint64, warmup, window, end, horizon ti
 	return all, nil
 }
 
-// burst is so many messages at once at each whole period.
+// burst lists the messages of a burst schedule: a number of messages at once in each period.
 func burst(w *scenario.Workload, from, to int64) []due {
 	var all []due
 	count, period := int64(w.Arrivals.Count), int64(w.Arrivals.Period)
@@ -68,17 +67,16 @@ func burst(w *scenario.Workload, from, to int64) []due {
 	return all
 }
 
-// The parts of a schedule, each of which is drawn from a stream of its own.
+// The parts of a schedule. Each is drawn from a random stream of its own.
 const (
 	beforeWindow = iota
 	inWindow
 	afterWindow
 )
 
-// poisson draws the arrivals of one producer in one part of the schedule: gaps of
-// −ln(U)·P/λ, U uniform on the multiples of 2⁻⁵³ above 0, where the fraction of a
-// nanosecond that is left over counts for the next gap. The part begins and ends as
-// from and to say.
+// poisson draws the arrivals of one producer in one part of the schedule, from from to to:
+// gaps of −ln(U)·P/λ, U uniform on the multiples of 2⁻⁵³ above 0. The fraction of a
+// nanosecond that rounding leaves is carried to the next gap.
 func poisson(w *scenario.Workload, rate scenario.Rate, seed uint64, producer, part int, from, to int64) []due {
 	unit := units(seed, producer, part)
 	gap := float64(float64(w.Producers)*float64(rate.Per)) / float64(rate.Messages)
@@ -96,8 +94,8 @@ func poisson(w *scenario.Workload, rate scenario.Rate, seed uint64, producer, pa
 	}
 }
 
-// units draws −ln(U), U uniform on the multiples of 2⁻⁵³ above 0, for a producer's part of
-// the schedule.
+// units returns a generator of −ln(U), U uniform on the multiples of 2⁻⁵³ above 0, for a
+// producer's part of the schedule.
 func units(seed uint64, producer, part int) func() float64 {
 	const golden = 0x9e3779b97f4a7c15
 	high := finalise(seed + golden*(uint64(part)+1))

@@ -6,40 +6,40 @@ import (
 	"sixnines/scenario"
 )
 
-// sender is what sends one message after the other: a connection, or the loop of a
-// producer that waits for answers.
+// sender sends one message after the other: it is a connection, or in a closed loop the loop
+// of a producer.
 type sender struct {
 	*play
-	next []*message // of the schedule, in order
-	ids  []int      // of its streams, which take turns; without a schedule
+	next []*message // remaining messages of the schedule, in order
+	ids  []int      // its streams; without a schedule they are used in turn
 	turn int
 
-	observed []int64 // when the run's messages were sent
-	sends    int     // how many it has sent
+	observed []int64 // when the run sent its messages
+	sends    int     // number of messages sent so far
 
 	free   int64      // when its last send returned
-	long   waits      // sends that took long, and waits for a place
+	long   waits      // long sends, and waits for a place
 	places int        // limit of messages in flight; 0: no limit
 	slots  int        // limit of payloads that the client has not given back
-	flight []*message // which may have a place or a slot
-	loop   []*message // closed loop: what it waits for
-	first  int        // of those, how many have not been sent
+	flight []*message // messages that may have a place or a slot
+	loop   []*message // closed loop: the messages that it waits for
+	first  int        // closed loop: how many of the first messages are not sent yet
 	over   int64      // without a schedule: when it sends no more
 }
 
-// longSend is from when on a send is asked for whom it waited.
+// longSend is the length, ns, from which a send counts as blocked and not as own lag.
 const longSend = 100_000
 
-// lead is how long before the warm-up, or a window without one, the loops of a closed loop
-// begin.
+// lead is how long, ns, a closed loop begins before the warm-up, or before a window without
+// one.
 const lead = 5_000_000
 
-// defaultPlaces is how many messages may be in flight where they are acknowledged and the
-// scenario does not say.
+// defaultPlaces is the limit of messages in flight if they are acknowledged and the scenario
+// sets none.
 const defaultPlaces = 65536
 
-// makeSenders makes what sends the load: a sender for each connection, or in a closed loop
-// for each producer.
+// makeSenders makes the senders of the load: one for each connection, or in a closed loop for
+// each producer.
 func (p *play) makeSenders() {
 	p.senders = nil
 	n := p.w.Connections.Producers
@@ -68,8 +68,8 @@ func (p *play) makeSenders() {
 	}
 }
 
-// limit gives the sender its share of the limits, one of n connections: of messages, if
-// something answers them, and of bytes, for which each counts as the largest.
+// limit sets the sender's share of the limits, for one of n connections: of messages, if they
+// are answered, and of bytes, where each message counts with the largest size.
 func (s *sender) limit(n int) {
 	total := s.w.InFlight.Messages
 	if s.w.InFlight.Each > 0 {
@@ -86,11 +86,11 @@ func (s *sender) limit(n int) {
 		}
 	}
 	if s.acknowledges() {
-		s.slots = 2 * s.places // what is not acknowledged is kept for longer than its place
+		s.slots = 2 * s.places // an unacknowledged payload is kept longer than its place
 	}
 }
 
-// past is when all of the window is sent: never, as long as that is not known.
+// past returns when the whole window is sent; never as long as that is unknown.
 func (s *sender) past() int64 {
 	switch {
 	case !s.paced():
@@ -98,11 +98,11 @@ func (s *sender) past() int64 {
 	case len(s.next) > 0 && s.next[0].due < s.end:
 		return never
 	}
-	return 0 // messages know
+	return 0 // resolution decides for each message
 }
 
-// ready is when the next message is sent, and since when it waited for nothing but its
-// place; never: not before something else happens.
+// ready returns when the next message is sent, and since when it has waited only for its place.
+// at is never if the send depends on another event first.
 func (s *sender) ready() (at, since int64) {
 	switch {
 	case s.paced():
@@ -124,14 +124,14 @@ func (s *sender) ready() (at, since int64) {
 	switch {
 	case least == most:
 		return least, since
-	case !s.paced() && least >= s.end: // it waits for its place in vain
+	case !s.paced() && least >= s.end: // no place becomes free within the window
 		return never, since
 	}
 	return s.noticed(least, most), since
 }
 
-// thought is when the closed loop's next message is due, and which of those that are
-// waited for was answered for it; −1: one of the first, that follow nothing.
+// thought returns when the closed loop's next message is due, and the index in loop of the
+// answered message that it follows; −1 for one of the first messages, which follow none.
 func (s *sender) thought() (due int64, which int) {
 	if s.first > 0 {
 		return -s.warmup - lead + int64(s.w.Think), -1
@@ -143,7 +143,7 @@ func (s *sender) thought() (due int64, which int) {
 			due, which = t+think, i
 		}
 	}
-	for i, m := range s.loop { // those that are given up, when that is noticed
+	for i, m := range s.loop { // messages given up after the timeout, when that is noticed
 		if t, e := s.answered(m), m.sent+int64(s.w.Timeout); t > e {
 			if t = s.noticed(e+think, min(t, e+s.slack())+think); t < due {
 				due, which = t, i
@@ -153,7 +153,7 @@ func (s *sender) thought() (due int64, which int) {
 	return due, which
 }
 
-// byDelivery reports whether the first delivery, or the reply, answers a message, and not
+// byDelivery reports whether the first delivery or the reply answers a message, instead of
 // the acknowledgement.
 func (p *play) byDelivery() bool {
 	switch p.w.Pattern {
@@ -165,7 +165,7 @@ func (p *play) byDelivery() bool {
 	return p.closedLoop() || !p.acknowledges() || p.w.Pattern == scenario.RoundTrip && p.w.InFlight.Each > 0
 }
 
-// answered is when a message that was sent no longer has its place in flight.
+// answered returns when the answer to a sent message frees its place in flight.
 func (p *play) answered(m *message) int64 {
 	switch {
 	case m.answer == atOnce:
@@ -174,7 +174,7 @@ func (p *play) answered(m *message) int64 {
 		return m.at
 	}
 	t := int64(never)
-	if m.answer == nacked { // unless it has been delivered all the same
+	if m.answer == nacked { // a delivery may still come first
 		t = m.at
 	}
 	for _, r := range m.copies {
@@ -185,8 +185,8 @@ func (p *play) answered(m *message) int64 {
 	return t
 }
 
-// withPlace is from when on, not before an instant, there is a place for a message more.
-// What times out is noticed no later than late.
+// withPlace returns the first instant, at at or later, at which a place for one more message
+// is free. late is how late, ns, a timeout is noticed.
 func (s *sender) withPlace(at, late int64) int64 {
 	for {
 		placed, kept, soonest := 0, 0, int64(never)
@@ -210,7 +210,7 @@ func (s *sender) withPlace(at, late int64) int64 {
 	}
 }
 
-// keep notes that a message has a place, and forgets those that had one.
+// keep notes that a message has a place, and removes messages that no longer have one.
 func (s *sender) keep(m *message) {
 	if s.places == 0 {
 		return
@@ -221,7 +221,8 @@ func (s *sender) keep(m *message) {
 	s.flight = append(s.flight, m)
 }
 
-// send sends the next message, at the instant that ready has told.
+// send sends the next message, at the instants that ready has returned, unless the load has
+// stopped by then (last).
 func (s *sender) send(at, since, last int64) {
 	m := s.take(at)
 	if m == nil {
@@ -238,7 +239,7 @@ func (s *sender) send(at, since, last int64) {
 	}
 	s.sends++
 	m.sent = at
-	if m.own = at - m.due; !s.closedLoop() { // whose loops have no thread to be asked about
+	if m.own = at - m.due; !s.closedLoop() { // a closed loop does not measure its waits
 		m.own -= s.long.since(m.due)
 	}
 	s.deliver(m)
@@ -249,7 +250,7 @@ func (s *sender) send(at, since, last int64) {
 	s.keep(m)
 }
 
-// take returns the message that is to be sent; nil: none is any more.
+// take returns the next message to send; nil if the load has no more.
 func (s *sender) take(at int64) *message {
 	if s.paced() {
 		m := s.next[0]

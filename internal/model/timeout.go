@@ -6,18 +6,18 @@ import (
 	"sixnines/scenario"
 )
 
-// slack is how much later than workload.timeout it may be noticed that a message has timed
-// out: a twelfth of it, and two milliseconds.
+// slack is how much later, ns, than workload.timeout a timeout may be noticed: 1/12 of the
+// timeout plus two milliseconds.
 func (p *play) slack() int64 { return int64(p.w.Timeout)/12 + 2_000_000 }
 
-// placed is when a message that was sent no longer has its place in flight: when it was
-// answered, or when it had timed out and that was noticed, so much later.
+// placed returns when a sent message no longer has its place in flight: when it was answered,
+// or when its timeout was noticed, late ns after it.
 func (p *play) placed(m *message, late int64) int64 {
 	return min(p.answered(m), m.sent+int64(p.w.Timeout)+late)
 }
 
-// observe takes the instants at which the run's messages were sent; flat out those of the
-// window.
+// observe sets the instants at which the run sent its messages; for an unpaced load only those
+// of the window.
 func (s *sender) observe() {
 	for _, id := range s.ids {
 		if id >= len(s.play.at.Sends) {
@@ -32,15 +32,15 @@ func (s *sender) observe() {
 	slices.Sort(s.observed)
 }
 
-// noticed is when the next message is sent that waits for a time limit: in the run, where
-// that is between the two instants.
+// noticed returns when the next message is sent that waits for a time limit: the instant in
+// the run, if it lies between least and most.
 func (s *sender) noticed(least, most int64) int64 {
 	switch {
 	case len(s.observed) > s.sends:
 	case s.paced():
-		return most // it was not, as far as is known
+		return most // the run has no such send
 	default:
-		return min(most, max(least, s.end)) // nor need it have been, after the window
+		return min(most, max(least, s.end)) // after the window the run need not have such a send
 	}
 	switch {
 	case s.observed[s.sends] >= least && s.observed[s.sends] <= most:
@@ -57,7 +57,7 @@ func (l *ledger) limited(m *message) {
 	}
 	within, e, last := l.out.Within["timed_out"], m.sent+int64(l.w.Timeout), l.out.Resolved
 	if l.closedLoop() {
-		for _, s := range l.senders { // then nobody waits any more
+		for _, s := range l.senders { // a loop that has ended waits for no message
 			if slices.Contains(s.ids, m.stream) {
 				last = min(last, s.over)
 			}

@@ -1,13 +1,13 @@
 package model
 
-// waits are when a connection's client waited for somebody else: in sends that took long, and
-// for a place in flight. A shorter send is not asked, and what it took is the generator's own.
+// waits are the periods in which a connection's client was blocked: long sends, and waits for a
+// place in flight. Shorter sends are not recorded and count as the generator's own lag.
 type waits []wait
 
-// wait is one of them, or several and what lay between.
+// wait is one such period, or several joined, of which blocked is the sum, ns.
 type wait struct{ from, to, blocked int64 }
 
-// keptApart is how many waits are remembered one by one, and joined how near two are one.
+// keptApart is how many waits are stored separately; waits at most joined apart, ns, become one.
 const (
 	keptApart = 1024
 	joined    = 1000
@@ -32,8 +32,8 @@ func (w *waits) add(from, to int64) {
 	*w = append(all, wait{from, to, to - from})
 }
 
-// since is how much of the time from an instant on was waited. No message that is asked for
-// later is due before it.
+// since returns how much of the time from an instant on was waited, ns, and drops earlier
+// waits: later calls must not have an earlier instant.
 func (w *waits) since(at int64) (sum int64) {
 	all := *w
 	for len(all) > 0 && all[0].to <= at {

@@ -3,14 +3,15 @@ package model
 // world is all loads of a run, at one broker.
 type world struct {
 	plays  []*play
-	end    int64 // of the last window, as it is known beforehand
-	denied int64 // when the first message would have been sent that was not any more
-	ice    frost // when the broker stood still, in the time of the run
-	left   int64 // when the clients of the loads before have left
+	end    int64 // of the last window, as known beforehand
+	denied int64 // when the first message would have been sent after the load stopped
+	ice    frost // when the broker paused, in the time of the run
+	left   int64 // when the clients of the previous loads were closed
 }
 
-// run plays all loads. What freezes the broker is known only when the message is sent
-// that does; nothing before that instant depends on it.
+// run simulates all loads. The instant at which the broker pauses is known only after the
+// message that causes it was sent, so the simulation then runs again; nothing before that
+// instant depends on the pause.
 func (w *world) run() error {
 	for _, p := range w.plays {
 		if err := p.arrive(); err != nil {
@@ -27,7 +28,7 @@ func (w *world) run() error {
 	return nil
 }
 
-// send sends every message of all loads, in the order of the instants at which that begins.
+// send sends every message of all loads, in the order in which the sends begin.
 func (w *world) send() {
 	w.denied = never
 	for _, p := range w.plays {
@@ -53,12 +54,12 @@ func (w *world) send() {
 	}
 }
 
-// finish fixes the end of a window that ends when all is sent, and gives up what could
+// finish sets the end of a window that ends when all is sent, and marks messages that could
 // never be sent.
 func (p *play) finish() {
 	if p.flatOut() {
 		for _, s := range p.senders {
-			if s.over == never { // it waits for a place in vain
+			if s.over == never { // no place became free
 				s.over = p.end
 			}
 		}
@@ -75,8 +76,7 @@ func (p *play) finish() {
 	}
 }
 
-// through reports whether all windows are resolved at an instant, so that no more load is
-// needed.
+// through reports whether all windows are resolved at an instant, so that the load may stop.
 func (w *world) through(at int64) bool {
 	for _, p := range w.plays {
 		if !p.through(at - p.from) {
@@ -86,24 +86,24 @@ func (w *world) through(at int64) bool {
 	return true
 }
 
-// stop is when no more load is sent.
+// stop returns when the load stops.
 func (p *play) stop() int64 {
 	switch {
 	case p.at.Stopped > 0:
 		return p.at.Stopped
-	case p.end == never: // as soon as all is sent
+	case p.end == never: // the window ends when all is sent
 		return never
 	}
 	return p.limit()
 }
 
-// limit is when the wait after the run's window is over.
+// limit returns when the wait after the run's window ends.
 func (p *play) limit() int64 {
 	return max(p.world.end-p.from, p.end) + p.drain
 }
 
-// close is when clients are told to leave: after the window, when all that was measured is
-// resolved, or, waited, when the wait for it is over.
+// close returns when the closing of clients begins: after the window, when all measured
+// messages are resolved, or, if waited, when the wait for them ends.
 func (w *world) close() (closed int64, waited bool) {
 	closed = w.lastEnd()
 	limit := int64(0)
