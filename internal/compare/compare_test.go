@@ -135,8 +135,8 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// A run is one sample however many messages it has: two sets of which single
-// runs differ wildly are not told apart by ten million messages.
+// A run is one sample, however many messages it has: ten million messages do not show a
+// difference between two sets whose single runs differ widely.
 func TestRunsDecideNotMessages(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
@@ -215,8 +215,8 @@ func TestPairsOfAnAB(t *testing.T) {
 	}
 }
 
-// All of A before all of B, which is how identical systems come out different,
-// is said; so is A always going first.
+// Measuring all of A before all of B, which makes identical systems look different, is
+// reported; so is an A that always goes first.
 func TestOrderIsTold(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		r.Header.Started = r.Header.Started.Add(time.Duration(side) * 24 * time.Hour)
@@ -482,7 +482,7 @@ func TestSuspectReasonsAreShown(t *testing.T) {
 	}
 }
 
-// What is another in every run is the name of something, not a property.
+// A value that differs in every run identifies something and is no property.
 func TestIdentifiersAreNoDifferences(t *testing.T) {
 	name := func(text func(side, n int) string) []Difference {
 		a, b := steady(6, 1, func(side, n int, r *result.Run) {

@@ -191,7 +191,7 @@ func TestGate(t *testing.T) {
 			}
 		}
 	}
-	// A set with more runs than the other has some that nobody looked at.
+	// A set with more runs than the other has runs that are not compared.
 	a, b := steady(8, 1, nil)
 	if g := compared(t, a[:6], b, standard()).Gate; g.Answer != Open {
 		t.Errorf("%+v", g)
@@ -201,7 +201,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// The throughput stands there whatever it came to.
+// The throughput is shown whatever its value.
 func TestThroughputOfZero(t *testing.T) {
 	a, b := steady(6, 1, flatOut(func(side, n int) float64 { return float64(1-side) * 1e5 }))
 	c := compared(t, a, b, standard())

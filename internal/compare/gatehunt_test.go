@@ -204,8 +204,8 @@ func TestGateHunt(t *testing.T) {
 	}
 }
 
-// unlikeRows says of which row a gate thinks otherwise than readers are told; empty: of
-// none.
+// unlikeRows names a row about which the gate and the table disagree; it is empty if they
+// agree.
 func unlikeRows(c *Comparison) string {
 	answers := map[Outcome]Answer{Slower: Worse, Faster: NotWorse, Same: NotWorse, NotSlower: NotWorse, Undecided: Open}
 	rows := []Row{}
@@ -230,8 +230,8 @@ func sum(counts map[string]int) (total int) {
 	return total
 }
 
-// inconsistent says what of a gate contradicts the runs or itself: facts that must not
-// pass whatever was drawn; empty: nothing does.
+// inconsistent says how a gate contradicts the runs or itself, whatever was drawn; it is empty
+// if it does not.
 func inconsistent(g *Gate, a, b []*result.Run, pairs int) string {
 	for _, j := range g.Judged {
 		if j.Answer != NotWorse && g.Answer == NotWorse {

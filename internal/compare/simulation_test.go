@@ -17,10 +17,10 @@ import (
 	"gonum.org/v1/gonum/stat/distuv"
 )
 
-// world draws runs as they are met: each restart settles a little elsewhere, in
-// the body and more so in the tail; now and then in another mode; the machine's
-// mood, which both runs of a pair share, wanders; and a percentile of a finite
-// run is itself uncertain, most of all far out.
+// world draws runs like real ones: each restart has a slightly different level, in the body
+// and more so in the tail, and sometimes another mode; the state of the machine, which both
+// runs of a pair share, drifts; and a percentile of a finite run is itself uncertain, most of
+// all in the tail.
 type world struct {
 	r        *rand.Rand
 	messages int64
@@ -85,8 +85,8 @@ func (w *world) sets(pairs int, slow float64) (a, b []*result.Run) {
 	return a, b
 }
 
-// simulated runs trials of so many pairs and counts those in which anything is
-// shown, and those in which p99 is shown slower.
+// simulated runs trials with the given number of pairs and counts those in which anything is
+// shown, and those in which p99 is shown to be slower.
 func simulated(t *testing.T, w *world, pairs, trials int, slow float64, o Options) (any, p99 int64, spread float64) {
 	t.Helper()
 	for range trials {
@@ -112,9 +112,9 @@ func simulated(t *testing.T, w *world, pairs, trials int, slow float64, o Option
 	return any, p99, spread
 }
 
-// Two sets that differ in nothing but chance are told apart in no more than one
-// comparison in twenty, at any percentile: with heavy tails from run to run, a
-// machine that drifts, and restarts that settle in one of two modes.
+// Two sets that differ only by chance are shown to differ in at most one comparison in twenty,
+// at any percentile: with heavy tails from run to run, a machine that drifts, and restarts in
+// one of two modes.
 //
 // The long form, make hunt, gave, of 2,000 comparisons over seven
 // percentiles each, p99 spreading by 4.3 % and, with two modes, by 5.4 % from run

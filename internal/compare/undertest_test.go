@@ -79,7 +79,7 @@ func TestUnderTest(t *testing.T) {
 		if c.Outcome != tt.outcome || !strings.Contains(c.Guarantees, tt.guarantees) || (c.Guarantees == "") != (tt.guarantees == "") || c.Guarantees != "" && !strings.Contains(c.Text, c.Guarantees) {
 			t.Errorf("%s: %s (%s), guarantees %q", name, c.Outcome, c.Text, c.Guarantees)
 		}
-		// Nobody is called faster for promising less, and no gate decides over it.
+		// A side that promises less is not called faster, and no gate decides about it.
 		r := c.row("99")
 		if c.Refused != "" && (r.Outcome != "" || len(c.Regressions) > 0 || c.Ungated == "" || (r.Shift != nil) != tt.priced || c.Asked != tt.priced) {
 			t.Errorf("%s: %+v, regressions %v, gate %q, asked %v", name, r, c.Regressions, c.Ungated, c.Asked)
@@ -90,7 +90,7 @@ func TestUnderTest(t *testing.T) {
 			t.Errorf("%s, ranked because it was asked for: %s, %v", name, c.Outcome, c.Forced)
 		}
 	}
-	// Two sets that nobody made as an ab have nothing under test.
+	// Two sets that are not from an ab have nothing under test.
 	a, b := arms(1.2, option, func(h *result.Header) { h.Semantics.Durability = "none" })
 	for _, r := range append(slices.Clone(a), b...) {
 		r.Header.Trial = nil

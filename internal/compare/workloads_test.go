@@ -44,7 +44,7 @@ func TestWorkloads(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 
-	// What an ab changes beside a workload is told, and is no A/A.
+	// A change of an ab in another workload is reported, and the comparison is no A/A.
 	for side, set := range [2][]*result.Run{traffic, trafficB} {
 		for i, r := range set {
 			r.Header.Rate = float64(700 + side)
@@ -78,8 +78,7 @@ func TestWorkloads(t *testing.T) {
 	}
 }
 
-// Sets of which no workload is in both, or that are unlike among themselves, are not
-// compared.
+// Sets without a common workload, or whose runs differ in their workloads, are not compared.
 func TestWorkloadsThatCannotBeCompared(t *testing.T) {
 	a, b := steady(6, 1, nil)
 	events, traffic := steady(6, 1, func(_, _ int, r *result.Run) { r.Header.ID += "y" })

@@ -233,8 +233,8 @@ func tailed(b *testbed) []msg {
 	return ms
 }
 
-// Sources that know nothing of the slow messages are named as rarely as the
-// test says, however the slow messages cluster and whatever the pauses' length.
+// Sources that are independent of the slow messages are named no more often than the
+// test allows, however the slow messages cluster and whatever the pauses' length.
 func TestAttributionFalseAlarms(t *testing.T) {
 	const window = 10e9
 	trials := 400
@@ -340,8 +340,8 @@ func TestAttributionOfNonsense(t *testing.T) {
 	}
 }
 
-// A source that overlaps hardly more of the tail than by chance is no cause, though it
-// coincides with the tail: of 20 messages in step 12 overlap it, and elsewhere 11.
+// A source that overlaps hardly more of the tail than chance explains is not named, even if
+// it coincides with the tail: 12 of 20 messages overlap it, and 11 at other places.
 func TestHardlyMoreThanChanceIsNoCause(t *testing.T) {
 	covers := map[string]*cover{string(result.PauseSteal): coverOf([]result.Pause{{Start: 0, End: 551e6}})}
 	var tail []result.Exemplar

@@ -53,8 +53,8 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
-// Where nothing comes through any more it is lost, or somebody hangs: that is no overload,
-// and no lower rate would help. What comes more slowly than it is due is one.
+// If no message comes through any more, it is lost or a process hangs: that is no overload,
+// and a lower rate would not help. Messages that come more slowly than they are due are one.
 func TestNothingThatComesIsNoOverload(t *testing.T) {
 	for name, tt := range map[string]struct {
 		missing func(i int) bool
@@ -88,9 +88,9 @@ func TestNothingThatComesIsNoOverload(t *testing.T) {
 	}
 }
 
-// One message that comes long after all others, as one that the broker had given to a
-// consumer that was lost, does not make an overload of a stall at the window's end;
-// nor does it hide one, where the backlog is cleared no faster than the load came.
+// One message that comes long after all others, because the broker gave it to a consumer that
+// was lost, does not turn a stall at the window's end into an overload. It does not hide an
+// overload either, if the backlog is cleared no faster than the load came.
 func TestBacklogWithAStraggler(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -120,8 +120,8 @@ func TestBacklogWithAStraggler(t *testing.T) {
 	}
 }
 
-// What is lost never leaves the messages in flight, and is no backlog from when
-// it was due; what is queued beside it is.
+// Lost messages stay in flight but do not count as backlog from the instant at which they were
+// due; queued messages beside them do.
 func TestBacklogWithoutWhatIsLost(t *testing.T) {
 	const slots = 10 // a second
 
@@ -161,7 +161,7 @@ func TestBacklogWithoutWhatIsLost(t *testing.T) {
 	}
 }
 
-// A window of few intervals shows no trend, and is not called a good one.
+// A window of few intervals shows no trend, and does not count as free of overload.
 func TestBacklogOfAShortWindow(t *testing.T) {
 	for left, want := range map[int64]result.Status{100: result.Valid, 900: result.Suspect} {
 		b := newTestbed(healthyMessages())
@@ -180,8 +180,8 @@ func TestBacklogOfAShortWindow(t *testing.T) {
 	}
 }
 
-// What is lost is taken off evenly over the slot in which it was due: a reading soon after
-// the beginning of a slot is not that much lower.
+// Lost messages are subtracted evenly over the slot in which they were due, so a reading soon
+// after the beginning of a slot is not lower by all of them.
 func TestLostIsTakenOffEvenly(t *testing.T) {
 	const ms = int64(time.Millisecond)
 	r := &result.Run{Lost: [][2]int64{{0, 10}, {2, 20}}}

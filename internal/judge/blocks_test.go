@@ -65,7 +65,7 @@ func TestBlockIntervals(t *testing.T) {
 	}
 }
 
-// An interval that reaches messages that never came has no end, and none is shown.
+// An interval that reaches unresolved messages has no upper end and is not shown.
 func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 	for _, tt := range []struct {
 		missing int
@@ -84,8 +84,8 @@ func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 	}
 }
 
-// A file has all there is to compute the new figures again, and none can be
-// changed unnoticed.
+// A file has all that is needed to compute the new figures again, and a change of any of them
+// is found.
 func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 	run := courseRun(t, 90, time.Second, func(s float64) float64 { return 1 + s/100 })
 	path := filepath.Join(t.TempDir(), "r.jsonl")

@@ -93,7 +93,7 @@ func TestKept(t *testing.T) {
 	}
 }
 
-// A window that was ended before consumers connected, or paused, shows nothing of them.
+// A window that ended before consumers connected or paused shows nothing about them.
 func TestEndedBeforeConsumersCame(t *testing.T) {
 	for _, h := range []result.Header{{Mode: result.ModeOpen, ConsumersFrom: "1s"}, {Mode: result.ModeOpen, ConsumersPause: "1s@1s"}} {
 		s := Summarise(keptRun(h, [][2]int64{{100, 0}, {100, 0}}, [][2]int64{{0, 0}}), Inputs{End: 200e6, Resolved: 300e6, Interrupted: true})
@@ -160,8 +160,8 @@ func TestKeptCourse(t *testing.T) {
 	}
 }
 
-// How a backlog came and went does not depend on where intervals end: a pause that begins
-// and ends within one has its peak, its rates and its end from the readings.
+// The figures of a backlog do not depend on where intervals end: a pause within one interval
+// has its peak, its rates and its end from the readings.
 func TestKeptWithinAnInterval(t *testing.T) {
 	h := result.Header{Mode: result.ModeOpen, ConsumersPause: "900ms@50ms", Interval: 1e9}
 	run := &result.Run{Header: h}
@@ -184,7 +184,7 @@ func TestKeptWithinAnInterval(t *testing.T) {
 	if k.FillRate > 501 || k.FillRate < 500 || !same(k.DrainRate, 460/0.021) {
 		t.Errorf("fill %v/s, drain %v/s", k.FillRate, k.DrainRate)
 	}
-	// Without them the intervals' ends are what is known: nothing is faster than the load.
+	// Without readings only the intervals' ends are known: no rate is above the load's.
 	run.Series[0].Readings = nil
 	if k := Summarise(run, Inputs{End: 2e9, Resolved: 2e9}).Backlog; k.FillRate > 500 {
 		t.Errorf("fill %v/s of 500/s", k.FillRate)

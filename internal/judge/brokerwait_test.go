@@ -20,7 +20,7 @@ func broker(ran, waited, busy float64) func(*testbed) {
 	}
 }
 
-// How long the broker's threads waited for a processor is told where it is much.
+// A long wait of the broker's threads for a processor is mentioned.
 func TestBrokerWaited(t *testing.T) {
 	const unsaid = "no network lies between them"
 	for name, tt := range map[string]struct {
@@ -67,8 +67,8 @@ func confined(b *testbed) {
 		result.Fact{Section: "limits", Name: factAllowed, Value: "2"})
 }
 
-// A run whose broker waited so much that messages were in it four times as long is doubted from
-// the first percentile on that so much of the window can have moved.
+// A run whose broker waited so long that messages were in it four times as long is suspect from
+// the lowest percentile that this share of the window can affect.
 func TestBrokerStarvedForSeconds(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*testbed)
@@ -104,8 +104,8 @@ func TestBrokerStarvedForSeconds(t *testing.T) {
 	}
 }
 
-// Of a broker that cannot be watched it is said that it may have waited, where the processors
-// that it shares were busy.
+// A broker that cannot be watched is reported as possibly waiting, if the processors that it
+// shares were busy.
 func TestBrokerUnseen(t *testing.T) {
 	const why = "the process at the other end of the connections cannot be seen"
 	for name, tt := range map[string]struct {
@@ -148,8 +148,8 @@ func TestBrokerUnseen(t *testing.T) {
 	}
 }
 
-// A window of less than a second is judged as one, and an interval without a look at the broker
-// hides no second.
+// A window of less than a second is judged as a whole, and an interval without a sample of the
+// broker does not hide its second.
 func TestBrokerStarvedInShortWindows(t *testing.T) {
 	const tenth = int64(100e6)
 	for _, tt := range []struct {

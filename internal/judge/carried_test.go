@@ -7,8 +7,8 @@ import (
 	"sixnines/result"
 )
 
-// What a system carries is the rate at which messages of the window are resolved from
-// their first on, in the window or, where the warm-up's filled it, in the drain.
+// The carried rate is that at which messages of the window are resolved, from the first of them
+// on: in the window, or, if messages of the warm-up filled it, in the drain.
 func TestCarried(t *testing.T) {
 	run := func(counts ...int64) *result.Run {
 		r := &result.Run{Counters: result.Counters{Sent: 4000, Expected: 8000}}

@@ -67,8 +67,8 @@ func TestOneSample(t *testing.T) {
 	}
 }
 
-// What is said can be computed again; results of earlier versions, which do not
-// say it, remain true.
+// The effective size can be computed again; results of earlier versions, which do not have it,
+// stay valid.
 func TestVerifyOneSample(t *testing.T) {
 	run := queueRun(t, 0.9, 60)
 	run.Summary = Summarise(run, Inputs{})

@@ -272,8 +272,8 @@ func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	}
 }
 
-// Where more than half of all messages are late by the generator no percentile stands,
-// and the run is INVALID.
+// If more than half of all messages are late by the generator, no percentile is valid and the
+// run is INVALID.
 func TestARunThatIsMostlyOwnLagIsInvalid(t *testing.T) {
 	ms := healthyMessages()
 	for i := range ms {
@@ -287,9 +287,8 @@ func TestARunThatIsMostlyOwnLagIsInvalid(t *testing.T) {
 	}
 }
 
-// A tail is a matter of percentiles: of one in 150 messages that the generator delayed
-// p99 is invalid where they are most of what lies beyond it, of one in 500 p99.9, and
-// what lies below stands.
+// If the generator delays one in 150 messages, and they are most of those beyond p99, p99 is
+// invalid; with one in 500, p99.9 is. The percentiles below stay valid.
 func TestATailOfOwnLagIsInvalidFromItsPercentile(t *testing.T) {
 	for every, want := range map[int]struct{ verdict, from string }{150: {"VALID to p95", "99"}, 500: {"VALID to p99", "99.9"}} {
 		ms := healthyMessages()
@@ -414,8 +413,8 @@ func TestFlatOutBesideItsWarmUp(t *testing.T) {
 	}
 }
 
-// What a reason says is in its parts, and Text is all of them: what lowers the verdict says
-// what to do, by the table where the gate does not.
+// Text joins all parts of a reason. A reason that lowers the verdict says what to do, by the
+// table of codes if the gate does not.
 func TestReasonsHaveParts(t *testing.T) {
 	for _, tt := range []struct {
 		reason    result.Reason

@@ -24,7 +24,7 @@ type stationaryLaw struct {
 	play func(r *rand.Rand, seconds float64, put func(due, latency float64))
 }
 
-// wandering is a level that is remembered for so many seconds.
+// wandering is a level with a memory of the given number of seconds.
 func wandering(memory float64) stationaryLaw {
 	const rate = 1000
 	return stationaryLaw{fmt.Sprintf("a level with a memory of %g s", memory), func(r *rand.Rand, seconds float64, put func(due, latency float64)) {
@@ -50,7 +50,7 @@ func queueing(use float64) stationaryLaw {
 	}}
 }
 
-// stalling stands still for so long, each time after working for so long, on average.
+// stalling pauses and works in turn, each for a given time on average.
 func stalling(works, stalls float64) stationaryLaw {
 	const rate = 1000
 	return stationaryLaw{fmt.Sprintf("stalls of %g s after %g s", stalls, works), func(r *rand.Rand, seconds float64, put func(due, latency float64)) {

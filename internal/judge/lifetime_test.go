@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// What was found, what of it came, and what stays is said; that nothing came is a
-// reason to suspect a run that only consumes.
+// The verdict notes messages of earlier runs, how many were received, and what stays at the
+// broker. A run that only consumes and receives nothing is suspect.
 func TestLifetime(t *testing.T) {
 	held := func(n int64) []result.Point { return []result.Point{{}, {Depth: &result.Depth{Messages: n}}} }
 	for _, tt := range []struct {

@@ -79,11 +79,11 @@ func TestLittleCountsWhatIsReadLateAsInFlight(t *testing.T) {
 	}
 }
 
-// The metric is the one that ends the time in flight, and where there is none of
-// it, nothing is claimed.
+// The metric is the one that ends the time in flight; without values of it the check says
+// nothing.
 func TestLittleTakesTheMetricThatEndsTheFlight(t *testing.T) {
 	b := sampled(1, 0.02)
-	b.header.Ack = "broker" // then acknowledgements end it, of which there is no figure
+	b.header.Ack = "broker" // then acknowledgements end the time in flight, and the run has none
 	if c, ok := Little(b.run(t)); ok {
 		t.Errorf("%+v", c)
 	}

@@ -58,7 +58,7 @@ func TestObjectivesAreDecidedByTheBound(t *testing.T) {
 	}
 }
 
-// What never came reaches into the tail: no upper end, and a maximum that is
+// Unresolved messages reach into the tail: the interval has no upper end, and the maximum is
 // only a lower bound.
 func TestObjectivesHeedTheCensored(t *testing.T) {
 	ms := healthyMessages()
@@ -86,9 +86,8 @@ func TestObjectivesHeedTheCensored(t *testing.T) {
 	}
 }
 
-// What was refused is slower than any limit, for a percentile that it reaches
-// with its whole interval, one that it reaches with the upper end, and the
-// maximum; and it was not answered.
+// A refused message is slower than any limit and was not answered. That applies to percentiles
+// whose whole interval, or only its upper end, refused messages reach, and to the maximum.
 func TestObjectivesHeedTheRefused(t *testing.T) {
 	run := newFineTestbed(healthyMessages()).run(t)
 	x := run.Metrics[result.DeliveryResponse]
@@ -218,7 +217,7 @@ func TestObjectivesOfRates(t *testing.T) {
 	}
 }
 
-// A percentile that is suspect for the generator's lag is refused all the same.
+// A percentile that is suspect because of the generator's lag is still refused.
 func TestRefusedIsNotSuspect(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	run.Metrics[result.DeliveryResponse].Refused = 20_000
@@ -232,7 +231,7 @@ func TestRefusedIsNotSuspect(t *testing.T) {
 	}
 }
 
-// What would be another in a longer run, or was not waited for, is not met.
+// An objective whose answer could differ in a longer run, or after the drain, is not met.
 func TestMetByWhatEndedTooEarly(t *testing.T) {
 	for text, s := range map[string]*result.Summary{
 		"availability > 99%": {Verdict: result.Verdict{Status: result.Unstable}, Availability: &result.Availability{Share: 1, Low: 0.9999, High: 1}},
@@ -248,8 +247,8 @@ func TestMetByWhatEndedTooEarly(t *testing.T) {
 	}
 }
 
-// What was asked of a window holds for all of it: of one that was ended early nothing is
-// met, and missed is what the rest could not mend.
+// An objective is about the whole window: if the window was ended early, nothing is met, and
+// only what the rest could not have changed is missed.
 func TestObjectivesOfAnInterruptedWindow(t *testing.T) {
 	ms := healthyMessages()
 	for i := range ms {
@@ -289,14 +288,14 @@ func TestObjectivesOfAnInterruptedWindow(t *testing.T) {
 			t.Errorf("%v/s of 2,000/s: %s (%s), want %s", sent, got.Outcome, got.Text, want)
 		}
 	}
-	// A run that was to go on until something was known ended by itself.
+	// A run that was planned to last until a percentile was known ended by itself.
 	run.Summary.Interrupted, run.Summary.Until = false, &result.Until{Ended: result.EndedNarrow}
 	if got := decideText(t, run, "duplicated == 0"); got.Outcome != Met {
 		t.Errorf("ended by itself: %+v", got)
 	}
 }
 
-// Of nothing that was sent nothing is shown.
+// A run that sent nothing shows nothing.
 func TestObjectivesOfNothing(t *testing.T) {
 	run := &result.Run{Header: result.Header{Mode: result.ModeOpen, Rate: 1, Window: time.Second}, Metrics: map[result.Metric]*result.Merged{},
 		Summary: &result.Summary{Rate: result.Rate{Asked: 1, WorstSecond: 1}}}
@@ -310,8 +309,7 @@ func TestObjectivesOfNothing(t *testing.T) {
 	}
 }
 
-// What was given up before its time was over had none to be answered: it is neither
-// answered nor failed.
+// A message that was given up before its timeout counts neither as answered nor as failed.
 func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
 	ms := healthyMessages()
 	for i := range ms {
@@ -330,8 +328,8 @@ func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
 	}
 }
 
-// A percentile that has no interval by stretches is missed all the same where so many
-// messages lie beyond the limit that whatever they have in common is no excuse.
+// A percentile without an interval by stretches is still missed if so many messages lie beyond
+// the limit that dependence cannot explain it.
 func TestObjectivesWithoutStretches(t *testing.T) {
 	run := newTestbed(healthyMessages()).summed(t) // ten intervals
 	for text, want := range map[string]Outcome{

@@ -38,8 +38,8 @@ func TestRefusedAreOfTheState(t *testing.T) {
 	}
 }
 
-// A tail of refused messages is not the generator's doing, though what there is
-// beside them was late by it.
+// A tail of refused messages is not attributed to the generator, even if the other messages in
+// it were late by the generator.
 func TestRefusedTailIsNotSelfInflicted(t *testing.T) {
 	ms := healthyMessages()
 	for i := range ms {
@@ -56,8 +56,8 @@ func TestRefusedTailIsNotSelfInflicted(t *testing.T) {
 	}
 }
 
-// Where nothing answers there is no percentile that lacks what was refused: it is told, and
-// makes nothing suspect.
+// In a run without latencies no percentile leaves out refused messages: refusals are reported
+// but do not make the run suspect.
 func TestRefusedWithoutLatenciesIsANote(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	for m := range run.Metrics {
@@ -101,8 +101,8 @@ func TestRefusalsQuoteTheBroker(t *testing.T) {
 	}
 }
 
-// Where the system took nothing of the load that is its answer; where it does not take who
-// asks nothing was measured.
+// If the system refused the whole load, that is its answer. If it refused for lack of
+// permission, nothing was measured.
 func TestAllRefused(t *testing.T) {
 	for class, want := range map[string]result.Status{"rejected by the broker": result.Valid, result.ClassUnauthorized: result.Invalid} {
 		run := newTestbed(healthyMessages()).run(t)
@@ -117,8 +117,8 @@ func TestAllRefused(t *testing.T) {
 	}
 }
 
-// What was refused because of who asked was no load: such a run is not VALID, however much
-// of it came through. A refusal for what the system can carry is its answer.
+// Messages refused for lack of permission were no load: such a run is not VALID, however many
+// messages came through. A refusal for lack of capacity is the system's answer.
 func TestRefusedForWhoAsksIsSuspect(t *testing.T) {
 	for _, tt := range []struct {
 		event result.Event

@@ -14,7 +14,7 @@ import (
 	"sixnines/scenario"
 )
 
-// course is a run of so many intervals whose latencies are about 1 ms times
+// course is a run with the given number of intervals, whose latencies are about 1 ms times
 // level of the instant in seconds.
 func courseRun(t *testing.T, intervals int, length time.Duration, level func(at float64) float64, change ...func(*result.Header)) *result.Run {
 	t.Helper()
@@ -215,8 +215,8 @@ func TestFloor(t *testing.T) {
 	}
 }
 
-// What the header asks for is answered in the summary, also if it cannot be
-// read, and never met for lack of evidence.
+// Every objective in the header has an outcome in the summary, even if it cannot be parsed, and
+// is never met for lack of evidence.
 func TestObjectivesOfTheHeader(t *testing.T) {
 	b := newFineTestbed(healthyMessages())
 	b.header.Objectives = []string{"delivery.response p99 < 1h", "delivery.response p99.9999 < 1h", "lost > 5", "rate >= 50%", "nonsense < 3"}

@@ -25,8 +25,8 @@ type msg struct {
 
 func (m msg) response() int64 { return m.own + m.blocked + m.service }
 
-// healthyMessages are what a fast broker on a small machine gives: 70 µs at the
-// median, of which 20 are own lag; the tail is the broker's.
+// healthyMessages are like those of a fast broker on a small machine: 70 µs at the median, with
+// 20 µs of own lag; the tail is the broker's.
 func healthyMessages() []msg {
 	rng := rand.New(rand.NewPCG(7, 9))
 	ms := make([]msg, seconds*perSecond)

@@ -6,8 +6,8 @@ import (
 	"sixnines/result"
 )
 
-// A rate takes a hundred messages that were handed out, whatever came of them: that
-// nothing of more came through is a rate of zero.
+// A rate needs a hundred messages that were sent, whatever happened to them: if none of a
+// hundred or more came through, the rate is zero.
 func TestARateTakesAHundredMessages(t *testing.T) {
 	for _, tt := range []struct{ sent, received, needs int64 }{
 		{0, 0, result.LeastThroughput}, {1, 1, result.LeastThroughput}, {99, 99, result.LeastThroughput}, {100, 100, 0}, {20_000, 0, 0},

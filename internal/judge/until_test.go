@@ -14,8 +14,8 @@ func waitsFor(text string, atMost time.Duration) func(*result.Header) {
 	return func(h *result.Header) { h.Until, h.Window = text, atMost }
 }
 
-// How a run ended that was to go on until something was known, and how exactly it
-// is.
+// A run that was planned to last until a percentile is known says how it ended and how exactly
+// the percentile is known.
 func TestUntil(t *testing.T) {
 	flat := func(float64) float64 { return 1 }
 	for _, tt := range []struct {
@@ -98,8 +98,8 @@ func TestUntil(t *testing.T) {
 	}
 }
 
-// What is still in flight may yet be slower than all: with as much of it as lies
-// beyond the percentile nothing is known.
+// Messages in flight may become slower than all others: with as many of them as lie beyond the
+// percentile, it is unknown.
 func TestSequenceOfPending(t *testing.T) {
 	run := courseRun(t, 200, time.Second, func(float64) float64 { return 1 })
 	u, err := scenario.ParseUntil("delivery.response p99 ±20%")
@@ -122,7 +122,7 @@ func TestSequenceOfPending(t *testing.T) {
 	if s := SequenceOf(&result.Run{}, u, 1e9, 0); s.Narrow() || s.Width() != "" {
 		t.Errorf("of nothing: %+v", s)
 	}
-	// It does not change what it is asked about.
+	// SequenceOf does not change the run.
 	if again := SequenceOf(run, u, 200e9, 0); again != none {
 		t.Errorf("%+v, then %+v", none, again)
 	}
@@ -155,8 +155,8 @@ func TestVerifyUntil(t *testing.T) {
 	}
 }
 
-// A system that drifts is not known sooner for that: at no look is the interval
-// narrow, though that of independent messages is at all of them.
+// Drift does not make a percentile known sooner: the interval is never narrow, although that of
+// independent messages always is.
 func TestUntilIsNotEndedByADrift(t *testing.T) {
 	u, err := scenario.ParseUntil("delivery.response p90 ±5%")
 	if err != nil {

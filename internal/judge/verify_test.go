@@ -123,7 +123,7 @@ func TestVerifyChecksTheIntervals(t *testing.T) {
 	}
 }
 
-// What cannot be is found although no published figure is computed from it.
+// Impossible records are found even if no published figure is computed from them.
 func TestVerifyFindsContradictions(t *testing.T) {
 	for name, tt := range map[string]struct {
 		where, text string
@@ -156,8 +156,8 @@ func TestVerifyFindsContradictions(t *testing.T) {
 	}
 }
 
-// What was sent within an interval was due by then, also where nothing waits to be sent.
-// Versions that read the schedule first may have counted a little more.
+// Messages sent within an interval were due by then, even if none waits to be sent. Versions
+// that read the schedule first may have counted slightly more.
 func TestVerifyFindsMoreSentThanDue(t *testing.T) {
 	for name, tt := range map[string]struct {
 		level result.Level
@@ -345,8 +345,7 @@ func TestVerifyRawRefusesWhatCannotProve(t *testing.T) {
 	}
 }
 
-// Versions word it differently why an interval is not known; that it is not known is
-// what counts.
+// Versions use different words for why an interval is unknown; only that it is unknown counts.
 func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 	run := saved(t, newTestbed(healthyMessages()))
 	reworded := 0

@@ -10,11 +10,11 @@ import (
 	"sixnines/result"
 )
 
-// difference returns the first thing in which a part of a run differs from what the model
-// says of it, whose clients were told to leave at an instant; empty: none.
+// difference returns the first difference between a part of a run, whose clients were closed at
+// an instant, and the model; it is empty if they agree.
 func difference(run *result.Run, o *Outcome, closed int64) string {
 	if o.Blocks && o.Waited {
-		return "" // what was sent while clients were told to leave, nobody can say
+		return "" // what was sent while clients were being closed is undefined
 	}
 	if d := differentMoments(run, o, closed); d != "" {
 		return d
@@ -57,7 +57,7 @@ func differentMoments(run *result.Run, o *Outcome, closed int64) string {
 // looksEach is how often it is looked whether consumers that come late may connect.
 const looksEach = 2_000_000
 
-// connected is when consumers that come late were told to connect, 0 if they were not.
+// connected returns when consumers that come late were connected, 0 if they were not.
 func connected(run *result.Run) int64 {
 	for _, e := range run.Events {
 		if e.Kind == result.EventConsumers && e.Workload == run.Header.Workload {

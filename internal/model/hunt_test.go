@@ -22,8 +22,8 @@ var first = flag.Uint64("first", 1, "the first seed of those that are run")
 // seeds is how many scenarios are run unless SIXNINES_HUNT asks for more.
 var seeds = flag.Int("seeds", 1000, "how many scenarios to run")
 
-// What the engine measures in virtual time, and what the judge makes of it, is what the
-// model says, whatever the scenario and the broker's faults.
+// The engine's measurements in virtual time and the judge's conclusions agree with the model,
+// whatever the scenario and the broker's faults.
 func TestHunt(t *testing.T) {
 	if *only != 0 {
 		if d := hunt(t, *only); d != "" {
@@ -77,9 +77,9 @@ func hunt(t *testing.T, seed uint64) string {
 	if early == "" {
 		return ""
 	}
-	// Between the instant at which all is resolved, or is waited for no longer, and that at
-	// which clients are told to leave lie some milliseconds. Nothing says when senders stop in
-	// them: after any of what is sent meanwhile, in its order.
+	// Some milliseconds lie between the instant at which all is resolved or given up and the
+	// closing of clients. When senders stop in this time is undefined: after any of the
+	// messages sent meanwhile, in their order.
 	for len(sent) > 0 {
 		for i, part := range parts {
 			moments[i].Stopped = sent[0] + 1 - int64(part.Header.From)
@@ -96,8 +96,8 @@ func hunt(t *testing.T, seed uint64) string {
 	return report("%s", early)
 }
 
-// compared is in what a run differs from what the model says of the scenario, and what
-// would have been sent more before clients were told to leave.
+// compared returns how a run differs from the model of its scenario, and which further messages
+// would have been sent before clients were closed.
 func compared(s *scenario.Scenario, run *result.Run, moments []Moments) (different string, sent []int64, err error) {
 	orders := 1
 	for _, part := range s.Parts() {
@@ -145,7 +145,7 @@ func members(w *scenario.Workload) int {
 // mostConsumers is how many consumers a load has that is drawn.
 const mostConsumers = 4
 
-// differs is in what a run differs from what must have become of its loads.
+// differs returns how a run differs from the outcomes that the model has for its loads.
 func differs(run *result.Run, want []*Outcome, moments []Moments) string {
 	parts := run.Parts()
 	if len(parts) != len(want) {

@@ -8,9 +8,9 @@ import (
 	"sixnines/driver"
 )
 
-// leaving notes what no record of a run says: when the first producer is told to leave, since
-// what comes while clients leave is in the last interval, too, and when each message of the
-// load was sent.
+// leaving notes facts that no record of a run has: when each message of the load was sent, and
+// when the first producer was closed, because messages that come while clients are closed are in
+// the last interval too.
 type leaving struct {
 	driver.Driver
 	once sync.Once
@@ -19,7 +19,7 @@ type leaving struct {
 	producers []*leavingProducer // of all loads, as they connect
 }
 
-// sends are the instants at which producers sent, from another one on.
+// sends returns the instants at which producers sent, from a given instant on.
 func (l *leaving) sends(start time.Time) (all [][]int64) {
 	for _, p := range l.producers {
 		var own []int64

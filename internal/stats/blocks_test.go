@@ -198,7 +198,7 @@ func TestAutocorrelation(t *testing.T) {
 	if got := Autocorrelation(x); math.Abs(got-0.6) > 0.04 {
 		t.Errorf("%v of a series with 0.6", got)
 	}
-	for _, constant := range []float64{0, 0.1, 1.0 / 3} { // of which the mean is not always exact
+	for _, constant := range []float64{0, 0.1, 1.0 / 3} { // their mean is not always exact
 		if got := Autocorrelation(slices.Repeat([]float64{constant}, 60)); got != 0 {
 			t.Errorf("%v of a constant %v", got, constant)
 		}

@@ -151,8 +151,8 @@ func TestSequentialBlocks(t *testing.T) {
 
 func third(_, _ int, ok bool) bool { return ok }
 
-// A level that only rises has no quantile to come near to: the interval stays as
-// wide as the rise, however long the run, or there is none.
+// A level that only rises has no stable quantile: the interval stays as wide as the rise, however
+// long the run, or is missing.
 func TestSequentialBlocksOfADrift(t *testing.T) {
 	rng := rand.New(rand.NewPCG(10, 4))
 	var b sortedBlocks

@@ -41,8 +41,8 @@ lengths:
 sections: [{title: All, conclusions: [it]}]
 `
 
-// ms is a run whose p50 is so many milliseconds, its p99 three times as much and its
-// p99.9 not supported.
+// ms is a run with the given p50 in milliseconds, a p99 three times as large and an unsupported
+// p99.9.
 func ms(p50 float64) *result.Run {
 	at := func(v float64) int64 { return int64(v * 1e6) }
 	d := &result.Distribution{Count: 1000, Samples: 1000, Percentiles: map[string]int64{"50": at(p50), "99": at(3 * p50)},
@@ -325,7 +325,7 @@ func unpaced(received int64, perSecond float64) *result.Run {
 	return r
 }
 
-// Rounds that are no use for how the system did are not left out of a comparison.
+// Rounds that are unusable because of the system's behaviour are not left out of a comparison.
 func TestNoRoundIsLeftOutForItsOutcome(t *testing.T) {
 	some := func(nothing, something *result.Run) []*result.Run {
 		return slices.Concat(slices.Repeat([]*result.Run{nothing}, 4), slices.Repeat([]*result.Run{something}, 6))
@@ -363,7 +363,7 @@ func TestNoRoundIsLeftOutForItsOutcome(t *testing.T) {
 	}
 }
 
-// Courses of runs that decide nothing are none.
+// Runs that decide nothing do not count for a test of steadiness.
 func TestSteadyOfRunsThatDecideNothing(t *testing.T) {
 	s := small(t, "      - {kind: steady, cells: [x/r-100], class: flat}")
 	for _, how := range []func(*result.Summary, *result.Distribution){unstable, func(s *result.Summary, _ *result.Distribution) {

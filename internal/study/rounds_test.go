@@ -37,7 +37,7 @@ func TestSpell(t *testing.T) {
 	}
 }
 
-// A run that another may stand in for is told from one that shows how the system did.
+// A run that may be replaced is distinguished from one that shows the system's behaviour.
 func TestSpoilt(t *testing.T) {
 	c := &Cell{}
 	for _, tt := range []struct {

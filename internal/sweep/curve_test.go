@@ -69,8 +69,8 @@ func TestRefusedIsBeyondTheKnee(t *testing.T) {
 	}
 }
 
-// Trials that show nothing place no knee: where they are most at a rate that decides,
-// it is not told.
+// Unknown trials do not place a knee: if they are the majority at a rate that decides it, no
+// knee is given.
 func TestNoKneeOfTrialsThatShowNothing(t *testing.T) {
 	const server = 10_000.0
 	g := gridOf(t, "rate=1000/s..9000/s:lin:9")

@@ -124,8 +124,8 @@ func TestKneeThatCannotBeTold(t *testing.T) {
 	}
 }
 
-// A rate of which half of the trials are unstable is beyond the knee, and so is what
-// lies above, whatever it shows.
+// A rate at which half of the trials are unstable is beyond the knee, and so is every rate above
+// it, whatever its trials show.
 func TestUnstableIsBeyondTheKnee(t *testing.T) {
 	rounds := mm1Curve(0.99).sampled(rates(t, "100/s..1200/s:lin:12"), 4, 0, 1)
 	for i := range rounds {

@@ -224,7 +224,7 @@ func TestSearchGoesOnForLonger(t *testing.T) {
 	}
 }
 
-// What trials show is wrong no more often than is said, whenever one looks.
+// The evidence of trials is wrong no more often than stated, whenever it is evaluated.
 func TestEvidenceErrsAsSeldomAsItSays(t *testing.T) {
 	const series = 20_000
 	rng := rand.New(rand.NewPCG(5, 5))

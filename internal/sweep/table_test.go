@@ -104,7 +104,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// The figures of INVALID runs are nobody's.
+// The figures of INVALID runs are not used.
 func TestInvalidLeftOut(t *testing.T) {
 	g := gridOf(t, "rate=100/s,200/s")
 	bad := outcomeAt(2, 1000, result.Invalid)
@@ -160,7 +160,7 @@ func TestAlong(t *testing.T) {
 	}
 }
 
-// What a run says of itself is what its row says.
+// An outcome has the figures of its run and their qualifications.
 func TestOutcomeOf(t *testing.T) {
 	run := &result.Run{Header: result.Header{ID: "x", Size: 10, Ack: "broker"}, Summary: &result.Summary{
 		Verdict: result.Verdict{Status: result.Valid, Limits: []result.Limit{{Metric: result.DeliveryResponse, From: "99.9"}}},

@@ -127,7 +127,7 @@ func TestUSLSaysWhatItCannot(t *testing.T) {
 	}
 }
 
-// withHoles are rounds of which only the first has more than three trials.
+// withHoles are rounds; only the first has more than three trials.
 func withHoles(rounds [][]Load) [][]Load {
 	for i := range rounds[1:] {
 		rounds[i+1] = rounds[i+1][:3]
@@ -135,7 +135,7 @@ func withHoles(rounds [][]Load) [][]Load {
 	return rounds
 }
 
-// superlinear is a system of which two do more than twice as much as one.
+// superlinear is a system with more than twice the throughput at twice the concurrency.
 func superlinear(factor float64) []Load {
 	var all []Load
 	for _, n := range concurrencies {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Each round has each cell that has so many once, the cells of a group beside each
-// other, and groups and cells in changing orders.
+// Each round has each cell that has this round once, with the cells of a group together, and
+// groups and cells in changing orders.
 func TestGrouped(t *testing.T) {
 	groups, rounds := []int{0, 1, 0, 2, 1}, []int{3, 3, 3, 2, 3}
 	firsts := map[int]bool{}
@@ -35,7 +35,7 @@ func TestGrouped(t *testing.T) {
 	}
 }
 
-// Trials that nobody wants now stay planned, and count for nothing.
+// Trials that are not wanted now stay planned and do not count.
 func TestWanted(t *testing.T) {
 	s, err := New(t.TempDir(), planOf(3, 2))
 	if err != nil {

@@ -269,8 +269,8 @@ func TestResumeRefuses(t *testing.T) {
 	}
 }
 
-// Where nobody wants more, the rest stays planned; what a trial that came to
-// nothing was, it is again.
+// If no more trials are wanted, the rest stays planned; a trial without an outcome returns to
+// its state before.
 func TestEnding(t *testing.T) {
 	s, err := New(t.TempDir(), planOf(4, 1))
 	if err != nil {
@@ -292,7 +292,7 @@ func TestEnding(t *testing.T) {
 	}
 }
 
-// A failure ends the series, unless some are allowed: then so many in a row.
+// A failure ends the series, or, if some are allowed, that many failures in a row.
 func TestFailures(t *testing.T) {
 	for _, tt := range []struct {
 		fail  []int
@@ -364,7 +364,7 @@ func TestTimeLeft(t *testing.T) {
 	})
 }
 
-// A series of which nothing came is removed, and nothing else with it.
+// A series without results is removed, and nothing else with it.
 func TestDiscard(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s")
 	s, err := New(dir, planOf(1, 1))
@@ -432,7 +432,7 @@ func TestResumeByAnotherVersion(t *testing.T) {
 	s.Close()
 }
 
-// What a broker refused in all trials of a cell is not made again; what it did once it does.
+// A cell that the broker refused in all trials is not made again; one that it accepted once is.
 func TestResumeAfterARefusal(t *testing.T) {
 	for refusals, want := range map[int]int{2: 0, 1: 1} {
 		dir := filepath.Join(t.TempDir(), "s")
