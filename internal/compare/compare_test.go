@@ -135,8 +135,7 @@ func TestMirrored(t *testing.T) {
 	}
 }
 
-// A run is one sample, however many messages it has: ten million messages do not show a
-// difference between two sets whose single runs differ widely.
+// A run is one sample: ten million messages show no difference between sets of widely varying runs.
 func TestRunsDecideNotMessages(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
@@ -293,8 +292,7 @@ func TestUnlike(t *testing.T) {
 	}
 }
 
-// Runs that lack a percentile are the slow ones: without all of them there is
-// no statement, not one of the rest.
+// Runs that lack a percentile are the slow ones: if one lacks it, nothing is stated about it.
 func TestPercentilesThatSomeRunLacks(t *testing.T) {
 	a, b := steady(8, 1.2, func(side, n int, r *result.Run) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
@@ -320,8 +318,7 @@ func TestPercentilesThatSomeRunLacks(t *testing.T) {
 	}
 }
 
-// A run that is invalid from a percentile on has a figure of those below, and none of
-// that one: without all runs there is no statement about it.
+// A run invalid from a percentile on has figures only below it: nothing is stated about the rest.
 func TestPercentilesThatAreInvalidInARun(t *testing.T) {
 	a, b := steady(8, 1.2, func(side, n int, r *result.Run) {
 		if side == 0 && n == 2 {
@@ -501,8 +498,7 @@ func TestIdentifiersAreNoDifferences(t *testing.T) {
 	}
 }
 
-// Two values of a coarse histogram at one percentile leave no interval at the others;
-// nothing is infinite.
+// Two values of a coarse histogram at one percentile leave the others no interval, but no infinity.
 func TestTiesLeaveNoInterval(t *testing.T) {
 	a, b := steady(6, 1.2, func(side, n int, r *result.Run) {
 		r.Summary.Histograms[result.DeliveryResponse].Percentiles["50"] = int64(80_000 + 800*side*(n%2))

@@ -210,8 +210,8 @@ func TestThroughputOfZero(t *testing.T) {
 	}
 }
 
-// A rate of too few messages is no figure: a gate that judges it is undecided, though the
-// rates that the files hold are alike.
+// A rate of too few messages is no figure: a gate that judges it is undecided, even if the rates in
+// the files are alike.
 func TestThroughputOfTooFewMessages(t *testing.T) {
 	for few, want := range map[int]Answer{0: NotWorse, 1: Open, 6: Open} {
 		same := flatOut(func(side, n int) float64 { return 1e5 })
@@ -226,7 +226,7 @@ func TestThroughputOfTooFewMessages(t *testing.T) {
 	}
 }
 
-// Pairs that were replaced always for the same side are a choice of that side's runs.
+// Pairs replaced always because of the same side are a biased selection of that side's runs.
 func TestReplacedOnOneSide(t *testing.T) {
 	for invalid, want := range map[int]Answer{3: NotWorse, 6: Open} {
 		a, b := steady(6+invalid, 1, func(side, n int, r *result.Run) {

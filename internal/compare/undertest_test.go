@@ -33,8 +33,8 @@ func arms(factor float64, scenario string, alter func(h *result.Header)) (a, b [
 	})
 }
 
-// What an ab was asked to change, and what comes with it, is not called unlike; what
-// differs besides is, and refuses a ranking as ever.
+// The requested changes of an ab, and differences that follow from them, are not listed as
+// differences; all others are, and may refuse a ranking as usual.
 func TestUnderTest(t *testing.T) {
 	const option = `{"workload":{"rate":"1000/s","consumers":1},"target":{"options":{"linger":"5ms"}},"phases":{"duration":"10s"}}`
 	for name, tt := range map[string]struct {
@@ -151,8 +151,8 @@ func TestGuaranteesAreRankedByLevels(t *testing.T) {
 	}
 }
 
-// Two drivers that state the same levels in other words promise the same: that is no
-// reason to refuse a ranking. What one of them cannot tell is never the same.
+// Two drivers that state the same levels in different words promise the same, which does not refuse
+// a ranking. A level that one of them does not know never counts as the same.
 func TestSameLevelsOfTwoDrivers(t *testing.T) {
 	find := func(c *Comparison, what string) Difference {
 		for _, d := range append(slices.Clone(c.Differences), c.Follows...) {

@@ -12,8 +12,7 @@ import (
 	"sixnines/result"
 )
 
-// withTail gives a testbed the hundred slowest of its messages, as the engine
-// keeps them.
+// withTail adds to a testbed its hundred slowest messages, in the form that the engine writes.
 func withTail(b *testbed, ms []msg) *testbed {
 	ms = slices.Clone(ms)
 	slices.SortStableFunc(ms, func(x, y msg) int { return cmp.Compare(y.response(), x.response()) })
@@ -32,7 +31,7 @@ func (b *testbed) pauses(source result.PauseSource, length int64, at ...int64) {
 	}
 }
 
-// freeze adds what the meters see when the process is paused.
+// freeze adds the pauses that the meters record when the process is paused.
 func (b *testbed) freeze(length int64, at ...int64) {
 	for _, source := range []result.PauseSource{result.PauseThread, result.PauseGoroutine, result.PauseProcess} {
 		b.pauses(source, length, at...)
@@ -55,8 +54,8 @@ func scattered(seed uint64, n int, to int64) []int64 {
 	return at
 }
 
-// late makes the messages due in so long a time from each instant late until its
-// end, by the generator's own lag or else by the broker's.
+// late delays the messages due within a given time of each instant until the end of that time,
+// by the generator's own lag or by the broker.
 func late(ms []msg, own bool, length int64, at ...int64) []msg {
 	for _, t := range at {
 		stall(ms, t, length, func(m *msg, d int64) {

@@ -203,8 +203,8 @@ func TestEventsAndInterruptionAreNoted(t *testing.T) {
 	}
 }
 
-// stall delays what is due in [from, from+length): by the broker, whose sends
-// then block or whose answers come late, or by the generator.
+// stall delays the messages due in [from, from+length): by the broker, so that sends block or
+// answers come late, or by the generator.
 func stall(ms []msg, from, length int64, delay func(*msg, int64)) {
 	for i := range ms {
 		if d := from + length - ms[i].intended; ms[i].intended >= from && d > 0 {
@@ -213,8 +213,8 @@ func stall(ms []msg, from, length int64, delay func(*msg, int64)) {
 	}
 }
 
-// A broker that is paused is measured, not invalidated, however its pause
-// reaches the generator.
+// A pause of the broker is measured and does not invalidate the run, whether it blocks sends or
+// delays answers.
 func TestAStallOfTheBrokerIsValid(t *testing.T) {
 	for name, delay := range map[string]func(*msg, int64){
 		"answers late":  func(m *msg, d int64) { m.service += d },
@@ -243,9 +243,9 @@ func TestAStallOfTheBrokerIsValid(t *testing.T) {
 	}
 }
 
-// The same pause of the generator itself is invalid, pauses seen or not, from the
-// percentile on above which it is most of the tail: three quarters of what lies beyond p75
-// are the fifth of the messages that it delayed.
+// The same pause of the generator makes percentiles invalid, whether the meters saw it or not,
+// from the lowest one on beyond which delayed messages are the majority: the fifth of the messages
+// that it delayed is three quarters of those beyond p75.
 func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 	ms := healthyMessages()
 	stall(ms, 2_500e6, 2e9, func(m *msg, d int64) { m.own += d })
@@ -305,8 +305,8 @@ func TestATailOfOwnLagIsInvalidFromItsPercentile(t *testing.T) {
 	}
 }
 
-// Messages that were never resolved are at or above p99 as well: where these are most
-// of the tail, it is not the generator's.
+// Unresolved messages are at or above p99 too: if they are most of the tail, the tail is not the
+// generator's.
 func TestATailOfUnresolvedMessagesIsNotSelfInflicted(t *testing.T) {
 	ms := healthyMessages()
 	for i := range ms {
@@ -338,7 +338,7 @@ func TestOwnLagIsSuspectByPercentile(t *testing.T) {
 			t.Errorf("the broker's tail is suspect: %+v", r)
 		}
 	}
-	for i := range ms { // most of everything, yet microseconds
+	for i := range ms { // the largest part of each latency, but only microseconds
 		ms[i].own, ms[i].service = 600_000, 50_000
 	}
 	if v := Verdict(newTestbed(ms).run(t), Inputs{}); v.Status != result.Suspect {
@@ -393,8 +393,8 @@ func TestAnEmptyRunIsJudged(t *testing.T) {
 	}
 }
 
-// Consumers that still receive a hundredth of the warm-up's messages beside the window's
-// make a flat-out run suspect.
+// An unpaced run is suspect if consumers still receive messages of the warm-up in the window, 1 %
+// of the window's or more.
 func TestFlatOutBesideItsWarmUp(t *testing.T) {
 	for left, want := range map[int64]result.Status{0: result.Valid, 9: result.Valid, 10: result.Suspect} {
 		b := newTestbed(healthyMessages())

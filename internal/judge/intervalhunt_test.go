@@ -17,8 +17,8 @@ import (
 	"sixnines/scenario"
 )
 
-// stationaryLaw is a source of messages whose latencies have a memory, from some moment
-// long after its beginning: put is called with when each is due and what it takes, s.
+// stationaryLaw is a stationary source of messages whose latencies have a memory: put is called
+// with the due time and the latency of each message, s.
 type stationaryLaw struct {
 	name string
 	play func(r *rand.Rand, seconds float64, put func(due, latency float64))
@@ -113,10 +113,9 @@ func (l stationaryLaw) run(t testing.TB, seed uint64, window time.Duration) *res
 	return run
 }
 
-// The intervals of stationary laws whose messages depend on each other, at each length of
-// a run: 95 % of the objectives at the law's true percentile are left undecided, and of
-// the intervals that are printed 93 % hold it. A run of a memory that is too long for it
-// has none.
+// Intervals of stationary laws with dependent messages, at several lengths of the run: 95 % of
+// the objectives at the law's true percentile stay undecided, and 93 % of the printed intervals
+// contain it. A run that is too short for the memory has no interval.
 func TestIntervalsCover(t *testing.T) {
 	seeds := hunttest.Cases(t, 4*44, 0) // four of each law and length
 	percentiles, windows := []string{"50", "90", "99", "99.9"}, []time.Duration{time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second}

@@ -8,8 +8,8 @@ import (
 	"sixnines/result"
 )
 
-// Seconds in which the sending thread is at its limit limit the verdict by their
-// share of the window; shorter intervals make a second only together.
+// Seconds in which the sending thread is at its limit lower the verdict according to their share
+// of the window; shorter intervals are joined to seconds first.
 func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
@@ -58,9 +58,8 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 	}
 }
 
-// A backlog that grows because the generator cannot send any faster is not the
-// broker's overload; one that the broker has as well, or beside an idle
-// generator, is.
+// A backlog that grows because the generator cannot send faster is no overload of the broker. A
+// backlog that also grows at the broker, or with an idle generator, is.
 func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	for _, tt := range []struct {
 		name        string
@@ -89,8 +88,8 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 	}
 }
 
-// Time unread in this machine that is more than half of a percentile makes
-// it suspect, from there on, with its size.
+// Receive lag of more than half of a percentile makes that percentile and those above it suspect;
+// the finding has its size.
 func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	in := Inputs{}.complete(run)
@@ -107,8 +106,8 @@ func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	}
 }
 
-// More due than the machine's generator was found in time for is noted, from the
-// limit that the file itself has, and lowers no verdict.
+// A schedule above the machine's measured limit, which the file itself has, is a note and does not
+// lower the verdict.
 func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 	at := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
 	for _, tt := range []struct {

@@ -165,8 +165,8 @@ func TestObjectivesNameWhatResultsHave(t *testing.T) {
 	}
 }
 
-// A rate is kept if what was due was sent, whatever the schedule had due on
-// average: random arrivals and a ramp that was ended early have more or less.
+// A rate is kept if all messages due were sent, even if their number differs from the schedule's
+// mean, as with random arrivals and with a ramp that was ended early.
 func TestObjectivesOfRatesGoByWhatWasDue(t *testing.T) {
 	for _, tt := range []struct {
 		name      string
@@ -195,8 +195,8 @@ func TestObjectivesOfRatesGoByWhatWasDue(t *testing.T) {
 	}
 }
 
-// A figure equal to its limit is not beyond it because of rounding, and one that is
-// hardly short of it does not read as if it were not.
+// Rounding does not put a figure equal to its limit beyond it, and a figure just short of its limit
+// is not printed as if it had reached it.
 func TestObjectivesOfRates(t *testing.T) {
 	for _, tt := range []struct {
 		sent, asked float64

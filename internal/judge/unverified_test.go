@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// docs/reference.md lists what verify cannot check, and nothing else.
+// docs/reference.md lists exactly the fields that verify cannot check.
 func TestUnverifiedIsDocumented(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference.md"))
 	if err != nil {

@@ -101,8 +101,8 @@ func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
 	}
 }
 
-// A percentile that is suspect is shown to be short only in spite of what can
-// have made it longer, and never to be too long.
+// A suspect percentile can be shown to be below a limit, if all reasons can only have made it longer,
+// but never to be above it.
 func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 	late := newFineTestbed(lateTail(200)).summed(t)
 	because := func(r result.Reason) *result.Run {
@@ -155,9 +155,8 @@ func TestObjectivesOfSuspectPercentiles(t *testing.T) {
 	}
 }
 
-// Where the level wanders from interval to interval the exact interval is much
-// too narrow: within what the stretches leave open nothing is decided. Where there
-// are too few stretches the answer says so.
+// If the level changes from interval to interval, the exact interval is much too narrow: limits
+// within the interval by stretches are undecided. With too few stretches the answer says so.
 func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
 	wandering := func(intervals int) *result.Run {
 		b := newTestbed(nil)

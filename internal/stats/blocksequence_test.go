@@ -46,10 +46,10 @@ func untilNarrow(b sortedBlocks, p float64, width int, interval func(b sortedBlo
 	}
 }
 
-// A run that goes on until its interval is narrow: how often the quantile is in
-// the interval with which it ends, nominally 95 %, where messages are independent
-// and where they are not; and how often it is in the interval for one n if that
-// one decides. At least is what is promised, 93 %, and three standard deviations.
+// A run that ends when its interval is narrow: how often its last interval contains the quantile,
+// nominally 95 %, with independent and with dependent messages; and how often the interval for a
+// fixed n contains it if that one ends the run. At least is the documented 93 % less three standard
+// deviations.
 func TestSequentialIntervalsCoverWhereTheyStop(t *testing.T) {
 	trials := 120
 	if testing.Short() {

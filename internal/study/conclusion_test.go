@@ -270,8 +270,8 @@ func TestReadRounds(t *testing.T) {
 	}
 }
 
-// Where systems change on purpose, a run whose level changed can decide; one that is
-// suspect for anything else cannot.
+// If systems change on purpose, a run whose level changed can decide; a run that is suspect for
+// another reason cannot.
 func TestDisturbed(t *testing.T) {
 	for _, tt := range []struct {
 		disturbed bool
@@ -291,9 +291,8 @@ func TestDisturbed(t *testing.T) {
 	}
 }
 
-// What makes a whole run suspect keeps each of its percentiles from deciding, also
-// those below a limit that the run has besides; between the highest that is valid and
-// the first that is suspect nothing decides either.
+// If a whole run is suspect, none of its percentiles decides, not even those below a limit that the
+// run also has. Percentiles between the highest valid and the first suspect one decide nothing either.
 func TestPercentileOfSuspectRun(t *testing.T) {
 	tail := result.Reason{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "99.9"}
 	limits := []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "99", From: "99.9", Why: "36 % own lag"}}

@@ -153,7 +153,7 @@ func TestSearchSaysWhyOfItsLimit(t *testing.T) {
 	}
 }
 
-// Where each run has a limit of its own, the answer encloses the median of them.
+// If each run has a different limit, the answer encloses the median of the limits.
 func TestSearchOfRunsThatDiffer(t *testing.T) {
 	const seeds = 400
 	outside := 0
@@ -201,7 +201,7 @@ func TestSearchStops(t *testing.T) {
 	}
 }
 
-// A trial that is undecided is followed by longer ones, up to a length.
+// An undecided trial is followed by longer ones, up to MaxTimes.
 func TestSearchGoesOnForLonger(t *testing.T) {
 	a, err := Search(func(t Trial) (Observation, error) {
 		if x := t.Rate.Float(); x > 2000 && x < 6000 && t.Times < 4 {

@@ -79,8 +79,8 @@ func TestUSLIntervalsCover(t *testing.T) {
 	}
 }
 
-// Where nothing bends the peak is not told, but for the share of cases in which the
-// interval of κ errs at its lower end.
+// Without a maximum the peak is not given, except in the share of cases in which the interval of κ
+// errs at its lower end.
 func TestUSLThatDoesNotBend(t *testing.T) {
 	series := series(t)
 	for _, truth := range []usl{{1000, 0, 0}, {1000, 0.1, 0}} {

@@ -55,8 +55,8 @@ func TestNext(t *testing.T) {
 	}
 }
 
-// What is added when all is made is made, too, and is in the manifest before; what was
-// set aside is never made again, whatever became of its file.
+// Trials added after all others are made too, and are in the manifest before that. A trial set aside
+// is never made again, whatever happened to its file.
 func TestMore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "s")
 	s, err := New(dir, planOf(2, 1))

@@ -209,7 +209,7 @@ func TestResumeWithoutInputs(t *testing.T) {
 	s.Close()
 }
 
-// What is not the series that was begun is refused, and so is a directory in use.
+// A series that differs from the one begun is refused, and so is a directory in use.
 func TestResumeRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Manifest)
@@ -241,7 +241,7 @@ func TestResumeRefuses(t *testing.T) {
 			if _, err := Resume(dir, want); !errors.Is(err, ErrChanged) || !strings.Contains(err.Error(), tt.text) {
 				t.Errorf("%v, want %q", err, tt.text)
 			}
-			s, err = Resume(dir, planOf(3, 2)) // the refusal has let go of it
+			s, err = Resume(dir, planOf(3, 2)) // the refusal has released the lock
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -391,7 +391,7 @@ func TestDiscard(t *testing.T) {
 	}
 }
 
-// A series that is made can be shown by another version, which adds nothing to it.
+// A complete series can be opened by another version, which makes no trials.
 func TestResumeByAnotherVersion(t *testing.T) {
 	dir := t.TempDir()
 	s, err := New(dir, planOf(2, 2))
