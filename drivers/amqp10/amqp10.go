@@ -21,10 +21,10 @@
 // does not take for one. Messages have one data section, and headers as application
 // properties.
 //
-// A message is Done when its outcome has come, and sent settled when it has been
-// written. go-amqp tells an outcome to whoever waits for that message, so one
-// goroutine for each producer waits for them in the order of sending: an outcome
-// that a broker sends before those of earlier messages is seen when they have come.
+// A message is Done when its outcome has come, or, if it is sent settled, when it has
+// been written. go-amqp delivers an outcome to the goroutine that waits for that message,
+// so one goroutine for each producer waits for outcomes in the order of sending: an
+// outcome that overtakes those of earlier messages is seen after them.
 // When a session or connection ends, messages without an outcome are done with
 // ErrTimeout, and so is one that go-amqp was just writing: whether it did, it does not
 // tell. It does not connect again; the driver does, and nothing is sent twice.

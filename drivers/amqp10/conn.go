@@ -83,8 +83,8 @@ func (c *conn) Leave(ctx context.Context) {
 	c.Close()
 }
 
-// ended closes the connection, of which the broker has taken something away: the link
-// makes another, and with it what lived on it. There is one way back, not two.
+// ended closes the connection after the broker has ended a part of it: the link makes a new
+// connection with all its parts, so that only one way of recovery exists.
 func (c *conn) ended(l *link, why error) {
 	if failures().ClassOf(why) == driver.ErrClosed {
 		return
@@ -95,8 +95,8 @@ func (c *conn) ended(l *link, why error) {
 	c.below.Close()
 }
 
-// quit ends a session of the connection, which goes on without it. RabbitMQ's plugin was
-// seen not to answer that: whoever waited for it without a limit would wait for ever.
+// quit ends a session of the connection, which continues without it. The wait is limited,
+// since RabbitMQ's plugin sometimes does not answer.
 func (c *conn) quit(ctx context.Context, session *amqp.Session) {
 	grace, cancel := kit.Grace(ctx)
 	defer cancel()
@@ -127,8 +127,8 @@ func wrap(err error, format string, args ...any) error {
 	return failures().Wrap(err, format, args...)
 }
 
-// known returns the class of an error of the library's, nil for others and for
-// the end of a connection of which the broker has said nothing.
+// known returns the class of an error of the library; nil for other errors and for the end
+// of a connection without a reason of the broker.
 func known(err error) error {
 	var said *amqp.Error
 	switch {

@@ -39,7 +39,7 @@ func (s *session) mayRead(ctx context.Context, topic string) error {
 		return nil
 	}
 	if s.isAnycast() {
-		// Rights are looked at before the queue is, which nobody has made yet.
+		// The broker checks rights before it looks for the queue, which does not exist yet.
 		_, _, err = channel.Get(s.name(topic), true)
 	} else if queue, made := channel.QueueDeclare("", false, true, true, false, nil); made == nil {
 		err = channel.QueueBind(queue.Name, s.name(topic), "amq.topic", false, nil)

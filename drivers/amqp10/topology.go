@@ -127,7 +127,7 @@ func (s *session) groups() []driver.ConsumerSpec {
 	return specs
 }
 
-// sinkLength is how many messages a queue that nobody consumes keeps.
+// sinkLength is how many messages a queue without consumers keeps.
 const sinkLength = 1000
 
 // create makes a topic on Artemis, empty, with the queues of groups. Elsewhere those

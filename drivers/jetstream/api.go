@@ -139,10 +139,10 @@ func (p *api) available(ctx context.Context) error {
 	return nil
 }
 
-// passes reports whether an error goes away by itself: no leader has been elected
-// yet, and nothing answers for it, or a server is not ready. After an account's last
-// stream nats-server (2.15.2) removes the directory of all of them in a goroutine
-// of its own, beside whoever makes the next one.
+// passes reports whether an error is temporary: no leader has been elected yet, so that
+// nothing answers, or a server is not ready. After an account's last stream is removed,
+// nats-server (2.15.2) removes the directory of all streams in a separate goroutine, which
+// may collide with the creation of the next stream.
 func passes(err error) bool {
 	var r *refusal
 	if errors.As(err, &r) {

@@ -9,7 +9,7 @@ import (
 	"sixnines/driver"
 )
 
-// idleLimit is how long the server keeps a consumer that nobody asks for.
+// idleLimit is how long the server keeps an unused consumer.
 const idleLimit = 5 * time.Minute
 
 // acksOf returns the server's policy for the consumer's acknowledgements.
@@ -33,8 +33,8 @@ func (s *session) base(name string, acks js.AckPolicy) js.ConsumerConfig {
 	return c
 }
 
-// ackPending returns how many deliveries may wait, for members who acknowledge
-// every so many messages.
+// ackPending returns how many deliveries may be unacknowledged, for members that acknowledge
+// after every every messages.
 func (s *session) ackPending(members, every int) int {
 	const usual = 1000 // the server's
 	if s.options.MaxAckPending != 0 {

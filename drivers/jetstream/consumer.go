@@ -218,8 +218,8 @@ func (c *consumer) Close(ctx context.Context) error {
 	return err
 }
 
-// acknowledgeRest acknowledges what was left over by those who acknowledge every
-// so many, unless a Deliver still runs, whose message is not consumed.
+// acknowledgeRest acknowledges the last messages of a consumer with AckEvery, unless a
+// Deliver still runs, whose message is not consumed.
 func (c *consumer) acknowledgeRest(ctx context.Context) {
 	if c.spec.Ack.Mode != driver.AckEvery || !c.gate.TryLock() {
 		return

@@ -44,8 +44,8 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	return driver.Depth{Messages: int64(info.NumPending) + int64(info.NumAckPending), Unacknowledged: info.Config.AckPolicy != js.AckNonePolicy}, nil
 }
 
-// feedName returns what the server calls the consumer of that ID in a stream; empty:
-// there is none.
+// feedName returns the server's name for the consumer of that ID in a stream; empty: it has
+// no such consumer.
 func (s *session) feedName(id int, st stream) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -421,7 +421,7 @@ func (f *feed) status(turn int, m *nats.Msg, status string) {
 	case status != "100" && c.way == pull:
 		left, err := strconv.Atoi(m.Header.Get("Nats-Pending-Messages"))
 		if err != nil {
-			left = f.under // a request ended, and nobody says with how much
+			left = f.under // a request ended without the number of its pending messages
 		}
 		f.under = max(0, f.under-left)
 		f.refill = true

@@ -15,7 +15,7 @@ type synchronisation struct {
 	known    bool
 	always   bool
 	interval string // for people
-	unknown  string // why it is not known, empty if nobody asked
+	unknown  string // why it is not known; empty: it was not asked for
 }
 
 // durability is what it means for an acknowledged message.

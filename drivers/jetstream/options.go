@@ -133,8 +133,8 @@ func (o Options) inboxPrefix() string {
 	return "_INBOX"
 }
 
-// inFlight returns how many messages of one of so many producers of a topic may
-// wait for their acknowledgement; 0: no limit.
+// inFlight returns how many messages each of a topic's producers may have unacknowledged;
+// 0: no limit.
 func (o Options) inFlight(producers int) int {
 	const all = 8000
 	switch {

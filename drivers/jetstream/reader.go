@@ -63,8 +63,8 @@ func (f *feed) read(ctx context.Context, info js.StreamInfo) error {
 	if err != nil {
 		return wrap(ofLibrary(err), "consume from %s by the library", f.stream.name)
 	}
-	// An ordered consumer that is making its consumer again stops when that has
-	// succeeded or failed, which nobody can wait for.
+	// An ordered consumer that is making its server consumer again stops only when that
+	// has succeeded or failed; no call waits for it.
 	unhook := context.AfterFunc(c.life, running.Stop)
 	f.stop = func() {
 		if unhook() {
@@ -158,7 +158,7 @@ func (f *feed) answer(ctx context.Context, m js.Msg) {
 	_ = m.DoubleAck(ctx) // no longer than option api_timeout
 }
 
-// troubled is told by the library that something is wrong. It may hold its locks.
+// troubled is the library's callback for errors. The library may hold its locks.
 func (f *feed) troubled(turn int, err error) {
 	c := f.consumer
 	if c.life.Err() != nil {

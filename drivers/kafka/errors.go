@@ -93,8 +93,8 @@ func (s *session) hint(err error) string {
 	return kit.Hint(s.Servers[0], kit.Connecting{Hint: "it may want TLS or a login at this port; if it is older than 0.10, set the option version"}, err)
 }
 
-// undelivered is wrap for a record that the client has given up. Whether a
-// record arrived whose connection was lost or closed, nobody knows.
+// undelivered is wrap for a record that the client has given up. If the record's
+// connection was lost or closed, it is not known whether the record arrived.
 func undelivered(err error, topic string) error {
 	switch classOf(err) {
 	case driver.ErrClosed:

@@ -15,7 +15,7 @@
 // committed as the consumer's acknowledgement asks.
 //
 // The client retries what is safe to retry: that is Kafka's own promise, and
-// switching it off would measure something that nobody runs. It does so for no
+// switching it off would measure a setup that is not used in practice. It does so for no
 // longer than delivery_timeout, after which the message's outcome is unknown
 // (ErrTimeout). Its buffer has no limit where load is paced, so that Send does
 // not block; flat out it has one, at which Send waits; it never drops. Its own

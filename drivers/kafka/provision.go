@@ -198,7 +198,7 @@ func (s *session) create(ctx context.Context, topics []string) error {
 func (s *session) noteTopics(answers kadm.CreateTopicResponses) error {
 	for _, a := range answers.Sorted() {
 		exists := errors.Is(a.Err, kerr.TopicAlreadyExists)
-		// What has our run in its name is ours, whoever of us created it.
+		// A topic with our run in its name is ours, whichever session created it.
 		if a.Err == nil || exists && len(s.options.Topic) == 0 {
 			s.mu.Lock()
 			if !slices.Contains(s.created, a.Topic) {
@@ -373,7 +373,7 @@ func list(ctx context.Context, what string, ask func(context.Context, ...string)
 	return listed, err
 }
 
-// told is an answer of which parts may have failed.
+// told returns answer and err; if err is nil, the error of the answer's parts instead.
 func told[T interface{ Error() error }](answer T, err error) (T, error) {
 	if err == nil {
 		err = answer.Error()

@@ -261,8 +261,8 @@ func (s *session) durable(sem *driver.Semantics, replicas int, effective map[str
 	}
 }
 
-// replication ranks how many replicas have a record when it is acknowledged. Without
-// the topic's settings nobody knows.
+// replication returns how many replicas have a record when it is acknowledged; it is not
+// known without the topic's settings.
 func (s *session) replication(replicas int, insync string) semantics.Replication {
 	least, err := strconv.Atoi(insync)
 	switch {

@@ -73,7 +73,7 @@ func (s *session) subscribe(ctx context.Context, c *consumer, spec driver.Consum
 	}
 	s.broker.mu.Lock()
 	defer s.broker.mu.Unlock()
-	if c.ended() { // closed with its session meanwhile, and nobody will remove it again
+	if c.ended() { // closed with its session meanwhile; nothing would remove it later
 		return fmt.Errorf("mem: subscribe: session %w", driver.ErrClosed)
 	}
 	for _, t := range topics {

@@ -7,8 +7,8 @@
 // A message goes from the sender's thread into the queue of each consumer that
 // is to have it, and from there to Deliver on a goroutine of the consumer's.
 // Send blocks while one of these queues is full. Consumers of a group take
-// turns. What is in the queue of a consumer that closes is lost, and so is
-// what nobody is subscribed to.
+// turns. Messages in the queue of a consumer that closes are lost, as are messages
+// without a subscriber.
 package mem
 
 import (

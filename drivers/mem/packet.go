@@ -10,9 +10,9 @@ type packet struct {
 	broker      *Broker
 	data        []byte
 	redelivered bool
-	reply       *consumer // who waits for the answer; nil: nobody
+	reply       *consumer // waits for the answer; nil: not a request
 	due         time.Time // when it arrives; zero: at once
-	since       uint64    // how often connections had changed when it was handed on
+	since       uint64    // number of connection changes when it was handed on
 	refs        atomic.Int32
 }
 

@@ -16,8 +16,8 @@ type producer struct {
 	topic   *topic
 	name    string // of the topic
 	acks    driver.Acks
-	replies *consumer // who gets the answers; nil: nobody
-	begun   bool      // what it sends is counted, see Options.Begin
+	replies *consumer // receives the answers; nil: not a requester
+	begun   bool      // its messages are counted, see Options.Begin
 	random  *rand.Rand
 	held    *packet // waits to be overtaken; nil: none
 

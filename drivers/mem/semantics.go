@@ -8,8 +8,8 @@ import (
 	"sixnines/semantics"
 )
 
-// semantics says what the broker promises, which is not what it does when it
-// was told to misbehave: that is in the warnings.
+// semantics states what the broker promises. If options make it misbehave, the warnings
+// say so.
 func (s *session) semantics() driver.Semantics {
 	o := &s.options
 	sem := driver.Semantics{

@@ -156,9 +156,9 @@ func (c *consumer) released(w *wire, body []byte) error {
 // unsubscribeMost is how long the broker may take to end the subscriptions.
 const unsubscribeMost = 2 * time.Second
 
-// Close implements driver.Consumer. It waits for a running Deliver, at most
-// until ctx ends. It ends the subscriptions and takes what the broker had sent
-// until then: of a group, nobody else would get it.
+// Close implements driver.Consumer. It waits for a running Deliver, at most until ctx
+// ends. It ends the subscriptions and receives the messages that the broker sent before:
+// no other consumer of the group would get them.
 func (c *consumer) Close(ctx context.Context) error {
 	if w := c.link.Live(); w != nil && c.leaving.CompareAndSwap(false, true) && w.unsubscribe(c) {
 		patience := time.NewTimer(unsubscribeMost)

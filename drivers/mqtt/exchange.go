@@ -81,8 +81,8 @@ func (d *exchange) subscribe(filter string, f func(p published)) (reason, error)
 	return code, err
 }
 
-// retained returns the topics below filter of which the broker keeps messages,
-// with those. It sends them before it answers a ping.
+// retained returns the topics below filter that have retained messages, with these. The
+// broker sends them before it answers a ping.
 func (d *exchange) retained(filter string) (map[string]string, error) {
 	found := map[string]string{}
 	note := func(p published) {

@@ -28,9 +28,8 @@ func (o Options) software() semantics.Client {
 	return kit.Library(path.Base(library3), library3)
 }
 
-// nobody is a topic that nobody subscribes to. To end the subscription to it is a
-// round trip to the broker that both libraries offer: neither sends a ping when it is
-// asked to.
+// nobody is a topic without subscribers. Unsubscribing from it is a round trip to the
+// broker that both libraries offer: neither can send a ping on request.
 func (s *session) nobody() string { return "sixnines/" + s.Target.Run + "/nobody-" + s.Nonce }
 
 // libraryWarnings says what the client library cannot keep of the contract.

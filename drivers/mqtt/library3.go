@@ -83,7 +83,7 @@ func (l *link) open3(to kit.Conn) (connection, error) {
 		return c, nil
 	}
 	select {
-	case <-c.broken: // of which the library knows nothing
+	case <-c.broken: // the library does not know why
 		err = c.why
 	default:
 	}

@@ -19,9 +19,8 @@ const forever = 1000 * time.Hour
 
 // connection5 is a connection by paho.golang, the library for MQTT 5.
 //
-// Messages are sent by the library's asynchronous publish, which tells no outcome.
-// The session that the library keeps, and lets its users replace, is told of each
-// answer; see session5.
+// Messages are sent by the library's asynchronous publish, which reports no outcome. The
+// library passes each answer to its session, which users may replace; see session5.
 type connection5 struct {
 	byLibrary
 	client  *paho.Client
@@ -130,8 +129,8 @@ func (c *connection5) Serve() error {
 // End implements kit.Wire.
 func (c *connection5) End(err error) {
 	c.raw.Close()
-	_ = c.session.ConnectionLost(nil) // whoever waits for a place in flight gives up
-	c.gate.Lock()                     // nobody reads a payload any more
+	_ = c.session.ConnectionLost(nil) // senders that wait for the in-flight limit give up
+	c.gate.Lock()                     // after this no sender reads a payload
 	c.disconnect()
 	c.flight.end(err)
 }

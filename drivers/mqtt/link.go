@@ -23,7 +23,7 @@ type link struct {
 	v5                         bool
 	clean                      bool
 	consumer                   *consumer    // nil: for producers
-	state5                     *state.State // of the client library, for a session that outlives connections; of whoever connects
+	state5                     *state.State // of the client library, for a session that outlives connections; used by the connecting goroutine
 }
 
 // client is a connection of a link.

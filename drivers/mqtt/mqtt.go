@@ -7,24 +7,24 @@
 // them; some brokers, Mosquitto 2 among them, have them in 3.1.1 too, and
 // Provision finds out by trying.
 //
-// The quality of service decides what an acknowledgement is. 0: there is none,
+// The quality of service decides what an acknowledgement is. 0: no acknowledgement,
 // and Done says that the buffer is free. 1: the broker's PUBACK. 2: its PUBCOMP,
 // after two round trips. MQTT 5 puts a reason into either, by which a broker
 // refuses a message; a broker of MQTT 3.1.1 that will not have a message says
 // nothing, or confirms it and throws it away. Provision therefore sends one
 // message of the largest size to itself.
 //
-// The packets are the driver's own (see packet.go): a message is written to the socket
-// by whoever sends it, and its acknowledgement is looked up by its number in a table.
+// The driver makes its own packets (see packet.go): the sending goroutine writes a message
+// to the socket, and a table finds the message of an acknowledgement by its number.
 // The option client has messages go through the client library of the Eclipse project
 // instead, each library as its users have it: its publish that does not wait, its
 // handler, its acknowledgements, its keep-alive. What is asked beside the messages,
 // when a session opens and closes, stays the driver's own.
 //
-//   - paho.golang, for version 5. Its asynchronous publish tells no outcome. The driver
-//     brings the session that the library keeps for a client, and sees in it what each
-//     PUBACK, PUBREC and PUBCOMP says. The limit of messages in flight is told to the
-//     library as the broker's.
+//   - paho.golang, for version 5. Its asynchronous publish reports no outcome. The driver
+//     provides the session that the library keeps for a client, and sees each PUBACK,
+//     PUBREC and PUBCOMP in it. The library gets the limit of messages in flight as if it
+//     were the broker's.
 //   - paho.mqtt.golang, for 3.1.1. Its publish hands a message to another goroutine and
 //     returns a token. One goroutine for each connection awaits the tokens, in their order: an
 //     acknowledgement that overtakes others counts as late as they are. What the library's
@@ -36,8 +36,8 @@
 // connects again with a new one.
 //
 // Nothing is sent twice: a producer's session is always a clean one, and what
-// was not acknowledged when its connection broke is Done with ErrTimeout, since
-// nobody knows what became of it. A send while the connection is down fails with
+// was not acknowledged when its connection broke is Done with ErrTimeout, since its
+// outcome is unknown. A send while the connection is down fails with
 // ErrNotConnected. There are 65535 packet identifiers; sends wait for one
 // when they are all in flight, as is the broker's receive maximum.
 package mqtt

@@ -50,8 +50,8 @@ func (p publication) properties() int {
 	return len(p.user)
 }
 
-// size returns the length that the packet says it has with a payload of so many
-// bytes: without its first byte and the length itself.
+// size returns the packet's remaining length, in bytes, with a payload of payload bytes:
+// without its first byte and the length itself.
 func (p publication) size(payload int) int {
 	n := 2 + len(p.topic) + payload
 	if p.flags&6 != 0 {

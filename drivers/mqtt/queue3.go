@@ -78,8 +78,8 @@ type guarded struct {
 	of *connection3
 }
 
-// Read implements net.Conn. Of a connection that was closed on this side the library
-// tells nobody.
+// Read implements net.Conn. The library does not report that a connection was closed on
+// this side.
 func (g guarded) Read(b []byte) (int, error) {
 	n, err := g.Conn.Read(b)
 	if err != nil {

@@ -106,7 +106,7 @@ func (n *node) settle(ctx context.Context, m *mesh.Member) error {
 		if ok {
 			return nil
 		}
-		// Peers that leave are told of by nobody: look again.
+		// No event reports peers that leave: look again.
 		look := time.NewTimer(100 * time.Millisecond)
 		select {
 		case <-changed:

@@ -140,7 +140,7 @@ func (p *pipe) reply(header, reply []byte) error {
 func (w *wire) SendMsg(m *mangos.Message) error {
 	pipes := *w.pipes.Load()
 	if w.role == mesh.Publishes {
-		// A subscriber that has gone is nobody's loss.
+		// A message for a subscriber that has gone does not count as lost.
 		for _, p := range pipes {
 			m.Clone()
 			_ = p.send(m)

@@ -59,8 +59,8 @@ func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks dr
 	return p, nil
 }
 
-// status gets what the server says instead of a reply: 503 where nobody is subscribed to
-// the subject of a request.
+// status handles the server's status that comes instead of a reply: 503 if the subject of a
+// request has no subscribers.
 func (p *producer) status(_ *nats.Msg, status string) {
 	if status == "503" {
 		p.link.Emit(driver.Event{Kind: driver.AsyncError, Detail: "no answer from " + p.subject})

@@ -103,9 +103,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // probeAgain is how long to wait for a message to oneself until it is sent again.
 const probeAgain = 100 * time.Millisecond
 
-// probe sends messages of one byte and of size bytes to itself. What does not come
-// is sent again: an ephemeral topic throws away what its queue in memory has no room
-// for, and where that has none (mem-queue-size 0) what comes while nobody waits.
+// probe sends messages of one byte and of size bytes to itself. It sends lost messages
+// again: an ephemeral topic drops messages that do not fit into its queue in memory, and,
+// if that has no room at all (mem-queue-size 0), messages that come while no reader waits.
 func (s *session) probe(ctx context.Context, size int) error {
 	topic := "sixnines." + s.Target.Run + ".p-" + s.Nonce + ephemeral
 	if !nsq.IsValidTopicName(topic) {
@@ -145,7 +145,7 @@ func exchange(in, out *wire, topic string, n int) error {
 		}
 		if err != nil {
 			in.raw.Close()
-			<-came // nobody reads by in any more
+			<-came // the reading goroutine has ended
 			return wrap(err, "publish %d bytes to %q", n, topic)
 		}
 		select {
@@ -194,8 +194,7 @@ func (w *wire) probed() (message, error) {
 	}
 }
 
-// errUnanswered says that consumers have messages of which nsqd does not know what
-// became.
+// errUnanswered says that consumers have messages to which nsqd has got no answer yet.
 var errUnanswered = errors.New("messages in flight")
 
 // answered waits until nsqd has read what go-nsq's consumers say of its messages in a

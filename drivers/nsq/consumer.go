@@ -170,9 +170,9 @@ func (s *subscription) message(w *wire, data []byte) error {
 // leaveMost is how long nsqd may take to stop sending.
 const leaveMost = 2 * time.Second
 
-// Close implements driver.Consumer. It waits for a running Deliver, at most
-// until ctx ends. It takes and finishes what nsqd had sent until it was told to
-// stop: else that would come again.
+// Close implements driver.Consumer. It waits for a running Deliver, at most until ctx
+// ends. It receives and finishes the messages that nsqd sent before it was asked to stop:
+// otherwise nsqd would deliver them again.
 func (c *consumer) Close(ctx context.Context) error {
 	if c.leaving.CompareAndSwap(false, true) {
 		patience, over := context.WithTimeout(ctx, leaveMost)

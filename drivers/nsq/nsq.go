@@ -1,8 +1,8 @@
 // Package nsq is the driver for nsqd, the daemon of NSQ.
 //
 // Topic t of run r is the topic sixnines.r.t. A group is a channel of its name,
-// of which each message goes to one consumer; a consumer on its own has a
-// channel of its own. The driver makes topics and channels before the first
+// which delivers each message to one consumer; a consumer without a group has its
+// own channel. The driver makes topics and channels before the first
 // message, by nsqd's HTTP address, and removes them at the end. Without that
 // address it cannot remove anything, and takes ephemeral ones, which end with
 // their last consumer; of an ephemeral channel nsqd throws away what does not
@@ -18,8 +18,8 @@
 // its connection broke is Done with ErrTimeout.
 //
 // The direct client takes commands and constants from go-nsq. A message is written
-// to the socket by whoever sends it, or flat out as part of an MPUB, and answers
-// are counted.
+// to the socket by the sending goroutine, or, with an unpaced load, as part of an
+// MPUB, and answers are counted.
 //
 // The library client is go-nsq's Producer and Consumer, as programs use them:
 // PublishAsync, or MultiPublishAsync flat out, whose results come by a channel, and

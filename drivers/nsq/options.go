@@ -59,9 +59,8 @@ func (o Options) writeBuffer(batch bool) int {
 	return 1
 }
 
-// outputBuffer returns what nsqd is asked to collect for a consumer: bytes, and
-// for how long. What it deflates it does not write out before that time is over,
-// and never if there is none.
+// outputBuffer returns how much nsqd is asked to collect for a consumer: bytes, and for
+// how long. nsqd writes compressed data only after that time, and never without a time.
 func (o Options) outputBuffer(batch bool) (int, time.Duration) {
 	size := o.OutputBufferSize
 	if size == 0 {

@@ -267,9 +267,9 @@ func (p *publisher) tellEmpty() {
 // empty implements connection.
 func (p *publisher) empty() <-chan struct{} {
 	fresh := make(chan struct{})
-	p.emptied.CompareAndSwap(nil, &fresh) // else somebody waits already
+	p.emptied.CompareAndSwap(nil, &fresh) // if it is not nil, another goroutine waits already
 	waiting := p.emptied.Load()
-	if p.open.Load() == 0 { // what came to be so before is told to nobody
+	if p.open.Load() == 0 { // it became 0 before emptied was set, so that no signal follows
 		p.tellEmpty()
 		return nil
 	}

@@ -145,8 +145,8 @@ func (s *session) talk(ctx context.Context, f func(w *wire) error) error {
 	return err
 }
 
-// readyCount returns how many unfinished messages nsqd sends to a consumer that
-// asks for so many; 0 asks for the most.
+// readyCount returns how many unfinished messages nsqd sends to a consumer that asks for
+// asked; 0 asks for the largest number.
 func (s *session) readyCount(asked int) int {
 	if asked == 0 {
 		return s.identity.MaxRdyCount

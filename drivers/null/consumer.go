@@ -112,7 +112,7 @@ func (c *consumer) Close(ctx context.Context) error {
 	if !c.link.forget(c) {
 		return nil
 	}
-	// Nobody waits for the answers: no Deliver can run any more.
+	// No goroutine waits for the answers: no Deliver can run any more.
 	defer c.link.bound(ctx)()
 	c.link.mu.Lock()
 	defer c.link.mu.Unlock()

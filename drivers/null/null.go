@@ -7,8 +7,8 @@
 // they are collected into larger writes. With the option ack=broker the broker
 // confirms each message when it has handed it on; without, Done is called inside
 // Send and says that the payload's buffer is free again. What is sent while a
-// connection is down fails with ErrNotConnected; a confirmation that was lost
-// with its connection is ErrTimeout, for nobody knows.
+// connection is down fails with ErrNotConnected; a message whose confirmation was lost
+// with its connection is done with ErrTimeout, since its outcome is unknown.
 //
 // Topic t of run r is called sixnines.r.t. It exists while somebody names it, so
 // there is nothing to provision and nothing to remove.

@@ -73,8 +73,8 @@ func (s *session) connect(_ context.Context, key kit.Key) (*link, error) {
 	return l, nil
 }
 
-// refuse notes that a server cannot be reached, or lets nobody in. The client asks again
-// for as long as it lives: after some refused logins it gets no more to log in with.
+// refuse records that a server cannot be reached, or refuses the login. The client retries
+// for as long as it lives; after some refused logins it gets no more credentials.
 func (l *link) refuse(why error) (gaveUp bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

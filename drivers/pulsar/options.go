@@ -89,7 +89,7 @@ func (o *Options) subscription() pulsar.SubscriptionType {
 	return pulsar.SubscriptionType(slices.Index([]string{"exclusive", "shared", "failover", "key_shared"}, o.Subscription))
 }
 
-// The ports of Pulsar, unless it was told others.
+// The default ports of Pulsar.
 const (
 	plainPort        = "6650"
 	encryptedPort    = "6651"

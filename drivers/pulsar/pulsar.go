@@ -12,7 +12,7 @@
 // receipt without a place says that the broker has thrown the message away, which
 // the library reports as success and the driver as refused.
 //
-// The library does what nobody can switch off:
+// The library has behaviour that cannot be switched off:
 //
 //   - It connects again by itself. Until then it keeps what is sent, and it sends
 //     what had no receipt once more: a broker that does not deduplicate then has
@@ -21,7 +21,7 @@
 //     its queue without calling back. These messages stay unresolved.
 //   - It takes two messages of a non-persistent topic for one where it groups
 //     acknowledgements, because all of them have the same place. The driver
-//     acknowledges none of them unless it is told to, and then each at once.
+//     acknowledges none of them by default; if asked to, it acknowledges each at once.
 //   - It writes to its log only why it cannot connect, and when it loses and regains
 //     a connection. The driver reads that log, see journal.
 //   - Its calls have no contexts. What outlives its context ends in a goroutine, at

@@ -102,7 +102,7 @@ func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
 	}
 }
 
-// copies is the replication by a write quorum of which an ack quorum is waited for.
+// copies returns the replication with a write quorum and an ack quorum.
 func copies(write, ack int) semantics.Replication {
 	r := semantics.Replication{Level: semantics.Synchronous, Copies: write, Confirmed: ack}
 	switch {

@@ -94,8 +94,8 @@ func (s *session) reach(ctx context.Context) error {
 	return s.Wrap(s.ask(ctx, "GET", "brokers/version", nil, &s.version), "ask for the version")
 }
 
-// hold is a subscription that nobody reads: what consumers on their own are to get
-// from the beginning stays in the topic for it.
+// hold is a subscription without readers. It keeps messages in the topic for consumers
+// without a group that read from the beginning.
 const hold = "sixnines-hold"
 
 // Provision implements driver.Session.
@@ -109,7 +109,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	subscriptions, from := t.Groups, latest()
 	switch {
 	case t.Existing:
-		from = earliest() // of a group that nobody has kept
+		from = earliest() // for a group that does not exist yet
 	case t.Late, t.Keep && len(t.Groups) == 0:
 		subscriptions = append([]string{hold}, t.Groups...)
 	}

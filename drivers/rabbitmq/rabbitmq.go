@@ -4,9 +4,9 @@
 // Topic t of run r is the exchange "sixnines.r/t". A consumer of its own has a
 // queue that is bound to the exchanges of its topics, so that each gets every
 // message; the consumers of group g share one queue for each topic,
-// "sixnines.r/t/g", which Provision makes. Where nobody consumes at all, a queue
-// that drops its oldest messages stands in, so that what is measured is a
-// message's way into a queue and not into nothing.
+// "sixnines.r/t/g", which Provision makes. If the run has no consumers, a queue that
+// drops its oldest messages replaces them, so that messages are published into a
+// queue and not discarded.
 //
 // A producer has a channel, unless the option channels says how many the
 // producers of a connection share. With confirms, a message is done when the
@@ -16,9 +16,9 @@
 // ConsumerAck says.
 //
 // When a connection is lost, messages that were not confirmed are done with
-// ErrTimeout: whether the broker has them, nobody knows. The driver connects
-// again by itself, declares again what a broker without a memory has forgotten,
-// and goes on. Nothing is sent twice.
+// ErrTimeout: it is not known whether the broker has them. The driver connects
+// again by itself, declares again what a broker without persistence has forgotten,
+// and continues. Nothing is sent twice.
 //
 // Connections are those of package wire. The client library amqp091-go allocates
 // and wakes a goroutine for each message, and makes a channel for each confirm;

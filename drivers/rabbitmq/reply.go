@@ -48,9 +48,9 @@ type answers struct {
 func (a *answers) send(to, reply []byte) {
 	in := a.consumer.now.Load()
 	if in == nil || len(to) == 0 {
-		return // the connection is gone, and with it who asked over it; or nobody asked
+		return // the connection is lost and so is the request's reply queue, or it is not a request
 	}
 	ch := *in.channel.Load()
 	ch.Prepare(&a.prepared, wire.Envelope{Key: string(to)})
-	_ = ch.Publish(&a.prepared, reply) // an error means that the connection is lost, which is told of
+	_ = ch.Publish(&a.prepared, reply) // an error means that the connection is lost, which an event reports
 }

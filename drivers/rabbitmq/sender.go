@@ -137,7 +137,7 @@ func (p *channelState) End(why error) {
 	p.link.ended(why)
 }
 
-// end resolves what is left: nobody is going to answer.
+// end resolves the remaining messages, which will get no answer.
 func (p *channelState) end(why error) {
 	if p.unanswered == nil {
 		return
@@ -172,7 +172,7 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 		p.on = now
 	}
 	if now.unanswered == nil {
-		// Nobody would tell of a message that the broker does not take.
+		// Without confirms, no answer would report a message that the broker refuses.
 		if len(payload) > int(o.link.session.tried.Load()) {
 			if err := o.link.session.checkSize(o.link.Life(), len(payload)); err != nil {
 				return err
@@ -197,7 +197,7 @@ func (o *sender) send(p *producer, token uint64, payload []byte) error {
 		if now.unanswered.Withdraw(tag) {
 			return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 		}
-		return nil // it has been settled with the others
+		return nil // it has been resolved with the others
 	}
 	if n := o.link.session.options.Transaction; n > 0 {
 		if now.open++; now.open == n {

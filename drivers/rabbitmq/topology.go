@@ -13,11 +13,11 @@ import (
 	"sixnines/drivers/rabbitmq/wire"
 )
 
-// sinkLength is how many messages a queue that nobody consumes keeps.
+// sinkLength is how many messages a queue without consumers keeps.
 const sinkLength = 1000
 
-// The bytes that a stream that nobody consumes keeps, and its segments, of which
-// it drops whole ones.
+// The bytes that a stream without consumers keeps, and those of its segments: it drops
+// whole segments.
 const (
 	sinkBytes   = 64 << 20
 	sinkSegment = 16 << 20

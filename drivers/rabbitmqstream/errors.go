@@ -34,8 +34,8 @@ func protocol() *rabbit.Protocol {
 // errNoLeader says that a stream has none.
 var errNoLeader = errors.New("the stream has no leader")
 
-// passes reports whether an error goes away by itself: a stream has no leader
-// yet, or the broker nobody to make one by.
+// passes reports whether an error is temporary: a stream has no leader yet, or the
+// broker cannot elect one yet.
 func passes(err error) bool {
 	return isCode(err, wire.NotAvailable) || isCode(err, wire.InternalError) || errors.Is(err, errNoLeader)
 }

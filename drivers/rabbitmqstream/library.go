@@ -85,7 +85,7 @@ func openLibrary(ctx context.Context, s *session, key kit.Key) (connection, erro
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
 	if err := s.admin.Do(ctx, func(conn *wire.Conn) error {
-		_, err := conn.Locate(ctx, s.stream("")) // which nobody has
+		_, err := conn.Locate(ctx, s.stream("")) // a stream that does not exist
 		return err
 	}); err != nil && !isCode(err, wire.NoStream) {
 		return nil, wrap(err, "reach the broker")
@@ -198,8 +198,8 @@ func (c *libraryConnection) add(m libraryMember) error {
 	return nil
 }
 
-// shut has a member closed that is told nothing more. It does not wait for the
-// library, which takes its time.
+// shut closes a member, which gets no more notifications. It does not wait for the
+// library, which may take long.
 func (c *libraryConnection) shut(m libraryMember) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -215,7 +215,7 @@ func (c *libraryConnection) ended(e stream.Event) {
 	case stream.DeletePublisher, stream.UnSubscribe: // as it was asked to
 	case stream.SocketClosed:
 		if c.fail(errors.New("the client library has lost the connection")) {
-			// It is closing all members, in which nobody may interfere.
+			// The library is closing all members, and must not be disturbed.
 			go func() {
 				c.watching.Wait()
 				c.release()

@@ -175,8 +175,8 @@ func (r *libraryReceiver) open() (err error) {
 		return err
 	}
 	r.closed = r.consumer.NotifyClose()
-	// The library tells nobody of a connection that was lost before NotifyClose: ask
-	// something that it answers.
+	// The library does not report a connection that was lost before NotifyClose: make a
+	// request to find out.
 	if _, err = r.consumer.QueryOffset(); err != nil && !errors.Is(err, stream.OffsetNotFoundError) {
 		r.close()
 		return err

@@ -69,8 +69,8 @@ func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
 	return l, nil
 }
 
-// directDialer returns what makes connections of our own. Each link begins with
-// another of the servers, if there is none to prefer.
+// directDialer returns a function that makes connections of the direct client. Each link
+// begins with another server, unless one is preferred.
 func (s *session) directDialer(key linkKey) func(context.Context) (connection, error) {
 	servers := s.From(key.Conn)
 	if key.leader != "" {

@@ -100,7 +100,7 @@ func (p *producer) Attach(ctx context.Context, w *rabbit.Wire[connection]) error
 	return nil
 }
 
-// Confirm implements wire.Publisher. IDs that follow each other are settled together.
+// Confirm implements wire.Publisher. It resolves consecutive IDs together.
 func (n *producerState) Confirm(ids wire.IDs) {
 	for i := 0; i < ids.Len(); {
 		first := ids.At(i)
@@ -135,7 +135,7 @@ func (n *producerState) End(why error) {
 	n.producer.link.Ended(why)
 }
 
-// end resolves what is left: nobody is going to answer.
+// end resolves the remaining messages, which will get no answer.
 func (n *producerState) end(why error) {
 	err := fmt.Errorf("rabbitmq-stream: the publisher ended before the broker answered: %w: %w", driver.ErrTimeout, why)
 	if protocol().ClassOf(why) == driver.ErrClosed {
@@ -170,7 +170,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 		if now.unanswered.Discard(id) {
 			return p.wrap(fmt.Errorf("%w: %w", driver.ErrNotConnected, err))
 		}
-		return nil // it has been settled with the others
+		return nil // it has been resolved with the others
 	}
 	p.next.Store(id + 1)
 	return nil

@@ -9,10 +9,9 @@
 //
 // A message is done when the broker confirms it: when a majority of the stream's
 // replicas has it. Consumers acknowledge by storing their offset. When a
-// connection is lost, messages that were not confirmed are done with ErrTimeout:
-// whether the broker has them, nobody knows. The driver connects again by
-// itself; consumers go on after the last message they got. Nothing is sent
-// twice.
+// connection is lost, messages that were not confirmed are done with ErrTimeout: it
+// is not known whether the broker has them. The driver connects again by itself;
+// consumers continue after the last message they got. Nothing is sent twice.
 //
 // Connections are those of package wire. The client library
 // rabbitmq-stream-go-client dials by itself, hands each message from goroutine to
@@ -23,7 +22,7 @@
 //
 //   - It takes no dial function, see Options.Adjust. Where the broker
 //     stops reading, the library's heartbeats and its close wait behind the write that
-//     hangs, and nobody can cut it: what is lost is noticed late, and goroutines of the
+//     hangs, and that cannot be cut: a loss is noticed late, and goroutines of the
 //     library stay until the broker reads again or the kernel gives up.
 //   - When a connection is lost it drops some outcomes: those of most messages in an
 //     entry of several, and now and then that of a message that it had queued. So all

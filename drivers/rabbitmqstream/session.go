@@ -119,8 +119,8 @@ func (s *session) leader(ctx context.Context, stream string) (string, error) {
 	return at.Leader, nil
 }
 
-// alone reports whether the server that the URL names has all streams, and nobody
-// else has a replica of one.
+// alone reports whether the server that the URL names has all streams, and no other
+// server has a replica of one.
 func (s *session) alone() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -149,8 +149,8 @@ func (s *session) Deprovision(ctx context.Context) error {
 		return nil
 	}
 	if s.options.Client == library {
-		// A consumer of the library that is closed while its stream is deleted waits for
-		// an answer that nobody reads, until connect_timeout has passed.
+		// If a consumer of the library is closed while its stream is deleted, it waits for
+		// an answer that is never read, until connect_timeout has passed.
 		s.links.Drain(ctx)
 	}
 	to := s

@@ -21,7 +21,7 @@ import (
 type receiver struct {
 	session *session
 	link    *kit.Link[wire, *wire]
-	turn    chan struct{} // holds a token while nobody subscribes
+	turn    chan struct{} // a lock: holds a token while no goroutine subscribes
 
 	subscribing, unsubscribing string // the server's words
 

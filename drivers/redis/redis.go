@@ -3,11 +3,10 @@
 //
 // A publish is answered with the number of subscribers to whose output buffers
 // the server has added the message; that answer is the acknowledgement. It
-// proves that the server has read and passed on the message, not that anybody
-// got it: Redis stores nothing, and cuts a subscriber off that is too far
-// behind. Publishes that reach no subscriber although there should be some are
-// reported as returned. With the option acks: none the server is told not to
-// answer at all.
+// proves that the server has read and passed on the message, not that a subscriber
+// got it: Redis stores nothing, and disconnects a subscriber that is too far behind.
+// Publishes that reach no subscriber, although some should exist, are reported as
+// returned. With the option acks: none the server is asked not to answer at all.
 //
 // Publishes are pipelined, see resp.Pipeline. A lost connection is made again and
 // subscriptions with it; what had been written and not answered by then has an

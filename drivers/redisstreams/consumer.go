@@ -67,7 +67,7 @@ type fetch int
 const (
 	fetchAlone fetch = iota // what comes after the last
 	fetchAgain              // what the group has given it and it has not acknowledged
-	fetchNew                // what the group has given nobody
+	fetchNew                // messages that the group has given to no consumer
 )
 
 // Consumer implements driver.Session. Streams and groups begin with their first

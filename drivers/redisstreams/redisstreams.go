@@ -10,9 +10,9 @@
 //
 // A consumer alone reads with XREAD from the beginning of the stream, which is
 // the run's own, and knows itself how far it has come. The consumers of a group
-// read with XREADGROUP and acknowledge with XACK: every message unless told
-// otherwise; with none they read with NOACK. A consumer alone that is told to
-// acknowledge reads through a group of its own. After a connection was lost a
+// read with XREADGROUP and acknowledge with XACK: every message by default; with none
+// they read with NOACK. A consumer without a group that has to acknowledge reads
+// through its own group. After a connection was lost a
 // group's consumer first reads again what it had not acknowledged; these messages
 // are marked as redelivered. If the server has come back without its data,
 // streams and groups are made again, and an event says so.

@@ -18,7 +18,7 @@ type session struct {
 	producers *resp.Producers
 	alone     sync.Map // the consumers without a group, by their numbers in the run
 
-	making chan struct{} // holds a token while nobody makes or removes streams
+	making chan struct{} // a lock: holds a token while no goroutine makes or removes streams
 	gone   bool          // Deprovision has removed the streams; guarded by making
 
 	mu       sync.Mutex
@@ -97,7 +97,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return s.semantics(), nil
 }
 
-// exclusive lets nobody else make or remove streams until share.
+// exclusive prevents other goroutines from making or removing streams until share.
 func (s *session) exclusive(ctx context.Context) error {
 	select {
 	case <-s.making:

@@ -132,8 +132,8 @@ func (c *consumer) receive(a *attachment, channel int, m *client.Msg) {
 	}
 }
 
-// acknowledge sends what is held. An error means that the connection is lost,
-// which is told otherwise.
+// acknowledge sends the held acknowledgements. An error means that the connection is
+// lost, which is reported elsewhere.
 func (a *attachment) acknowledge() {
 	for _, m := range a.held {
 		_ = m.Ack()

@@ -15,14 +15,14 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
-// register makes nc a client of the streaming server, which has the timeout for each
-// answer. lost is told when it is one no longer; nil: nobody is.
+// register makes nc a client of the streaming server. timeout limits each answer. lost is
+// called when nc is no longer a client; it may be nil.
 func (s *session) register(nc *nats.Conn, id string, timeout time.Duration, lost client.ConnectionLostHandler) (client.Conn, error) {
 	o := s.options
 	sc, err := client.Connect(o.ClusterID, id, client.NatsConn(nc), client.ConnectWait(timeout),
 		client.PubAckWait(o.AckTimeout), client.MaxPubAcksInflight(o.MaxPubAcksInflight),
 		client.Pings(int(o.PingInterval/time.Second), o.MaxPingsOut), client.SetConnectionLostHandler(lost))
-	if errors.Is(err, client.ErrConnectReqTimeout) { // also if nobody is there
+	if errors.Is(err, client.ErrConnectReqTimeout) { // also if no streaming server runs
 		err = fmt.Errorf("%w: %w; check option cluster_id, which is %q, and that it is a NATS Streaming server", driver.ErrNotConnected, errNobody, o.ClusterID)
 	}
 	if err != nil {

@@ -47,7 +47,7 @@ func (s *session) reach(ctx context.Context) error {
 	if err := s.wire.Reach(ctx); err != nil {
 		return err
 	}
-	soon := kit.Moment() // it may be that nobody ever will
+	soon := kit.Moment() // a limit, since perhaps no server will ever answer
 	absent := func(err error) bool { return errors.Is(err, errNobody) && soon() }
 	return kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) })
 }

@@ -22,7 +22,7 @@
 // stan.go does not come back after its connection was lost or the server has
 // forgotten it. The driver registers again, as the same client, over a new
 // connection. A lost connection takes the acknowledgements that were on their way
-// with it. Sends without one are then done with ErrTimeout, since nobody knows
+// with it. Sends without one are then done with ErrTimeout, since it is not known
 // whether the store has them.
 //
 // What the library does not let the driver keep of the contract:

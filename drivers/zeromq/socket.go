@@ -70,9 +70,9 @@ func newSocket(l *library, r mesh.Role, o *Options, h hwms, ipv6 bool) (*socket,
 		{C.ZMQ_TCP_KEEPALIVE_IDLE, max(1, int(o.KeepAlive/time.Second)), o.KeepAlive > 0},
 		{C.ZMQ_IPV6, 1, ipv6},
 		{C.ZMQ_XPUB_NODROP, 1, r == mesh.Publishes && o.Full == "block"},
-		// Messages are not for peers that nobody has reached yet.
+		// Messages are not queued for peers that are not connected yet.
 		{C.ZMQ_IMMEDIATE, 1, r == mesh.Pushes || r == mesh.Requests},
-		// A requester that has gone is told of, instead of the reply being lost.
+		// A reply to a requester that has gone is an error, instead of being lost silently.
 		{C.ZMQ_ROUTER_MANDATORY, 1, r == mesh.Responds},
 	}
 	for _, one := range set {

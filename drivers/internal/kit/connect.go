@@ -119,7 +119,7 @@ func connectError(ctx, limited context.Context, b *Base, to Server, how Connecti
 	switch class := b.ClassOf(err); class {
 	case driver.ErrUnauthorized:
 		return fmt.Errorf("%s: log in to %s: %w", b.Driver, to.Address, withClass(class, err))
-	case driver.ErrNotConnected, driver.ErrTimeout, driver.ErrClosed: // whoever ended it
+	case driver.ErrNotConnected, driver.ErrTimeout, driver.ErrClosed: // whichever side ended it
 		return fmt.Errorf("%s: %w%s", doing, withClass(driver.ErrNotConnected, err), Hint(to, how, err))
 	default:
 		return fmt.Errorf("%s: %w", doing, withClass(class, err))
@@ -150,10 +150,10 @@ func Hint(to Server, how Connecting, err error) string {
 	case errors.As(err, &name):
 		return "; set tls.server_name to a name in the server's certificate"
 	case inTime && (network.Op == "remote error" || to.TLS && network.Op != "dial"):
-		// Its word on the matter is lost where it hangs up before it was read.
+		// The server's alert is lost if it closes the connection before the alert is read.
 		return "; the server may want a client certificate: set tls.cert and tls.key"
 	case inTime && network.Op == "dial":
-		return "" // nobody is there
+		return "" // no server listens
 	case inTime && network.Op == "read", strings.Contains(err.Error(), "EOF"):
 		return "; the server has ended the connection; " + how.Hint
 	}

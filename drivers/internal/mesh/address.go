@@ -129,7 +129,7 @@ func (a Address) check() error {
 			c.Close()
 			err = syscall.EADDRINUSE
 		} else if errors.Is(dialErr, syscall.ECONNREFUSED) {
-			os.Remove(first) // left behind by one who was killed: nobody listens
+			os.Remove(first) // left behind by a killed process: no socket listens
 		}
 		if err == nil {
 			l, err = net.Listen("unix", first)

@@ -154,7 +154,7 @@ func (l *Link) close(ctx context.Context) {
 	go func() {
 		defer close(done)
 		if c := l.live.Swap(nil); c != nil {
-			_ = c.out.Flush() // nobody is left to be told
+			_ = c.out.Flush() // an error cannot be reported any more
 		}
 		l.nc.Close()
 	}()

@@ -44,7 +44,7 @@ func (a *Admin[C]) Do(ctx context.Context, f func(c C) error) error {
 			passed = true
 			return true
 		}
-		// The connection's end, and nobody's answer.
+		// The connection ended without an answer.
 		lost := b.Class(err) == nil && b.ClassOf(err) == driver.ErrNotConnected
 		return lost && (passed || soon())
 	}, func() error { return a.do(ctx, f) })

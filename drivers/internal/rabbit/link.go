@@ -65,8 +65,8 @@ func NewLink[C Conn](b *Broker, name string, dial func(ctx context.Context) (C, 
 	return l
 }
 
-// Ended closes the connection, of which the broker has taken something away: it
-// is made again, and with it what lived on it. There is one way back, not two.
+// Ended closes the connection after the broker has ended a part of it: the connection is
+// made again with all its parts, so that only one way of recovery exists.
 // It is called before the connection is done, if need be while members are set
 // up on it.
 func (l *Link[C]) Ended(why error) {

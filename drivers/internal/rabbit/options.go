@@ -29,11 +29,11 @@ func DefaultOptions() Options {
 	}
 }
 
-// batchBuffer is how many bytes are collected flat out.
+// batchBuffer is how many bytes are collected for an unpaced load.
 const batchBuffer = 64 << 10
 
-// Config says how connections log in, for frames of at most so many bytes, 0: the
-// server's, and a load that is paced or comes in batches.
+// Config returns how connections log in, with frames of at most frameMax bytes (0: the
+// server's limit), for a paced load or, with batch, an unpaced one.
 func (o *Options) Config(frameMax driver.ByteSize, batch bool) Config {
 	c := Config{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == "external", Name: o.Name,
 		FrameMax: int(frameMax), Heartbeat: o.Heartbeat, WriteBuffer: int(o.WriteBuffer), ConnectOptions: o.ConnectOptions}

@@ -114,7 +114,7 @@ func (c *Conn) Late() (lateReads, bool) {
 }
 
 // Do sends a command and returns its reply as redigo does: nil, int64, string,
-// []byte or []any of these. Whoever wants to be able to leave closes c.
+// []byte or []any of these. It has no context: to end it early, close c.
 func (c *Conn) Do(command string, args ...any) (any, error) { return c.redis.Do(command, args...) }
 
 // Redigo returns redigo's connection.

@@ -18,7 +18,7 @@ type Control struct {
 	transport string
 	life      context.Context // ends with Close, after the session's
 	cancel    context.CancelFunc
-	free      chan *Conn // the connection while nobody uses it; nil: lost
+	free      chan *Conn // holds the connection while it is not in use; nil: it is lost
 }
 
 // NewControl connects, when the server is ready.

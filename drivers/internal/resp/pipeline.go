@@ -243,7 +243,7 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []by
 	}
 	p.writing.Lock()
 	if room := len(c.head) + wordRoom + len(payload); p.end > p.sent && int(p.end-p.sent)+room > p.size {
-		_ = p.write() // whoever is told is told by Done
+		_ = p.write() // Done reports a failure
 	}
 	if p.silent {
 		return p.sendSilent(token, acks, c, payload)

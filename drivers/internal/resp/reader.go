@@ -14,10 +14,10 @@ import (
 const (
 	readFirst = 8 << 10
 	readMost  = 64 << 10
-	// lineMost is the longest line that is waited for: errors are lines.
+	// lineMost is the longest line, in bytes, that the reader accepts: errors are lines.
 	lineMost = 64 << 10
-	// bulkMost is the longest string that is waited for, twice what a server
-	// carries unless it is told otherwise.
+	// bulkMost is the longest string, in bytes, that the reader accepts: twice a server's
+	// default limit.
 	bulkMost = 1 << 30
 	// depthMost is how deep arrays may lie in arrays.
 	depthMost = 16

@@ -12,7 +12,7 @@ import (
 
 // Counter counts acknowledgements, as a driver.Acks, or deliveries, by its
 // Deliver. It is safe for concurrent use, and neither locks nor allocates unless
-// it is told of a failure. The zero value counts from 0.
+// a send fails. The zero value counts from 0.
 type Counter struct {
 	n atomic.Int64
 

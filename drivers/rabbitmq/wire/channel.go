@@ -176,7 +176,7 @@ func numberOf(tag []byte) (n uint16) {
 func (ch *Channel) answer(m method) {
 	select {
 	case ch.reply <- m:
-	default: // nobody waits any more
+	default: // the caller does not wait any more
 	}
 }
 

@@ -43,8 +43,8 @@ func (ch *Channel) DeclareQueue(ctx context.Context, name string, durable bool, 
 	return ch.call(ctx, queueDeclareOK, queueDeclare, appendTable(append(named(name), durableBit(durable)), args))
 }
 
-// CheckQueue returns how many messages a queue has that it has handed to nobody. A
-// queue that does not exist is an error, and ends the channel.
+// CheckQueue returns the number of messages in a queue that it has not handed out. A queue
+// that does not exist is an error, and ends the channel.
 func (ch *Channel) CheckQueue(ctx context.Context, name string) (messages int64, err error) {
 	const passive = 1
 	err = ch.call(ctx, queueDeclareOK, queueDeclare, appendTable(append(named(name), passive), nil))
@@ -57,8 +57,8 @@ func (ch *Channel) Bind(ctx context.Context, queue, key, exchange string, args T
 	return ch.call(ctx, queueBindOK, queueBind, appendTable(append(b, 0), args))
 }
 
-// DeleteQueue removes a queue with all that is in it. That there is none is no
-// error.
+// DeleteQueue removes a queue with its messages. It is not an error if the queue does not
+// exist.
 func (ch *Channel) DeleteQueue(ctx context.Context, name string) error {
 	return ch.call(ctx, queueDeleteOK, queueDelete, append(named(name), 0))
 }

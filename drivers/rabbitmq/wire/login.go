@@ -62,7 +62,7 @@ func (c *Conn) login() error {
 	return err
 }
 
-// tune settles limits, of which 0 is the server's word for none.
+// tune sets the limits from the server's offer; an offer of 0 means no limit.
 func (c *Conn) tune(offered time.Duration) {
 	if c.chanMax == 0 {
 		c.chanMax = 1<<16 - 1

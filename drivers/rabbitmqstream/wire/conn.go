@@ -135,9 +135,9 @@ func parseFrame(b []byte) (key, cursor) { return key(binary.BigEndian.Uint16(b[4
 // deal deals with a frame as it was read.
 func (c *Conn) deal(b []byte) error { return c.take(parseFrame(b)) }
 
-// end tells publishers and subscribers of the connection's end.
+// end notifies publishers and subscribers of the connection's end.
 func (c *Conn) end(why error) {
-	c.opening.Lock() // nobody is half registered
+	c.opening.Lock() // wait until no registration is under way
 	defer c.opening.Unlock()
 	for i := range c.publications {
 		if o := c.publications[i].Swap(nil); o != nil {

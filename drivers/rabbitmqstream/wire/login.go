@@ -50,7 +50,7 @@ func (c *Conn) login() error {
 	return nil
 }
 
-// tune settles limits, of which 0 is the server's word for none.
+// tune sets the limits from the server's offer; an offer of 0 means no limit.
 func (c *Conn) tune(frame int, offered time.Duration) {
 	c.FrameMax = frame
 	if c.config.FrameMax > 0 && (frame == 0 || c.config.FrameMax < frame) {

@@ -62,13 +62,13 @@ func placement(answer []byte) (Placement, error) {
 }
 
 // StoredOffset returns the offset that was stored under a name; a [*Error] with
-// NoOffset if there is none.
+// NoOffset if no offset was stored.
 func (c *Conn) StoredOffset(ctx context.Context, name, stream string) (uint64, error) {
 	return c.number(ctx, queryOffset, name, stream)
 }
 
-// LastPublished returns the last publishing ID that a named publisher has sent,
-// 0 if there is none.
+// LastPublished returns the last publishing ID that a named publisher has sent; 0: it
+// has sent nothing.
 func (c *Conn) LastPublished(ctx context.Context, name, stream string) (uint64, error) {
 	return c.number(ctx, queryPublisherSequence, name, stream)
 }

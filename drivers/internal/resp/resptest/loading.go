@@ -10,8 +10,8 @@ import (
 	"sixnines/driver"
 )
 
-// Loading returns a target whose server answers a command so many times that it
-// loads its data. The test fails if it has not come to that.
+// Loading returns a target whose server answers a command times times that it is loading its
+// data. The test fails if the server was not asked so often.
 func Loading(t *testing.T, target driver.Target, command string, times int32) driver.Target {
 	left := new(atomic.Int32)
 	left.Store(times)
