@@ -15,8 +15,8 @@ import (
 // threw away explain the counted losses better than the broker does.
 const dropsInvalid = 0.001
 
-// cutShort: the run was killed, or its file damaged. What there is is right as
-// far as it goes, but messages in flight at the end are missing from it.
+// cutShort: the run was killed, or its file is damaged. The records that exist are
+// correct, but messages in flight at the end are missing from them.
 func cutShort(e *evidence) []result.Reason {
 	if !e.in.CutShort {
 		return nil
@@ -49,7 +49,7 @@ func violations(e *evidence) []result.Reason {
 	return nil
 }
 
-// clientDrops: the client threw messages away by itself; losses can then not be
+// clientDrops: the client library discarded messages itself, so losses cannot be
 // attributed to the broker.
 func clientDrops(e *evidence) []result.Reason {
 	c := e.run.Counters
@@ -73,7 +73,7 @@ func clamps(e *evidence) (found []result.Reason) {
 			Means: "instants of different clocks were compared, or a clock went back"})
 	}
 	if c.OutOfRange > 0 {
-		share := 0.0 // of the metric that has the fewest, if all are in that one
+		share := 0.0 // upper bound: all clamped values may belong to the metric with the fewest
 		for _, m := range e.latencies() {
 			share = max(share, float64(c.OutOfRange)/float64(e.summary.Histograms[m].Count))
 		}
@@ -83,9 +83,10 @@ func clamps(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// closedLoop, unpaced, sameHost and interrupted report what must be known to read
-// the numbers. What consumers received a second is also short by what they still
-// received of the warm-up: by a hundredth of it, and the run is suspect.
+// closedLoop, unpaced, sameHost and interrupted report what a reader must know to read
+// the numbers. In an unpaced run the rates are too low by the warm-up messages that were
+// still being received or acknowledged in the window: from 1 % of the window's messages
+// on, the run is SUSPECT.
 func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
@@ -113,12 +114,12 @@ func sameHost(e *evidence) []result.Reason {
 	return note(result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
 }
 
-// delayNote is from which factor on it is told by how much the broker's own waiting for
-// processors delays what is in it. Beside a plain C client it is 1.5 to 2.5, see slowedFrom.
+// delayNote is the factor from which the report mentions that waiting for processors delays
+// messages in the broker. Beside a plain C client the factor is 1.5 to 2.5, see slowedFrom.
 const delayNote = 2
 
-// brokerWaited tells how long the broker's threads waited for processors of this machine, if
-// that is much.
+// brokerWaited says how long the broker's threads waited for this machine's processors. It is
+// empty where that delays messages by less than delayNote.
 func (e *evidence) brokerWaited() string {
 	ran, _ := mean(e.measure, result.VitalBrokerBusy)
 	waited, _ := mean(e.measure, result.VitalBrokerWait)
@@ -173,9 +174,9 @@ func losses(e *evidence) (found []result.Reason) {
 // leave them out still describe the load.
 const refusedAtMost = 0.001
 
-// refusals: messages that were answered with a refusal. A fact about the system:
-// the percentiles count them as slower than any latency. Where nothing else came, there
-// is no latency to be valid.
+// refusals: messages that were answered with a refusal. This is a fact about the system:
+// the percentiles count them as slower than any latency. The run is INVALID where every
+// message was refused because of who asked: then nothing was measured.
 func refusals(e *evidence) []result.Reason {
 	c := e.run.Counters
 	n := c.Nacked + c.Rejected
@@ -205,10 +206,10 @@ func refusals(e *evidence) []result.Reason {
 			return e.asked(result.EventRefused, result.ReasonRefused, text, "they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
 		}
 	}
-	if len(e.latencies()) == 0 { // nothing answers, and no percentile lacks them
+	if len(e.latencies()) == 0 { // no latencies, so no percentile leaves the refused out
 		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
 	}
-	// Results of earlier versions have them in no distribution.
+	// Files of earlier versions have the refused messages in no distribution.
 	share := float64(n) / float64(max(c.Scheduled, 1))
 	if share <= refusedAtMost {
 		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
@@ -217,9 +218,9 @@ func refusals(e *evidence) []result.Reason {
 		Means: fmt.Sprintf("they have no latency, so the percentiles describe the other %s only", spell.ExactShare(1-share))})
 }
 
-// asked is a finding about what was refused: a fact about the system, and SUSPECT where any
-// of it was refused because of who asked. That part of the load was never carried, which
-// says nothing of what the system can do.
+// asked is a finding about refusals. It is VALID (a fact about the system), but SUSPECT where
+// any event of that kind is of the class unauthorized: that part of the load was never
+// carried, which says nothing about what the system can do.
 func (e *evidence) asked(kind result.EventKind, code result.ReasonCode, found, means string) []result.Reason {
 	r := result.Reason{Status: result.Valid, Code: code, Found: found, Means: means}
 	if !slices.ContainsFunc(e.run.Events, func(ev result.Event) bool { return ev.Kind == kind && ev.Class == result.ClassUnauthorized }) {
@@ -234,8 +235,8 @@ func allRefused(s result.Status, found, means string) []result.Reason {
 	return single(result.Reason{Status: s, Code: result.ReasonAllRefused, Brief: "every message was refused", Found: found, Means: means})
 }
 
-// forbidden reports whether what was refused was so because of who asked, and not because
-// of what the system could carry.
+// forbidden reports whether every refusal was for lack of permission, and none for lack of
+// capacity.
 func (e *evidence) forbidden() bool {
 	n, forbidden := int64(0), int64(0)
 	for _, ev := range e.run.Events {
@@ -248,9 +249,9 @@ func (e *evidence) forbidden() bool {
 	return forbidden > 0 && forbidden == n
 }
 
-// whyRefused is why messages were refused: because of who asked, if of any it was; where
-// a connection was missing, because of what is known to have kept it from being made; else
-// what was said most often. It is empty where no event tells.
+// whyRefused returns the reason for which messages were refused: lack of permission, if any
+// refusal has it; where a connection was missing, the lack of permission that kept it from
+// being made; else the most frequent reason. It is empty where no event says why.
 func (e *evidence) whyRefused() string {
 	if words, ok := e.words(func(ev *result.Event) bool {
 		return ev.Kind == result.EventRefused && ev.Class == result.ClassUnauthorized
@@ -272,8 +273,8 @@ func ofKind(kind result.EventKind) func(*result.Event) bool {
 	return func(ev *result.Event) bool { return ev.Kind == kind }
 }
 
-// words are those that the events which are asked for have most often, and how many others
-// there are.
+// words returns the most frequent detail of the events that match, and how many other details
+// they have. ok is false where no event matches.
 func (e *evidence) words(of func(*result.Event) bool) (text string, ok bool) {
 	times, order := map[string]int64{}, []string(nil)
 	for i := range e.run.Events {
@@ -295,9 +296,9 @@ func (e *evidence) words(of func(*result.Event) bool) (text string, ok bool) {
 	return first, true
 }
 
-// denials: publishes that the broker refused without saying which. Where consumers or
-// acknowledgements tell of each message they are in the accounts there; else nothing says
-// which of the messages that were sent the broker took.
+// denials: publishes that the broker refused without saying which. Consumers or
+// acknowledgements, if the run has them, account for each message; without them nothing
+// says which of the messages sent the broker accepted.
 func denials(e *evidence) []result.Reason {
 	c := e.run.Counters
 	if c.Denied == 0 {
@@ -316,7 +317,7 @@ func denials(e *evidence) []result.Reason {
 	return e.asked(result.EventDenied, result.ReasonDenied, text, "they count as not answered, or as missing")
 }
 
-// answers: what else the broker refused, and the connections that were given up for it.
+// answers: other requests that the broker refused, and connections given up because of them.
 func answers(e *evidence) (found []result.Reason) {
 	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
 		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words, "what was to go by it was refused, or did not arrive")...)
@@ -329,7 +330,7 @@ func answers(e *evidence) (found []result.Reason) {
 	return found
 }
 
-// duplicates: deliveries that were not asked for or not in order.
+// duplicates: deliveries that were repeated, out of order, late or of another run.
 func duplicates(e *evidence) []result.Reason {
 	c := e.run.Counters
 	var parts []string
@@ -363,8 +364,8 @@ func censoredMessages(e *evidence) []result.Reason {
 	return note(result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
-// lastUnknown: of some messages it was forgotten which consumers had them, when the
-// slowest of their consumers did.
+// lastUnknown: the tool had already forgotten which consumers had received some messages when
+// the slowest consumer received them.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
 		return note(result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
@@ -373,8 +374,8 @@ func lastUnknown(e *evidence) []result.Reason {
 	return nil
 }
 
-// takeovers: sends blocked for so long that other producers were given to another
-// pacer.
+// takeovers: sends blocked for so long that the thread's other producers were moved to
+// another pacer.
 func takeovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Takeovers; n > 0 {
 		return note(result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
@@ -409,10 +410,11 @@ func events(e *evidence) []result.Reason {
 	return note(result.ReasonEvents, "during the run: "+strings.Join(parts, ", "))
 }
 
-// firstWords is how many characters of what an event says are said beside others.
+// firstWords is how many characters of an event's detail are shown in a list of events.
 const firstWords = 120
 
-// shortened is the beginning of what an event says, as a part of a sentence.
+// shortened returns the beginning of an event's detail on one line, at most firstWords
+// characters.
 func shortened(words string) string {
 	words = strings.Join(strings.Fields(words), " ")
 	if all := []rune(words); len(all) > firstWords {
@@ -421,7 +423,7 @@ func shortened(words string) string {
 	return words
 }
 
-// semantics: what the driver finds suspect in what it set up.
+// semantics: warnings of the driver about what it set up.
 func semantics(e *evidence) (found []result.Reason) {
 	for _, w := range e.run.Header.Semantics.Warnings {
 		found = append(found, note(result.ReasonSemantics, w)...)

@@ -13,21 +13,21 @@ import (
 const (
 	// shifts is how many other places in the window the tail is moved to.
 	shifts = 999
-	// coincidence is the probability with which any of the sources of a metric is
-	// named by chance, over all of them (Bonferroni).
+	// coincidence is the probability that chance alone names any source of a metric; it is
+	// divided among the sources (Bonferroni).
 	coincidence = 0.05
-	// stoppedPart is the part of its messages' time that a pause must have taken
-	// to be their cause by arithmetic.
+	// stoppedPart is the part of the messages' time above which a pause is their cause by
+	// arithmetic, without a test.
 	stoppedPart = 0.5
-	// matters is the least part of their time that a source must cover to be
-	// named at all: what takes longer than the pauses that it overlaps has another cause.
+	// matters is the least part of the messages' time that a source must cover to be named
+	// at all: a message that takes far longer than the pauses it overlaps has another cause.
 	matters = 0.1
-	// beyondChance is the least part of the messages that would by chance not overlap a
-	// source which must overlap it all the same. Twelve of twenty where eleven are
-	// expected name nothing, however well the twelve coincide with it.
+	// beyondChance is the least part of those messages, which chance would leave without an
+	// overlap, that must overlap the source all the same. Where chance explains 11 of 20,
+	// 12 name nothing, however well the 12 coincide with the source.
 	beyondChance = 0.25
-	// explains is the part of a pause that must fall into a source that explains
-	// pauses, such as throttling.
+	// explains is the part of the pauses that a source such as throttling must cover to be
+	// their cause.
 	explains = 0.5
 )
 
@@ -37,31 +37,30 @@ type suspect struct {
 	at     *cover
 	cause  result.Cause
 	hit    []bool // by message
-	// part is how much of the time of the messages that overlap it it covers.
+	// part is the share, 0 to 1, of the overlapping messages' time that the source covers.
 	part float64
 	// explainedBy is the source that caused these pauses.
 	explainedBy string
-	// explainsStops says that this source caused another's.
+	// explainsStops says that this source caused another source's pauses.
 	explainsStops bool
 }
 
-// attribute says of the slowest messages of each metric which sources they overlap, and
-// how many of them overlap a named cause on the generator's side.
+// attribute returns, for each metric, which sources its slowest messages overlap, and how
+// many of them overlap a named cause on the generator's side.
 //
-// For each source, the number of messages of which [intended, done] overlaps it
-// is compared with the number expected had messages of these lengths been due
-// anywhere in the window, which is computed exactly. Whether that is beyond
-// chance is another question, for a hundred slow messages of one pause are one
-// event and not a hundred: the tail as a whole, with all its clusters, is moved
-// to 999 other places in the window (around its end), and the time that it has
-// in common with the source at each is compared with what it had where it was.
-// A source is named if no more than one place in 20, over the number of sources,
-// has as much. This is a permutation test by rotation, and needs no assumption of
-// how slow messages come but that the window has no beginning.
+// For each source, the number of messages whose [intended, done] overlaps it is compared
+// with the number expected if messages of these lengths were due anywhere in the window,
+// which is computed exactly. That number alone does not decide, because a hundred slow
+// messages of one pause are one event, not a hundred. So the whole tail, with all its
+// clusters, is shifted to 999 other places in the window (wrapping at its end), and the
+// time that it shares with the source at each place is compared with the time at its real
+// place. A source is named if at most 1/20 of the places, divided by the number of sources,
+// share as much. This is a permutation test by rotation; its only assumption is that the
+// window may be treated as a circle.
 //
-// A pause of the whole process and a lost connection need no such test where
-// they took more than half of the time of the messages that overlap them: nothing
-// is received, nor stamped, by a process that is paused.
+// A pause of the whole process and a lost connection need no such test where they cover
+// more than half of the time of the messages that overlap them: a paused process neither
+// receives nor stamps anything.
 //
 // A pause has its own cause. Where throttling, steal, swapping, other processes on the
 // processors, the whole machine (the idle process was paused as well) or the
@@ -149,7 +148,7 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 		case result.PauseProcess:
 			continue
 		case result.PauseThread, result.PauseGoroutine:
-			// What both meters missed is the process's pause, and reported as that.
+			// A pause that both meters saw is the process's, and is reported as that.
 			list = slices.DeleteFunc(slices.Clone(list), func(p result.Pause) bool {
 				return 2*stops.length(p.Start, p.End) > p.End-p.Start
 			})
@@ -165,9 +164,9 @@ func coversOf(run *result.Run, in Inputs) map[string]*cover {
 	return covers
 }
 
-// eventSpans returns the times of what events report: a lost connection
-// until all are back, a dead broker until the first is back, and anything else at
-// its instant. What the run itself reports is no cause.
+// eventSpans returns the time spans of the events that can be causes: a lost connection
+// until all are back, a dead broker until the first is back, and any other event for as
+// long as it says.
 func eventSpans(events []result.Event, in Inputs) map[result.EventKind][]result.Pause {
 	spans := map[result.EventKind][]result.Pause{}
 	last := max(in.End, in.Resolved)
@@ -245,9 +244,9 @@ func testSources(covers map[string]*cover, tail []result.Exemplar, window int64)
 	return suspects
 }
 
-// rotations returns the share of the places in the window, the one where it was
-// included, at which the tail has at least as much in common with the cover as
-// where it was: time, or messages where the cover is of instants.
+// rotations returns the share, above 0 to 1, of the places in the window at which the tail has
+// at least as much in common with the cover as at its real place, which is counted as well.
+// Common is covered time in ns, or the number of messages where the cover is of instants.
 func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) float64 {
 	at := func(shift int64) (sum int64) {
 		for _, x := range tail {
@@ -274,8 +273,8 @@ func (c *cover) rotations(tail []result.Exemplar, window int64, instants bool) f
 	return float64(n) / (shifts + 1)
 }
 
-// explain looks for what caused the sources that were named, as far as the tail
-// overlaps them, and names that instead.
+// explain looks for the source that caused the named sources, as far as the tail overlaps
+// them, and names that one instead.
 func explain(suspects []*suspect, tail []result.Exemplar) {
 	byName := map[string]*suspect{}
 	for _, s := range suspects {

@@ -12,11 +12,11 @@ import (
 )
 
 // availability computes the share of the messages that were answered within the
-// workload's timeout: delivered where the run delivers, else replied to, else
-// acknowledged; counted from when they were due, or flat out from when they were
-// sent. What was given up sooner than the timeout, as where the drain is shorter, had no
-// time to be answered: it is unknown, and both ends of the interval allow for it. It is
-// nil where nothing of that kind can be counted.
+// workload's timeout: delivered if the run has deliveries, else replied to, else
+// acknowledged. The time counts from when a message was due, or in an unpaced run from when
+// it was sent. A message given up before its timeout, as where the drain is shorter, counts
+// as unknown, and both ends of the interval allow for it. The result is nil where the
+// workload has no timeout or no metric to count.
 func availability(run *result.Run, s *result.Summary) *result.Availability {
 	text, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil || text.Workload.Timeout <= 0 {
@@ -48,7 +48,7 @@ func availability(run *result.Run, s *result.Summary) *result.Availability {
 	return nil
 }
 
-// ofAvailability decides by both ends of the interval.
+// ofAvailability decides an objective of availability by both ends of the interval.
 func (d *Decision) ofAvailability(a *result.Availability) {
 	if a == nil {
 		d.Text = "no message of the run was answered"

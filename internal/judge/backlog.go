@@ -14,9 +14,9 @@ const (
 	// backlogIntervals is how many intervals the last third of the window must
 	// have for a trend to be told apart from chance.
 	backlogIntervals = 4
-	// backlogGrowth is the growth over the last third that matters, as a share
-	// of the messages due in it: a system that keeps up within 1 % and one that
-	// does not are told apart only by longer runs.
+	// backlogGrowth is the least growth over the last third that matters, as a share
+	// of the messages due in it: only longer runs can distinguish a system that keeps
+	// up within 1 % from one that does not.
 	backlogGrowth = 0.01
 	// backlogReturn is the part of its height to which a backlog must fall in
 	// the drain to count as cleared.
@@ -24,30 +24,30 @@ const (
 	// backlogSpeed is how much faster than the load the backlog must clear in
 	// the drain for the system to have had any capacity to spare.
 	backlogSpeed = 1.05
-	// backlogStragglers is the part of its height that a backlog may have left when it
-	// counts as cleared, if that part takes as long again as all the rest: a message
-	// that comes seconds after all others, since the broker gave it to a consumer that
-	// was lost, says nothing of capacity.
+	// backlogStragglers is the part of its peak that a backlog may still have when it counts
+	// as cleared, if that part takes as long as all the rest: a message that arrives seconds
+	// after all others, because the broker gave it to a consumer that was lost, says nothing
+	// about capacity.
 	backlogStragglers = 0.05
-	// backlogSuspect is the part of the load that must be unresolved at the end of
-	// a window too short for a trend to be a reason, and backlogFew how many
-	// messages that must be.
+	// backlogSuspect is the share of the messages due, and backlogFew the number of messages,
+	// that must be exceeded by the unresolved ones at the end of a window too short for a
+	// trend, to be a reason.
 	backlogSuspect = 0.1
 	backlogFew     = 10
 )
 
-// backlogGrows: what is due or in flight grows over the last third of the
-// window, and does not return in the drain. Then there is no steady state: the
-// percentiles measure the length of the run (METHOD: "the opposite error").
+// backlogGrows: the backlog (messages due or in flight) grows over the last third of the
+// window and does not return in the drain. Then there is no steady state: the percentiles
+// measure the length of the run (METHOD: "the opposite error").
 //
-// What is lost never returns either, and is no backlog: it is taken off from
-// when it was due ([evidence.waiting]).
+// Lost messages never return either, and are no backlog: they are subtracted from the
+// instant at which they were due ([evidence.waiting]).
 //
-// Returning has two parts, since the load goes on in the drain but the measured
-// messages are the ones counted, and these end even in overload: the backlog
-// must fall, and the measured messages must be cleared faster than new ones
-// were due. A queue that clears no faster than the load comes is still there
-// when the measured ones have left it.
+// Returning has two conditions, because the load goes on in the drain while only the
+// measured messages are counted, and those end even in overload: the backlog must fall,
+// and the measured messages must be cleared faster than new ones were due. A queue that
+// clears no faster than the load arrives is still as long when the measured messages have
+// left it.
 //
 // The slope must be above zero with confidence (Student's t on the intervals'
 // ends) and by its size: successive readings of a queue are not independent,
@@ -56,7 +56,7 @@ func backlogGrows(e *evidence) []result.Reason {
 	if !e.paced() || e.in.CutShort || e.in.Aborted { // without a drain it cannot be known
 		return nil
 	}
-	var x, y, flight []float64 // flight: of y, without what is due
+	var x, y, flight []float64 // s; messages due or in flight; messages in flight only
 	var due int64
 	waiting, inFlight := e.waiting(), e.waiting()
 	var starts []int64
@@ -70,7 +70,7 @@ func backlogGrows(e *evidence) []result.Reason {
 		from = min(from, readings[n].At)
 	}
 	if k := e.summary.Backlog; k != nil && (k.Gone == 0 || k.Gone > from) {
-		return nil // it was asked for: see backlogKept
+		return nil // the scenario asked for this backlog: see backlogKept
 	}
 	began := e.in.End
 	for i, l := range readings {
@@ -100,11 +100,11 @@ func backlogGrows(e *evidence) []result.Reason {
 	}
 	lost := e.overtaken()
 	peak := y[len(y)-1] - lost
-	if peak <= max(backlogGrowth*float64(due), 1) { // nothing to speak of waits when the window ends
+	if peak <= max(backlogGrowth*float64(due), 1) { // the backlog at the window's end is negligible
 		return nil
 	}
 	lowest, drained := peak, false
-	speed := peak / float64(max(e.in.Resolved-e.in.End, 1)) // at which it was cleared, per ns
+	speed := peak / float64(max(e.in.Resolved-e.in.End, 1)) // messages cleared per ns of the drain
 	for _, p := range e.timed {
 		if p.Phase != result.PhaseDrain {
 			continue
@@ -129,16 +129,16 @@ func backlogGrows(e *evidence) []result.Reason {
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
 }
 
-// leastReading is how far apart readings of a backlog are at least: closer ones of a short
-// run have their value in common, and show a trend where there is none. Of those in each
-// such time the first is taken, or one a little sooner, since the ends of intervals jitter.
+// leastReading is the least distance between two readings of a backlog, ns: closer readings of
+// a short run are correlated and show a false trend. The first reading in each such period
+// counts; it may come up to readingJitter early, because the ends of intervals jitter.
 const (
 	leastReading  = int64(100 * time.Millisecond)
 	readingJitter = int64(time.Millisecond)
 )
 
-// readings yields the levels of the window that are far enough apart, each with what was
-// due and sent since the one before, and from when on.
+// readings yields the levels of the window that are far enough apart. Due and Sent of each
+// count the messages since start, which is the instant of the previous one, ns.
 func (e *evidence) readings(yield func(start int64, l result.Level) bool) {
 	from, open := int64(0), false
 	var sum result.Level
@@ -161,8 +161,8 @@ func (e *evidence) readings(yield func(start int64, l result.Level) bool) {
 	}
 }
 
-// overload is the finding that a backlog did not return, and how much of what was
-// asked the system carried.
+// overload is the finding that a backlog did not return, with the share of the asked rate that
+// the system carried.
 func (e *evidence) overload(found string) []result.Reason {
 	r := result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Found: found, Means: "the percentiles depend on the length of the run and describe no steady state"}
 	if share, ok := e.carried(); ok {
@@ -171,10 +171,10 @@ func (e *evidence) overload(found string) []result.Reason {
 	return []result.Reason{r}
 }
 
-// nothingComes is the finding that nothing of the run's first latency was resolved any
-// more from an instant of the window on, in the drain neither. Whatever is overloaded
-// still carries some of its load: this is lost, or kept by a broker or consumers that
-// hang, and no lower rate would change it. The percentiles have it as lower bounds.
+// nothingComes is the finding that from an instant of the window on, ns, no message of the
+// run's first latency was resolved, not even in the drain; else it is nil. An overloaded system
+// still carries part of its load. These messages are lost, or the broker or its consumers
+// hang, and a lower rate would not change that. The percentiles have them as lower bounds.
 func (e *evidence) nothingComes(from int64) []result.Reason {
 	all := e.latencies()
 	if len(all) == 0 {
@@ -193,10 +193,11 @@ func (e *evidence) nothingComes(from int64) []result.Reason {
 		Means: "that is no overload, which carries a part of its load, and the percentiles have it as lower bounds"})
 }
 
-// carried is the rate at which messages of the window were resolved, as a share of
-// that at which they were due: from the first of them on, since what a warm-up has
-// left comes before, and to the end of the window; where none came in it, to the end
-// of the drain. ok is false if none was resolved, and where all that was due was.
+// carried returns the rate at which messages of the window were resolved, as a share of the
+// rate at which they were due. The time counts from the interval with the first resolved
+// message, because messages left over from the warm-up arrive before it, to the end of the
+// window; if no message was resolved in the window, the drain is used instead.
+// ok is false if no message was resolved, and if the share is 99.5 % or more.
 func (e *evidence) carried() (share float64, ok bool) {
 	all := e.latencies()
 	if len(all) == 0 {
@@ -230,7 +231,7 @@ func (e *evidence) carried() (share float64, ok bool) {
 	return 0, false
 }
 
-// tooShort is the reason that remains where the window is too short for a trend.
+// tooShort is the reason for a large backlog at the end of a window too short for a trend.
 func (e *evidence) tooShort() []result.Reason {
 	if len(e.measure) == 0 {
 		return nil
@@ -252,10 +253,10 @@ func (e *evidence) tooShort() []result.Reason {
 		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")), Try: "run longer (--duration)"})
 }
 
-// waiting returns what was due or in flight at a reading, in messages,
-// without those that were due before and are known to be lost. Of the slot in which the
-// reading is, these are as large a share as of it is over. It must be called in the order of
-// the readings.
+// waiting returns a function that gives the messages due or in flight at a reading, without
+// those that were due earlier and are known to be lost. In the slot that contains the reading,
+// losses are taken to be spread evenly. The function keeps its position in the list of losses,
+// so it must be called in the order of the readings; each pass needs a function of its own.
 func (e *evidence) waiting() func(result.Level) float64 {
 	c := e.run.Counters
 	lost, slot := e.run.Lost, int64(e.run.Header.Slot)
@@ -264,7 +265,7 @@ func (e *evidence) waiting() func(result.Level) float64 {
 	for _, s := range lost {
 		all += s[1]
 	}
-	if all > c.Missing { // damaged ones whose number was damaged too are among them
+	if all > c.Missing { // the list also has damaged messages whose number was damaged
 		perDelivery *= float64(max(c.Missing, 0)) / float64(all)
 	}
 	return func(l result.Level) float64 {

@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// leastBlocks is how many intervals a run must have for its stretches to be
-	// told apart: in simulation the intervals of 30 cover no more than three
-	// quarters where bursts are rare.
+	// leastBlocks is how many blocks a run must have for an interval by stretches of the
+	// run: in simulation, 95 % intervals from 30 blocks cover no more than 75 % where
+	// bursts are rare.
 	leastBlocks = 60
-	// longestPart is the part of the run above which one episode cannot be
-	// told apart from its level: there is only one such episode.
+	// longestPart is the part of the run above which an episode cannot be distinguished
+	// from the run's level, because it occurs only once.
 	longestPart = 0.1
-	// leastBeyond is how many independent messages must be beyond a percentile, or for
-	// one below the median below it, for how much they depend on each other to be known.
+	// leastBeyond is how many independent messages must be beyond a percentile (below it, if
+	// it is below the median) for their dependence to be estimated.
 	leastBeyond = 5
 )
 
@@ -31,14 +31,14 @@ func (b blockCounts) Len() int                 { return len(b) }
 func (b blockCounts) Count(i int) int64        { return b[i].Count() }
 func (b blockCounts) Above(i int, v int) int64 { return b[i].Above(v) }
 
-// unresolvedReach and refusedReach are why an interval has no end.
+// unresolvedReach and refusedReach say why an interval has no upper end.
 const (
 	unresolvedReach = "unresolved messages reach its interval"
 	refusedReach    = "refused messages reach its interval"
 )
 
-// setBlocks gives a distribution the intervals by stretches of the run instead of by
-// messages, or why there are none, see [blockCounts.interval].
+// setBlocks sets the intervals of a distribution that come from stretches of the run instead of
+// from single messages, or the reason why one is missing, see [blockCounts.interval].
 func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inputs) {
 	blocks, _ := run.Blocks(m)
 	if blocks == nil {
@@ -66,8 +66,8 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 	}
 }
 
-// blockInterval is the interval from stretches of the run of any percentile of a
-// metric, whose figure is q, or why there is none.
+// blockInterval returns the interval, from stretches of the run, of any percentile of a metric
+// whose figure is q. na says why it is missing.
 func blockInterval(run *result.Run, m result.Metric, percent float64, samples int64, o *order, q quantile, end int64) (w quantile, na string) {
 	blocks, _ := run.Blocks(m)
 	if blocks == nil {
@@ -76,14 +76,14 @@ func blockInterval(run *result.Run, m result.Metric, percent float64, samples in
 	return blockCounts(blocks).interval(percent, q, run.Metrics[m], o, samples, end, run.Header.Slot)
 }
 
-// interval is that of the percentile whose figure is q, or why there is none. It is the
-// exact one of as many independent messages as those of the run are worth: their number
-// divided by [stats.VarianceFactor], the greatest of those at the figure and at both ends.
+// interval returns the interval of the percentile whose figure is q; na says why it is missing.
+// It is the exact interval for the effective number of independent messages: samples divided
+// by the largest [stats.VarianceFactor] at the figure and at both ends of the interval.
 //
-// At 95 % it covers, in simulation (TestIntervalsCover), 93 % and more where messages
-// depend on each other for up to a tenth of the run and the events behind a tail are
-// several; the exact one of all messages covers 97 where they are independent, and down
-// to 20.
+// In simulation (TestIntervalsCover) a 95 % interval covers at least 93 % where messages
+// depend on each other for up to a tenth of the run and several events are behind the tail.
+// The exact interval of all messages covers 97 % where they are independent, and as little as
+// 20 % where they are not.
 func (b blockCounts) interval(percent float64, q quantile, x *result.Merged, o *order, samples, end int64, slot time.Duration) (w quantile, na string) {
 	switch {
 	case q.refused:
@@ -120,15 +120,16 @@ func (b blockCounts) interval(percent float64, q quantile, x *result.Merged, o *
 	return w, ""
 }
 
-// resemble says that what neighbouring stretches have in common lasts too long, ns.
+// resemble says that neighbouring stretches of the run are alike for too long; lasts is in ns.
 func resemble(lasts float64) string {
 	return fmt.Sprintf("neighbouring stretches of up to %s resemble each other, and the run has fewer than %d of them: run longer", span(int64(lasts)), stats.LeastChunks)
 }
 
-// chunk is how many blocks belong together as far as values above v are concerned,
-// the figure of the quantile p, or why that cannot be said. Slots and their length
-// show events that are shorter than a block. Below p99 exceedances are no
-// events, and only what neighbouring blocks have in common decides.
+// chunk returns how many blocks must be taken together so that chunks are nearly independent
+// in their number of values above v, the figure of the quantile p; na says why that is
+// unknown. rho is the blocks' correlation. Slots show events that are shorter than a block;
+// end and slot are in ns. Below p99, exceedances are no events, and only the correlation
+// decides.
 func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end int64, slot time.Duration) (blocks int, na string) {
 	if len(b) < leastBlocks {
 		return 0, fmt.Sprintf("the run has %d intervals and needs at least %d: run longer, or set record.interval lower", len(b), leastBlocks)
@@ -151,8 +152,8 @@ func (b blockCounts) chunk(p float64, v int64, rho float64, slots []int64, end i
 	return chunk, ""
 }
 
-// blockEdges are the outer edges of two values of the grid, which may be of the
-// coarse part of blocks.
+// blockEdges returns the outer edges, ns, of two values of the grid, which may be on the coarse
+// grid of blocks.
 func blockEdges(coarse bool, lo, hi int) (low, high int64) {
 	if coarse {
 		lo = histograms.CoarseValue(lo)
@@ -174,15 +175,15 @@ func (b blockCounts) shares(at int) []float64 {
 	return x
 }
 
-// longestBurst is the length of the longest run of blocks that have more values
-// above a value than a share of so much gives by chance: beyond three standard
-// deviations of a Poisson number, and one.
+// longestBurst returns the length of the longest sequence of blocks with more values above a
+// value than chance gives: more than the expected number, which is share times the block's
+// count, plus three standard deviations of a Poisson number, plus one.
 func (b blockCounts) longestBurst(at int, share float64) (longest int) {
 	n := 0
 	for i := range b {
 		count := float64(b.Count(i))
 		if count == 0 {
-			continue // no part of a burst, and no end of one
+			continue // an empty block neither extends a burst nor ends it
 		}
 		expected := count * share
 		if float64(b.Above(i, at)) > expected+3*math.Sqrt(expected)+1 {
