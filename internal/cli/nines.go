@@ -14,8 +14,8 @@ import (
 	"sixnines/result"
 )
 
-// mostResponses bounds --requests and --pages: beyond it everybody meets
-// everything, and the arithmetic has no more digits to say so.
+// mostResponses is the limit of --requests and --pages: beyond it every user meets slow
+// responses, and the arithmetic has no digits to distinguish shares.
 const mostResponses = 1_000_000_000
 
 func (a *app) ninesCommand() *cobra.Command {
@@ -85,15 +85,15 @@ func userModelOf(requests, pages int64, users string) (report.UserModel, error) 
 		}
 	}
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(users, "%")), 64)
-	// The share may not be so near to all that it is all in floating point.
+	// The share must not be so close to 1 that it equals 1 in floating point.
 	if err != nil || !strings.HasSuffix(users, "%") || !(v > 0 && v <= 99.9999999) {
 		return report.UserModel{}, wrongUsage("--users takes a share in percent between 0% and 100%, such as 99.9%; no percentile is enough for all users", "--users cannot be %q", users)
 	}
 	return report.UserModel{Requests: requests, Pages: pages, Users: v / 100}, nil
 }
 
-// ninesArguments tells percentiles from the result file: what is written like a
-// number is a percentile. A file of such a name can be called ./99.
+// ninesArguments separates percentiles from the result file: an argument that looks like
+// a number is a percentile. A file of such a name can be given as ./99.
 func (env *Env) ninesArguments(args []string) (percentiles []string, file string, err error) {
 	for _, arg := range args {
 		text := strings.TrimSuffix(strings.TrimPrefix(arg, "p"), "%")

@@ -7,9 +7,9 @@ import (
 	"sixnines/scenario"
 )
 
-// meant makes flags about a load mean one of several workloads: an objective that
-// begins with a workload's name and a colon that one, and all others the workload
-// given; empty: none of them. With one workload they stay as they are.
+// meant applies flags about a load to one of several workloads: an objective that begins
+// with a workload's name and a colon to that workload, all others to workload; empty: to
+// none of them. With one workload the flags stay unchanged.
 func meant(s *scenario.Scenario, flags []scenario.Override, workload string) []scenario.Override {
 	if len(s.Workloads) == 0 {
 		return flags
@@ -29,8 +29,8 @@ func meant(s *scenario.Scenario, flags []scenario.Override, workload string) []s
 	return flags
 }
 
-// searched returns the workload whose rate is searched for, which must be named
-// where there are several.
+// searched returns the workload whose rate is searched for; with several workloads, of must
+// name it.
 func searched(s *scenario.Scenario, of string) (scenario.Part, error) {
 	parts := s.Parts()
 	names := each(parts, func(p scenario.Part) string { return p.Name })

@@ -12,12 +12,12 @@ import (
 	"sixnines/scenario"
 )
 
-// overrides collects what flags change in a scenario, in the order in which
-// they stand on the command line, so that the last one wins.
+// overrides collects the changes that flags make to a scenario, in the order of the
+// command line, so that the last one wins.
 type overrides struct{ list []scenario.Override }
 
-// override is a flag whose value goes into a scenario as it is: the scenario
-// decides what is right, and its error names the flag.
+// override is a flag whose value goes into a scenario unchanged: the scenario checks it,
+// and its error names the flag.
 type override struct {
 	to        *overrides
 	key, flag string
@@ -39,8 +39,8 @@ func (o *override) Set(value string) error {
 type pairs struct {
 	to           *overrides
 	prefix, flag string
-	key          func(name string) string // the key that a name stands for; nil: the name is it
-	example      string                   // what the hint says beside the form
+	key          func(name string) string // returns the key of a name; nil: the name is the key
+	example      string                   // the example in the hint
 }
 
 func (p *pairs) String() string { return "" }
@@ -62,9 +62,9 @@ func (p *pairs) Set(text string) error {
 	return nil
 }
 
-// keyOf returns the dotted key of the field of a scenario that a name stands for: a
-// flag's name, or what [sweep.FindKey] knows. A name that stands for nothing is
-// returned as it is, for the scenario to refuse.
+// keyOf returns the dotted key of a scenario's field for a name: a flag's name, or a name
+// that [sweep.FindKey] knows. It returns an unknown name unchanged, and the scenario will
+// refuse it.
 func keyOf(name string) string {
 	name = strings.TrimPrefix(name, "--")
 	for _, s := range scenarioFlags(&overrides{}) {
@@ -80,7 +80,7 @@ func keyOf(name string) string {
 	return name
 }
 
-// letterOf is the letter that stands for a flag, as in other tools; empty: none does.
+// letterOf returns the one-letter form of a flag, as in other tools; empty: it has none.
 func letterOf(flag string) string {
 	switch flag {
 	case "rate", "size", "duration":
@@ -91,7 +91,7 @@ func letterOf(flag string) string {
 	return ""
 }
 
-// formerly is the name that a flag had and still understands; empty: none.
+// formerly returns the former name of a flag, which still works; empty: it has none.
 func formerly(flag string) string {
 	switch flag {
 	case "start":
@@ -104,7 +104,7 @@ func formerly(flag string) string {
 	return ""
 }
 
-// scenarioFlags makes the flags that lie over a scenario, in sections.
+// scenarioFlags makes the flags that override a scenario, in sections.
 func scenarioFlags(to *overrides) []section {
 	var all []section
 	add := func(heading string, define func(flag func(name, key, kind, usage string))) {

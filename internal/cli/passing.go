@@ -10,9 +10,9 @@ import (
 	"sixnines/result"
 )
 
-// passing is the one rule by which a command's conclusions become its exit code. What
-// is shown met passes, and nothing else does: shown missed fails, and so does what is
-// undecided, unless it is allowed.
+// passing is the only rule that turns a command's conclusions into its exit code. A
+// conclusion passes only if it is shown to be met: one that is shown to be missed fails,
+// and so does an undecided one, unless that is allowed.
 type passing struct{ allowUndecided bool }
 
 // flag adds --allow-undecided.
@@ -20,15 +20,15 @@ func (p *passing) flag(f *pflag.FlagSet) {
 	f.BoolVar(&p.allowUndecided, "allow-undecided", false, "exit with 0 also where something is undecided; what is shown missed still exits with 3")
 }
 
-// tally counts how the conclusions of a command came out.
+// tally counts the outcomes of a command's conclusions.
 type tally struct {
 	invalid   int // runs that are INVALID or overloaded: nothing is concluded from them
 	missed    int // shown missed
 	undecided int // neither shown met nor shown missed
 }
 
-// end is the command's end, nil where all passes. A run that shows nothing comes before
-// what another one failed to show.
+// end returns the command's error, nil if all conclusions pass. INVALID and overloaded runs
+// take precedence over missed conclusions.
 func (p passing) end(t tally) error {
 	switch {
 	case t.invalid > 0:
@@ -53,8 +53,8 @@ func (t *tally) objectives(all []result.Objective) {
 	}
 }
 
-// run counts the verdict and the objectives of a run's workloads. What is in the
-// background is not judged. What has no summary ended with an error of its own.
+// run counts the verdict and the objectives of a run's workloads. Background workloads are
+// not judged. A workload without a summary has already ended with an error.
 func (t *tally) run(run *result.Run) {
 	for _, part := range run.Parts() {
 		if part.Summary == nil || part.Header.Background {
@@ -69,8 +69,8 @@ func (t *tally) run(run *result.Run) {
 	}
 }
 
-// conclusions counts what a study decided. A conclusion that the study itself declares
-// to be not decidable here is not asked for.
+// conclusions counts a study's decisions. A conclusion that the study itself declares to be
+// undecidable here does not count.
 func (t *tally) conclusions(all []study.Decision) {
 	for _, d := range all {
 		switch d.Verdict {
@@ -85,14 +85,14 @@ func (t *tally) conclusions(all []study.Decision) {
 	}
 }
 
-// decided is the end of a command whose objectives came out so.
+// decided returns the error of a command whose objectives have these outcomes.
 func (p passing) decided(all []result.Objective) error {
 	var t tally
 	t.objectives(all)
 	return p.end(t)
 }
 
-// judged is the end of a command that made a run.
+// judged returns the error of a command that made a run.
 func (p passing) judged(run *result.Run) error {
 	var t tally
 	t.run(run)

@@ -90,8 +90,8 @@ func (env *Env) dryRun(s *scenario.Scenario, e driver.Entry, asJSON bool) error 
 	return err
 }
 
-// possible computes what a normalised scenario comes to, unless the driver cannot
-// do it.
+// possible returns the plan of a normalised scenario, or an error if the driver cannot
+// run it.
 func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if err := engine.Check(s, e); err != nil {
 		return plan{}, runFault(err, s, e, false)
@@ -99,8 +99,8 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	return planOf(s, e)
 }
 
-// planOfAll computes what the whole of a normalised scenario comes to: of several
-// workloads the first one's plan, with the time that all take.
+// planOfAll returns the plan of a whole normalised scenario: with several workloads the
+// first one's plan, with the time that all take.
 func planOfAll(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	var all plan
 	for i, part := range s.Parts() {
@@ -117,7 +117,7 @@ func planOfAll(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	return all, nil
 }
 
-// planOf computes what a normalised scenario comes to.
+// planOf returns the plan of a normalised scenario.
 func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	w := &s.Workload
 	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages), Exact: w.Messages > 0}
@@ -161,7 +161,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 		p.Actions = append(p.Actions, act.String())
 	}
 	for _, o := range s.Objectives {
-		// What can never be decided was refused; this is what chance decides.
+		// Validation refused objectives that can never be decided; these may be.
 		if needs := o.Samples(); p.Messages > 0 && p.Messages < needs {
 			p.Warnings = append(p.Warnings, fmt.Sprintf("the objective %q needs %s messages: with fewer it is undecided, which does not pass; lengthen --duration", o, grouped(needs)))
 		}
@@ -207,9 +207,9 @@ func (p *plan) support() {
 	}
 }
 
-// fanOutOf counts the delivery groups that the least and the most favoured
-// topic has: every queue group is bound to all topics, consumers on their own
-// are dealt out to the topics in turn.
+// fanOutOf returns the least and the largest number of delivery groups of a topic: every
+// queue group is bound to all topics, and consumers without a group are assigned to the
+// topics in turn.
 func fanOutOf(w *scenario.Workload) fanOut {
 	switch {
 	case w.Pattern == scenario.Publish, w.Pattern == scenario.Consume:

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// printed is stdout. It remembers the first write that failed, for many commands print
-// line by line and ask for none of the errors: a full disk behind stdout must not look
-// like a table that was printed. It is safe for concurrent use.
+// printed is stdout. It remembers the first failed write, since many commands print line
+// by line and do not check errors: a full disk behind stdout must not look like a complete
+// table. It is safe for concurrent use.
 type printed struct {
 	to  io.Writer
 	mu  sync.Mutex
@@ -28,9 +28,9 @@ func (p *printed) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// check returns the error of a command that ended with err: that stdout could not be
-// written is a failure, whatever the command came to. An error that has its own hint
-// says more.
+// check returns the error of a command that ended with err: a failed write to stdout is a
+// failure of the command, whatever its outcome. An error with its own hint takes
+// precedence.
 func (p *printed) check(err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -16,7 +16,7 @@ import (
 	"sixnines/scenario"
 )
 
-// mostRepeats is how often a set may repeat its scenarios.
+// mostRepeats is the largest number of repeats of a set's scenarios.
 const mostRepeats = 1000
 
 // set is several runs that belong together: a series with a cell for each scenario.
@@ -24,22 +24,22 @@ type set struct {
 	*series
 	runOptions
 	scenarios []cell
-	stopped   string // why not all were made; empty: they were
+	stopped   string // why some runs were not made; empty: all were
 }
 
-// made are the runs that were made, in their order.
+// made returns the runs that were made, in order.
 func (s *set) made() []*result.Run { return s.runs(func(trials.Trial) bool { return true }) }
 
-// check has nothing to refuse: the scenarios are checked as those of one run are.
+// check refuses nothing: the scenarios are checked like those of single runs.
 func (s *set) check(context.Context, *app) error { return nil }
 
-// plan has every scenario once a round, in an order that is drawn anew for each round, so
-// that what drifts meanwhile favours none.
+// plan contains every scenario once a round, in a new random order for each round, so that
+// drift over time favours no scenario.
 //
-// Seeds: the first round has the scenario's own and each further one the next. With one
-// seed for all, each run would have the same arrivals, and what the arrivals do to a tail
-// would be missing from the spread between runs. The scenarios of one round share a seed
-// if they did, so they can be compared pair by pair.
+// Seeds: the first round has the scenario's own seed, and each further round the next one.
+// With one seed for all, each run would have the same arrivals, and the spread between runs
+// would lack their effect on the tail. Scenarios with equal seeds have equal seeds in each
+// round, so that they can be compared pair by pair.
 func (s *set) plan() (design, error) {
 	named := &scenario.Scenario{Name: "set"}
 	if len(s.scenarios) == 1 {
@@ -83,8 +83,8 @@ func (s *set) conclude(ended error) (something bool, err error) {
 	return true, nil
 }
 
-// one makes one run of a set, with a fresh broker where that is ours to start, unless
-// somebody wants no more.
+// one makes one run of a set, with a fresh broker if the command starts it, unless a signal
+// has ended the set.
 func (s *set) one(t *trials.Turn) (trials.State, error) {
 	where := whereOf(t)
 	run, state, err := s.measured(t, trialSpec{where: where, header: result.Trial{Index: t.Trial.Round, Of: s.Rounds},
@@ -94,7 +94,7 @@ func (s *set) one(t *trials.Turn) (trials.State, error) {
 		s.keep(t.Number-1, run)
 		s.noteVerdicts(where, run)
 	case state == trials.Planned && len(s.kept) > 0:
-		return state, nil // said already, and those before it are kept
+		return state, nil // already reported; the earlier runs are kept
 	}
 	if err != nil {
 		s.stopped = where + " went wrong"
@@ -113,7 +113,7 @@ func (s *set) show(ended error) error {
 	return shown
 }
 
-// present is [set.show] for a set that ended well; broke is what else ended it.
+// present does the work of [set.show]; broke is the error that ended the set, or nil.
 func (s *set) present(broke error) error {
 	page := filepath.Join(s.dir, "report.html")
 	pageErr := s.writeNew(page, s.resumed, func(w io.Writer) error { return report.HTML(w, byWorkload(s.made()), report.Options{}) })
@@ -144,7 +144,7 @@ func (s *set) present(broke error) error {
 	return s.judged()
 }
 
-// judged is the end of a set that ended well.
+// judged returns the error of a set that ended normally.
 func (s *set) judged() error {
 	var each, t tally
 	for _, run := range s.made() {
@@ -169,8 +169,8 @@ func (s *set) print() error {
 	return s.writeJSON(object)
 }
 
-// loadScenarios loads the scenarios that the arguments name, one of its own without
-// any.
+// loadScenarios loads the scenarios that the arguments name; without arguments it makes one
+// from the flags.
 func (a *app) loadScenarios(args []string, flags []scenario.Override) ([]cell, error) {
 	if len(args) == 0 {
 		args = []string{""}

@@ -30,8 +30,8 @@ func parseObjectives(texts []string) ([]scenario.Objective, error) {
 	return all, nil
 }
 
-// withObjectives returns the runs held against more objectives than they were
-// made with. What a file says of its own objectives stays as it is.
+// withObjectives returns the runs judged by more objectives than they were made with. The
+// outcomes of a file's own objectives stay unchanged.
 func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run {
 	all := make([]*result.Run, len(runs))
 	for i, run := range runs {
@@ -63,8 +63,8 @@ func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run
 	return all
 }
 
-// judgedAll is the end of a report that was asked for a judgement: as run would
-// have ended with the worst of the runs. One that was cut short shows nothing.
+// judgedAll returns the error of a report with objectives: that of run for the worst of
+// the runs. A run that was cut short shows nothing.
 func (p passing) judgedAll(runs []*result.Run) error {
 	var t tally
 	for _, run := range runs {

@@ -16,8 +16,8 @@ import (
 	"sixnines/scenario"
 )
 
-// resultName returns the name of a run's files, without extension, which no
-// other run has: what was run, when, and four random bytes.
+// resultName returns the unique name of a run's files, without extension: what was run,
+// when, and random bytes.
 func resultName(s *scenario.Scenario, now time.Time) string {
 	var id [4]byte
 	rand.Read(id[:]) // never fails
@@ -35,8 +35,8 @@ func titleOf(s *scenario.Scenario) string {
 	return s.Target.Driver + " " + string(s.Workload.Pattern)
 }
 
-// makeDir makes the directory of results, and proves that files can be made in
-// it before anything is run.
+// makeDir makes the directory of results, and checks that files can be made in it before
+// anything is run.
 func (env *Env) makeDir(dir string) error {
 	if dir == toStdout {
 		return wrongUsage("name a directory with --out", "--out - tells a single run on stdout, and this makes several files")
@@ -51,7 +51,7 @@ func (env *Env) makeDir(dir string) error {
 	return nil
 }
 
-// unmade removes a file that was made to see whether it can be.
+// unmade removes a file that was made as a test.
 func unmade(f *os.File, err error) error {
 	if err != nil {
 		return err
@@ -59,8 +59,8 @@ func unmade(f *os.File, err error) error {
 	return errors.Join(f.Close(), os.Remove(f.Name()))
 }
 
-// writeNew writes a file that must not exist yet, or may be replaced. Nothing
-// is left behind if write fails.
+// writeNew writes a file that must not exist yet, unless replace is set. It leaves nothing
+// behind if write fails.
 func (env *Env) writeNew(name string, replace bool, write func(w io.Writer) error) error {
 	// In memory first: a report that fails half-way must not cost the old file.
 	var text bytes.Buffer

@@ -187,7 +187,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 		defer func() {
 			lost := records.close()
 			if of := status(0); err == nil || errors.As(err, &of) {
-				err = cmp.Or(lost, err) // a verdict is none without the records
+				err = cmp.Or(lost, err) // a verdict is worthless without the records
 			}
 		}()
 	}
@@ -202,8 +202,8 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 	if run == nil {
 		return errors.Join(err, a.writeJUnit(o.junit, o.passing, nil, wentWrong(err)))
 	}
-	// The report of a run that went wrong is written all the same; the error is
-	// what the command ends with.
+	// The report of a failed run is also written; the command still ends with the
+	// error.
 	presented := a.present(run, o, name, file, err)
 	if err != nil {
 		return err
@@ -212,8 +212,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 }
 
 // present writes the report beside the result and the JUnit file, prints the
-// summary and decides on the exit code. broke is what ended the run, if it ended
-// badly.
+// summary and decides on the exit code. broke is the error that ended the run, or nil.
 func (env *Env) present(run *result.Run, o runOptions, name, file string, broke error) error {
 	var more []report.JUnitSuite
 	if broke != nil {
@@ -253,8 +252,8 @@ func (env *Env) present(run *result.Run, o runOptions, name, file string, broke 
 	return o.passing.judged(run)
 }
 
-// sayFiles reports the verdict, what was not met and what was written; what the table on
-// the screen says already is left out.
+// sayFiles reports the verdict, missed objectives and the files written, without what the
+// table on the screen already says.
 func (env *Env) sayFiles(run *result.Run, o runOptions, file, page string) {
 	_, seen := env.terminal(env.Stdout)
 	screen := seen && !o.json && !o.full

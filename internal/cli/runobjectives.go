@@ -10,8 +10,8 @@ import (
 	"sixnines/scenario"
 )
 
-// checkObjectives refuses objectives about what the driver has not, and an until.
-// What the load has not, the scenario itself refuses.
+// checkObjectives refuses objectives, and an until, about figures that the driver does not
+// have. The scenario itself refuses those that the load does not have.
 func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
 	for i, o := range s.Objectives {
 		if err := checkSubject(s, e, o.Subject, fmt.Sprintf("the objective %q", o)); err != nil {
@@ -21,7 +21,7 @@ func checkObjectives(s *scenario.Scenario, e driver.Entry) error {
 	return checkSubject(s, e, s.Phases.Until.Metric, fmt.Sprintf("--until %q", s.Phases.Until))
 }
 
-// checkSubject refuses what is asked of a figure that the driver has not.
+// checkSubject refuses a request about a figure that the driver does not have.
 func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) error {
 	can := e.With(s.Target.Options)
 	what, _, _ := strings.Cut(subject, ".")
@@ -37,8 +37,8 @@ func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) e
 	return nil
 }
 
-// sayObjectives tells people which objectives were not met, and why; of names
-// the scenario where there are several.
+// sayObjectives reports which objectives were not met, and why; of names the scenario if
+// there are several.
 func (env *Env) sayObjectives(of string, all []result.Objective, p passing) {
 	pass := "which does not pass"
 	if p.allowUndecided {

@@ -9,7 +9,7 @@ import (
 	"sixnines/scenario"
 )
 
-// concealed is an error in which nothing secret is to be read.
+// concealed is an error whose text contains no secrets.
 type concealed struct {
 	error
 	text string
@@ -18,7 +18,7 @@ type concealed struct {
 func (c *concealed) Error() string { return c.text }
 func (c *concealed) Unwrap() error { return c.error }
 
-// conceal takes what is secret in a scenario from an error: clients and brokers quote
+// conceal removes the secrets of a scenario from an error: clients and brokers quote
 // addresses and lines of configurations.
 func conceal(err error, s *scenario.Scenario, e driver.Entry) error {
 	if err == nil {
@@ -31,7 +31,7 @@ func conceal(err error, s *scenario.Scenario, e driver.Entry) error {
 	return err
 }
 
-// noteExposed tells once of each secret that stands in the command line itself.
+// noteExposed warns once about each secret in the command line itself.
 func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 	if slices.Contains(a.Args, "--quiet") {
 		return

@@ -10,13 +10,13 @@ import (
 	"sixnines/scenario"
 )
 
-// noiseFloor returns what this machine was last found to do to a load like the
-// scenario's without a broker, nil if that is not known. say is told what is to
-// be known of it, and why one that is there does not serve.
+// noiseFloor returns this machine's last measured noise floor for a load like the
+// scenario's, without a broker; nil if it is not known. It calls say with remarks on the
+// floor, and with the reason if a stored floor is not suitable.
 //
-// A load without a rate of its own – a closed loop, flat out, bursts, ramps –
-// has none; nor have the drivers of the tool's own proofs: what never crosses a
-// socket has no such floor, and the null broker is the floor.
+// A load without a constant rate (closed loop, unpaced, bursts, ramps) has no floor. The
+// drivers for the tool's self-tests have none either: messages that never cross a socket
+// have no such floor, and the null broker is itself the floor.
 func (env *Env) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor {
 	w := &s.Workload
 	even := w.Arrivals.Kind == scenario.Constant || w.Arrivals.Kind == scenario.Poisson
@@ -41,10 +41,9 @@ func (env *Env) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor
 	return found.Floor
 }
 
-// generatorLimit returns the highest rate at which this machine's generator was
-// in time under a load of the scenario's size and connections, nil if that is not
-// known. A load that is not sent by a schedule has no use for it, nor has one
-// that never crosses a socket.
+// generatorLimit returns the highest rate at which this machine's generator was in time
+// under a load with the scenario's size and connections; nil if it is not known. A load
+// without a schedule, or one that never crosses a socket, has no such limit.
 func (env *Env) generatorLimit(s *scenario.Scenario, say func(string)) *result.GeneratorLimit {
 	w := &s.Workload
 	if len(s.Workloads) > 0 || w.Loop == scenario.Closed || w.Rate.IsMax() || s.Target.Driver == "mem" {

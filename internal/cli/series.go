@@ -20,7 +20,7 @@ import (
 	"sixnines/scenario"
 )
 
-// series is a series under way: who makes its trials.
+// series is a series of trials under way.
 type series struct {
 	*app
 	*trials.Series
@@ -29,11 +29,11 @@ type series struct {
 	quiet   bool
 	resumed bool
 	stops   *seriesStops
-	kept    map[int]*result.Run // those that are wanted later, by the index of their trials
+	kept    map[int]*result.Run // runs that are needed later, by the index of their trials
 }
 
-// begin begins a series in a directory of its own below the one for results, or goes on
-// with one that was begun before.
+// begin begins a series in a new directory below the one for results, or resumes an earlier
+// series.
 func (a *app) begin(o outputOptions, d design) (*series, error) {
 	s := &series{app: a, cells: d.cells, dir: o.resume, quiet: o.quiet, resumed: o.resume != "", kept: map[int]*result.Run{}}
 	m, err := d.manifest()
@@ -87,7 +87,7 @@ func (s *series) load(keep func(trial int, run *result.Run)) error {
 // keep keeps the run of a trial.
 func (s *series) keep(trial int, run *result.Run) { s.kept[trial] = run }
 
-// runs returns those that are kept of the trials that want chooses, in their order.
+// runs returns the kept runs of the trials that want selects, in order.
 func (s *series) runs(want func(trials.Trial) bool) []*result.Run {
 	var all []*result.Run
 	for i, t := range s.Trials {
@@ -98,8 +98,8 @@ func (s *series) runs(want func(trials.Trial) bool) []*result.Run {
 	return all
 }
 
-// result returns the result of a trial that was made before, nil if it was not. A result
-// that was damaged since, as by a copy to another disk, is planned again.
+// result returns the result of a trial that was made before; nil if it was not. A trial whose
+// file is damaged, for example by a copy to another disk, is planned again.
 func (s *series) result(trial int) (*result.Run, error) {
 	if s.Trials[trial].State != trials.Made {
 		return nil, nil
@@ -132,7 +132,7 @@ func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 	return s.Run(o)
 }
 
-// trialSpec is how a command wants a trial of its series to be made.
+// trialSpec describes how to make a trial of a series.
 type trialSpec struct {
 	scenario *scenario.Scenario // nil: the cell's
 	header   result.Trial       // without Set and Kind
@@ -140,7 +140,7 @@ type trialSpec struct {
 	begin    string             // printed when it begins
 }
 
-// measured makes one trial. The error is of the run, as measure returns it.
+// measured makes one trial. The error is that of [app.measure].
 func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	c := &s.cells[turn.Trial.Cell]
 	sc := *cmp.Or(o.scenario, c.scenario)
@@ -263,7 +263,7 @@ func (s *series) discard(more ...string) {
 		errs = append(errs, os.Remove(s.path(filepath.Join(s.dir, name))))
 	}
 	if err := errors.Join(append(errs, s.Discard())...); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.note("%s", oneLine(err.Error())) // something is in it after all: it stays
+		s.note("%s", oneLine(err.Error())) // the directory is not empty, so it stays
 	}
 }
 

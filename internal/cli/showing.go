@@ -31,8 +31,8 @@ func partNames() []string {
 	return each(report.Parts(), func(p report.Part) string { return p.Name })
 }
 
-// check refuses parts that there are not, and both flags where there is no table;
-// format is what is printed in its place, empty: a table is.
+// check refuses unknown parts, and both flags if no table is printed; format is what is
+// printed instead of a table; empty: a table is printed.
 func (o *showing) check(format string) error {
 	for i, name := range o.show {
 		if o.show[i] = strings.TrimSpace(name); !slices.Contains(partNames(), o.show[i]) {

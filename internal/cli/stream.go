@@ -13,10 +13,10 @@ import (
 // toStdout is what --out names stdout by.
 const toStdout = "-"
 
-// growPause is how long to wait between two looks at a file that grows.
+// growPause is the pause between two reads of a growing file.
 const growPause = 100 * time.Millisecond
 
-// growing is a file that others write.
+// growing is a file that is being written while it is read.
 type growing struct {
 	path string
 	file *os.File // nil: it was not there yet
@@ -41,8 +41,8 @@ func (g *growing) close() {
 	}
 }
 
-// stream copies a result file to stdout while it is being written: record by record,
-// and without holding up who writes it.
+// stream copies a result file to stdout while it is being written, record by record and
+// without delaying the writer.
 type stream struct {
 	dir  string // the file is in it; gone with close
 	file string
@@ -83,14 +83,14 @@ func (s *stream) copy(to io.Writer) {
 func (s *stream) close() error {
 	close(s.stop)
 	<-s.done
-	_ = os.RemoveAll(s.dir) // what stays in the temporary directory is no harm
+	_ = os.RemoveAll(s.dir) // a leftover in the temporary directory is harmless
 	if s.err != nil {
 		return failed("write the result into a directory with --out DIR", fmt.Errorf("copy the records to stdout: %w", s.err))
 	}
 	return nil
 }
 
-// checkStreamed refuses what stdout has no place for.
+// checkStreamed refuses options that need stdout for something else.
 func (o runOptions) checkStreamed(scenarios []cell) error {
 	switch {
 	case o.out != toStdout:

@@ -9,8 +9,8 @@ import (
 
 const brokerForm = "write --broker PRODUCT=VERSION,VERSION, such as --broker kafka=3.9.1,4.3.1; sixnines broker list shows the versions that are installed"
 
-// argued puts what --broker says into a study, and returns it with what it was taken
-// for. A study that takes it needs it, and no other takes it.
+// argued puts the value of --broker into a study, and returns the study with the meaning of
+// the value. A study that has such an argument requires it; others refuse it.
 func (env *Env) argued(s *study.Study, text string) (*study.Study, string, error) {
 	switch {
 	case s.Argument == nil && text == "":
@@ -33,8 +33,8 @@ func (env *Env) argued(s *study.Study, text string) (*study.Study, string, error
 	return s, arg.String(), nil
 }
 
-// versionsOf reads PRODUCT=VERSION,VERSION. In place of a product may stand one of its
-// drivers, and the beginning of a version is the newest that is installed.
+// versionsOf reads PRODUCT=VERSION,VERSION. A driver may replace its product, and a prefix
+// of a version means the newest installed one with that prefix.
 func (env *Env) versionsOf(text string) (study.Argument, error) {
 	name, list, ok := strings.Cut(text, "=")
 	if !ok {

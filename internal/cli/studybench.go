@@ -50,13 +50,13 @@ func (s *studyRuns) oneBench(turn *trials.Turn, b study.Bench, where string) (tr
 	return trials.Made, nil
 }
 
-// keepBench takes what a benchmark came to.
+// keepBench keeps the result of a benchmark.
 func (s *studyRuns) keepBench(trial int, f *benchFile) {
 	s.made[trial] = study.TrialOutcome{Round: s.Trials[trial].Round, File: s.Trials[trial].File, Bench: &f.Result}
 	s.machine = f.Machine
 }
 
-// loadBenches takes what benchmarks came to before. One whose file lost a part since is
+// loadBenches loads the results of earlier benchmarks. A benchmark whose file is damaged is
 // made again.
 func (s *studyRuns) loadBenches() error {
 	for i, t := range s.Trials {

@@ -20,13 +20,13 @@ const (
 	studyCharts   = "charts" // of the Markdown
 )
 
-// writePause is how long the pages are left as they are between trials at least: they
-// take a moment of the machine.
+// writePause is the least time between two updates of the pages during trials, since
+// writing them uses the machine.
 const writePause = time.Minute
 
-// writeBetween writes the pages before the first trial of another system than the last
-// one's, so that they can be looked at while others are measured. What fails then is
-// tried again at the end.
+// writeBetween writes the pages when the next trial is of another system, so that they can
+// be read while other systems are measured. A failure is only noted, since the pages
+// are written again at the end.
 func (s *studyRuns) writeBetween(system string) {
 	if s.last != "" && s.last != system && len(s.made) > 0 && time.Since(s.written) >= writePause {
 		if err := s.write(s.outcome(filepath.Base(s.dir))); err != nil {
