@@ -16,7 +16,7 @@ import (
 type studyView struct {
 	*study.Outcome
 	skipped map[string]study.Skipped // by system
-	shown   map[string]bool          // cells whose figures in words were told
+	shown   map[string]bool          // cells whose figures are already shown in words
 }
 
 // newStudyView prepares an outcome.
@@ -28,10 +28,10 @@ func newStudyView(o *study.Outcome) *studyView {
 	return v
 }
 
-// StudyHTML writes a study as one self-contained page, in the order of the original:
-// each chart and table with today's numbers, those of the original beside them,
-// each conclusion with how it stands and what that rests on. What was not measured
-// has its place, with why. The page loads nothing.
+// StudyHTML writes a study as one self-contained page, in the order of the original: each
+// chart and table with the new numbers beside those of the original, each conclusion with
+// its verdict and the evidence. Parts that were not measured say why. The page loads
+// nothing.
 func StudyHTML(w io.Writer, o *study.Outcome) error {
 	v := newStudyView(o)
 	body := append(v.document(), v.trials())
@@ -119,7 +119,7 @@ func (v *studyView) document() document {
 // allCells is the title of the table of all cells.
 const allCells = "All cells"
 
-// slip is what the original got wrong.
+// slip returns a remark on an error of the original.
 func slip(told string) text {
 	return text{Class: "callout slip", Lead: "A slip of the original", Text: told, Quoted: true}
 }
@@ -147,13 +147,13 @@ func (v *studyView) story() part {
 	return out
 }
 
-// placed reports whether a slip has a section or a conclusion beside which it stands.
+// placed reports whether a slip belongs to a section or a conclusion.
 func (v *studyView) placed(s study.Slip) bool {
 	return slices.ContainsFunc(v.Study.Sections, func(x study.Section) bool { return x.Title == s.Where }) ||
 		slices.ContainsFunc(v.Study.Conclusions, func(x study.Conclusion) bool { return x.Name == s.Where })
 }
 
-// slips are those that stand beside a section or a conclusion.
+// slips returns the slips that belong to a section or a conclusion.
 func (v *studyView) slips(where string) []text {
 	var out []text
 	for _, s := range v.Study.Slips {
@@ -164,7 +164,7 @@ func (v *studyView) slips(where string) []text {
 	return out
 }
 
-// part is a section with what was measured of it, and its conclusions.
+// part returns a section with its measurements and conclusions.
 func (v *studyView) part(i int, x *study.Section, claims []studyClaim) part {
 	p := part{Key: fmt.Sprintf("part-%d", i+1), Title: plain(x.Title)}
 	add := func(b ...block) { p.Blocks = append(p.Blocks, b...) }
@@ -195,7 +195,7 @@ func (v *studyView) part(i int, x *study.Section, claims []studyClaim) part {
 	return p
 }
 
-// warnings are what has to be said before any figure.
+// warnings returns the warnings that come before all figures.
 func (v *studyView) warnings() []notice {
 	var out []notice
 	if v.sameHost() {
@@ -234,7 +234,7 @@ func (v *studyView) sameHost() bool {
 	return false
 }
 
-// runs yields the runs there are.
+// runs yields all runs.
 func (v *studyView) runs(yield func(*result.Run) bool) {
 	for i := range v.Cells {
 		for _, t := range v.Cells[i].Trials {
@@ -247,8 +247,8 @@ func (v *studyView) runs(yield func(*result.Run) bool) {
 	}
 }
 
-// processors is how many processors the program could use, as the machine's facts
-// tell it; empty: they do not.
+// processors returns how many processors the program could use, by the machine's facts;
+// empty: not known.
 func (v *studyView) processors() string { return v.fact("processors usable") }
 
 func (v *studyView) fact(name string) string {
@@ -268,7 +268,8 @@ func toolName(t result.Tool) string {
 	return cmp.Or(strings.TrimSpace(plain(t.Name+" "+t.Version)), "sixnines")
 }
 
-// writtenBy says which program made this, and which the trials if that was another.
+// writtenBy names the program that made the report, and the one that made the trials if it
+// was another.
 func (v *studyView) writtenBy() string {
 	by := v.tool()
 	if w := v.WrittenBy; w.Version != "" && w.Version != v.Tool.Version {
@@ -335,7 +336,7 @@ func (v *studyView) why(c *study.CellOutcome) string {
 	return "not made yet"
 }
 
-// studyClaim is a conclusion of the author's and how it stands.
+// studyClaim is a conclusion of the author with its verdict.
 type studyClaim struct {
 	*study.Conclusion
 	verdict study.Verdict
@@ -359,7 +360,7 @@ func (v *studyView) claims() []studyClaim {
 	return out
 }
 
-// standingOf says how many conclusions stand how.
+// standingOf returns the number of conclusions for each verdict.
 func standingOf(claims []studyClaim) string {
 	counts := map[study.Verdict]int{}
 	for _, c := range claims {
@@ -385,7 +386,7 @@ func (v *studyView) claim(c studyClaim) finding {
 	return out
 }
 
-// rests is what a test rests on.
+// rests is the evidence of a test.
 type rests struct {
 	Cells []cell
 	Files []string

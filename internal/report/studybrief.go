@@ -9,7 +9,7 @@ import (
 	"sixnines/result"
 )
 
-// studyWidth is the number of columns that a study takes at most.
+// studyWidth is the largest number of columns of a study.
 const studyWidth = 80
 
 // StudyTerminal writes a study for people at a terminal, in short. The page has all of it.
@@ -63,8 +63,8 @@ func (v *studyView) brief() document {
 	return out
 }
 
-// skippedBriefly names the systems that were not measured by their reasons; of how they
-// can be only what going on does not do by itself.
+// skippedBriefly lists the systems that were not measured, by reason, with what the user can
+// do about it if running the study again is not enough.
 func (v *studyView) skippedBriefly() []string {
 	var reasons []string
 	names, hows := map[string][]string{}, map[string][]string{}
@@ -114,7 +114,7 @@ func (v *studyView) cellsBriefly() *table {
 	return x
 }
 
-// flatOut reports whether a run of the study is.
+// flatOut reports whether any run of the study is unpaced.
 func (v *studyView) flatOut() bool {
 	for run := range v.runs {
 		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Header.Mode == result.ModeFlatOut }) {

@@ -18,8 +18,8 @@ import (
 // round as a thin line: more of them hide each other.
 const thinCells = 5
 
-// pictures are a chart of the study: one, or a panel for each figure and thing shown.
-// Where there is nothing to draw, the one says why.
+// pictures returns a chart of the study: one chart, or a panel for each figure. If nothing
+// can be drawn, the only one says why.
 func (v *studyView) pictures(x *study.Chart, key string) gallery {
 	cells := v.Match(x.Cells)
 	labels := cellLabels(cells)
@@ -30,7 +30,7 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 		if len(out) > 0 {
 			c.Key += "-" + strconv.Itoa(len(out)+1)
 		}
-		// The original's figures alone are no picture of what was measured.
+		// A chart with only the original's figures would show no measurement.
 		if !slices.ContainsFunc(c.Lines, func(l line) bool { return !l.Marks }) || !c.fit() {
 			return
 		}
@@ -74,8 +74,8 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 	return out
 }
 
-// absent names the cells of a picture that have no run, and why; of a system that has
-// none at all only its name.
+// absent names the cells of a chart that have no run, and why; if a system has no runs at
+// all, only the system.
 func (v *studyView) absent(cells []*study.CellOutcome, labels []string) string {
 	there := map[string]bool{}
 	for _, c := range cells {
@@ -144,8 +144,8 @@ func measuredParts(c *study.CellOutcome, workload string) []*result.Run {
 	return out
 }
 
-// medianRun is the run in the middle by a percentile of a latency, the lower one of
-// two; runs without it count as the slowest. nil: there is no run.
+// medianRun returns the median run by a percentile of a latency, the lower of two; runs
+// without the percentile count as the slowest. It returns nil for no runs.
 func medianRun(all []*result.Run, m result.Metric) *result.Run {
 	if len(all) == 0 {
 		return nil
@@ -227,13 +227,13 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 	return c
 }
 
-// suspectDash is the pattern of what verdicts do not believe; curveDashes are the others.
+// suspectDash is the dash pattern of suspect parts; curveDashes are the others.
 const suspectDash = 2
 
 var curveDashes = [...]int{0, 1, 3}
 
-// believed splits a curve where the part begins that the run's verdict does not believe,
-// which may be all of it.
+// believed splits a curve where its suspect part begins, by the run's verdict; the suspect
+// part may be the whole curve.
 func believed(l line, run *result.Run, m result.Metric) []line {
 	from := math.Inf(1)
 	switch limit := run.Summary.Verdict.Limit(m); {
@@ -259,7 +259,7 @@ func believed(l line, run *result.Run, m result.Metric) []line {
 	return []line{l, beyond}
 }
 
-// sparse keeps every so many points of a line, and its last.
+// sparse keeps every every-th point of a line, and its last point.
 func sparse(l line, every int) line {
 	var x, y []float64
 	for i := range l.X {
@@ -379,7 +379,7 @@ func (v *studyView) overTime(x *study.Chart, show string, cells []*study.CellOut
 			continue
 		}
 		spans := timelineWithin(run, studyPoints)
-		if run.Summary.Backlog == nil { // else what it is about may come after the window
+		if run.Summary.Backlog == nil { // a backlog may be drained after the window
 			spans = measured(spans)
 		}
 		for _, s := range spans {

@@ -10,8 +10,8 @@ import (
 	"sixnines/result"
 )
 
-// wanted is a figure that a study shows: its name as [study.Read] has it, and of which
-// latency and workload.
+// wanted identifies a figure that a study shows: its name for [study.Read], its latency and
+// its workload.
 type wanted struct {
 	name     string
 	metric   result.Metric
@@ -22,15 +22,15 @@ type wanted struct {
 type studyFigure struct {
 	study.Over
 	ok      bool
-	why     string // that there is none, or empty where the cell does not exist
-	needs   int64  // that is all: as many messages, in each round
-	beside  string // what else is to be said of it
-	suspect bool   // the verdicts do not believe it in some round, or rounds without a number are slower
+	why     string // why the figure is missing; empty also if the cell does not exist
+	needs   int64  // it is missing only because each round needs this number of messages
+	beside  string // a remark beside it
+	suspect bool   // it is suspect in some round, or rounds without a number are slower
 }
 
-// figure reads a figure of a cell. Of rounds in which it is missing because they were
-// overloaded or refused messages, which is slower than every number, it tells; where
-// they are half of all or more there is no number.
+// figure reads a figure of a cell. Rounds in which it is missing because they were overloaded
+// or refused messages count as slower than every number, and are mentioned; if they are half
+// of all rounds or more, the figure has no number.
 func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 	f := studyFigure{why: v.why(c)}
 	if f.why != "" {
@@ -106,7 +106,7 @@ func (f studyFigure) text() string {
 	return sign + studyNumber(f.Value, f.Unit)
 }
 
-// interval is its interval as a cell, empty if there is none.
+// interval returns its interval as a cell; empty if it has none.
 func (f studyFigure) interval() string {
 	if !f.ok || !f.Bounded || f.Low == f.High {
 		return ""
@@ -147,7 +147,7 @@ func (v *studyView) tableCell(c *study.CellOutcome, a wanted, original bool) cel
 // theirFigure is a figure of the original's.
 type theirFigure struct {
 	text   string  // as printed, with its unit
-	value  float64 // in the unit of ours; NaN: it cannot be compared
+	value  float64 // in the unit of our figure; NaN: not comparable
 	source string
 	note   string
 }

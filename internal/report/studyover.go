@@ -12,7 +12,7 @@ import (
 	"sixnines/result"
 )
 
-// unitAxis is the axis of a unit, and how many of its own units one is.
+// unitAxis returns the axis of a unit, and the number of the axis' units in one unit.
 func unitAxis(u study.Unit, name string, wide bool) (axis, float64) {
 	scales := map[study.Unit]scale{study.Nanoseconds: durationScale, study.Seconds: durationScale, study.PerSecond: rateScale, study.BytesRate: byteRateScale, study.Bytes: bytesScale}
 	s, of := scales[u], 1.0
@@ -32,8 +32,8 @@ func unitAxis(u study.Unit, name string, wide bool) (axis, float64) {
 	return axis{Scale: s, Label: name}, of
 }
 
-// on returns where a figure and its interval lie on an axis of which a unit has so many;
-// NaN where there is none.
+// on returns the coordinates of a figure and its interval on an axis with of units per unit
+// of the figure; NaN for missing values.
 func (f studyFigure) on(a axis, of float64) (y, low, high float64) {
 	y, low, high = math.NaN(), math.NaN(), math.NaN()
 	if f.ok {
@@ -54,8 +54,8 @@ func place(c *study.Cell, over string) (float64, bool) {
 	return x, ok
 }
 
-// curveName names the curve of a cell over an axis: what remains of it without its
-// place there.
+// curveName names the curve of a cell over an axis: the cell's name without its value on
+// that axis.
 func curveName(c *study.Cell, over string) string {
 	rest := func(at map[string]float64, title string) []string {
 		if _, ok := at[over]; !ok {
@@ -132,8 +132,8 @@ func (v *studyView) over(x *study.Chart, name string, cells []*study.CellOutcome
 	return c
 }
 
-// bars compares a figure of several cells: a bar from zero where the axis is linear,
-// else a dot, with its interval; a cell without a figure has its place, and why.
+// bars compares a figure of several cells: a bar from zero on a linear axis, else a dot,
+// with its interval. A cell without the figure keeps its row, with the reason.
 func (v *studyView) bars(x *study.Chart, name string, cells []*study.CellOutcome, labels []string) *bars {
 	b := &bars{Title: joinNonEmpty(": ", plain(x.Title), name)}
 	low, high := math.Inf(1), 0.0

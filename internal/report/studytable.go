@@ -62,7 +62,7 @@ func (v *studyView) table(x *study.Table) *table {
 	return t
 }
 
-// cross fills a table of which both systems and loads are directions.
+// cross fills a table with systems in one direction and loads in the other.
 func (v *studyView) cross(t *table, x *study.Table, matched []*study.CellOutcome) {
 	var rows, groups []string
 	titles, at := map[string]string{}, map[[2]string]*study.CellOutcome{}
@@ -99,8 +99,8 @@ func (v *studyView) cross(t *table, x *study.Table, matched []*study.CellOutcome
 	}
 }
 
-// empty leaves why there are no numbers at the first of neighbours that have the same
-// reason.
+// empty keeps the reason for missing numbers only in the first of neighbouring cells with the
+// same reason.
 func (r *row) empty() {
 	last := ""
 	for i := range r.Cells {
@@ -115,8 +115,7 @@ func (r *row) empty() {
 	}
 }
 
-// sources are where the original's figures of a table are from, with what is to be
-// said of them.
+// sources returns the sources of the original's figures in a table, with remarks.
 func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []string {
 	var out []string
 	for _, c := range cells {
@@ -129,8 +128,8 @@ func (v *studyView) sources(cells []*study.CellOutcome, columns []string) []stri
 	return out
 }
 
-// wordsOf are the figures that the original told in its text, of the cells that a
-// section shows and no earlier one did, with what is seen today; nil if there are none.
+// wordsOf returns the figures from the original's text, of cells that this section shows
+// first, beside the new ones; nil if the text has no such figures.
 func (v *studyView) wordsOf(x *study.Section) *table {
 	t := &table{Name: "What the original told of it", Titled: true, Head: textCells("of", "theirs", "source", "today")}
 	var patterns []string
@@ -198,8 +197,8 @@ func (v *studyView) benchmarks() bool {
 // benchFigures are the figures of a micro-benchmark.
 func benchFigures() []string { return []string{"bench.op", "bench.allocs", "bench.bytes"} }
 
-// verdict is the worst verdict of a cell's rounds, and of how many; where all are VALID,
-// up to where every one is.
+// verdict returns the worst verdict of a cell's rounds, and in how many; if all are VALID,
+// the percentile up to which all are.
 func (v *studyView) verdict(c *study.CellOutcome) cell {
 	counts, made, to := map[result.Status]int{}, 0, ""
 	for _, t := range c.Trials {
@@ -276,7 +275,7 @@ func (v *studyView) semantics() *table {
 	return t
 }
 
-// semanticsWords are what makes runs unlike beside their load.
+// semanticsWords returns the settings that distinguish runs beside their load.
 func semanticsWords(r *result.Run) string {
 	s := &r.Header.Semantics
 	return strings.Join([]string{s.Durability, s.Replication, s.Acknowledgment, s.Delivery, r.Header.Ack}, "\n")

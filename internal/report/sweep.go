@@ -11,16 +11,16 @@ import (
 	"sixnines/result"
 )
 
-// Sweep is what a sweep came to, with the findings that go below its table.
+// Sweep is the outcome of a sweep, with the findings that stand below its table.
 type Sweep struct {
 	*sweep.Table
 	Title    string   // for people: what was swept
 	Findings []string // a line each: knees, scalability
-	Left     string   // what was not made, and why; empty: all was
+	Left     string   // trials that were not made, and why; empty: all were made
 }
 
-// SweepTerminal writes the table of a sweep for people. Columns on the right give
-// way where the terminal is too narrow.
+// SweepTerminal writes the table of a sweep for a terminal. It drops columns from the right
+// if the terminal is too narrow.
 func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 	p := newPrinter(opt)
 	p.document(document{s.cells()})
@@ -106,7 +106,7 @@ func sweepCaption(t *sweep.Table) string {
 	return text
 }
 
-// standing says in how many cells an objective is met, and in how many not.
+// standing returns the number of cells in which an objective is met, and is not.
 func (s *Sweep) standing(text string) string {
 	counts, of := map[string]int{}, 0
 	for i := range s.Rows {
@@ -170,8 +170,8 @@ func (s *Sweep) row(r *sweep.Row, unlike bool, asked []string) row {
 	return out
 }
 
-// sweepVerdict is the verdicts of a row's runs in a word: the worst, and of how
-// many, unless it is that of all.
+// sweepVerdict returns the worst verdict of a row's runs, with the number of runs that have
+// it unless all have it.
 func sweepVerdict(r *sweep.Row) (string, style) {
 	return worstOf(len(r.Runs), r.Count)
 }

@@ -10,9 +10,9 @@ import (
 	"sixnines/result"
 )
 
-// sweepHeat are the heat maps of a sweep of which two axes have several values:
-// the rate that was achieved, and each percentile. Where there are none, why says
-// so, if a reader could expect them.
+// sweepHeat returns the heat maps of a sweep with two axes of several values: of the
+// achieved rate, and of each percentile. Without maps, why says why, if a reader could
+// expect them.
 func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 	across, up := t.Plane()
 	switch {
@@ -111,8 +111,8 @@ func heatOrder(a sweep.Axis) []string {
 	return values
 }
 
-// heatAlt is a map in words: its least and its greatest cell, and what has no
-// number.
+// heatAlt describes a map in words: its least and its greatest cell, and the cells without
+// a number.
 func heatAlt(h *heatmap) string {
 	least, most := heatCell{Value: math.Inf(1)}, heatCell{}
 	without := map[heatState]int{}

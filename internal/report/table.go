@@ -5,39 +5,39 @@ import (
 	"strings"
 )
 
-// table is rows of figures or words with what is said of them: the same for a page,
-// for Markdown and for a terminal.
+// table holds rows of figures or words with remarks, for a page, for Markdown and for a
+// terminal.
 type table struct {
-	Name    string // empty: it is told by what the table stands in
-	Of      string // before its name, the run that it is about, where there are several; a page has it elsewhere
-	About   string // what it is, above its rows
-	Caption string // what it shows and how to read it, below its rows
+	Name    string // empty: the surrounding part has the name
+	Of      string // the run, shown before Name if there are several; a page shows it elsewhere
+	About   string // a description, above the rows
+	Caption string // what it shows and how to read it, below the rows
 	Explain bool   // the caption is needed everywhere, not only on the page
 	Head    []cell
 	Rows    []row
-	After   []string // what it comes to
-	Brief   int      // rows in a terminal and in Markdown; 0: all
-	Rest    string   // where the others are
+	After   []string // conclusions, below the rows
+	Brief   int      // number of rows in a terminal and in Markdown; 0: all
+	Rest    string   // where to find the other rows
 
 	// On a page.
 	Class  string  // of the style sheet; empty: "sheet figured"
 	Key    string  // its anchor
-	Titled bool    // its name stands in it
-	Groups []group // over the heads but the first
-	Folded bool    // shut until it is opened
-	Page   bool    // it is there only: elsewhere a line says it
-	Column bool    // there a run that is alone says it in a column of another table
+	Titled bool    // its name is inside the table
+	Groups []group // above all heads except the first
+	Folded bool    // closed until the reader opens it
+	Page   bool    // only on a page: elsewhere a line replaces it
+	Column bool    // on a page of a single run, a column of another table replaces it
 
 	// In a terminal and in Markdown.
-	Gather bool // remarks on cells stand beside their rows
+	Gather bool // remarks on cells are shown beside their rows
 
 	// In a terminal.
-	Wrap  int   // the width from which on a head that is wider than its column goes on in the next line; 0: none does
-	Gap   int   // between columns; 0: gridGap
-	Even  bool  // names in the first column are like other text
-	Spill bool  // columns that give way go below their rows
-	Fixed bool  // no column gives way
-	Gives []int // columns that give way, the first first; nil: all but two, from the right
+	Wrap  int   // heads wider than their column and this width are wrapped; 0: no head is
+	Gap   int   // spaces between columns; 0: gridGap
+	Even  bool  // names in the first column look like other text
+	Spill bool  // columns that do not fit are shown below their rows
+	Fixed bool  // no column is dropped
+	Gives []int // columns to drop, in this order; nil: all except two, from the right
 }
 
 // group is a head over several columns.
@@ -46,27 +46,27 @@ type group struct {
 	Span  int
 }
 
-// row is a row with the remarks that belong to it. In a terminal they go to its right
-// where there is room for them and below it where there is not.
+// row is a row with its remarks. In a terminal they are to its right if they fit, else below
+// it.
 type row struct {
 	Cells []cell
 	Notes []string
 	Class string // on a page
 }
 
-// cell is text with what qualifies it.
+// cell is text with its style and remarks.
 type cell struct {
 	Text   string
 	Style  style
-	Right  bool   // of a head: what is below it are numbers, which are flush right
-	Centre bool   // of a head, in Markdown
-	Of     string // of a head, in a terminal and in Markdown: what remarks on its cells begin with
+	Right  bool   // in a head: the column holds numbers, which are flush right
+	Centre bool   // in a head, in Markdown
+	Of     string // in a head, in a terminal and in Markdown: the prefix of remarks on its cells
 
 	Bold  bool   // in Markdown
-	File  bool   // on a page, of the name of a file, to which it leads
-	Class string // on a page, beside that of its style
-	Title string // on a page, shown on hovering
-	Link  string // on a page, the anchor to which it leads
+	File  bool   // on a page: the text is the name of a file, and links to it
+	Class string // on a page: a CSS class beside that of its style
+	Title string // on a page: shown on hovering
+	Link  string // on a page: the anchor that it links to
 	Notes []note // on a page below it, in Markdown in brackets behind it
 }
 
@@ -148,8 +148,8 @@ func (x *table) without(column int) *table {
 	return &y
 }
 
-// shortened is the table with as many rows as a terminal and Markdown have, and how
-// many it has besides.
+// shortened returns the table with the rows for a terminal and Markdown, and the number of
+// rows left out.
 func (x *table) shortened() (*table, int) {
 	left := len(x.Rows) - x.Brief
 	if x.Brief == 0 || left <= 0 {

@@ -127,8 +127,8 @@ func inFlightChart(subjects []*subject) *chart {
 	return c
 }
 
-// backlogChart draws what consumers had not got over time, by our count and as the
-// broker told it, where they came late or paused.
+// backlogChart draws the messages that late or paused consumers had not received yet, over
+// time, by the run's own count and by the broker's.
 func backlogChart(subjects []*subject) *chart {
 	c := newTimeChart(KindBacklog, "Backlog over time", axis{Scale: countScale, Label: "deliveries"}, subjects)
 	told := ""
@@ -156,8 +156,8 @@ func backlogChart(subjects []*subject) *chart {
 	return c
 }
 
-// hiccupsChart draws what held the generator up over time: the longest waits of
-// the meters, of goroutines for a processor, and for the collector.
+// hiccupsChart draws the delays within the generator over time: the longest waits of the
+// meters, of goroutines for a processor, and for the collector.
 func hiccupsChart(subjects []*subject) *chart {
 	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "the most in an interval"}, subjects)
 	c.vitals(subjects, func(v float64) float64 {
@@ -193,7 +193,7 @@ func (c *chart) vitals(subjects []*subject, y func(float64) float64, series ...r
 	}
 }
 
-// vital is the largest value of a vital in the span; NaN: there is none.
+// vital returns the largest value of a vital in the span; NaN: the span has none.
 func (s span) vital(v result.Vital) float64 {
 	if value, ok := s.Vitals[v]; ok && !math.IsInf(value, 0) {
 		return value
