@@ -36,10 +36,10 @@ type Study struct {
 	Base        Layer        `yaml:"base,omitempty"`
 	Systems     []System     `yaml:"systems"`
 	Loads       []Load       `yaml:"loads"`
-	Selections  []Selection  `yaml:"cells"`
+	Selections  []Selection  `yaml:"cells"` // which systems are measured under which loads
 	Lengths     Lengths      `yaml:"lengths"`
-	Figures     []Figures    `yaml:"figures,omitempty"`
-	Sections    []Section    `yaml:"sections"`
+	Figures     []Figures    `yaml:"figures,omitempty"` // as printed in the original
+	Sections    []Section    `yaml:"sections"`          // of the page, in order
 	Conclusions []Conclusion `yaml:"conclusions,omitempty"`
 	Caveats     []Caveat     `yaml:"caveats,omitempty"`
 	Slips       []Slip       `yaml:"slips,omitempty"`
@@ -63,9 +63,9 @@ type Original struct {
 
 // System is one measured system: a broker, or a configuration of one.
 type System struct {
-	Name     string `yaml:"name"`
-	Title    string `yaml:"title"`
-	Scenario Layer  `yaml:"scenario,omitempty"`
+	Name     string `yaml:"name"`               // first part of the names of its cells
+	Title    string `yaml:"title"`              // for output
+	Scenario Layer  `yaml:"scenario,omitempty"` // merged over Study.Base
 	// StandsFor says what the author measured, if this system replaces it.
 	StandsFor string `yaml:"stands_for,omitempty"`
 	// At has the system's values on the axes of charts, by the axis's name.
@@ -83,11 +83,11 @@ type Load struct {
 	// gofast, on the number of processors in the system's At "processors", for the length of
 	// the scenario's window.
 	Bench    string             `yaml:"bench,omitempty"`
-	Name     string             `yaml:"name"`
-	Title    string             `yaml:"title"`
-	Scenario Layer              `yaml:"scenario,omitempty"`
-	At       map[string]float64 `yaml:"at,omitempty"`
-	For      Ranges             `yaml:"for,omitempty"` // as System.For
+	Name     string             `yaml:"name"`               // second part of the names of its cells
+	Title    string             `yaml:"title"`              // for output
+	Scenario Layer              `yaml:"scenario,omitempty"` // merged over that of the system
+	At       map[string]float64 `yaml:"at,omitempty"`       // as System.At
+	For      Ranges             `yaml:"for,omitempty"`      // as System.For
 
 	from int
 }
@@ -99,10 +99,10 @@ type Layer = yaml.Node
 // Selection says which systems are measured under which loads: patterns of
 // [path.Match].
 type Selection struct {
-	Systems  []string `yaml:"systems"`
-	Loads    []string `yaml:"loads"`
-	Scenario Layer    `yaml:"scenario,omitempty"`
-	Lengths  []string `yaml:"lengths,omitempty"` // the lengths that have it; none: all
+	Systems  []string `yaml:"systems"`            // patterns of names of systems
+	Loads    []string `yaml:"loads"`              // patterns of names of loads
+	Scenario Layer    `yaml:"scenario,omitempty"` // merged over that of the load
+	Lengths  []string `yaml:"lengths,omitempty"`  // the lengths that have it; none: all
 }
 
 // Lengths are the lengths in which a study can be run.
@@ -121,8 +121,8 @@ const (
 
 // Length says how often and how long each cell runs.
 type Length struct {
-	Rounds   int   `yaml:"rounds"` // of each cell, 1 to 1000
-	Scenario Layer `yaml:"scenario,omitempty"`
+	Rounds   int   `yaml:"rounds"`             // of each cell, 1 to 1000
+	Scenario Layer `yaml:"scenario,omitempty"` // merged over that of the selections
 	// Loads are settings for the cells of some loads only, by pattern.
 	Loads []LengthLoad `yaml:"loads,omitempty"`
 	// Cells are patterns of the cells that the length has; none: all.
@@ -243,7 +243,7 @@ type Conclusion struct {
 const (
 	KindFaster      = "faster"      // A is below B at each of Figures, round by round
 	KindBelow       = "below"       // the figures of Cells are below Bound
-	KindAbove       = "above"       // and above
+	KindAbove       = "above"       // the figures of Cells are above Bound
 	KindRatio       = "ratio"       // A's figure ÷ B's is AtLeast, or AtMost
 	KindEquivalent  = "equivalent"  // A and B differ by no more than Margin
 	KindMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
@@ -256,7 +256,7 @@ const (
 // Test is one condition of a conclusion. Its kind decides which fields it has.
 type Test struct {
 	Kind     string        `yaml:"kind"`
-	A        string        `yaml:"a,omitempty"` // cells
+	A        string        `yaml:"a,omitempty"` // A and B are names of cells
 	B        string        `yaml:"b,omitempty"`
 	Cells    []string      `yaml:"cells,omitempty"`   // patterns; monotone: names, in order
 	Figures  []string      `yaml:"figures,omitempty"` // each must hold; ratio, share: one, which may be p99.99/p99

@@ -18,9 +18,9 @@ type Outcome struct {
 	// Semantics is what the run's figures mean: guarantees, the kind of acknowledgement,
 	// mode, and the broker that was started. Runs that differ in it are never combined.
 	Semantics string  `json:"semantics"`
-	Asked     float64 `json:"asked_per_s"` // messages a second; 0: unpaced or a closed loop
-	Achieved  float64 `json:"achieved_per_s"`
-	Bytes     float64 `json:"bytes_per_s"` // of payload, sent
+	Asked     float64 `json:"asked_per_s"`    // messages a second; 0: unpaced or a closed loop
+	Achieved  float64 `json:"achieved_per_s"` // messages a second: sent, or the throughput of an unpaced run
+	Bytes     float64 `json:"bytes_per_s"`    // of payload, sent
 	// Few says that the messages were too few for a rate: Achieved and Bytes are 0.
 	Few bool `json:"few,omitempty"`
 	// GeneratorCPU and BrokerCPU are seconds of processor time for each message sent

@@ -29,9 +29,9 @@ type Row struct {
 	// rows; else it is empty.
 	Semantics string        `json:"semantics,omitempty"`
 	Metric    result.Metric `json:"metric,omitempty"`
-	Asked     float64       `json:"asked_per_s"`
-	Achieved  Spread        `json:"achieved_per_s"`
-	Bytes     Spread        `json:"bytes_per_s"`
+	Asked     float64       `json:"asked_per_s"`    // messages a second; 0: unpaced or a closed loop
+	Achieved  Spread        `json:"achieved_per_s"` // messages a second
+	Bytes     Spread        `json:"bytes_per_s"`    // bytes of payload a second, sent
 	// GeneratorCPU and BrokerCPU are seconds of processor time per message; they have no
 	// figure if that is unknown, as for one of several workloads.
 	GeneratorCPU Spread            `json:"generator_cpu_s"`

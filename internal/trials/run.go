@@ -29,8 +29,8 @@ type Options struct {
 
 // Progress is the progress of a series.
 type Progress struct {
-	Done int // trials that were made or tried
-	Of   int
+	Done int           // trials that were made or tried
+	Of   int           // these and the planned ones that are wanted
 	Left time.Duration // estimated time for the remaining trials
 }
 
@@ -38,9 +38,9 @@ type Progress struct {
 type Turn struct {
 	Trial  Trial
 	Cell   Cell
-	Number int // of the trial in the order, from 1
-	Of     int // number of trials in the series
-	Path   string
+	Number int           // of the trial in the order, from 1
+	Of     int           // number of trials in the series
+	Path   string        // of the result file
 	Keeper *Keeper       // of brokers
 	Pause  time.Duration // before it; 0: none
 	ending <-chan struct{}
