@@ -147,7 +147,7 @@ type SuspectReason struct {
 	Metric      result.Metric     `json:"metric,omitempty"`
 	Percentiles []string          `json:"percentiles,omitempty"` // of the metric; none: the whole run
 	Text        string            `json:"text"`                  // of the first of them
-	Found       string            `json:"found"`                 // the same without what it means and what to do
+	Found       string            `json:"found"`                 // Text without meaning and advice
 }
 
 // Metric is one latency in both sets.

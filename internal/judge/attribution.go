@@ -280,7 +280,7 @@ func explain(suspects []*suspect, tail []result.Exemplar) {
 	for _, s := range suspects {
 		byName[s.source] = s
 	}
-	for _, source := range result.Pauses() { // each before what may explain it
+	for _, source := range result.Pauses() { // a source comes before those that may explain it
 		s := byName[string(source.Source)]
 		if s == nil || !s.cause.Named {
 			continue

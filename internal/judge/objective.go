@@ -22,8 +22,8 @@ const (
 	Met Outcome = "met"
 	// Missed: the opposite is shown.
 	Missed Outcome = "missed"
-	// Undecided: the limit is within the interval, or there are too few messages; the
-	// run is too short to tell.
+	// Undecided: the limit is within the interval, or the messages are too few: the run
+	// is too short to decide.
 	Undecided Outcome = "undecided"
 	// Meaningless: the run does not have this figure, or the run is not valid for it.
 	Meaningless Outcome = "meaningless"

@@ -19,7 +19,8 @@ type Inputs struct {
 	stopsInvalidate bool
 }
 
-// Close computes the summary of a run whose closing record was the last to be written.
+// Close computes the summary of a run with a closing record as its last record; it panics
+// without one.
 func Close(run *result.Run) *result.Summary { return Summarise(run, closed(run)) }
 
 // closed returns the inputs that the closing record gives.

@@ -143,7 +143,7 @@ func (t *timetable) levels(where string, before result.Counters, p *result.Point
 	}
 }
 
-// whole checks what holds of all intervals together.
+// whole checks all intervals together against the closing record and the header.
 func (t *timetable) whole() {
 	h, c := &t.run.Header, t.closing
 	if t.phase != result.PhaseClosing {

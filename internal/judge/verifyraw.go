@@ -141,7 +141,7 @@ func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 			continue // the raw file remembers all of them
 		}
 		if x.Hist == nil || m.OfConnection() {
-			continue // the raw file does not have what connections saw
+			continue // the raw file does not have the metrics of connections
 		}
 		r := &rebuilt{top: histograms.HighestCounted(x.Hist)}
 		r.Hist = x.Hist.Clone()

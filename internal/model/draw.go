@@ -434,7 +434,7 @@ func (d *drawing) phases() {
 	}
 }
 
-// objectives draws what the run must show.
+// objectives draws the objectives of the scenario.
 func (d *drawing) objectives(l *drawnLoad) {
 	metrics := []string{"lag.blocked"}
 	switch l.pattern {

@@ -20,7 +20,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$`)
 // mostRounds is the largest number of rounds of a cell.
 const mostRounds = 1000
 
-// checker collects what is wrong with a study.
+// checker collects the errors of a study.
 type checker struct {
 	s     *Study
 	cells []string // names of all cells, of every length

@@ -249,7 +249,7 @@ const (
 	KindMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
 	KindShare       = "share"       // in at least Share of Cells a figure is AtLeast, or AtMost
 	KindSteady      = "steady"      // the runs of Cells are of Class
-	KindUndecidable = "undecidable" // it cannot be decided here: Why, and what it Needs
+	KindUndecidable = "undecidable" // cannot be decided by runs: Why says why, Needs what is needed
 	KindArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
 )
 

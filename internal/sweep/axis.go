@@ -176,7 +176,7 @@ func span(from, to, spacing, count string) ([]string, error) {
 	return append(values, to), nil
 }
 
-// kind is what a number counts.
+// kind is the kind of quantity that a number is.
 type kind int
 
 const (

@@ -13,7 +13,7 @@ type Hysteresis struct {
 	Rate  float64 // messages a second at which it was tested; 0: no test was needed
 	Fresh Tally   // on a fresh system
 	After Tally   // after an overload
-	P     float64 // probability of a difference at least as large, if there is no hysteresis
+	P     float64 // probability of a difference at least as large without hysteresis
 	Shown bool    // P is at most 1 − Confidence
 }
 
