@@ -60,6 +60,7 @@ type inbox struct {
 	watch
 	got    []letter
 	count  map[letter]int
+	marked map[letter]int // of count, how many were marked as redelivered
 	last   map[line]uint64
 	turned error // the first letter that came after a later one
 	faults []error
@@ -76,7 +77,9 @@ type line struct {
 	partition int
 }
 
-func newInbox() *inbox { return &inbox{count: map[letter]int{}, last: map[line]uint64{}} }
+func newInbox() *inbox {
+	return &inbox{count: map[letter]int{}, marked: map[letter]int{}, last: map[line]uint64{}}
+}
 
 func (b *inbox) deliver(m driver.Message) {
 	overlap := b.inside.Add(1) > 1
@@ -103,6 +106,9 @@ func (b *inbox) deliver(m driver.Message) {
 		}
 		b.got = append(b.got, l)
 		b.count[l]++
+		if m.Redelivered {
+			b.marked[l]++
+		}
 		in := line{l.producer, m.Partition}
 		if before, ok := b.last[in]; ok && l.seq <= before && b.turned == nil {
 			b.turned = fmt.Errorf("message %d of producer %d was delivered after %d", l.seq, l.producer, before)
@@ -159,7 +165,7 @@ func (b *inbox) kept(n int) error {
 	}
 	for l, times := range b.count {
 		if times > 1 {
-			return fmt.Errorf("message %d of producer %d was delivered %d times", l.seq, l.producer, times)
+			return fmt.Errorf("message %d of producer %d was delivered %d times, %d of them marked as redelivered", l.seq, l.producer, times, b.marked[l])
 		}
 	}
 	if n >= 0 && len(b.got) != n {
