@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -222,8 +223,9 @@ func (d *decider) table(cells []*CellOutcome, figures []string) *table {
 			chosen := func(round int, why string) {
 				selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, why)
 			}
-			absent, absentWhy := 0, "" // a round without a usable figure; 0: none
-			for round, f := range read {
+			absent, absentWhy := 0, ""                             // a round without a usable figure; 0: none
+			for _, round := range slices.Sorted(maps.Keys(read)) { // in order: a text names the last one
+				f := read[round]
 				switch {
 				case f.Selects:
 					chosen(round, cmp.Or(f.Missing, f.Unfit))
