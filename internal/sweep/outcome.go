@@ -57,6 +57,8 @@ func OutcomeOf(run *result.Run, round int) Outcome {
 		Figures: map[string]Figure{}, Objectives: s.Objectives}
 	if t := s.Throughput; t != nil && t.Needs > 0 {
 		o.Achieved, o.Few = 0, true
+	} else if t != nil && h.Mode == result.ModeConsume {
+		o.Achieved = t.ReceivedPerSecond // nothing is sent
 	} else if t != nil {
 		o.Achieved = t.PerSecond
 	}

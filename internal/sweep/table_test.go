@@ -160,6 +160,19 @@ func TestAlong(t *testing.T) {
 	}
 }
 
+// A consume load sends nothing: its rate is that of what it received, unless too few messages
+// came for a rate.
+func TestOutcomeOfAConsumeLoad(t *testing.T) {
+	run := &result.Run{Header: result.Header{Mode: result.ModeConsume}, Summary: &result.Summary{Throughput: &result.Throughput{Received: 500, ReceivedPerSecond: 250}}}
+	if o := OutcomeOf(run, 1); o.Achieved != 250 || o.Few {
+		t.Errorf("%g/s, too few: %v", o.Achieved, o.Few)
+	}
+	run.Summary.Throughput.Needs = 100
+	if o := OutcomeOf(run, 1); o.Achieved != 0 || !o.Few {
+		t.Errorf("%g/s, too few: %v", o.Achieved, o.Few)
+	}
+}
+
 // An outcome has the figures of its run and their qualifications.
 func TestOutcomeOf(t *testing.T) {
 	run := &result.Run{Header: result.Header{ID: "x", Size: 10, Ack: "broker"}, Summary: &result.Summary{
