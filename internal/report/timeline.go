@@ -165,7 +165,7 @@ func wholeOf(subjects []*subject) []*subject {
 // window.
 // What workloads of one run have in common is listed once.
 func momentsOf(subjects []*subject) []moment {
-	var out, refused []moment
+	var acts, out, refused []moment
 	whole := wholeOf(subjects)
 	for _, s := range subjects {
 		h := &s.run.Header
@@ -190,7 +190,7 @@ func momentsOf(subjects []*subject) []moment {
 		}
 		for _, a := range judge.Stretches(s.run) {
 			if a.Happened && len(h.Actions) > 0 {
-				out = append(out, moment{From: (h.From + time.Duration(a.From)).Seconds(), To: (h.From + time.Duration(a.Over)).Seconds(), Label: lead + actionHead(&a) + " " + plain(a.Line())})
+				acts = append(acts, moment{From: (h.From + time.Duration(a.From)).Seconds(), To: (h.From + time.Duration(a.Over)).Seconds(), Label: lead + actionHead(&a) + " " + plain(a.Line())})
 			}
 		}
 		for _, x := range refusals(s.run, mostRefused(s.run)) {
@@ -211,7 +211,7 @@ func momentsOf(subjects []*subject) []moment {
 	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
 	// Each kind has its own limit: the stretches of a counter are longer than the pauses
 	// that matter, and would use up a common limit.
-	out = longest(out)
+	out = longest(append(acts, out...)) // no number of events leaves out an action
 	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.From, b.From) }) // their numbers follow time
 	out = append(out, stretches...)
 	n := 0

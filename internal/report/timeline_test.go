@@ -2,7 +2,9 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +67,22 @@ func TestWorkloadsShareTheTime(t *testing.T) {
 		if moments[i].From != want {
 			t.Errorf("moment %d is at %v s, want %v", i, moments[i].From, want)
 		}
+	}
+}
+
+// However many events there are, actions are marked, in the order of time.
+func TestEventsLeaveOutNoAction(t *testing.T) {
+	run := &result.Run{Header: result.Header{Actions: []result.Action{{Kind: "disconnect", Subject: "all", At: 5e8}}},
+		Events: []result.Event{{At: 5e8, Kind: result.EventAction, Action: &result.Acted{Number: 1, Planned: 5e8}}}}
+	for i := range 2 * momentLimit {
+		run.Events = append(run.Events, result.Event{At: int64(i+1) * 1e7, Kind: result.EventDisconnected})
+	}
+	moments := momentsOf([]*subject{{run: run}})
+	if !slices.IsSortedFunc(moments, func(a, b moment) int { return cmp.Compare(a.From, b.From) }) {
+		t.Errorf("%+v", moments)
+	}
+	if !slices.ContainsFunc(moments, func(m moment) bool { return strings.Contains(m.Label, "disconnect all") }) {
+		t.Errorf("the action is left out: %+v", moments)
 	}
 }
 
