@@ -249,7 +249,7 @@ const anyDependence = 40
 // why that is missing. The interval by messages assumes independent messages, which nothing
 // shows, so it decides nothing. Two one-sided bounds remain. A lower percentile is not larger
 // and a higher one not smaller, so their intervals may already be beyond the limit. And from
-// p97.5 up, so many of the run's messages may lie beyond the limit that the percentile must
+// p97.5 up, enough of the run's messages may lie beyond the limit that the percentile must
 // lie there too, however the messages depend on each other, see [anyDependence].
 func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string, q quantile, na string) {
 	o := d.Objective

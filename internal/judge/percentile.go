@@ -16,7 +16,7 @@ type Percentile struct {
 	// or refused messages reach it.
 	AtLeast, Open bool
 	Refused       bool  // the rank is a refused message's; Value is the slowest other message's
-	Needs         int64 // above 0: the figure is missing and needs so many messages
+	Needs         int64 // above 0: the figure is missing and needs this many messages
 }
 
 // PercentileOf returns a percentile, 0 to 100, of a metric with that many messages as samples.

@@ -41,7 +41,7 @@ type Figure struct {
 	Value   int64 // ns; a lower bound if AtLeast
 	AtLeast bool  // unresolved or refused messages reach it
 	Refused bool
-	Needs   int64 // above 0: the figure is missing and needs so many messages
+	Needs   int64 // above 0: the figure is missing and needs this many messages
 }
 
 // percentile returns a percentile by its text, such as "99.9".
