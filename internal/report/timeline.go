@@ -211,8 +211,9 @@ func momentsOf(subjects []*subject) []moment {
 	out = slices.DeleteFunc(out, func(m moment) bool { return m.Strip })
 	// Each kind has its own limit: the stretches of a counter are longer than the pauses
 	// that matter, and would use up a common limit.
-	out = longest(append(acts, out...)) // no number of events leaves out an action
-	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.From, b.From) }) // their numbers follow time
+	// No number of events leaves out an action, and the numbers follow time.
+	out = longest(append(acts, out...))
+	slices.SortStableFunc(out, func(a, b moment) int { return cmp.Compare(a.From, b.From) })
 	out = append(out, stretches...)
 	n := 0
 	for i := range out {
