@@ -190,7 +190,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		if delete(c.vitals, result.VitalPacerCount); len(pacers) > 0 {
 			c.vitals[result.VitalPacerCount] = float64(len(pacers))
 		}
-		ld.side.collect(c.vitals)
+		ld.side.Collect(c.vitals)
 		r.breath.take()
 		ld.recording.ReadyRaw(r.breath.take)
 		ld.recording.Rec.Snapshot()
@@ -203,7 +203,7 @@ func (c *collector) collect(phase string, from, to int64) error {
 		r.breath.take()
 		ld.sending.ReportRefusals()
 		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.Reported.Pauses
-		if err := r.out.interval(v); err != nil {
+		if err := r.out.Interval(v); err != nil {
 			return err
 		}
 		if r.config.Exporter != nil {

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"sixnines/internal/clock"
+	"sixnines/internal/engine/beside"
+	"sixnines/internal/engine/output"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/process"
 	"sixnines/internal/engine/session"
@@ -26,18 +28,18 @@ const lead = 5 * time.Millisecond
 func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	// The output is made first: drivers may report events from Open on. It is
 	// written to once the header is.
-	if r.out, err = newOutput(r.config.File, r.config.Scenario.Secrets(r.config.Entry.Secret)); err != nil {
+	if r.out, err = output.New(r.config.File, r.config.Scenario.Secrets(r.config.Entry.Secret)); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			r.out.discard()
+			r.out.Discard()
 		}
 	}()
 	r.progress(Progress{Phase: "connect"})
 	for _, ld := range r.loads {
-		ld.side = startProbe(ld.session, ld.recording, r.config.Probe)
-		defer func() { ld.side.end(err != nil) }()
+		ld.side = beside.Start(ld.session, ld.recording, r.config.Probe)
+		defer func() { ld.side.End(err != nil) }()
 	}
 	if err := r.setUp(ctx); err != nil {
 		_ = r.close() // the error that stopped the setup is the one to return
@@ -48,14 +50,14 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 			ld.warmUntilStable(ctx)
 		}
 		ld.awaitAnswers(ctx)
-		ld.side.begin()
+		ld.side.Begin()
 	}
 	if err := r.RefusedEarly(); err != nil {
 		_ = r.close()
 		return nil, err
 	}
 	r.watch = watch.Start(watch.Options{Virtual: r.Virtual != nil, Idle: r.config.Idle, Connections: r.openConns,
-		Usage: r.config.Usage, Event: r.out.event, Breathe: r.breath.take})
+		Usage: r.config.Usage, Event: r.out.Event, Breathe: r.breath.take})
 	defer r.watch.Stop()
 	r.Frozen = r.watch.Frozen()
 	for _, ld := range r.loads {
@@ -73,13 +75,13 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return nil, err
 	}
 	for _, ld := range r.loads {
-		ld.side.stop()
+		ld.side.Stop()
 	}
 	r.Observed = clock.Now()
 	var leftOver error
 	for _, ld := range r.loads {
 		leftOver = errors.Join(leftOver, ld.disconnect())
-		ld.side.end(aborted)
+		ld.side.End(aborted)
 	}
 	res, err := col.finish(leftOver, aborted)
 	if err != nil {
@@ -287,7 +289,7 @@ func (r *run) shorten(why result.EventKind) bool {
 		return false
 	}
 	r.endAll(now)
-	r.out.event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
+	r.out.Event(result.Event{At: now, Kind: why, Detail: "the window ends here"})
 	return true
 }
 
@@ -311,7 +313,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 		case <-r.config.Abort:
 			aborted = true
 		case <-enough:
-			r.out.event(result.Event{At: clock.Now(), Kind: result.EventInterrupted, Detail: "the drain ends here"})
+			r.out.Event(result.Event{At: clock.Now(), Kind: result.EventInterrupted, Detail: "the drain ends here"})
 			return aborted
 		case <-time.After(2 * time.Millisecond):
 		}

@@ -15,7 +15,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
 	now := max(r.Observed, c.to)
 	if leftover != nil {
-		r.out.event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
+		r.out.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
 	if r.unwritten() {
 		from := c.to
@@ -34,7 +34,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	vitals := map[result.Vital]float64{}
 	pauses := r.watch.Pauses(start, true, vitals)
 	if n := r.watch.Unlisted(); n > 0 {
-		r.out.event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
+		r.out.Event(result.Event{At: now, Kind: result.EventPauses, Detail: "stretches with TCP retransmissions that are not listed", Count: int64(n)})
 	}
 	for _, ld := range r.loads {
 		ld.sending.ReportRefusals()
@@ -42,21 +42,21 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if err != nil {
 			return nil, err
 		}
-		ld.side.close(closing.Vitals)
+		ld.side.Close(closing.Vitals)
 		maps.Copy(closing.Vitals, vitals)
 		ld.accounts.KeepPauses(pauses)
 		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.Reported.Pauses
 		closing.Closing = ld.accounts.Closing(now, r.interrupted, aborted)
-		if err := r.out.interval(closing); err != nil {
+		if err := r.out.Interval(closing); err != nil {
 			return nil, err
 		}
 		if dropped, err := ld.recording.CloseRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
-			r.out.event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit", Count: dropped})
+			r.out.Event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit", Count: dropped})
 		}
 	}
-	return r.out.end(func(part *result.Run) result.Summary {
+	return r.out.End(func(part *result.Run) result.Summary {
 		s := *judge.Close(part)
 		s.Workload = part.Header.Workload
 		return s
@@ -66,7 +66,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 // unwritten reports whether the loads have counted or recorded anything after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.unread() || ld.recording.Rec.Behind() {
+		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.Unread() || ld.recording.Rec.Behind() {
 			return true
 		}
 	}

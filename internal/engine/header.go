@@ -62,7 +62,7 @@ func (r *run) writeHeader(start int64) error {
 	if r.config.Exporter != nil {
 		r.config.Exporter.Begin(headers)
 	}
-	return r.out.begin(start, headers...)
+	return r.out.Begin(start, headers...)
 }
 
 // generatorFact is a line of the header about the generator.
@@ -125,8 +125,8 @@ func (ld *load) describe(h *result.Header) error {
 	add("stage times", value, note)
 	value, note = ld.receiveFact()
 	add("receive lag", value, note)
-	if ld.side.wanted {
-		value, note := ld.side.fact()
+	if ld.side.Wanted {
+		value, note := ld.side.Fact()
 		add("probe", value, note)
 	}
 	return nil

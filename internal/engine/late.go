@@ -38,7 +38,7 @@ func (r *run) stalled() bool {
 	if !waits { // the last message came just now
 		return false
 	}
-	r.out.event(result.Event{At: clock.Now(), Kind: result.EventDrain, Detail: fmt.Sprintf("nothing was delivered for %s: the run no longer waits for missing messages", spell.Period(stallLimit))})
+	r.out.Event(result.Event{At: clock.Now(), Kind: result.EventDrain, Detail: fmt.Sprintf("nothing was delivered for %s: the run no longer waits for missing messages", spell.Period(stallLimit))})
 	return true
 }
 

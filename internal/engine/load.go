@@ -10,6 +10,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/actions"
+	"sixnines/internal/engine/beside"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/receive"
@@ -36,7 +37,7 @@ type load struct {
 	observer func(Progress)  // Config.Observer; nil: no progress is reported
 	steps    []*actions.Step // what is to happen in its window
 	breathe  func()          // gives way between two pieces of the collector's work
-	side     *sideProbe      // the probe beside it
+	side     *beside.Probe   // the probe beside it
 	lasts    time.Duration   // from its window's start until the windows of all loads are over
 }
 
@@ -76,7 +77,7 @@ func (ld *load) open(ctx context.Context) error {
 }
 
 // metrics returns what is recorded.
-func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), ld.side.metrics()...) }
+func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), ld.side.Metrics()...) }
 
 // disconnect closes producers and consumers, then the sessions. Leftovers are
 // reported, not fatal: the measurement is done.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/engine/actions"
+	"sixnines/internal/engine/output"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/process"
 	"sixnines/internal/engine/send"
@@ -24,8 +25,8 @@ import (
 type run struct {
 	*plan.Control
 	config   Config
-	out      *output // made before anything is connected; safe for concurrent use
-	breath   breath  // the collector's; when that has ended, the run's goroutine's
+	out      *output.Output // made before anything is connected; safe for concurrent use
+	breath   breath         // the collector's; when that has ended, the run's goroutine's
 	scenario *scenario.Scenario
 	loads    []*load // in the scenario's order; fixed
 	acts     *actions.Executor
@@ -44,7 +45,7 @@ type run struct {
 
 func newRun(c Config) (*run, error) {
 	r := &run{config: c, scenario: c.Scenario}
-	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.event(e) })
+	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.Event(e) })
 	r.acts = actions.New(r.Life, c.Journal)
 	for _, p := range c.Scenario.Parts() {
 		if err := check(p.Scenario, c.Entry); err != nil {

@@ -130,7 +130,7 @@ func (b *Bench) queueSeed(t queueTrial, window time.Duration) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for seed := uint64(1); seed < most; seed++ {
+	for seed := uint64(1); seed <= most; seed++ {
 		plan, err := schedule.New(&s.Workload, window, seed)
 		if err != nil {
 			return 0, err

@@ -1,4 +1,6 @@
-package engine
+// Package output writes the records of a run to its result, with few records for many events of one
+// kind, and reads them back for the run that is returned.
+package output
 
 import (
 	"fmt"
@@ -10,11 +12,11 @@ import (
 	"sixnines/result"
 )
 
-// output is where records go: a file, even if the caller does not want it, so that
+// Output is where records go: a file, even if the caller does not want it, so that
 // the run's memory does not grow with its length; the Run that is returned is
-// read from it. Events that come before the header wait for it. Its methods are safe for concurrent use,
-// but for write and clean: events come from any goroutine, intervals from the collector.
-type output struct {
+// read from it. Events that come before the header wait for it. Its methods are safe for concurrent use:
+// events come from any goroutine, intervals from the collector.
+type Output struct {
 	mu      sync.Mutex // guards the rest
 	writer  *result.Writer
 	path    string
@@ -24,13 +26,15 @@ type output struct {
 	filled  bool           // at least one interval is written
 	ended   bool           // the file is closed, or about to be: later events are dropped
 	waiting []result.Event // those that came before the headers
-	events  eventLog
+	events  log
 	secrets []string // what no event may contain
 	err     error    // the first error of a write; nothing is written after it
 }
 
-func newOutput(path string, secrets []string) (*output, error) {
-	o := &output{path: path, secrets: secrets}
+// New makes the file. An empty path is a file in a temporary directory, which End removes. No event will
+// contain one of secrets.
+func New(path string, secrets []string) (*Output, error) {
+	o := &Output{path: path, secrets: secrets}
 	if path == "" {
 		dir, err := os.MkdirTemp("", "sixnines-run-")
 		if err != nil {
@@ -47,13 +51,14 @@ func newOutput(path string, secrets []string) (*output, error) {
 	return o, nil
 }
 
-func (o *output) clean() {
+func (o *Output) clean() {
 	if o.scratch != "" {
 		_ = os.RemoveAll(o.scratch) // a directory that stays in the temporary one is harmless
 	}
 }
 
-func (o *output) begin(origin int64, headers ...result.Header) error {
+// Begin writes the headers. origin is the start of the run's window, CLOCK_MONOTONIC.
+func (o *Output) Begin(origin int64, headers ...result.Header) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.origin, o.begun = origin, true
@@ -69,8 +74,8 @@ func (o *output) begin(origin int64, headers ...result.Header) error {
 	return o.err
 }
 
-// event takes an event, whose instant is CLOCK_MONOTONIC.
-func (o *output) event(e result.Event) {
+// Event takes an event, whose instant is CLOCK_MONOTONIC.
+func (o *Output) Event(e result.Event) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if !o.ended {
@@ -79,7 +84,7 @@ func (o *output) event(e result.Event) {
 }
 
 // write writes an event, or keeps it until the headers are written. The lock is held.
-func (o *output) write(e result.Event) {
+func (o *Output) write(e result.Event) {
 	if !o.begun {
 		o.waiting = append(o.waiting, e)
 		return
@@ -91,7 +96,8 @@ func (o *output) write(e result.Event) {
 	}
 }
 
-func (o *output) interval(v result.Interval) error {
+// Interval writes an interval of a workload, whose instants count from the start of the run's window.
+func (o *Output) Interval(v result.Interval) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {
@@ -100,9 +106,9 @@ func (o *output) interval(v result.Interval) error {
 	return o.err
 }
 
-// end reads back what was written, has its parts summarised, and closes the file. The error is the first
+// End reads back what was written, has its parts summarised, and closes the file. The error is the first
 // of a write, or that of reading back.
-func (o *output) end(summarise func(part *result.Run) result.Summary) (*result.Run, error) {
+func (o *Output) End(summarise func(part *result.Run) result.Summary) (*result.Run, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.events.flush(o.write)
@@ -134,9 +140,9 @@ func (o *output) end(summarise func(part *result.Run) result.Summary) (*result.R
 	return run, nil
 }
 
-// discard closes the file of a run that failed. A file without an interval is
+// Discard closes the file of a run that failed; after End it does nothing. A file without an interval is
 // removed: nothing was measured.
-func (o *output) discard() {
+func (o *Output) Discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.ended {

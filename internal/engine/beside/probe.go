@@ -1,4 +1,6 @@
-package engine
+// Package beside runs the probe beside a load: a process that sends few messages of its own to the same
+// broker.
+package beside
 
 import (
 	"fmt"
@@ -28,20 +30,20 @@ const (
 	probeAborted = time.Second
 )
 
-// sideProbe is what the run has to do with the probe beside its load. Its methods
-// belong to the run's goroutine, but for collect, which belongs to the
+// Probe is what the run has to do with the probe beside its load. Its methods
+// belong to the run's goroutine, but for Collect, which belongs to the
 // collector until that has finished.
-type sideProbe struct {
+type Probe struct {
 	plan      *plan.Plan
 	session   *session.Session
 	recording *observe.Recording
 
-	wanted  bool           // the scenario has a probe
+	Wanted  bool           // the scenario has a probe
 	process *probe.Process // nil: no probe runs
 	// leftOut says why no probe runs, though one is wanted; empty: it does, or it is not wanted.
 	leftOut string
 
-	// What collect has taken from the reports so far.
+	// What Collect has taken from the reports so far.
 	last     probe.Report // the newest
 	span     int64        // ns of the window that reports cover
 	sent     int64        // messages
@@ -49,13 +51,13 @@ type sideProbe struct {
 	reported bool // the header or an event says why it reports no more
 }
 
-// startProbe starts the process of the probe, if the scenario wants one; leftOut says why it could not.
-// The process connects later, when the load has: see begin.
-func startProbe(s *session.Session, rec *observe.Recording, command []string) *sideProbe {
-	p := &sideProbe{plan: s.Plan, session: s, recording: rec, wanted: s.Scenario.Probed(s.Rate())}
+// Start starts the process of the probe, if the scenario wants one; leftOut says why it could not.
+// The process connects later, when the load has: see Begin.
+func Start(s *session.Session, rec *observe.Recording, command []string) *Probe {
+	p := &Probe{plan: s.Plan, session: s, recording: rec, Wanted: s.Scenario.Probed(s.Rate())}
 	e := &s.Entry
 	switch {
-	case !p.wanted:
+	case !p.Wanted:
 	case len(command) == 0:
 		p.leftOut = "this program has no process for it: only the command sixnines has"
 	case e.Capabilities.Brokerless:
@@ -73,13 +75,13 @@ func startProbe(s *session.Session, rec *observe.Recording, command []string) *s
 	return p
 }
 
-// begin has the probe connect, after the load has, and waits for it: probePatience, or probeAsked.
-func (p *sideProbe) begin() {
+// Begin has the probe connect, after the load has, and waits for it: probePatience, or probeAsked.
+func (p *Probe) Begin() {
 	if p.process == nil {
 		return
 	}
 	if p.plan.Flow.Closes == flow.Never {
-		p.end(false)
+		p.End(false)
 		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
 		return
 	}
@@ -93,8 +95,8 @@ func (p *sideProbe) begin() {
 	p.process.Await(patience)
 }
 
-// fact is what the header says of the probe.
-func (p *sideProbe) fact() (value, note string) {
+// Fact is what the header says of the probe.
+func (p *Probe) Fact() (value, note string) {
 	if p.process != nil && p.leftOut == "" {
 		p.leftOut = p.process.Failure()
 	}
@@ -105,9 +107,9 @@ func (p *sideProbe) fact() (value, note string) {
 	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
 }
 
-// collect takes what the probe has reported. Intervals wholly within the window are recorded; the
+// Collect takes what the probe has reported. Intervals wholly within the window are recorded; the
 // probe's share of a processor goes to to.
-func (p *sideProbe) collect(to map[result.Vital]float64) {
+func (p *Probe) Collect(to map[result.Vital]float64) {
 	if p.process == nil {
 		return
 	}
@@ -133,25 +135,25 @@ func (p *sideProbe) collect(to map[result.Vital]float64) {
 }
 
 // reportEnd writes an event, once, that says why the probe reports no more.
-func (p *sideProbe) reportEnd(why string) {
+func (p *Probe) reportEnd(why string) {
 	if !p.reported {
 		p.reported = true
 		p.plan.Event(result.Event{At: clock.Now(), Kind: result.EventProbe, Detail: "the probe ended before the load: " + why})
 	}
 }
 
-// unread reports whether a report of the probe waits to be collected.
-func (p *sideProbe) unread() bool { return p.process != nil && p.process.Waiting() }
+// Unread reports whether a report of the probe waits to be collected.
+func (p *Probe) Unread() bool { return p.process != nil && p.process.Waiting() }
 
-// stop tells the probe to end, without waiting.
-func (p *sideProbe) stop() {
+// Stop tells the probe to end, without waiting.
+func (p *Probe) Stop() {
 	if p.process != nil {
 		p.process.Stop()
 	}
 }
 
-// end waits until the probe has ended.
-func (p *sideProbe) end(aborted bool) {
+// End waits until the probe has ended.
+func (p *Probe) End(aborted bool) {
 	if p.process == nil {
 		return
 	}
@@ -162,8 +164,8 @@ func (p *sideProbe) end(aborted bool) {
 	p.process.Wait(probeEnd, true)
 }
 
-// close adds to the closing record's vitals what is known of the probe at the end.
-func (p *sideProbe) close(to map[result.Vital]float64) {
+// Close adds to the closing record's vitals what is known of the probe at the end.
+func (p *Probe) Close(to map[result.Vital]float64) {
 	if p.process == nil || p.span == 0 {
 		return
 	}
@@ -172,8 +174,8 @@ func (p *sideProbe) close(to map[result.Vital]float64) {
 	to[result.VitalProbeMissing] = float64(max(0, p.sent-p.resolved))
 }
 
-// metrics returns those of a probe beside the load; nil: no probe runs.
-func (p *sideProbe) metrics() []recorder.ID {
+// Metrics returns those of a probe beside the load; nil: no probe runs.
+func (p *Probe) Metrics() []recorder.ID {
 	if p == nil || p.process == nil {
 		return nil
 	}

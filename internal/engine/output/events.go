@@ -1,4 +1,4 @@
-package engine
+package output
 
 import (
 	"time"
@@ -32,14 +32,14 @@ type repeated struct {
 	wait    time.Duration // between records of gathered events
 }
 
-// eventLog makes few records of many events. It is guarded by output's lock.
-type eventLog struct {
+// log makes few records of many events. It is guarded by Output.mu.
+type log struct {
 	all   map[likeness]*repeated
 	order []*repeated
 }
 
 // add takes an event, and calls write with what is to be written now.
-func (l *eventLog) add(e result.Event, write func(result.Event)) {
+func (l *log) add(e result.Event, write func(result.Event)) {
 	if e.Action != nil { // the plan bounds them
 		write(e)
 		return
@@ -82,7 +82,7 @@ func (l *eventLog) add(e result.Event, write func(result.Event)) {
 }
 
 // flush calls write with all that has not been written.
-func (l *eventLog) flush(write func(result.Event)) {
+func (l *log) flush(write func(result.Event)) {
 	for _, r := range l.order {
 		r.write(write)
 	}
