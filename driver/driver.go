@@ -13,7 +13,7 @@
 //	→ Session.Deprovision → Session.Close
 //
 // An optional interface ([Flusher], [Syncer], [KeySender], [RequestReplier],
-// [DepthTeller]) adds methods and is found by type assertion. A driver's statements are
+// [DepthTeller], [BackReader]) adds methods and is found by type assertion. A driver's statements are
 // data: [Capabilities] before a session exists, [Semantics] from Provision on. The
 // conformance suite in driver/drivertest checks the clauses written here against a
 // real broker, and lists those that it could not check.
@@ -127,6 +127,10 @@ type Topology struct {
 	// wraps ErrUnsupported. Without Keep, Deprovision removes what Provision would have
 	// created.
 	Existing bool
+	// ReadBack says that a BackReader will read what is kept when the run is over: without
+	// consumers a driver whose topics are logs or queues then keeps all messages, and not
+	// the newest ones only.
+	ReadBack bool
 	// KeySize and Headers are those of all producers, see ProducerSpec. Provision
 	// refuses what the broker cannot carry (ErrUnsupported, ErrTooLarge).
 	KeySize int

@@ -92,6 +92,7 @@ type Capabilities struct {
 	Reconnects   bool    // the client reconnects by itself after a broker restart
 	Ordered      bool    // one producer's messages of one topic, or of each Message.Partition of it, arrive in order
 	Keeps        bool    // the broker stores messages for absent consumers: Topology.Late, Keep and Existing are honoured
+	ReadsBack    bool    // sessions implement BackReader
 	MinSize      int     // smallest payload in bytes the system carries
 	TLS          bool
 }

@@ -62,6 +62,12 @@ func TestFlaws(t *testing.T) {
 		"never removes what existed":          "what is kept can be used",
 		"gives a group again what it took":    "what is kept can be used",
 		"finds what never was":                "what is kept can be used",
+		"reads back all but the last":         "what is kept can be read back",
+		"removes what it reads back":          "what is kept can be read back",
+		"reads back what never was":           "what is kept can be read back",
+		"forgets what is consumed":            "what is kept can be read back",
+		"says no end of what it reads back":   "what is kept can be read back",
+		"reads back one topic of two":         "what is kept can be read back",
 		"tells what was ever sent":            "the depth of a queue is right",
 		"tells nothing of the last":           "the depth of a queue is right",
 		"tells less of what is delivered":     "the depth of a queue is right",
@@ -153,7 +159,7 @@ func TestOptingOut(t *testing.T) {
 		switch c.name {
 		case "wrong address", "wrong password", "unknown option", "payload too large", "fan-out", "groups share", "requests are answered",
 			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge",
-			"headers are carried", "keys are carried", "what is kept can be used", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
+			"headers are carried", "keys are carried", "what is kept can be used", "what is kept can be read back", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)
 			}

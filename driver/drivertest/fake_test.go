@@ -119,7 +119,7 @@ func (f *fake) harness() Harness {
 	return Harness{
 		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{flaw: f.flaw}, Capabilities: driver.Capabilities{
 			Ack: driver.AckKindBroker, RequestReply: true,
-			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, TLS: true,
+			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, ReadsBack: true, TLS: true,
 			Keys: true, Headers: true}},
 		Encrypted: &encrypted,
 		Impatient: &impatient, Silence: 20 * time.Millisecond,

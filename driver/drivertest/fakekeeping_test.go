@@ -88,3 +88,47 @@ func (s *fakeSession) Depth(_ context.Context, topic string, spec driver.Consume
 	}
 	return driver.Depth{}, fmt.Errorf("fake: depth of %q: %w", name, driver.ErrNotConnected)
 }
+
+// Places implements driver.BackReader.
+func (s *fakeSession) Places(t driver.Topology) (all []driver.Place, err error) {
+	for _, topic := range t.Topics {
+		all = append(all, driver.Place{Topic: topic, Log: true})
+	}
+	if s.f.is("reads back one topic of two") {
+		all = all[:1]
+	}
+	return all, nil
+}
+
+// ReadBack implements driver.BackReader.
+func (s *fakeSession) ReadBack(_ context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+	s.f.mu.Lock()
+	name := s.target.Run + "/" + p.Topic
+	all := slices.Clone(s.f.logs[name])
+	there := s.f.held[name] || s.f.is("reads back what never was")
+	if s.f.is("removes what it reads back") {
+		s.f.logs[name] = nil
+	}
+	if s.f.is("forgets what is consumed") {
+		for group, taken := range s.f.places {
+			if group == name+"/g0" {
+				all = all[taken:]
+			}
+		}
+	}
+	s.f.mu.Unlock()
+	if !there {
+		return driver.Reading{}, fmt.Errorf("fake: read %q back: %w", name, driver.ErrNoTopic)
+	}
+	if s.f.is("reads back all but the last") {
+		all = all[:max(0, len(all)-1)]
+	}
+	for _, m := range all {
+		deliver(driver.Message{Payload: m.payload})
+	}
+	found := driver.Reading{Messages: int64(len(all)), Until: driver.ReadToPosition}
+	if s.f.is("says no end of what it reads back") {
+		found.Until = ""
+	}
+	return found, nil
+}

@@ -193,6 +193,7 @@ func checks() []check {
 		{"headers are carried", headers, checkHeaders},
 		{"keys are carried", keys, checkKeys},
 		{"what is kept can be used", keeps, checkKept},
+		{"what is kept can be read back", readsBack, checkReadBack},
 		{"the depth of a queue is right", always, checkDepth},
 		{"requests are answered", requestReply, checkRequestReply},
 		{"nil is no answer", requestReply, checkNoReply},
@@ -274,6 +275,10 @@ func observed(h *Harness, claimed bool, what string) string {
 
 func keeps(h *Harness) string {
 	return unless(h.can().Keeps, "the driver does not claim Keeps")
+}
+
+func readsBack(h *Harness) string {
+	return unless(h.can().ReadsBack, "the driver does not claim ReadsBack")
 }
 
 func requestReply(h *Harness) string {

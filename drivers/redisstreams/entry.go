@@ -24,6 +24,14 @@ func (i id) after(other id) bool {
 	return i.ms > other.ms || i.ms == other.ms && i.seq > other.seq
 }
 
+// next returns the least identifier after i.
+func (i id) next() id {
+	if i.seq == math.MaxUint64 {
+		return id{i.ms + 1, 0}
+	}
+	return id{i.ms, i.seq + 1}
+}
+
 // String returns the identifier as the server writes it.
 func (i id) String() string { return string(i.append(nil)) }
 

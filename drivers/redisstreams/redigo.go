@@ -93,20 +93,9 @@ func (f *redigoFetcher) read(reply any) (count int, err error) {
 			return count, unasked(string(key))
 		}
 		for _, e := range list {
-			var text []byte
-			var fields []any
-			if _, err := redigo.Scan(values(e), &text, &fields); err != nil {
-				return count, fmt.Errorf("%w: %w", resp.ErrProtocol, err)
-			}
-			i, ok := parseID(text)
-			if !ok {
-				return count, fmt.Errorf("%w: %.40q is no identifier", resp.ErrProtocol, text)
-			}
-			var payload []byte // the last field; none if the entry has been deleted
-			if len(fields) > 0 {
-				if payload, ok = fields[len(fields)-1].([]byte); !ok {
-					return count, fmt.Errorf("%w: a field without a value", resp.ErrProtocol)
-				}
+			i, payload, err := entryOf(e)
+			if err != nil {
+				return count, err
 			}
 			f.entry(k, i, payload)
 			count++
