@@ -301,22 +301,16 @@ func depthFor(ctx context.Context, h *Harness, t driver.Topology, group string) 
 	})
 }
 
-// deepLook is how often the depth is asked for while it is not what it should be.
+// deepLook is how often a broker is asked again that does not yet say what it should.
 const deepLook = 20 * time.Millisecond
 
 // deep waits until the depth is n, and returns the last depth.
-func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) (driver.Depth, error) {
-	patience, cancel := context.WithTimeout(ctx, r.h.patience())
-	defer cancel()
-	for {
-		d, err := teller.Depth(ctx, spec.Topics[0], spec)
-		if err == nil && d.Messages == n {
-			return d, nil
+func (r *rig) deep(ctx context.Context, teller driver.DepthTeller, spec driver.ConsumerSpec, n int64) (d driver.Depth, err error) {
+	err = r.until(ctx, func() (err error) {
+		if d, err = teller.Depth(ctx, spec.Topics[0], spec); err != nil || d.Messages != n {
+			return fmt.Errorf("the depth is given as %d (%v); it is %d", d.Messages, err, n)
 		}
-		select {
-		case <-patience.Done():
-			return d, fmt.Errorf("the depth is given as %d (%v); it is %d", d.Messages, err, n)
-		case <-time.After(deepLook):
-		}
-	}
+		return nil
+	})
+	return d, err
 }

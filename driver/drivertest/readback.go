@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"sixnines/driver"
 )
@@ -71,7 +72,8 @@ func readBackOf(ctx context.Context, h *Harness, t driver.Topology, group string
 		if err := errors.Join(got.filled(ctx, n), c.Close(ctx)); err != nil {
 			return err
 		}
-		if err := readPlaces(ctx, back, places, n, true); err != nil {
+		// What a consumer has acknowledged before it closed may be removed a moment later.
+		if err := r.until(ctx, func() error { return readPlaces(ctx, back, places, n, true) }); err != nil {
 			return fmt.Errorf("after a group has consumed them: %w", err)
 		}
 		never, err := openRig(ctx, h, newRun(), false)
@@ -120,4 +122,21 @@ func readPlaces(ctx context.Context, back driver.BackReader, places []driver.Pla
 		return fmt.Errorf("the places %+v are not those of both topics", places)
 	}
 	return nil
+}
+
+// until calls f until it returns nil, and returns its last error if that takes too long.
+func (r *rig) until(ctx context.Context, f func() error) error {
+	patience, cancel := context.WithTimeout(ctx, r.h.patience())
+	defer cancel()
+	for {
+		err := f()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-patience.Done():
+			return err
+		case <-time.After(deepLook):
+		}
+	}
 }

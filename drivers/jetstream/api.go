@@ -34,6 +34,7 @@ type refusal struct {
 // Some of the server's numbers of errors.
 const (
 	codeNoConsumer      = 10014
+	codeNoMessage       = 10037
 	codeCreate          = 10012
 	codeNoStream        = 10059
 	codeNotCreated      = 10049

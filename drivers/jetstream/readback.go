@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"fmt"
+	"time"
 
 	js "github.com/nats-io/nats.go/jetstream"
 
@@ -24,8 +25,8 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 	return all, nil
 }
 
-// ReadBack implements driver.BackReader by an ordered consumer of the library's, up to the
-// stream's last sequence number. Servers answer from the copy of the stream's leader.
+// ReadBack implements driver.BackReader, up to the stream's last sequence number. Servers
+// answer from the copy of the stream's leader.
 func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
 	none := driver.Reading{}
 	st, err := s.streamOf(p.Topic)
@@ -43,38 +44,96 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 	if info.Config.Replicas > 1 {
 		found.Copy = "leader"
 	}
-	if info.State.Msgs == 0 {
-		return found, nil
+	read := s.readByConsumer
+	if info.Config.Retention != js.LimitsPolicy {
+		read = s.readOneByOne // a consumer would take messages out, or be refused
 	}
+	err = read(ctx, info, func(payload []byte) {
+		found.Messages++
+		deliver(driver.Message{Payload: payload})
+	})
+	return found, wrap(ofLibrary(err), "read stream %s back, after %d messages", st.name, found.Messages)
+}
+
+// readBatch is how many messages one request asks for, and readWait how long the server may
+// take for them.
+const (
+	readBatch = 500
+	readWait  = 5 * time.Second
+)
+
+// readByConsumer reads by a consumer of its own that acknowledges nothing. A gap in what comes
+// is an error: reading again is simpler than asking for what is missing.
+func (s *session) readByConsumer(ctx context.Context, info js.StreamInfo, take func(payload []byte)) error {
 	library, err := s.library(s.Control())
 	if err != nil {
-		return none, err
+		return err
 	}
-	in, err := library.OrderedConsumer(ctx, st.name, js.OrderedConsumerConfig{DeliverPolicy: js.DeliverAllPolicy})
+	stream := info.Config.Name
+	in, err := library.CreateConsumer(ctx, stream, js.ConsumerConfig{AckPolicy: js.AckNonePolicy, DeliverPolicy: js.DeliverAllPolicy,
+		MemoryStorage: true, Replicas: 1, InactiveThreshold: time.Minute})
 	if err != nil {
-		return none, wrap(ofLibrary(err), "read stream %s back", st.name)
+		return err
 	}
-	all, err := in.Messages()
-	if err != nil {
-		return none, wrap(ofLibrary(err), "read stream %s back", st.name)
-	}
-	defer all.Stop()
-	for {
-		m, err := all.Next(js.NextContext(ctx))
+	defer library.DeleteConsumer(context.WithoutCancel(ctx), stream, in.CachedInfo().Name)
+	var read uint64 // messages
+	for left := in.CachedInfo().NumPending; left > 0; {
+		batch, err := in.Fetch(int(min(left, readBatch)), js.FetchMaxWait(readWait))
 		if err != nil {
-			return none, wrap(ofLibrary(err), "read stream %s back, after %d messages", st.name, found.Messages)
+			return err
 		}
-		about, err := m.Metadata()
-		if err != nil {
-			return none, wrap(err, "read stream %s back", st.name)
+		before := read
+		for m := range batch.Messages() {
+			about, err := m.Metadata()
+			if err != nil {
+				return err
+			}
+			if read++; about.Sequence.Consumer != read {
+				return fmt.Errorf("%w: message %d came as number %d", driver.ErrNotConnected, read, about.Sequence.Consumer)
+			}
+			take(m.Data())
+			// Messages that are stored meanwhile are not asked for, and removed ones do not come.
+			if left = about.NumPending; about.Sequence.Stream >= info.State.LastSeq {
+				return nil
+			}
 		}
-		found.Messages++
-		deliver(driver.Message{Payload: m.Data()})
-		// The last messages may have been removed since.
-		if about.Sequence.Stream >= info.State.LastSeq || about.NumPending == 0 {
-			return found, nil
+		switch err := batch.Error(); {
+		case ctx.Err() != nil:
+			return context.Cause(ctx)
+		case err != nil:
+			return err
+		case read == before:
+			return fmt.Errorf("%w: nothing came in %v", driver.ErrTimeout, readWait)
 		}
 	}
+	return nil
+}
+
+// readOneByOne asks for each message by its sequence number, which changes nothing.
+func (s *session) readOneByOne(ctx context.Context, info js.StreamInfo, take func(payload []byte)) error {
+	for next := max(1, info.State.FirstSeq); next <= info.State.LastSeq; {
+		q := struct {
+			Seq  uint64 `json:"seq"`
+			Next string `json:"next_by_subj"` // the first at or after Seq
+		}{next, ">"}
+		var a struct {
+			Message struct {
+				Seq  uint64 `json:"seq"`
+				Data []byte `json:"data"`
+			} `json:"message"`
+		}
+		if err := s.api.request(ctx, "STREAM.MSG.GET."+info.Config.Name, q, &a); refused(err, codeNoMessage) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if a.Message.Seq > info.State.LastSeq {
+			return nil
+		}
+		take(a.Message.Data)
+		next = a.Message.Seq + 1
+	}
+	return nil
 }
 
 // removes reports whether a stream with these settings removes messages by itself.
