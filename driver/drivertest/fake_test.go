@@ -201,7 +201,8 @@ func (f *fake) dial(ctx context.Context, t driver.Target) (net.Conn, error) {
 		return nil, fmt.Errorf("fake: %w: %w", driver.ErrNotConnected, err)
 	}
 	if !f.is("deaf to its context") {
-		stop := context.AfterFunc(ctx, func() { c.Close() })
+		plain := c // c may become the encrypted one meanwhile
+		stop := context.AfterFunc(ctx, func() { plain.Close() })
 		defer stop()
 	}
 	if t.TLS != nil {
