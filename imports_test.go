@@ -72,6 +72,7 @@ func layers() []layer {
 
 		{"model", "internal/model", "contract files drivers", "the model is compared with the engine and the judge, so it has no code of theirs"},
 		{"nullbroker", "internal/nullbroker", "words basics", "the null broker is used by its driver and by what starts brokers"},
+		{"network", "internal/network", "basics files", "a path is given conditions whoever uses it: it knows no broker"},
 		{"brokers", "internal/brokers", "words basics nullbroker", "brokers are started without a driver"},
 		{"shared", "drivers/internal/...", "contract shared vocabulary", "drivers share what they do with the contract, and nothing of the engine"},
 		{"all", "drivers/all", "contract drivers", "this package only lists the drivers"},
@@ -92,7 +93,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "result internal/clock internal/engine/send internal/engine/watch internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "result internal/clock internal/engine/send internal/engine/watch internal/network internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
@@ -105,6 +106,7 @@ func libraries() []library {
 		{"charm.land/bubbletea/... github.com/charmbracelet/...", "internal/cli"},
 		{"github.com/spf13/...", "internal/cli/..."},
 		{"golang.org/x/term", "cmd/sixnines"},
+		{"github.com/vishvananda/netlink github.com/cilium/ebpf/...", "internal/network"},
 	}
 }
 

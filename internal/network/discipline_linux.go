@@ -1,0 +1,102 @@
+package network
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/vishvananda/netlink"
+	"golang.org/x/sys/unix"
+
+	"sixnines/scenario"
+)
+
+// discipline is a queueing discipline at the root of a device of ours.
+type discipline struct {
+	Device Device `json:"device"`
+}
+
+// at calls do with the device, in its namespace.
+func (d Device) at(do func(netlink.Link) error) error {
+	return inside(d.Namespace, func() error {
+		l, err := netlink.LinkByName(d.Name)
+		if err != nil {
+			return fmt.Errorf("the device %s: %w", d.Name, err)
+		}
+		return do(l)
+	})
+}
+
+// add puts the discipline for the conditions in: sch_netem or sch_tbf.
+func (d discipline) add(means Means, c scenario.Conditions) error {
+	return d.Device.at(func(l netlink.Link) error {
+		q, err := disciplineOf(means, c, l.Attrs().Index)
+		if err != nil {
+			return err
+		}
+		if err := netlink.QdiscReplace(q); err != nil {
+			return fmt.Errorf("%s on %s: %w", means, d.Device.Name, err)
+		}
+		return nil
+	})
+}
+
+// remove takes it out. One that is not there any more, as its device may be, is no error.
+func (d discipline) remove() error {
+	err := d.Device.at(func(l netlink.Link) error {
+		all, err := netlink.QdiscList(l)
+		if err != nil {
+			return err
+		}
+		for _, q := range all {
+			if t := q.Type(); q.Attrs().Parent == netlink.HANDLE_ROOT && (t == "netem" || t == "tbf") {
+				return netlink.QdiscDel(q)
+			}
+		}
+		return nil
+	})
+	return unlessGone(err)
+}
+
+// unlessGone returns the error, unless it says that a device or its namespace is not there any more.
+func unlessGone(err error) error {
+	var gone netlink.LinkNotFoundError
+	if errors.As(err, &gone) || errors.Is(err, unix.ENOENT) {
+		return nil
+	}
+	return err
+}
+
+// counted reads what the discipline counted.
+func (d discipline) counted() (c Counts, err error) {
+	err = d.Device.at(func(l netlink.Link) error {
+		all, err := netlink.QdiscList(l)
+		for _, q := range all {
+			if s := q.Attrs().Statistics; q.Attrs().Parent == netlink.HANDLE_ROOT && s != nil && s.Basic != nil && s.Queue != nil {
+				c = Counts{Packets: int64(s.Basic.Packets), Bytes: int64(s.Basic.Bytes), Overflow: int64(s.Queue.Drops)}
+			}
+		}
+		return err
+	})
+	return c, err
+}
+
+// disciplineOf returns the discipline for a device's root. Both bound their queue as a schedule does.
+func disciplineOf(means Means, c scenario.Conditions, index int) (netlink.Qdisc, error) {
+	attrs := netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(0x6969, 0), Parent: netlink.HANDLE_ROOT}
+	bytesPerSecond := uint64(c.Rate) / 8
+	switch means {
+	case TBF:
+		burst := max(bytesPerSecond/1000, 2*1514) // a millisecond, or two packets
+		limit := max(bytesPerSecond/uint64(time.Second/backlogTime), backlogBytes) + burst
+		ticks := float64(burst) * float64(netlink.TIME_UNITS_PER_SEC) / float64(bytesPerSecond) * netlink.TickInUsec()
+		return &netlink.Tbf{QdiscAttrs: attrs, Rate: bytesPerSecond, Limit: uint32(limit), Buffer: uint32(ticks)}, nil
+	case Netem:
+		n := netlink.NetemQdiscAttrs{Latency: uint32(c.Delay.Microseconds()), Loss: float32(c.Loss * 100), Limit: mostQueued, Rate64: bytesPerSecond}
+		if c.Reorder > 0 {
+			n.ReorderProb, n.Gap = float32(c.Reorder*100), 1
+		}
+		return netlink.NewNetem(attrs, n), nil
+	}
+	return nil, fmt.Errorf("%s is no queueing discipline", means)
+}

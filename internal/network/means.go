@@ -1,0 +1,200 @@
+package network
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sixnines/scenario"
+)
+
+// Means is a mechanism that gives a path conditions.
+type Means string
+
+// The means, the best first.
+const (
+	Netem   Means = "netem"   // the kernel's queueing discipline sch_netem, on a device of ours
+	TCX     Means = "tcx"     // a program of ours in the kernel that drops, on a device of ours
+	TBF     Means = "tbf"     // the kernel's token bucket sch_tbf, on a device of ours
+	NFQueue Means = "nfqueue" // a process of ours that lets packets go when they are due
+)
+
+// Aspect is a part of conditions.
+type Aspect string
+
+// The aspects.
+const (
+	Delay   Aspect = "delay"
+	Jitter  Aspect = "jitter"
+	Loss    Aspect = "loss"
+	Reorder Aspect = "reorder"
+	Rate    Aspect = "rate"
+)
+
+// Properties is what a means can do.
+type Properties struct {
+	Means   Means
+	Device  bool     // it needs devices of ours
+	Can     []Aspect // in the order of preference against the other means
+	What    string   // a noun with what it is good for
+	Without string   // what is missing where it does not work, and what to do
+}
+
+// All lists the means, the best first. netem is not used for jitter: it reorders packets whose
+// delays differ, and its jitter is smaller than asked (Jurgelionis et al., "An Empirical Study of NetEm
+// Network Emulation Functionalities", ICCCN 2011).
+func All() []Properties {
+	return []Properties{
+		{Means: Netem, Device: true, Can: []Aspect{Delay, Loss, Reorder, Rate}, What: "the kernel's network emulator"},
+		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a program in the kernel that drops packets and counts them"},
+		{Means: TBF, Device: true, Can: []Aspect{Rate}, What: "the kernel's token bucket"},
+		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a queue of packets that a process of ours lets go when they are due"},
+	}
+}
+
+// Properties returns what the means can do.
+func (m Means) Properties() Properties {
+	all := All()
+	if i := slices.IndexFunc(all, func(p Properties) bool { return p.Means == m }); i >= 0 {
+		return all[i]
+	}
+	return Properties{Means: m}
+}
+
+// aspects lists what the conditions ask for.
+func aspects(c scenario.Conditions) (all []Aspect) {
+	for _, a := range []struct {
+		aspect Aspect
+		asked  bool
+	}{{Delay, c.Delay > 0}, {Jitter, c.Jitter > 0}, {Loss, c.Loss > 0}, {Reorder, c.Reorder > 0}, {Rate, c.Rate > 0}} {
+		if a.asked {
+			all = append(all, a.aspect)
+		}
+	}
+	return all
+}
+
+// only returns the conditions without the aspects that are not listed.
+func only(c scenario.Conditions, of []Aspect) (part scenario.Conditions) {
+	for _, a := range of {
+		switch a {
+		case Delay:
+			part.Delay = c.Delay
+		case Jitter:
+			part.Jitter = c.Jitter
+		case Loss:
+			part.Loss = c.Loss
+		case Reorder:
+			part.Reorder = c.Reorder
+		case Rate:
+			part.Rate = c.Rate
+		}
+	}
+	return part
+}
+
+// Machine says which means work on this machine.
+type Machine struct {
+	Why map[Means]string // why a means does not work; one that is not a key does
+}
+
+// Use is a means of a plan, with its part of the conditions of a way.
+type Use struct {
+	Means      Means
+	Way        Way // its Conditions are those of this means alone
+	Properties Properties
+}
+
+// Plan says which means give the ways of a path their conditions.
+type Plan struct {
+	Uses []Use
+	Not  []string // why better means are not used, a sentence each
+}
+
+// Plan chooses the means for the ways. An error says which means could do what is asked, and what each
+// lacks here.
+func (m Machine) Plan(ways []Way) (Plan, error) {
+	var p Plan
+	for _, w := range ways {
+		if w.Leaves && w.Conditions.Reorder > 0 {
+			return Plan{}, fmt.Errorf("packets to a broker on another machine cannot be reordered from here: write direction: from-brokers, or let sixnines start the broker")
+		}
+		left := aspects(w.Conditions)
+		for _, means := range All() {
+			part := common(left, means.Can)
+			if means.Means == NFQueue || means.Means == Netem && slices.Contains(left, Jitter) {
+				part = together(part, left, means)
+			}
+			if len(part) == 0 {
+				continue
+			}
+			if why := m.lacks(means, w); why != "" {
+				p.not(fmt.Sprintf("%s: %s", means.Means, why))
+				continue
+			}
+			own := w
+			own.Conditions = only(w.Conditions, part)
+			p.Uses = append(p.Uses, Use{Means: means.Means, Way: own, Properties: means})
+			left = without(left, part)
+		}
+		if len(left) > 0 {
+			return Plan{}, fmt.Errorf("no means here can do that: %s", strings.Join(p.Not, "; "))
+		}
+	}
+	return p, nil
+}
+
+// together keeps delay, jitter and reordering in one means: a packet's delay is drawn once, and it overtakes
+// others by not having it.
+func together(part, left []Aspect, means Properties) []Aspect {
+	for _, a := range []Aspect{Delay, Jitter, Reorder} {
+		if slices.Contains(left, a) && !slices.Contains(means.Can, a) {
+			return without(part, []Aspect{Delay, Jitter, Reorder})
+		}
+	}
+	return part
+}
+
+// lacks says why a means cannot be used for a way; "": it can.
+func (m Machine) lacks(means Properties, w Way) string {
+	if why, not := m.Why[means.Means]; not {
+		return why
+	}
+	if means.Device && (w.Out.Name == "" || w.In.Name == "") {
+		return "it needs a device of sixnines's own, which a managed broker in a namespace has, and loopback and other machines have not"
+	}
+	return ""
+}
+
+// not adds a sentence once.
+func (p *Plan) not(why string) {
+	if !slices.Contains(p.Not, why) {
+		p.Not = append(p.Not, why)
+	}
+}
+
+// String says the plan in a line: the means of each way with their parts of the conditions.
+func (p Plan) String() string {
+	var parts []string
+	for _, u := range p.Uses {
+		var what []string
+		for _, a := range aspects(u.Way.Conditions) {
+			what = append(what, string(a))
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s by %s", u.Way.Name, strings.Join(what, ", "), u.Means))
+	}
+	return strings.Join(parts, "; ")
+}
+
+func common(a, b []Aspect) (both []Aspect) {
+	for _, x := range a {
+		if slices.Contains(b, x) {
+			both = append(both, x)
+		}
+	}
+	return both
+}
+
+func without(a, b []Aspect) []Aspect {
+	return slices.DeleteFunc(slices.Clone(a), func(x Aspect) bool { return slices.Contains(b, x) })
+}

@@ -1,0 +1,58 @@
+//go:build !linux
+
+package network
+
+import (
+	"errors"
+	"io"
+	"net"
+	"time"
+)
+
+// errNoMeans is what this system answers.
+var errNoMeans = errors.New("network: conditions are made on Linux only: run sixnines there")
+
+// Look finds no means on this system.
+func Look() Machine {
+	m := Machine{Why: map[Means]string{}}
+	for _, p := range All() {
+		m.Why[p.Means] = "it is for Linux"
+	}
+	return m
+}
+
+// Options say how a plan is carried out.
+type Options struct {
+	Command []string
+	Seed    uint64
+	Journal Journal
+}
+
+// Path is never made on this system.
+type Path struct{}
+
+// Prepare fails.
+func (p Plan) Prepare(Options) (*Path, error) { return nil, errNoMeans }
+
+// Begin fails.
+func (p *Path) Begin() (int64, error) { return 0, errNoMeans }
+
+// End fails.
+func (p *Path) End() (int64, error) { return 0, errNoMeans }
+
+// Close fails.
+func (p *Path) Close() error { return errNoMeans }
+
+// Counts returns nothing.
+func (p *Path) Counts() []Counts { return nil }
+
+// Trace is never left on this system.
+type Trace struct{}
+
+// Undo does nothing.
+func (t Trace) Undo() error { return nil }
+
+// Serve fails.
+func Serve(io.Reader, io.Writer) error { return errNoMeans }
+
+func kernelRoundTrip(*net.TCPConn) time.Duration { return 0 }

@@ -1,0 +1,126 @@
+package network
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/netip"
+	"os/exec"
+	"slices"
+	"strings"
+)
+
+// mark is the beginning of the names of all chains of rules that this program makes.
+const mark = "SIXNINES"
+
+// Programs that change rules, by address family.
+const (
+	restore4 = "iptables-legacy-restore"
+	restore6 = "ip6tables-legacy-restore"
+)
+
+// missing says what to do where they are not installed.
+const missing = "the program iptables-legacy-restore is not installed: apt-get install iptables, or your system's package of that name"
+
+// rules are a chain of ours in the table mangle, with the jump to it, which queue the packets of a way.
+type rules struct {
+	Namespace string `json:"namespace,omitempty"`
+	Program   string `json:"program"` // restore4 or restore6
+	Chain     string `json:"chain"`
+	Hook      string `json:"hook"` // INPUT or OUTPUT
+	lines     []string
+}
+
+// rulesOf returns the rules that queue the packets of a way under a number, for each address family that it has.
+func rulesOf(w Way, name string, number uint16) (all []rules) {
+	for _, v := range []struct {
+		program string
+		of      func(netip.Addr) bool
+	}{{restore4, func(a netip.Addr) bool { return a.Unmap().Is4() }}, {restore6, func(a netip.Addr) bool { return !a.Unmap().Is4() }}} {
+		from, to := family(w.From, v.of), family(w.To, v.of)
+		if len(w.From) > 0 && len(from) == 0 || len(w.To) > 0 && len(to) == 0 {
+			continue
+		}
+		r := rules{Namespace: w.Namespace, Program: v.program, Chain: name, Hook: "INPUT"}
+		if w.Leaves {
+			r.Hook = "OUTPUT"
+		}
+		for _, s := range ends(from) {
+			for _, d := range ends(to) {
+				r.lines = append(r.lines, "-A "+name+" -p tcp"+matches(s, "-s", "--sport")+matches(d, "-d", "--dport")+
+					fmt.Sprintf(" -j NFQUEUE --queue-num %d --queue-bypass", number))
+			}
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func family(all []netip.AddrPort, of func(netip.Addr) bool) []netip.AddrPort {
+	return slices.DeleteFunc(slices.Clone(all), func(a netip.AddrPort) bool { return !of(a.Addr()) })
+}
+
+// ends returns the addresses, or one that stands for every address.
+func ends(all []netip.AddrPort) []netip.AddrPort {
+	if len(all) == 0 {
+		return []netip.AddrPort{{}}
+	}
+	return all
+}
+
+func matches(a netip.AddrPort, address, port string) (text string) {
+	if a.Addr().IsValid() && !a.Addr().IsUnspecified() {
+		text = " " + address + " " + a.Addr().Unmap().WithZone("").String()
+	}
+	if a.Port() != 0 {
+		text += fmt.Sprintf(" %s %d", port, a.Port())
+	}
+	return text
+}
+
+// add puts the rules in, at once: packets are queued by all of them or by none.
+func (r rules) add() error {
+	return r.change(append([]string{":" + r.Chain + " - [0:0]"}, append(slices.Clone(r.lines), "-A "+r.jump())...))
+}
+
+// remove takes them out, at once. What is not there any more is no error.
+func (r rules) remove() error {
+	err := r.change([]string{"-D " + r.jump(), "-F " + r.Chain, "-X " + r.Chain})
+	if err != nil && !r.exist() {
+		return nil
+	}
+	return err
+}
+
+func (r rules) jump() string {
+	return r.Hook + ` -m comment --comment "made by sixnines" -j ` + r.Chain
+}
+
+func (r rules) exist() bool {
+	out, err := r.run(strings.TrimSuffix(r.Program, "-restore")+"-save", nil, "-t", "mangle")
+	return err != nil || bytes.Contains(out, []byte(":"+r.Chain+" "))
+}
+
+// change commits lines to the table mangle, and leaves what others have there.
+func (r rules) change(lines []string) error {
+	_, err := r.run(r.Program, []byte("*mangle\n"+strings.Join(lines, "\n")+"\nCOMMIT\n"), "--noflush", "--wait", "5")
+	return err
+}
+
+func (r rules) run(program string, in []byte, args ...string) (out []byte, err error) {
+	return out, inside(r.Namespace, func() error {
+		c := exec.Command(program, args...)
+		c.Stdin = bytes.NewReader(in)
+		var words bytes.Buffer
+		c.Stderr = &words
+		out, err = c.Output()
+		if errors.Is(err, exec.ErrNotFound) {
+			return errors.New(missing)
+		}
+		if err != nil {
+			first, _, _ := strings.Cut(strings.TrimSpace(words.String()), "\n")
+			return fmt.Errorf("%s: %w: %s", program, err, first)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,79 @@
+package scenario
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestBitRates(t *testing.T) {
+	for text, want := range map[string]BitRate{"100mbit": 1e8, "1Gbit": 1e9, "2.5 Mbit/s": 2.5e6, "800bit": 800, "64kbit": 64e3} {
+		got, err := ParseBitRate(text)
+		if err != nil || got != want {
+			t.Errorf("%q is %d, %v; want %d", text, got, err, want)
+		}
+		if back, err := ParseBitRate(got.String()); err != nil || back != got {
+			t.Errorf("%s is read as %d, %v", got, back, err)
+		}
+	}
+	for _, text := range []string{"", "100", "100MB", "-1mbit", "mbit", "1e30gbit", "3000/s"} {
+		if got, err := ParseBitRate(text); err == nil {
+			t.Errorf("%q is %d", text, got)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	for text, want := range map[string]Share{"0.1%": 0.001, "100%": 1, "0%": 0, "33.3 %": 0.333} {
+		got, err := ParseShare(text)
+		if err != nil || got != want {
+			t.Errorf("%q is %g, %v; want %g", text, got, err, want)
+		}
+		if back, err := ParseShare(got.String()); err != nil || back != got {
+			t.Errorf("%s is read as %g, %v", got, back, err)
+		}
+	}
+	for _, text := range []string{"", "0.1", "101%", "-1%", "x%"} {
+		if got, err := ParseShare(text); err == nil {
+			t.Errorf("%q is %g", text, got)
+		}
+	}
+}
+
+// Each profile has figures and their source, can be asked for, and is in the format.
+func TestProfiles(t *testing.T) {
+	for _, p := range Profiles() {
+		n := Network{Profile: p.Name}
+		if _, cause, _ := n.Problem(); cause != "" || p.Source == "" || p.What == "" {
+			t.Errorf("%+v: %s", p, cause)
+		}
+		if r := n.Resolved(); r.Conditions != p.Conditions || r.Direction != BothDirections {
+			t.Errorf("%s resolves to %+v", p.Name, r)
+		}
+	}
+	own := Network{Profile: "wan", Conditions: Conditions{Delay: time.Second}}.Resolved()
+	if own.Delay != time.Second || own.Loss != 0.005 {
+		t.Errorf("%+v", own)
+	}
+}
+
+func TestNetworkProblems(t *testing.T) {
+	delay := Conditions{Delay: time.Millisecond}
+	for _, tt := range []struct {
+		n    Network
+		want string
+	}{
+		{Network{}, "without conditions"},
+		{Network{Conditions: Conditions{Delay: time.Millisecond, Jitter: time.Second}}, "before they are sent"},
+		{Network{Conditions: Conditions{Loss: 0.1, Reorder: 0.1}}, "there is no delay"},
+		{Network{Conditions: delay, Between: []Party{Clients, Clients}}, "does not exist"},
+		{Network{Conditions: delay, Between: []Party{Brokers}}, "does not exist"},
+		{Network{Conditions: delay, Between: []Party{Brokers, Brokers}, Direction: ToBrokers}, "every packet"},
+		{Network{Conditions: delay, Between: []Party{Brokers, Clients}, Direction: ToBrokers}, ""},
+		{Network{Conditions: delay, Between: []Party{Brokers, Brokers}}, ""},
+	} {
+		if _, cause, hint := tt.n.Problem(); (cause == "") != (tt.want == "") || !strings.Contains(cause, tt.want) || (cause != "") != (hint != "") {
+			t.Errorf("%+v: %q (%s), want %q", tt.n, cause, hint, tt.want)
+		}
+	}
+}
