@@ -10,10 +10,7 @@
 // drained.
 package brokers
 
-import (
-	"errors"
-	"runtime"
-)
+import "sixnines/internal/pid"
 
 // ErrUnavailable says that this operating system does not support the operation.
-var ErrUnavailable = errors.New("not available on " + runtime.GOOS)
+var ErrUnavailable = pid.ErrUnavailable

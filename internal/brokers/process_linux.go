@@ -139,7 +139,6 @@ type stat struct {
 	state        byte  // R running, T stopped, Z zombie, …
 	user, system int64 // processor time in ticks
 	threads      int64
-	started      int64 // in ticks since the machine was started
 	pages        int64 // resident memory
 }
 
@@ -157,7 +156,7 @@ func parseStat(text []byte) (stat, error) {
 	for _, f := range []struct {
 		number int
 		into   *int64
-	}{{14, &s.user}, {15, &s.system}, {20, &s.threads}, {22, &s.started}, {24, &s.pages}} {
+	}{{14, &s.user}, {15, &s.system}, {20, &s.threads}, {24, &s.pages}} {
 		n, err := strconv.ParseInt(string(fields[f.number-3]), 10, 64)
 		if err != nil {
 			return stat{}, fmt.Errorf("field %d of /proc/PID/stat: %w", f.number, err)

@@ -1,12 +1,13 @@
 package brokers
 
 import (
-	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"sixnines/internal/pid"
 )
 
 // scratch makes a temporary directory for a broker that ends with this process.
@@ -18,25 +19,16 @@ import (
 // MACHINE identifies the boot and the PID namespace, so that a directory of a
 // process that is not visible from here is never removed.
 func scratch(product string) (string, error) {
-	start, err := startOf(os.Getpid())
+	start, err := pid.Start(os.Getpid())
 	if err != nil {
 		start = "0" // start times are not available, so abandoned directories stay
 	}
 	start = strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start)
-	machine := machineOf()
+	machine := pid.Machine()
 	if start != "0" {
 		sweep(os.TempDir(), machine)
 	}
 	return os.MkdirTemp("", fmt.Sprintf("sixnines-%s-%s-%d-%s-*", product, machine, os.Getpid(), start))
-}
-
-// machineOf returns a word that identifies the PID numbers in use: this boot of this
-// host, or of a container on it.
-func machineOf() string {
-	host, _ := os.Hostname()
-	boot, _ := bootOf()
-	space, _ := os.Readlink("/proc/self/ns/pid")
-	return fmt.Sprintf("%.4x", sha256.Sum256([]byte(host+"\n"+boot+"\n"+space)))
 }
 
 // sweep removes the directories of processes of this machine that have ended. A
@@ -48,11 +40,11 @@ func sweep(dir, machine string) {
 	}
 	for _, path := range paths {
 		words := strings.Split(filepath.Base(path), "-")
-		pid, err := strconv.Atoi(words[len(words)-3])
-		if err != nil || pid <= 1 {
+		number, err := strconv.Atoi(words[len(words)-3])
+		if err != nil || number <= 1 {
 			continue
 		}
-		start, err := startOf(pid)
+		start, err := pid.Start(number)
 		if err != nil && !isGone(err) {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/internal/pid"
 )
 
 // State is the record of a product that outlives the process that started it, so
@@ -46,7 +47,7 @@ type Asked struct {
 type Process struct {
 	Name  string `json:"name"`
 	PID   int    `json:"pid"`
-	Start string `json:"start"` // distinguishes it from others with its number, see startOf
+	Start string `json:"start"` // distinguishes it from others with its number, see pid.Start
 	Log   string `json:"log"`
 	Node  bool   `json:"node"` // else a helper
 }
@@ -69,12 +70,8 @@ func stateFile(h Home, product string) string { return h.Path("run", product+".j
 // alive reports whether the process runs and is the one that was started, not a later
 // one with its number.
 func (s *State) alive(p Process) bool {
-	boot, err := bootOf()
-	if err != nil || boot != s.Boot {
-		return false
-	}
-	start, err := startOf(p.PID)
-	return err == nil && start == p.Start
+	boot, err := pid.Boot()
+	return err == nil && boot == s.Boot && pid.Alive(p.PID, p.Start)
 }
 
 // Alive returns the processes that run.

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"sixnines/internal/pid"
 )
 
 func command(words ...string) (string, error) {
@@ -176,7 +178,7 @@ func stranger(t *testing.T, p Process) (other *exec.Cmd, over chan struct{}) {
 		}
 		go func() { other.Wait(); close(over) }()
 		end := func() { other.Process.Kill(); <-over }
-		began, err := startOf(other.Process.Pid)
+		began, err := pid.Start(other.Process.Pid)
 		if err != nil {
 			end()
 			t.Fatal(err)
@@ -295,8 +297,8 @@ func TestScratchIsSwept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	machine := machineOf()
-	start, err := startOf(os.Getpid())
+	machine := pid.Machine()
+	start, err := pid.Start(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/internal/pid"
 )
 
 // ErrRunning says that the product was already started.
@@ -56,10 +57,10 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	if s.Host, err = os.Hostname(); err != nil {
 		return fail(err)
 	}
-	if s.Boot, err = bootOf(); err != nil {
+	if s.Boot, err = pid.Boot(); err != nil {
 		return fail(err)
 	}
-	if _, err := startOf(os.Getpid()); err != nil {
+	if _, err := pid.Start(os.Getpid()); err != nil {
 		return fail(err) // without start times Down could not identify the processes
 	}
 	// Fail before a directory is made if the product is not installed.
@@ -89,7 +90,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 	o.Detach = true
 	var writing sync.Mutex // guards s.List and the file while nodes start at once
 	o.forked = func(i *Instance, node bool) error {
-		start, err := startOf(i.PID)
+		start, err := pid.Start(i.PID)
 		if isGone(err) {
 			return nil // it has already ended; the start reports that
 		}

@@ -60,9 +60,7 @@ type Config struct {
 	// Doer, if not nil, is asked first for what does an act of the plan, such as one that happens to
 	// the broker, which the engine does not know; it returns nil for an act that the engine is to do
 	// itself. It is called before anything is connected, and Run wraps its error in ErrUsage.
-	// Journal, if not nil, notes each act that lasts, so that another process can undo it.
-	Doer    func(a *scenario.Act) (actions.Doer, error)
-	Journal actions.Journal
+	Doer func(a *scenario.Act) (actions.Doer, error)
 	// Observer, if not nil, is called with the run's progress once an interval, from one goroutine at
 	// a time. It must not block for long: it holds up the collector.
 	Observer func(Progress)

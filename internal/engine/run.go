@@ -46,7 +46,7 @@ type run struct {
 func newRun(c Config) (*run, error) {
 	r := &run{config: c, scenario: c.Scenario}
 	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.Event(e) })
-	r.acts = actions.New(r.Life, c.Journal)
+	r.acts = actions.New(r.Life)
 	for _, p := range c.Scenario.Parts() {
 		if err := check(p.Scenario, c.Entry); err != nil {
 			return nil, ofWorkload(p.Name, err)

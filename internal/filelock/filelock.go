@@ -16,6 +16,16 @@ var ErrBusy = errors.New("another sixnines is at work here")
 // [ErrBusy]. The system lets go of it when the process ends, whatever ends it;
 // the file stays, since removing it would let two others in.
 func Take(path string) (unlock func(), err error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return func() { f.Close() }, nil
+}
+
+// Open is Take for a file whose text matters: it returns the file, which is taken until it is closed. If
+// several may remove it, each must check, once it is open, that it is still the file at its path.
+func Open(path string) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
@@ -23,5 +33,5 @@ func Take(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
-	return func() { f.Close() }, nil
+	return f, nil
 }

@@ -1,6 +1,7 @@
-// Package actions carries out the acts of a run's plan. Each is journalled, done, timed when it
-// really happened, and undone in every case: when its time is over, when the run ends or is
-// interrupted, and when its Doer fails or panics. The caller gives each act its Doer.
+// Package actions carries out the acts of a run's plan. Each is done, timed when it really happened,
+// and undone in every case: when its time is over, when the run ends or is interrupted, and when its
+// Doer fails or panics. The caller gives each act its Doer; one that changes the machine notes in
+// internal/journal how that is undone if this process is killed.
 package actions
 
 import (
@@ -23,7 +24,6 @@ const patience = 30 * time.Second
 // Executor carries out steps. Its methods are safe for concurrent use.
 type Executor struct {
 	life    *window.Life
-	journal Journal         // nil: nothing outlives the process
 	ctx     context.Context // of all steps; End cancels it
 	cancel  context.CancelFunc
 	running sync.WaitGroup // steps that are carried out, each on a goroutine
@@ -35,8 +35,8 @@ type Executor struct {
 }
 
 // New returns an executor of a run.
-func New(life *window.Life, journal Journal) *Executor {
-	x := &Executor{life: life, journal: journal}
+func New(life *window.Life) *Executor {
+	x := &Executor{life: life}
 	x.ctx, x.cancel = context.WithCancel(context.Background())
 	return x
 }
@@ -113,13 +113,6 @@ func (x *Executor) do(s *Step) bool {
 		x.mu.Unlock()
 		return false
 	}
-	if lasts && x.journal != nil {
-		if err := x.journal.Begin(s.Number, s.Text); err != nil {
-			x.mu.Unlock()
-			s.failed(fmt.Errorf("it could not be noted, and was not done: %w", err))
-			return false
-		}
-	}
 	if lasts {
 		x.on = append(x.on, s)
 	}
@@ -173,11 +166,6 @@ func (x *Executor) undo(s *Step) {
 		s.failed(fmt.Errorf("it was not undone: %w", err))
 	case began != 0:
 		s.told(result.EventActionOver, happened, s.At+int64(s.For), began)
-	}
-	if err == nil && x.journal != nil {
-		if err := x.journal.End(s.Number); err != nil {
-			s.failed(fmt.Errorf("it was undone, and that could not be noted: %w", err))
-		}
 	}
 	x.mu.Lock()
 	x.on = slices.DeleteFunc(x.on, func(o *Step) bool { return o == s })

@@ -22,7 +22,6 @@ type deeds struct {
 	start  int64
 	all    []string
 	events []result.Event
-	refuse error // what the journal says
 }
 
 func (d *deeds) note(format string, a ...any) {
@@ -36,16 +35,6 @@ func (d *deeds) event(e result.Event) {
 	d.events = append(d.events, e.Since(d.start))
 	d.mu.Unlock()
 	d.note("event %s %d", e.Kind, e.Action.Number)
-}
-
-func (d *deeds) Begin(n int, action string) error {
-	d.note("journal %d %s", n, action)
-	return d.refuse
-}
-
-func (d *deeds) End(n int) error {
-	d.note("journal %d over", n)
-	return nil
 }
 
 // instant is a doer of what does not last.
@@ -103,11 +92,11 @@ func TestExecutor(t *testing.T) {
 		{"done and undone when it is time", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, 30*ms, lasting{instant: instant{d, "a"}}), d.step(2, 20*ms, 0, instant{d, "b"})}
 		}, func(*deeds, *Executor) { time.Sleep(100 * ms) },
-			"10 journal 1 {1}|10 do a|10 event action 1|20 do b|20 event action 2|40 undo a|40 event action over 1|40 journal 1 over"},
+			"10 do a|10 event action 1|20 do b|20 event action 2|40 undo a|40 event action over 1"},
 		{"the end undoes the latest first", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}}), d.step(2, 20*ms, time.Second, lasting{instant: instant{d, "b"}}), d.step(3, 50*ms, 0, instant{d, "c"})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 journal 1 {1}|10 do a|10 event action 1|20 journal 2 {2}|20 do b|20 event action 2|30 undo b|30 event action over 2|30 journal 2 over|30 undo a|30 event action over 1|30 journal 1 over"},
+			"10 do a|10 event action 1|20 do b|20 event action 2|30 undo b|30 event action over 2|30 undo a|30 event action over 1"},
 		{"an interruption undoes, and what always happens still does", func(d *deeds) []*Step {
 			always := d.step(3, 50*ms, 0, instant{d, "c"})
 			always.Always = true
@@ -116,36 +105,31 @@ func TestExecutor(t *testing.T) {
 			time.Sleep(30 * ms)
 			x.Interrupt()
 			time.Sleep(30 * ms)
-		}, "10 journal 1 {1}|10 do a|10 event action 1|30 undo a|30 event action over 1|30 journal 1 over|50 do c|50 event action 3"},
+		}, "10 do a|10 event action 1|30 undo a|30 event action over 1|50 do c|50 event action 3"},
 		{"what panics is undone", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}, panics: true})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 journal 1 {1}|10 event action failed 1|10 undo a|10 journal 1 over"},
+			"10 event action failed 1|10 undo a"},
 		{"what fails is undone", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}, err: failed})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 journal 1 {1}|10 do a|10 event action failed 1|10 undo a|10 journal 1 over"},
+			"10 do a|10 event action failed 1|10 undo a"},
 		{"what is being done is given up and undone", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}, takes: time.Minute})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 journal 1 {1}|30 undo a|30 journal 1 over"},
-		{"what cannot be noted is not done", func(d *deeds) []*Step {
-			d.refuse = failed
-			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}})}
-		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 journal 1 {1}|10 event action failed 1"},
+			"30 undo a"},
 		{"one that is exact by itself is called ahead", func(d *deeds) []*Step {
 			s := d.step(1, 100*ms, 20*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms})
 			s.Ahead = 20 * ms
 			return []*Step{s}
 		}, func(*deeds, *Executor) { time.Sleep(200 * ms) },
-			"80 journal 1 {1}|100 do a|100 event action 1|120 undo a|120 event action over 1|120 journal 1 over"},
+			"100 do a|100 event action 1|120 undo a|120 event action over 1"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := &deeds{start: clock.Now()}
 				life := window.NewLife(nil)
-				x := New(life, d)
+				x := New(life)
 				x.Start(c.steps(d))
 				c.after(d, x)
 				x.End()
@@ -164,7 +148,7 @@ func TestEventsOfActions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &deeds{start: clock.Now()}
 		life := window.NewLife(nil)
-		x := New(life, nil)
+		x := New(life)
 		x.Start([]*Step{d.step(1, 10*ms, 50*ms, lasting{instant: instant{d, "a"}})})
 		time.Sleep(40 * ms)
 		x.Interrupt()

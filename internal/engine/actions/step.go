@@ -7,7 +7,9 @@ import (
 	"sixnines/result"
 )
 
-// Doer does one act. It knows what it acts on: the executor knows neither loads nor brokers.
+// Doer does one act. It knows what it acts on: the executor knows neither loads nor brokers. One that
+// changes what outlives the process notes first, in its journal, how that is undone, and does nothing if
+// that fails.
 type Doer interface {
 	// Do does the act, and returns when it happened, CLOCK_MONOTONIC; 0: when Do returned.
 	// at is when it was to happen. The context ends when the act is to be undone, and with the run; an act
@@ -21,14 +23,6 @@ type Doer interface {
 type Undoer interface {
 	Doer
 	Undo(ctx context.Context) (happened int64, err error)
-}
-
-// Journal notes, durably, what is about to be done, so that another process can undo it if
-// this one is killed. It is called only for acts that last, and must be safe for concurrent use. An act
-// whose note fails is not done.
-type Journal interface {
-	Begin(number int, action string) error
-	End(number int) error
 }
 
 // Step is an act of the plan with what does it. The caller fills the exported fields before

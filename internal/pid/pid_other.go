@@ -1,6 +1,6 @@
 //go:build !linux
 
-package brokers
+package pid
 
 import (
 	"fmt"
@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// startOf returns a word that distinguishes the process from any other that has had, or
+// Start returns a word that distinguishes the process from any other that has had, or
 // will have, its number: the second in which it was made. The error wraps
 // [os.ErrNotExist] if there is no such process.
-func startOf(pid int) (string, error) {
+func Start(number int) (string, error) {
 	if runtime.GOOS == "windows" {
 		return "", fmt.Errorf("%w: telling one process from another", ErrUnavailable)
 	}
-	text, err := exec.Command("ps", "-o", "state=", "-o", "lstart=", "-p", strconv.Itoa(pid)).Output()
+	text, err := exec.Command("ps", "-o", "state=", "-o", "lstart=", "-p", strconv.Itoa(number)).Output()
 	state, start, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
 	if start = strings.TrimSpace(start); start == "" || strings.HasPrefix(state, "Z") {
 		if _, missing := err.(*exec.Error); missing {
@@ -29,6 +29,6 @@ func startOf(pid int) (string, error) {
 	return start, nil
 }
 
-// bootOf returns an empty word here: startOf's calendar time distinguishes processes
+// Boot returns an empty word here: Start's calendar time distinguishes processes
 // of different boots.
-func bootOf() (string, error) { return "", nil }
+func Boot() (string, error) { return "", nil }
