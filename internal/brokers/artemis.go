@@ -75,7 +75,11 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	if err != nil {
 		return nil, err
 	}
-	address := loopback(ports[0])
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
+	address := places[0].at(ports[0])
 	data, etc := filepath.Join(o.Dir, "data"), filepath.Join(o.Dir, "etc")
 	for _, dir := range []string{data, etc} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -136,7 +140,7 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	return &deployment{
 		url:      scheme + "://" + address,
 		settings: among(core, "journal-type", "journal-datasync", "journal-buffer-timeout", "persistence-enabled"),
-		nodes: []process{{name: "artemis", command: machine.command("org.apache.activemq.artemis.cli.Artemis", "run"), env: o.Home.Environ,
+		nodes: []process{{name: "artemis", place: places[0], command: machine.command("org.apache.activemq.artemis.cli.Artemis", "run"), env: o.Home.Environ,
 			dir: data, log: filepath.Join(o.Dir, "artemis.log"), ready: func(ctx context.Context) error { return greetArtemis(ctx, address, o.TLS) }}},
 	}, nil
 }

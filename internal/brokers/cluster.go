@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"sixnines/internal/netns"
 )
 
 // Options say how to start a product. The zero value with a Home starts one node
@@ -37,12 +39,17 @@ type Options struct {
 	MaxMessage int
 	// Detach lets the broker outlive this process; [Up] sets it.
 	Detach bool
+	// Apart gives each node a network namespace with an address of its own, see package netns, so
+	// that nodes can be cut from each other and from clients. Start fails with an error that wraps
+	// [netns.ErrUnavailable] where there can be none.
+	Apart bool
 
 	// forked, if not nil, is called with every process as soon as it exists, before it
 	// is ready, from several goroutines at once. Its error ends the start.
 	forked func(i *Instance, node bool) error
 	// reserved are the ports that [Options.ports] has reserved.
 	reserved []reservation
+	network  *netns.Network // with Apart
 }
 
 // ServerTLS names the PEM files of a server that encrypts.
@@ -81,9 +88,10 @@ type Cluster struct {
 	// in Options. They may contain passwords.
 	Settings map[string]string
 
-	urls  map[string]string
-	ready func(ctx context.Context) error
-	keep  bool // Dir stays
+	urls    map[string]string
+	ready   func(ctx context.Context) error
+	keep    bool           // Dir stays
+	network *netns.Network // nil: the nodes are on loopback
 
 	resuming sync.Mutex // held for a whole Resume, so that two do not overlap; taken before mu
 
@@ -148,6 +156,10 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 }
 
 func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Options) error {
+	if err := o.apart(); err != nil {
+		return err
+	}
+	c.network = o.network
 	d, err := p.deploy(ctx, in, o)
 	c.reserved = o.reserved
 	if err != nil {
@@ -276,6 +288,9 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	errs = append(errs, release(c.reserved))
 	c.reserved = nil
 	c.mu.Unlock()
+	if c.network != nil {
+		errs = append(errs, c.network.Close())
+	}
 	if !c.keep {
 		errs = append(errs, removeAll(c.Dir))
 	}

@@ -42,13 +42,16 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 	if err != nil {
 		return nil, err
 	}
-	clients, peers, controllers := ports[:o.Nodes], ports[o.Nodes:2*o.Nodes], ports[2*o.Nodes:]
-	var voters, urls []string
-	for i := range o.Nodes {
-		voters = append(voters, fmt.Sprintf("%d@%s", i+1, loopback(controllers[i])))
-		urls = append(urls, loopback(clients[i]))
+	places, err := o.places(o.Nodes)
+	if err != nil {
+		return nil, err
 	}
-	d := &deployment{url: strings.Join(urls, ","), info: map[string]string{"internal": loopback(peers[0])}}
+	var clients, peers, controllers, voters []string
+	for i, p := range places {
+		clients, peers, controllers = append(clients, p.at(ports[3*i])), append(peers, p.at(ports[3*i+1])), append(controllers, p.at(ports[3*i+2]))
+		voters = append(voters, fmt.Sprintf("%d@%s", i+1, controllers[i]))
+	}
+	d := &deployment{url: strings.Join(clients, ","), info: map[string]string{"internal": peers[0]}}
 	cluster := randomUUID()
 	for i := range o.Nodes {
 		name := fmt.Sprintf("kafka-%d", i+1)
@@ -58,8 +61,8 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 			"process.roles":                  "broker,controller",
 			"node.id":                        strconv.Itoa(i + 1),
 			"controller.quorum.voters":       strings.Join(voters, ","),
-			"listeners":                      fmt.Sprintf("CLIENT://%s,PEER://%s,CONTROLLER://%s", loopback(clients[i]), loopback(peers[i]), loopback(controllers[i])),
-			"advertised.listeners":           fmt.Sprintf("CLIENT://%s,PEER://%s", loopback(clients[i]), loopback(peers[i])),
+			"listeners":                      fmt.Sprintf("CLIENT://%s,PEER://%s,CONTROLLER://%s", clients[i], peers[i], controllers[i]),
+			"advertised.listeners":           fmt.Sprintf("CLIENT://%s,PEER://%s", clients[i], peers[i]),
 			"inter.broker.listener.name":     "PEER",
 			"controller.listener.names":      "CONTROLLER",
 			"listener.security.protocol.map": "CLIENT:" + kafkaSecurity(o) + ",PEER:PLAINTEXT,CONTROLLER:PLAINTEXT",
@@ -77,14 +80,14 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 		if err := writeProperties(config, settings); err != nil {
 			return nil, err
 		}
-		d.nodes = append(d.nodes, process{name: name, command: machine.command("kafka.Kafka", config), env: o.Home.Environ, dir: dir,
-			log: filepath.Join(dir, "kafka.log"), ready: listens(loopback(peers[i]))})
+		d.nodes = append(d.nodes, process{name: name, place: places[i], command: machine.command("kafka.Kafka", config), env: o.Home.Environ, dir: dir,
+			log: filepath.Join(dir, "kafka.log"), ready: listens(peers[i])})
 	}
 	// A port is open before the node knows the others, and before it may be
 	// asked to make a topic.
 	d.ready = func(ctx context.Context) error {
 		for _, peer := range peers {
-			if err := kafkaAnswers(ctx, loopback(peer), o.Nodes); err != nil {
+			if err := kafkaAnswers(ctx, peer, o.Nodes); err != nil {
 				return err
 			}
 		}

@@ -20,17 +20,22 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 	if err != nil {
 		return nil, err
 	}
-	brokers, keeper := ports[:o.Nodes], loopback(ports[o.Nodes])
+	places, err := o.places(o.Nodes + 1)
+	if err != nil {
+		return nil, err
+	}
+	brokers, home := ports[:o.Nodes], places[o.Nodes]
+	keeper := home.at(ports[o.Nodes])
 	dir := filepath.Join(o.Dir, "zookeeper")
 	config := filepath.Join(dir, "zookeeper.properties")
 	if err := writeProperties(config, map[string]string{"dataDir": filepath.Join(dir, "data"), "clientPort": strconv.Itoa(ports[o.Nodes]),
-		"clientPortAddress": "127.0.0.1", "maxClientCnxns": "0", "tickTime": "500", "admin.enableServer": "false"}); err != nil {
+		"clientPortAddress": home.ip(), "maxClientCnxns": "0", "tickTime": "500", "admin.enableServer": "false"}); err != nil {
 		return nil, err
 	}
 	small := vm
 	small.heap = "64m"
 	d := &deployment{info: map[string]string{"zookeeper": keeper},
-		helpers: []process{{name: "zookeeper", command: small.command("org.apache.zookeeper.server.quorum.QuorumPeerMain", config),
+		helpers: []process{{name: "zookeeper", place: home, command: small.command("org.apache.zookeeper.server.quorum.QuorumPeerMain", config),
 			env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "zookeeper.log"), ready: listens(keeper)}}}
 	// Before 0.9 a broker knows only the brokers that lead a partition, at first none.
 	known, all := 1, o.Nodes
@@ -39,7 +44,8 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 	}
 	var urls []string
 	for i, port := range brokers {
-		urls = append(urls, loopback(port))
+		address := places[i].at(port)
+		urls = append(urls, address)
 		name := fmt.Sprintf("kafka-%d", i+1)
 		dir := filepath.Join(o.Dir, name)
 		settings := kafkaDefaults(o.Nodes)
@@ -51,9 +57,9 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 			"auto.create.topics.enable": "true",
 		})
 		if since(in.Version, 0, 9) {
-			settings["listeners"] = "PLAINTEXT://" + loopback(port)
+			settings["listeners"] = "PLAINTEXT://" + address
 		} else {
-			settings["host.name"], settings["port"] = "127.0.0.1", strconv.Itoa(port)
+			settings["host.name"], settings["port"] = places[i].ip(), strconv.Itoa(port)
 		}
 		kafkaLimits(settings, o)
 		maps.Copy(settings, own)
@@ -61,8 +67,7 @@ func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own ma
 		if err := writeProperties(file, settings); err != nil {
 			return nil, err
 		}
-		address := loopback(port)
-		d.nodes = append(d.nodes, process{name: name, command: vm.command("kafka.Kafka", file), env: o.Home.Environ, dir: dir,
+		d.nodes = append(d.nodes, process{name: name, place: places[i], command: vm.command("kafka.Kafka", file), env: o.Home.Environ, dir: dir,
 			log: filepath.Join(dir, "kafka.log"), again: stillRegistered,
 			ready: func(ctx context.Context) error { return kafkaAnswers(ctx, address, known) }})
 	}

@@ -49,6 +49,10 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	if err != nil {
 		return nil, err
 	}
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(o.Dir, "data")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -90,10 +94,10 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 		settings["password_file"] = passwords
 	}
 	maps.Copy(settings, o.Settings)
-	address := loopback(ports[0])
+	address := places[0].at(ports[0])
 	// Lines after a listener's line apply to that listener or to the whole broker.
 	var text strings.Builder
-	fmt.Fprintf(&text, "listener %d 127.0.0.1\n", ports[0])
+	fmt.Fprintf(&text, "listener %d %s\n", ports[0], places[0].ip())
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
 	}
@@ -101,7 +105,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
 		return nil, err
 	}
-	node := process{name: "mosquitto", command: []string{in.Path, "-c", config}, env: o.Home.Environ, dir: dir,
+	node := process{name: "mosquitto", place: places[0], command: []string{in.Path, "-c", config}, env: o.Home.Environ, dir: dir,
 		log: filepath.Join(o.Dir, "mosquitto.log"), ready: listens(address)}
 	scheme := "mqtts"
 	if settings["certfile"] == "" && settings["psk_hint"] == "" {

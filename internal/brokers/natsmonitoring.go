@@ -88,5 +88,5 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 
 // monitored reads the JSON answer of a node's monitoring endpoint into answer.
 func monitored(ctx context.Context, n natsNode, path string, answer any) error {
-	return ask(ctx, "http://"+loopback(n.monitor)+path, answer)
+	return ask(ctx, "http://"+n.place.at(n.monitor)+path, answer)
 }

@@ -62,6 +62,7 @@ func findNATS(ctx context.Context, h Home) (Installation, error) {
 // natsNode is where one server of a cluster listens.
 type natsNode struct {
 	name                        string
+	place                       place
 	client, monitor, mqtt, peer int // ports
 }
 
@@ -78,10 +79,14 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 	if err != nil {
 		return nil, err
 	}
+	places, err := o.places(count)
+	if err != nil {
+		return nil, err
+	}
 	nodes := make([]natsNode, count)
 	for i := range nodes {
 		p := ports[each*i:]
-		nodes[i] = natsNode{fmt.Sprintf("nats-%d", i+1), p[0], p[1], p[2], p[3]}
+		nodes[i] = natsNode{fmt.Sprintf("nats-%d", i+1), places[i], p[0], p[1], p[2], p[3]}
 	}
 	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
 	var clients []string
@@ -97,7 +102,7 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 		if o.Detach && in.Origin == "built in" {
 			p.command = append(p.command, "-detach")
 		}
-		address := loopback(n.client)
+		address := n.place.at(n.client)
 		p.ready = func(ctx context.Context) error { return greetedByNATS(ctx, address, c.jetstream()) }
 		if c["tls.handshake_first"] != "" {
 			p.ready = listens(address) // it says nothing before
@@ -108,13 +113,13 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 			scheme = "tls"
 		}
 		clients = append(clients, scheme+"://"+address)
-		d.info["monitoring "+n.name] = "http://" + loopback(n.monitor)
+		d.info["monitoring "+n.name] = "http://" + n.place.at(n.monitor)
 		if i > 0 {
 			continue
 		}
-		d.info["monitoring"] = "http://" + loopback(n.monitor)
+		d.info["monitoring"] = "http://" + n.place.at(n.monitor)
 		if port := c.mqtt(); port != 0 {
-			d.urls["mqtt"] = map[bool]string{false: "mqtt", true: "mqtts"}[c["mqtt.tls.cert_file"] != ""] + "://" + loopback(port)
+			d.urls["mqtt"] = map[bool]string{false: "mqtt", true: "mqtts"}[c["mqtt.tls.cert_file"] != ""] + "://" + n.place.at(port)
 		}
 		if count > 1 && c.jetstream() {
 			d.ready = func(ctx context.Context) error { return agreed(ctx, nodes) }
@@ -130,7 +135,7 @@ func natsProcess(in Installation, o *Options, n natsNode) process {
 	if in.Origin == "built in" {
 		command = append([]string(nil), o.Home.Self...)
 	}
-	return process{name: n.name, command: append(command, "-c", filepath.Join(o.Dir, n.name+".conf")),
+	return process{name: n.name, place: n.place, command: append(command, "-c", filepath.Join(o.Dir, n.name+".conf")),
 		env: o.Home.Environ, dir: filepath.Join(o.Dir, n.name), log: filepath.Join(o.Dir, n.name+".log")}
 }
 
@@ -139,10 +144,10 @@ func natsConfig(o *Options, nodes []natsNode, which int) natsSettings {
 	n := nodes[which]
 	c := natsSettings{
 		"server_name":         strconv.Quote(n.name),
-		"listen":              strconv.Quote(loopback(n.client)),
-		"http":                strconv.Quote(loopback(n.monitor)),
+		"listen":              strconv.Quote(n.place.at(n.client)),
+		"http":                strconv.Quote(n.place.at(n.monitor)),
 		"jetstream.store_dir": strconv.Quote(filepath.Join(o.Dir, n.name, "store")),
-		"mqtt.host":           `"127.0.0.1"`,
+		"mqtt.host":           strconv.Quote(n.place.ip()),
 		"mqtt.port":           strconv.Itoa(n.mqtt),
 	}
 	if o.MaxMessage > 0 {
@@ -168,10 +173,10 @@ func natsConfig(o *Options, nodes []natsNode, which int) natsSettings {
 	if len(nodes) > 1 {
 		var routes []string
 		for _, peer := range nodes {
-			routes = append(routes, strconv.Quote("nats-route://"+loopback(peer.peer)))
+			routes = append(routes, strconv.Quote("nats-route://"+peer.place.at(peer.peer)))
 		}
 		c["cluster.name"] = `"sixnines"`
-		c["cluster.listen"] = strconv.Quote(loopback(n.peer))
+		c["cluster.listen"] = strconv.Quote(n.place.at(n.peer))
 		c["cluster.routes"] = "[" + strings.Join(routes, ", ") + "]"
 	}
 	return c

@@ -69,12 +69,17 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	if err != nil {
 		return nil, err
 	}
-	address, control := loopback(ports[0]), loopback(ports[1])
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
+	at := places[0]
+	address, control := at.at(ports[0]), at.at(ports[1])
 	dir := filepath.Join(o.Dir, "data")
 	settings := map[string]string{
 		"tcp-address":       address,
 		"http-address":      control,
-		"broadcast-address": "127.0.0.1",
+		"broadcast-address": at.ip(),
 		"data-path":         dir,
 		"log-level":         "warn",
 	}
@@ -86,7 +91,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	if o.TLS != nil {
 		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
 		settings["tls-required"] = "tcp-https" // the HTTP control port stays plain
-		settings["https-address"] = loopback(ports[2])
+		settings["https-address"] = at.at(ports[2])
 		if o.TLS.CA != "" {
 			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
 		}
@@ -97,7 +102,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		scheme = "nsq+tls"
 	}
 	command := append([]string{in.Path}, flags("-", settings)...)
-	node := process{name: "nsqd", command: command, env: o.Home.Environ, dir: dir, log: filepath.Join(o.Dir, "nsqd.log"),
+	node := process{name: "nsqd", place: at, command: command, env: o.Home.Environ, dir: dir, log: filepath.Join(o.Dir, "nsqd.log"),
 		ready: func(ctx context.Context) error {
 			if err := listens(address)(ctx); err != nil {
 				return err

@@ -70,7 +70,11 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	if err != nil {
 		return nil, err
 	}
-	address := loopback(ports[0])
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
+	address := places[0].at(ports[0])
 	command := append(append([]string(nil), o.Home.Self...), nullCommand, "-listen", address,
 		"-delay", settings["delay"], "-seed", settings["seed"])
 	d := &deployment{url: "null://" + address, settings: settings, info: map[string]string{}}
@@ -84,7 +88,7 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	if o.Detach {
 		command = append(command, "-detach")
 	}
-	d.nodes = []process{{name: "null-1", command: command, env: o.Home.Environ, dir: filepath.Join(o.Dir, "null-1"),
+	d.nodes = []process{{name: "null-1", place: places[0], command: command, env: o.Home.Environ, dir: filepath.Join(o.Dir, "null-1"),
 		log: filepath.Join(o.Dir, "null-1.log"), ready: func(ctx context.Context) error { return greetedByNull(ctx, address) }}}
 	return d, nil
 }

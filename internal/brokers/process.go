@@ -26,7 +26,8 @@ type process struct {
 	// ready is polled until it returns nil, when the process does its work. Nil: a
 	// process is ready when it has started.
 	ready  func(ctx context.Context) error
-	detach bool // outlives this process
+	detach bool  // outlives this process
+	place  place // where it runs
 	// forked, if not nil, is called with the process as soon as it exists. Its error
 	// ends the start.
 	forked func(i *Instance) error
@@ -98,7 +99,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		defer runtime.UnlockOSThread()
 		thread.Reset()
 		thread.SealDescriptors()
-		err := cmd.Start()
+		err := p.place.start(cmd)
 		log.Close()
 		if err != nil {
 			started <- err

@@ -121,15 +121,20 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	if err != nil {
 		return nil, err
 	}
-	address, control := loopback(ports[0]), loopback(ports[1])
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
+	at := places[0]
+	address, control := at.at(ports[0]), at.at(ports[1])
 	dir := filepath.Join(o.Dir, "pulsar")
 	maps.Copy(settings, map[string]string{
 		"brokerServicePort":  strconv.Itoa(ports[0]),
 		"webServicePort":     strconv.Itoa(ports[1]),
-		"bindAddress":        "127.0.0.1",
+		"bindAddress":        at.ip(),
 		"bindAddresses":      "",
-		"advertisedAddress":  "127.0.0.1",
-		"listeningInterface": "lo",
+		"advertisedAddress":  at.ip(),
+		"listeningInterface": at.device(),
 		"allowLoopback":      "true",
 		// Smaller caches than the defaults: the load generator shares the machine.
 		"dbStorage_writeCacheMaxSizeMb":     "64",
@@ -157,7 +162,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	maps.Copy(settings, own)
 	scheme, web := "pulsar", control
 	if settings["tlsCertificateFilePath"] != "" {
-		scheme, web = "pulsar+ssl", loopback(ports[4])
+		scheme, web = "pulsar+ssl", at.at(ports[4])
 		settings["webServicePortTls"] = strconv.Itoa(ports[4])
 		settings["brokerServicePort"], settings["brokerServicePortTls"] = strconv.Itoa(ports[3]), strconv.Itoa(ports[0])
 	}
@@ -175,10 +180,10 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 		return nil, err
 	}
 	token := strings.TrimPrefix(settings["brokerClientAuthenticationParameters"], "token:")
-	node := process{name: "pulsar", env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "pulsar.log"),
+	node := process{name: "pulsar", place: at, env: o.Home.Environ, dir: dir, log: filepath.Join(dir, "pulsar.log"),
 		command: machine.command("org.apache.pulsar.PulsarStandaloneStarter", "--config", config, "--no-stream-storage", "--no-functions-worker",
 			"--metadata-dir", metadata, "--bookkeeper-dir", filepath.Join(dir, "bookkeeper"),
-			"--bookkeeper-port", strconv.Itoa(ports[2]), "--advertised-address", "127.0.0.1"),
+			"--bookkeeper-port", strconv.Itoa(ports[2]), "--advertised-address", at.ip()),
 		// A killed bookie is still registered. If the next one finds that registration late,
 		// it repeatedly acquires and drops its own, and no topic can be made
 		// (apache/pulsar#17759). Listing the bookies removes the old registration.

@@ -89,10 +89,18 @@ func checkRabbitHome(path string) error {
 // rabbitNode is one node's ports.
 type rabbitNode struct {
 	name                             string // as Erlang's, without the host
+	place                            place
 	amqp, stream, distribution, http int
 }
 
-func (n rabbitNode) String() string { return n.name + "@localhost" }
+// String returns Erlang's name of the node. Where nodes have addresses of their own it is a long
+// name, whose host is the address: nothing has to be resolved.
+func (n rabbitNode) String() string {
+	if n.place == (place{}) {
+		return n.name + "@localhost"
+	}
+	return n.name + "@" + n.place.ip()
+}
 
 func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if err := refuse(o.Settings, "listeners.tcp*", "stream.listeners.tcp*", "cluster_formation.peer_discovery_backend", "cluster_formation.classic_config.*"); err != nil {
@@ -118,11 +126,15 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if err != nil {
 		return nil, err
 	}
+	places, err := o.places(o.Nodes)
+	if err != nil {
+		return nil, err
+	}
 	epmdPort := ports[len(ports)-1]
 	var nodes []rabbitNode
 	for k := range o.Nodes {
 		p := ports[4*k:]
-		nodes = append(nodes, rabbitNode{"rabbit-" + strconv.Itoa(k+1), p[0], p[1], p[2], p[3]})
+		nodes = append(nodes, rabbitNode{"rabbit-" + strconv.Itoa(k+1), places[k], p[0], p[1], p[2], p[3]})
 	}
 
 	home := filepath.Join(o.Dir, "home")
@@ -137,16 +149,28 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if err := os.WriteFile(enabled, []byte("["+strings.Join(plugins, ",")+"].\n"), 0o644); err != nil {
 		return nil, err
 	}
-	env := rabbitEnviron(o.Home.Environ, "HOME="+home,
-		"ERL_EPMD_ADDRESS=127.0.0.1", "ERL_EPMD_PORT="+strconv.Itoa(epmdPort))
+	env := rabbitEnviron(o.Home.Environ, "HOME="+home, "ERL_EPMD_PORT="+strconv.Itoa(epmdPort))
+	if o.network != nil {
+		env = append(env, "RABBITMQ_USE_LONGNAME=true")
+	}
 
 	epmd, ok := o.Home.LookPath("epmd")
 	if !ok {
 		return nil, notInstalled("rabbitmq", "epmd on PATH")
 	}
 	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
-	d.helpers = []process{{name: "epmd", command: []string{epmd, "-port", strconv.Itoa(epmdPort), "-address", "127.0.0.1"},
-		env: env, dir: home, log: filepath.Join(o.Dir, "epmd.log"), ready: listens(loopback(epmdPort))}}
+	// Nodes ask for each other at the epmd of the other's address.
+	for k, at := range places {
+		name := "epmd"
+		if k > 0 {
+			if at == places[0] {
+				break
+			}
+			name += "-" + strconv.Itoa(k+1)
+		}
+		d.helpers = append(d.helpers, process{name: name, place: at, command: []string{epmd, "-port", strconv.Itoa(epmdPort), "-address", at.ip()},
+			env: append(slices.Clip(env), "ERL_EPMD_ADDRESS="+at.ip()), dir: home, log: filepath.Join(o.Dir, name+".log"), ready: listens(at.at(epmdPort))})
+	}
 
 	amqp, stream := "amqp", "rabbitmq-stream"
 	if o.TLS != nil {
@@ -164,12 +188,12 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 		}
 		log := filepath.Join(dir, "rabbitmq.log")
 		d.nodes = append(d.nodes, process{
-			name: n.name,
+			name: n.name, place: n.place,
 			// With input allowed the script becomes the Erlang machine instead of
 			// waiting for it, so that signals hit the broker; -noinput then keeps
 			// it from reading commands.
 			command: []string{filepath.Join(in.Path, "sbin", "rabbitmq-server")},
-			env: append(slices.Clip(env), "RABBITMQ_ALLOW_INPUT=1", "RABBITMQ_SERVER_START_ARGS=-noinput",
+			env: append(slices.Clip(env), "ERL_EPMD_ADDRESS="+n.place.ip(), "RABBITMQ_ALLOW_INPUT=1", "RABBITMQ_SERVER_START_ARGS=-noinput",
 				"RABBITMQ_NODENAME="+n.String(), "RABBITMQ_DIST_PORT="+strconv.Itoa(n.distribution),
 				"RABBITMQ_CONF_ENV_FILE="+filepath.Join(dir, "none"),
 				"RABBITMQ_CONFIG_FILE="+config,
@@ -185,14 +209,14 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 			dir: dir, log: log,
 			ready: func(ctx context.Context) error { return rabbitReady(ctx, n, o) },
 		})
-		urls = append(urls, amqp+"://"+loopback(n.amqp))
-		streams = append(streams, stream+"://"+loopback(n.stream))
-		managements = append(managements, "http://"+loopback(n.http))
+		urls = append(urls, amqp+"://"+n.place.at(n.amqp))
+		streams = append(streams, stream+"://"+n.place.at(n.stream))
+		managements = append(managements, "http://"+n.place.at(n.http))
 	}
 	d.url = strings.Join(urls, ",")
 	d.urls["rabbitmq-stream"] = strings.Join(streams, ",")
 	d.info["stream"] = d.urls["rabbitmq-stream"]
-	d.info["epmd"] = loopback(epmdPort)
+	d.info["epmd"] = places[0].at(epmdPort)
 	d.info["home"] = home
 	if managed {
 		d.info["management"] = strings.Join(managements, ",")
@@ -224,22 +248,22 @@ const (
 // rabbitConfig returns a node's rabbitmq.conf.
 func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[string]string, managed bool) string {
 	c := map[string]string{
-		"distribution.listener.interface": "127.0.0.1",
-		"stream.advertised_host":          "127.0.0.1",
+		"distribution.listener.interface": n.place.ip(),
+		"stream.advertised_host":          n.place.ip(),
 		"stream.advertised_port":          strconv.Itoa(n.stream),
-		"stream.advertised_tls_host":      "127.0.0.1",
+		"stream.advertised_tls_host":      n.place.ip(),
 		"stream.advertised_tls_port":      strconv.Itoa(n.stream),
 		"stream.frame_max":                strconv.Itoa(max(o.MaxMessage, rabbitMessage) + rabbitFraming),
 		"log.console":                     "true",
 		"log.console.level":               "info",
 	}
 	if o.TLS == nil {
-		c["listeners.tcp.1"] = loopback(n.amqp)
-		c["stream.listeners.tcp.1"] = loopback(n.stream)
+		c["listeners.tcp.1"] = n.place.at(n.amqp)
+		c["stream.listeners.tcp.1"] = n.place.at(n.stream)
 	} else {
 		c["listeners.tcp"], c["stream.listeners.tcp"] = "none", "none"
-		c["listeners.ssl.1"] = loopback(n.amqp)
-		c["stream.listeners.ssl.1"] = loopback(n.stream)
+		c["listeners.ssl.1"] = n.place.at(n.amqp)
+		c["stream.listeners.ssl.1"] = n.place.at(n.stream)
 		c["ssl_options.certfile"], c["ssl_options.keyfile"] = o.TLS.Cert, o.TLS.Key
 		c["ssl_options.verify"], c["ssl_options.fail_if_no_peer_cert"] = "verify_none", "false"
 		if o.TLS.CA != "" {
@@ -256,7 +280,7 @@ func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[strin
 		c["max_message_size"] = strconv.Itoa(o.MaxMessage)
 	}
 	if managed {
-		c["management.tcp.ip"], c["management.tcp.port"] = "127.0.0.1", strconv.Itoa(n.http)
+		c["management.tcp.ip"], c["management.tcp.port"] = n.place.ip(), strconv.Itoa(n.http)
 	}
 	if len(all) > 1 {
 		c["cluster_formation.peer_discovery_backend"] = "classic_config"

@@ -19,10 +19,10 @@ const amqpGreeting = "AMQP\x00\x00\x09\x01"
 // rabbitReady returns nil if the node answers a greeting and the listener of streams,
 // which opens later, is open.
 func rabbitReady(ctx context.Context, n rabbitNode, o *Options) error {
-	if err := greetRabbit(ctx, loopback(n.amqp), o.TLS); err != nil {
+	if err := greetRabbit(ctx, n.place.at(n.amqp), o.TLS); err != nil {
 		return err
 	}
-	return listens(loopback(n.stream))(ctx)
+	return listens(n.place.at(n.stream))(ctx)
 }
 
 // greetRabbit greets the node in AMQP. A node listens before it serves connections,

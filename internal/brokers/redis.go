@@ -48,11 +48,15 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	if err != nil {
 		return nil, err
 	}
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
 	dir := filepath.Join(o.Dir, "data")
 	// The readiness check uses a Unix socket, which needs no certificate. Its path must
 	// fit into a socket address.
 	socket := filepath.Join(o.Dir, "redis.sock")
-	settings, users, err := redisSettings(o, ports[0])
+	settings, users, err := redisSettings(o, places[0], ports[0])
 	if err != nil {
 		return nil, err
 	}
@@ -82,8 +86,8 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	if encrypted := settings["tls-port"]; encrypted != "" && encrypted != "0" && (port == "" || port == "0") {
 		scheme, port = "rediss", encrypted
 	}
-	address := net.JoinHostPort("127.0.0.1", port)
-	node := process{name: "redis", command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
+	address := net.JoinHostPort(places[0].ip(), port)
+	node := process{name: "redis", place: places[0], command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
 		log: filepath.Join(o.Dir, "redis.log")}
 	d := &deployment{url: scheme + "://" + address, info: map[string]string{"config": config}}
 	if settings["unixsocket"] != redisQuote(socket) {
@@ -104,9 +108,9 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 
 // redisSettings returns the lines of the configuration and, since there may be
 // several of these, the values of the lines called user.
-func redisSettings(o *Options, port int) (settings map[string]string, users []string, err error) {
+func redisSettings(o *Options, at place, port int) (settings map[string]string, users []string, err error) {
 	settings = map[string]string{
-		"bind": "127.0.0.1", "port": strconv.Itoa(port), "daemonize": "no",
+		"bind": at.ip(), "port": strconv.Itoa(port), "daemonize": "no",
 		"save": `""`, "appendonly": "no",
 		// A subscriber may be behind by all messages of a run. Beyond this limit the
 		// server would disconnect it, and messages would seem lost in the network.

@@ -64,8 +64,12 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	if err != nil {
 		return nil, err
 	}
-	address, monitoring := loopback(ports[0]), "http://"+loopback(ports[1])
-	config, err := stanConfig(o, address, loopback(ports[1]))
+	places, err := o.places(1)
+	if err != nil {
+		return nil, err
+	}
+	address, monitoring := places[0].at(ports[0]), "http://"+places[0].at(ports[1])
+	config, err := stanConfig(o, address, places[0].at(ports[1]))
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +83,7 @@ func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, er
 	}
 	maps.Copy(settings, o.Settings)
 	command := append([]string{in.Path, "--config", file}, flags("--", settings)...)
-	node := process{name: "nats-streaming", command: command, env: o.Home.Environ, dir: o.Dir, log: filepath.Join(o.Dir, "stan.log"),
+	node := process{name: "nats-streaming", place: places[0], command: command, env: o.Home.Environ, dir: o.Dir, log: filepath.Join(o.Dir, "stan.log"),
 		ready: func(ctx context.Context) error { return runsSTAN(ctx, monitoring) }}
 	scheme := "nats"
 	if o.TLS != nil || settings["tls"] == "true" || settings["tlscert"] != "" {
