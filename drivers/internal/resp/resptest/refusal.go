@@ -25,7 +25,7 @@ func Refuses(t *testing.T, e driver.Entry, command string) {
 			target := func(user string, options map[string]any) driver.Target {
 				all := map[string]any{"user": user, "password": "x", "client": client}
 				maps.Copy(all, options)
-				return driver.Target{URL: s.URL, Options: all}
+				return driver.Target{URL: s.URL, Run: "test-" + client, Options: all} // the clients share the server
 			}
 			do(t, "mute", "on", ">x", "~*", "&*", "+@all", "-"+command)
 			sessiontest.Forbidden(t, e.Driver, target("mute", nil), "NOPERM", command)
