@@ -166,10 +166,10 @@ record: {interval: 100ms}
 			}
 			limit, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 			defer cancel()
-			if err := c.Kill(limit); err != nil {
+			if _, err := c.Kill(limit); err != nil {
 				return err
 			}
-			if err := c.Resume(limit); err != nil {
+			if _, err := c.Resume(limit); err != nil {
 				return err
 			}
 			if !more(received.Load() + 200) {

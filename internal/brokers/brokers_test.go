@@ -64,7 +64,7 @@ func deaf() {
 func parent() int {
 	c, err := Start(context.Background(), NATS(), Options{Home: natsHome()})
 	if err == nil && os.Getenv(role) != "parent" {
-		err = c.Freeze()
+		_, err = c.Freeze(context.Background())
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

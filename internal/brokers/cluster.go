@@ -37,6 +37,9 @@ type Options struct {
 	// MaxMessage is the largest message that the broker must accept, in bytes; 0: the
 	// product's default.
 	MaxMessage int
+	// Died, if not nil, is called once for each process that ends by itself after its start,
+	// with what Instance.Err says, on a goroutine of its own.
+	Died func(err error)
 	// Detach lets the broker outlive this process; [Up] sets it.
 	Detach bool
 	// Apart gives each node a network namespace with an address of its own, see package netns, so
@@ -90,23 +93,31 @@ type Cluster struct {
 
 	urls    map[string]string
 	ready   func(ctx context.Context) error
-	keep    bool           // Dir stays
-	network *netns.Network // nil: the nodes are on loopback
+	keep    bool            // Dir stays
+	network *netns.Network  // nil: the nodes are on loopback
+	death   func(err error) // Options.Died
+	alive   context.Context // ends with Stop, and with it starts that are under way
+	cancel  context.CancelFunc
 
-	resuming sync.Mutex // held for a whole Resume, so that two do not overlap; taken before mu
+	// resuming counts starts of nodes that are under way. It is added to under mu, and only
+	// until stopped is set, so that Stop can wait for all.
+	resuming sync.WaitGroup
 
-	// mu guards the fields below and the members' Instance once startNodes runs. It is never
+	// mu guards the fields below and the members' once nodes are started. It is never
 	// held while a process starts or ends: a run reads the processes' usage meanwhile.
 	mu       sync.Mutex
 	helpers  []*member
 	nodes    []*member
 	reserved []reservation // until Stop
+	stopped  bool          // Stop was called
+	died     error         // of the first process that ended by itself and was replaced
 }
 
 // member is a process of a cluster, which may be started again.
 type member struct {
 	spec process
 	*Instance
+	starting bool // a start is under way: Instance is the process before, or nil
 }
 
 // URLFor returns where clients of the driver connect.
@@ -147,7 +158,8 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 		return fail(err)
 	}
 	product, _, _ := strings.Cut(p.Name, "@")
-	c := &Cluster{Product: product, Origin: in.Origin, Dir: o.Dir, keep: keep}
+	c := &Cluster{Product: product, Origin: in.Origin, Dir: o.Dir, keep: keep, death: o.Died}
+	c.alive, c.cancel = context.WithCancel(context.Background())
 	if err := c.start(ctx, p, in, &o); err != nil {
 		c.keep = false // a failed start leaves nothing worth keeping
 		return fail(errors.Join(err, c.Stop(context.WithoutCancel(ctx))))
@@ -187,56 +199,14 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 		if err != nil {
 			return err
 		}
-		c.helpers = append(c.helpers, &member{h, i})
+		c.helpers = append(c.helpers, &member{spec: h, Instance: i})
+		c.watch(i)
 	}
 	for _, n := range d.nodes {
-		c.nodes = append(c.nodes, &member{spec: n})
+		c.nodes = append(c.nodes, &member{spec: n, starting: true})
 	}
-	return c.startNodes(ctx)
-}
-
-// startNodes starts all nodes at once and waits until each node and the whole cluster answer.
-func (c *Cluster) startNodes(ctx context.Context) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	// The first error is returned: it cancels the other starts, and their
-	// errors only say so.
-	var failure error
-	var failing sync.Once
-	var starting sync.WaitGroup
-	for _, m := range c.nodes {
-		starting.Go(func() {
-			i, err := m.spec.startAgain(ctx)
-			if err != nil {
-				failing.Do(func() { failure = err })
-				cancel(err)
-				return
-			}
-			c.mu.Lock()
-			m.Instance = i
-			c.mu.Unlock()
-		})
-	}
-	starting.Wait()
-	if failure != nil {
-		return failure
-	}
-	if c.ready == nil {
-		return nil
-	}
-	if err := poll(ctx, c.ended(), c.ready); err != nil {
-		return fmt.Errorf("the nodes run, but do not answer together: %w", err)
-	}
-	return nil
-}
-
-// ended returns a channel that is closed when the first node's process has ended, or
-// nil without nodes.
-func (c *Cluster) ended() <-chan struct{} {
-	for _, i := range c.Nodes() {
-		return i.done
-	}
-	return nil
+	c.resuming.Add(1)
+	return c.startNodes(ctx, c.nodes)
 }
 
 // instances returns the latest process of each member, running or ended: nodes first.
@@ -267,23 +237,27 @@ func (c *Cluster) Nodes() []*Instance {
 
 // Stop ends all processes and removes the cluster's directory, unless Options.Dir
 // named it. Brokers whose data are removed are killed at once; the others get 20 s
-// to end by themselves, less if ctx ends. Stopping twice is allowed.
+// to end by themselves, less if ctx ends. A Resume that is under way fails, and from then on
+// nothing is started. Stopping twice is allowed.
 func (c *Cluster) Stop(ctx context.Context) error {
-	var errs []error
+	c.mu.Lock()
+	c.stopped = true
+	c.mu.Unlock()
+	c.cancel()
+	c.resuming.Wait() // what it has started is in instances then, or gone
 	var stopping sync.WaitGroup
 	all := c.instances()
-	results := make([]error, len(all))
+	errs := make([]error, len(all))
 	for k, i := range all {
 		stopping.Go(func() {
 			if c.keep {
-				results[k] = i.Stop(ctx)
+				errs[k] = i.Stop(ctx)
 			} else {
-				results[k] = i.destroy(ctx)
+				errs[k] = i.destroy(ctx)
 			}
 		})
 	}
 	stopping.Wait()
-	errs = append(errs, results...)
 	c.mu.Lock()
 	errs = append(errs, release(c.reserved))
 	c.reserved = nil
@@ -297,53 +271,15 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// Kill kills all nodes (SIGKILL), as a power failure of the broker would; Resume
-// starts them again.
-func (c *Cluster) Kill(ctx context.Context) error {
-	var errs []error
-	for _, i := range c.Nodes() {
-		errs = append(errs, i.destroy(ctx))
-	}
-	return errors.Join(errs...)
-}
-
-// Resume starts killed nodes again, at the same addresses with the same data,
-// and returns when they answer.
-func (c *Cluster) Resume(ctx context.Context) error {
-	c.resuming.Lock()
-	defer c.resuming.Unlock()
-	for _, i := range c.Nodes() {
-		if !i.over() {
-			return fmt.Errorf("brokers: resume %s: %s (process %d) still runs", c.Product, i.Name, i.PID)
-		}
-	}
-	if err := c.startNodes(ctx); err != nil {
-		return fmt.Errorf("brokers: resume %s: %w", c.Product, err)
-	}
-	return nil
-}
-
-// Freeze stops the processes of all nodes, see [Instance.Freeze].
-func (c *Cluster) Freeze() error {
-	var errs []error
-	for _, i := range c.Nodes() {
-		errs = append(errs, i.Freeze())
-	}
-	return errors.Join(errs...)
-}
-
-// Thaw continues all frozen nodes.
-func (c *Cluster) Thaw() error {
-	var errs []error
-	for _, i := range c.Nodes() {
-		errs = append(errs, i.Thaw())
-	}
-	return errors.Join(errs...)
-}
-
-// Err returns nil while all processes run and after Stop. If processes ended by
-// themselves it says how the first in the list did.
+// Err returns nil as long as no process has ended by itself: those that Kill, Terminate and
+// Stop end do not count. It says how the first did, also after a Resume.
 func (c *Cluster) Err() error {
+	c.mu.Lock()
+	err := c.died
+	c.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	for _, i := range c.instances() {
 		if err := i.Err(); err != nil {
 			return err

@@ -31,8 +31,9 @@ type Instance struct {
 	status  error
 	endedAt time.Time
 
-	mu       sync.Mutex // guards stopping
-	stopping bool       // Stop or destroy was called: the end is no failure
+	mu       sync.Mutex // guards the fields below
+	stopping bool       // we end it: the end is no failure
+	frozen   bool       // by Freeze
 }
 
 // ended records the end of the process. The goroutine that waits for it calls it once.
@@ -45,7 +46,7 @@ func (i *Instance) ended(status error) {
 // for whatever reason.
 func (i *Instance) Done() <-chan struct{} { return i.done }
 
-// Err returns nil while the broker runs and after Stop. If it ended by itself,
+// Err returns nil while the broker runs and if we ended it. If it ended by itself,
 // the error has its exit status and the likely cause from its log.
 func (i *Instance) Err() error {
 	select {
@@ -73,34 +74,47 @@ func (i *Instance) how() string {
 // After 20 s, or as soon as ctx ends, it sends SIGKILL. It returns an error only if the
 // process does not end even then. Stopping twice is allowed.
 func (i *Instance) Stop(ctx context.Context) error {
-	i.mu.Lock()
-	i.stopping = true
-	i.mu.Unlock()
-	select {
-	case <-i.done: // its number may already be another process's
+	if !i.endsByUs() {
 		return nil
-	default:
 	}
-	thaw(i.process) // a frozen process does not handle SIGTERM; systems without freezing return an error
-	if ctx.Err() == nil && terminate(i.process) == nil && i.gone(ctx, stopGrace) {
+	if ctx.Err() == nil && i.terminate() == nil && i.gone(ctx, stopGrace) {
 		i.closeInput()
 		return nil
 	}
 	return i.destroy(ctx)
 }
 
+// endsByUs records that the end of the process that is to come is ours. It returns false if the
+// process has ended already: then its number may be another process's.
+func (i *Instance) endsByUs() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.over() {
+		return false
+	}
+	i.stopping = true
+	return true
+}
+
+// terminate sends SIGTERM, and continues a frozen process, which would not handle it. Systems
+// without freezing return an error for that, which does not matter.
+func (i *Instance) terminate() error {
+	thaw(i.process)
+	return terminate(i.process)
+}
+
 // destroy kills the process and all of its group, and waits until it is gone.
 func (i *Instance) destroy(ctx context.Context) error {
-	i.mu.Lock()
-	i.stopping = true
-	i.mu.Unlock()
 	defer i.closeInput()
-	select {
-	case <-i.done:
+	if !i.endsByUs() {
 		return nil
-	default:
 	}
 	i.kill()
+	return i.killed(ctx)
+}
+
+// killed waits until the process, which was sent SIGKILL, is gone.
+func (i *Instance) killed(ctx context.Context) error {
 	if i.gone(context.WithoutCancel(ctx), killLimit) {
 		return nil
 	}
@@ -145,8 +159,17 @@ func (i *Instance) kill() {
 // returns an error that wraps [ErrUnavailable].
 func (i *Instance) Freeze() error {
 	if err := freeze(i.process); err != nil {
-		return fmt.Errorf("brokers: freeze %s (process %d): %w", i.Name, i.PID, err)
+		return i.failed("freeze", err)
 	}
+	return i.rest()
+}
+
+// rest waits until every thread has stopped, after freeze.
+func (i *Instance) rest() error {
+	if err := awaitFrozen(i.process); err != nil {
+		return i.failed("freeze", err)
+	}
+	i.freezes(true)
 	return nil
 }
 
@@ -154,7 +177,19 @@ func (i *Instance) Freeze() error {
 // frozen. On Windows it returns an error that wraps [ErrUnavailable].
 func (i *Instance) Thaw() error {
 	if err := thaw(i.process); err != nil {
-		return fmt.Errorf("brokers: thaw %s (process %d): %w", i.Name, i.PID, err)
+		return i.failed("thaw", err)
 	}
+	i.freezes(false)
 	return nil
+}
+
+// freezes records whether the process is frozen.
+func (i *Instance) freezes(frozen bool) {
+	i.mu.Lock()
+	i.frozen = frozen
+	i.mu.Unlock()
+}
+
+func (i *Instance) failed(what string, err error) error {
+	return fmt.Errorf("brokers: %s %s (process %d): %w", what, i.Name, i.PID, err)
 }

@@ -60,7 +60,9 @@ func restarted(t *testing.T, c *Cluster) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
-	if err := errors.Join(c.Kill(ctx), c.Resume(ctx)); err != nil {
+	_, killed := c.Kill(ctx)
+	_, resumed := c.Resume(ctx)
+	if err := errors.Join(killed, resumed); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -48,7 +48,9 @@ func TestApart(t *testing.T) {
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 				defer cancel()
-				if err := errors.Join(cluster.Kill(ctx), cluster.Resume(ctx)); err != nil {
+				_, killed := cluster.Kill(ctx)
+				_, resumed := cluster.Resume(ctx)
+				if err := errors.Join(killed, resumed); err != nil {
 					t.Fatal(err)
 				}
 				if again := spacesOf(t, cluster); fmt.Sprint(again) != fmt.Sprint(spaces) || cluster.URL != url {

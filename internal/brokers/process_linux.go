@@ -29,17 +29,16 @@ func killGroup(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }
 func stopSignal() os.Signal { return syscall.SIGSTOP }
 
 func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
+func freeze(p *os.Process) error    { return p.Signal(syscall.SIGSTOP) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 
 // restLimit is how long the threads of a process may take to stop after
 // SIGSTOP. Usually it takes microseconds; a thread that waits for a disk takes longer.
 const restLimit = time.Second
 
-// freeze returns when all threads have stopped: SIGSTOP only asks them to.
-func freeze(p *os.Process) error {
-	if err := p.Signal(syscall.SIGSTOP); err != nil {
-		return err
-	}
+// awaitFrozen returns when all threads have stopped: SIGSTOP only asks them to. If they do not,
+// the process is continued.
+func awaitFrozen(p *os.Process) error {
 	limit := time.NewTimer(restLimit)
 	defer limit.Stop()
 	look := time.NewTicker(100 * time.Microsecond)

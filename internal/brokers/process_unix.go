@@ -27,4 +27,7 @@ func terminate(p *os.Process) error { return p.Signal(syscall.SIGTERM) }
 func freeze(p *os.Process) error    { return p.Signal(syscall.SIGSTOP) }
 func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 
+// awaitFrozen does nothing here: the system does not show the states of threads.
+func awaitFrozen(*os.Process) error { return nil }
+
 func usage(int) (Usage, error) { return Usage{}, ErrUnavailable }

@@ -21,6 +21,9 @@ func terminate(*os.Process) error { return ErrUnavailable }
 func freeze(*os.Process) error    { return ErrUnavailable }
 func thaw(*os.Process) error      { return ErrUnavailable }
 
+// awaitFrozen does nothing here: the system does not show the states of threads.
+func awaitFrozen(*os.Process) error { return nil }
+
 // stopSignal pauses a process; Windows has none.
 func stopSignal() os.Signal { return os.Kill }
 

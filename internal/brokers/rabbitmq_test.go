@@ -92,7 +92,7 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 	}
 
 	// The kernel accepts connections for a frozen node, but the node does not answer.
-	if err := c.Freeze(); err != nil {
+	if _, err := c.Freeze(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	answered := make(chan struct{})
@@ -107,7 +107,7 @@ func TestRabbitMQRunsAndComesBack(t *testing.T) {
 		t.Error("a frozen node answers")
 	case <-time.After(200 * time.Millisecond):
 	}
-	if err := c.Thaw(); err != nil {
+	if _, err := c.Thaw(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	<-answered

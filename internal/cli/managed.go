@@ -113,7 +113,7 @@ type managedBroker struct {
 	// scenario is the scenario that it was started for.
 	scenario *scenario.Scenario
 	conceal  func(error) error            // removes the scenario's secrets from an error
-	say      atomic.Pointer[func(string)] // reports a node that ends; nil: not reported yet; read by watch's goroutines
+	say      atomic.Pointer[func(string)] // reports a node that ends; nil: not reported yet; read by died
 }
 
 // brokerOptions are what a broker is started with for a scenario's run.
@@ -139,12 +139,13 @@ func (env *Env) startBroker(ctx context.Context, p brokers.Product, s *scenario.
 	h, _ := env.home() // brokers that are built in or on PATH also run without it
 	o := brokerOptions(s)
 	o.Home = h
+	b := &managedBroker{env: env, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
+	o.Died = b.died
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
 		return nil, brokerFault(conceal(err, s, e), p, byScratch)
 	}
-	b := &managedBroker{env: env, cluster: c, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
-	b.watch()
+	b.cluster = c
 	return b, nil
 }
 
@@ -158,15 +159,10 @@ func (b *managedBroker) Stop() {
 	}
 }
 
-// watch tells of each node that ends by itself, when it does.
-func (b *managedBroker) watch() {
-	for _, i := range b.cluster.Nodes() {
-		go func() {
-			<-i.Done() // closed at the latest when the broker is stopped
-			if say := b.say.Load(); say != nil && i.Err() != nil {
-				(*say)(oneLine(b.conceal(i.Err()).Error()))
-			}
-		}()
+// died reports a process that ended by itself, when it does.
+func (b *managedBroker) died(err error) {
+	if say := b.say.Load(); say != nil {
+		(*say)(oneLine(b.conceal(err).Error()))
 	}
 }
 

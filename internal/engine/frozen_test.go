@@ -23,13 +23,13 @@ phases: {warmup: 200ms, duration: 1s, drain: 500ms}
 workload: {rate: 1000/s, size: 64KiB, producers: 3}
 `), Entry: nats.Entry(), URL: b.URL, File: file, Observer: func(p Progress) {
 		if p.Phase == result.PhaseMeasure && p.Elapsed < 750*time.Millisecond {
-			if err := b.Freeze(); err != nil {
+			if _, err := b.Freeze(t.Context()); err != nil {
 				t.Error(err)
 			}
 		}
 	}})
 	took := time.Since(began)
-	if err := b.Thaw(); err != nil {
+	if _, err := b.Thaw(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if err != nil {

@@ -102,13 +102,14 @@ func (s *stall) observe(p engine.Progress) {
 
 func (s *stall) freeze() {
 	defer close(s.done)
-	if s.err = s.broker.Freeze(); s.err != nil {
+	frozen, err := s.broker.Freeze(context.Background())
+	if err != nil {
+		s.err = err
 		return
 	}
-	from := clock.Now()
-	clock.SleepUntilBlocking(from + int64(s.length))
-	s.err = s.broker.Thaw()
-	s.frozen = time.Duration(clock.Now() - from)
+	clock.SleepUntilBlocking(frozen.Complete + int64(s.length))
+	thawed, err := s.broker.Thaw(context.Background())
+	s.frozen, s.err = time.Duration(thawed.Complete-frozen.Complete), err
 }
 
 // end waits for the end of the stall and returns its length. Call it after the run.

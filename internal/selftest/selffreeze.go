@@ -56,7 +56,9 @@ func selfFreeze(ctx context.Context, b *Bench) (*Outcome, error) {
 		return nil, err
 	}
 	b.Say("the broker stopped for %s", spell.Period(length))
-	other, frozen, err := b.stoppedRun(ctx, text, func(*Child) (stop, cont func() error) { return broker.Freeze, broker.Thaw }, length)
+	other, frozen, err := b.stoppedRun(ctx, text, func(*Child) (stop, cont func() error) {
+		return func() error { _, err := broker.Freeze(ctx); return err }, func() error { _, err := broker.Thaw(ctx); return err }
+	}, length)
 	if err != nil {
 		return nil, err
 	}

@@ -80,7 +80,9 @@ func Restart(t testing.TB, c *brokers.Cluster) func() {
 		t.Helper()
 		ctx, cancel := context.WithTimeout(context.Background(), startLimit)
 		defer cancel()
-		if err := errors.Join(c.Kill(ctx), c.Resume(ctx)); err != nil {
+		_, killed := c.Kill(ctx)
+		_, resumed := c.Resume(ctx)
+		if err := errors.Join(killed, resumed); err != nil {
 			t.Error(err)
 		}
 	}
@@ -90,7 +92,7 @@ func Restart(t testing.TB, c *brokers.Cluster) func() {
 func Freeze(t testing.TB, c *brokers.Cluster) func() {
 	return func() {
 		t.Helper()
-		if err := c.Freeze(); err != nil {
+		if _, err := c.Freeze(context.Background()); err != nil {
 			t.Error(err)
 		}
 	}
@@ -100,7 +102,7 @@ func Freeze(t testing.TB, c *brokers.Cluster) func() {
 func Thaw(t testing.TB, c *brokers.Cluster) func() {
 	return func() {
 		t.Helper()
-		if err := c.Thaw(); err != nil {
+		if _, err := c.Thaw(context.Background()); err != nil {
 			t.Error(err)
 		}
 	}
