@@ -13,7 +13,7 @@
 //	→ Session.Deprovision → Session.Close
 //
 // An optional interface ([Flusher], [Syncer], [KeySender], [RequestReplier],
-// [DepthTeller], [BackReader]) adds methods and is found by type assertion. A driver's statements are
+// [DepthTeller], [BackReader], [DestinationNamer]) adds methods and is found by type assertion. A driver's statements are
 // data: [Capabilities] before a session exists, [Semantics] from Provision on. The
 // conformance suite in driver/drivertest checks the clauses written here against a
 // real broker, and lists those that it could not check.

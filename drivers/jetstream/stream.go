@@ -5,6 +5,7 @@ import (
 
 	js "github.com/nats-io/nats.go/jetstream"
 
+	"sixnines/driver"
 	"sixnines/drivers/internal/natswire"
 )
 
@@ -19,6 +20,18 @@ func (s *session) streamOf(topic string) (stream, error) {
 		return stream{}, err
 	}
 	return stream{topic: topic, subject: "sixnines." + s.Target.Run + "." + topic, name: "sixnines-" + s.Target.Run + "-" + plain(topic)}, nil
+}
+
+// Destinations implements driver.DestinationNamer.
+func (s *session) Destinations() (all []driver.Destination) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, topic := range s.topology.Topics {
+		if st, err := s.streamOf(topic); err == nil { // Provision has checked the names
+			all = append(all, driver.Destination{Topic: topic, Name: st.name})
+		}
+	}
+	return all
 }
 
 // plain makes a name that streams and consumers may have, for which dots and

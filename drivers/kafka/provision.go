@@ -153,6 +153,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.asked, s.provided = t.Topics, topics
 	switch {
 	case t.Keep:
 		s.created, s.groups = nil, nil // Deprovision is to know nothing of them

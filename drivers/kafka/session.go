@@ -47,7 +47,9 @@ type session struct {
 	logins map[kit.Key]*logins
 
 	unanswered unanswered
-	created    []string // topics, by Kafka's names
+	asked      []string // driver.Topology.Topics
+	provided   []string // all topics, by Kafka's names, in the run's order
+	created    []string // those of them that are ours to delete
 	groups     []string // by Kafka's names
 	existing   bool     // driver.Topology.Existing
 	oldest     bool     // consumers on their own begin with the oldest message
@@ -126,6 +128,18 @@ func (s *session) speaks(key, version int16) bool {
 
 // own returns the name at the broker of something called name in the run.
 func (s *session) own(name string) string { return "sixnines." + s.Target.Run + "." + name }
+
+// Destinations implements driver.DestinationNamer.
+func (s *session) Destinations() (all []driver.Destination) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, name := range s.provided {
+		for p := range s.topics[name].partitions {
+			all = append(all, driver.Destination{Topic: s.asked[i], Name: name, Partition: p})
+		}
+	}
+	return all
+}
 
 // Close implements driver.Session.
 func (s *session) Close(ctx context.Context) error {

@@ -65,6 +65,10 @@ func (s *session) refusals() driver.Refusals {
 	return driver.RefusalsAnswered
 }
 
+// Destinations implements driver.DestinationNamer: the queues of groups, and of consumers on their own
+// that are connected.
+func (s *session) Destinations() []driver.Destination { return s.topology.destinations() }
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.checkHeaders(t.Headers); err != nil {

@@ -242,6 +242,20 @@ func (t *topology) remove(ctx context.Context, a admin, name string) error {
 	return a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteQueue(ctx, name) })
 }
 
+// destinations returns the queues that there are now.
+func (t *topology) destinations() (all []driver.Destination) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, q := range t.queues {
+		d := driver.Destination{Name: q.name}
+		if len(q.topics) == 1 {
+			d.Topic = q.topics[0]
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
 // left returns the queues, and the topics with exchanges, that are to be deleted.
 func (t *topology) left() (queues, exchanges []string) {
 	t.mu.Lock()

@@ -51,6 +51,16 @@ func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 // stream returns the name of the topic's stream.
 func (s *session) stream(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
 
+// Destinations implements driver.DestinationNamer.
+func (s *session) Destinations() (all []driver.Destination) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, topic := range s.topology.Topics {
+		all = append(all, driver.Destination{Topic: topic, Name: s.stream(topic)})
+	}
+	return all
+}
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	for _, topic := range t.Topics {

@@ -61,6 +61,9 @@ type Config struct {
 	// the broker, which the engine does not know; it returns nil for an act that the engine is to do
 	// itself. It is called before anything is connected, and Run wraps its error in ErrUsage.
 	Doer func(a *scenario.Act) (actions.Doer, error)
+	// Provisioned, if not nil, is called before the load with what names the broker's destinations of a
+	// workload (empty name: the only one), for each whose driver can. Actions may need the leader of one.
+	Provisioned func(workload string, d driver.DestinationNamer)
 	// Observer, if not nil, is called with the run's progress once an interval, from one goroutine at
 	// a time. It must not block for long: it holds up the collector.
 	Observer func(Progress)

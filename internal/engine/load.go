@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/actions"
@@ -33,12 +34,14 @@ type load struct {
 	receiving *receive.Receiving
 	accounts  *account.Accounts
 
-	sender   sender          // uses sending and receiving
-	observer func(Progress)  // Config.Observer; nil: no progress is reported
-	steps    []*actions.Step // what is to happen in its window
-	breathe  func()          // gives way between two pieces of the collector's work
-	side     *beside.Probe   // the probe beside it
-	lasts    time.Duration   // from its window's start until the windows of all loads are over
+	sender   sender         // uses sending and receiving
+	observer func(Progress) // Config.Observer; nil: no progress is reported
+	// provisioned is Config.Provisioned; nil: nobody asks where the destinations are.
+	provisioned func(workload string, d driver.DestinationNamer)
+	steps       []*actions.Step // what is to happen in its window
+	breathe     func()          // gives way between two pieces of the collector's work
+	side        *beside.Probe   // the probe beside it
+	lasts       time.Duration   // from its window's start until the windows of all loads are over
 }
 
 // newLoad plans the workload of a part.
@@ -72,6 +75,9 @@ func (ld *load) open(ctx context.Context) error {
 			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", plan.ErrUsage, ld.Entry.Name, f.Until.Metric)
 		}
 		f.Metric = all[i]
+	}
+	if d, ok := ld.session.Main.(driver.DestinationNamer); ok && ld.provisioned != nil {
+		ld.provisioned(ld.Part.Name, d)
 	}
 	return ld.session.OpenResponders(ctx)
 }

@@ -58,7 +58,7 @@ func newRun(c Config) (*run, error) {
 		if err := ld.planActs(c.Doer); err != nil {
 			return nil, ofWorkload(p.Name, err)
 		}
-		ld.observer, ld.breathe = c.Observer, r.breath.take
+		ld.observer, ld.breathe, ld.provisioned = c.Observer, r.breath.take, c.Provisioned
 		r.loads = append(r.loads, ld)
 		r.length = max(r.length, ld.Part.From+ld.Length)
 	}
