@@ -20,4 +20,6 @@ type Acted struct {
 	// were done was planned for when they were. Event.At is when it was.
 	Planned int64 `json:"planned"`
 	Began   int64 `json:"began,omitempty"` // of EventActionOver: when the action had happened
+	// Nodes are the broker's nodes to which it happened, by their numbers from 0; empty: to none of these.
+	Nodes []int `json:"nodes,omitempty"`
 }

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -13,10 +14,19 @@ import (
 type Act struct {
 	Action  // At counts from the start of the window of the scenario that Acts was called on
 	Kind    ActionKind
-	Subject Subject // the value at the action's key: whom it happens to, if that value is a word
+	Subject Subject // whom it happens to: producers, the leader
 
-	key string // where it was written
+	key  string // where it was written
+	text string // it, in one line, with the names of variables where values came from these
 }
+
+// Key returns where the act was written, such as actions[0], for [Scenario.Wrong]. It is the same for a
+// run's act in each of its parts.
+func (a *Act) Key() string { return a.key }
+
+// String returns the act in YAML's flow style, in one line, with the names of variables and without
+// their values.
+func (a Act) String() string { return a.text }
 
 // Properties returns what all acts of this kind have in common.
 func (a *Act) Properties() ActionProperties {
@@ -24,22 +34,31 @@ func (a *Act) Properties() ActionProperties {
 	return p
 }
 
+// Length returns how long the act lasts; 0: it does not.
+func (a *Act) Length() time.Duration { return a.For }
+
 // End returns when the act is over, from the start of the window: At.After, if it does not last.
-func (a *Act) End() time.Duration { return a.At.After + a.For }
+func (a *Act) End() time.Duration { return a.At.After + a.Length() }
 
 // Acts returns what is to happen in the window of a normalised and valid scenario, in order
 // of time; acts with At.Filled come last. Actions and the older keys consumer.from and
 // consumer.pause give the same acts. With several workloads it returns the acts of all of
-// them: Act.Workload names the workload, and At.After counts from the start of the run's window.
+// them: Act.Workload names the workload, and At.After counts from the start of the run's window. Acts
+// of the run are there once, and in the acts of each part.
 func (s *Scenario) Acts() []Act {
 	var all []Act
 	if len(s.Workloads) > 0 {
+		all = slices.DeleteFunc(s.acts(), func(a Act) bool { return !a.Properties().Run })
 		for _, p := range s.Parts() {
 			for _, a := range p.Scenario.Acts() {
+				if a.Properties().Run {
+					continue
+				}
 				a.Workload = p.Name
 				if !a.At.Filled {
 					a.At.After += p.From
 				}
+				a.text = a.Action.String()
 				all = append(all, a)
 			}
 		}
@@ -63,6 +82,10 @@ func (s *Scenario) Acts() []Act {
 
 // acts returns the acts of a scenario with one workload, in no particular order.
 func (s *Scenario) acts() (all []Act) {
+	var e encoder
+	if s.source != nil {
+		e.written = s.source.written
+	}
 	c := &s.Workload.Consumer
 	if !c.From.IsZero() {
 		all = append(all, newAct(Action{At: Moment(c.From), Start: Consumers}, ActionStart, "workload.consumer.from"))
@@ -75,7 +98,9 @@ func (s *Scenario) acts() (all []Act) {
 			a.key = strict.Item(actionsKey, i)
 		}
 		for _, k := range a.kinds() {
-			all = append(all, newAct(a, k.Kind, a.key))
+			act := newAct(a, k.Kind, a.key)
+			act.text = flow(e.mapping(reflect.ValueOf(a), a.key))
+			all = append(all, act)
 		}
 	}
 	return all
@@ -83,7 +108,7 @@ func (s *Scenario) acts() (all []Act) {
 
 func newAct(a Action, kind ActionKind, key string) Act {
 	p, _ := kind.Properties()
-	return Act{Action: a, Kind: kind, Subject: p.written(&a), key: key}
+	return Act{Action: a, Kind: kind, Subject: p.written(&a), key: key, text: a.String()}
 }
 
 // OfKind returns the acts of a kind, in their order, in a new slice.
@@ -155,6 +180,9 @@ func (v *validator) timeline() {
 	for i := range all {
 		a := &all[i]
 		p := a.Properties()
+		if p.Run {
+			continue // see runActs: it is not of this workload alone
+		}
 		p.check(v, a)
 		for j := range all[:i] {
 			b := &all[j]

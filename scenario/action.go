@@ -19,6 +19,8 @@ type Action struct {
 	Start      Subject `yaml:"start,omitempty" doc:"who connects only then" enum:"consumers"`
 	Stop       Subject `yaml:"stop,omitempty" doc:"who sends nothing from then on" enum:"producers"`
 	Disconnect Subject `yaml:"disconnect,omitempty" doc:"whose connections are cut" enum:"producers,consumers,all"`
+	Stall      *Nodes  `yaml:"stall,omitempty" doc:"which of the broker's nodes do nothing for a time"`
+	Freeze     *Nodes  `yaml:"freeze,omitempty" doc:"another word for stall, for nodes that others are to miss"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
@@ -45,6 +47,8 @@ const (
 	ActionStart      ActionKind = "start"
 	ActionStop       ActionKind = "stop"
 	ActionDisconnect ActionKind = "disconnect"
+	ActionStall      ActionKind = "stall"
+	ActionFreeze     ActionKind = "freeze"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its
@@ -55,6 +59,7 @@ type Explanation string
 const (
 	ExplainsBacklog     Explanation = "backlog"     // messages that wait for consumers, and their latencies
 	ExplainsDisconnects Explanation = "disconnects" // connections that are lost and made again
+	ExplainsOutage      Explanation = "outage"      // messages that are late, refused or without an answer while nodes are away
 )
 
 // Words returns a phrase for a sentence that says what is explained.
@@ -64,6 +69,8 @@ func (x Explanation) Words() string {
 		return "the backlog and its latencies, until it is gone"
 	case ExplainsDisconnects:
 		return "lost connections, and a latency that does not stay level"
+	case ExplainsOutage:
+		return "late, refused and unanswered messages, lost connections, and a latency that does not stay level"
 	}
 	return "nothing"
 }
@@ -71,6 +78,7 @@ func (x Explanation) Words() string {
 // ActionProperties describes one kind of action.
 type ActionProperties struct {
 	Kind      ActionKind
+	Run       bool // it happens to what all loads of a run use, and is carried out once; else to the clients of a load
 	Lasts     bool // it has a length, For, after which it is undone
 	Filled    bool // At.Filled is allowed
 	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
@@ -78,14 +86,18 @@ type ActionProperties struct {
 	Explains  Explanation
 	Does      string                  // what happens, a sentence
 	Undone    string                  // how it is undone, a sentence
-	check     func(*validator, *Act)  // reports to the validator why this workload cannot have it
-	applies   func(w *Workload) bool  // whether a workload has a subject for it
-	written   func(a *Action) Subject // the value at its key
+	check     func(*validator, *Act)  // reports to the validator why this workload, or this run, cannot have it
+	applies   func(w *Workload) bool  // whether a workload has a subject for it; nil: it is of the run
+	written   func(a *Action) Subject // whom it happens to
 }
 
 // Actions lists the properties of all kinds. A kind needs a field in [Action], a row here, and
-// code that carries it out: internal/engine/acts.go for actions on loads.
-func Actions() []ActionProperties {
+// code that carries it out: internal/engine/acts.go for those of a load, internal/faults for those of
+// the run.
+func Actions() []ActionProperties { return slices.Concat(loadActions(), nodeActions()) }
+
+// loadActions are the kinds that happen to the clients of a load.
+func loadActions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionPause, Lasts: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
 			written: func(a *Action) Subject { return a.Pause },
@@ -139,22 +151,16 @@ func kindNames() string {
 }
 
 // String returns the action in YAML's flow style, in one line.
-func (a Action) String() string {
-	var parts []string
-	v := reflect.ValueOf(a)
-	for _, f := range strict.Fields(v.Type()) {
-		if x := v.FieldByIndex(f.Index); f.Always || !x.IsZero() {
-			parts = append(parts, f.Key+": "+scalarText(x))
-		}
-	}
-	return "{" + strings.Join(parts, ", ") + "}"
-}
+func (a Action) String() string { return flow(encoder{}.mapping(reflect.ValueOf(a), "")) }
 
 // Moment is when an action happens. Its text is a time after the start of the window, such
 // as 30s, or "filled": when all producers have sent what they were to send and have been
 // answered.
+//
+// In the record of one of several workloads, an action of the run may have a time before the start
+// of that workload's window, such as -5s.
 type Moment struct {
-	After  time.Duration // 0 or more
+	After  time.Duration
 	Filled bool
 }
 
@@ -164,7 +170,11 @@ func ParseMoment(s string) (Moment, error) {
 	if s == filled {
 		return Moment{Filled: true}, nil
 	}
-	d, err := parseDuration(s)
+	after, before := strings.CutPrefix(s, "-")
+	d, err := parseDuration(after)
+	if before {
+		d = -d
+	}
 	if err != nil {
 		return Moment{}, wrong(quote(s)+" does not say when an action happens", "write a time after the start of the window, such as 30s, or filled")
 	}
@@ -176,15 +186,19 @@ func (m Moment) String() string {
 	if m.Filled {
 		return filled
 	}
+	if m.After < 0 {
+		return "-" + formatDuration(-m.After)
+	}
 	return formatDuration(m.After)
 }
 
 // mostActions is the largest number of actions of a run.
 const mostActions = 256
 
-// actions checks each action by itself, and that its workload exists and has subjects for it.
+// actions checks each action by itself, that its workload exists and has subjects for it, and the run's acts.
 func (v *validator) actions() {
 	s := v.s
+	before := len(v.errs)
 	v.refuse(len(s.Actions) > mostActions, fmt.Sprintf("%d actions, a run has at most %d", len(s.Actions), mostActions), "leave some out", "actions")
 	for i := range s.Actions {
 		a := &s.Actions[i]
@@ -202,12 +216,19 @@ func (v *validator) actions() {
 		v.refuse(k.Lasts && a.For == 0, "the action "+string(k.Kind)+" does not say how long", "give it for, such as for: 5s", key)
 		v.refuse(!k.Lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
 		v.refuse(a.At.Filled && !k.Filled, "the action "+string(k.Kind)+" at: filled", "give a time after the start of the window, such as at: 30s", strict.Join(key, "at"), key)
-		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at a time that cannot be", "give a time after the start of the window", key) // made in Go
+		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at a time that cannot be", "give a time after the start of the window", key)
+		if k.Run {
+			v.refuse(a.Workload != "", "the action "+string(k.Kind)+" happens to all workloads, and names "+quote(a.Workload), "leave workload out", strict.Join(key, "workload"), key)
+			continue
+		}
 		if a.Workload != "" && !slices.ContainsFunc(s.Workloads, func(w NamedWorkload) bool { return w.Name == a.Workload }) {
 			v.fail("there is no workload "+quote(a.Workload), s.workloadsHint(a.Workload), strict.Join(key, "workload"), key)
 			continue
 		}
 		v.concerned(a, k, key)
+	}
+	if len(v.errs) == before {
+		v.runActs()
 	}
 }
 
@@ -235,5 +256,5 @@ const actionsKey = "actions"
 
 // concerns reports whether an action is for a workload.
 func (a *Action) concerns(name string, w *Workload, k ActionProperties) bool {
-	return a.Workload == name && name != "" || a.Workload == "" && (name == "" || k.applies(w))
+	return k.Run || a.Workload == name && name != "" || a.Workload == "" && (name == "" || k.applies(w))
 }

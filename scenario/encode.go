@@ -2,9 +2,11 @@ package scenario
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -152,6 +154,33 @@ func textNode(s string) *strict.Node {
 	}
 	return n
 }
+
+// flow writes a node in YAML's flow style, in one line.
+func flow(n *strict.Node) string {
+	var parts []string
+	switch {
+	case n.Kind == yaml.SequenceNode:
+		for _, x := range n.Content {
+			parts = append(parts, flow(x))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case n.Kind == yaml.MappingNode:
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			parts = append(parts, n.Content[i].Value+": "+flow(n.Content[i+1]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	case n.Tag == "!!str" && (!plainText.MatchString(n.Value) || strings.EqualFold(n.Value, "null")):
+		text, err := json.Marshal(n.Value) // JSON's texts are YAML's
+		if err != nil {
+			return strconv.Quote(n.Value)
+		}
+		return string(text)
+	}
+	return n.Value
+}
+
+// plainText matches texts that need no quotes in YAML's flow style.
+var plainText = regexp.MustCompile(`^[-+./]*[A-Za-z0-9_][A-Za-z0-9_/.%+@=-]*$`)
 
 // clone returns a copy that shares no mutable state with s.
 func (s *Scenario) clone() *Scenario {

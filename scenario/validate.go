@@ -162,6 +162,7 @@ func (v *validator) values(x reflect.Value, prefix string) {
 				value = value.Elem()
 			}
 			v.values(value, key)
+		case value.Kind() == reflect.Slice && !strict.IsMapping(f.Type.Elem()):
 		case value.Kind() == reflect.Slice:
 			for i := range value.Len() {
 				v.values(value.Index(i), fmt.Sprintf("%s[%d]", key, i))

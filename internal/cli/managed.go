@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/faults"
 	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -77,6 +78,26 @@ func checkNodes(p brokers.Product, nodes int) error {
 		return wrongUsage("run its drivers as they are: "+strings.Join(p.Drivers, ", "), "%s has no broker to start", p.Name)
 	case !slices.Contains(p.Clusters, nodes):
 		return wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(nodes, "node"), p.Name)
+	}
+	return nil
+}
+
+// actsPossible refuses acts on the nodes of a broker that is not started for the run.
+func actsPossible(s *scenario.Scenario, e driver.Entry) error {
+	if _, ours, err := managedProduct(s, e); ours || err != nil {
+		return err
+	}
+	for _, a := range s.Acts() {
+		switch {
+		case a.Nodes() == "":
+		case s.Target.URL != "":
+			return placed(wrongUsage("leave the broker's address out: one is started for the run then",
+				"%s happens to a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
+		case withoutBroker(e):
+			return placed(wrongUsage("choose a driver whose broker is started for the run, such as nats", "%s: driver %s has no broker", a.Kind, e.Name), s, a.Key())
+		default:
+			return placed(wrongUsage("choose a broker that is: sixnines broker list", "%s: the broker of driver %s is not started for the run", a.Kind, e.Name), s, a.Key())
+		}
 	}
 	return nil
 }
@@ -187,6 +208,7 @@ func (b *managedBroker) configure(c *engine.Config) {
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
 		Nodes: b.nodes, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
 	c.Usage = b.usage
+	c.Doer = (&faults.Target{Cluster: b.cluster, Seed: c.Scenario.Seed}).Doer
 	// The driver reads the settings in effect from the server's monitoring. Its address
 	// is not part of the scenario, since the next server has another one.
 	if at := b.cluster.Info["monitoring"]; at != "" && c.Entry.Monitoring != "" {

@@ -96,6 +96,9 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if err := engine.Check(s, e); err != nil {
 		return plan{}, runFault(err, s, e, false)
 	}
+	if err := actsPossible(s, e); err != nil {
+		return plan{}, err
+	}
 	return planOf(s, e)
 }
 

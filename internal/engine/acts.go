@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
-	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/transport"
 	"sixnines/result"
@@ -29,38 +29,19 @@ func (ld *load) doer(a *scenario.Act) actions.Doer {
 	return nil
 }
 
-// armed is how long before its instant a pause is armed: consumers compare instants with it, so it
-// begins exactly then.
-const armed = 50 * time.Millisecond
-
 // planActs finds what does each act of the load: the caller is asked first, see [Config.Doer]. Errors
 // wrap plan.ErrUsage.
 func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error {
 	for i := range ld.Acts {
 		a := &ld.Acts[i]
-		p := a.Properties()
-		if p.Scheduled {
+		if p := a.Properties(); p.Scheduled || p.Run {
 			continue
 		}
-		s := &actions.Step{Number: i + 1, Text: a.String(), For: a.For, Event: ld.Event,
-			Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
-		var err error
-		if others != nil {
-			s.Doer, err = others(a)
-		}
-		if s.Doer == nil && err == nil {
-			s.Doer = ld.doer(a)
-		}
-		if s.Doer == nil && err == nil {
-			err = errors.New("nothing here can do that")
-		}
+		s, err := stepOf(a, i+1, ld.Event, others, ld.doer)
 		if err != nil {
-			return fmt.Errorf("%w: the action %s: %w", plan.ErrUsage, s.Text, err)
+			return err
 		}
-		switch s.Doer.(type) {
-		case *receive.Pause:
-			s.Ahead = armed
-		case join:
+		if _, is := s.Doer.(join); is {
 			s.Always, s.Told = true, ld.comes()
 		}
 		ld.steps = append(ld.steps, s)
@@ -71,6 +52,27 @@ func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error
 	return nil
 }
 
+// stepOf returns the step of an act. Those who can do it are asked in order, and return nil for what they
+// cannot do. Errors wrap plan.ErrUsage.
+func stepOf(a *scenario.Act, number int, event func(result.Event), others func(*scenario.Act) (actions.Doer, error), own func(*scenario.Act) actions.Doer) (*actions.Step, error) {
+	s := &actions.Step{Number: number, Text: a.String(), For: a.Length(), Event: event,
+		Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
+	var err error
+	if others != nil {
+		s.Doer, err = others(a)
+	}
+	if s.Doer == nil && err == nil {
+		s.Doer = own(a)
+	}
+	if s.Doer == nil && err == nil {
+		err = errors.New("nothing here can do that")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: the action %s: %w", plan.ErrUsage, s.Text, err)
+	}
+	return s, nil
+}
+
 // comes is the event of consumers that connect late.
 func (ld *load) comes() result.Event {
 	return result.Event{Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(len(ld.Layout.Consumers))}
@@ -78,7 +80,10 @@ func (ld *load) comes() result.Event {
 
 // startActs has all acts done when they are due. The window is fixed.
 func (r *run) startActs() {
-	var all []*actions.Step
+	all := slices.Clone(r.steps)
+	for _, s := range all {
+		s.At = r.Start.Load() + int64(r.runActs[s.Number-1].At.After)
+	}
 	for _, ld := range r.loads {
 		for _, s := range ld.steps {
 			if s.Number == 0 {

@@ -30,7 +30,9 @@ type run struct {
 	scenario *scenario.Scenario
 	loads    []*load // in the scenario's order; fixed
 	acts     *actions.Executor
-	fullID   string // in the result
+	runActs  []scenario.Act  // what is to happen to what all loads use
+	steps    []*actions.Step // of these, in their order
+	fullID   string          // in the result
 
 	window.Window               // of the run; each load has its own within it
 	length        time.Duration // of it as planned
@@ -61,6 +63,9 @@ func newRun(c Config) (*run, error) {
 		ld.observer, ld.breathe, ld.provisioned = c.Observer, r.breath.take, c.Provisioned
 		r.loads = append(r.loads, ld)
 		r.length = max(r.length, ld.Part.From+ld.Length)
+	}
+	if err := r.planRunActs(); err != nil {
+		return nil, err
 	}
 	for _, ld := range r.loads {
 		ld.lasts = r.length - ld.Part.From

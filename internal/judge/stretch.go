@@ -52,7 +52,7 @@ func planned(h *result.Header) []result.Action {
 // actionsOf returns the acts of a scenario in the form of a header.
 func actionsOf(s *scenario.Scenario) (all []result.Action) {
 	for _, a := range s.Acts() {
-		all = append(all, result.Action{Kind: string(a.Kind), Subject: string(a.Subject), At: int64(a.At.After), Filled: a.At.Filled, For: int64(a.For), Text: a.String()})
+		all = append(all, result.Action{Kind: string(a.Kind), Subject: string(a.Subject), At: int64(a.At.After), Filled: a.At.Filled, For: int64(a.Length()), Text: a.String()})
 	}
 	return all
 }

@@ -93,7 +93,11 @@ func (x *Executor) undoAll() {
 func (x *Executor) carryOut(s *Step) {
 	defer s.cancel()
 	if s.Ready == nil {
-		s.Ready = func() bool { return x.life.SleepUntil(s.At - int64(s.Ahead)) }
+		at := s.At
+		if early, is := s.Doer.(Early); is {
+			at -= int64(early.Ahead())
+		}
+		s.Ready = func() bool { return x.life.SleepUntil(at) }
 	}
 	if !s.Ready() || !x.do(s) {
 		return
@@ -196,6 +200,9 @@ func (s *Step) told(kind result.EventKind, at, planned, began int64) {
 	}
 	if s.Number > 0 {
 		e.Action = &result.Acted{Number: s.Number, Planned: planned, Began: began}
+		if d, is := s.Doer.(Describer); is {
+			d.Describe(&e)
+		}
 	}
 	s.Event(e)
 }

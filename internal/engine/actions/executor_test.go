@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -52,6 +53,7 @@ func (i instant) Do(context.Context, int64) (int64, error) {
 type lasting struct {
 	instant
 	takes  time.Duration
+	ahead  time.Duration
 	err    error
 	panics bool
 }
@@ -68,6 +70,10 @@ func (l lasting) Do(ctx context.Context, at int64) (int64, error) {
 	l.note("do %s", l.name)
 	return at, l.err
 }
+
+func (l lasting) Ahead() time.Duration { return l.ahead }
+
+func (l lasting) Describe(e *result.Event) { e.Detail += l.name }
 
 func (l lasting) Undo(context.Context) (int64, error) {
 	l.note("undo %s", l.name)
@@ -119,9 +125,7 @@ func TestExecutor(t *testing.T) {
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
 			"30 undo a"},
 		{"one that is exact by itself is called ahead", func(d *deeds) []*Step {
-			s := d.step(1, 100*ms, 20*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms})
-			s.Ahead = 20 * ms
-			return []*Step{s}
+			return []*Step{d.step(1, 100*ms, 20*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms, ahead: 20 * ms})}
 		}, func(*deeds, *Executor) { time.Sleep(200 * ms) },
 			"100 do a|100 event action 1|120 undo a|120 event action over 1"},
 	} {
@@ -161,7 +165,7 @@ func TestEventsOfActions(t *testing.T) {
 			{At: at(40 * ms), Kind: result.EventActionOver, Action: &result.Acted{Number: 1, Planned: at(60 * ms), Began: at(10 * ms)}},
 		}
 		if !slices.EqualFunc(d.events, want, func(a, b result.Event) bool {
-			return a.At == b.At && a.Kind == b.Kind && *a.Action == *b.Action
+			return a.At == b.At && a.Kind == b.Kind && reflect.DeepEqual(a.Action, b.Action) && a.Detail == "a"
 		}) {
 			t.Errorf("%+v", d.events)
 		}

@@ -25,6 +25,17 @@ type Undoer interface {
 	Undo(ctx context.Context) (happened int64, err error)
 }
 
+// Early is a Doer that is called Ahead before its act's instant, and waits for that by itself.
+type Early interface {
+	Ahead() time.Duration
+}
+
+// Describer is a Doer that adds to the events of its act what only it knows. It is called after Do or
+// Undo has returned, and never while one of them runs.
+type Describer interface {
+	Describe(e *result.Event)
+}
+
 // Step is an act of the plan with what does it. The caller fills the exported fields before
 // [Executor.Start], which fills in Ready; they do not change afterwards.
 type Step struct {
@@ -34,8 +45,6 @@ type Step struct {
 	// Ready, if not nil, waits until the act may happen, instead of until At; false: the run
 	// is over.
 	Ready func() bool
-	// Ahead is how long before At Do is called, for a Doer that waits for At by itself.
-	Ahead time.Duration
 	For   time.Duration // how long it lasts, if Doer is an Undoer
 	// Always has it happen after an interruption, too.
 	Always bool

@@ -157,3 +157,50 @@ func TestDoerIsHandedIn(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// counted does an act of the run, and notes how often.
+type counted struct{ done, undone *int }
+
+func (c counted) Do(context.Context, int64) (int64, error) { *c.done++; return 0, nil }
+
+func (c counted) Undo(context.Context) (int64, error) { *c.undone++; return 0, nil }
+
+func (c counted) Describe(e *result.Event) { e.Action.Nodes = []int{2} }
+
+// An act of the run is carried out once, and is in the plan and the records of each workload by that
+// workload's clock, also of one that begins after it. The judge of each makes the same plan of its record.
+func TestActsOfTheRun(t *testing.T) {
+	for text, workloads := range map[string]int{
+		"phases: {warmup: 0s, duration: 2s}\nworkload: {rate: 100/s}\n":                                                                                     1,
+		"phases: {warmup: 0s, duration: 2s}\nworkloads:\n  live: {rate: 100/s}\n  bulk: {rate: 1000/s, from: 500ms}\n  late: {rate: 100/s, from: 1500ms}\n": 3,
+	} {
+		done, undone := 0, 0
+		r := enginetest.Verified(t, enginetest.Load{Scenario: "target: {driver: mem, nodes: 3, options: {delay: 1ms}}\n" + text +
+			"actions: [{at: 700ms, stall: {node: 2}, for: 200ms}, {at: 1800ms, pause: consumers, for: 50ms}]\n",
+			Doer: func(a *scenario.Act) (actions.Doer, error) {
+				if !a.Properties().Run {
+					return nil, nil
+				}
+				return counted{&done, &undone}, nil
+			}})
+		if done != 1 || undone != 1 {
+			t.Errorf("%d workloads: done %d times, undone %d times", workloads, done, undone)
+		}
+		parts := r.Parts()
+		if len(parts) != workloads {
+			t.Fatalf("%d parts", len(parts))
+		}
+		for _, part := range parts {
+			from := int64(part.Header.From)
+			all := judge.Stretches(part)
+			if len(all) != 2 || all[0].From != int64(700*time.Millisecond)-from || all[0].Over != int64(900*time.Millisecond)-from || !all[0].Happened || all[0].Action.Subject != "node 2" {
+				t.Errorf("%s, from %d: %+v", part.Header.Workload, from, all)
+			}
+			for _, e := range actionEvents(part) {
+				if e.Workload == part.Header.Workload && e.Action.Number == 1 && !slices.Equal(e.Action.Nodes, []int{2}) {
+					t.Errorf("%+v", e.Action)
+				}
+			}
+		}
+	}
+}

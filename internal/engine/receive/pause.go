@@ -29,6 +29,13 @@ func newPause(length time.Duration, hold func() int64) *Pause {
 	return p
 }
 
+// armed is how long before its instant a pause is armed: consumers compare instants with it, so it
+// begins exactly then.
+const armed = 50 * time.Millisecond
+
+// Ahead implements actions.Early.
+func (p *Pause) Ahead() time.Duration { return armed }
+
 // Do arms the pause, waits for its beginning at at, CLOCK_MONOTONIC, and returns when it began: at, or now
 // if it was armed too late. It returns the context's error if that ends before.
 func (p *Pause) Do(ctx context.Context, at int64) (happened int64, err error) {

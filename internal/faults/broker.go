@@ -1,0 +1,89 @@
+package faults
+
+import (
+	"context"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// early is how long before its instant an act on nodes is called, so that it waits with its nodes known.
+const early = 20 * time.Millisecond
+
+// nodes are those that an act happens to. Do chooses them; they do not change afterwards.
+type nodes struct {
+	target *Target
+	act    *scenario.Act
+	choice scenario.Node
+	chosen []int // ascending; nil: not chosen
+}
+
+// Ahead implements actions.Early.
+func (n *nodes) Ahead() time.Duration { return early }
+
+// Describe implements actions.Describer.
+func (n *nodes) Describe(e *result.Event) { e.Action.Nodes = n.chosen }
+
+// ready chooses the nodes, takes them and waits for the act's instant.
+func (n *nodes) ready(ctx context.Context, at int64) error {
+	chosen, err := n.choose()
+	if err != nil {
+		return err
+	}
+	if err := n.target.take(chosen, n.act.String()); err != nil {
+		return err
+	}
+	n.chosen = chosen
+	return until(ctx, at)
+}
+
+// release ends the act.
+func (n *nodes) release() { n.target.release(n.chosen, n.act.String()) }
+
+// choose finds out which nodes are meant.
+func (n *nodes) choose() ([]int, error) {
+	all := n.target.numbers()
+	if k, is := n.choice.Number(); is {
+		if k >= len(all) {
+			return nil, fmt.Errorf("there is no node %d: there are %d, numbered from 0", k, len(all))
+		}
+		return []int{k}, nil
+	}
+	switch n.choice {
+	case scenario.EveryNode:
+		return all, nil
+	case scenario.RandomNode:
+		h := fnv.New64a()
+		h.Write([]byte(n.act.Key()))
+		return []int{all[rand.New(rand.NewPCG(n.target.Seed, h.Sum64())).IntN(len(all))]}, nil
+	}
+	return nil, fmt.Errorf("who is %s is not asked of %s", n.choice, n.target.Cluster.Product)
+}
+
+// when is the instant of a change.
+func when(c brokers.Change, err error) (happened int64, _ error) { return c.At, err }
+
+// freeze stops nodes for a time.
+type freeze struct{ *nodes }
+
+// Do implements actions.Doer.
+func (f *freeze) Do(ctx context.Context, at int64) (happened int64, err error) {
+	if err := f.ready(ctx, at); err != nil {
+		return 0, err
+	}
+	return when(f.target.Cluster.Freeze(ctx, f.chosen...))
+}
+
+// Undo implements actions.Undoer. Nodes that have ended meanwhile need nothing.
+func (f *freeze) Undo(ctx context.Context) (happened int64, err error) {
+	if f.chosen == nil {
+		return 0, nil
+	}
+	defer f.release()
+	return when(f.target.Cluster.Thaw(ctx, f.chosen...))
+}

@@ -1,0 +1,132 @@
+package faults
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/actions"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == serveNATS {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
+	}
+	os.Exit(m.Run())
+}
+
+// serveNATS makes the test binary a NATS server.
+const serveNATS = "__broker-nats"
+
+// start starts three nodes of the product.
+func start(t *testing.T, product string) *brokers.Cluster {
+	t.Helper()
+	h := brokertest.Home(t)
+	h.Self = []string{os.Args[0], serveNATS}
+	return brokertest.Start(t, product, brokers.Options{Nodes: 3, Home: h})
+}
+
+// act returns the one act of a plan.
+func act(t *testing.T, text string) *scenario.Act {
+	t.Helper()
+	s, err := scenario.Parse("x.yaml", []byte("target: {nodes: 3}\nactions: ["+text+"]\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	s.Normalise()
+	acts := s.Acts()
+	if len(acts) != 1 {
+		t.Fatalf("%d acts", len(acts))
+	}
+	return &acts[0]
+}
+
+// doer returns what does the act of a text to a cluster.
+func doer(t *testing.T, target *Target, text string) actions.Doer {
+	t.Helper()
+	d, err := target.Doer(act(t, text))
+	if err != nil || d == nil {
+		t.Fatalf("%s: %v, %v", text, d, err)
+	}
+	return d
+}
+
+// states returns how the nodes of a cluster are doing.
+func states(c *brokers.Cluster) (all []brokers.NodeState) {
+	for _, m := range c.Members() {
+		all = append(all, m.State)
+	}
+	return all
+}
+
+// A stalled node is stopped when the act says so, and goes on when it is undone. A node is under one act
+// at a time, and one that was given up before its instant is free.
+func TestStall(t *testing.T) {
+	c := start(t, "nats")
+	target := &Target{Cluster: c, Seed: 7}
+	stall := doer(t, target, "{at: 1s, stall: {node: 1}, for: 2s}").(actions.Undoer)
+	at := clock.Now() + int64(50*time.Millisecond)
+	happened, err := stall.Do(t.Context(), at)
+	if err != nil || happened < at || happened > clock.Now() {
+		t.Fatalf("planned for %d, happened at %d: %v", at, happened, err)
+	}
+	if got := states(c); got[0] != brokers.NodeRunning || got[1] != brokers.NodeFrozen || got[2] != brokers.NodeRunning {
+		t.Errorf("while node 1 is stalled: %v", got)
+	}
+	e := result.Event{Action: &result.Acted{}}
+	if stall.(actions.Describer).Describe(&e); !slices.Equal(e.Action.Nodes, []int{1}) {
+		t.Errorf("the event says %v", e.Action.Nodes)
+	}
+	freeze := doer(t, target, "{at: 2s, freeze: {node: 1}, for: 2s}").(actions.Undoer)
+	if _, err := freeze.Do(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "node 1 is still under the action {at: 1s, stall: {node: 1}, for: 2s}") {
+		t.Errorf("a second act on node 1: %v", err)
+	}
+	if _, err := freeze.Undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	over, err := stall.Undo(t.Context())
+	if err != nil || over < happened || slices.Contains(states(c), brokers.NodeFrozen) {
+		t.Errorf("undone at %d: %v, %v", over, err, states(c))
+	}
+	all := doer(t, target, "{at: 2s, stall: {node: all}, for: 2s}").(actions.Undoer)
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := all.Do(given, clock.Now()+int64(time.Minute)); err == nil || slices.Contains(states(c), brokers.NodeFrozen) {
+		t.Errorf("given up before its instant: %v, %v", err, states(c))
+	}
+	if _, err := all.Undo(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := target.take([]int{0, 1, 2}, "another"); err != nil {
+		t.Error(err)
+	}
+}
+
+// A random node follows from the seed and the act's place in the plan.
+func TestRandomNode(t *testing.T) {
+	c := start(t, "nats")
+	drawn := map[int]bool{}
+	for seed := range uint64(20) {
+		n := &nodes{target: &Target{Cluster: c, Seed: seed}, act: act(t, "{at: 1s, stall: {node: random}, for: 1s}"), choice: scenario.RandomNode}
+		first, err := n.choose()
+		again, _ := n.choose()
+		if err != nil || len(first) != 1 || !slices.Equal(first, again) {
+			t.Fatalf("seed %d: %v and %v, %v", seed, first, again, err)
+		}
+		drawn[first[0]] = true
+	}
+	if len(drawn) != 3 {
+		t.Errorf("20 seeds draw the nodes %v", drawn)
+	}
+}

@@ -1,0 +1,85 @@
+// Package faults does what happens to a run's broker: the doers of the acts that the engine leaves to its
+// caller. Each is exact by itself: it finds out beforehand what it acts on, waits for its instant, and
+// says when the system was asked.
+package faults
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"sixnines/internal/brokers"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/actions"
+	"sixnines/scenario"
+)
+
+// Target is what the acts of a run happen to.
+type Target struct {
+	Cluster *brokers.Cluster
+	Seed    uint64 // of the scenario: it draws random nodes
+
+	mu    sync.Mutex     // guards the rest
+	taken map[int]string // by node: the act that it is under
+}
+
+// Doer returns what does an act of the run; nil: it is of a load.
+func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
+	on := &nodes{target: t, act: a, choice: a.Nodes()}
+	switch a.Kind {
+	case scenario.ActionStall, scenario.ActionFreeze:
+		return &freeze{on}, nil
+	}
+	return nil, nil
+}
+
+// take puts nodes under an act. It fails, and takes none, if one of them is under another.
+func (t *Target) take(nodes []int, act string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range nodes {
+		if other, is := t.taken[k]; is {
+			return fmt.Errorf("node %d is still under the action %s", k, other)
+		}
+	}
+	if t.taken == nil {
+		t.taken = map[int]string{}
+	}
+	for _, k := range nodes {
+		t.taken[k] = act
+	}
+	return nil
+}
+
+// release ends that nodes are under an act. Nodes that are under another stay so.
+func (t *Target) release(nodes []int, act string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, k := range nodes {
+		if t.taken[k] == act {
+			delete(t.taken, k)
+		}
+	}
+}
+
+// until waits for an instant, CLOCK_MONOTONIC, or returns the context's error if that ends before.
+func until(ctx context.Context, at int64) error {
+	wait := time.NewTimer(time.Duration(at - clock.Now()))
+	defer wait.Stop()
+	select {
+	case <-wait.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// numbers returns the numbers of all nodes.
+func (t *Target) numbers() (all []int) {
+	for _, m := range t.Cluster.Members() {
+		all = append(all, m.Number)
+	}
+	return slices.Clip(all)
+}
