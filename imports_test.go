@@ -41,7 +41,7 @@ func layers() []layer {
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"encodings", "internal/histograms", "words", "results are read, written and judged by the same encodings, which know no result"},
-		{"basics", "internal/child internal/clock internal/clocksync internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
+		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
 		{"files", "scenario result", "words texts vocabulary encodings", "a program that reads results links nothing else of Sixnines"},
@@ -95,7 +95,7 @@ type library struct{ paths, importers string }
 // client libraries, see clients.
 func libraries() []library {
 	return []library{
-		{"golang.org/x/sys/...", "result internal/clock internal/engine/send internal/engine/watch internal/netns internal/network internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
+		{"golang.org/x/sys/...", "result internal/clock internal/disk internal/engine/send internal/engine/watch internal/netns internal/network internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/report internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},

@@ -16,14 +16,18 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, clean bool
 	var address string
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Examine whether this machine is fit to measure",
 		Long: `Examine whether this machine is fit to measure, in a third of a second, and say
 what to do about each finding. Run it while nothing else runs. What cannot be
-found out is "unknown", with the reason. Nothing is changed.
+found out is "unknown", with the reason. Nothing is changed without --clean.
+
+What a killed run has left on the machine, such as stopped processes, mounts or rules of
+the network, is listed from the journal that was written before each act. --clean undoes it,
+and so does the next run at its start. Nothing is touched that Sixnines has not made.
 
 With --url it also says whether the broker there shares this machine; its name is
 resolved, and no connection is made.
@@ -31,6 +35,7 @@ resolved, and no connection is made.
 Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		Example: `  sixnines doctor
   sixnines doctor --url nats://broker.example:4222
+  sixnines doctor --clean
   sixnines doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -46,7 +51,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 			if err != nil {
 				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
 			}
-			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()))
+			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()), a.checkLeft(cmd.Context(), clean))
 			if len(hosts) > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
 				place := vitals.CheckBroker(ctx, hosts)
@@ -72,6 +77,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
+	cmd.Flags().BoolVar(&clean, "clean", false, "undo what killed runs left on the machine")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
 }

@@ -16,12 +16,14 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 
 	"charm.land/lipgloss/v2"
 
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine/prober"
+	"sixnines/internal/journal"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
 	"sixnines/internal/telemetry"
@@ -68,13 +70,15 @@ type app struct {
 	live          *telemetry.Live   // the metrics that monitoring systems scrape; nil: not asked for
 	push          *telemetry.Pusher // pushes metrics to a collector; nil: not asked for
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
+	journal       *journal.Journal  // how this process's acts on the machine are undone
+	restored      sync.Once         // what killed processes left was undone
 }
 
 // Main runs the command line and returns the process's exit code: 0 good, 1
 // failure, 2 wrong usage, 3 a threshold missed, 4 the run is invalid. The end
 // of ctx acts like the first Ctrl-C.
 func Main(ctx context.Context, env Env) int {
-	a := &app{Env: env}
+	a := &app{Env: env, journal: journal.New(env.undoDir())}
 	if len(a.Args) > 0 {
 		if code, ours := a.serve(a.Args[0], a.Args[1:]); ours {
 			return code
@@ -88,6 +92,9 @@ func Main(ctx context.Context, env Env) int {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if left := a.journal.Close(context.WithoutCancel(ctx)); left != nil {
+		fmt.Fprintf(a.Stderr, "not undone: %s; sixnines doctor --clean tries again\n", oneLine(left.Error()))
+	}
 	return a.explain(cmd, out.check(err))
 }
 

@@ -39,6 +39,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			return nil, err // before a broker is started for it
 		}
 	}
+	a.restore(stops.early, show.say)
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}

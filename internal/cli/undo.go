@@ -1,0 +1,107 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sixnines/internal/disk"
+	"sixnines/internal/journal"
+	"sixnines/internal/vitals"
+)
+
+// undoKinds lists all kinds of records of how an act on the machine is undone.
+func undoKinds() []journal.Kind { return slices.Concat(journal.Kinds(), disk.Kinds()) }
+
+// undoDir returns the directory of journals; empty: there is no place for them.
+func (env *Env) undoDir() string {
+	h, err := env.home()
+	if err != nil {
+		return ""
+	}
+	return h.Path("undo")
+}
+
+// restore undoes what killed processes left on the machine, before something is measured on it, and says
+// so in one line.
+func (a *app) restore(ctx context.Context, say func(string)) {
+	a.restored.Do(func() {
+		found, err := journal.Recover(ctx, a.undoDir(), undoKinds())
+		if err != nil {
+			say("look for what killed runs left: " + oneLine(err.Error()))
+		}
+		if text := restoredLine(found); text != "" {
+			say(text)
+		}
+	})
+}
+
+// restoredLine says what became of what killed processes left; empty if that was nothing.
+func restoredLine(found []journal.Finding) string {
+	undone := of(found, journal.Undone)
+	kept := of(found, journal.Kept)
+	text := ""
+	if len(undone) > 0 {
+		text = "undone what killed runs left: " + strings.Join(undone, "; ")
+	}
+	if len(kept) > 0 {
+		if text != "" {
+			text += "; "
+		}
+		text += "not undone of what killed runs left: " + strings.Join(kept, "; ") + "; see sixnines doctor"
+	}
+	return text
+}
+
+// of returns the findings of a state, in words.
+func of(found []journal.Finding, state journal.State) (all []string) {
+	for _, x := range found {
+		if x.State != state {
+			continue
+		}
+		text := x.Text
+		if x.Err != nil {
+			text += ": " + x.Err.Error()
+		}
+		all = append(all, oneLine(text))
+	}
+	return all
+}
+
+// checkLeft reports what killed processes left, and undoes it if clean is set.
+func (env *Env) checkLeft(ctx context.Context, clean bool) vitals.Check {
+	c := vitals.Check{Name: "left by killed runs", Status: vitals.StatusOK}
+	var found []journal.Finding
+	var err error
+	if clean {
+		found, err = journal.Recover(ctx, env.undoDir(), undoKinds())
+	} else {
+		found, err = journal.Left(env.undoDir(), undoKinds())
+	}
+	var says []string
+	for _, s := range []struct {
+		state journal.State
+		words string
+	}{{journal.Undone, "undone: "}, {journal.ToUndo, "to undo: "}, {journal.Kept, "cannot be undone: "}} {
+		for _, text := range of(found, s.state) {
+			says = append(says, s.words+text)
+		}
+	}
+	if len(of(found, journal.ToUndo)) > 0 {
+		c.Status, c.Advice = vitals.StatusWarn, "sixnines doctor --clean undoes it, and so does the next run"
+	}
+	for _, x := range found {
+		if x.State == journal.Kept {
+			c.Status, c.Advice = vitals.StatusWarn, fmt.Sprintf("the record is in %s", x.File)
+		}
+	}
+	if err != nil {
+		c.Status = vitals.StatusWarn
+		says = append(says, oneLine(err.Error()))
+	}
+	if c.Found = strings.Join(says, "\n"); c.Found == "" {
+		c.Found = "nothing"
+	}
+	return c
+}
