@@ -148,7 +148,7 @@ func TestHTTPStallFollowsTheOracle(t *testing.T) {
 		r := request(t, "phases: {warmup: 500ms, duration: 4s, drain: 5s}\nworkload: {loop: closed, think: 4ms}", s.requester)
 		d := <-s.stalled
 		got := r.Summary.Histograms[result.RoundTripResponse]
-		if p99 := got.Percentiles["99"]; p99 > int64(d)/4 || got.Max < int64(d)*9/10 {
+		if p99 := got.Figures["99"].Value; p99 > int64(d)/4 || got.Max < int64(d)*9/10 {
 			t.Errorf("one request of %d saw the stall of %v: p99 %v, max %v", got.Count, d, time.Duration(p99), time.Duration(got.Max))
 		}
 		if r.Header.Mode != result.ModeClosed {
@@ -167,7 +167,7 @@ func offHTTPOracle(r *result.Run, d, window time.Duration, few bool) string {
 		if few {
 			most = 1.05 * d.Seconds() // working the queue off takes them a while
 		}
-		if have := float64(got.Percentiles[label]) / 1e9; have < 0.95*want || have > most {
+		if have := float64(got.Figures[label].Value) / 1e9; have < 0.95*want || have > most {
 			return fmt.Sprintf("p%s is %.4f s, the oracle says %.4f", label, have, want)
 		}
 	}
@@ -177,7 +177,7 @@ func offHTTPOracle(r *result.Run, d, window time.Duration, few bool) string {
 	if few {
 		// Nine in ten were sent after the stall; their service times know
 		// nothing of it.
-		if p95 := r.Summary.Histograms[result.RoundTripService].Percentiles["95"]; p95 > int64(d)/4 {
+		if p95 := r.Summary.Histograms[result.RoundTripService].Figures["95"].Value; p95 > int64(d)/4 {
 			return fmt.Sprintf("p95 of the service time is %v", time.Duration(p95))
 		}
 	}
@@ -216,10 +216,10 @@ func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 		t.Errorf("of %d contexts %d did not end for the deadline", missed.Load(), cut.Load())
 	}
 	d := r.Summary.Histograms[result.RoundTripResponse]
-	if !d.AtLeast["95"] || d.AtLeast["75"] {
+	if !d.Figures["95"].AtLeast || d.Figures["75"].AtLeast {
 		t.Errorf("a tenth timed out, so p95 is a lower bound: %+v", d)
 	}
-	if !d.Refused["95"] || d.Refused["75"] || d.Refusals != c.Nacked {
+	if !d.Figures["95"].Refused || d.Figures["75"].Refused || d.Refusals != c.Nacked {
 		t.Errorf("a tenth was refused, which is slower than what timed out: %+v", d)
 	}
 	// What is known of a request that timed out is its timeout, and not how long

@@ -12,7 +12,7 @@
 //	run, err := sixnines.Run(ctx, s, all.Set(), sixnines.WithFile("orders.jsonl"))
 //	…
 //	d := run.Summary.Histograms[result.DeliveryResponse]
-//	fmt.Println(run.Summary.Verdict.Status, time.Duration(d.Percentiles["99.9"]))
+//	fmt.Println(run.Summary.Verdict.Status, time.Duration(d.Figures["99.9"].Value))
 //
 // [RunRequester] does the same for any system that fits behind one method:
 //

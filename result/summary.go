@@ -1,7 +1,6 @@
 package result
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -329,90 +328,6 @@ func beyond(percentile, from, to string) bool {
 		return p > valid
 	}
 	return p >= least
-}
-
-// Distribution is the published figures of one metric, in ns. Percentiles are
-// keyed as people write them: "50", "99.9".
-type Distribution struct {
-	Count    int64 `json:"count"`
-	Censored int64 `json:"censored,omitempty"`
-	// Refusals are the messages that the client or the broker refused: slower
-	// than every value. Results of earlier versions leave them out.
-	Refusals int64 `json:"refusals,omitempty"`
-	// Min, Mean and StdDev are of Count; of no values there are none.
-	Min         int64               `json:"min" schema:"optional"`
-	Max         int64               `json:"max"`
-	Mean        float64             `json:"mean" schema:"optional"`
-	StdDev      float64             `json:"stddev" schema:"optional"`
-	Percentiles map[string]int64    `json:"percentiles"`
-	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
-	// Sequential names the percentile whose interval holds at whatever moment the
-	// run ended, see Until; those of others are for a length fixed beforehand.
-	Sequential map[string]bool `json:"sequential,omitempty"`
-	// Unsupported percentiles are not printed as numbers: the samples needed.
-	Unsupported map[string]int64 `json:"unsupported,omitempty"`
-	// AtLeast names percentiles, and "max", whose figure is a lower bound,
-	// because unresolved messages reach it: print "≥".
-	AtLeast map[string]bool `json:"at_least,omitempty"`
-	// Open names percentiles whose interval has no upper end, because unresolved
-	// or refused messages reach it: the second number of the interval is a lower
-	// bound.
-	Open map[string]bool `json:"open,omitempty"`
-	// Refused names percentiles, and "max", that refused messages reach: print
-	// "refused". Their figure is a lower bound, and in AtLeast too.
-	Refused map[string]bool `json:"refused,omitempty"`
-	// OpenRefused names those of Open that it is refused messages that reach: print
-	// "refused" for the upper end. A percentile that is refused from end to end has
-	// no interval.
-	OpenRefused map[string]bool `json:"open_refused,omitempty"`
-	// Succeeded is the same of the messages that were not refused; nil where none
-	// was.
-	Succeeded *Distribution `json:"succeeded,omitempty"`
-	// Corrected is the distribution with what HdrHistogram's correction for the
-	// expected interval of Header.Synchronous adds to it, for comparison with tools
-	// that publish such figures; nil for other metrics. Unresolved and refused messages
-	// are not in it, it has no intervals, and no verdict or objective looks at it.
-	Corrected *Distribution `json:"corrected,omitempty"`
-	// Few names percentiles that rest on 4 to 99 exceedances: print "~".
-	Few map[string]bool `json:"few,omitempty"`
-	// Episodes counts, from p99 up, the separate events behind the
-	// exceedances. Below 4 the percentile describes this run, not the system.
-	Episodes map[string]int `json:"episodes,omitempty"`
-	// Blocks are 95 % intervals of tails from resampling stretches of the run
-	// instead of messages, so that what comes in bursts counts as bursts. For
-	// percentiles from 99 up; one that is absent has its reason in BlocksNA.
-	Blocks   map[string][2]int64 `json:"blocks,omitempty"`
-	BlocksNA map[string]string   `json:"blocks_na,omitempty"`
-	// FloorRatio is, where Header.Floor has the percentile, how many times the
-	// floor's it is. Below 3 it is as much about the machine as about the broker.
-	FloorRatio map[string]float64 `json:"floor_ratio,omitempty"`
-	// OwnShare is the share of the percentile that is the generator's own lag.
-	OwnShare map[string]float64 `json:"own_share,omitempty"`
-	// ReceiveShare is the share of the percentile for which what ended it had lain
-	// in this machine before it was read, where that is known.
-	ReceiveShare map[string]float64 `json:"receive_share,omitempty"`
-	// Samples is the number of messages behind Count (a message delivered to
-	// a thousand consumers is one sample).
-	Samples int64 `json:"samples"`
-}
-
-// Total returns the number of messages behind the percentiles: resolved, unresolved and
-// refused.
-func (d *Distribution) Total() int64 { return d.Count + d.Censored + d.Refusals }
-
-// MarshalJSON leaves out minimum, mean and standard deviation of an empty distribution: a 0
-// would look like a measured value.
-func (d *Distribution) MarshalJSON() ([]byte, error) {
-	type plain Distribution
-	if d.Count > 0 {
-		return json.Marshal((*plain)(d))
-	}
-	return json.Marshal(struct {
-		*plain
-		Min    *int64   `json:"min,omitempty"`
-		Mean   *float64 `json:"mean,omitempty"`
-		StdDev *float64 `json:"stddev,omitempty"`
-	}{plain: (*plain)(d)})
 }
 
 // Percentiles returns the percentiles that summaries publish, in ascending order and in the

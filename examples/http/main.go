@@ -134,20 +134,17 @@ func show(out io.Writer, r *result.Run) error {
 
 // value is a percentile as people read it. Flat out there is no response time.
 func value(d *result.Distribution, p string) string {
-	if d == nil {
+	f, ok := d.At(p)
+	switch {
+	case f.Needs > 0:
+		return fmt.Sprintf("n/a (needs %d)", f.Needs)
+	case !ok:
 		return "-"
-	}
-	if p == "max" {
-		return time.Duration(d.Max).Round(time.Microsecond).String()
-	}
-	if need, few := d.Unsupported[p]; few {
-		return fmt.Sprintf("n/a (needs %d)", need)
-	}
-	if d.Refused[p] {
+	case f.Refused:
 		return "refused"
 	}
-	text := time.Duration(d.Percentiles[p]).Round(time.Microsecond).String()
-	if d.AtLeast[p] {
+	text := time.Duration(f.Value).Round(time.Microsecond).String()
+	if f.AtLeast {
 		text = "≥ " + text
 	}
 	return text

@@ -26,9 +26,9 @@ func steady(pairs int, factor float64, change func(side, n int, r *result.Run)) 
 			scale *= factor
 		}
 		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale),
-			Percentiles: map[string]int64{"50": int64(80e3 * scale), "99": int64(400e3 * scale), "99.9": int64(1e6 * scale)},
-			Intervals:   map[string][2]int64{"50": {int64(79e3 * scale), int64(81e3 * scale)}},
-			Unsupported: map[string]int64{"99.9999": 3688878}}
+			Figures: map[string]result.Figure{
+				"50": {Value: int64(80e3 * scale), Interval: &result.Bounds{Low: int64(79e3 * scale), High: int64(81e3 * scale)}},
+				"99": {Value: int64(400e3 * scale)}, "99.9": {Value: int64(1e6 * scale)}, "99.9999": {Needs: 3688878}}}
 		r := &result.Run{Path: fmt.Sprintf("%s%02d.jsonl", []string{"a", "b"}[side], n/2),
 			Header: result.Header{ID: fmt.Sprintf("%016x", n+1), Started: at.Add(time.Duration(n) * time.Minute), Mode: result.ModeOpen,
 				Pattern: "deliver", Driver: "nats", Rate: 1000, Size: 256, Ack: "none",
@@ -140,8 +140,8 @@ func TestRunsDecideNotMessages(t *testing.T) {
 	a, b := steady(6, 1, func(side, n int, r *result.Run) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
 		d.Count, d.Samples = 1e7, 1e7
-		for p, v := range d.Percentiles {
-			d.Percentiles[p] = v * int64(10+(n*7+side*5)%10) / 10
+		for p := range d.Figures {
+			d.Update(p, func(f *result.Figure) { f.Value = f.Value * int64(10+(n*7+side*5)%10) / 10 })
 		}
 	})
 	if c := compared(t, a, b, standard()); c.Outcome != Undecided || c.P < 0.05 {
@@ -298,10 +298,9 @@ func TestPercentilesThatSomeRunLacks(t *testing.T) {
 		d := r.Summary.Histograms[result.DeliveryResponse]
 		switch {
 		case side == 1 && n == 0:
-			delete(d.Percentiles, "99.9")
-			d.Unsupported["99.9"] = 3688
+			d.Figures["99.9"] = result.Figure{Needs: 3688}
 		case side == 1 && n == 1:
-			d.AtLeast = map[string]bool{"99": true}
+			atLeast(d, "99")
 		}
 	})
 	c := compared(t, a, b, standard())
@@ -384,7 +383,7 @@ func TestLossAndOverloadAreRegressions(t *testing.T) {
 			case side == 1 && n < tt.overloads || side == 0 && n >= 20-tt.byA:
 				r.Summary.Verdict.Status = result.Unstable
 			case side == 1 && n < tt.overloads+tt.unresolved:
-				r.Summary.Histograms[result.DeliveryResponse].AtLeast = map[string]bool{"99.9": true, "max": true}
+				atLeast(r.Summary.Histograms[result.DeliveryResponse], "99.9")
 			}
 		})
 		c := compared(t, a, b, standard())
@@ -501,7 +500,7 @@ func TestIdentifiersAreNoDifferences(t *testing.T) {
 // Two values of a coarse histogram at one percentile leave the others no interval, but no infinity.
 func TestTiesLeaveNoInterval(t *testing.T) {
 	a, b := steady(6, 1.2, func(side, n int, r *result.Run) {
-		r.Summary.Histograms[result.DeliveryResponse].Percentiles["50"] = int64(80_000 + 800*side*(n%2))
+		r.Summary.Histograms[result.DeliveryResponse].Figures["50"] = result.Figure{Value: int64(80_000 + 800*side*(n%2))}
 	})
 	c := compared(t, a, b, standard())
 	if r := c.row("99"); r.Shift != nil || r.Outcome != Undecided || len(r.Notes) != 1 || c.Outcome != Undecided || c.P > 0.05 {

@@ -77,7 +77,7 @@ func (c *Comparison) failures(everyone []couple) *Judged {
 func (c *Comparison) unresolved(r run) bool {
 	for _, m := range c.Metrics {
 		d := dist(r, m.Metric)
-		if m.Judged && d != nil && slices.ContainsFunc(m.Rows, func(x Row) bool { return d.AtLeast[x.Percentile] && x.Percentile != maximum }) {
+		if m.Judged && d != nil && slices.ContainsFunc(m.Rows, func(x Row) bool { return d.Figures[x.Percentile].AtLeast }) {
 			return true
 		}
 	}

@@ -118,13 +118,10 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 	without, censored, floored, few, suspect, invalid := 0, 0, 0, 0, 0, 0
 	for n, c := range pairs {
 		for i, r := range c.runs {
-			d := dist(r, m)
-			if d == nil {
-				d = &result.Distribution{}
-			}
-			v, ok := d.Percentiles[p]
+			x, ok := dist(r, m).At(p)
+			v := x.Value
 			if !ok {
-				needs = max(needs, d.Unsupported[p])
+				needs = max(needs, x.Needs)
 				f.values[i][n] = math.NaN()
 				without++
 				continue
@@ -135,16 +132,16 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 				continue
 			}
 			f.values[i][n] = float64(v)
-			if f.lower[i][n] = d.AtLeast[p]; f.lower[i][n] {
+			if f.lower[i][n] = x.AtLeast; f.lower[i][n] {
 				censored++
 			}
-			if in, ok := d.Intervals[p]; ok && v > 0 && !d.Open[p] {
-				within[i] = append(within[i], float64(in[1]-in[0])/2/float64(v))
+			if in := x.Interval; in != nil && v > 0 && !in.Open {
+				within[i] = append(within[i], float64(in.High-in.Low)/2/float64(v))
 			}
-			if ratio, ok := d.FloorRatio[p]; ok && ratio < 3 {
+			if x.FloorRatio != nil && *x.FloorRatio < 3 {
 				floored++
 			}
-			if n, ok := d.Episodes[p]; ok && n < 4 {
+			if x.Episodes > 0 && x.Episodes < 4 {
 				few++
 			}
 			if suspectAt(r, m, p) {

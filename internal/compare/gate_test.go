@@ -49,8 +49,8 @@ func TestGate(t *testing.T) {
 		// Wide downwards only: not the same, not faster, but not worse.
 		"better or alike": {10, 1, func(side, n int, r *result.Run) {
 			if side == 1 && n%2 == 0 {
-				for p, v := range response(r).Percentiles {
-					response(r).Percentiles[p] = v * 7 / 10
+				for p := range response(r).Figures {
+					times(response(r), p, 0.7)
 				}
 			}
 		}, standard(), NotWorse, "", ""},
@@ -58,16 +58,16 @@ func TestGate(t *testing.T) {
 		// Figures that are missing where they are wanted.
 		"one lacks p99.9": {10, 0.9, func(side, n int, r *result.Run) {
 			if side == 1 && n == 3 {
-				delete(response(r).Percentiles, "99.9")
+				delete(response(r).Figures, "99.9")
 			}
 		}, standard(), Open, Missing, OfPercentile},
 		"one of A lacks p99, B a hundred times as slow": {10, 1, func(side, n int, r *result.Run) {
 			switch {
 			case side == 1:
-				response(r).Percentiles["99"] *= 100
-				response(r).Percentiles["99.9"] *= 100
+				times(response(r), "99", 100)
+				times(response(r), "99.9", 100)
 			case n == 0:
-				delete(response(r).Percentiles, "99")
+				delete(response(r).Figures, "99")
 			}
 		}, Options{MinEffect: 0.05, Percentiles: []string{"99"}}, Worse, "", OfPercentile},
 		"asked, in no run":     {10, 0.9, nil, Options{MinEffect: 0.05, Percentiles: []string{"50", "99.99"}}, Open, Unsupported, OfPercentile},
@@ -80,7 +80,7 @@ func TestGate(t *testing.T) {
 		}, standard(), Open, Missing, OfPercentile},
 		"only A's are lower bounds": {12, 1, func(side, n int, r *result.Run) {
 			if side == 0 && n < 10 {
-				response(r).AtLeast = map[string]bool{"99.9": true}
+				atLeast(response(r), "99.9")
 			}
 		}, standard(), NotWorse, "", ""},
 
@@ -105,7 +105,7 @@ func TestGate(t *testing.T) {
 			case n >= 7:
 				suspectAll(r)
 			case side == 1:
-				response(r).Percentiles["99"] = response(r).Percentiles["99"] * 106 / 100
+				times(response(r), "99", 1.06)
 			}
 		}, standard(), Open, SuspectRuns, OfPercentile},
 		"interrupted": {8, 1, func(_, n int, r *result.Run) { r.Summary.Interrupted = n < 3 }, standard(), Open, SuspectRuns, OfPercentile},
@@ -243,4 +243,17 @@ func TestReplacedOnOneSide(t *testing.T) {
 			t.Errorf("%d replaced: %+v", invalid, g)
 		}
 	}
+}
+
+// atLeast makes percentiles lower bounds, as unresolved messages do.
+func atLeast(d *result.Distribution, percentiles ...string) {
+	d.MaxAtLeast = true
+	for _, p := range percentiles {
+		d.Update(p, func(f *result.Figure) { f.AtLeast = true })
+	}
+}
+
+// times multiplies a percentile.
+func times(d *result.Distribution, percentile string, factor float64) {
+	d.Update(percentile, func(f *result.Figure) { f.Value = int64(float64(f.Value) * factor) })
 }

@@ -40,12 +40,12 @@ func (w *world) runOf(name string, l law, flat bool) *result.Run {
 		}
 		return int64(distuv.Poisson{Lambda: share * float64(w.messages), Src: w.r}.Rand())
 	}
-	for p, v := range d.Percentiles {
+	for p := range d.Figures {
 		f := l.body
 		if p == "99" || p == "99.9" || p == "99.99" {
 			f *= l.tail
 		}
-		d.Percentiles[p] = int64(float64(v) * f)
+		times(d, p, f)
 	}
 	c := &s.Counters
 	c.Expected, c.Acked, c.LostAcked, c.Nacked = w.messages, w.messages, count(l.acked), count(l.refused)
@@ -53,11 +53,10 @@ func (w *world) runOf(name string, l law, flat bool) *result.Run {
 	c.Missing = c.MissingUnknown + c.LostAcked
 	s.Rate.Sent = s.Rate.Asked * l.kept * (1 - 0.001*w.r.Float64())
 	if happens(l.unresolved) {
-		d.AtLeast = map[string]bool{"99": true, "99.9": true, "99.99": true, "max": true}
+		atLeast(d, "99", "99.9", "99.99")
 	}
 	if happens(l.missing) {
-		delete(d.Percentiles, "99.9")
-		d.Unsupported["99.9"] = 10 * w.messages
+		d.Figures["99.9"] = result.Figure{Needs: 10 * w.messages}
 	}
 	if happens(l.suspect) {
 		s.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "95", From: "99"}}
@@ -70,7 +69,7 @@ func (w *world) runOf(name string, l law, flat bool) *result.Run {
 	}
 	if flat {
 		r.Header.Mode, r.Header.Rate, s.Rate = result.ModeFlatOut, 0, result.Rate{}
-		s.Throughput = &result.Throughput{Received: w.messages, PerSecond: 1, ReceivedPerSecond: 1e9 / float64(d.Percentiles["50"])}
+		s.Throughput = &result.Throughput{Received: w.messages, PerSecond: 1, ReceivedPerSecond: 1e9 / float64(d.Figures["50"].Value)}
 		if happens(l.nothing) {
 			s.Throughput.Received, s.Throughput.ReceivedPerSecond = 0, 0
 		}
@@ -248,7 +247,7 @@ func inconsistent(g *Gate, a, b []*result.Run, pairs int) string {
 	for i := range pairs {
 		bad := func(r *result.Run) bool {
 			s := r.Summary
-			return s.Verdict.Status == result.Unstable || s.Histograms[result.DeliveryResponse].AtLeast != nil || s.Throughput != nil && s.Throughput.Received == 0
+			return s.Verdict.Status == result.Unstable || s.Histograms[result.DeliveryResponse].MaxAtLeast || s.Throughput != nil && s.Throughput.Received == 0
 		}
 		switch {
 		case a[i].Summary.Verdict.Status == result.Invalid || b[i].Summary.Verdict.Status == result.Invalid:

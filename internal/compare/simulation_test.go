@@ -40,8 +40,7 @@ func (w *world) run(name string, at time.Time, slow float64) *result.Run {
 	if w.modes && w.r.Float64() < 0.2 {
 		body *= 1.08
 	}
-	d := &result.Distribution{Count: w.messages, Samples: w.messages, Min: 1, Percentiles: map[string]int64{}, Intervals: map[string][2]int64{},
-		Unsupported: map[string]int64{}}
+	d := &result.Distribution{Count: w.messages, Samples: w.messages, Min: 1, Figures: map[string]result.Figure{}}
 	// Order statistics of a uniform sample, the highest first: each is the next
 	// higher times a beta variate, exactly and without drawing the messages.
 	u, above := 1.0, w.messages+1
@@ -51,7 +50,7 @@ func (w *world) run(name string, at time.Time, slow float64) *result.Run {
 		fmt.Sscan(percentiles[i], &percent)
 		p := stats.Fraction(percent)
 		if needs := stats.MinSamples(p, 0.95); w.messages < needs {
-			d.Unsupported[percentiles[i]] = needs
+			d.Figures[percentiles[i]] = result.Figure{Needs: needs}
 			continue
 		}
 		k := stats.Rank(w.messages, percent)
@@ -62,7 +61,7 @@ func (w *world) run(name string, at time.Time, slow float64) *result.Run {
 		if u > 0.98 {
 			v *= 1 + slow
 		}
-		d.Percentiles[percentiles[i]] = int64(v)
+		d.Figures[percentiles[i]] = result.Figure{Value: int64(v)}
 		d.Max = max(d.Max, int64(2*v))
 	}
 	return &result.Run{Path: name, Header: result.Header{ID: name, Started: at, Mode: result.ModeOpen, Pattern: "deliver", Driver: "nats", Rate: 1000, Size: 256},

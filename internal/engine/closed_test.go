@@ -34,8 +34,8 @@ target: {driver: mem, options: {ack: broker}}
 workload: {loop: closed, think: 4ms, producers: %d, pattern: %s}
 `, producers, pattern), mem.Entry(), "")
 		for m, d := range r.Summary.Histograms {
-			if own, ok := d.OwnShare["50"]; ok && own > 0.25 {
-				t.Errorf("%s: %.0f %% of the median is own lag: %s", m, 100*own, show(r))
+			if own := d.Figures["50"].OwnShare; own != nil && *own > 0.25 {
+				t.Errorf("%s: %.0f %% of the median is own lag: %s", m, 100**own, show(r))
 			}
 		}
 		// 4 ms of thinking and next to no answering: 250 messages of each in 1 s.

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -115,7 +116,11 @@ func variant(t *testing.T) {
 func show(r *result.Run) string {
 	s := ""
 	for m, d := range r.Summary.Histograms {
-		s += fmt.Sprintf("\n%s n=%d p50=%v p99=%v max=%v own=%v", m, d.Count, time.Duration(d.Percentiles["50"]), time.Duration(d.Percentiles["99"]), time.Duration(d.Max), d.OwnShare)
+		own := math.NaN()
+		if x := d.Figures["50"].OwnShare; x != nil {
+			own = *x
+		}
+		s += fmt.Sprintf("\n%s n=%d p50=%v p99=%v max=%v own=%.2g", m, d.Count, time.Duration(d.Figures["50"].Value), time.Duration(d.Figures["99"].Value), time.Duration(d.Max), own)
 	}
 	return fmt.Sprintf("%+v\n%+v\n%+v%s", r.Summary.Verdict, r.Summary.Counters, r.Summary.Rate, s)
 }

@@ -28,7 +28,7 @@ record: {raw: true}
 	if n := r.Metrics[result.DeliveryResponse].Censored.TotalCount(); n != 20 {
 		t.Errorf("%d censored values", n)
 	}
-	if d := r.Summary.Histograms[result.DeliveryResponse]; !d.AtLeast["99"] {
+	if d := r.Summary.Histograms[result.DeliveryResponse]; !d.Figures["99"].AtLeast {
 		t.Errorf("20 of 1,000 are missing, and p99 is not a lower bound: %+v", d)
 	}
 }

@@ -45,7 +45,7 @@ func TestStallOracle(t *testing.T) {
 			got := r.Summary.Histograms[result.DeliveryResponse]
 			for p, label := range map[float64]string{0.9: "90", 0.99: "99", 0.999: "99.9"} {
 				want := D.Seconds() - (1-p)*T.Seconds()*(1-tt.rho)
-				if have := float64(got.Percentiles[label]) / 1e9; math.Abs(have-want) > 0.003*want {
+				if have := float64(got.Figures[label].Value) / 1e9; math.Abs(have-want) > 0.003*want {
 					t.Errorf("p%s is %.4f s, the oracle says %.4f", label, have, want)
 				}
 			}
@@ -57,8 +57,8 @@ func TestStallOracle(t *testing.T) {
 func TestClosedLoopOmitsTheStall(t *testing.T) {
 	r := measure(t, "phases: {warmup: 500ms, duration: 2500ms, drain: 10s}\ntarget: {driver: mem, options: {stall_after: 1000, stall_for: 1s}}\nworkload: {loop: closed, think: 1ms}", mem.Entry(), "")
 	got := r.Summary.Histograms[result.DeliveryResponse]
-	if got.Max < int64(time.Second)*99/100 || got.Percentiles["99"] > int64(time.Millisecond) {
-		t.Errorf("a closed loop that waits sees p99 %v and max %v of a stall of 1 s", time.Duration(got.Percentiles["99"]), time.Duration(got.Max))
+	if got.Max < int64(time.Second)*99/100 || got.Figures["99"].Value > int64(time.Millisecond) {
+		t.Errorf("a closed loop that waits sees p99 %v and max %v of a stall of 1 s", time.Duration(got.Figures["99"].Value), time.Duration(got.Max))
 	}
 	if r.Header.Mode != result.ModeClosed {
 		t.Errorf("mode %q", r.Header.Mode)

@@ -55,15 +55,15 @@ workload: `+tt.workload, mem.Entry(), "")
 				case d == nil || d.Refusals != refused || d.Total() != all:
 					t.Errorf("%s: %d of %d should be refused: %+v", m, refused, all, d)
 				case refused == 0:
-					if len(d.Refused) > 0 || d.Succeeded != nil {
+					if d.MaxRefused || d.Succeeded != nil {
 						t.Errorf("%s: nothing was refused: %+v", m, d)
 					}
 				default:
 					// The median of the half that succeeded is the quarter of all.
-					if !d.Refused["75"] || !d.Refused["99"] || !d.Refused["max"] || !d.AtLeast["99"] {
+					if !d.Figures["75"].Refused || !d.Figures["99"].Refused || !d.MaxRefused || !d.Figures["99"].AtLeast {
 						t.Errorf("%s: half was refused: %+v", m, d)
 					}
-					if s := d.Succeeded; s == nil || s.Total() != all-refused || len(s.Refused) > 0 || s.Percentiles["95"] == 0 {
+					if s := d.Succeeded; s == nil || s.Total() != all-refused || s.MaxRefused || s.Figures["95"].Value == 0 {
 						t.Errorf("%s, succeeded: %+v", m, s)
 					}
 				}
@@ -115,7 +115,7 @@ target: {driver: mem, options: {ack: broker, lose: 60, every: 49, give_up: 50ms}
 workload: {rate: 1000/s, pattern: publish}
 `, mem.Entry(), "")
 	x, d := r.Metrics[result.PublishResponse], r.Summary.Histograms[result.PublishResponse]
-	if d.Censored != 60 || !d.AtLeast["99"] || r.Counters.Unknown != 60 {
+	if d.Censored != 60 || !d.Figures["99"].AtLeast || r.Counters.Unknown != 60 {
 		t.Fatalf("%s", show(r))
 	}
 	if least := time.Duration(x.Censored.Min()); least < 49*time.Millisecond {

@@ -47,8 +47,8 @@ func TestServiceTimesAreCensored(t *testing.T) {
 			if d == nil || d.Censored != tt.lost || d.Total() != r.Counters.Sent || r.Counters.Censored != tt.lost {
 				t.Fatalf("%+v of %+v", d, r.Counters)
 			}
-			if part := float64(tt.lost) / float64(d.Total()); !d.AtLeast["max"] || d.AtLeast["50"] || part > 0.1 && !d.AtLeast["90"] {
-				t.Errorf("lower bounds are %v", d.AtLeast)
+			if part := float64(tt.lost) / float64(d.Total()); !d.MaxAtLeast || d.Figures["50"].AtLeast || part > 0.1 && !d.Figures["90"].AtLeast {
+				t.Errorf("lower bounds are %v", d.Figures)
 			}
 			if least := time.Duration(x.Censored.Min()); least < tt.least*98/100 {
 				t.Errorf("a message was given up after %v at the earliest, and the bound is %v", tt.least, least)

@@ -82,8 +82,8 @@ func TestManagedBrokersSettleFirst(t *testing.T) {
 			if tt.settles != (before > 100) {
 				t.Errorf("%d messages were sent before the window", before)
 			}
-			if d := r.Summary.Histograms[result.DeliveryService]; tt.settles && d.Percentiles["50"] > 4e6 {
-				t.Errorf("p50 %v", time.Duration(d.Percentiles["50"]))
+			if d := r.Summary.Histograms[result.DeliveryService]; tt.settles && d.Figures["50"].Value > 4e6 {
+				t.Errorf("p50 %v", time.Duration(d.Figures["50"].Value))
 			}
 		})
 	}

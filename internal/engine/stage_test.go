@@ -241,7 +241,7 @@ func TestStagesTellWhereTheTimeWent(t *testing.T) {
 		t.Fatalf("%d of 160 messages are to be followed", want)
 	}
 	for m, least := range map[result.Metric]time.Duration{result.StageClient: d.client, result.StageBroker: d.broker, result.StageCallback: d.callback} {
-		if got := time.Duration(r.Summary.Histograms[m].Percentiles["50"]); got < least {
+		if got := time.Duration(r.Summary.Histograms[m].Figures["50"].Value); got < least {
 			t.Errorf("%s: half of them at most %v, which is held for %v", m, got, least)
 		}
 	}

@@ -23,10 +23,10 @@ workload: {rate: 1000/s, pattern: publish}
 		t.Errorf("%+v", c)
 	}
 	d := r.Summary.Histograms[result.PublishResponse]
-	if d.Censored != 17 || !d.AtLeast["99"] || d.AtLeast["95"] || d.Refused["99"] {
+	if d.Censored != 17 || !d.Figures["99"].AtLeast || d.Figures["95"].AtLeast || d.Figures["99"].Refused {
 		t.Errorf("17 of 1,000 are unanswered: p99 is a lower bound and p95 is not: %+v", d)
 	}
-	if d.Refusals != 5 || !d.Refused["max"] {
+	if d.Refusals != 5 || !d.MaxRefused {
 		t.Errorf("5 of 1,000 are refused: %+v", d)
 	}
 }

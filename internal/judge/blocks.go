@@ -46,23 +46,20 @@ func setBlocks(d *result.Distribution, m result.Metric, run *result.Run, in Inpu
 	}
 	b, x := blockCounts(blocks), run.Metrics[m]
 	o := newOrder(x)
-	for _, name := range result.Percentiles() {
-		v, ok := d.Percentiles[name]
-		if !ok {
-			continue
-		}
-		q := quantile{value: v, atLeast: d.AtLeast[name], refused: d.Refused[name]}
+	for name, f := range d.All() {
+		q := quantile{value: f.Value, atLeast: f.AtLeast, refused: f.Refused}
 		w, na := b.interval(percentOf(name), q, x, o, d.Samples, in.End, run.Header.Slot)
 		switch {
 		case na != "":
-			set(&d.BlocksNA, name, na)
+			f.BlocksNA = na
 		case w.openRefused:
-			set(&d.BlocksNA, name, refusedReach)
+			f.BlocksNA = refusedReach
 		case w.open:
-			set(&d.BlocksNA, name, unresolvedReach)
+			f.BlocksNA = unresolvedReach
 		default:
-			set(&d.Blocks, name, [2]int64{w.low, w.high})
+			f.Blocks = w.bounds()
 		}
+		d.Figures[name] = f
 	}
 }
 

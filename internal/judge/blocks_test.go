@@ -39,25 +39,24 @@ func TestBlockIntervals(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			run := courseRun(t, tt.seconds, time.Second, tt.level)
 			d := Summarise(run, Inputs{}).Histograms[result.DeliveryResponse]
-			na, has := d.BlocksNA["99"]
-			b, is := d.Blocks["99"]
-			if has == is || has != (tt.na != "") || !strings.Contains(na, tt.na) {
+			p99 := d.Figures["99"]
+			b, na := p99.Blocks, p99.BlocksNA
+			if (na != "") != (tt.na != "") || !strings.Contains(na, tt.na) {
 				t.Fatalf("%v, %q; want n/a with %q", b, na, tt.na)
 			}
-			for name := range d.Percentiles {
-				_, na := d.BlocksNA[name]
-				if _, is := d.Blocks[name]; is == na {
-					t.Errorf("p%s has an interval: %t, and a reason for none: %t", name, is, na)
+			for name, f := range d.All() {
+				if (f.Blocks == nil) != (f.BlocksNA != "") {
+					t.Errorf("p%s has the interval %v, and the reason %q for none", name, f.Blocks, f.BlocksNA)
 				}
 			}
-			if !is {
+			if b == nil {
 				return
 			}
-			if v := d.Percentiles["99"]; b[0] > v || b[1] < v || b[0] < d.Min || b[1] > d.Max {
+			if v := p99.Value; b.Low > v || b.High < v || b.Low < d.Min || b.High > d.Max {
 				t.Errorf("%v is not about %d within [%d, %d]", b, v, d.Min, d.Max)
 			}
-			exact := d.Intervals["99"]
-			ratio := float64(b[1]-b[0]) / float64(exact[1]-exact[0])
+			exact := p99.Interval
+			ratio := float64(b.High-b.Low) / float64(exact.High-exact.Low)
 			if tt.name == "steady" && (ratio < 0.6 || ratio > 1.7) || tt.name == "bursts" && ratio < 2 {
 				t.Errorf("%v is %.2f times as wide as %v", b, ratio, exact)
 			}
@@ -78,8 +77,9 @@ func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 			_ = x.Censored.RecordValue(5e9)
 		}
 		d := Summarise(run, Inputs{}).Histograms[result.DeliveryResponse]
-		if na, has := d.BlocksNA["99"]; has != (tt.want != "") || !strings.Contains(na, tt.want) {
-			t.Errorf("%d missing: %v, %q, want %q", tt.missing, d.Blocks["99"], na, tt.want)
+		f := d.Figures["99"]
+		if na := f.BlocksNA; (na != "") != (tt.want != "") || !strings.Contains(na, tt.want) {
+			t.Errorf("%d missing: %v, %q, want %q", tt.missing, f.Blocks, na, tt.want)
 		}
 	}
 }
@@ -134,7 +134,7 @@ func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 		"steady.p50.class": func(s *result.Summary) { s.Steady.P50.Class = "drift" },
 		"steady.intervals": func(s *result.Summary) { s.Steady = nil },
 		"histograms.delivery.response.blocks.99": func(s *result.Summary) {
-			s.Histograms[result.DeliveryResponse].Blocks["99"] = [2]int64{1, 2}
+			s.Histograms[result.DeliveryResponse].Figures["99"].Blocks.Low = 1
 		},
 		"objectives.1.outcome":            func(s *result.Summary) { s.Objectives[1].Outcome = string(Missed) },
 		"attribution.0.messages":          func(s *result.Summary) { s.Attribution[0].Messages++ },

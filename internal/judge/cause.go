@@ -87,10 +87,10 @@ func attributed(e *evidence) (found []result.Reason) {
 		if cause.Source == explained || attributedTo[source.Reason] || attributedTo[result.ReasonSelfInflicted] {
 			continue
 		}
-		for _, name := range result.Percentiles() {
-			v, ok := d.Percentiles[name]
+		for name, f := range d.All() {
+			v := f.Value
 			// The tail reaches a percentile if it has every message above it.
-			if !ok || v < a.From || d.OwnShare[name] > ownLagSuspect {
+			if v < a.From || f.OwnShare != nil && *f.OwnShare > ownLagSuspect {
 				continue
 			}
 			found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonAttribution, Metric: a.Metric, Percentile: name, Brief: source.Brief,

@@ -50,7 +50,9 @@ func setCorrected(run *result.Run, s *result.Summary) {
 	// Added values are no samples, so the number of messages decides which percentiles are
 	// supported. Confidence intervals and episodes have no meaning for added values.
 	d := Distribution(y.Metric, more, count(x))
-	clear(d.Intervals)
-	d.Open, d.Episodes = nil, nil
+	for name, f := range d.Figures {
+		f.Interval, f.Episodes = nil, 0
+		d.Figures[name] = f
+	}
 	s.Histograms[y.Metric].Corrected = d
 }

@@ -29,17 +29,17 @@ func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 	}
 	m := s.Steady.Metric
 	d := s.Histograms[m]
-	p50, ok50 := d.Percentiles["50"]
-	p99, ok99 := d.Percentiles["99"]
+	p50, ok50 := d.At("50")
+	p99, ok99 := d.At("99")
 	blocks, _ := run.Blocks(m)
-	if blocks == nil || !ok50 || !ok99 || d.AtLeast["99"] || d.Refused["99"] {
+	if blocks == nil || !ok50 || !ok99 || p99.AtLeast || p99.Refused {
 		return nil
 	}
 	x := &result.EffectiveSampleSize{Metric: m}
 	for _, f := range []struct {
 		value int64
 		size  *float64
-	}{{p50, &x.P50}, {p99, &x.P99}} {
+	}{{p50.Value, &x.P50}, {p99.Value, &x.P99}} {
 		size, ok := stats.EffectiveSize(blockCounts(blocks), histograms.BlockValueOf(f.value))
 		if !ok {
 			return nil

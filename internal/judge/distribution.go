@@ -34,12 +34,11 @@ const episodesFrom = 99
 // its upper one.
 func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Distribution {
 	d := &result.Distribution{
-		Count:       count(x),
-		Censored:    censored(x),
-		Refusals:    refused(x),
-		Percentiles: map[string]int64{},
-		Intervals:   map[string][2]int64{},
-		Samples:     samples,
+		Count:    count(x),
+		Censored: censored(x),
+		Refusals: refused(x),
+		Figures:  map[string]result.Figure{},
+		Samples:  samples,
 	}
 	o := newOrder(x)
 	if d.Count > 0 {
@@ -51,55 +50,31 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 		// An unresolved message has waited at least as long as its lower bound, so the
 		// maximum is at least the largest bound.
 		low, _ := o.combined.ValueAtRank(o.combined.Count())
-		d.Max = max(d.Max, low)
-		set(&d.AtLeast, "max", true)
+		d.Max, d.MaxAtLeast = max(d.Max, low), true
 	}
 	if d.Refusals > 0 {
-		set(&d.AtLeast, "max", true)
-		set(&d.Refused, "max", true)
+		d.MaxAtLeast, d.MaxRefused = true, true
 		if d.Refusals < o.n {
 			d.Succeeded = succeeded(m, x, samples)
 		}
 	}
-	var floor int64 // the figure of the next lower percentile
+	var floor int64 // the value of the next lower percentile
 	for _, name := range result.Percentiles() {
 		percent := percentOf(name)
-		q := o.quantile(samples, percent, floor)
-		if q.support == stats.NotSupported {
-			set(&d.Unsupported, name, stats.MinSamples(stats.Fraction(percent), confidence))
-			continue
-		}
-		floor = q.value
-		d.Percentiles[name] = q.value
-		if q.atLeast {
-			set(&d.AtLeast, name, true)
-		}
-		if q.refused {
-			set(&d.Refused, name, true)
-		}
-		if q.support == stats.Few {
-			set(&d.Few, name, true)
-		}
-		if q.bounded {
-			d.Intervals[name] = [2]int64{q.low, q.high}
-			if q.open {
-				set(&d.Open, name, true)
+		f := o.quantile(samples, percent, floor).figure(percent)
+		if f.Needs == 0 {
+			floor = f.Value
+			if percent >= episodesFrom && len(x.Slots) > 0 {
+				f.Episodes = episodes(x.Slots, f.Value)
 			}
-			if q.openRefused {
-				set(&d.OpenRefused, name, true)
-			}
-		}
-		if percent >= episodesFrom && len(x.Slots) > 0 {
-			set(&d.Episodes, name, episodes(x.Slots, q.value))
-		}
-		if m.IsResponse() && !q.atLeast {
-			if own, received, ok := ownShare(x.Own, q.value); ok {
-				set(&d.OwnShare, name, own)
+			if own, received, ok := ownShare(x.Own, f.Value); ok && m.IsResponse() && !f.AtLeast {
+				f.OwnShare = &own
 				if received > 0 {
-					set(&d.ReceiveShare, name, received)
+					f.ReceiveShare = &received
 				}
 			}
 		}
+		d.Figures[name] = f
 	}
 	return d
 }
@@ -125,6 +100,23 @@ type quantile struct {
 	// lowRefused and openRefused say that the lower or upper end of the interval is a
 	// refused message's. If the lower one is, the interval is left out.
 	lowRefused, openRefused bool
+}
+
+// figure returns the percentile as summaries publish it.
+func (q quantile) figure(percent float64) result.Figure {
+	if q.support == stats.NotSupported {
+		return result.Figure{Needs: stats.MinSamples(stats.Fraction(percent), confidence)}
+	}
+	f := result.Figure{Value: q.value, AtLeast: q.atLeast, Refused: q.refused, Few: q.support == stats.Few}
+	if q.bounded {
+		f.Interval = q.bounds()
+	}
+	return f
+}
+
+// bounds returns the interval.
+func (q quantile) bounds() *result.Bounds {
+	return &result.Bounds{Low: q.low, High: q.high, Open: q.open, OpenRefused: q.openRefused}
 }
 
 // quantile computes the figure of a percentile, 0 to 100, for a number of messages; floor is
@@ -170,15 +162,6 @@ func percentOf(name string) float64 {
 		panic("judge: percentile " + name + " is no number")
 	}
 	return v
-}
-
-// set puts a value into a map and makes the map first if it is nil, so that empty maps are
-// left out of the file.
-func set[V any](m *map[string]V, name string, v V) {
-	if *m == nil {
-		*m = map[string]V{}
-	}
-	(*m)[name] = v
 }
 
 // order gives the values at ranks of a metric: the censored rank above the resolved, and the

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -45,25 +46,27 @@ func TestPercentilesAreNearestRank(t *testing.T) {
 	d := Distribution(result.PublishResponse, merged(upTo(1000), nil), 1000)
 	want := map[string]int64{"50": 500, "75": 750, "90": 900, "95": 950, "99": 990}
 	for name, v := range want {
-		if d.Percentiles[name] != v {
-			t.Errorf("p%s is %d, want %d", name, d.Percentiles[name], v)
+		if d.Figures[name].Value != v {
+			t.Errorf("p%s is %d, want %d", name, d.Figures[name].Value, v)
 		}
 	}
-	if len(d.Percentiles) != len(want) || d.Unsupported["99.9"] != 3688 || d.Unsupported["99.9999"] != 3688878 || len(d.Unsupported) != 4 {
-		t.Errorf("percentiles %v, unsupported %v", d.Percentiles, d.Unsupported)
+	if len(maps.Collect(d.All())) != len(want) || d.Figures["99.9"].Needs != 3688 || d.Figures["99.9999"].Needs != 3688878 || len(d.Figures) != len(want)+4 {
+		t.Errorf("%+v", d.Figures)
 	}
-	if !d.Few["99"] || !d.Few["95"] || d.Few["90"] || d.Few["50"] {
-		t.Errorf("few: %v", d.Few)
+	if !d.Figures["99"].Few || !d.Figures["95"].Few || d.Figures["90"].Few || d.Figures["50"].Few {
+		t.Errorf("few: %+v", d.Figures)
 	}
 	if d.Min != 1 || d.Max != 1000 || d.Mean != 500.5 || math.Abs(d.StdDev-288.675) > 0.001 || d.Count != 1000 || d.Samples != 1000 {
 		t.Errorf("%+v", d)
 	}
 	lo, hi, _ := stats.QuantileRanks(1000, 0.99, 0.95)
-	if got := d.Intervals["99"]; got != [2]int64{lo, hi} {
+	if got := d.Figures["99"].Interval; *got != (result.Bounds{Low: lo, High: hi}) {
 		t.Errorf("interval of p99 %v, ranks %d and %d", got, lo, hi)
 	}
-	if d.AtLeast != nil || d.Open != nil || d.Episodes != nil || d.OwnShare != nil {
-		t.Errorf("marks on a plain sample: %+v", d)
+	for name, f := range d.All() {
+		if f.AtLeast || f.Interval.Open || f.Episodes != 0 || f.OwnShare != nil {
+			t.Errorf("marks on p%s of a plain sample: %+v", name, f)
+		}
 	}
 }
 
@@ -74,9 +77,9 @@ func TestFiguresStayWithinTheExtremes(t *testing.T) {
 			t.Errorf("the mean of %d is %v", v, d.Mean)
 		}
 	}
-	for name, v := range d.Percentiles {
-		if v != 1_000_001 || d.Intervals[name] != [2]int64{v, v} {
-			t.Errorf("p%s of one value is %d, interval %v", name, v, d.Intervals[name])
+	for name, f := range d.All() {
+		if v := f.Value; v != 1_000_001 || *f.Interval != (result.Bounds{Low: v, High: v}) {
+			t.Errorf("p%s of one value is %d, interval %v", name, v, f.Interval)
 		}
 	}
 }
@@ -87,25 +90,25 @@ func TestTheCensoredAreAboveEverything(t *testing.T) {
 	if d.Count != 980 || d.Censored != 20 || d.Max != 980 {
 		t.Errorf("%+v", d)
 	}
-	if d.Percentiles["95"] != 950 || d.AtLeast["95"] {
-		t.Errorf("p95 %d, at least %v", d.Percentiles["95"], d.AtLeast)
+	if d.Figures["95"].Value != 950 || d.Figures["95"].AtLeast {
+		t.Errorf("p95 %+v", d.Figures["95"])
 	}
 	// Rank 990 is a censored one. With the censored at 500 the 990th of all is
 	// 970; more than p99 of the resolved is known not to be needed.
-	if d.Percentiles["99"] != 970 || !d.AtLeast["99"] {
-		t.Errorf("p99 %d, at least %v", d.Percentiles["99"], d.AtLeast)
+	if d.Figures["99"].Value != 970 || !d.Figures["99"].AtLeast {
+		t.Errorf("p99 %+v", d.Figures["99"])
 	}
-	if !d.Open["99"] || d.Open["50"] {
-		t.Errorf("open intervals: %v", d.Open)
+	if p99, p50 := d.Figures["99"].Interval, d.Figures["50"].Interval; !p99.Open || p50.Open {
+		t.Errorf("p99 %+v, p50 %+v", p99, p50)
 	}
 }
 
 func TestCensoredFarOutAreLowerBounds(t *testing.T) {
 	d := Distribution(result.PublishResponse, merged(upTo(900), repeat(5e9, 100)), 1000)
-	if v := d.Percentiles["99"]; v > 5e9 || v < 4.99e9 || !d.AtLeast["99"] {
+	if v := d.Figures["99"].Value; v > 5e9 || v < 4.99e9 || !d.Figures["99"].AtLeast {
 		t.Errorf("p99 %d", v)
 	}
-	if v := d.Percentiles["90"]; v != 900 || d.AtLeast["90"] {
+	if v := d.Figures["90"].Value; v != 900 || d.Figures["90"].AtLeast {
 		t.Errorf("p90 %d", v)
 	}
 }
@@ -117,11 +120,11 @@ func TestNothingResolved(t *testing.T) {
 			x.Hist = nil
 		}
 		d := Distribution(result.PublishResponse, x, 1000)
-		if d.Count != 0 || d.Max != d.Percentiles["99"] || !d.AtLeast["max"] || !d.AtLeast["50"] || d.Percentiles["50"] < 4.99e9 || d.Percentiles["50"] > 5e9 {
+		if d.Count != 0 || d.Max != d.Figures["99"].Value || !d.MaxAtLeast || !d.Figures["50"].AtLeast || d.Figures["50"].Value < 4.99e9 || d.Figures["50"].Value > 5e9 {
 			t.Errorf("%+v", d)
 		}
 	}
-	if d := Distribution(result.PublishResponse, &result.Merged{}, 0); len(d.Percentiles) != 0 || len(d.Unsupported) != len(result.Percentiles()) {
+	if d := Distribution(result.PublishResponse, &result.Merged{}, 0); d.Published() || len(d.Figures) != len(result.Percentiles()) {
 		t.Errorf("of nothing: %+v", d)
 	}
 }
@@ -149,10 +152,8 @@ func TestDistributionProperties(t *testing.T) {
 		slices.Sort(values)
 		var last int64
 		for _, name := range result.Percentiles() {
-			v, ok := d.Percentiles[name]
-			if _, no := d.Unsupported[name]; ok == no {
-				t.Fatalf("p%s: in percentiles %v, unsupported %v", name, ok, no)
-			}
+			f, ok := d.At(name)
+			v := f.Value
 			if !ok {
 				continue
 			}
@@ -160,12 +161,12 @@ func TestDistributionProperties(t *testing.T) {
 				t.Fatalf("p%s is %d, below %d of the percentile before", name, v, last)
 			}
 			last = v
-			if i := d.Intervals[name]; v < i[0] || v > i[1] {
+			if i := f.Interval; v < i.Low || v > i.High {
 				t.Fatalf("p%s %d is not in its interval %v", name, v, i)
 			}
 			r := stats.Rank(n, percentOf(name))
-			if exceed := r > int64(len(values)); exceed != d.AtLeast[name] {
-				t.Fatalf("p%s at rank %d of %d resolved: at least %v", name, r, len(values), d.AtLeast[name])
+			if exceed := r > int64(len(values)); exceed != d.Figures[name].AtLeast {
+				t.Fatalf("p%s at rank %d of %d resolved: at least %v", name, r, len(values), d.Figures[name].AtLeast)
 			} else if !exceed {
 				exact := values[r-1]
 				if v < exact || float64(v) > float64(exact)*1.001+1 {
@@ -185,12 +186,12 @@ func TestFanOutIsOneSampleAMessage(t *testing.T) {
 		t.Fatalf("%d samples, want 200", n)
 	}
 	d := Distribution(result.DeliveryResponse, x, n)
-	if _, ok := d.Percentiles["99"]; ok || d.Unsupported["99"] != 368 {
-		t.Errorf("p99 of 200 messages is printed: %v", d.Percentiles)
+	if f, ok := d.At("99"); ok || f.Needs != 368 {
+		t.Errorf("p99 of 200 messages is printed: %+v", f)
 	}
 	// The interval is that of 200 messages, not of 2,000 deliveries.
 	lo, hi, _ := stats.QuantileRanks(200, 0.5, 0.95)
-	if got := d.Intervals["50"]; got != [2]int64{lo, hi} {
+	if got := d.Figures["50"].Interval; *got != (result.Bounds{Low: lo, High: hi}) {
 		t.Errorf("interval %v, ranks of messages %d and %d", got, lo, hi)
 	}
 	if n := Samples(result.DeliveryLast, merged(upTo(200), nil), c); n != 200 {

@@ -91,7 +91,7 @@ func (e *evidence) latencies() []result.Metric { return e.published(result.Metri
 func (e *evidence) published(kind func(result.Metric) bool) []result.Metric {
 	return slices.DeleteFunc(result.Metrics(), func(m result.Metric) bool {
 		d := e.summary.Histograms[m]
-		return d == nil || !kind(m) || len(d.Percentiles) == 0
+		return !kind(m) || !d.Published()
 	})
 }
 
@@ -100,7 +100,7 @@ func (e *evidence) published(kind func(result.Metric) bool) []result.Metric {
 func (e *evidence) reaches(share float64) (names []string) {
 	for _, name := range result.Percentiles() {
 		for _, m := range e.latencies() {
-			if _, ok := e.summary.Histograms[m].Percentiles[name]; ok && 1-percentOf(name)/100 <= share*(1+1e-9) {
+			if _, ok := e.summary.Histograms[m].At(name); ok && 1-percentOf(name)/100 <= share*(1+1e-9) {
 				names = append(names, name)
 				break
 			}

@@ -17,9 +17,11 @@ func setFloor(d *result.Distribution, m result.Metric, f *result.Floor) {
 	if f == nil {
 		return
 	}
-	for name, v := range d.Percentiles {
+	for name, x := range d.All() {
 		if floor := f.Percentiles[m][name]; floor > 0 {
-			set(&d.FloorRatio, name, float64(v)/float64(floor))
+			ratio := float64(x.Value) / float64(floor)
+			x.FloorRatio = &ratio
+			d.Figures[name] = x
 		}
 	}
 }
@@ -31,9 +33,9 @@ func nearFloor(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]
 		var low []string
-		for _, name := range result.Percentiles() {
-			if r, ok := d.FloorRatio[name]; ok && r < floorMatters {
-				low = append(low, fmt.Sprintf("p%s %.2g times", name, r))
+		for name, f := range d.All() {
+			if r := f.FloorRatio; r != nil && *r < floorMatters {
+				low = append(low, fmt.Sprintf("p%s %.2g times", name, *r))
 			}
 		}
 		if len(low) == 0 {

@@ -82,10 +82,7 @@ func limits(r result.Reason) bool {
 func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit {
 	d, below := e.summary.Histograms[m], ""
 	var l *result.Limit
-	for _, name := range result.Percentiles() {
-		if _, ok := d.Percentiles[name]; !ok {
-			continue
-		}
+	for name := range d.All() {
 		why, invalid := reached(m, name, reasons)
 		if len(why.codes) > 0 && l == nil {
 			l = &result.Limit{Metric: m, ValidTo: below, From: name, Why: strings.Join(why.words, ", "), Codes: why.codes}

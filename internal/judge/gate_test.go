@@ -229,10 +229,10 @@ func TestAStallOfTheBrokerIsValid(t *testing.T) {
 			}
 			d := s.Histograms[result.DeliveryResponse]
 			for name, want := range map[string]float64{"90": 1e9, "99": 1.9e9, "99.9": 1.99e9} {
-				if r := float64(d.Percentiles[name]) / want; r < 0.97 || r > 1.03 {
-					t.Errorf("p%s is %d, the oracle says %.0f", name, d.Percentiles[name], want)
+				if r := float64(d.Figures[name].Value) / want; r < 0.97 || r > 1.03 {
+					t.Errorf("p%s is %d, the oracle says %.0f", name, d.Figures[name].Value, want)
 				}
-				if n, ok := d.Episodes[name]; name != "90" && (!ok || n != 1) {
+				if n := d.Figures[name].Episodes; name != "90" && n != 1 {
 					t.Errorf("p%s: %d episodes, want 1", name, n)
 				}
 			}

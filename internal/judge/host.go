@@ -272,8 +272,8 @@ func scheduler(e *evidence) []result.Reason {
 // firstP99 returns the p99, ns, of the first response metric that has one.
 func (e *evidence) firstP99() (m result.Metric, p99 int64, ok bool) {
 	for _, m := range e.responses() {
-		if p99, ok := e.summary.Histograms[m].Percentiles["99"]; ok {
-			return m, p99, true
+		if p99, ok := e.summary.Histograms[m].At("99"); ok {
+			return m, p99.Value, true
 		}
 	}
 	return "", 0, false

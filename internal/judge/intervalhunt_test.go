@@ -165,9 +165,9 @@ func TestIntervalsCover(t *testing.T) {
 							decided[p]++
 							decidedOf[laws[n].name]++
 						}
-						if at, is := d.Blocks[p]; is {
+						if at := d.Figures[p].Blocks; at != nil {
 							printed[p]++
-							if at[0] <= truth && truth <= at[1] {
+							if at.Low <= truth && truth <= at.High {
 								hold[p]++
 							}
 						}

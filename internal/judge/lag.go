@@ -29,16 +29,16 @@ const (
 func ownLag(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]
-		for _, name := range result.Percentiles() {
-			share, ok := d.OwnShare[name]
-			if !ok || share <= ownLagSuspect {
+		for name, f := range d.All() {
+			if f.OwnShare == nil || *f.OwnShare <= ownLagSuspect {
 				continue
 			}
+			share := *f.OwnShare
 			found = append(found, because(result.Reason{
 				Status: result.Suspect, Code: result.ReasonOwnLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " own lag",
 				Found: fmt.Sprintf("%s of %s p%s (%s) is the generator's own lag (limit %s)",
-					spell.Share(share), m, name, span(d.Percentiles[name]), spell.Share(ownLagSuspect)),
-			}, e.causeAt(m, d.Percentiles[name])))
+					spell.Share(share), m, name, span(f.Value), spell.Share(ownLagSuspect)),
+			}, e.causeAt(m, f.Value)))
 		}
 	}
 	return found
@@ -57,11 +57,11 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 		if x == nil || len(x.Own) == 0 {
 			continue
 		}
-		for _, name := range result.Percentiles() {
-			v, ok := d.Percentiles[name]
-			if !ok || d.Refused[name] {
+		for name, f := range d.All() {
+			if f.Refused {
 				continue
 			}
+			v := f.Value
 			tail := e.tail(x, v)
 			if tail.Count == 0 || float64(tail.Majority) <= ownTail*float64(tail.Count) ||
 				float64(tail.Own) < minMeanOwnLag*float64(tail.Count) {

@@ -155,12 +155,11 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 func receiveLag(e *evidence) (found []result.Reason) {
 	for _, m := range e.responses() {
 		d := e.summary.Histograms[m]
-		for _, name := range result.Percentiles() {
-			share, ok := d.ReceiveShare[name]
-			if !ok || share <= receiveLagSuspect {
+		for name, f := range d.All() {
+			if f.ReceiveShare == nil || *f.ReceiveShare <= receiveLagSuspect {
 				continue
 			}
-			v := d.Percentiles[name]
+			v, share := f.Value, *f.ReceiveShare
 			found = append(found, because(result.Reason{
 				Status: result.Suspect, Code: result.ReasonReceiveLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
 				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s)",

@@ -95,7 +95,8 @@ func TestReceiveLagIsSuspectByPercentile(t *testing.T) {
 	in := Inputs{}.complete(run)
 	s := Summarise(run, in)
 	d := s.Histograms[result.DeliveryResponse]
-	d.Percentiles["99"], d.ReceiveShare = 1_000_000, map[string]float64{"50": 0.46, "99": 0.6}
+	d.Update("50", func(f *result.Figure) { f.ReceiveShare = new(0.46) })
+	d.Update("99", func(f *result.Figure) { f.Value, f.ReceiveShare = 1_000_000, new(0.6) })
 	e := newEvidence(run, in, s)
 	found := receiveLag(e)
 	if len(found) != 1 || found[0].Percentile != "99" || !strings.Contains(found[0].Found, "60 % of delivery.response p99 (1.00 ms), about 600 µs, is receive lag") {

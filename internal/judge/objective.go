@@ -275,21 +275,18 @@ func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string,
 			return
 		}
 	}
-	if x == nil {
-		return
-	}
-	for _, name := range result.Percentiles() {
-		at, ok := x.Blocks[name]
-		if !ok {
+	for name, f := range x.All() {
+		at := f.Blocks
+		if at == nil {
 			continue
 		}
-		percent, low, high := percentOf(name), float64(at[0]), float64(at[1])
+		percent, low, high := percentOf(name), float64(at.Low), float64(at.High)
 		switch {
 		case percent < o.Percent && o.Holds(low) != below:
-			decide("at least "+span(at[0]), low, "p"+name+" is by stretches of the run")
+			decide("at least "+span(at.Low), low, "p"+name+" is by stretches of the run")
 			return
 		case percent > o.Percent && o.Holds(high) == below:
-			decide("at most "+span(at[1]), high, "p"+name+" is by stretches of the run")
+			decide("at most "+span(at.High), high, "p"+name+" is by stretches of the run")
 			return
 		}
 	}

@@ -24,8 +24,8 @@ func TestObjectivesAreDecidedByTheBound(t *testing.T) {
 	run := b.run(t)
 	run.Summary = Summarise(run, Inputs{})
 	d := run.Summary.Histograms[result.DeliveryResponse]
-	in := d.Intervals["99"]
-	low, high := in[0], in[1]
+	in := d.Figures["99"].Interval
+	low, high := in.Low, in.High
 	if low >= high {
 		t.Fatalf("an interval without width: %v", in)
 	}
@@ -111,13 +111,13 @@ func TestObjectivesHeedTheRefused(t *testing.T) {
 		}
 	}
 	d := run.Summary.Histograms[result.DeliveryResponse]
-	if d.Refused["99"] || !d.OpenRefused["99"] || !d.Open["99"] || !d.Refused["99.9"] || !d.AtLeast["99.9"] {
+	if p99 := d.Figures["99"]; p99.Refused || !p99.Interval.OpenRefused || !p99.Interval.Open || !d.Figures["99.9"].Refused || !d.Figures["99.9"].AtLeast {
 		t.Errorf("%+v", d)
 	}
-	if _, ok := d.Intervals["99.9"]; ok || d.Blocks["99.9"] != [2]int64{} {
-		t.Errorf("p99.9 is refused from end to end: %+v", d)
+	if f := d.Figures["99.9"]; f.Interval != nil || f.Blocks != nil {
+		t.Errorf("p99.9 is refused from end to end: %+v", f)
 	}
-	if s := d.Succeeded; s == nil || s.Count != d.Count || s.Refused != nil || s.Percentiles["99.9"] == 0 {
+	if s := d.Succeeded; s == nil || s.Count != d.Count || s.MaxRefused || s.Figures["99.9"].Value == 0 {
 		t.Errorf("succeeded: %+v", s)
 	}
 }

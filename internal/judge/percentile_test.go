@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"reflect"
 	"strconv"
 	"testing"
 
@@ -17,11 +18,11 @@ func TestPercentileOf(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := PercentileOf(x, 2000, percent)
-		if p.Value != d.Percentiles[name] || p.Bounded && d.Intervals[name] != [2]int64{p.Low, p.High} || p.Needs != d.Unsupported[name] {
-			t.Errorf("p%s: %+v; the summary has %d, %v, needs %d", name, p, d.Percentiles[name], d.Intervals[name], d.Unsupported[name])
+		if f := d.Figures[name]; !reflect.DeepEqual(p, f) {
+			t.Errorf("p%s: %+v; the summary has %+v", name, p, f)
 		}
 	}
-	if p := PercentileOf(x, 2000, 99.7); p.Value != 1994 || !p.Bounded {
+	if p := PercentileOf(x, 2000, 99.7); p.Value != 1994 || p.Interval == nil {
 		t.Errorf("p99.7 of 1 to 2000 is %+v", p)
 	}
 }

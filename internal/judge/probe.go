@@ -76,12 +76,12 @@ func copies(d *result.Distribution) int64 {
 func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r result.Reason, ok bool) {
 	gap := float64(l.value - p.value)
 	response := responseOf(m)
-	d := e.summary.Histograms[response]
-	if d == nil || d.Percentiles[name] == 0 {
-		response, d = m, nil
+	f, _ := e.summary.Histograms[response].At(name)
+	if f.Value == 0 {
+		response = m
 	}
 	lag, known := e.receiveLag(m)
-	if d != nil && d.ReceiveShare[name]*float64(d.Percentiles[name]) >= probeExplains*gap {
+	if f.ReceiveShare != nil && *f.ReceiveShare*float64(f.Value) >= probeExplains*gap {
 		return r, false
 	}
 	own := e.couldBeOwn(gap)
@@ -156,8 +156,8 @@ func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 	if d == nil || d.Count == 0 {
 		return 0, false
 	}
-	if p99, ok := d.Percentiles["99"]; ok {
-		return p99, true
+	if p99, ok := d.At("99"); ok {
+		return p99.Value, true
 	}
 	return d.Max, true
 }
@@ -205,16 +205,12 @@ type bounded struct {
 }
 
 func figureOf(d *result.Distribution, name string) bounded {
-	v, ok := d.Percentiles[name]
-	exact, bound := d.Intervals[name]
-	if !ok || !bound || d.Open[name] {
+	f, ok := d.At(name)
+	if !ok || f.Interval == nil || f.Interval.Open {
 		return bounded{}
 	}
-	f := bounded{v, exact[0], exact[1], true}
-	if b, ok := d.Blocks[name]; ok {
-		f.low, f.high = min(f.low, b[0]), max(f.high, b[1])
-	}
-	return f
+	low, high := f.Widest()
+	return bounded{f.Value, low, high, true}
 }
 
 // exceeds reports whether a is above b by more than probeRatio, probeGap and chance.

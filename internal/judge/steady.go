@@ -300,7 +300,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 	whole, part := histograms.JoinBlocks(all), histograms.JoinBlocks(rest)
 	for _, name := range result.Percentiles() {
 		q := stats.Fraction(percentOf(name))
-		if _, ok := e.summary.Histograms[s.Metric].Percentiles[name]; !ok || stats.SupportOf(part.Count(), q) == stats.NotSupported {
+		if _, ok := e.summary.Histograms[s.Metric].At(name); !ok || stats.SupportOf(part.Count(), q) == stats.NotSupported {
 			break
 		}
 		if a, b := whole.Quantile(q), part.Quantile(q); float64(a) > warmedUp*float64(b) {

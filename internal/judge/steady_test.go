@@ -203,11 +203,14 @@ func TestFloor(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	d := b.summed(t).Summary.Histograms[result.DeliveryResponse]
 	b.header.Floor = &result.Floor{Rate: 20_000, Size: 64, Percentiles: map[result.Metric]map[string]int64{
-		result.DeliveryResponse: {"50": d.Percentiles["50"] / 2, "99": d.Percentiles["99"] / 4, "99.9": 0}}}
+		result.DeliveryResponse: {"50": d.Figures["50"].Value / 2, "99": d.Figures["99"].Value / 4, "99.9": 0}}}
 	s := b.summed(t).Summary
 	d = s.Histograms[result.DeliveryResponse]
-	if len(d.FloorRatio) != 2 || math.Abs(d.FloorRatio["50"]-2) > 0.01 || math.Abs(d.FloorRatio["99"]-4) > 0.01 {
-		t.Errorf("%v", d.FloorRatio)
+	for name, f := range d.All() {
+		want := map[string]float64{"50": 2, "99": 4}[name]
+		if (f.FloorRatio != nil) != (want > 0) || want > 0 && math.Abs(*f.FloorRatio-want) > 0.01 {
+			t.Errorf("p%s: %+v, want %v times the floor", name, f, want)
+		}
 	}
 	r := find(s.Verdict, "floor")
 	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2 times)") || !strings.Contains(r.Text, "at 20,000/s of 64 B") || !strings.Contains(r.Text, "as much about this machine") {

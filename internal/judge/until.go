@@ -156,25 +156,15 @@ func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
 // length of the run.
 func (s Sequence) replace(d *result.Distribution) {
 	name := s.until.Percentile()
-	if _, ok := d.Percentiles[name]; !ok {
+	f, ok := d.At(name)
+	if !ok {
 		return
 	}
-	delete(d.Intervals, name)
-	delete(d.Open, name)
-	delete(d.OpenRefused, name)
-	delete(d.Blocks, name)
-	delete(d.BlocksNA, name)
-	if !s.bounded() {
-		return
+	f.Interval, f.Blocks, f.BlocksNA = nil, nil, ""
+	if s.bounded() {
+		f.Interval = &result.Bounds{Low: s.low, High: s.high, Open: s.open, OpenRefused: s.openRefused, Sequential: true}
 	}
-	d.Intervals[name] = [2]int64{s.low, s.high}
-	set(&d.Sequential, name, true)
-	if s.open {
-		set(&d.Open, name, true)
-	}
-	if s.openRefused {
-		set(&d.OpenRefused, name, true)
-	}
+	d.Figures[name] = f
 }
 
 // text is what was found, one line.

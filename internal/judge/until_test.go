@@ -2,6 +2,7 @@ package judge
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -76,22 +77,25 @@ func TestUntil(t *testing.T) {
 				t.Errorf("nothing was waited for: %+v", plain.Until)
 			}
 			fixed := plain.Histograms[result.DeliveryResponse]
-			if _, published := d.Percentiles[name]; !published || u.High == 0 {
-				if len(d.Sequential) != 0 {
-					t.Errorf("sequential: %v", d.Sequential)
+			f, published := d.At(name)
+			for other, x := range d.All() {
+				if (other != name || u.High == 0) && x.Interval != nil && x.Interval.Sequential {
+					t.Errorf("p%s is sequential: %+v", other, x)
 				}
+			}
+			if !published || u.High == 0 {
 				return
 			}
-			got, was := d.Intervals[name], fixed.Intervals[name]
-			if got != [2]int64{u.Low, u.High} || got[0] > was[0] || got[1] < was[1] || got[1]-got[0] <= was[1]-was[0] {
+			got, was := f.Interval, fixed.Figures[name].Interval
+			if got.Low != u.Low || got.High != u.High || got.Low > was.Low || got.High < was.High || got.High-got.Low <= was.High-was.Low {
 				t.Errorf("p%s: %v in the table, %+v; %v for one length", name, got, u, was)
 			}
-			if _, has := d.Blocks[name]; has || len(d.Sequential) != 1 || !d.Sequential[name] {
-				t.Errorf("blocks %v, sequential %v", d.Blocks, d.Sequential)
+			if f.Blocks != nil || !got.Sequential {
+				t.Errorf("blocks %v, interval %+v", f.Blocks, got)
 			}
 			for _, other := range []string{"50", "90", "99"} {
-				if other != name && (d.Intervals[other] != fixed.Intervals[other] || d.Blocks[other] != fixed.Blocks[other]) {
-					t.Errorf("p%s: %v, %v; without an until %v, %v", other, d.Intervals[other], d.Blocks[other], fixed.Intervals[other], fixed.Blocks[other])
+				if x, was := d.Figures[other], fixed.Figures[other]; other != name && !reflect.DeepEqual(x, was) {
+					t.Errorf("p%s: %+v; without an until %+v", other, x, was)
 				}
 			}
 		})
@@ -144,7 +148,7 @@ func TestVerifyUntil(t *testing.T) {
 		"until.ended":  func(s *result.Summary) { s.Until.Ended = result.EndedNarrow },
 		"until.narrow": func(s *result.Summary) { s.Until.Narrow = !s.Until.Narrow },
 		"histograms.delivery.response.sequential.90": func(s *result.Summary) {
-			s.Histograms[result.DeliveryResponse].Sequential = nil
+			s.Histograms[result.DeliveryResponse].Figures["90"].Interval.Sequential = false
 		},
 	} {
 		run := saved(t, b)
@@ -241,7 +245,8 @@ func TestUntilOfRefusals(t *testing.T) {
 		if u.Refused != tt.value || u.OpenRefused != tt.high && !tt.low || u.LowRefused != tt.low || u.Narrow != tt.narrow || u.Open != (tt.high && !tt.low) {
 			t.Errorf("%d refused: %+v", tt.refused, u)
 		}
-		if in, ok := d.Intervals["99"]; ok == tt.low || ok && in != [2]int64{u.Low, u.High} || d.OpenRefused["99"] != (tt.high && !tt.low) || tt.low && u.High != 0 {
+		in := d.Figures["99"].Interval
+		if (in == nil) != tt.low || in != nil && (in.Low != u.Low || in.High != u.High || in.OpenRefused != tt.high) || tt.low && u.High != 0 {
 			t.Errorf("%d refused: %v, %+v", tt.refused, in, u)
 		}
 		if (tt.value || tt.high) != strings.Contains(u.Found, "refused") {

@@ -177,8 +177,8 @@ func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
 	}
 	for _, p := range []string{"50", "90", "95", "99"} {
 		run := wandering(130)
-		in := run.Summary.Histograms[result.DeliveryResponse].Intervals[p]
-		limit := time.Duration(in[1] + (in[1]-in[0])/4)
+		in := run.Summary.Histograms[result.DeliveryResponse].Figures[p].Interval
+		limit := time.Duration(in.High + (in.High-in.Low)/4)
 		d := decideText(t, run, "delivery.response p"+p+" < "+limit.String())
 		if d.Outcome != Undecided || !strings.Contains(d.Text, "by stretches of the run") || strings.Contains(d.Text, "independent") {
 			t.Errorf("p%s: %s (%s)", p, d.Outcome, d.Text)

@@ -232,6 +232,9 @@ const notKnown = "n/a"
 func walker(out map[string]any) func(name string, v reflect.Value) {
 	var walk func(name string, v reflect.Value)
 	walk = func(name string, v reflect.Value) {
+		if x, ok := v.Interface().(*result.Distribution); ok && x != nil {
+			v = reflect.ValueOf(x.JSONForm())
+		}
 		switch v.Kind() {
 		case reflect.Pointer:
 			if !v.IsNil() {

@@ -77,13 +77,16 @@ func TestVerifyOfAnEarlierVersionsPause(t *testing.T) {
 }
 
 func TestVerifyNamesEveryChange(t *testing.T) {
+	at := func(s *result.Summary, p string, change func(*result.Figure)) {
+		s.Histograms[result.DeliveryResponse].Update(p, change)
+	}
 	changes := map[string]func(*result.Summary){
 		"counters.acked":    func(s *result.Summary) { s.Counters.Acked++ },
 		"rate.worst_second": func(s *result.Summary) { s.Rate.WorstSecond *= 0.999 },
-		"histograms.delivery.response.percentiles.99.9": func(s *result.Summary) { s.Histograms[result.DeliveryResponse].Percentiles["99.9"]-- },
-		"histograms.delivery.response.intervals.99":     func(s *result.Summary) { s.Histograms[result.DeliveryResponse].Intervals["99"] = [2]int64{1, 2} },
-		"histograms.delivery.response.own_share.50":     func(s *result.Summary) { s.Histograms[result.DeliveryResponse].OwnShare["50"] += 0.001 },
-		"histograms.delivery.response.episodes.99":      func(s *result.Summary) { delete(s.Histograms[result.DeliveryResponse].Episodes, "99") },
+		"histograms.delivery.response.percentiles.99.9": func(s *result.Summary) { at(s, "99.9", func(f *result.Figure) { f.Value-- }) },
+		"histograms.delivery.response.intervals.99":     func(s *result.Summary) { at(s, "99", func(f *result.Figure) { f.Interval.Low = 1 }) },
+		"histograms.delivery.response.own_share.50":     func(s *result.Summary) { at(s, "50", func(f *result.Figure) { *f.OwnShare += 0.001 }) },
+		"histograms.delivery.response.episodes.99":      func(s *result.Summary) { at(s, "99", func(f *result.Figure) { f.Episodes = 0 }) },
 		"histograms.delivery.service.mean":              func(s *result.Summary) { s.Histograms[result.DeliveryService].Mean *= 1.0001 },
 		"histograms.lag.own.max":                        func(s *result.Summary) { s.Histograms[result.LagOwn].Max++ },
 		"verdict.status":                                func(s *result.Summary) { s.Verdict.Status = result.Invalid },
@@ -205,7 +208,7 @@ func TestARunCutShort(t *testing.T) {
 	if s.Verdict.Status != result.Suspect || r == nil || !strings.Contains(r.Text, "after 7 s of 10 s") || !strings.Contains(r.Text, "line 9") {
 		t.Errorf("%+v", s.Verdict)
 	}
-	if s.End != 7e9 || s.Histograms[result.DeliveryResponse].Percentiles["99.9"] == 0 || s.Rate.Sent < 0.99*perSecond {
+	if s.End != 7e9 || s.Histograms[result.DeliveryResponse].Figures["99.9"].Value == 0 || s.Rate.Sent < 0.99*perSecond {
 		t.Errorf("%+v", s)
 	}
 }
@@ -350,9 +353,11 @@ func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 	run := saved(t, newTestbed(healthyMessages()))
 	reworded := 0
 	for _, d := range run.Summary.Histograms {
-		for name := range d.BlocksNA {
-			d.BlocksNA[name] = "in the words of an earlier version"
-			reworded++
+		for name, f := range d.All() {
+			if f.BlocksNA != "" {
+				d.Update(name, func(f *result.Figure) { f.BlocksNA = "in the words of an earlier version" })
+				reworded++
+			}
 		}
 	}
 	for i := range run.Summary.Verdict.Reasons {
@@ -362,7 +367,9 @@ func TestVerifyComparesReasonsByWhatTheyMean(t *testing.T) {
 		t.Errorf("%d reworded: %v", reworded, p)
 	}
 	for _, d := range run.Summary.Histograms {
-		clear(d.BlocksNA)
+		for name := range d.All() {
+			d.Update(name, func(f *result.Figure) { f.BlocksNA = "" })
+		}
 	}
 	if p := Verify(run, result.Tool{Name: "another version"}); len(p) == 0 {
 		t.Error("a reason that is not there is not missed")

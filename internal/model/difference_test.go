@@ -148,8 +148,8 @@ func differentLatency(d *result.Distribution, x *Latency, o *Outcome) string {
 			return fmt.Sprintf("the mean is %g, and must be %g", d.Mean, sum/float64(n))
 		}
 	}
-	if n := len(x.Bounds); n > 0 && (!d.AtLeast["max"] || !o.about(d.Max, x.all[len(x.all)-1])) {
-		return fmt.Sprintf("the largest value is %d (a bound: %v), and must be at least %d", d.Max, d.AtLeast["max"], x.all[len(x.all)-1])
+	if n := len(x.Bounds); n > 0 && (!d.MaxAtLeast || !o.about(d.Max, x.all[len(x.all)-1])) {
+		return fmt.Sprintf("the largest value is %d (a bound: %v), and must be at least %d", d.Max, d.MaxAtLeast, x.all[len(x.all)-1])
 	}
 	for _, p := range percentiles() {
 		if diff := differentPercentile(d, x, o, p); diff != "" {
@@ -160,8 +160,9 @@ func differentLatency(d *result.Distribution, x *Latency, o *Outcome) string {
 }
 
 func differentPercentile(d *result.Distribution, x *Latency, o *Outcome, p string) string {
-	want, got := x.percentile(p), Figure{Value: d.Percentiles[p], AtLeast: d.AtLeast[p], Refused: d.Refused[p], Needs: d.Unsupported[p]}
-	if _, there := d.Percentiles[p]; there != (want.Needs == 0) || got.Needs != want.Needs {
+	f, there := d.At(p)
+	want, got := x.percentile(p), Figure{Value: f.Value, AtLeast: f.AtLeast, Refused: f.Refused, Needs: f.Needs}
+	if there != (want.Needs == 0) || got.Needs != want.Needs {
 		return fmt.Sprintf(" is %+v, and must be %+v", got, want)
 	}
 	if want.Needs > 0 {
@@ -174,14 +175,14 @@ func differentPercentile(d *result.Distribution, x *Latency, o *Outcome, p strin
 	}
 	low, high, ok := x.span(p)
 	ok = ok && !low.Refused
-	interval, there := d.Intervals[p]
-	if there != ok {
-		return fmt.Sprintf(" has an interval: %v, and must have one: %v", there, ok)
+	in := f.Interval
+	if (in != nil) != ok {
+		return fmt.Sprintf(" has the interval %v, and must have one: %v", in, ok)
 	}
 	if ok {
 		low.Value, high.Value = min(low.Value, want.Value), max(high.Value, want.Value)
-		if !o.about(interval[0], low.Value) || !o.about(interval[1], high.Value) || d.Open[p] != high.AtLeast || d.OpenRefused[p] != high.Refused {
-			return fmt.Sprintf(" lies in %v (open %v, refused %v), and must lie in %+v to %+v", interval, d.Open[p], d.OpenRefused[p], low, high)
+		if !o.about(in.Low, low.Value) || !o.about(in.High, high.Value) || in.Open != high.AtLeast || in.OpenRefused != high.Refused {
+			return fmt.Sprintf(" lies in %+v, and must lie in %+v to %+v", in, low, high)
 		}
 	}
 	return ""

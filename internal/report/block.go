@@ -4,17 +4,17 @@ package report
 // nothing was resampled.
 func blocksTable(s *subject) *table {
 	col := s.column(s.measuredMetric())
-	if col == nil || len(col.Dist.Blocks)+len(col.Dist.BlocksNA) == 0 {
+	if col == nil {
 		return nil
 	}
 	x := &table{Name: "Uncertainty of the tail: " + metricName(col.Metric), Head: columnHeads("lrrr", "percentile", "figure", "95 %, by messages", "95 %, by stretches"), Explain: true, Column: true, Caption: blocksMeaning}
 	for _, f := range col.Figures {
-		if !f.ok() || f.BlockHi == 0 && f.BlockNA == "" {
+		if !f.ok() || f.Blocks == nil && f.BlocksNA == "" {
 			continue
 		}
 		r := x.add(rowName(f.Percentile), f.text(), f.interval(), f.blocks())
-		if f.BlockHi == 0 {
-			r.noted("no interval by stretches: " + f.BlockNA)
+		if f.Blocks == nil {
+			r.noted("no interval by stretches: " + f.BlocksNA)
 		}
 	}
 	if len(x.Rows) == 0 {

@@ -101,7 +101,8 @@ func TestCurveAgreesWithTheTable(t *testing.T) {
 			}
 		}
 		end := 1 - math.Pow(10, -l.X[len(l.X)-1])
-		for p, v := range d.Percentiles {
+		for p, f := range d.All() {
+			v := f.Value
 			percent, err := strconv.ParseFloat(p, 64)
 			if err != nil {
 				t.Fatal(err)
@@ -116,7 +117,10 @@ func TestCurveAgreesWithTheTable(t *testing.T) {
 				}
 			}
 		}
-		for p := range d.Unsupported {
+		for p, f := range d.Figures {
+			if f.Needs == 0 {
+				continue
+			}
 			if percent, _ := strconv.ParseFloat(p, 64); percent/100 < end-1e-12 {
 				t.Errorf("p%s is not supported, and the curve goes on to %v %%", p, end*100)
 			}

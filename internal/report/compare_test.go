@@ -28,10 +28,10 @@ func compareSets(t *testing.T, pairs int, factor float64, change func(side int, 
 		if side == 1 {
 			scale *= factor
 		}
-		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale), Percentiles: map[string]int64{}, Intervals: map[string][2]int64{}}
+		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale), Figures: map[string]result.Figure{}}
 		for i, p := range result.Percentiles()[:7] {
 			v := 80e3 * scale * float64(int(1)<<i)
-			d.Percentiles[p], d.Intervals[p] = int64(v), [2]int64{int64(0.98 * v), int64(1.02 * v)}
+			d.Figures[p] = result.Figure{Value: int64(v), Interval: &result.Bounds{Low: int64(0.98 * v), High: int64(1.02 * v)}}
 		}
 		r := &result.Run{Path: fmt.Sprintf("dir/<b>|%02d\x1b[31m.jsonl", n),
 			Header: result.Header{ID: fmt.Sprint(n), Name: "n|*<i>\x07", Started: time.Date(2026, 11, 21, 12, n, 0, 0, time.UTC),

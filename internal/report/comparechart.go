@@ -118,8 +118,9 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 			if r.Shift == nil || r.Percentile == maximum {
 				continue
 			}
-			if a, b := p.runs[0].Summary.Histograms[m.Metric], p.runs[1].Summary.Histograms[m.Metric]; a.Percentiles[r.Percentile] > 0 {
-				dots.Y[n] = float64(b.Percentiles[r.Percentile])/float64(a.Percentiles[r.Percentile]) - 1
+			a, _ := p.runs[0].Summary.Histograms[m.Metric].At(r.Percentile)
+			if b, _ := p.runs[1].Summary.Histograms[m.Metric].At(r.Percentile); a.Value > 0 {
+				dots.Y[n] = float64(b.Value)/float64(a.Value) - 1
 			}
 			n++
 		}
@@ -201,12 +202,8 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 				continue
 			}
 			for i, p := range drawn {
-				d := p.runs[side].Summary.Histograms[m.Metric]
-				if d == nil {
-					continue
-				}
-				v, ok := d.Percentiles[r.Percentile]
-				if !ok || d.AtLeast[r.Percentile] {
+				f, ok := p.runs[side].Summary.Histograms[m.Metric].At(r.Percentile)
+				if !ok || f.AtLeast {
 					continue // no figure, or a lower bound of one
 				}
 				// 0.01 to 0.09 decades to the left or right.
@@ -216,7 +213,7 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 				}
 				at := percentileAt(r.Percentile)
 				x.Until = max(x.Until, at+dotRoom)
-				l.X, l.Y = append(l.X, at+away), append(l.Y, logOf(v))
+				l.X, l.Y = append(l.X, at+away), append(l.Y, logOf(f.Value))
 				l.Labels = append(l.Labels, fmt.Sprintf("%s, pair %d", rowName(r.Percentile), p.number))
 			}
 		}

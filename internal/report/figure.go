@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 
 	"sixnines/result"
@@ -11,33 +10,18 @@ import (
 // ends with.
 const maximum = "max"
 
-// figure is one published percentile (or the maximum) of one metric, with all its
-// qualifications.
+// figure is one published percentile (or the maximum) of one metric, with what the verdict
+// says about it.
 type figure struct {
-	Percentile string // "99.9", or maximum
-	Value      int64  // ns
-	Lo, Hi     int64  // its 95 % interval, ns; both 0: no interval
-	Absent     bool   // the metric has no messages
-	Needs      int64  // messages needed to support it; above 0: the figure has no value
-	Unstable   bool   // withheld: a response percentile of an overloaded run
-	AtLeast    bool   // a lower bound
-	Refused    bool   // refused messages reach it: slower than any latency, no value
-	Few        bool   // rests on 4 to 99 exceedances
-	Episodes   int    // separate events behind it; -1: not counted
-	Own        float64
-	Floor      float64 // times the noise floor's; NaN: not known
-	// BlockLo and BlockHi are its 95 % interval from resampled stretches of the
-	// run, ns; both 0: no such interval, and BlockNA says why.
-	BlockLo, BlockHi int64
-	BlockNA          string
-	Open             bool            // the interval's upper end is a lower bound
-	Sequential       bool            // the interval holds at whatever moment the run ended
-	OpenRefused      bool            // refused messages reach the interval's upper end
-	SuspectReasons   []result.Reason // reasons of the verdict that apply from this figure on
-	Limit            string          // why the metric is suspect from this figure on; empty: the limit is elsewhere
-	Suspect          bool            // at or beyond the verdict's limit
-	Invalid          bool            // at or beyond where the metric is invalid; then Suspect is set too
-	dist             *result.Distribution
+	result.Figure
+	Percentile     string          // "99.9", or maximum
+	Messages       int64           // resolved messages of the metric
+	Absent         bool            // the metric has no messages
+	Unstable       bool            // withheld: a response percentile of an overloaded run
+	SuspectReasons []result.Reason // reasons of the verdict that apply from this figure on
+	Limit          string          // why the metric is suspect from this figure on; empty: the limit is elsewhere
+	Suspect        bool            // at or beyond the verdict's limit
+	Invalid        bool            // at or beyond where the metric is invalid; then Suspect is set too
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -100,16 +84,16 @@ func (f figure) stands() result.Status {
 
 // interval returns the 95 % interval as a cell; empty if the figure has none.
 func (f figure) interval() string {
-	if !f.ok() && !(f.Refused && !f.Unstable) || f.Lo == 0 && f.Hi == 0 {
+	i := f.Interval
+	switch {
+	case !f.ok() && !(f.Refused && !f.Unstable) || i == nil:
 		return ""
+	case i.OpenRefused:
+		return duration(i.Low) + " – " + refused
+	case i.Open:
+		return duration(i.Low) + " – ≥ " + duration(i.High)
 	}
-	if f.OpenRefused {
-		return duration(f.Lo) + " – " + refused
-	}
-	if f.Open {
-		return duration(f.Lo) + " – ≥ " + duration(f.Hi)
-	}
-	return duration(f.Lo) + " – " + duration(f.Hi)
+	return duration(i.Low) + " – " + duration(i.High)
 }
 
 // blocks returns the interval from resampled stretches as a cell; "n/a" if it could not be
@@ -118,33 +102,38 @@ func (f figure) blocks() string {
 	switch {
 	case !f.ok():
 		return ""
-	case f.hasBlocks():
-		return duration(f.BlockLo) + " – " + duration(f.BlockHi)
-	case f.BlockNA != "":
+	case f.Blocks != nil:
+		return duration(f.Blocks.Low) + " – " + duration(f.Blocks.High)
+	case f.BlocksNA != "":
 		return "n/a"
 	}
 	return ""
 }
 
-// hasBlocks reports whether the figure has an interval from resampled stretches.
-func (f figure) hasBlocks() bool { return f.BlockLo != 0 || f.BlockHi != 0 }
-
 // nearFloor reports whether the figure is so close to the noise floor that it describes the
 // machine as much as the broker.
-func (f figure) nearFloor() bool { return f.ok() && f.Floor < floorFactor }
+func (f figure) nearFloor() bool {
+	return f.ok() && f.FloorRatio != nil && *f.FloorRatio < floorFactor
+}
+
+// fewEvents reports whether the figure describes the run and not the system.
+func (f figure) fewEvents() bool { return f.ok() && f.Episodes > 0 && f.Episodes < fewEpisodes }
+
+// sequential reports whether the figure's interval holds whenever the run ended.
+func (f figure) sequential() bool { return f.ok() && f.Interval != nil && f.Interval.Sequential }
 
 // own returns the own-lag share as a cell; empty if it is not known.
 func (f figure) own() string {
-	if !f.ok() || math.IsNaN(f.Own) {
+	if !f.ok() || f.OwnShare == nil {
 		return ""
 	}
-	return share(f.Own)
+	return share(*f.OwnShare)
 }
 
 // notes returns the remarks beside the figure.
 func (f figure) notes() []string {
 	var out []string
-	if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
+	if f.fewEvents() {
 		out = append(out, plural(int64(f.Episodes), "event")+": describes this run, not the system")
 	}
 	if f.Refused && !f.Unstable {
@@ -153,11 +142,11 @@ func (f figure) notes() []string {
 	if f.ok() && f.AtLeast {
 		out = append(out, "lower bound: unresolved messages reach it")
 	}
-	if f.ok() && f.Sequential {
+	if f.sequential() {
 		out = append(out, "its interval holds whenever the run ended (--until)")
 	}
 	if f.nearFloor() {
-		out = append(out, "only "+timesFloor(f.Floor)+" the noise floor")
+		out = append(out, "only "+timesFloor(*f.FloorRatio)+" the noise floor")
 	}
 	for _, d := range f.SuspectReasons {
 		out = append(out, plain(string(d.Status))+": "+plain(string(d.Code)))
@@ -186,9 +175,9 @@ func (f figure) mark() string {
 	add(f.Refused, refused)
 	add(f.AtLeast && !f.Refused, "at-least")
 	add(f.Few, "few")
-	add(f.Episodes >= 0 && f.Episodes < fewEpisodes, "few-events")
+	add(f.fewEvents(), "few-events")
 	add(f.nearFloor(), "near-floor")
-	add(f.ok() && f.Sequential, "sequential")
+	add(f.sequential(), "sequential")
 	add(f.Invalid, "invalid")
 	add(f.isSuspect() && !f.Invalid, "suspect")
 	return out
@@ -217,7 +206,7 @@ func (c *column) hasOwnLag() bool {
 
 // hasFloor reports whether any figure has a noise floor to compare with.
 func (c *column) hasFloor() bool {
-	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && !math.IsNaN(f.Floor) })
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.FloorRatio != nil })
 }
 
 // hasIntervals reports whether any figure has an interval; corrected figures have no valid
@@ -229,7 +218,7 @@ func (c *column) hasIntervals() bool {
 // hasBlocks reports whether any figure has an interval from stretches of the
 // run.
 func (c *column) hasBlocks() bool {
-	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.BlockHi != 0 })
+	return slices.ContainsFunc(c.Figures, func(f figure) bool { return f.ok() && f.Blocks != nil })
 }
 
 // family is a table of related metrics.
@@ -350,7 +339,7 @@ func (f *figure) limit(l *result.Limit, percentile string) {
 
 // newFigure collects what the summary says about one percentile.
 func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
-	f := figure{dist: d, Percentile: p, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	f := figure{Percentile: p, Messages: d.Count}
 	for _, r := range v.Reasons {
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
 			f.SuspectReasons = append(f.SuspectReasons, r)
@@ -368,36 +357,34 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 		f.Absent = true
 		return f
 	}
-	if own, ok := d.OwnShare[p]; ok {
-		f.Own = own
-	}
-	f.AtLeast, f.Refused = d.AtLeast[p], d.Refused[p]
+	known := false
+	f.Figure, known = d.At(p)
 	if p == maximum {
-		f.Value = d.Max
 		// Unresolved messages took longer than the run waited, so that the value is a lower bound.
 		f.AtLeast = f.AtLeast || d.Censored > 0 && m != result.LagOwn && m != result.LagBlocked
 		return f
 	}
-	value, known := d.Percentiles[p]
-	if needs, ok := d.Unsupported[p]; ok || !known {
-		f.Needs = max(needs, 1)
+	if !known {
+		f.Needs = max(f.Needs, 1)
 		return f
 	}
-	f.Value = value
 	f.Unstable = v.Status == result.Unstable && m.IsResponse()
-	f.Few = d.Few[p]
-	if i, ok := d.Intervals[p]; ok {
-		f.Lo, f.Hi, f.Open, f.OpenRefused, f.Sequential = i[0], i[1], d.Open[p], d.OpenRefused[p], d.Sequential[p]
-	}
-	if i, ok := d.Blocks[p]; ok {
-		f.BlockLo, f.BlockHi = i[0], i[1]
-	}
-	f.BlockNA = plain(d.BlocksNA[p])
-	if ratio, ok := d.FloorRatio[p]; ok {
-		f.Floor = ratio
-	}
-	if n, ok := d.Episodes[p]; ok {
-		f.Episodes = n
-	}
+	f.Interval, f.Blocks, f.BlocksNA = nonZero(f.Interval), nonZero(f.Blocks), plain(f.BlocksNA)
 	return f
+}
+
+// nonZero returns an interval, nil for one of zeros, which is not shown.
+func nonZero(i *result.Bounds) *result.Bounds {
+	if i == nil || i.Low == 0 && i.High == 0 {
+		return nil
+	}
+	return i
+}
+
+// ends returns an interval, zeros for nil.
+func ends(i *result.Bounds) result.Bounds {
+	if i == nil {
+		return result.Bounds{}
+	}
+	return *i
 }

@@ -68,34 +68,36 @@ func figureColumns() []figureColumn {
 			known: (*column).hasIntervals,
 			cell:  func(f figure) cell { return cell{Text: f.interval(), Style: faint, Class: "interval"} },
 			fields: []figureField{
-				{name: "lo_ns", bound: "low", ns: func(f figure) (int64, bool) { return f.Lo, f.interval() != "" }},
-				{name: "hi_ns", bound: "high", ns: func(f figure) (int64, bool) { return f.Hi, f.interval() != "" && !f.OpenRefused },
-					exact: func(f figure) bool { return !f.Open }}}},
+				{name: "lo_ns", bound: "low", ns: func(f figure) (int64, bool) { return ends(f.Interval).Low, f.interval() != "" }},
+				{name: "hi_ns", bound: "high", ns: func(f figure) (int64, bool) {
+					return ends(f.Interval).High, f.interval() != "" && !ends(f.Interval).OpenRefused
+				},
+					exact: func(f figure) bool { return !ends(f.Interval).Open }}}},
 
 		{fields: []figureField{
-			{name: "count", ns: func(f figure) (int64, bool) { return f.dist.Count, true }},
+			{name: "count", ns: func(f figure) (int64, bool) { return f.Messages, true }},
 			{name: "mark", of: figure.mark}}},
 
 		{head: cell{Text: "by stretches", Title: "95 % interval by stretches of the run: a burst counts as one event"}, page: ofAlone,
 			known: func(c *column) bool { return !c.Corrected && c.hasBlocks() },
 			cell: func(f figure) cell {
 				x := cell{Text: f.blocks(), Class: "interval"}
-				if f.ok() && f.BlockHi == 0 {
-					x.Notes = cellNotes("note", f.BlockNA)
+				if f.ok() && f.Blocks == nil {
+					x.Notes = cellNotes("note", f.BlocksNA)
 				}
 				return x
 			},
 			fields: []figureField{
-				{name: "block_lo_ns", ns: func(f figure) (int64, bool) { return f.BlockLo, f.ok() && f.hasBlocks() }},
-				{name: "block_hi_ns", ns: func(f figure) (int64, bool) { return f.BlockHi, f.ok() && f.hasBlocks() }}}},
+				{name: "block_lo_ns", ns: func(f figure) (int64, bool) { return ends(f.Blocks).Low, f.ok() && f.Blocks != nil }},
+				{name: "block_hi_ns", ns: func(f figure) (int64, bool) { return ends(f.Blocks).High, f.ok() && f.Blocks != nil }}}},
 
 		{head: cell{Text: "÷ floor", Right: true, Title: "how many times the noise floor of this machine"}, page: everywhere, text: ofFirst, gives: 2,
 			known: (*column).hasFloor, cell: floorCell, fields: []figureField{
 				{name: "floor_ratio", of: func(f figure) string {
-					if !f.ok() {
+					if !f.ok() || f.FloorRatio == nil {
 						return ""
 					}
-					return decimal(f.Floor)
+					return decimal(*f.FloorRatio)
 				}}}},
 	}
 }
@@ -131,7 +133,7 @@ func figureCell(f figure) cell {
 // ownCell is an own-lag share; beyond a quarter the percentile is suspect.
 func ownCell(f figure) cell {
 	c := cell{Text: f.own(), Style: faint, Class: "own"}
-	if f.Own > 0.25 {
+	if f.OwnShare != nil && *f.OwnShare > 0.25 {
 		c.Style = warning
 	}
 	return c
@@ -140,8 +142,8 @@ func ownCell(f figure) cell {
 // floorCell is how many times the noise floor a figure is.
 func floorCell(f figure) cell {
 	c := cell{Class: "own", Style: faint}
-	if f.ok() {
-		c.Text = timesFloor(f.Floor)
+	if f.ok() && f.FloorRatio != nil {
+		c.Text = timesFloor(*f.FloorRatio)
 	}
 	if f.nearFloor() {
 		c.Style = warning

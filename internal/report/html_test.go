@@ -76,7 +76,9 @@ func spoil(r *result.Run, text string) {
 	r.Summary.Attribution = []result.Attribution{{Metric: result.Metric(text), Messages: 1, Causes: []result.Cause{{Source: text, Text: text, Named: true}}}}
 	r.Summary.Objectives = []result.Objective{{Text: text, Outcome: text, Found: text}}
 	for _, d := range r.Summary.Histograms {
-		d.BlocksNA = map[string]string{"99": text, text: text}
+		for _, p := range []string{"99", text} {
+			d.Update(p, func(f *result.Figure) { f.BlocksNA = text })
+		}
 	}
 	r.Summary.Verdict = result.Verdict{Status: result.Status(text), Reasons: []result.Reason{
 		{Status: result.Status(text), Code: result.ReasonCode(text), Text: text, Metric: result.Metric(text), Percentile: text},

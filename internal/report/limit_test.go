@@ -118,7 +118,7 @@ func TestOwnLagIsExplained(t *testing.T) {
 		if tt.limit.Metric == "" {
 			tt.limit.Metric = result.DeliveryResponse
 		}
-		s := &subject{sum: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {OwnShare: map[string]float64{"99": 0.36}}}}}
+		s := &subject{sum: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Figures: map[string]result.Figure{"99": {OwnShare: new(0.36)}}}}}}
 		if got := s.whyInFull(tt.limit, tt.invalid); got != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -77,37 +78,24 @@ func (s *subject) measuredMetric() result.Metric {
 func (s *subject) figureAt(m result.Metric, percentile string) figure {
 	col := s.column(m)
 	if col == nil {
-		return figure{Percentile: percentile, Absent: true, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+		return figure{Percentile: percentile, Absent: true}
 	}
 	for _, f := range col.Figures {
 		if f.Percentile == percentile {
 			return f
 		}
 	}
-	f := figure{Percentile: percentile, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	f := figure{Percentile: percentile}
 	percent, err := strconv.ParseFloat(percentile, 64)
 	merged := s.run.Metrics[m]
 	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Total() == 0 {
 		f.Absent = true
 		return f
 	}
-	p, samples := stats.Fraction(percent), max(col.Dist.Samples, 1)
-	support := stats.SupportOf(samples, p)
-	if support == stats.NotSupported {
-		f.Needs = stats.MinSamples(p, 0.95)
+	f.Figure = judge.PercentileOf(merged, max(col.Dist.Samples, 1), percent)
+	if f.Needs > 0 || f.Refused {
 		return f
 	}
-	o := newOrder(merged)
-	rank := stats.Rank(o.count(), percent)
-	if f.Refused = rank > o.count()-o.refused; f.Refused {
-		return f
-	}
-	low, high := o.at(rank)
-	f.Value = min(high, merged.Max)
-	if f.AtLeast = rank > o.resolved.Count(); f.AtLeast {
-		f.Value = low
-	}
-	f.Few = support == stats.Few
 	f.Unstable = s.sum.Verdict.Status == result.Unstable && m.IsResponse()
 	f.limit(s.sum.Verdict.Limit(m), percentile)
 	return f

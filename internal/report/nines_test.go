@@ -13,17 +13,17 @@ func TestFigureAtKeepsTheRulesOfSummaries(t *testing.T) {
 	run := openRun().make()
 	s, m := subjectOf(run), result.DeliveryResponse
 	d := run.Summary.Histograms[m]
-	if f := s.figureAt(m, "99.9"); f.Value != d.Percentiles["99.9"] || f.Lo == 0 {
-		t.Errorf("a published percentile is %+v, the summary says %d", f, d.Percentiles["99.9"])
+	if f := s.figureAt(m, "99.9"); f.Value != d.Figures["99.9"].Value || f.Interval == nil {
+		t.Errorf("a published percentile is %+v, the summary says %d", f, d.Figures["99.9"].Value)
 	}
 	// Between two published ones lies what is between them, and a neighbour so
 	// near that no rank is between is the same.
 	between := s.figureAt(m, "99.5").Value
-	if between < d.Percentiles["99"] || between > d.Percentiles["99.9"] {
-		t.Errorf("p99.5 is %d, between %d and %d", between, d.Percentiles["99"], d.Percentiles["99.9"])
+	if between < d.Figures["99"].Value || between > d.Figures["99.9"].Value {
+		t.Errorf("p99.5 is %d, between %d and %d", between, d.Figures["99"].Value, d.Figures["99.9"].Value)
 	}
-	if f := s.figureAt(m, "99.900001"); f.Value < d.Percentiles["99.9"] || f.Value > d.Percentiles["99.99"] {
-		t.Errorf("p99.900001 is %d, p99.9 %d", f.Value, d.Percentiles["99.9"])
+	if f := s.figureAt(m, "99.900001"); f.Value < d.Figures["99.9"].Value || f.Value > d.Figures["99.99"].Value {
+		t.Errorf("p99.900001 is %d, p99.9 %d", f.Value, d.Figures["99.9"].Value)
 	}
 	if f := s.figureAt(m, "99.99999"); f.Needs != 36_888_793 || f.ok() {
 		t.Errorf("of 200,000 messages p99.99999 is %s", f.text())
@@ -97,7 +97,7 @@ func TestNinesOfARun(t *testing.T) {
 	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
 		t.Fatal(err)
 	}
-	if got.Percentiles[0].Measured.Value != run.Summary.Histograms[result.DeliveryResponse].Percentiles["99"] || got.Needed.Percentile != "99.995" || got.Needed.Clustered != "99" {
+	if got.Percentiles[0].Measured.Value != run.Summary.Histograms[result.DeliveryResponse].Figures["99"].Value || got.Needed.Percentile != "99.995" || got.Needed.Clustered != "99" {
 		t.Errorf("%s", b.String())
 	}
 	// Where the next message waited for the last nobody knows what users feel.

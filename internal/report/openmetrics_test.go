@@ -87,12 +87,12 @@ func TestOpenMetrics(t *testing.T) {
 		for m, d := range run.Summary.Histograms {
 			at := run.Header.ID + " " + string(m) + " "
 			for _, p := range append(result.Percentiles(), "max") {
-				_, number := d.Percentiles[p]
-				number = (number || p == "max") && !d.Refused[p] && d.Unsupported[p] == 0
+				f, number := d.At(p)
+				number = number && !f.Refused
 				if there[at+p+" value"] != number {
 					t.Errorf("%s%s is a number: %v, want %v", at, p, !number, number)
 				}
-				if there[at+p+" high"] && d.Open[p] {
+				if there[at+p+" high"] && f.Interval.Open {
 					t.Errorf("%s%s has an interval without an end, and is told one", at, p)
 				}
 			}

@@ -15,8 +15,8 @@ func TestProbeStandsBesideTheLoad(t *testing.T) {
 	without := strings.Count(terminalOf(t, run), "SERVICE TIME OF THE PROBE")
 	run.Header.Pattern = "deliver"
 	d := *run.Summary.Histograms[result.DeliveryService]
-	d.Percentiles = maps.Clone(d.Percentiles)
-	d.Percentiles["50"] = 123_456
+	d.Figures = maps.Clone(d.Figures)
+	d.Figures["50"] = result.Figure{Value: 123_456}
 	run.Summary.Histograms[result.ProbeService] = &d
 	text := terminalOf(t, run)
 	if without != 0 || !strings.Contains(text, "SERVICE TIME OF THE PROBE") || !strings.Contains(text, "123 µs") {

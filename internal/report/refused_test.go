@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -17,13 +18,16 @@ func refusedRun() *result.Run {
 	r := openRun().make()
 	d := r.Summary.Histograms[result.DeliveryResponse]
 	succeeded := *d
+	succeeded.Figures = maps.Clone(d.Figures)
 	n := d.Count / 9
 	r.Metrics[result.DeliveryResponse].Refused = n
 	d.Refusals, d.Succeeded = n, &succeeded
-	d.Refused, d.AtLeast, d.OpenRefused, d.Open = map[string]bool{"max": true}, map[string]bool{"max": true}, map[string]bool{"90": true}, map[string]bool{"90": true}
+	d.MaxRefused, d.MaxAtLeast = true, true
+	d.Update("90", func(f *result.Figure) {
+		f.Interval = &result.Bounds{Low: f.Interval.Low, High: f.Interval.High, Open: true, OpenRefused: true}
+	})
 	for _, p := range []string{"95", "99", "99.9", "99.99"} {
-		d.Refused[p], d.AtLeast[p] = true, true
-		delete(d.Intervals, p)
+		d.Update(p, func(f *result.Figure) { f.Refused, f.AtLeast, f.Interval = true, true, nil })
 	}
 	c := &r.Summary.Counters
 	c.Nacked, c.Scheduled, c.Sent = n, c.Scheduled+n, c.Sent+n
@@ -59,7 +63,7 @@ func TestRefusedIsPrinted(t *testing.T) {
 	d := run.Summary.Histograms[result.DeliveryResponse]
 	for _, want := range []string{
 		fmt.Sprintf("delivery.response,99,,,,%d,refused", d.Count),
-		fmt.Sprintf("delivery.response.succeeded,99,%d,", d.Succeeded.Percentiles["99"]),
+		fmt.Sprintf("delivery.response.succeeded,99,%d,", d.Succeeded.Figures["99"].Value),
 	} {
 		if !strings.Contains(table.String(), want) {
 			t.Errorf("the table has no %q:\n%s", want, table.String())

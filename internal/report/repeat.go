@@ -191,7 +191,7 @@ func spreadRow(percentile string, figures []figure) (row, bool) {
 	}
 	if within, ok := typicalInterval(have); ok {
 		out.Cells[4].Text = within.interval()
-		between, inside := most.Value-least.Value, within.Hi-within.Lo
+		between, inside := most.Value-least.Value, within.Interval.High-within.Interval.Low
 		out.Cells[5].Text = "within"
 		if between > inside {
 			out.Cells[5] = cell{Text: "between", Style: warning}
@@ -220,7 +220,9 @@ func typicalInterval(figures []figure) (figure, bool) {
 	if len(with) == 0 {
 		return figure{}, false
 	}
-	slices.SortStableFunc(with, func(a, b figure) int { return cmp.Compare(a.Hi-a.Lo, b.Hi-b.Lo) })
+	slices.SortStableFunc(with, func(a, b figure) int {
+		return cmp.Compare(a.Interval.High-a.Interval.Low, b.Interval.High-b.Interval.Low)
+	})
 	return with[(len(with)-1)/2], true
 }
 

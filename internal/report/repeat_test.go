@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -19,11 +18,11 @@ func textsOf(cells []cell) []string {
 }
 
 func spreadFigure(value, half int64) figure {
-	return figure{Percentile: "99", Value: value, Lo: value - half, Hi: value + half, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	return figure{Percentile: "99", Figure: result.Figure{Value: value, Interval: &result.Bounds{Low: value - half, High: value + half}}}
 }
 
 func TestSpreadRow(t *testing.T) {
-	none := figure{Percentile: "99", Needs: 368, Episodes: -1, Own: math.NaN(), Floor: math.NaN()}
+	none := figure{Percentile: "99", Figure: result.Figure{Needs: 368}}
 	for _, c := range []struct {
 		name    string
 		figures []figure

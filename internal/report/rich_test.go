@@ -17,21 +17,17 @@ func enrich(r *result.Run) *result.Run {
 	h.Floor = &result.Floor{ID: "aa55aa55aa55aa55", At: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Tool: h.Tool, Pattern: "deliver", Rate: 20_000, Size: 1024,
 		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 41_000, "90": 66_000, "99": 140_000, "99.9": 2_100_000, "99.99": 3_400_000, "max": 3_900_000}}}
 	d := r.Summary.Histograms[result.DeliveryResponse]
-	d.FloorRatio = map[string]float64{}
-	for p, v := range h.Floor.Percentiles[result.DeliveryResponse] {
-		if got, ok := d.Percentiles[p]; ok {
-			d.FloorRatio[p] = float64(got) / float64(v)
+	for p, f := range d.All() {
+		if v := h.Floor.Percentiles[result.DeliveryResponse][p]; v > 0 {
+			f.FloorRatio = new(float64(f.Value) / float64(v))
 		}
-	}
-	d.Blocks = map[string][2]int64{}
-	d.BlocksNA = map[string]string{}
-	for _, p := range []string{"99", "99.9"} {
-		if i, ok := d.Intervals[p]; ok {
-			d.Blocks[p] = [2]int64{i[0] * 8 / 10, i[1] * 13 / 10}
+		switch i := f.Interval; p {
+		case "99", "99.9":
+			f.Blocks = &result.Bounds{Low: i.Low * 8 / 10, High: i.High * 13 / 10}
+		case "99.99":
+			f.BlocksNA = "the longest episode is 12 % of the window, more than a tenth"
 		}
-	}
-	if _, ok := d.Percentiles["99.99"]; ok {
-		d.BlocksNA["99.99"] = "the longest episode is 12 % of the window, more than a tenth"
+		d.Figures[p] = f
 	}
 	h.Objectives = []string{"delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%", "delivery.response p99.999 < 1s"}
 	r.Summary.Objectives = []result.Objective{

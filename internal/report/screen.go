@@ -80,10 +80,8 @@ func (s *subject) whyInFull(l result.Limit, invalid bool) string {
 	if invalid {
 		codes, percentile = l.InvalidCodes, l.InvalidFrom
 	}
-	if d != nil && slices.Equal(codes, []result.ReasonCode{result.ReasonOwnLag}) {
-		if own, ok := d.OwnShare[percentile]; ok {
-			return share(own) + " of it is the generator's own lag"
-		}
+	if f, _ := d.At(percentile); f.OwnShare != nil && slices.Equal(codes, []result.ReasonCode{result.ReasonOwnLag}) {
+		return share(*f.OwnShare) + " of it is the generator's own lag"
 	}
 	return shortWhy(l, invalid)
 }
@@ -217,7 +215,7 @@ func screenGrid(s *subject, main, service *column, columns int) *table {
 			return x
 		}
 		var notes []string
-		if f.ok() && f.Episodes >= 0 && f.Episodes < fewEpisodes {
+		if f.fewEvents() {
 			notes = append(notes, plural(int64(f.Episodes), "event")+": this run only")
 		}
 		if stands := f.stands(); stands != said {
@@ -262,15 +260,16 @@ const byMessagesMark = "*"
 // byMessages reports whether the figure's interval assumes independent messages, because
 // the run has no interval by stretches. Such an interval decides no objective.
 func (f figure) byMessages() bool {
-	return f.interval() != "" && !f.Sequential && f.BlockLo == 0 && f.BlockHi == 0
+	return f.interval() != "" && !f.Interval.Sequential && f.Blocks == nil
 }
 
 // decisive returns the figure with the interval that decides objectives: at each end the
 // wider of the intervals by messages and by stretches.
 func (f figure) decisive() figure {
-	if !f.Sequential && (f.BlockLo != 0 || f.BlockHi != 0) {
-		f.Lo = min(f.Lo, f.BlockLo)
-		f.Hi = max(f.Hi, f.BlockHi)
+	if f.Interval != nil && !f.Interval.Sequential {
+		wider := *f.Interval
+		wider.Low, wider.High = f.Widest()
+		f.Interval = &wider
 	}
 	return f
 }

@@ -36,7 +36,7 @@ func screens() map[string]*result.Run {
 	run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{Class: "flat", Stretches: 60},
 		P99: result.Trend{Class: "not assessed", Stretches: 7}, Text: "p50 was flat; p99 was not assessed: p99 has 7 stretches"}
 	limit(run, result.DeliveryResponse, "99", "99.9", "own-lag", "36 % own lag")
-	run.Summary.Histograms[result.DeliveryResponse].OwnShare["99.9"] = 0.36
+	run.Summary.Histograms[result.DeliveryResponse].Update("99.9", func(f *result.Figure) { f.OwnShare = new(0.36) })
 	run.Summary.Attribution = []result.Attribution{{Metric: result.DeliveryResponse, Messages: 100, From: 400_000, Unexplained: 89, Causes: []result.Cause{
 		{Source: string(result.PauseContention), Messages: 11, Share: 0.11, Expected: 0.01, Named: true, Text: "11 of the slowest 100"}}}}
 

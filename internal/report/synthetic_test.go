@@ -190,36 +190,29 @@ func (s synthetic) make() *result.Run {
 func distribution(m result.Metric, merged *result.Merged, s synthetic) *result.Distribution {
 	x := histograms.NewRankIndex(merged.Hist)
 	d := &result.Distribution{Count: x.Count(), Samples: x.Count(), Censored: s.lost, Min: merged.Min, Max: merged.Max,
-		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Percentiles: map[string]int64{}, Intervals: map[string][2]int64{},
-		Unsupported: map[string]int64{}, AtLeast: map[string]bool{}, Few: map[string]bool{}, Episodes: map[string]int{}, OwnShare: map[string]float64{}}
+		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Figures: map[string]result.Figure{}}
 	n := float64(x.Count())
 	for _, p := range result.Percentiles() {
 		q, _ := strconv.ParseFloat(p, 64)
 		tail := (100 - q) / 100
 		if needs := math.Ceil(math.Log(0.025) / math.Log1p(-tail)); n < needs {
-			d.Unsupported[p] = int64(needs)
+			d.Figures[p] = result.Figure{Needs: int64(needs)}
 			continue
 		}
-		d.Percentiles[p] = x.Percentile(q)
 		sd := math.Sqrt(n * tail * (1 - tail))
 		lo, _ := x.ValueAtRank(int64(n*(1-tail) - 2*sd))
 		_, hi := x.ValueAtRank(int64(n*(1-tail) + 2*sd))
-		d.Intervals[p] = [2]int64{lo, hi}
-		if n*tail < 100 {
-			d.Few[p] = true
-		}
-		if float64(s.lost) > n*tail {
-			d.AtLeast[p] = true
-		}
+		f := result.Figure{Value: x.Percentile(q), Interval: &result.Bounds{Low: lo, High: hi}, Few: n*tail < 100, AtLeast: float64(s.lost) > n*tail}
 		if q >= 99 && m.IsResponse() {
-			d.Episodes[p] = 37
+			f.Episodes = 37
 			if s.stallFor > 0 {
-				d.Episodes[p] = 1
+				f.Episodes = 1
 			}
 		}
 		if m.IsResponse() && s.mode == result.ModeOpen {
-			d.OwnShare[p] = 0.27 / (1 + float64(len(p)-2))
+			f.OwnShare = new(0.27 / (1 + float64(len(p)-2)))
 		}
+		d.Figures[p] = f
 	}
 	return d
 }

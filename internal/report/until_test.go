@@ -14,7 +14,7 @@ func TestUntilIsShown(t *testing.T) {
 	run := richRun()
 	run.Summary.Until = &result.Until{Text: "delivery.response p99 ±5%", Ended: result.EndedNarrow, Value: 5, Low: 4, High: 6, Narrow: true, Found: "ended by --until after 23s"}
 	run.Summary.Verdict.Reasons = append(run.Summary.Verdict.Reasons, result.Reason{Status: result.Valid, Code: "until", Text: "ended by --until after 23s"})
-	run.Summary.Histograms[result.DeliveryResponse].Sequential = map[string]bool{"99": true}
+	run.Summary.Histograms[result.DeliveryResponse].Figures["99"].Interval.Sequential = true
 	for _, f := range subjectOf(run).column(result.DeliveryResponse).Figures {
 		note, mark := strings.Contains(strings.Join(f.notes(), " "), "holds whenever the run ended"), strings.Contains(f.mark(), "sequential")
 		if want := f.Percentile == "99"; note != want || mark != want {

@@ -35,7 +35,7 @@ workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 			}
 			name := by + ": " + string(m)
 			figures = append(figures, Exactly(name+", refused", int64(rate/2), d.Refusals),
-				Exactly(name+", percentiles printed refused", "75 90 95 99 max", names(d.Refused)),
+				Exactly(name+", percentiles printed refused", "75 90 95 99 max", refused(d)),
 				Exactly(name+", those that succeeded", int64(rate/2), d.Succeeded.Total()))
 		}
 		var outcomes []string
@@ -57,11 +57,11 @@ workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 	return Conclude("half of the messages were refused; a refused message must count as slower than any latency, and objectives on latencies must fail", figures...), nil
 }
 
-// names lists the percentiles of a set, in the order of reports.
-func names(set map[string]bool) string {
+// refused lists the percentiles that refused messages reach, in the order of reports.
+func refused(d *result.Distribution) string {
 	var out []string
 	for _, p := range append(result.Percentiles(), "max") {
-		if set[p] {
+		if x, _ := d.At(p); x.Refused {
 			out = append(out, p)
 		}
 	}
@@ -97,7 +97,7 @@ workload: {rate: %d/s, pattern: publish}`, window, lost, after, rate), nil)
 		return f
 	}
 	return Conclude(fmt.Sprintf("one acknowledgement in fifty was given up after %s; nothing more is known about it, however long the run lasts", spell.Period(after)),
-		Exactly("given up", lost, d.Censored), Exactly("p99 is a lower bound", true, d.AtLeast["99"]),
+		Exactly("given up", lost, d.Censored), Exactly("p99 is a lower bound", true, d.Figures["99"].AtLeast),
 		bound("the least bound", least), bound("the largest bound", most)), nil
 }
 

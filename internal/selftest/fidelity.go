@@ -119,21 +119,20 @@ func kept(run *result.Run) []Figure {
 		return append(figures, Exactly("messages delivered", "some", "none"))
 	}
 	for _, p := range []string{"50", "99"} {
-		f := Figure{What: "own lag in p" + p + " of " + Time(time.Duration(d.Percentiles[p])), Expected: "at most 25 %", Verdict: Passed}
-		share, ok := d.OwnShare[p]
-		f.Found = fmt.Sprintf("%.1f %%", 100*share)
-		switch {
-		case !ok:
-			f.Found, f.Verdict = "unknown", Failed
-		case share > 0.25:
-			f.Verdict = Failed
+		x := d.Figures[p]
+		f := Figure{What: "own lag in p" + p + " of " + Time(time.Duration(x.Value)), Expected: "at most 25 %", Found: "unknown", Verdict: Failed}
+		if own := x.OwnShare; own != nil {
+			f.Found = fmt.Sprintf("%.1f %%", 100**own)
+			if *own <= 0.25 {
+				f.Verdict = Passed
+			}
 		}
 		figures = append(figures, f)
 	}
 	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", codesThat(run, byGenerator)))
 	if lag := run.Summary.Histograms[result.LagOwn]; lag != nil {
 		figures = append(figures, Figure{What: "own lag: p50, p99, max", Verdict: Information, Found: fmt.Sprintf("%s, %s, %s",
-			Time(time.Duration(lag.Percentiles["50"])), Time(time.Duration(lag.Percentiles["99"])), Time(time.Duration(lag.Max)))})
+			Time(time.Duration(lag.Figures["50"].Value)), Time(time.Duration(lag.Figures["99"].Value)), Time(time.Duration(lag.Max)))})
 	}
 	return figures
 }

@@ -13,7 +13,7 @@ func judged(status result.Status, reasons ...result.Reason) *result.Run {
 	return &result.Run{Counters: result.Counters{Scheduled: 10, Sent: 10}, Summary: &result.Summary{
 		Verdict: result.Verdict{Status: status, Reasons: reasons}, Rate: result.Rate{WorstSecond: 1},
 		Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {
-			Percentiles: map[string]int64{"50": 10e6, "99": 15e6}, OwnShare: map[string]float64{"50": 0.01, "99": 0.25}}},
+			Figures: map[string]result.Figure{"50": {Value: 10e6, OwnShare: new(0.01)}, "99": {Value: 15e6, OwnShare: new(0.25)}}}},
 	}}
 }
 
@@ -26,8 +26,8 @@ func TestKeptNotices(t *testing.T) {
 		"good":         {func(*result.Run) {}, Passed},
 		"one not sent": {func(r *result.Run) { r.Counters.Sent-- }, Failed},
 		"a bad second": {func(r *result.Run) { r.Summary.Rate.WorstSecond = 0.89 }, Failed},
-		"own lag":      {func(r *result.Run) { r.Summary.Histograms[result.DeliveryResponse].OwnShare["99"] = 0.26 }, Failed},
-		"no own lag":   {func(r *result.Run) { delete(r.Summary.Histograms[result.DeliveryResponse].OwnShare, "50") }, Failed},
+		"own lag":      {func(r *result.Run) { *r.Summary.Histograms[result.DeliveryResponse].Figures["99"].OwnShare = 0.26 }, Failed},
+		"no own lag":   {func(r *result.Run) { delete(r.Summary.Histograms[result.DeliveryResponse].Figures, "50") }, Failed},
 		"attributed": {func(r *result.Run) {
 			r.Summary.Verdict.Reasons = []result.Reason{{Status: result.Suspect, Code: "frozen"}}
 		}, Failed},

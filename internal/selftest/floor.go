@@ -126,9 +126,9 @@ func FloorOf(run *result.Run) result.Floor {
 			continue
 		}
 		figures := map[string]int64{}
-		for p, v := range d.Percentiles {
-			if !d.AtLeast[p] {
-				figures[p] = v
+		for p, x := range d.All() {
+			if !x.AtLeast {
+				figures[p] = x.Value
 			}
 		}
 		if len(figures) > 0 {
@@ -163,7 +163,7 @@ func floorFigures(name string, run *result.Run) []Figure {
 	}
 	figures = append(figures, status)
 	d := run.Summary.Histograms[m]
-	if d == nil || len(d.Percentiles) == 0 {
+	if !d.Published() {
 		return append(figures, Exactly(name+": percentiles", "some", "none"))
 	}
 	figures = append(figures, percentilesFigure(name, m, d))
@@ -178,10 +178,8 @@ func floorFigures(name string, run *result.Run) []Figure {
 // percentilesFigure lists a metric's percentiles.
 func percentilesFigure(name string, m result.Metric, d *result.Distribution) Figure {
 	text := ""
-	for _, p := range result.Percentiles() {
-		if v, ok := d.Percentiles[p]; ok {
-			text += fmt.Sprintf("p%s %s, ", p, Time(time.Duration(v)))
-		}
+	for p, x := range d.All() {
+		text += fmt.Sprintf("p%s %s, ", p, Time(time.Duration(x.Value)))
 	}
 	return Figure{What: name + ": " + string(m), Found: text + "max " + Time(time.Duration(d.Max)), Verdict: Information}
 }

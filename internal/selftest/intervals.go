@@ -178,10 +178,13 @@ func cover(ctx context.Context, drawn, claimed *virtualLaw, seeds, messages int)
 					errs[w] = err
 					return
 				}
-				for name, at := range d.Intervals {
+				for name, f := range d.All() {
+					if f.Interval == nil {
+						continue
+					}
 					h[name][0].Add(1)
 					// Values are whole ns, cut off below the point.
-					if at[0] <= int64(truth[name]) && int64(truth[name]) <= at[1] {
+					if f.Interval.Low <= int64(truth[name]) && int64(truth[name]) <= f.Interval.High {
 						h[name][1].Add(1)
 					}
 				}

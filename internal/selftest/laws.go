@@ -401,7 +401,8 @@ func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figu
 	}
 	var figures []Figure
 	for _, label := range lawPercentiles() {
-		have, ok := d.Percentiles[label]
+		x, ok := d.At(label)
+		have := x.Value
 		o, known := r.shuffled()[label]
 		if !ok || !known {
 			continue

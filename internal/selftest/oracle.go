@@ -162,12 +162,13 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	for _, label := range oraclePercentiles() {
 		want := oracle(share(label), d, window, kept)
 		f := Figure{What: "open loop: delivery.response p" + label, Expected: Time(want), Tolerance: "3 %", Verdict: Passed}
-		have, ok := distribution.Percentiles[label]
+		x, ok := distribution.At(label)
+		have := x.Value
 		f.Found = Time(time.Duration(have))
 		switch {
 		case !ok:
 			f.Found, f.Verdict = "n/a", Failed
-		case distribution.AtLeast[label]:
+		case x.AtLeast:
 			f.Found, f.Verdict = "≥ "+f.Found, Failed
 		case math.Abs(float64(have)-float64(want)) > oracleTolerance*float64(want):
 			f.Verdict = Failed
@@ -195,7 +196,7 @@ func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 	for _, label := range oraclePercentiles() {
 		truth := oracle(share(label), d, window, 1)
 		f := Figure{What: "closed loop: what it reports as p" + label, Found: "n/a", Verdict: Information}
-		if have, ok := distribution.Percentiles[label]; ok && have > 0 {
+		if have := distribution.Figures[label].Value; have > 0 {
 			f.Found = fmt.Sprintf("%s, %s times too small", Time(time.Duration(have)), trimmed(float64(truth)/float64(have)))
 		}
 		figures = append(figures, f)

@@ -23,10 +23,10 @@ func timed(m result.Metric, values []int64) *result.Run {
 		slowest = max(slowest, v)
 	}
 	index := histograms.NewRankIndex(h)
-	d := &result.Distribution{Count: index.Count(), Max: slowest, Percentiles: map[string]int64{}, AtLeast: map[string]bool{}}
+	d := &result.Distribution{Count: index.Count(), Max: slowest, Figures: map[string]result.Figure{}}
 	for _, label := range result.Percentiles() {
 		if p := share(label); float64(len(values))*(1-p) >= 3.7 {
-			d.Percentiles[label] = index.Percentile(100 * p)
+			d.Figures[label] = result.Figure{Value: index.Percentile(100 * p)}
 		}
 	}
 	n := int64(len(values))
@@ -76,7 +76,7 @@ func TestStallOracleNotices(t *testing.T) {
 		}, "p99"},
 		"only the figures": {func() *result.Run {
 			r := good()
-			r.Summary.Histograms[result.DeliveryResponse].Percentiles["90"] = int64(1.04 * 1.2e9)
+			r.Summary.Histograms[result.DeliveryResponse].Figures["90"] = result.Figure{Value: int64(1.04 * 1.2e9)}
 			return r
 		}, "p90"},
 		"half of the late messages forgotten": {func() *result.Run {
@@ -99,12 +99,12 @@ func TestStallOracleNotices(t *testing.T) {
 		}, "p90"},
 		"a percentile withheld": {func() *result.Run {
 			r := good()
-			delete(r.Summary.Histograms[result.DeliveryResponse].Percentiles, "99.9")
+			delete(r.Summary.Histograms[result.DeliveryResponse].Figures, "99.9")
 			return r
 		}, "p99.9"},
 		"a lower bound": {func() *result.Run {
 			r := good()
-			r.Summary.Histograms[result.DeliveryResponse].AtLeast["99"] = true
+			r.Summary.Histograms[result.DeliveryResponse].Update("99", func(f *result.Figure) { f.AtLeast = true })
 			return r
 		}, "p99"},
 		"not all sent": {func() *result.Run { r := good(); r.Counters.Sent--; return r }, "due that were sent"},

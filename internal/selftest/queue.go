@@ -100,11 +100,11 @@ func (b *Bench) queueFloor(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	d := run.Summary.Histograms[result.DeliveryResponse]
-	if d == nil || d.Percentiles["50"] == 0 {
+	p50, _ := run.Summary.Histograms[result.DeliveryResponse].At("50")
+	if p50.Value == 0 {
 		return 0, errors.New("it has no p50")
 	}
-	return time.Duration(d.Percentiles["50"]) - queueService, nil
+	return time.Duration(p50.Value) - queueService, nil
 }
 
 // queueRun measures a queue with a schedule of that seed.
@@ -168,8 +168,8 @@ func judgeQueue(run *result.Run, t queueTrial, floor time.Duration) []Figure {
 		expected := time.Duration(t.expected(share(label)))
 		f := Figure{What: fmt.Sprintf("%s: delivery.response p%s beyond the floor", t, label), Expected: Time(expected), Found: "none",
 			Tolerance: fmt.Sprintf("%.0f %%", 100*queueTolerance), Verdict: Failed}
-		if d != nil && d.Percentiles[label] > 0 {
-			found := time.Duration(d.Percentiles[label]) - floor
+		if x, _ := d.At(label); x.Value > 0 {
+			found := time.Duration(x.Value) - floor
 			f.Found = Time(found)
 			if math.Abs(float64(found)/float64(expected)-1) <= queueTolerance {
 				f.Verdict = Passed

@@ -105,12 +105,10 @@ func judgeUnread(run *result.Run, d time.Duration) []Figure {
 		figures = append(figures, f)
 	}
 	f := Figure{What: "left unread: the share of it in delivery.response p50", Expected: "at least 75 %", Found: "not reported", Verdict: Failed}
-	if h := run.Summary.Histograms[result.DeliveryResponse]; h != nil {
-		if s, ok := h.ReceiveShare["50"]; ok {
-			f.Found = fmt.Sprintf("%.1f %%", 100*s)
-			if s >= 0.75 {
-				f.Verdict = Passed
-			}
+	if p50, _ := run.Summary.Histograms[result.DeliveryResponse].At("50"); p50.ReceiveShare != nil {
+		f.Found = fmt.Sprintf("%.1f %%", 100**p50.ReceiveShare)
+		if *p50.ReceiveShare >= 0.75 {
+			f.Verdict = Passed
 		}
 	}
 	reasons := Figure{What: "left unread: reasons of the verdict that name it", Expected: "at least one", Found: codesThat(run, has(result.ReasonReceiveLag)), Verdict: Passed}

@@ -13,7 +13,7 @@ func unreadRun(lag, stage, broker time.Duration, share float64) *result.Run {
 	for m, v := range map[result.Metric]time.Duration{result.LagReceive: lag, result.StageReceive: stage, result.StageBroker: broker} {
 		r.Metrics[m] = timed(m, repeated(v)).Metrics[m]
 	}
-	r.Summary.Histograms[result.DeliveryResponse].ReceiveShare = map[string]float64{"50": share}
+	r.Summary.Histograms[result.DeliveryResponse].Update("50", func(f *result.Figure) { f.ReceiveShare = &share })
 	r.Summary.Verdict.Reasons = []result.Reason{{Status: result.Suspect, Code: "receive-lag"}}
 	return r
 }

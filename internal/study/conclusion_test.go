@@ -45,9 +45,10 @@ sections: [{title: All, conclusions: [it]}]
 // p99.9.
 func ms(p50 float64) *result.Run {
 	at := func(v float64) int64 { return int64(v * 1e6) }
-	d := &result.Distribution{Count: 1000, Samples: 1000, Percentiles: map[string]int64{"50": at(p50), "99": at(3 * p50)},
-		Intervals:   map[string][2]int64{"50": {at(p50 * 0.95), at(p50 * 1.05)}, "99": {at(2 * p50), at(4 * p50)}},
-		Unsupported: map[string]int64{"99.9": 3688}}
+	d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[string]result.Figure{
+		"50":   {Value: at(p50), Interval: &result.Bounds{Low: at(p50 * 0.95), High: at(p50 * 1.05)}},
+		"99":   {Value: at(3 * p50), Interval: &result.Bounds{Low: at(2 * p50), High: at(4 * p50)}},
+		"99.9": {Needs: 3688}}}
 	return &result.Run{Header: result.Header{Pattern: "deliver"}, Metrics: map[result.Metric]*result.Merged{},
 		Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}, Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d},
 			Steady: &result.Steady{P50: result.Trend{Class: "flat"}}}}
@@ -97,7 +98,8 @@ var (
 )
 
 func floored(_ *result.Summary, d *result.Distribution) {
-	d.FloorRatio = map[string]float64{"50": 2.5, "99": 4}
+	d.Update("50", func(f *result.Figure) { f.FloorRatio = new(2.5) })
+	d.Update("99", func(f *result.Figure) { f.FloorRatio = new(4.0) })
 }
 
 func unstable(s *result.Summary, _ *result.Distribution) { s.Verdict.Status = result.Unstable }
@@ -280,7 +282,7 @@ func TestDisturbed(t *testing.T) {
 		usable    bool
 	}{{true, "steady", 9, true}, {false, "steady", 9, false}, {true, "own-lag", 9, false}, {true, "steady", 2, false}} {
 		run := spoilt(1, func(s *result.Summary, d *result.Distribution) {
-			d.FloorRatio = map[string]float64{"99": tt.floor}
+			d.Update("99", func(f *result.Figure) { f.FloorRatio = &tt.floor })
 			s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: tt.code, Percentile: "50"}}}
 		})
 		c := &CellOutcome{Cell: Cell{Name: "x/y", Disturbed: tt.disturbed}, Trials: []TrialOutcome{{Round: 1, Run: run}}}
@@ -309,7 +311,7 @@ func TestPercentileOfSuspectRun(t *testing.T) {
 		{result.Verdict{Status: result.Suspect, Limits: limits, Reasons: []result.Reason{tail, {Status: result.Suspect, Code: "cpu"}}}, "p50", "cpu"},
 	} {
 		run := spoilt(1, func(s *result.Summary, d *result.Distribution) {
-			s.Verdict, d.Percentiles["99.5"] = tt.verdict, 4e6
+			s.Verdict, d.Figures["99.5"] = tt.verdict, result.Figure{Value: 4e6}
 		})
 		if f := Read(run, tt.figure, ""); f.Missing != "" || f.Unsteady || (f.Unfit != "") != (tt.says != "") || !strings.Contains(f.Unfit, tt.says) {
 			t.Errorf("%s: %+v, want %q", tt.figure, f, tt.says)

@@ -160,8 +160,8 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 		if d := run.Summary.Histograms[metric]; d == nil {
 			f.Missing = "nothing was timed"
 		} else {
-			f.Value, f.AtLeast, f.Unfit = float64(d.Max), d.AtLeast["max"], "a maximum is no property of a system"
-			if d.Refused["max"] {
+			f.Value, f.AtLeast, f.Unfit = float64(d.Max), d.MaxAtLeast, "a maximum is no property of a system"
+			if d.MaxRefused {
 				f.Missing = "refused"
 			}
 		}
@@ -243,20 +243,13 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		f.Missing, f.Unfit = "UNSTABLE", ""
 		return
 	}
-	var p judge.Percentile
-	if value, published := d.Percentiles[text]; published || d.Unsupported[text] > 0 {
-		p = judge.Percentile{Value: value, AtLeast: d.AtLeast[text], Open: d.Open[text], Refused: d.Refused[text], Needs: d.Unsupported[text]}
-		if bounds, ok := d.Intervals[text]; ok {
-			p.Low, p.High, p.Bounded = bounds[0], bounds[1], true
-		}
-		// Use the wider interval: a tail in bursts is only a few events.
-		if blocks, ok := d.Blocks[text]; ok && p.Bounded {
-			p.Low, p.High = min(p.Low, blocks[0]), max(p.High, blocks[1])
-		}
-	} else if x == nil {
+	p, listed := d.Figures[text]
+	switch {
+	case listed:
+	case x == nil:
 		f.Missing = "its histogram is not there"
 		return
-	} else {
+	default:
 		p = judge.PercentileOf(x, d.Samples, percent)
 	}
 	switch {
@@ -268,9 +261,12 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 		return
 	}
 	f.Value, f.AtLeast = float64(p.Value), p.AtLeast
-	f.Low, f.High, f.Bounded = float64(p.Low), float64(p.High), p.Bounded
-	if p.Open {
-		f.High = math.Inf(1)
+	if f.Bounded = p.Interval != nil; f.Bounded {
+		low, high := p.Widest()
+		f.Low, f.High = float64(low), float64(high)
+		if p.Interval.Open {
+			f.High = math.Inf(1)
+		}
 	}
 	limit := run.Summary.Verdict.Limit(m)
 	f.Selects = f.Selects || p.AtLeast || nearFloor(d, text)
@@ -325,8 +321,8 @@ func nearFloor(d *result.Distribution, text string) bool {
 		if err != nil || wrong != nil || p > at {
 			break
 		}
-		if r, ok := d.FloorRatio[name]; ok {
-			near = r < floorMatters
+		if r := d.Figures[name].FloorRatio; r != nil {
+			near = *r < floorMatters
 		}
 	}
 	return near

@@ -78,22 +78,25 @@ func OutcomeOf(run *result.Run, round int) Outcome {
 func figureOf(run *result.Run, m result.Metric, p string) Figure {
 	s := run.Summary
 	d := s.Histograms[m]
+	f, ok := d.At(p)
 	switch {
 	case d == nil:
 		return Figure{Missing: "none"}
 	case s.Verdict.Status == result.Unstable && m.IsResponse():
 		return Figure{Missing: "unstable"}
-	case d.Refused[p]:
+	case f.Refused:
 		return Figure{Missing: "refused"}
 	case s.Verdict.Limit(m).Of(p) == result.Invalid:
 		return Figure{Missing: "invalid"}
 	}
-	value, ok := d.Percentiles[p]
-	if !ok || d.Unsupported[p] > 0 {
+	if !ok {
 		return Figure{Missing: "unsupported"}
 	}
-	bounds := d.Intervals[p]
-	return Figure{Value: value, Low: bounds[0], High: bounds[1], Open: d.AtLeast[p] || d.Open[p], Suspect: s.Verdict.Limit(m).Reaches(p)}
+	out := Figure{Value: f.Value, Open: f.AtLeast, Suspect: s.Verdict.Limit(m).Reaches(p)}
+	if i := f.Interval; i != nil {
+		out.Low, out.High, out.Open = i.Low, i.High, out.Open || i.Open
+	}
+	return out
 }
 
 // semanticsOf writes the properties that make runs of the same load incomparable.

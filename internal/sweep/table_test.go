@@ -180,8 +180,8 @@ func TestOutcomeOf(t *testing.T) {
 		Rate:    result.Rate{Asked: 100, Sent: 90},
 		Histograms: map[result.Metric]*result.Distribution{
 			result.DeliveryService: {Count: 9},
-			result.DeliveryResponse: {Count: 9, Percentiles: map[string]int64{"50": 5, "99": 9, "99.9": 10}, Intervals: map[string][2]int64{"50": {4, 6}},
-				AtLeast: map[string]bool{"99": true}},
+			result.DeliveryResponse: {Count: 9, Figures: map[string]result.Figure{
+				"50": {Value: 5, Interval: &result.Bounds{Low: 4, High: 6}}, "99": {Value: 9, AtLeast: true}, "99.9": {Value: 10}}},
 		}},
 		Series: []result.Point{
 			{Phase: "warm-up", End: 1e9, Counters: result.Counters{Sent: 100}, Vitals: map[result.Vital]float64{"process.cpu": 9, "broker.cpu": 9}},

@@ -95,7 +95,7 @@ func counts(r *result.Run) string {
 		fmt.Fprintf(&b, "%+v\n%+v\n%d %d\n", part.Counters, part.Summary.Verdict, part.Summary.End, part.Summary.Resolved)
 		for m, h := range part.Summary.Histograms {
 			if h != nil && m == result.DeliveryResponse {
-				fmt.Fprintf(&b, "%s %d %d %d %d %v\n", m, h.Count, h.Min, h.Max, h.Censored, h.Percentiles["99"])
+				fmt.Fprintf(&b, "%s %d %d %d %d %v\n", m, h.Count, h.Min, h.Max, h.Censored, h.Figures["99"].Value)
 			}
 		}
 		for _, p := range part.Series {

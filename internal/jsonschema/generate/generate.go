@@ -167,7 +167,7 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 				g.made[name] = t
 				at := len(g.definitions)
 				g.definitions = append(g.definitions, jsonschema.Property{Key: name})
-				o := g.object(t)
+				o := g.object(formOf(t))
 				o.Description = g.comments[name]
 				g.definitions[at].Node = o
 			default:
@@ -198,6 +198,15 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 	return n
 }
 
+// formOf returns the type that a type's JSON is made from, if its method JSONForm tells, else
+// the type.
+func formOf(t reflect.Type) reflect.Type {
+	if v, ok := reflect.New(t).Interface().(interface{ JSONForm() any }); ok {
+		return reflect.TypeOf(v.JSONForm())
+	}
+	return t
+}
+
 // object is what a struct is.
 func (g *generator) object(t reflect.Type) *jsonschema.Node {
 	n := &jsonschema.Node{Type: "object"}
@@ -205,8 +214,7 @@ func (g *generator) object(t reflect.Type) *jsonschema.Node {
 		f := t.Field(i)
 		tag := strings.Split(f.Tag.Get("json"), ",")
 		key := tag[0]
-		// A marshaller of its own may leave a field out, which then says so.
-		optional := strings.Contains(strings.Join(tag[1:], ","), "omit") || f.Tag.Get("schema") == "optional"
+		optional := strings.Contains(strings.Join(tag[1:], ","), "omit")
 		if key == "-" || !f.IsExported() && !f.Anonymous {
 			continue
 		}
