@@ -9,10 +9,10 @@ import (
 // RawVersion is the version of the raw file's format.
 const RawVersion = 1
 
-const (
-	rawMagic      = "SIXNINES"
-	rawHeaderSize = 64
-)
+// RawHeaderSize is the length of a [RawHeader] in bytes.
+const RawHeaderSize = 64
+
+const rawMagic = "SIXNINES"
 
 // RawHeader is the beginning of a raw file: 64 bytes, little-endian,
 //
@@ -29,11 +29,12 @@ type RawHeader struct {
 	Closed  bool
 }
 
-func (h RawHeader) encode() ([]byte, error) {
+// MarshalBinary encodes the header. Its error is that Run is too long.
+func (h RawHeader) MarshalBinary() ([]byte, error) {
 	if len(h.Run) > 16 {
 		return nil, fmt.Errorf("run id %q has more than 16 characters", h.Run)
 	}
-	b := make([]byte, rawHeaderSize)
+	b := make([]byte, RawHeaderSize)
 	copy(b, rawMagic)
 	binary.LittleEndian.PutUint32(b[8:], RawVersion)
 	binary.LittleEndian.PutUint32(b[12:], RawRowSize)

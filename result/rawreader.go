@@ -21,7 +21,7 @@ type RawReader struct {
 // this version can read.
 func NewRawReader(r io.Reader) (*RawReader, error) {
 	x := &RawReader{source: bufio.NewReaderSize(r, 256<<10)}
-	var b [rawHeaderSize]byte
+	var b [RawHeaderSize]byte
 	if _, err := io.ReadFull(x.source, b[:]); err != nil {
 		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil, fmt.Errorf("the file is too short for a raw file: %w", ErrFormat)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/rawfile"
 	"sixnines/result"
 )
 
@@ -231,7 +232,7 @@ func TestSummariesAreJSON(t *testing.T) {
 func writeRaw(t *testing.T, b *testbed, ms []msg, room int64, change func(int, *result.RawRow) bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "raw")
-	w, err := result.CreateRaw(path, result.RawHeader{Run: b.header.ID}, room)
+	w, err := rawfile.Create(path, result.RawHeader{Run: b.header.ID}, room)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/rawfile"
 	"sixnines/result"
 )
 
@@ -14,8 +15,8 @@ import (
 // may come from several goroutines, hence the lock: it is uncontended nearly
 // always, and only runs with a raw file have it.
 type RawSink struct {
-	mu    sync.Mutex       // guards the shard's content
-	shard *result.RawShard // set by OpenRaw, before anything measured is sent
+	mu    sync.Mutex     // guards the shard's content
+	shard *rawfile.Shard // set by OpenRaw, before anything measured is sent
 	plan  *plan.Plan
 }
 
@@ -74,9 +75,9 @@ func (r *Recording) OpenRaw(id string) error {
 		perMessage++
 	}
 	sinks := len(r.Layout.Streams) + len(r.Layout.Consumers) + w.Connections.Producers
-	rows := int64(messages*perMessage) + 1000 + int64(sinks)*result.RawBlockRows
+	rows := int64(messages*perMessage) + 1000 + int64(sinks)*rawfile.BlockRows
 	var err error
-	r.raw, err = result.CreateRaw(RawPath(r.File), result.RawHeader{Run: id, Base: r.Start.Load()}, rows)
+	r.raw, err = rawfile.Create(RawPath(r.File), result.RawHeader{Run: id, Base: r.Start.Load()}, rows)
 	if err != nil {
 		return err
 	}
@@ -84,7 +85,7 @@ func (r *Recording) OpenRaw(id string) error {
 		s.shard = r.raw.Shard()
 	}
 	ahead := 2 * r.Rate() * perMessage * r.Scenario.Record.Interval.Seconds()
-	r.rawAhead = min(int64(sinks)+int64(ahead/result.RawBlockRows)+1, mostAhead)
+	r.rawAhead = min(int64(sinks)+int64(ahead/rawfile.BlockRows)+1, mostAhead)
 	r.ReadyRaw(func() {})
 	return nil
 }

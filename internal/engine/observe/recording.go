@@ -4,8 +4,8 @@ package observe
 
 import (
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/rawfile"
 	"sixnines/internal/recorder"
-	"sixnines/result"
 )
 
 // Recording is what is recorded of single messages while they are sent and received: times, the
@@ -18,9 +18,9 @@ type Recording struct {
 	Rec      *recorder.Recorder // made while the load connects; safe for concurrent use where its methods say so
 	Tails    []*tail            // one for each metric that has one; made while the load connects
 	Stages   stages
-	raw      *result.RawWriter // nil: there is no raw file, or it is closed
-	rawSinks []*RawSink        // of lanes and consumers; made while the load connects
-	rawAhead int64             // blocks of the raw file that are made ready beforehand
+	raw      *rawfile.Writer // nil: there is no raw file, or it is closed
+	rawSinks []*RawSink      // of lanes and consumers; made while the load connects
+	rawAhead int64           // blocks of the raw file that are made ready beforehand
 }
 
 // Metrics returns what is recorded of the load itself. What it returns depends on PlanStages.

@@ -1,4 +1,4 @@
-package result
+package rawfile
 
 import (
 	"path/filepath"
@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"sixnines/result"
 )
 
 // Rows that are put where the memory was made ready wait for no page; more than the file
@@ -14,18 +16,18 @@ func TestReady(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	const blocks = 50
-	w, err := CreateRaw(filepath.Join(t.TempDir(), "a.raw"), RawHeader{Run: "r"}, blocks*RawBlockRows)
+	w, err := Create(filepath.Join(t.TempDir(), "a.raw"), result.RawHeader{Run: "r"}, blocks*BlockRows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Madvise(w.memory[:rawHeaderSize], unix.MADV_POPULATE_WRITE); err != nil {
+	if err := unix.Madvise(w.memory[:result.RawHeaderSize], unix.MADV_POPULATE_WRITE); err != nil {
 		t.Skipf("this kernel does not make memory ready beforehand: %v", err)
 	}
 	s := w.Shard()
 	put := func(of int) (faults int64) {
 		before := minorFaults(t)
-		for i := range of * RawBlockRows {
-			s.Put(RawRow{Kind: RawSent, Seq: int64(i)})
+		for i := range of * BlockRows {
+			s.Put(result.RawRow{Kind: result.RawSent, Seq: int64(i)})
 		}
 		return minorFaults(t) - before
 	}

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package result
+package rawfile
 
 // populate does nothing here: the first store to a page waits for the page.
 func populate([]byte) {}
