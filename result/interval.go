@@ -39,6 +39,9 @@ type Interval struct {
 	Readings []BacklogReading `json:"kept,omitempty"`
 	// Closing is in the closing record only; nil in results of earlier versions.
 	Closing *Closing `json:"closing,omitempty"`
+	// ReadBack is what the broker had kept, in the closing record of a run that read it back;
+	// nil: it did not.
+	ReadBack *ReadBack `json:"read_back,omitempty"`
 }
 
 // Level is a reading of what was due, sent and in flight within a long interval,

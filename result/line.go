@@ -89,6 +89,9 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 	if v.Closing != nil && err == nil {
 		b, err = appendRare(b, `,"closing":`, v.Closing)
 	}
+	if v.ReadBack != nil && err == nil {
+		b, err = appendRare(b, `,"read_back":`, v.ReadBack)
+	}
 	b = append(b, '}')
 	l.buffer = b
 	return b, err

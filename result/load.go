@@ -155,6 +155,9 @@ func (r *Run) addInterval(v *Interval) error {
 		}
 		r.Lost = append(r.Lost, s)
 	}
+	if v.ReadBack != nil {
+		r.ReadBack = v.ReadBack
+	}
 	if v.Closing != nil {
 		r.Closing = v.Closing
 	}

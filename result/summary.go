@@ -40,6 +40,9 @@ type Summary struct {
 	// Backlog says how the backlog came and went of consumers that came late or paused;
 	// nil: there were none.
 	Backlog *Backlog `json:"kept,omitempty"`
+	// ReadBack is what the broker had kept when the run was over, as Interval.ReadBack of the
+	// closing record says it; nil: it was not read back.
+	ReadBack *ReadBack `json:"read_back,omitempty"`
 	// Seal is always the last; nil in results of earlier versions, and in one that is
 	// not in a file.
 	Seal *Seal `json:"seal,omitempty"`

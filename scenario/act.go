@@ -121,6 +121,13 @@ func (s *Scenario) has(kind ActionKind) bool {
 	return slices.ContainsFunc(s.acts(), func(a Act) bool { return a.Kind == kind })
 }
 
+// loses reports whether any action can make the broker lose messages that it has acknowledged.
+func (s *Scenario) loses() bool {
+	return slices.ContainsFunc(s.Actions, func(a Action) bool {
+		return slices.ContainsFunc(a.kinds(), func(p ActionProperties) bool { return p.Loses })
+	})
+}
+
 // startsLate reports whether the consumers of a workload of the scenario come late.
 func (s *Scenario) startsLate(name string, w *Workload) bool {
 	p, _ := ActionStart.Properties()

@@ -127,7 +127,7 @@ func TestWrongText(t *testing.T) {
 		{"duplicate key", "seed: 1\nname: a\nseed: 2\n", "x.yaml:3:1: duplicate key \"seed\" (it is first given in line 1; remove one of them)"},
 		{"duplicate option", "target:\n  options:\n    a: 1\n    a: 2\n", "x.yaml:4:5: duplicate key \"a\" in target.options (it is first given in line 3; remove one of them)"},
 		{"a list for a mapping", "workload: [1]\n", "x.yaml:1:11: workload is a list, not a mapping (its keys are pattern, loop,"},
-		{"a word for a mapping", "phases: long\n", "x.yaml:1:9: phases is \"long\", not a mapping (its keys are warmup, duration, until, at_most, drain)"},
+		{"a word for a mapping", "phases: long\n", "x.yaml:1:9: phases is \"long\", not a mapping (its keys are warmup, duration, until, at_most, drain, read_back)"},
 		{"a mapping for a word", "name: {a: b}\n", "x.yaml:1:7: name is a mapping, not a word"},
 		{"a word for a list", "workload: {arrivals: {kind: step, steps: 5}}\n", "x.yaml:1:42: workload.arrivals.steps is \"5\", not a list"},
 		{"rate of thousands apart", "workload:\n  rate: \"3,000/s\"\n", "x.yaml:2:9: \"3,000/s\" is not a rate: \"3,000\" has a comma, which could divide thousands or be the decimal point (write 3000 or 3.000)"},

@@ -92,6 +92,9 @@ func (s *Scenario) Normalise() {
 		}
 	}
 	fill(&p.Drain, 10*time.Second)
+	if s.loses() {
+		fill(&p.ReadBack, readBack)
+	}
 	for _, w := range s.loads() {
 		fill(&w.Timeout, p.Drain)
 	}
@@ -152,6 +155,9 @@ func (w *Workload) normaliseSending() {
 	}
 	fill(&w.Connections.Producers, min(w.Producers, connections))
 }
+
+// readBack is the default of Phases.ReadBack where an action can lose messages.
+const readBack = 2 * time.Minute
 
 // lateDrain is the default of Phases.Drain where consumers come late.
 const lateDrain = 10 * time.Minute

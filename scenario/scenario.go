@@ -213,6 +213,9 @@ type Phases struct {
 	// Drain is the longest wait for the last measured message after the window; the
 	// load goes on meanwhile.
 	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s, 10m where consumers come late" min:"1ms" max:"24h"`
+	// ReadBack is how long reading what the broker keeps may take when the run is over, until the
+	// broker is there again included; 0: nothing is read back.
+	ReadBack time.Duration `yaml:"read_back,omitempty" doc:"when the run is over, read everything that the broker still keeps, for at most so long, and tell which acknowledged messages are lost; default 2m with actions that can lose messages, else nothing is read" min:"1ms" max:"24h"`
 }
 
 // Record is what is written down.

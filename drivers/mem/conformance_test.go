@@ -16,6 +16,7 @@ func TestConformance(t *testing.T) {
 		// messages, short enough for others to fill it.
 		"with a short queue": {"queue": 800, "ack": "broker"},
 		"with delays":        {"delay": "1ms", "jitter": "2ms", "ack": "broker", "ack_delay": "1ms"},
+		"kept":               {"ack": "broker", "keep": true},
 		// Which no check reaches that counts what comes.
 		"with a loss of connections to come": {"ack": "broker", "disconnect_for": "1s", "disconnect_after": 1 << 40, "begin": "open"},
 	} {

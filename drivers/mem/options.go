@@ -43,6 +43,10 @@ type Options struct {
 	DoubleAck int `option:"double_ack" min:"0" max:"1000000" doc:"messages for which Done is called twice, against the contract of drivers"`
 	AckLost   int `option:"ack_lost" min:"0" max:"1000000" doc:"messages for which Done is never called, against the contract of drivers"`
 
+	Keep     bool `option:"keep" doc:"the broker keeps what it has taken until the run ends, to be read back"`
+	Withhold int  `option:"withhold" min:"0" max:"1000000" doc:"messages to acknowledge, keep and never deliver; needs keep"`
+	Forget   int  `option:"forget" min:"0" max:"1000000" doc:"messages to acknowledge and deliver, and not to keep; needs keep"`
+
 	Delay    time.Duration `option:"delay" min:"0s" doc:"time that each message takes to its consumers"`
 	Jitter   time.Duration `option:"jitter" min:"0s" doc:"random time of up to this in addition to delay; messages do not overtake each other"`
 	AckDelay time.Duration `option:"ack_delay" min:"0s" doc:"time that each acknowledgement takes; needs ack: broker"`
@@ -95,6 +99,9 @@ func (o *Options) Validate() error {
 			return fmt.Errorf("mem: %w", &driver.OptionError{Option: n.name, Cause: "there is no acknowledgement to tamper with; add ack: broker"})
 		}
 	}
+	if o.Withhold+o.Forget > 0 && !o.Keep {
+		return fmt.Errorf("mem: %w", &driver.OptionError{Option: "keep", Cause: "withhold and forget are about what is kept; add keep: true"})
+	}
 	for _, n := range []struct {
 		name string
 		set  bool
@@ -113,9 +120,9 @@ func (o *Options) counts() []count {
 	return []count{
 		{lose, o.Lose}, {duplicate, o.Duplicate}, {reorder, o.Reorder}, {corrupt, o.Corrupt},
 		{loseAcked, o.LoseAcked}, {nack, o.Nack}, {misreport, o.Misreport}, {reject, o.Reject},
-		{doubleAck, o.DoubleAck}, {ackLost, o.AckLost},
+		{doubleAck, o.DoubleAck}, {ackLost, o.AckLost}, {withhold, o.Withhold}, {forget, o.Forget},
 	}
 }
 
 // Adjust implements driver.Adjuster.
-func (o *Options) Adjust(c *driver.Capabilities) { c.Ack = driver.AckKind(o.Ack) }
+func (o *Options) Adjust(c *driver.Capabilities) { c.Ack, c.ReadsBack = driver.AckKind(o.Ack), o.Keep }

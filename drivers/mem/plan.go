@@ -21,6 +21,8 @@ const (
 	reject    fault = "reject"
 	doubleAck fault = "double_ack"
 	ackLost   fault = "ack_lost"
+	withhold  fault = "withhold"
+	forget    fault = "forget"
 )
 
 // count is a number of faults of one kind.

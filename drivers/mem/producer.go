@@ -97,6 +97,7 @@ func (p *producer) Send(token uint64, payload []byte) error {
 			return p.sendPlanned(token, payload)
 		}
 	}
+	p.topic.log.add(payload)
 	return p.sent(token, p.publish(payload, false, nil))
 }
 
@@ -108,6 +109,11 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 	// While a message waits to be overtaken, the one that overtakes it must
 	// arrive, and unharmed.
 	f := p.session.plan.next(p.held == nil)
+	switch f {
+	case reject, lose, loseAcked, nack, forget:
+	default:
+		p.topic.log.add(payload)
+	}
 	if f == none {
 		late := p.held
 		result := p.publish(payload, false, late)
@@ -132,8 +138,10 @@ func (p *producer) sendPlanned(token uint64, payload []byte) error {
 		} else {
 			p.answer(answer{token: token})
 		}
-	case loseAcked:
+	case loseAcked, withhold:
 		p.answer(answer{token: token})
+	case forget:
+		return p.sent(token, p.publish(payload, false, nil))
 	case nack:
 		p.answer(answer{token: token, err: p.failed(driver.ErrRejected)})
 	case reorder:

@@ -10,6 +10,7 @@ import (
 type topic struct {
 	owner  *session                 // whose Deprovision removes it; guarded by the broker's mu
 	routes atomic.Pointer[[]target] // nil: the topic has been removed
+	log    *log                     // what is kept; nil: nothing is
 }
 
 // target is a delivery group: one consumer by itself, or several who take
@@ -30,6 +31,9 @@ func (t *target) pick() *consumer {
 
 func newTopic(owner *session) *topic {
 	t := &topic{owner: owner}
+	if owner.options.Keep {
+		t.log = new(log)
+	}
 	t.routes.Store(new([]target))
 	return t
 }

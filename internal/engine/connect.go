@@ -47,6 +47,9 @@ func (ld *load) connect(ctx context.Context) error {
 		credits = append(credits, &ld.sending.LaneOf(st).Credits)
 	}
 	ld.receiving.Bind(ld.sending.Streams, credits, span)
+	if ld.accounts.Back != nil {
+		ld.accounts.Back.Bind(ld.sending.Streams)
+	}
 	began := clock.Now()
 	if err := ld.receiving.ConnectConsumers(ctx, lanes); err != nil {
 		return err

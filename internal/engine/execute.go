@@ -80,9 +80,14 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	r.Observed = clock.Now()
 	var leftOver error
 	for _, ld := range r.loads {
-		leftOver = errors.Join(leftOver, ld.disconnect())
+		leftOver = errors.Join(leftOver, ld.leave())
 		ld.side.End(aborted)
 	}
+	if err := r.readBack(ctx, col, aborted); err != nil {
+		_ = r.close()
+		return nil, err
+	}
+	leftOver = errors.Join(leftOver, r.close())
 	res, err := col.finish(leftOver, aborted)
 	if err != nil {
 		return nil, err
@@ -91,6 +96,31 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		return res, plan.ErrAborted
 	}
 	return res, nil
+}
+
+// readBack reads what the broker keeps of the loads that ask for it. The last interval is written
+// first: it ends with the clients, however long reading takes.
+func (r *run) readBack(ctx context.Context, col *collector, aborted bool) error {
+	if aborted {
+		return nil
+	}
+	if ctx.Err() != nil { // it has ended the window; Abort ends the reading
+		ctx = context.WithoutCancel(ctx)
+	}
+	wrote := false
+	for _, ld := range r.loads {
+		if ld.accounts.Back == nil {
+			continue
+		}
+		if !wrote {
+			if _, err := col.rest(); err != nil {
+				return err
+			}
+			wrote = true
+		}
+		ld.accounts.Back.Read(ctx)
+	}
+	return nil
 }
 
 // setUp connects all loads and sees to it that their messages arrive.

@@ -17,17 +17,9 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	if leftover != nil {
 		r.out.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
-	if r.unwritten() {
-		from := c.to
-		if from == 0 {
-			from = r.End.Load()
-			for _, ld := range r.loads {
-				ld.accounts.Reported.To = ld.End.Load()
-			}
-		}
-		if err := c.collect(result.PhaseDrain, from, max(clock.Now(), from+1)); err != nil {
-			return nil, err
-		}
+	if wrote, err := c.rest(); err != nil {
+		return nil, err
+	} else if wrote {
 		now = clock.Now()
 	}
 	start := r.Start.Load()
@@ -61,6 +53,23 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		s.Workload = part.Header.Workload
 		return s
 	})
+}
+
+// rest writes what has been counted or recorded after the last interval, and reports whether there was
+// anything. It runs on the run's goroutine, which has waited for the collector's.
+func (c *collector) rest() (wrote bool, err error) {
+	r := c.run
+	if !r.unwritten() {
+		return false, nil
+	}
+	from := c.to
+	if from == 0 {
+		from = r.End.Load()
+		for _, ld := range r.loads {
+			ld.accounts.Reported.To = ld.End.Load()
+		}
+	}
+	return true, c.collect(result.PhaseDrain, from, max(clock.Now(), from+1))
 }
 
 // unwritten reports whether the loads have counted or recorded anything after the last interval.

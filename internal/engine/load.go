@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/engine/beside"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/readback"
 	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/session"
@@ -57,6 +58,7 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 	ld := &load{Plan: p, session: s, recording: rec, sending: out, receiving: in, sender: newSender(out, in),
 		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
 	out.Came, out.Ended = in.Has, in.Ended
+	ld.accounts.Back = readback.New(p, s)
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.Follower = &account.Follower{Until: u}
 	}
@@ -85,9 +87,8 @@ func (ld *load) open(ctx context.Context) error {
 // metrics returns what is recorded.
 func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), ld.side.Metrics()...) }
 
-// disconnect closes producers and consumers, then the sessions. Leftovers are
-// reported, not fatal: the measurement is done.
-func (ld *load) disconnect() error {
+// leave closes producers and consumers. Leftovers are reported, not fatal: the measurement is done.
+func (ld *load) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	ld.session.Measured = true
@@ -98,7 +99,7 @@ func (ld *load) disconnect() error {
 	for _, c := range ld.receiving.Clients {
 		errs = append(errs, c.Close(ctx))
 	}
-	return errors.Join(append(errs, ld.session.Close())...)
+	return errors.Join(errs...)
 }
 
 // startStages taps the connections that are known, and has messages followed if

@@ -74,6 +74,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	setCorrected(run, s)
 	s.Until = setUntil(run, in, s)
 	s.Backlog = brokerBacklog(run, in)
+	s.ReadBack = run.ReadBack
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)
 	s.EffectiveSampleSize = effective(run, s)

@@ -9,6 +9,7 @@ import (
 
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/readback"
 	"sixnines/internal/engine/receive"
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/session"
@@ -26,6 +27,7 @@ type Accounts struct {
 	Recording *observe.Recording
 	Sending   *send.Sending
 	Receiving *receive.Receiving
+	Back      *readback.Back // nil: what the broker keeps is not read back
 
 	// Reported is the collector's; when that has ended, the run's goroutine's.
 	Reported reported
@@ -113,7 +115,11 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 		}
 	}
 	// The delivery side.
-	lost := a.accountMissing(&total, intended, censor, censorSent)
+	keep := keeping{Accounts: a, lost: losses{start: a.Start.Load()}}
+	if a.Back != nil && !aborted {
+		keep.record = a.Back.Record()
+	}
+	lost := a.accountMissing(&total, &keep, intended, censor, censorSent)
 	total.EarlierMissing = a.Receiving.Earlier.Missing()
 	delta := total
 	delta.Sub(a.Reported.Counters)
@@ -121,7 +127,7 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	at := max(0, now-start) // before start if the load never began
 	v := result.Interval{Phase: result.PhaseClosing, Start: at, End: at, Counters: delta,
 		InFlight: a.inFlight(total), Metrics: map[result.Metric]*result.MetricInterval{}, Vitals: map[result.Vital]float64{}}
-	v.Tail = a.exemplars()
+	v.Tail, v.ReadBack = a.exemplars(), keep.close()
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
@@ -136,13 +142,14 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 // (recorder.Slot) in which they were due. A message is known to be lost in two cases: later messages of
 // its stream have come, and nothing shows that it may still come; or nothing of its stream has come, and
 // nothing else came to the group in the second half of the wait. A message that the broker refused, or
-// that was given up, is not in flight any more.
-func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
+// that was given up, is not in flight any more. Where the broker was read back, what it keeps is not
+// lost, and what it does not keep is.
+func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
 	start, end := a.Start.Load(), a.End.Load()
 	lost = map[int64]int64{}
 	var absent int64 // deliveries that were expected and not ticked off, damaged ones included
 	lastMissing := make([]stream.Marks, len(a.Sending.Streams))
-	for _, g := range a.Receiving.Groups {
+	for i, g := range a.Receiving.Groups {
 		coming, ended := a.Receiving.StillComing(g, a.Observed)
 		for _, st := range a.Sending.Streams {
 			ledger, bound := g.Ledger(st)
@@ -182,6 +189,7 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 				if st.CameDamaged(seq) {
 					continue
 				}
+				kept, known := keep.kept(i, st, seq)
 				overtaken, silent := !coming && any && seq <= newest, ended && (!any || newest < st.First)
 				inFlight := false
 				switch {
@@ -190,14 +198,16 @@ func (a *Accounts) accountMissing(total *result.Counters, intended func(*stream.
 				case st.Acked == nil || !st.Acked.Has(seq):
 					total.MissingUnknown++
 					inFlight = !a.Flow.Acked
-				case overtaken:
+				case known && kept:
+					total.Undelivered++
+				case known || overtaken:
 					total.LostAcked++
 					inFlight = true
 				default:
 					total.Undelivered++
 					inFlight = silent
 				}
-				if (overtaken || silent) && inFlight && a.Flow.Timed {
+				if (overtaken || silent || known) && inFlight && a.Flow.Timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}

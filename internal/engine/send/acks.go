@@ -100,6 +100,9 @@ func (l *lane) ack(sl *credit.Slot, now int64) {
 	}
 	if sl.Measured.Load() {
 		now = l.observe(sl, now)
+		if x := sl.Stream.AckedAt; x != nil {
+			x.Set(sl.Seq, now)
+		}
 	} else {
 		l.warm.Add(1)
 	}

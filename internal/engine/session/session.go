@@ -51,10 +51,7 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	}
 	s.SetupTimes = append(s.SetupTimes, result.SetupTime{Name: "connect", Duration: time.Duration(clock.Now() - began)})
 	w := s.Workload
-	s.Semantics, err = s.Main.Provision(ctx, driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: s.Scenario.Slow(),
-		Late: s.ComesLate, KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
-		Keep: w.Retains(), Existing: w.Existing != ""})
+	s.Semantics, err = s.Main.Provision(ctx, s.Topology())
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)
 	}
@@ -63,6 +60,19 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	}
 	return err
 }
+
+// Topology is what the load needs at the broker.
+func (s *Session) Topology() driver.Topology {
+	w := s.Workload
+	return driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
+		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: s.Scenario.Slow(),
+		Late: s.ComesLate, KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
+		Keep: w.Retains(), Existing: w.Existing != "", ReadBack: s.Scenario.Phases.ReadBack > 0}
+}
+
+// Again opens another session with the same run at the broker, which provisions nothing. The caller
+// closes it; its connections are Close's. The error is the driver's.
+func (s *Session) Again(ctx context.Context) (driver.Session, error) { return s.openSession(ctx) }
 
 // OpenResponders opens the session of the responders, if the load has them. The error is the driver's.
 func (s *Session) OpenResponders(ctx context.Context) (err error) {

@@ -13,7 +13,7 @@ import (
 	"sixnines/internal/integrity"
 )
 
-// Stream is one producer's messages to one topic. Fields up to Trial, Acked, Fan and Stamps are
+// Stream is one producer's messages to one topic. Fields up to Trial, Acked, AckedAt, Fan and Stamps are
 // fixed before the window, and what they point to is safe for concurrent use, but for Keys, which is
 // the sending goroutine's. What else is not atomic belongs to the goroutine that sends: its
 // connection's pacer, or its producer's loop. Others read it when that has ended. A lane that changes
@@ -41,7 +41,9 @@ type Stream struct {
 	Ended  bool // the measured window has ended
 
 	Acked *integrity.Ledger // sequence numbers that the broker has acknowledged; nil without acknowledgements
-	Fan   *integrity.Fan    // how many groups have received each message; nil if only one may
+	// AckedAt has when measured messages were acknowledged, CLOCK_MONOTONIC; nil: nothing asks for it.
+	AckedAt *integrity.Instants
+	Fan     *integrity.Fan // how many groups have received each message; nil if only one may
 
 	Stamps []observe.Stamp // of the messages that are followed through their stages; nil: stages are not followed
 

@@ -1,0 +1,288 @@
+// Package readback reads what the broker keeps of a load's messages when the run is over and its
+// clients have closed: by a fresh session, from the beginning of each place to the end that the
+// broker names, so that a message that was not delivered can be told from one that is lost.
+package readback
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/internal/clock"
+	"sixnines/internal/engine/plan"
+	"sixnines/internal/engine/session"
+	"sixnines/internal/engine/stream"
+	"sixnines/internal/integrity"
+	"sixnines/result"
+)
+
+const (
+	// firstPause and lastPause are between two attempts, and double in between.
+	firstPause = 100 * time.Millisecond
+	lastPause  = 2 * time.Second
+	// silence is how long no message may come before an attempt is given up.
+	silence = 20 * time.Second
+	// absence is how long a broker must say that it does not have a place, which one that has
+	// just started may say of what it has not yet found again.
+	absence = 3 * time.Second
+	// closing is how long closing a session may take.
+	closing = 5 * time.Second
+	// instantsMemory is how many bytes a load spends on the instants of acknowledgements.
+	instantsMemory = 256 << 20
+)
+
+// Back is what was read back of a load. The run's goroutine calls its methods, and Read once,
+// before the others; while that lasts, the sessions' goroutines deliver.
+type Back struct {
+	*plan.Plan
+	Session *session.Session
+	streams []*stream.Stream
+
+	places []*place
+	found  result.ReadBack
+}
+
+// place is a place of the broker's, and what has been read from it.
+type place struct {
+	driver.Place
+	topic   int                 // in the layout
+	group   int                 // in the layout; −1: it has the messages of all
+	ledgers []*integrity.Ledger // by stream of the load; nil: nothing of that has come
+	reading driver.Reading
+	read    bool  // to its end
+	absent  bool  // the broker does not have it
+	since   int64 // when the broker first said so, CLOCK_MONOTONIC; 0: it has not
+	err     error // why it was not read the last time
+
+	corrupted, foreign, duplicated, unmeasured int64 // of the last reading
+}
+
+// New returns what reads back the messages of p; nil: that is not asked for, or such a load has
+// nothing that could be kept.
+func New(p *plan.Plan, s *session.Session) *Back {
+	if p.Scenario.Phases.ReadBack == 0 || p.Flow.Consumes || p.Flow.Replies {
+		return nil
+	}
+	return &Back{Plan: p, Session: s}
+}
+
+// Bind has the load's streams, and makes them remember when each message was acknowledged.
+func (b *Back) Bind(streams []*stream.Stream) {
+	b.streams = streams
+	var budget atomic.Int64
+	budget.Store(instantsMemory / integrity.InstantChunk)
+	for _, st := range streams {
+		if st.Acked != nil {
+			st.AckedAt = integrity.NewInstants(&budget)
+		}
+	}
+}
+
+// Read reads back. It ends when all places have been read, with Phases.ReadBack, or when ctx or the
+// run's Abort says so. Producers and consumers have closed.
+func (b *Back) Read(ctx context.Context) {
+	b.found.From = clock.Now() - b.Start.Load()
+	err := b.readAll(ctx)
+	b.found.To = clock.Now() - b.Start.Load()
+	b.conclude(err)
+}
+
+// readAll makes attempts until all places are read, and returns why the last one did not.
+func (b *Back) readAll(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, b.Scenario.Phases.ReadBack, fmt.Errorf("%w: it was to take no longer than %v", driver.ErrTimeout, b.Scenario.Phases.ReadBack))
+	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	go func() {
+		select {
+		case <-b.Abort:
+			stop(fmt.Errorf("%w: the run was ended", driver.ErrClosed))
+		case <-ctx.Done():
+		}
+	}()
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		err, lasting := b.attempt(ctx)
+		if err == nil || lasting {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; last: %w", context.Cause(ctx), err)
+		case <-time.After(pause):
+		}
+	}
+}
+
+// attempt opens a session and reads the places that have not been read. err is of the first place
+// that could not be read; lasting says that another attempt would end likewise.
+func (b *Back) attempt(ctx context.Context) (err error, lasting bool) {
+	s, err := b.Session.Again(ctx)
+	if err != nil {
+		return err, driver.Final(err)
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closing)
+		defer cancel()
+		_ = s.Close(ctx) // it has read what it could
+	}()
+	back, ok := s.(driver.BackReader)
+	if !ok {
+		return fmt.Errorf("%w: driver %s reads nothing back", driver.ErrUnsupported, b.Entry.Name), true
+	}
+	all, err := back.Places(b.Session.Topology())
+	if err != nil {
+		return err, driver.Final(err)
+	}
+	b.know(all)
+	for _, p := range b.places {
+		if !p.read {
+			if p.err = b.readPlace(ctx, back, p); p.err != nil && err == nil {
+				err = p.err
+			}
+		}
+	}
+	return err, false
+}
+
+// know notes the places of the first session that names them.
+func (b *Back) know(all []driver.Place) {
+	if b.places != nil {
+		return
+	}
+	for _, x := range all {
+		p := &place{Place: x, group: -1, topic: slices.Index(b.Layout.Topics, x.Topic), ledgers: make([]*integrity.Ledger, len(b.streams))}
+		for _, c := range b.Layout.Consumers {
+			if x.Group != "" && c.Name == x.Group {
+				p.group = c.Group
+			}
+		}
+		b.places = append(b.places, p)
+	}
+}
+
+// readPlace reads a place once. What came before an error stays ticked off: it was kept.
+func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	quiet := time.AfterFunc(silence, func() {
+		cancel(fmt.Errorf("%w: nothing came in %v", driver.ErrTimeout, silence))
+	})
+	defer quiet.Stop()
+	p.corrupted, p.foreign, p.duplicated, p.unmeasured = 0, 0, 0, 0
+	again := make([]*integrity.Ledger, len(b.streams)) // of this reading alone, so that copies are counted
+	reading, err := back.ReadBack(ctx, p.Place, func(m driver.Message) {
+		quiet.Reset(silence)
+		b.take(p, again, m.Payload)
+	})
+	switch {
+	case err == nil:
+		p.read, p.reading, p.since = true, reading, 0
+	case errors.Is(err, driver.ErrNoTopic):
+		now := clock.Now()
+		if p.since == 0 {
+			p.since = now
+		}
+		if now-p.since >= int64(absence) {
+			p.read, p.absent = true, true
+			return nil
+		}
+	default:
+		p.since = 0
+		if cause := context.Cause(ctx); cause != nil {
+			err = fmt.Errorf("%w: %w", cause, err)
+		}
+	}
+	return err
+}
+
+// take ticks a message off that was read from p.
+func (b *Back) take(p *place, again []*integrity.Ledger, payload []byte) {
+	var e integrity.Envelope
+	switch check := e.Get(payload, true); {
+	case check == integrity.Damaged:
+		p.corrupted++
+		return
+	case check == integrity.Short, e.Run != b.Id:
+		p.foreign++
+		return
+	case e.Kind != integrity.Data:
+		p.unmeasured++ // sent before the load
+		return
+	case int(e.Stream) >= len(b.streams) || b.streams[e.Stream].Plan.Topic != p.topic:
+		p.foreign++
+		return
+	}
+	st := b.streams[e.Stream]
+	if !st.Begun || e.Sequence < st.First || e.Sequence >= st.Last {
+		p.unmeasured++
+		return
+	}
+	for _, ledgers := range [][]*integrity.Ledger{p.ledgers, again} {
+		if ledgers[e.Stream] == nil {
+			ledgers[e.Stream] = integrity.NewLedger(0)
+		}
+	}
+	p.ledgers[e.Stream].Mark(e.Sequence)
+	if again[e.Stream].Mark(e.Sequence) != integrity.New {
+		p.duplicated++
+	}
+}
+
+// conclude fills the record in. err is why not all places were read.
+func (b *Back) conclude(err error) {
+	r := &b.found
+	read := 0
+	r.Whole = len(b.places) > 0
+	for _, p := range b.places {
+		x := result.ReadPlace{Topic: p.Topic, Group: p.Group, Log: p.Log, Absent: p.absent}
+		if p.read {
+			read++
+			x.Until, x.Removed, x.Copy, x.Messages = string(p.reading.Until), p.reading.Removed, p.reading.Copy, p.reading.Messages
+			r.Read, r.Corrupted, r.Foreign = r.Read+x.Messages, r.Corrupted+p.corrupted, r.Foreign+p.foreign
+			r.Duplicated, r.Unmeasured = r.Duplicated+p.duplicated, r.Unmeasured+p.unmeasured
+		} else if p.err != nil {
+			x.Error = p.err.Error()
+		}
+		r.Whole = r.Whole && p.read && p.Log && p.group < 0 && !x.Removed
+		if len(r.Places) < result.MostReadPlaces {
+			r.Places = append(r.Places, x)
+		} else {
+			r.MorePlaces++
+		}
+	}
+	switch {
+	case err == nil:
+		r.Outcome = result.ReadBackDone
+	case len(b.places) == 0 && errors.Is(err, driver.ErrUnsupported):
+		r.Outcome = result.ReadBackNothingKept
+	case read > 0:
+		r.Outcome = result.ReadBackPartly
+	default:
+		r.Outcome = result.ReadBackFailed
+	}
+	if err != nil {
+		r.Why = err.Error()
+	}
+}
+
+// Record returns what was read, for the accounts to be filled in.
+func (b *Back) Record() *result.ReadBack { return &b.found }
+
+// Kept reports whether the broker keeps a message for a delivery group of the layout, or at all if
+// group is −1; known is false if that was not read.
+func (b *Back) Kept(group int, st *stream.Stream, seq uint64) (kept, known bool) {
+	for _, p := range b.places {
+		if p.topic != st.Plan.Topic || p.group >= 0 && group >= 0 && p.group != group {
+			continue
+		}
+		known = known || p.read
+		if l := p.ledgers[st.ID]; l != nil && l.Has(seq) {
+			return true, true
+		}
+	}
+	return false, known
+}

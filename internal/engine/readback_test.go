@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/mem"
+	"sixnines/internal/judge"
+	"sixnines/result"
+)
+
+// keptLoad is a load whose broker keeps what it takes, with more of the driver's options.
+func keptLoad(workload, options string) string {
+	return "name: kept\nphases: {warmup: 100ms, duration: 1s, drain: 500ms, read_back: 10s}\nworkload: " + workload +
+		"\ntarget: {driver: mem, options: {ack: broker, keep: true, " + options + "}}\n"
+}
+
+// What was not delivered is kept or lost, exactly, by messages that a driver is told to lose, to
+// withhold and to forget; and the instants of their acknowledgements are exact.
+func TestReadBack(t *testing.T) {
+	const ackDelay = 3 * time.Millisecond
+	for _, groups := range []int64{1, 2} {
+		r := measureVirtually(t, keptLoad(fmt.Sprintf("{rate: 1000/s, consumers: %d, groups: %d, arrivals: constant}", groups, groups),
+			"lose: 3, lose_acked: 7, withhold: 5, forget: 4, nack: 6, misreport: 2, after: 100, every: 9, ack_delay: "+ackDelay.String()), mem.Entry())
+		b, n := r.ReadBack, r.Counters
+		if b == nil || b.Outcome != result.ReadBackDone || !b.Whole || !b.Decided() {
+			t.Fatalf("%+v", b)
+		}
+		for _, x := range []struct {
+			name      string
+			got, want int64
+		}{
+			{"kept", b.Kept, 5 * groups}, {"lost", b.LostAcked, 7 * groups}, {"not answered and gone", b.GoneUnknown, 3 * groups},
+			{"not answered and kept", b.KeptUnknown, 0}, {"refused and gone", b.GoneRefused, 6 * groups}, {"refused and kept", b.KeptRefused, 0},
+			{"in the log", b.InLog, n.Acked - 7 - 4}, {"not in the log", b.NotInLog, 7 + 4},
+			{"ranges of lost ones", b.Lost.Count, 7 * groups}, {"ranges of gone ones", b.Gone.Count, 7 + 4},
+			{"counted as lost", n.LostAcked, 7 * groups}, {"counted as undelivered", n.Undelivered, 5 * groups},
+		} {
+			if x.got != x.want {
+				t.Errorf("%d groups: %s: %d, want %d", groups, x.name, x.got, x.want)
+			}
+		}
+		var ranged, slotted int64
+		for _, x := range b.Lost.Ranges {
+			ranged += x.Count()
+			// The warm-up has 100 messages, whose numbers come first.
+			if want := (int64(x.From)-100)*int64(time.Millisecond) + int64(ackDelay); x.First != want {
+				t.Errorf("message %d was acknowledged at %d, not at %d", x.From, x.First, want)
+			}
+		}
+		for _, s := range b.Lost.Slots {
+			slotted += s.Count
+		}
+		if ranged != b.Lost.Count || slotted != b.Lost.Count {
+			t.Errorf("%d lost ones in ranges and %d in slots, of %d", ranged, slotted, b.Lost.Count)
+		}
+		if all, first, last := b.Lost.Within(0, 1<<62); all != b.Lost.Count || first != b.Lost.First || last != b.Lost.Last {
+			t.Errorf("%d of them from %d to %d, and by the record from %d to %d", all, first, last, b.Lost.First, b.Lost.Last)
+		}
+	}
+}
+
+// Without consumers every message is read back.
+func TestReadBackWithoutConsumers(t *testing.T) {
+	b := measureVirtually(t, keptLoad("{rate: 1000/s, pattern: publish, producers: 3, topics: 3}", "lose: 3, lose_acked: 7, after: 100, every: 9"), mem.Entry()).ReadBack
+	if b.Kept != 1000-3-7 || b.LostAcked != 7 || b.GoneUnknown != 3 || b.InLog != b.Kept || b.NotInLog != 7 || b.Lost.Count != 7 || b.Gone != nil || len(b.Places) != 3 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// A broker that is away at the end is waited for; one that stays away, or that breaks off, leaves
+// it undecided what is lost.
+func TestReadBackFromABrokerThatIsAway(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		reader  *reader
+		outcome result.ReadBackOutcome
+		lost    int64
+		why     string
+	}{
+		{"for a while", &reader{away: 3}, result.ReadBackDone, 7, ""},
+		{"for good", &reader{away: 1 << 30}, result.ReadBackFailed, 0, "no longer than 10s"},
+		{"breaks off", &reader{breaks: 2}, result.ReadBackDone, 7, ""},
+		{"always breaks off", &reader{breaks: 1 << 30}, result.ReadBackFailed, 0, "broken off"},
+		{"has no place at first", &reader{absent: 2}, result.ReadBackDone, 7, ""},
+		{"has lost the place", &reader{absent: 1 << 30}, result.ReadBackDone, 12, ""},
+		{"refuses", &reader{refuses: true}, result.ReadBackFailed, 0, "not authorised"},
+		{"keeps nothing", &reader{none: true}, result.ReadBackNothingKept, 0, "unsupported"},
+	} {
+		e := mem.Entry()
+		tt.reader.Driver = e.Driver
+		e.Driver = tt.reader
+		r := measureVirtually(t, keptLoad("{rate: 1000/s, groups: 1}", "lose_acked: 7, withhold: 5, after: 100, every: 9"), e)
+		b := r.ReadBack
+		if b.Outcome != tt.outcome || b.LostAcked != tt.lost || b.Decided() != (tt.outcome == result.ReadBackDone) || !strings.Contains(b.Why, tt.why) || (b.Why == "") != b.Decided() {
+			t.Errorf("%s: %+v", tt.name, b)
+		}
+		// What came before a reading broke off was kept.
+		if !b.Decided() && b.Unread != 12-b.Kept || b.Kept != 0 && tt.reader.breaks == 0 && !b.Decided() {
+			t.Errorf("%s: %+v", tt.name, b)
+		}
+		if problems := judge.Verify(r, r.Header.Tool); len(problems) > 0 {
+			t.Errorf("%s: %v", tt.name, problems)
+		}
+	}
+}
+
+// reader is a driver with a broker that is hard to read back: the first session is the load's.
+type reader struct {
+	driver.Driver
+	away, breaks, absent int  // attempts that fail
+	refuses, none        bool // all of them do
+	opened               atomic.Int32
+}
+
+func (d *reader) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	n := int(d.opened.Add(1))
+	switch {
+	case n == 1:
+	case d.refuses:
+		return nil, driver.ErrUnauthorized
+	case n-1 <= d.away:
+		return nil, driver.ErrNotConnected
+	}
+	s, err := d.Driver.Open(ctx, t)
+	return readerSession{s, d, n - 1}, err
+}
+
+type readerSession struct {
+	driver.Session
+	of      *reader
+	attempt int
+}
+
+func (s readerSession) Places(t driver.Topology) ([]driver.Place, error) {
+	if s.of.none {
+		return nil, driver.ErrUnsupported
+	}
+	return s.Session.(driver.BackReader).Places(t)
+}
+
+func (s readerSession) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+	if s.attempt <= s.of.absent {
+		return driver.Reading{}, driver.ErrNoTopic
+	}
+	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, deliver)
+	if s.attempt <= s.of.breaks {
+		err = errors.New("broken off")
+	}
+	return found, err
+}
+
+// Of many ranges the longest are listed, and the first and the last.
+func TestReadBackListsRanges(t *testing.T) {
+	b := measureVirtually(t, keptLoad("{rate: 10000/s, groups: 1}", "lose_acked: 400, after: 500, every: 20"), mem.Entry()).ReadBack
+	if b.LostAcked != 400 || len(b.Lost.Ranges) != result.MostLostRanges || b.Lost.MoreRanges == 0 {
+		t.Fatalf("%+v", b.Lost)
+	}
+	at := func(f func(result.LostRange) int64) (all []int64) {
+		for _, r := range b.Lost.Ranges {
+			all = append(all, f(r))
+		}
+		return all
+	}
+	if slices.Min(at(func(r result.LostRange) int64 { return r.First })) != b.Lost.First || slices.Max(at(func(r result.LostRange) int64 { return r.Last })) != b.Lost.Last {
+		t.Errorf("the ranges have neither the first nor the last: %+v", b.Lost)
+	}
+}
