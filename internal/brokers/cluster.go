@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"sixnines/internal/disk"
 	"sixnines/internal/netns"
 )
 
@@ -46,6 +47,11 @@ type Options struct {
 	// that nodes can be cut from each other and from clients. Start fails with an error that wraps
 	// [netns.ErrUnavailable] where there can be none.
 	Apart bool
+
+	// Disks, if not nil, gives each node's data a file system of its own that can fail. Start fails with an
+	// error that wraps [disk.ErrUnavailable] where there can be none, and one that wraps [ErrNoDisk] if
+	// the product has no data on disk.
+	Disks *Disks
 
 	// forked, if not nil, is called with every process as soon as it exists, before it
 	// is ready, from several goroutines at once. Its error ends the start.
@@ -93,10 +99,11 @@ type Cluster struct {
 
 	urls    map[string]string
 	ready   func(ctx context.Context) error
-	keep    bool            // Dir stays
-	network *netns.Network  // nil: the nodes are on loopback
-	death   func(err error) // Options.Died
-	alive   context.Context // ends with Stop, and with it starts that are under way
+	keep    bool               // Dir stays
+	network *netns.Network     // nil: the nodes are on loopback
+	disks   []*disk.FileSystem // of each node, with Options.Disks; made before the nodes
+	death   func(err error)    // Options.Died
+	alive   context.Context    // ends with Stop, and with it starts that are under way
 	cancel  context.CancelFunc
 
 	// resuming counts starts of nodes that are under way. It is added to under mu, and only
@@ -117,6 +124,7 @@ type Cluster struct {
 type member struct {
 	spec process
 	*Instance
+	dark     bool // its power failed, and its file system is to be recovered
 	starting bool // a start is under way: Instance is the process before, or nil
 }
 
@@ -194,6 +202,9 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 			}
 		}
 	}
+	if err := c.makeDisks(p, o, d.nodes); err != nil {
+		return err
+	}
 	for _, h := range d.helpers {
 		i, err := h.start(ctx)
 		if err != nil {
@@ -265,6 +276,7 @@ func (c *Cluster) Stop(ctx context.Context) error {
 	if c.network != nil {
 		errs = append(errs, c.network.Close())
 	}
+	errs = append(errs, c.removeDisks(context.WithoutCancel(ctx)))
 	if !c.keep {
 		errs = append(errs, removeAll(c.Dir))
 	}

@@ -309,7 +309,11 @@ func (c *Cluster) startNodes(ctx context.Context, members []*member) error {
 	var starting sync.WaitGroup
 	for _, m := range members {
 		starting.Go(func() {
-			i, err := m.spec.startAgain(ctx)
+			var i *Instance
+			err := c.lit(ctx, m)
+			if err == nil {
+				i, err = m.spec.startAgain(ctx)
+			}
 			c.mu.Lock()
 			m.starting = false
 			if err == nil {

@@ -34,6 +34,7 @@ func Serve(stdin io.Reader, stderr io.Writer, args []string) int {
 func Null() Product {
 	return Product{
 		Name:     "null",
+		Diskless: "it keeps nothing on disk",
 		Summary:  "does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself; built in",
 		Drivers:  []string{"null"},
 		Clusters: []int{1},

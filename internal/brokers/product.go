@@ -31,6 +31,8 @@ type Product struct {
 	// Variable is the environment variable that names the installation to use, such
 	// as KAFKA_HOME; may be empty.
 	Variable string
+	// Diskless says why its data cannot be on a file system of its own; empty: they can.
+	Diskless string
 
 	// find locates an installation and changes nothing: the one that Variable
 	// names, then one on PATH, then one that plan has made below the home.

@@ -26,6 +26,7 @@ const (
 func NATSStreaming() Product {
 	return Product{
 		Name:     "nats-streaming",
+		Diskless: "it keeps messages in memory unless told otherwise, and its files beside its configuration",
 		Summary:  "NATS Streaming (STAN, archived): memory and file store",
 		Drivers:  []string{"stan"},
 		Clusters: []int{1},

@@ -58,6 +58,7 @@ func mkfs() (string, error) {
 type FileSystem struct {
 	Dir   string // where it is mounted
 	Image string
+	Size  int64 // in bytes
 	entry *journal.Entry
 }
 
@@ -83,7 +84,7 @@ func Make(j *journal.Journal, what, dir string, size int64) (_ *FileSystem, err 
 	if size < smallestImage {
 		return nil, fmt.Errorf("an image of %d MiB is too small for ext4 with a journal, the least is %d MiB; set TMPDIR to a disk with more space", size>>20, smallestImage>>20)
 	}
-	f := &FileSystem{Dir: dir, Image: filepath.Join(above, journal.Mark+"-"+filepath.Base(dir)+".ext4")}
+	f := &FileSystem{Dir: dir, Size: size, Image: filepath.Join(above, journal.Mark+"-"+filepath.Base(dir)+".ext4")}
 	if f.entry, err = j.Note(what, &Made{f.Image, f.Dir}); err != nil {
 		return nil, err
 	}
@@ -306,16 +307,4 @@ func backing(device string) string {
 		return ""
 	}
 	return strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), " (deleted)")
-}
-
-// Writeback returns the settings by which the kernel writes back by itself what was not synced, by their
-// names in /proc/sys: they decide how much a power failure can take.
-func Writeback() map[string]string {
-	all := map[string]string{}
-	for _, name := range []string{"vm/dirty_expire_centisecs", "vm/dirty_writeback_centisecs", "vm/dirty_background_ratio", "vm/dirty_background_bytes", "vm/dirty_ratio", "vm/dirty_bytes"} {
-		if text, err := os.ReadFile("/proc/sys/" + name); err == nil {
-			all[strings.ReplaceAll(name, "/", ".")] = strings.TrimSpace(string(text))
-		}
-	}
-	return all
 }

@@ -16,7 +16,10 @@ func Check() error {
 }
 
 // FileSystem is one that was made. There is none on this system.
-type FileSystem struct{ Dir, Image string }
+type FileSystem struct {
+	Dir, Image string
+	Size       int64
+}
 
 // Make fails here.
 func Make(*journal.Journal, string, string, int64) (*FileSystem, error) { return nil, Check() }
@@ -38,6 +41,3 @@ func (f *FileSystem) Remove(context.Context) error { return Check() }
 
 // Undo fails here.
 func (m *Made) Undo(context.Context) (did bool, err error) { return false, Check() }
-
-// Writeback has nothing to say here.
-func Writeback() map[string]string { return nil }
