@@ -34,8 +34,13 @@ func (a *Act) Properties() ActionProperties {
 	return p
 }
 
-// Length returns how long the act lasts; 0: it does not.
-func (a *Act) Length() time.Duration { return a.For }
+// Length returns how long the act lasts; 0: it does not, or until the run's end.
+func (a *Act) Length() time.Duration {
+	if a.Restart != nil {
+		return a.Restart.After
+	}
+	return a.For
+}
 
 // End returns when the act is over, from the start of the window: At.After, if it does not last.
 func (a *Act) End() time.Duration { return a.At.After + a.Length() }

@@ -21,6 +21,11 @@ type Action struct {
 	Disconnect Subject `yaml:"disconnect,omitempty" doc:"whose connections are cut" enum:"producers,consumers,all"`
 	Stall      *Nodes  `yaml:"stall,omitempty" doc:"which of the broker's nodes do nothing for a time"`
 	Freeze     *Nodes  `yaml:"freeze,omitempty" doc:"another word for stall, for nodes that others are to miss"`
+	Kill       *Nodes  `yaml:"kill,omitempty" doc:"which of the broker's nodes are killed"`
+	Terminate  *Nodes  `yaml:"terminate,omitempty" doc:"which of the broker's nodes are asked to end"`
+	// Restart is a kind if it names nodes, and else says when those that another kind ends start again.
+	Restart *Restart `yaml:"restart,omitempty" doc:"how long after kill or terminate the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
+	Rolling *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
@@ -49,6 +54,10 @@ const (
 	ActionDisconnect ActionKind = "disconnect"
 	ActionStall      ActionKind = "stall"
 	ActionFreeze     ActionKind = "freeze"
+	ActionKill       ActionKind = "kill"
+	ActionTerminate  ActionKind = "terminate"
+	ActionRestart    ActionKind = "restart"
+	ActionRolling    ActionKind = "rolling"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its
@@ -80,6 +89,7 @@ type ActionProperties struct {
 	Kind      ActionKind
 	Run       bool // it happens to what all loads of a run use, and is carried out once; else to the clients of a load
 	Lasts     bool // it has a length, For, after which it is undone
+	Restarts  bool // it may have Restart, after which the nodes that it ended are started again
 	Filled    bool // At.Filled is allowed
 	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
 	Exclusive bool // two of the kind may not overlap for the same workload
@@ -90,6 +100,7 @@ type ActionProperties struct {
 	check     func(*validator, *Act)  // reports to the validator why this workload, or this run, cannot have it
 	applies   func(w *Workload) bool  // whether a workload has a subject for it; nil: it is of the run
 	written   func(a *Action) Subject // whom it happens to
+	given     func(a *Action) bool    // whether an action with a value at its key is of the kind; nil: it is
 }
 
 // Actions lists the properties of all kinds. A kind needs a field in [Action], a row here, and
@@ -135,7 +146,7 @@ func (k ActionKind) Properties() (ActionProperties, bool) {
 // kinds returns the kinds whose fields are set: a valid action has exactly one.
 func (a *Action) kinds() (given []ActionProperties) {
 	for _, p := range Actions() {
-		if f, ok := strict.FieldOf(reflect.TypeFor[Action](), string(p.Kind)); ok && !reflect.ValueOf(a).Elem().FieldByIndex(f.Index).IsZero() {
+		if f, ok := strict.FieldOf(reflect.TypeFor[Action](), string(p.Kind)); ok && !reflect.ValueOf(a).Elem().FieldByIndex(f.Index).IsZero() && (p.given == nil || p.given(a)) {
 			given = append(given, p)
 		}
 	}
@@ -216,6 +227,7 @@ func (v *validator) actions() {
 		k := given[0]
 		v.refuse(k.Lasts && a.For == 0, "the action "+string(k.Kind)+" does not say how long", "give it for, such as for: 5s", key)
 		v.refuse(!k.Lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
+		v.refuse(!k.Restarts && a.Restart != nil && k.Kind != ActionRestart, "the action "+string(k.Kind)+" ends no node that could be started again", "leave restart out", strict.Join(key, "restart"), key)
 		v.refuse(a.At.Filled && !k.Filled, "the action "+string(k.Kind)+" at: filled", "give a time after the start of the window, such as at: 30s", strict.Join(key, "at"), key)
 		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at a time that cannot be", "give a time after the start of the window", key)
 		if k.Run {

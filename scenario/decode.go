@@ -77,6 +77,13 @@ func (d *decoder) own(n *strict.Node, v reflect.Value, f strict.Field, key strin
 			break
 		}
 		v.Set(reflect.ValueOf(a))
+	case t == restartType && n.Kind == yaml.ScalarNode && !null:
+		r, err := parseRestart(n.Value)
+		if err != nil {
+			d.failWith(n, key, err)
+			break
+		}
+		v.Set(reflect.ValueOf(r))
 	case t == settingsType:
 		if !null {
 			d.settings(n, v, key, depth)

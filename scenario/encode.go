@@ -67,6 +67,8 @@ func (e encoder) value(v reflect.Value, key string) *strict.Node {
 		return e.workloads(v.Interface().(Workloads), key)
 	case t.Kind() == reflect.Map:
 		return e.any(v.Interface(), key)
+	case t == restartType && v.Interface().(*Restart).Node == "":
+		return e.text(formatDuration(v.Interface().(*Restart).After), key)
 	case strict.IsMapping(t):
 		if t.Kind() == reflect.Pointer {
 			v = v.Elem()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"time"
 
 	"sixnines/internal/strict"
 )
@@ -11,6 +12,31 @@ import (
 // Nodes are the parameters of an action that happens to nodes of the broker.
 type Nodes struct {
 	Node Node `yaml:"node" doc:"which node: its number from 0, leader, followers, random or all" pattern:"[0-9]{1,3}|leader|followers|random|all"`
+}
+
+// Restart says when nodes that an action ended are started again. In YAML it may be a time alone, or a
+// word for nodes.
+type Restart struct {
+	Node  Node          `yaml:"node,omitempty" doc:"as a kind: which node ends and is started again" pattern:"[0-9]{1,3}|leader|followers|random|all"`
+	After time.Duration `yaml:"after,omitempty" doc:"how long after it was ended a node is started again" min:"1ms" max:"168h"`
+}
+
+// parseRestart reads the short form.
+func parseRestart(s string) (*Restart, error) {
+	if n := Node(s); n == Leader || n == Followers || n == RandomNode || n == EveryNode {
+		return &Restart{Node: n}, nil
+	}
+	d, err := parseDuration(s)
+	if err != nil || d <= 0 {
+		return nil, wrong(quote(s)+" does not say when nodes are started again", "write restart: 5s beside kill or terminate, or without these restart: {node: 0}")
+	}
+	return &Restart{After: d}, nil
+}
+
+// Rolling are the parameters of a rolling restart.
+type Rolling struct {
+	Restart Node          `yaml:"restart" doc:"which nodes: followers or all" pattern:"[0-9]{1,3}|leader|followers|random|all"`
+	Pause   time.Duration `yaml:"pause,omitempty" doc:"how long after a node answers again the next one ends" min:"1ms" max:"168h"`
 }
 
 // Node says which of a broker's nodes are meant: a number from 0, or one of the words below. Who
@@ -61,6 +87,23 @@ func nodeActions() []ActionProperties {
 			written: func(a *Action) Subject { return a.Freeze.Node.subject() },
 			Does:    "The same as stall.",
 			Undone:  "They go on (SIGCONT)."},
+		{Kind: ActionKill, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
+			written: func(a *Action) Subject { return a.Kill.Node.subject() },
+			Does:    "The nodes' processes are killed (SIGKILL). What the kernel has of their files stays.",
+			Undone:  "With `restart` they are started again after that time, with the same data at the same addresses; else they stay down."},
+		{Kind: ActionTerminate, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
+			written: func(a *Action) Subject { return a.Terminate.Node.subject() },
+			Does:    "The nodes' processes are asked to end (SIGTERM), and killed if they have not after 20 s.",
+			Undone:  "As after kill."},
+		{Kind: ActionRestart, Run: true, Explains: ExplainsOutage, check: checkNodes,
+			given:   func(a *Action) bool { return a.Restart.Node != "" },
+			written: func(a *Action) Subject { return a.Restart.Node.subject() },
+			Does:    "The nodes' processes are asked to end, as by terminate.",
+			Undone:  "They are started again as soon as they have ended, with `after` not before that time."},
+		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkNodes,
+			written: func(a *Action) Subject { return a.Rolling.Restart.subject() },
+			Does:    "Nodes are restarted one after the other, in the order of their numbers. The next one ends when the one before answers again, `pause` later.",
+			Undone:  "It is over when the last one answers again."},
 	}
 }
 
@@ -71,8 +114,24 @@ func (a *Act) Nodes() Node {
 		return a.Stall.Node
 	case a.Kind == ActionFreeze:
 		return a.Freeze.Node
+	case a.Kind == ActionKill:
+		return a.Kill.Node
+	case a.Kind == ActionTerminate:
+		return a.Terminate.Node
+	case a.Kind == ActionRestart:
+		return a.Restart.Node
+	case a.Kind == ActionRolling:
+		return a.Rolling.Restart
 	}
 	return ""
+}
+
+// free returns when the nodes of an act may be under another, from the start of the window.
+func (a *Act) free() time.Duration {
+	if a.Properties().Restarts && a.Restart == nil {
+		return MaxDuration // they stay down
+	}
+	return a.End()
 }
 
 // runActs checks the acts of the run, which happen to what all its loads use.
@@ -97,7 +156,7 @@ func (v *validator) runActs() {
 		}
 		for j := range all[:i] {
 			b := &all[j]
-			if a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.End() && a.At != b.At {
+			if a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.free() && a.At != b.At {
 				continue
 			}
 			v.fail(fmt.Sprintf("two actions on the same node at the same time: %s %s at %s, and %s %s at %s", b.Kind, b.Subject, b.At, a.Kind, a.Subject, a.At),
@@ -111,7 +170,7 @@ func (v *validator) runActs() {
 func checkNodes(v *validator, a *Act) {
 	n := a.Nodes()
 	if n == "" {
-		v.fail("the action "+string(a.Kind)+" does not say which node", "write "+string(a.Kind)+": {node: 0}, or leader, followers, random or all", strict.Join(a.key, string(a.Kind)), a.key)
+		v.fail("the action "+string(a.Kind)+" does not say which node", "write "+nodeForm(a.Kind)+", or leader, followers, random or all", strict.Join(a.key, string(a.Kind)), a.key)
 		return
 	}
 	nodes := max(1, v.s.Target.Nodes)
@@ -119,6 +178,14 @@ func checkNodes(v *validator, a *Act) {
 		v.fail(fmt.Sprintf("there is no node %d: the broker has %s", i, nodesWord(nodes)), "target.nodes says how many it has", strict.Join(a.key, string(a.Kind)), a.key)
 	}
 	v.refuse(n == Followers && v.s.Target.URL == "" && nodes == 1, "followers, and the broker has one node", "give target.nodes, or write node: 0", strict.Join(a.key, string(a.Kind)), a.key)
+}
+
+// nodeForm is how a kind says which node.
+func nodeForm(k ActionKind) string {
+	if k == ActionRolling {
+		return "rolling: {restart: all}"
+	}
+	return string(k) + ": {node: 0}"
 }
 
 // nodesWord says which nodes there are.

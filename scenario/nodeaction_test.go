@@ -10,8 +10,14 @@ func TestActionsWithParameters(t *testing.T) {
 	for _, text := range []string{
 		"{at: 1s, stall: {node: 0}, for: 2s}",
 		"{at: 1s, freeze: {node: followers}, for: 2s}",
+		"{at: 1s, kill: {node: leader}, restart: 5s}",
+		"{at: 1s, kill: {node: all}}",
+		"{at: 1s, terminate: {node: random}, restart: 1m30s}",
+		"{at: 1s, restart: {node: 2}}",
+		"{at: 1s, restart: {node: 2, after: 3s}}",
+		"{at: 1s, rolling: {restart: all, pause: 1s}}",
 	} {
-		s := parsed(t, "target: {nodes: 3}\nactions: ["+text+"]\n")
+		s := parsed(t, "target: {nodes: 3}\nphases: {duration: 2m}\nactions: ["+text+"]\n")
 		if got := s.Acts()[0].String(); got != text {
 			t.Errorf("%s is written %s", text, got)
 		}
@@ -54,6 +60,14 @@ func TestActsOfTheRunImpossible(t *testing.T) {
 		{"actions: [{at: 1s, stall: {node: 1}, for: 1s}]\n", "x.yaml:1:27: there is no node 1: the broker has node 0 alone (target.nodes says how many it has)"},
 		{"phases: {duration: 3s}\nactions: [{at: 4s, stall: {node: 0}, for: 1s}]\n", "the action is at 4s, when the window of 3s is over"},
 		{"phases: {duration: 3s}\nactions: [{at: 2s, stall: {node: 0}, for: 2s}]\n", "the action lasts until 4s, and the window of 3s is over then"},
+		{"actions: [{at: 1s, stall: {node: 0}, for: 1s, restart: 2s}]\n", "the action stall ends no node that could be started again (leave restart out)"},
+		{"actions: [{at: 1s, kill: {node: 0}, for: 1s}]\n", "the action kill has no length, but for: 1s"},
+		{"actions: [{at: 1s, restart: 5s}]\n", "an action that does nothing"},
+		{"actions: [{at: 1s, kill: {node: 0}, restart: soon}]\n", `x.yaml:1:46: "soon" does not say when nodes are started again (write restart: 5s beside kill`},
+		{"actions: [{at: 1s, kill: {node: 0}, restart: {node: 0}}]\n", "an action with kill and restart (write two actions)"},
+		{"actions: [{at: 1s, kill: {node: 0}}, {at: 3s, restart: {node: 0}}]\n", "two actions on the same node at the same time: kill node 0 at 1s, and restart node 0 at 3s"},
+		{"actions: [{at: 1s, kill: {node: 0}, restart: 10s}]\n", "the action lasts until 11s"},
+		{"actions: [{at: 1s, rolling: {pause: 1s}}]\n", "the action rolling does not say which node (write rolling: {restart: all}"},
 		{"workloads:\n  a: {rate: 10/s}\nactions: [{at: 1s, stall: {node: 0}, for: 1s, workload: a}]\n", `the action stall happens to all workloads, and names "a" (leave workload out)`},
 		{"actions: [{at: 1s, stall: {node: 0}, for: 3s}, {at: 3s, freeze: {node: random}, for: 1s}]\n", "two actions on the same node at the same time: stall node 0 at 1s, and freeze a random node at 3s"},
 	} {

@@ -71,6 +71,7 @@ func notationOf(t reflect.Type) (notation, bool) {
 var (
 	arrivalsType  = reflect.TypeFor[Arrivals]()  // a mapping, or a text
 	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
+	restartType   = reflect.TypeFor[*Restart]()  // a mapping, or a text
 )
 
 func hasNotation(t reflect.Type) bool {

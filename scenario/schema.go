@@ -35,6 +35,10 @@ func schemaOf(f strict.Field) *jsonschema.Node {
 		}
 		long := &jsonschema.Node{Type: []string{"object", "null"}, Properties: propertiesOf(t), Additional: false}
 		s.AnyOf = []*jsonschema.Node{short, long}
+	case t == restartType:
+		short := &jsonschema.Node{Type: "string", Pattern: `^(leader|followers|random|all|` + timePattern + `)$`, Examples: []string{"5s"}}
+		long := &jsonschema.Node{Type: []string{"object", "null"}, Properties: propertiesOf(t.Elem()), Additional: false}
+		s.AnyOf = []*jsonschema.Node{short, long}
 	case t == workloadsType:
 		s.Type, s.Additional = []string{"object", "null"}, schemaOf(strict.Field{Type: t.Elem()})
 	case strict.IsMapping(t):

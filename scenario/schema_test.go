@@ -76,7 +76,7 @@ func TestActionsAreOnThePage(t *testing.T) {
 		}
 		lasts, explains := "no", "nothing"
 		whom := strings.Join(f.Enum, ", ")
-		if f.Type == reflect.TypeFor[*Nodes]() {
+		if strict.IsMapping(f.Type) {
 			whom = "nodes"
 		}
 		if p.Lasts {

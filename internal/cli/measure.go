@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -73,6 +74,9 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		}
 		died = broker.Err
 		broker.configure(&config)
+		if slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" }) {
+			defer m.keeper.Spoil("what happened to the one before changed it")
+		}
 	}
 	run, err = execute(stops, config)
 	err = conceal(err, s, e)

@@ -15,12 +15,12 @@ import (
 // early is how long before its instant an act on nodes is called, so that it waits with its nodes known.
 const early = 20 * time.Millisecond
 
-// nodes are those that an act happens to. Do chooses them; they do not change afterwards.
+// nodes are those that an act happens to. Do chooses them; from its instant on they do not change.
 type nodes struct {
 	target *Target
 	act    *scenario.Act
 	choice scenario.Node
-	chosen []int // ascending; nil: not chosen
+	chosen []int // ascending; nil: it has not happened
 }
 
 // Ahead implements actions.Early.
@@ -38,8 +38,12 @@ func (n *nodes) ready(ctx context.Context, at int64) error {
 	if err := n.target.take(chosen, n.act.String()); err != nil {
 		return err
 	}
+	if err := until(ctx, at); err != nil {
+		n.target.release(chosen, n.act.String())
+		return err
+	}
 	n.chosen = chosen
-	return until(ctx, at)
+	return nil
 }
 
 // release ends the act.

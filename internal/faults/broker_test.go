@@ -113,6 +113,99 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// at notes when what an act did happened.
+func at(t *testing.T, d actions.Doer) (happened int64) {
+	t.Helper()
+	before := clock.Now()
+	happened, err := d.Do(t.Context(), 0)
+	if err != nil || happened < before || happened > clock.Now() {
+		t.Fatalf("%d, after %d: %v", happened, before, err)
+	}
+	return happened
+}
+
+// undone is the same of undoing it.
+func undone(t *testing.T, d actions.Doer) (happened int64) {
+	t.Helper()
+	before := clock.Now()
+	happened, err := d.(actions.Undoer).Undo(t.Context())
+	if err != nil || happened < before || happened > clock.Now() {
+		t.Fatalf("%d, after %d: %v", happened, before, err)
+	}
+	return happened
+}
+
+// Nodes end, and are started again where the act says so: that is no end by itself.
+func TestEndOfNodes(t *testing.T) {
+	c := start(t, "nats")
+	target := &Target{Cluster: c}
+	first := c.Members()
+	for _, text := range []string{"{at: 1s, kill: {node: 0}, restart: 2s}", "{at: 1s, terminate: {node: 0}, restart: 2s}", "{at: 1s, restart: {node: 0}}"} {
+		d := doer(t, target, text)
+		at(t, d)
+		if got := states(c); got[0] != brokers.NodeEnded || got[1] != brokers.NodeRunning {
+			t.Errorf("%s: %v", text, got)
+		}
+		undone(t, d)
+		if got := c.Members(); got[0].State != brokers.NodeRunning || got[0].PID == first[0].PID || got[1].PID != first[1].PID {
+			t.Errorf("%s: before %v, after %v", text, first, got)
+		}
+	}
+	at(t, doer(t, target, "{at: 1s, kill: {node: 2}}"))
+	if _, err := doer(t, target, "{at: 1s, restart: {node: 2}}").Do(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "node 2 is still under the action {at: 1s, kill: {node: 2}}") {
+		t.Errorf("a restart of a node that stays down: %v", err)
+	}
+	if err := c.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A rolling restart ends one node at a time, and all in their order.
+func TestRolling(t *testing.T) {
+	c := start(t, "nats")
+	before := c.Members()
+	d := doer(t, &Target{Cluster: c}, "{at: 1s, rolling: {restart: all, pause: 50ms}}")
+	most := make(chan int)
+	stop := make(chan struct{})
+	go func() {
+		down := 0
+		for {
+			select {
+			case <-stop:
+				most <- down
+				return
+			case <-time.After(time.Millisecond):
+			}
+			n := 0
+			for _, s := range states(c) {
+				if s != brokers.NodeRunning {
+					n++
+				}
+			}
+			down = max(down, n)
+		}
+	}()
+	happened := at(t, d)
+	over, err := d.(actions.Undoer).Undo(t.Context())
+	close(stop)
+	if down := <-most; down != 1 {
+		t.Errorf("%d nodes were down at a time", down)
+	}
+	if err != nil || over-happened < int64(100*time.Millisecond) {
+		t.Errorf("from %d to %d: %v", happened, over, err)
+	}
+	for k, m := range c.Members() {
+		if m.State != brokers.NodeRunning || m.PID == before[k].PID {
+			t.Errorf("node %d: before %+v, after %+v", k, before[k], m)
+		}
+	}
+	given, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := doer(t, &Target{Cluster: c}, "{at: 1s, rolling: {restart: all}}").Do(given, clock.Now()+int64(time.Minute)); err == nil {
+		t.Error("it did not notice that it was given up")
+	}
+}
+
 // A random node follows from the seed and the act's place in the plan.
 func TestRandomNode(t *testing.T) {
 	c := start(t, "nats")

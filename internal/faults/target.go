@@ -31,6 +31,17 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 	switch a.Kind {
 	case scenario.ActionStall, scenario.ActionFreeze:
 		return &freeze{on}, nil
+	case scenario.ActionKill, scenario.ActionTerminate, scenario.ActionRestart:
+		ends := end{on, t.Cluster.Terminate}
+		if a.Kind == scenario.ActionKill {
+			ends.by = t.Cluster.Kill
+		}
+		if a.Restart == nil {
+			return &ends, nil
+		}
+		return &restart{ends}, nil
+	case scenario.ActionRolling:
+		return &rolling{nodes: on}, nil
 	}
 	return nil, nil
 }

@@ -315,7 +315,9 @@ func (e *evidence) warmUpReaches() *result.Reason {
 // disturbed reports whether something other than the generator broke during the window: a
 // connection, by an action or by itself, or a process of the broker.
 func (e *evidence) disturbed() bool {
-	if slices.ContainsFunc(Stretches(e.run), func(s Stretch) bool { return s.Happened && s.Explains() == scenario.ExplainsDisconnects }) {
+	if slices.ContainsFunc(Stretches(e.run), func(s Stretch) bool {
+		return s.Happened && (s.Explains() == scenario.ExplainsDisconnects || s.Explains() == scenario.ExplainsOutage)
+	}) {
 		return true
 	}
 	for _, ev := range e.run.Events {

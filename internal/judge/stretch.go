@@ -19,7 +19,7 @@ type Stretch struct {
 	Happened bool  // by the run's events; in results without such events: planned
 	From     int64 // when it happened, or else was planned
 	Over     int64 // when it was undone, or else was planned to be; From for one that does not last
-	// To is when its effect ended: its backlog was gone, or all connections were back. It is
+	// To is when its effect ended: its backlog was gone, all connections were back, or the nodes. It is
 	// the end of the records if they do not show that, and From if it did not happen.
 	To int64
 }
@@ -86,6 +86,12 @@ func Stretches(run *result.Run) []Stretch {
 			if at := connectedAfter(run.Events, s.From); at > 0 {
 				s.To = at
 			}
+		case s.Explains() == scenario.ExplainsOutage:
+			if !disconnected(run.Events, s.From, last) { // a stall may end before a client notices
+				s.To = s.Over
+			} else if at := connectedAfter(run.Events, s.From); at > 0 {
+				s.To = max(s.Over, at)
+			}
 		}
 	}
 	return all
@@ -134,6 +140,13 @@ func connectedAfter(events []result.Event, from int64) int64 {
 		}
 	}
 	return 0
+}
+
+// disconnected reports whether a connection was lost in a period, ns from the start of the window.
+func disconnected(events []result.Event, from, to int64) bool {
+	return slices.ContainsFunc(events, func(e result.Event) bool {
+		return e.Kind == result.EventDisconnected && e.At >= from && e.At <= to
+	})
 }
 
 // explained reports whether the plan has an action that explains what.

@@ -18,8 +18,19 @@ import (
 )
 
 // patience is how long undoing waits for a Do that has not returned, and how long Undo may
-// take.
-const patience = 30 * time.Second
+// take when the run ends or is interrupted. Undo takes at most inTime when its time is over: a broker
+// may be slow to start.
+const (
+	patience = 30 * time.Second
+	inTime   = 2 * time.Minute
+)
+
+// ending is the key of the contexts of Undo at the end of a run.
+type ending struct{}
+
+// Ends reports whether the context of an Undo is that of the end of the run: the machine is to be as it was,
+// and the run needs nothing any more.
+func Ends(ctx context.Context) bool { return ctx.Value(ending{}) != nil }
 
 // Executor carries out steps. Its methods are safe for concurrent use.
 type Executor struct {
@@ -85,7 +96,7 @@ func (x *Executor) undoAll() {
 		}
 		s := x.on[n-1]
 		x.mu.Unlock()
-		x.undo(s)
+		x.undo(s, patience)
 	}
 }
 
@@ -103,7 +114,7 @@ func (x *Executor) carryOut(s *Step) {
 		return
 	}
 	if _, lasts := s.Doer.(Undoer); lasts && x.life.SleepUntil(s.At+int64(s.For)) {
-		x.undo(s)
+		x.undo(s, inTime)
 	}
 }
 
@@ -134,14 +145,14 @@ func (x *Executor) do(s *Step) bool {
 	}
 	close(s.done)
 	if err != nil {
-		x.undo(s)
+		x.undo(s, patience)
 	}
 	return err == nil
 }
 
 // undo undoes a step that lasts, and returns when that is done. The step's own goroutine, Interrupt and
 // End may call it at the same time: the first sets over and undoes, the others wait for it.
-func (x *Executor) undo(s *Step) {
+func (x *Executor) undo(s *Step, limit time.Duration) {
 	undoer, lasts := s.Doer.(Undoer)
 	if !lasts {
 		return
@@ -153,6 +164,7 @@ func (x *Executor) undo(s *Step) {
 		return
 	}
 	s.over = true
+	ended := x.ended
 	x.mu.Unlock()
 	s.cancel()
 	defer close(s.undone)
@@ -162,8 +174,11 @@ func (x *Executor) undo(s *Step) {
 		began = s.began
 	case <-time.After(patience):
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
+	if ended {
+		ctx = context.WithValue(ctx, ending{}, true)
+	}
 	happened, err := guarded(func() (int64, error) { return undoer.Undo(ctx) })
 	switch {
 	case err != nil:

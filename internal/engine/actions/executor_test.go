@@ -75,7 +75,11 @@ func (l lasting) Ahead() time.Duration { return l.ahead }
 
 func (l lasting) Describe(e *result.Event) { e.Detail += l.name }
 
-func (l lasting) Undo(context.Context) (int64, error) {
+func (l lasting) Undo(ctx context.Context) (int64, error) {
+	if Ends(ctx) {
+		l.note("undo %s at the end", l.name)
+		return 0, nil
+	}
 	l.note("undo %s", l.name)
 	return 0, nil
 }
@@ -102,7 +106,7 @@ func TestExecutor(t *testing.T) {
 		{"the end undoes the latest first", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}}), d.step(2, 20*ms, time.Second, lasting{instant: instant{d, "b"}}), d.step(3, 50*ms, 0, instant{d, "c"})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"10 do a|10 event action 1|20 do b|20 event action 2|30 undo b|30 event action over 2|30 undo a|30 event action over 1"},
+			"10 do a|10 event action 1|20 do b|20 event action 2|30 undo b at the end|30 event action over 2|30 undo a at the end|30 event action over 1"},
 		{"an interruption undoes, and what always happens still does", func(d *deeds) []*Step {
 			always := d.step(3, 50*ms, 0, instant{d, "c"})
 			always.Always = true
@@ -123,7 +127,7 @@ func TestExecutor(t *testing.T) {
 		{"what is being done is given up and undone", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}, takes: time.Minute})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
-			"30 undo a"},
+			"30 undo a at the end"},
 		{"one that is exact by itself is called ahead", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 100*ms, 20*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms, ahead: 20 * ms})}
 		}, func(*deeds, *Executor) { time.Sleep(200 * ms) },

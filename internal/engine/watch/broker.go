@@ -30,8 +30,8 @@ type brokerWatch struct {
 	usage func() []Usage // nil: not known
 	event func(result.Event)
 
-	known  map[string]Usage // the last usage, by process
-	deaths map[string]bool  // processes whose end was reported
+	known  map[string]Usage     // the last usage, by process
+	deaths map[string]time.Time // when a process ended whose end was reported: one that was started again may end again
 }
 
 // add adds what the broker's processes have used since the last call. The
@@ -41,12 +41,12 @@ func (w *brokerWatch) add(into map[result.Vital]float64) {
 		return
 	}
 	if w.known == nil {
-		w.known, w.deaths = map[string]Usage{}, map[string]bool{}
+		w.known, w.deaths = map[string]Usage{}, map[string]time.Time{}
 	}
 	all := w.usage()
 	for _, now := range all {
-		if !now.Ended.IsZero() && !w.deaths[now.Name] {
-			w.deaths[now.Name] = true
+		if !now.Ended.IsZero() && w.deaths[now.Name] != now.Ended {
+			w.deaths[now.Name] = now.Ended
 			w.event(result.Event{At: clock.Now() - int64(time.Since(now.Ended)), Kind: result.EventBrokerEnded, Detail: now.Death})
 		}
 		if now.Missing {

@@ -2,6 +2,7 @@ package watch
 
 import (
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,4 +46,20 @@ func TestBrokerUsage(t *testing.T) {
 		"broker.a.cpu": 0.5, "broker.a.rss": 8, "broker.a.read_bytes": 0, "broker.a.write_bytes": 10,
 		"broker.b.cpu": 1, "broker.b.rss": 2})
 	want(look(Usage{Name: "a", Missing: true}, Usage{Name: "b", Missing: true}), map[result.Vital]float64{})
+}
+
+// A process that was started again may end again.
+func TestEndsOfBrokers(t *testing.T) {
+	var now []Usage
+	var ends []string
+	r := &brokerWatch{usage: func() []Usage { return now }, event: func(e result.Event) { ends = append(ends, e.Detail) }}
+	first, second := time.Now(), time.Now().Add(time.Second)
+	for _, x := range []Usage{{Name: "a"}, {Name: "a", Missing: true, Ended: first, Death: "one"}, {Name: "a", Missing: true, Ended: first, Death: "one"},
+		{Name: "a"}, {Name: "a", Missing: true}, {Name: "a"}, {Name: "a", Missing: true, Ended: second, Death: "two"}} {
+		now = []Usage{x}
+		r.add(map[result.Vital]float64{})
+	}
+	if !slices.Equal(ends, []string{"one", "two"}) {
+		t.Errorf("%v", ends)
+	}
 }
