@@ -82,6 +82,8 @@ type deployment struct {
 	// ready is polled once all processes are ready, and returns nil when the cluster as
 	// a whole answers; nil: no further check.
 	ready func(ctx context.Context) error
+	late  []process // started when the nodes are ready, one after the other; stopped like helpers
+	roles roles     // of several nodes
 }
 
 // Cluster is a running product of one or more nodes. Its methods are safe for
@@ -99,6 +101,7 @@ type Cluster struct {
 
 	urls    map[string]string
 	ready   func(ctx context.Context) error
+	roles   roles
 	keep    bool               // Dir stays
 	network *netns.Network     // nil: the nodes are on loopback
 	disks   []*disk.FileSystem // of each node, with Options.Disks; made before the nodes
@@ -185,7 +188,7 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 	if err != nil {
 		return err
 	}
-	c.Version, c.URL, c.urls, c.Info, c.ready = d.version, d.url, d.urls, d.info, d.ready
+	c.Version, c.URL, c.urls, c.Info, c.ready, c.roles = d.version, d.url, d.urls, d.info, d.ready, d.roles
 	c.Settings = maps.Clone(d.settings)
 	if c.Settings == nil {
 		c.Settings = map[string]string{}
@@ -194,7 +197,7 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 	if c.Version == "" {
 		c.Version = in.Version
 	}
-	for k, list := range [][]process{d.helpers, d.nodes} {
+	for k, list := range [][]process{d.helpers, d.nodes, d.late} {
 		for i := range list {
 			list[i].detach = o.Detach
 			if o.forked != nil {
@@ -205,7 +208,25 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 	if err := c.makeDisks(p, o, d.nodes); err != nil {
 		return err
 	}
-	for _, h := range d.helpers {
+	if err := c.startHelpers(ctx, d.helpers); err != nil {
+		return err
+	}
+	for _, n := range d.nodes {
+		c.nodes = append(c.nodes, &member{spec: n, starting: true})
+	}
+	c.resuming.Add(1)
+	if err := c.startNodes(ctx, c.nodes); err != nil {
+		return err
+	}
+	if err := c.startHelpers(ctx, d.late); err != nil {
+		return err
+	}
+	return c.together(ctx)
+}
+
+// startHelpers starts processes beside the nodes, one after the other.
+func (c *Cluster) startHelpers(ctx context.Context, all []process) error {
+	for _, h := range all {
 		i, err := h.start(ctx)
 		if err != nil {
 			return err
@@ -213,11 +234,7 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 		c.helpers = append(c.helpers, &member{spec: h, Instance: i})
 		c.watch(i)
 	}
-	for _, n := range d.nodes {
-		c.nodes = append(c.nodes, &member{spec: n, starting: true})
-	}
-	c.resuming.Add(1)
-	return c.startNodes(ctx, c.nodes)
+	return nil
 }
 
 // instances returns the latest process of each member, running or ended: nodes first.

@@ -30,7 +30,7 @@ func TestKafkaRunsAndComesBack(t *testing.T) {
 		product string
 		nodes   int
 		long    bool
-	}{{"kafka", 1, false}, {"kafka", 3, true}, {"kafka-0.8", 1, true}, {"kafka-0.9", 1, true}} {
+	}{{"kafka", 1, false}, {"kafka-0.8", 1, true}, {"kafka-0.9", 1, true}} {
 		t.Run(test.product, func(t *testing.T) {
 			if test.long && testing.Short() {
 				t.Skip("starts virtual machines; not with -short")

@@ -51,7 +51,7 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 		clients, peers, controllers = append(clients, p.at(ports[3*i])), append(peers, p.at(ports[3*i+1])), append(controllers, p.at(ports[3*i+2]))
 		voters = append(voters, fmt.Sprintf("%d@%s", i+1, controllers[i]))
 	}
-	d := &deployment{url: strings.Join(clients, ","), info: map[string]string{"internal": peers[0]}}
+	d := &deployment{url: strings.Join(clients, ","), info: map[string]string{"internal": peers[0]}, roles: kafkaRoles(peers)}
 	cluster := randomUUID()
 	for i := range o.Nodes {
 		name := fmt.Sprintf("kafka-%d", i+1)

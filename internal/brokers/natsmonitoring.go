@@ -16,6 +16,14 @@ type natsGroup struct {
 	} `json:"replicas"`
 }
 
+// natsStreams is what a server says of JetStream: of its own streams and their consumers.
+type natsStreams struct {
+	Meta     natsGroup `json:"meta_cluster"`
+	Accounts []struct {
+		Streams []natsAsset `json:"stream_detail"`
+	} `json:"account_details"`
+}
+
 // natsAsset is a stream or a consumer.
 type natsAsset struct {
 	Name      string      `json:"name"`
@@ -42,12 +50,7 @@ func (a natsAsset) led() error {
 func agreed(ctx context.Context, nodes []natsNode) error {
 	led := false
 	for _, n := range nodes {
-		var js struct {
-			Meta     natsGroup `json:"meta_cluster"`
-			Accounts []struct {
-				Streams []natsAsset `json:"stream_detail"`
-			} `json:"account_details"`
-		}
+		var js natsStreams
 		if err := monitored(ctx, n, "/jsz?accounts=1&streams=1&consumers=1", &js); err != nil {
 			return err
 		}

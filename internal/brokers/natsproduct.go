@@ -125,6 +125,7 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 			d.ready = func(ctx context.Context) error { return agreed(ctx, nodes) }
 		}
 	}
+	d.roles = natsRoles(nodes, o)
 	d.url = strings.Join(clients, ",")
 	return d, nil
 }

@@ -291,17 +291,19 @@ func (c *Cluster) Resume(ctx context.Context, nodes ...int) (Change, error) {
 	if err := c.startNodes(ctx, members); err != nil {
 		return fail(err)
 	}
+	if err := c.together(ctx); err != nil {
+		return fail(err)
+	}
 	change.Complete = clock.Now()
 	return change, nil
 }
 
-// startNodes starts the members, which are marked as starting, at once and waits until each answers, and the
-// whole cluster if all its nodes run. It ends c.resuming's count.
+// startNodes starts the members, which are marked as starting, at once and waits until each answers. It
+// ends c.resuming's count.
 func (c *Cluster) startNodes(ctx context.Context, members []*member) error {
 	defer c.resuming.Done()
-	ctx, cancel := context.WithCancelCause(ctx)
+	ctx, cancel := c.starting(ctx)
 	defer cancel(nil)
-	defer context.AfterFunc(c.alive, func() { cancel(errors.New("the broker is being stopped")) })()
 	// The first error is returned: it cancels the other starts, and their
 	// errors only say so.
 	var failure error
@@ -328,12 +330,26 @@ func (c *Cluster) startNodes(ctx context.Context, members []*member) error {
 		})
 	}
 	starting.Wait()
-	if failure != nil {
-		return failure
+	return failure
+}
+
+// starting returns a context for starting nodes, which Stop ends.
+func (c *Cluster) starting(ctx context.Context) (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.alive, func() { cancel(errors.New("the broker is being stopped")) })
+	return ctx, func(cause error) {
+		stop()
+		cancel(cause)
 	}
+}
+
+// together waits until the cluster answers as one, if all its nodes run.
+func (c *Cluster) together(ctx context.Context) error {
 	if c.ready == nil {
 		return nil
 	}
+	ctx, cancel := c.starting(ctx)
+	defer cancel(nil)
 	died := make(chan struct{})
 	if err := poll(ctx, died, func(ctx context.Context) error {
 		for _, n := range c.Members() {

@@ -213,6 +213,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 		streams = append(streams, stream+"://"+n.place.at(n.stream))
 		managements = append(managements, "http://"+n.place.at(n.http))
 	}
+	d.roles = rabbitRoles(nodes, o.Home, env)
 	d.url = strings.Join(urls, ",")
 	d.urls["rabbitmq-stream"] = strings.Join(streams, ",")
 	d.info["stream"] = d.urls["rabbitmq-stream"]

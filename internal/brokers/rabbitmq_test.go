@@ -172,29 +172,6 @@ func noneOf(t *testing.T, dir string) {
 	}
 }
 
-func TestRabbitMQCluster(t *testing.T) {
-	if testing.Short() {
-		t.Skip("three nodes take a while")
-	}
-	c := brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3})
-	urls := strings.Split(c.URL, ",")
-	if len(urls) != 3 || len(c.Nodes()) != 3 {
-		t.Fatalf("%d nodes at %q", len(c.Nodes()), urls)
-	}
-	// A message sent to one node can be read from another.
-	args := amqp.Table{"x-queue-type": "quorum", "x-quorum-initial-group-size": 3}
-	keep(t, urls[0], "q", args)
-	if got, err := kept(t, urls[2], "q"); got != "kept" {
-		t.Errorf("another node's queue has %q, %v", got, err)
-	}
-	// The nodes join again, and both new and old queues work.
-	brokertest.Restart(t, c)()
-	keep(t, urls[1], "another", args)
-	if got, err := kept(t, urls[0], "another"); got != "kept" {
-		t.Errorf("after a restart another node's queue has %q, %v", got, err)
-	}
-}
-
 func TestRabbitMQEncryptsAndAsksForAPassword(t *testing.T) {
 	if testing.Short() {
 		t.Skip("another node takes a while")

@@ -64,7 +64,10 @@ func rabbitsTogether(dir string, nodes []rabbitNode) error {
 	return errors.Join(errs...)
 }
 
+// sawUp reports whether the node has seen the peer come up, and not go down since.
 func sawUp(log []byte, peer rabbitNode) bool {
-	return bytes.Contains(log, []byte("rabbit on node "+peer.String()+" up")) ||
-		bytes.Contains(log, []byte("rabbit on node '"+peer.String()+"' up"))
+	last := func(what string) int {
+		return max(bytes.LastIndex(log, []byte("rabbit on node "+peer.String()+" "+what)), bytes.LastIndex(log, []byte("rabbit on node '"+peer.String()+"' "+what)))
+	}
+	return last("up") > last("down")
 }
