@@ -15,13 +15,17 @@ import (
 	"strings"
 )
 
-// Redis is the Redis server.
+// Redis is the Redis server: one node, or three, a master and two replicas, with a Sentinel beside each. The
+// Sentinels make a replica the master when the master fails.
+//
+// With three nodes, names in Options.Settings that begin with "sentinel." are settings of the Sentinels about
+// the master, such as sentinel.down-after-milliseconds.
 func Redis() Product {
 	return Product{
 		Name:     "redis",
-		Summary:  "Redis: publish and subscribe, and streams",
+		Summary:  "Redis: publish and subscribe, and streams; three nodes with Sentinels",
 		Drivers:  []string{"redis", "redis-streams"},
-		Clusters: []int{1},
+		Clusters: []int{1, 3},
 		Variable: "REDIS_SERVER",
 		find:     findRedis,
 		plan:     planDebian("redis-server"),
@@ -44,66 +48,148 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	if err := refuse(o.Settings, "daemonize", "supervised"); err != nil {
 		return nil, err
 	}
-	ports, err := o.ports(1)
+	isSentinels := func(name, _ string) bool { return strings.HasPrefix(name, sentinelPrefix) }
+	own, watching := maps.Clone(o.Settings), maps.Clone(o.Settings)
+	maps.DeleteFunc(own, isSentinels)
+	maps.DeleteFunc(watching, func(name, value string) bool { return !isSentinels(name, value) })
+	if o.Nodes == 1 {
+		if len(watching) > 0 {
+			return nil, fmt.Errorf("%w %s*: one node has no Sentinels; ask for three", ErrSetting, sentinelPrefix)
+		}
+		ports, err := o.ports(1)
+		if err != nil {
+			return nil, err
+		}
+		places, err := o.places(1)
+		if err != nil {
+			return nil, err
+		}
+		node, at, err := redisNode(in, o, places[0], "redis", o.Dir, ports[0], own)
+		if err != nil {
+			return nil, err
+		}
+		d := &deployment{url: at.scheme + "://" + at.address, info: map[string]string{"config": at.config}, nodes: []process{node}}
+		if at.socket != "" {
+			d.info["socket"] = at.socket
+		}
+		return d, nil
+	}
+	return deployReplicas(in, o, own, watching)
+}
+
+// deployReplicas writes a master, its replicas, and as many Sentinels.
+func deployReplicas(in Installation, o *Options, own, watching map[string]string) (*deployment, error) {
+	if err := refuse(own, "port", "bind", "replicaof", "slaveof", "replica-announce-*", "slave-announce-*"); err != nil {
+		return nil, err
+	}
+	if o.TLS != nil || slices.ContainsFunc(slices.Collect(maps.Keys(own)), func(name string) bool { return strings.HasPrefix(name, "tls-") }) {
+		return nil, fmt.Errorf("encryption is to be had with one node; nodes and Sentinels speak plainly with each other")
+	}
+	ports, err := o.ports(2 * o.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	places, err := o.places(1)
+	places, err := o.places(o.Nodes)
 	if err != nil {
 		return nil, err
 	}
-	dir := filepath.Join(o.Dir, "data")
+	var servers []string
+	d := &deployment{info: map[string]string{}}
+	for k, port := range ports[:o.Nodes] {
+		servers = append(servers, places[k].at(port))
+		settings := map[string]string{"repl-diskless-sync-delay": "0"} // else replicas are copied after 5 s
+		if k > 0 {
+			settings["replicaof"] = places[0].ip() + " " + strconv.Itoa(ports[0])
+		}
+		if o.Password != "" {
+			settings["masterauth"] = redisQuote(o.Password)
+		}
+		if o.User != "" && o.User != "default" {
+			settings["masteruser"] = o.User
+		}
+		maps.Copy(settings, own)
+		name := fmt.Sprintf("redis-%d", k+1)
+		node, at, err := redisNode(in, o, places[k], name, filepath.Join(o.Dir, name), port, settings)
+		if err != nil {
+			return nil, err
+		}
+		d.nodes = append(d.nodes, node)
+		d.info["config "+name] = at.config
+	}
+	asked := sentinelSettings(watching)
+	late, addresses, err := sentinels(in, o, places, ports[0], ports[o.Nodes:], asked)
+	if err != nil {
+		return nil, err
+	}
+	d.late = late
+	d.url = "redis+sentinel://" + strings.Join(addresses, ",") + "/" + sentinelMaster
+	d.settings = map[string]string{}
+	for name, value := range asked {
+		d.settings[sentinelPrefix+name] = value
+	}
+	d.roles = sentinelRoles(addresses, servers)
+	d.ready = func(ctx context.Context) error { return sentinelsReady(ctx, addresses) }
+	return d, nil
+}
+
+// redisAt is where a server is found.
+type redisAt struct{ scheme, address, socket, config string }
+
+// redisNode writes a server with the settings, which override those that are usual here, into a directory.
+func redisNode(in Installation, o *Options, where place, name, dir string, port int, own map[string]string) (node process, at redisAt, err error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return node, at, err
+	}
+	data := filepath.Join(dir, "data")
 	// The readiness check uses a Unix socket, which needs no certificate. Its path must
 	// fit into a socket address.
-	socket := filepath.Join(o.Dir, "redis.sock")
-	settings, users, err := redisSettings(o, places[0], ports[0])
+	socket := filepath.Join(dir, "redis.sock")
+	settings, users, err := redisSettings(o, where, port)
 	if err != nil {
-		return nil, err
+		return node, at, err
 	}
-	settings["dir"] = redisQuote(dir)
+	settings["dir"] = redisQuote(data)
 	if len(socket) < 100 {
 		settings["unixsocket"], settings["unixsocketperm"] = redisQuote(socket), "700"
 	}
-	maps.Copy(settings, o.Settings)
+	maps.Copy(settings, own)
 	// No setting has an empty value: an empty one removes the line.
 	maps.DeleteFunc(settings, func(_, value string) bool { return value == "" })
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if strings.ContainsAny(name+settings[name], "\r\n") {
-			return nil, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, name)
+			return node, at, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, name)
 		}
 		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
 	}
 	for _, user := range users {
 		fmt.Fprintf(&text, "user %s\n", user)
 	}
-	config := filepath.Join(o.Dir, "redis.conf")
-	if err := os.WriteFile(config, []byte(text.String()), 0o600); err != nil {
-		return nil, err
+	at.config = filepath.Join(dir, "redis.conf")
+	if err := os.WriteFile(at.config, []byte(text.String()), 0o600); err != nil {
+		return node, at, err
 	}
 	// Settings may have closed the plain listener, or moved either of them.
-	scheme, port := "redis", settings["port"]
-	if encrypted := settings["tls-port"]; encrypted != "" && encrypted != "0" && (port == "" || port == "0") {
-		scheme, port = "rediss", encrypted
+	at.scheme, at.address = "redis", settings["port"]
+	if encrypted := settings["tls-port"]; encrypted != "" && encrypted != "0" && (at.address == "" || at.address == "0") {
+		at.scheme, at.address = "rediss", encrypted
 	}
-	address := net.JoinHostPort(places[0].ip(), port)
-	node := process{name: "redis", place: places[0], command: []string{in.Path, config}, env: o.Home.Environ, dir: dir,
-		log: filepath.Join(o.Dir, "redis.log")}
-	d := &deployment{url: scheme + "://" + address, info: map[string]string{"config": config}}
+	at.address = net.JoinHostPort(where.ip(), at.address)
+	node = process{name: name, place: where, command: []string{in.Path, at.config}, env: o.Home.Environ, dir: data,
+		log: filepath.Join(dir, "redis.log")}
 	if settings["unixsocket"] != redisQuote(socket) {
 		socket = settings["unixsocket"]
 	}
+	at.socket = socket
 	switch {
 	case socket != "":
-		d.info["socket"] = socket
 		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "unix", socket, o) }
-	case scheme == "redis":
-		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "tcp", address, o) }
+	case at.scheme == "redis":
+		node.ready = func(ctx context.Context) error { return pingRedis(ctx, "tcp", at.address, o) }
 	default:
-		node.ready = listens(address)
+		node.ready = listens(at.address)
 	}
-	d.nodes = []process{node}
-	return d, nil
+	return node, at, nil
 }
 
 // redisSettings returns the lines of the configuration and, since there may be
@@ -178,11 +264,7 @@ func pingRedis(ctx context.Context, network, address string, o *Options) error {
 	}
 	answers := bufio.NewReader(c)
 	for _, words := range commands {
-		command := fmt.Sprintf("*%d\r\n", len(words))
-		for _, w := range words {
-			command += fmt.Sprintf("$%d\r\n%s\r\n", len(w), w)
-		}
-		if _, err := io.WriteString(c, command); err != nil {
+		if _, err := io.WriteString(c, redisCommand(words)); err != nil {
 			return err
 		}
 		line, err := answers.ReadString('\n')

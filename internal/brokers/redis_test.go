@@ -159,7 +159,10 @@ func TestRedisSettings(t *testing.T) {
 		{Settings: map[string]string{"maxmemory": "1mb\nport 1"}},
 		{Settings: map[string]string{"no-such-setting": "1"}},
 		{User: "ada lovelace", Password: "x"},
-		{Nodes: 3},
+		{Nodes: 2},
+		{Settings: map[string]string{"sentinel.quorum": "1"}},
+		{Nodes: 3, Settings: map[string]string{"replicaof": "127.0.0.1 1"}},
+		{Nodes: 3, Settings: map[string]string{"tls-port": "1"}},
 	} {
 		bad.Home = brokertest.Home(t)
 		product, _ := brokers.Lookup("redis")

@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -23,14 +24,17 @@ type Client struct {
 	Options Options // WriteBuffer and Database are what they stand for
 	Via     string  // by what messages are sent and received: Direct or Library
 
-	asked atomic.Bool // the server has asked for a client's certificate
+	// master is what Sentinels, which Servers are then, call the master that serves; empty: Servers serve.
+	master string
+	asked  atomic.Bool // the server has asked for a client's certificate
 }
 
 // NewClient checks the target's address and what it takes to log in. The driver's name
 // begins errors.
 func NewClient(t driver.Target, name, via string, o Options) (*Client, error) {
 	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
-		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true})
+		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true},
+		kit.Scheme{Name: "redis+sentinel", Port: "26379"})
 	if err != nil {
 		return nil, err
 	}
@@ -46,9 +50,14 @@ func NewClient(t driver.Target, name, via string, o Options) (*Client, error) {
 // together.
 func (cl *Client) settle() error {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if slices.ContainsFunc(cl.Servers, func(s kit.Server) bool { return s.Scheme == "redis+sentinel" }) {
+		if cl.master, cl.Path, _ = strings.Cut(cl.Path, "/"); cl.master == "" {
+			return cl.New(driver.ErrOption, "read the URL", "it does not say what the Sentinels call the master; want redis+sentinel://host:26379,host:26379/master")
+		}
+	}
 	switch o, run := cl.Options, cl.Target.Run; {
-	case len(cl.Servers) > 1:
-		return cl.New(driver.ErrOption, "read the URL", "several servers, but a session uses one")
+	case len(cl.Servers) > 1 && cl.master == "":
+		return cl.New(driver.ErrOption, "read the URL", "several servers, but a session uses one; of Sentinels there may be several: redis+sentinel://host:26379,host:26379/master")
 	case cl.TLS != nil && cl.Servers[0].Network() == "unix":
 		return cl.New(driver.ErrOption, "read the URL", "TLS on a socket of this machine, which servers do not offer")
 	case strings.ContainsFunc(o.Name, odd):
@@ -135,10 +144,21 @@ func (c *Conn) Transport() string {
 // connect makes a connection under the name, logs in, and sets up what is to be on it.
 func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
 	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Redis server, with TLS for rediss:// and without for redis://?"}
-	return kit.Connect(ctx, cl.Base, cl.Servers, how, func(_ context.Context, raw kit.Conn) (C, error) {
+	var none C
+	servers := cl.Servers
+	if cl.master != "" {
+		master, err := cl.askSentinels(ctx)
+		if err != nil {
+			return none, err
+		}
+		servers = []kit.Server{master}
+	}
+	return kit.Connect(ctx, cl.Base, servers, how, func(_ context.Context, raw kit.Conn) (C, error) {
 		c := &Conn{Conn: raw, redis: redis.NewConn(raw.Conn, 0, 0)}
 		if err := cl.logIn(c, name); err != nil {
-			var none C
+			return none, err
+		}
+		if err := cl.leads(c); err != nil {
 			return none, err
 		}
 		return setUp(c)

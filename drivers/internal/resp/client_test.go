@@ -18,14 +18,16 @@ func TestAddress(t *testing.T) {
 		network, address, user, secret string
 		tls                            bool
 		database                       int
+		master                         string
 	}{
-		"redis://host":                        {network: "tcp", address: "host:6379"},
-		"host:7000":                           {network: "tcp", address: "host:7000"},
-		" rediss://ada:a%40b@host:1/3 ":       {network: "tcp", address: "host:1", tls: true, user: "ada", secret: "a@b", database: 3},
-		"redis://:secret@[::1]:7":             {network: "tcp", address: "[::1]:7", secret: "secret"},
-		"redis://host/?db=4":                  {network: "tcp", address: "host:6379", database: 4},
-		"unix:///run/redis.sock":              {network: "unix", address: "/run/redis.sock"},
-		"unix://ada:pw@/run/redis.sock?db=12": {network: "unix", address: "/run/redis.sock", user: "ada", secret: "pw", database: 12},
+		"redis+sentinel://ada:pw@a,b:7/main/3": {network: "tcp", address: "a:26379", user: "ada", secret: "pw", database: 3, master: "main"},
+		"redis://host":                         {network: "tcp", address: "host:6379"},
+		"host:7000":                            {network: "tcp", address: "host:7000"},
+		" rediss://ada:a%40b@host:1/3 ":        {network: "tcp", address: "host:1", tls: true, user: "ada", secret: "a@b", database: 3},
+		"redis://:secret@[::1]:7":              {network: "tcp", address: "[::1]:7", secret: "secret"},
+		"redis://host/?db=4":                   {network: "tcp", address: "host:6379", database: 4},
+		"unix:///run/redis.sock":               {network: "unix", address: "/run/redis.sock"},
+		"unix://ada:pw@/run/redis.sock?db=12":  {network: "unix", address: "/run/redis.sock", user: "ada", secret: "pw", database: 12},
 	} {
 		cl, err := open(text, -1)
 		if err != nil {
@@ -33,7 +35,7 @@ func TestAddress(t *testing.T) {
 			continue
 		}
 		s := cl.Servers[0]
-		if s.Network() != want.network || s.Address != want.address || (cl.TLS != nil) != want.tls || cl.User != want.user || cl.Secret != want.secret || cl.Options.Database != want.database {
+		if s.Network() != want.network || s.Address != want.address || (cl.TLS != nil) != want.tls || cl.User != want.user || cl.Secret != want.secret || cl.Options.Database != want.database || cl.master != want.master {
 			t.Errorf("%q: %+v, TLS %t, user %q, secret %q, database %d; want %+v", text, s, cl.TLS != nil, cl.User, cl.Secret, cl.Options.Database, want)
 		}
 	}
@@ -41,7 +43,7 @@ func TestAddress(t *testing.T) {
 		t.Errorf("the option does not win over the URL: %v", err)
 	}
 	for _, text := range []string{
-		"", "redis://", "http://host", "redis://host/x", "redis://host/-1", "redis://a:1,b:2", "unix://run/redis.sock", "unix:///", "redis://ada:secret@host:port",
+		"", "redis://", "http://host", "redis://host/x", "redis://host/-1", "redis://a:1,b:2", "redis+sentinel://a", "redis+sentinel://a/main/x", "unix://run/redis.sock", "unix:///", "redis://ada:secret@host:port",
 		"redis://ada:secret@host/1?db=2", "redis://ada:secret@host?timeout=1", "://", "redis://ada:secret@ho st",
 	} {
 		_, err := open(text, -1)
