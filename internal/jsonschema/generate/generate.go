@@ -79,7 +79,7 @@ func Published(file string, spec Spec, update bool) error {
 
 type generator struct {
 	Spec
-	comments    map[string]string // of types and, as TYPE.FIELD, of their fields
+	comments    map[string]string // of types, as PACKAGE.TYPE, and of their fields, as PACKAGE.TYPE.FIELD
 	made        map[string]reflect.Type
 	definitions jsonschema.Properties
 }
@@ -108,7 +108,7 @@ func (g *generator) read(dir string) error {
 			}
 			for _, spec := range decl.Specs {
 				if t, ok := spec.(*ast.TypeSpec); ok {
-					g.take(t, decl.Doc)
+					g.take(file.Name.Name+"."+t.Name.Name, t, decl.Doc)
 				}
 			}
 		}
@@ -116,16 +116,16 @@ func (g *generator) read(dir string) error {
 	return nil
 }
 
-// take takes in the comments of a type.
-func (g *generator) take(t *ast.TypeSpec, doc *ast.CommentGroup) {
-	g.comments[t.Name.Name] = words(doc, t.Doc)
+// take takes in the comments of a type with that name.
+func (g *generator) take(of string, t *ast.TypeSpec, doc *ast.CommentGroup) {
+	g.comments[of] = words(doc, t.Doc)
 	s, ok := t.Type.(*ast.StructType)
 	if !ok {
 		return
 	}
 	for _, f := range s.Fields.List {
 		for _, name := range f.Names {
-			g.comments[t.Name.Name+"."+name.Name] = words(f.Doc, f.Comment)
+			g.comments[of+"."+name.Name] = words(f.Doc, f.Comment)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (g *generator) node(t reflect.Type) *jsonschema.Node {
 				at := len(g.definitions)
 				g.definitions = append(g.definitions, jsonschema.Property{Key: name})
 				o := g.object(formOf(t))
-				o.Description = g.comments[name]
+				o.Description = g.comments[t.String()]
 				g.definitions[at].Node = o
 			default:
 				panic(fmt.Sprintf("generate: %s and %s have one name", t, g.made[name]))
@@ -231,7 +231,7 @@ func (g *generator) object(t reflect.Type) *jsonschema.Node {
 			key = f.Name
 		}
 		node := g.property(t.Name(), key, f.Type, optional)
-		if about := g.comments[t.Name()+"."+f.Name]; about != "" {
+		if about := g.comments[t.String()+"."+f.Name]; about != "" {
 			if node.Description != "" {
 				about += " (" + node.Description + ")"
 			}
