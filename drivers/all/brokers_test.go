@@ -100,12 +100,26 @@ func TestEveryDriver(t *testing.T) {
 }
 
 // keepsSchedule: every driver sends what is due, no more and no less, and
-// everything arrives once.
+// everything arrives once. Those whose brokers have clusters with leaders name their destinations meanwhile.
 func keepsSchedule(t *testing.T, e driver.Entry, c *brokers.Cluster) {
-	run := measure(t.Context(), t, config(e, c, parse(t, `
+	conf := config(e, c, parse(t, `
 workload: {rate: 3000/s, size: 256B}
 phases: {warmup: 500ms, duration: 1s, drain: 20s}
-`)))
+`))
+	var namer driver.DestinationNamer
+	var named []driver.Destination
+	conf.Provisioned = func(_ string, d driver.DestinationNamer) { namer = d }
+	conf.Observer = func(p engine.Progress) {
+		if namer != nil && p.Phase == result.PhaseMeasure {
+			named = namer.Destinations()
+		}
+	}
+	run := measure(t.Context(), t, conf)
+	if leaders := slices.Contains([]string{"jetstream", "kafka", "rabbitmq", "rabbitmq-stream"}, e.Name); leaders != (namer != nil) {
+		t.Errorf("it names destinations: %v", namer != nil)
+	} else if leaders && (len(named) != 1 || !strings.Contains(named[0].Name, "sixnines") || named[0].Partition != 0) {
+		t.Errorf("its destinations are %+v", named)
+	}
 	n := run.Counters
 	if n.Scheduled != 3000 || n.Sent != 3000 || n.Received != 3000 || n.Duplicated+n.Corrupted+n.Foreign+n.Violations+n.Dropped != 0 {
 		t.Errorf("%+v", n)
