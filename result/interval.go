@@ -104,6 +104,10 @@ type MetricInterval struct {
 	// resolved, at the time that had passed since they were due when they were
 	// given up, or when the run ended.
 	Censored string `json:"censored,omitempty"`
+	// Unanswered counts, for response metrics, the messages of Censored by the slot of
+	// Header.Slot in which they were due, as Refused does. In the closing record only.
+	// Results of earlier versions have none.
+	Unanswered [][2]int64 `json:"unanswered,omitempty"`
 	// Refused counts the messages that the client or the broker refused, which
 	// are slower than every value, by the slot of Header.Slot in which they were
 	// due (from the window's start), UnknownSlot where nothing tells that: pairs of

@@ -136,6 +136,7 @@ func (m *MetricInterval) append(b []byte) []byte {
 		b = append(b, `,"censored":`...)
 		b = appendText(b, m.Censored)
 	}
+	b = appendPairs(b, `,"unanswered":[`, m.Unanswered)
 	return append(appendPairs(b, `,"refused":[`, m.Refused), '}')
 }
 

@@ -133,6 +133,9 @@ func (r *Run) addInterval(v *Interval) error {
 		}
 		v, err := merged.add(m, slots, r.inflater, func(v values) { r.look(name, m, v, merged) })
 		if err == nil {
+			err = merged.addUnanswered(m.Unanswered, slots)
+		}
+		if err == nil {
 			err = merged.addRefused(m.Refused, r.Header.slots(), slots)
 		}
 		if err != nil {
@@ -163,6 +166,7 @@ func (r *Run) addInterval(v *Interval) error {
 	}
 	r.Series = append(r.Series, point)
 	r.addBlocks(v.Phase, shares)
+	r.addDue(&point, shares)
 	return nil
 }
 
@@ -240,6 +244,20 @@ func (x *Merged) addSlots(largest [][2]int64, slots int64) error {
 			x.Slots = append(x.Slots, make([]int64, n+1-int64(len(x.Slots)))...)
 		}
 		x.Slots[n] = max(x.Slots[n], value)
+	}
+	return nil
+}
+
+// addUnanswered adds messages that were given up, by slot; slots is the allowed number of slots.
+func (x *Merged) addUnanswered(due [][2]int64, slots int64) error {
+	for i, p := range due {
+		if i > 0 && (due[i-1][0] == UnknownSlot || p[0] != UnknownSlot && p[0] <= due[i-1][0]) {
+			return fmt.Errorf("slots of unanswered messages that are not in order: %w", ErrFormat)
+		}
+		if p[0] < UnknownSlot || p[0] >= slots || p[1] < 1 || p[1] > maxRefused || int64(len(x.UnansweredAt)) > slots {
+			return fmt.Errorf("%d unanswered messages in slot %d: %w", p[1], p[0], ErrFormat)
+		}
+		x.UnansweredAt = append(x.UnansweredAt, p)
 	}
 	return nil
 }

@@ -35,8 +35,10 @@ type Run struct {
 	// except Path, Header (the first workload's), Events and Damaged.
 	Workloads []*Run
 
-	measured int // intervals of the window so far
-	perBlock int // intervals in each block
+	measured int   // intervals of the window so far
+	perBlock int   // intervals in each block
+	cell     int64 // length of the cells of due time, ns; 0: none so far
+	dueUntil int64 // ns from the window's start: where its last cell ends so far
 
 	inflater *histograms.Decoder // nil before the first interval
 }
@@ -51,12 +53,14 @@ type Merged struct {
 	// number; 0 for a slot without values, Refused for one with a refused message.
 	// Only response metrics have it.
 	Slots []int64
-	// RefusedAt is MetricInterval.Refused.
-	RefusedAt [][2]int64
+	// UnansweredAt is MetricInterval.Unanswered, and RefusedAt MetricInterval.Refused.
+	UnansweredAt [][2]int64
+	RefusedAt    [][2]int64
 	// Own has an entry for each band for response metrics; it is nil for others.
 	Own []OwnBand
 
 	blocks []histograms.Block
+	due    []DueCell // of messages that were answered; in runs with actions
 }
 
 // WithPending returns a copy of the metric with n more unresolved messages, whose lower

@@ -43,6 +43,16 @@ type Summary struct {
 	// ReadBack is what the broker had kept when the run was over, as Interval.ReadBack of the
 	// closing record says it; nil: it was not read back.
 	ReadBack *ReadBack `json:"read_back,omitempty"`
+	// Costs says what the actions of the run cost, in order of time; nil in results of earlier
+	// versions, and where none happened.
+	Costs []Cost `json:"costs,omitempty"`
+	// Outside has the response times of the messages that were due while no action had an
+	// effect: outside of From to Gone of all Costs. Nil without Costs.
+	Outside map[Metric]*Distribution `json:"outside,omitempty"`
+	// ClosedLoop is what a closed loop of as many producers, each with one message at a time,
+	// would have told of Costs' Metric: those of Outside, and for each outage of Costs one
+	// message of each producer, which waits for as long. Nil if no action had an effect.
+	ClosedLoop *Distribution `json:"closed_loop,omitempty"`
 	// Seal is always the last; nil in results of earlier versions, and in one that is
 	// not in a file.
 	Seal *Seal `json:"seal,omitempty"`

@@ -46,7 +46,7 @@ func notations() []notation {
 			examples: []string{"none", "fixed", "unique", "zipf:1.1@10000"}},
 		{of: headersType, parse: by(ParseHeaders), name: "headers", short: true, pattern: `^(none|[0-9]+x` + bytesPattern + `|[A-Za-z0-9._-]+:.+)$`,
 			examples: []string{"none", "4x32B", "tenant:blue,trace:4bf92f"}},
-		{of: reflect.TypeFor[Objective](), parse: by(ParseObjective), name: "an objective", examples: []string{"p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%"},
+		{of: reflect.TypeFor[Objective](), parse: by(ParseObjective), name: "an objective", examples: []string{"p99 < 5ms", "delivery.response p99.9 < 5ms", "lost == 0", "rate >= 99.9%", "p99 < 20ms outside actions", "unavailable < 5s"},
 			pattern: `^\s*([a-z_.]+(\s+(p\(?[0-9.]+\)?|max))?|p\(?[0-9.]+\)?)\s*(<=|<|==?|>=|>|≤|≥)\s*[0-9].*$`},
 		{of: reflect.TypeFor[Until](), parse: by(ParseUntil), name: "the width of an interval", examples: []string{"delivery.response p99 ±5%", "publish.response p99.9 +-50us"},
 			pattern: `^\s*([a-z_.]+\s+)?p\(?[0-9.]+\)?\s*(±|\+-|\+/-)\s*[0-9.]+\s*(%|ns|us|µs|ms|s|m|h).*$`},

@@ -20,11 +20,16 @@ import (
 //	rate >= 99.9%                    the share of due messages that was sent
 //	worst_second >= 95%              the same in the worst second
 //	availability > 99.9%             the share of all messages answered within the timeout
+//	unavailable < 5s                 how long an action left what was due without an answer
+//	recovered < 10s                  how long after an action the latency was as before
+//	p99 < 20ms outside actions       the same outside of the effects of actions, or during
+//	rate >= 50% during stall         those of a kind, see [Stretch]
 type Objective struct {
 	Subject string  // a metric, a counter, "rate", "worst_second" or "availability"; empty with a Percent: the load's response time
 	Percent float64 // of a metric: the percentile, in (0, 100); 100 is the maximum; 0: not about a metric
 	Op      string  // <, <=, ==, >= or >
-	Limit   float64 // nanoseconds for a metric, a number for a counter, a share in [0, 1] for a rate
+	Limit   float64 // nanoseconds for a metric or a time, a number for a counter, a share in [0, 1] for a rate
+	Stretch Stretch // of the window; empty: all of it
 }
 
 // The subjects of an Objective beside the counters.
@@ -33,6 +38,8 @@ const (
 	subjectWorst = "worst_second"
 
 	subjectAvailability = "availability"
+	subjectUnavailable  = "unavailable"
+	subjectRecovered    = "recovered"
 )
 
 // objectiveMetrics are the metrics that objectives may be about, as results name
@@ -61,6 +68,12 @@ func (o Objective) IsRate() bool { return o.Subject == subjectRate || o.Subject 
 // IsAvailability reports whether o is about the share of messages that was answered.
 func (o Objective) IsAvailability() bool { return o.Subject == subjectAvailability }
 
+// IsTime reports whether o is about how long the effect of an action lasted.
+func (o Objective) IsTime() bool { return o.IsRecovery() || o.Subject == subjectUnavailable }
+
+// IsRecovery reports whether o is about how long after an action the latency was as before.
+func (o Objective) IsRecovery() bool { return o.Subject == subjectRecovered }
+
 // isShare reports whether o's limit is a percentage.
 func (o Objective) isShare() bool { return o.IsRate() || o.IsAvailability() }
 
@@ -81,26 +94,34 @@ func ParseObjective(s string) (Objective, error) {
 	if o.Op == "=" {
 		o.Op = "=="
 	}
-	words, limit := strings.Fields(s[:at]), strings.TrimSpace(s[end:])
-	if len(words) == 0 || limit == "" {
+	words := strings.Fields(s[:at])
+	limit, stretch, err := cutStretch(strings.TrimSpace(s[end:]))
+	switch {
+	case err != nil:
+		return Objective{}, err
+	case len(words) == 0 || limit == "":
 		return Objective{}, wrong(quote(s)+" has nothing on one side of "+o.Op, objectiveForm)
 	}
-	o.Subject = words[0]
-	var err error
+	o.Subject, o.Stretch = words[0], stretch
 	switch figure := strings.Join(words, ""); {
 	case isFigure(figure):
 		o.Subject = ""
 		err = o.ofMetric(s, []string{figure}, limit)
 	case slices.Contains(objectiveMetrics(), o.Subject):
 		err = o.ofMetric(s, words[1:], limit)
-	case !o.isShare() && !slices.Contains(objectiveCounters(), o.Subject):
+	case !o.isShare() && !o.IsTime() && !slices.Contains(objectiveCounters(), o.Subject):
 		err = o.unknown(limit)
 	case len(words) > 1:
 		err = wrong(quote(s)+": "+quote(words[1])+" after "+quote(o.Subject)+" says nothing", objectiveForm)
 	case o.isShare():
 		err = o.ofShare(s, limit)
+	case o.IsTime():
+		err = o.ofDuration(s, limit)
 	default:
 		err = o.ofCounter(s, limit)
+	}
+	if err == nil {
+		err = o.checkStretch(s)
 	}
 	switch {
 	case err != nil:
@@ -131,7 +152,7 @@ func (o *Objective) unknown(limit string) error {
 	case slices.Contains(objectiveMetrics(), whole):
 		return wrong(quote(o.Subject)+" has a response and a service time", "write "+whole+", which counts from when a message was due")
 	}
-	all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability})
+	all := slices.Concat(objectiveMetrics(), objectiveCounters(), []string{subjectRate, subjectWorst, subjectAvailability, subjectUnavailable, subjectRecovered})
 	return wrong("nothing is called "+quote(o.Subject), "there are percentiles such as p99.9, "+strings.Join(all, ", ")+spell.Meant(o.Subject, all...))
 }
 
@@ -146,6 +167,11 @@ func (o *Objective) ofMetric(s string, words []string, limit string) error {
 		}
 		o.Percent = v
 	}
+	return o.ofDuration(s, limit)
+}
+
+// ofDuration reads a limit of time.
+func (o *Objective) ofDuration(s, limit string) error {
 	if o.Op == "==" {
 		return wrong(quote(s)+": a latency is never equal to a limit", "compare by < or >")
 	}
@@ -250,15 +276,18 @@ func (o Objective) Holds(v float64) bool {
 
 // String returns the text that ParseObjective reads as o.
 func (o Objective) String() string {
+	text := o.Subject + " " + o.Op + " " + strconv.FormatInt(int64(o.Limit), 10)
 	switch {
 	case o.IsMetric():
 		figure := "max"
 		if o.Percent < 100 {
 			figure = percentileName(o.Percent)
 		}
-		return strings.TrimSpace(o.Subject+" "+figure) + " " + o.Op + " " + time.Duration(o.Limit).String()
+		text = strings.TrimSpace(o.Subject+" "+figure) + " " + o.Op + " " + time.Duration(o.Limit).String()
 	case o.isShare():
-		return o.Subject + " " + o.Op + " " + spell.PercentText(math.Round(o.Limit*1e9)/1e9)
+		text = o.Subject + " " + o.Op + " " + spell.PercentText(math.Round(o.Limit*1e9)/1e9)
+	case o.IsTime():
+		text = o.Subject + " " + o.Op + " " + time.Duration(o.Limit).String()
 	}
-	return o.Subject + " " + o.Op + " " + strconv.FormatInt(int64(o.Limit), 10)
+	return strings.TrimSpace(text + " " + string(o.Stretch))
 }

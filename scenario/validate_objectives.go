@@ -40,6 +40,10 @@ func (v *validator) objectives() {
 			v.fail(quote(text)+": "+cause, hint, key, "objectives")
 			continue
 		}
+		if cause, hint := o.withoutActions(v.s.Acts()); cause != "" {
+			v.fail(quote(text)+": "+cause, hint, key, "objectives")
+			continue
+		}
 		if cause, hint := v.s.tooShort(o); cause != "" {
 			v.fail(cause, hint, key, "objectives")
 		}
@@ -62,10 +66,11 @@ func (o Objective) contradicts(other Objective) bool {
 
 // figure returns what o is about, without the percentile.
 func (o Objective) figure() string {
-	if o.Subject == "lost" {
-		return "missing"
+	subject := o.Subject
+	if subject == "lost" {
+		subject = "missing"
 	}
-	return o.Subject
+	return subject + " " + string(o.Stretch)
 }
 
 // bounds returns the least and the most that o allows. All figures but rates
@@ -108,8 +113,10 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	what, _, _ := strings.Cut(o.Subject, ".")
 	isMetric := o.IsMetric()
 	switch {
-	case w.Pattern == Consume && (isMetric || o.isShare()):
+	case w.Pattern == Consume && (isMetric || o.isShare() || o.IsTime()):
 		return "the pattern consume times nothing", "name a counter, such as earlier or earlier_missing"
+	case (o.IsTime() || o.Stretch != "") && !paced:
+		return unpaced + " that says when messages were due", "leave it out, or give the load a rate"
 	case o.IsRate() && !paced:
 		return unpaced + " to hold the rate against", "leave it out, or give the load a rate"
 	case isMetric && !paced && what == "lag":

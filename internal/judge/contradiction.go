@@ -14,8 +14,9 @@ import (
 // contradictions returns what is impossible in a run's records, whatever was measured:
 // intervals that do not follow each other, pauses that end before they begin, instants of
 // a message that do not add up to its latency. Published figures may not depend on these
-// records, but charts, tables and causes do.
-func contradictions(run *result.Run) (found []Problem) {
+// records, but charts, tables and causes do. same says that the version that reads the run
+// also wrote it.
+func contradictions(run *result.Run, same bool) (found []Problem) {
 	add := func(where, format string, a ...any) {
 		found = append(found, Problem{where, fmt.Sprintf(format, a...)})
 	}
@@ -53,6 +54,13 @@ func contradictions(run *result.Run) (found []Problem) {
 		}
 	}
 	for m, x := range run.Metrics {
+		var unanswered int64
+		for _, p := range x.UnansweredAt {
+			unanswered += p[1]
+		}
+		if unanswered != censored(x) && (unanswered > 0 || same && run.Closing != nil && m.IsResponse()) {
+			add("metrics."+string(m)+".unanswered", "%d by when they were due, and %d were given up", unanswered, censored(x))
+		}
 		for _, b := range x.Own {
 			if b.Majority < 0 || b.Majority > b.Count {
 				add(fmt.Sprintf("metrics.%s.own.%d", m, b.Band), "of %d messages %d were late mostly by the generator", b.Count, b.Majority)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 
 	"sixnines/internal/schedule"
@@ -130,7 +131,8 @@ func declared(run *result.Run) (found []Problem) {
 	}
 	want := *h
 	Declare(&want, s)
-	if len(h.Actions) == 0 && len(s.Actions) == 0 {
+	acted := slices.ContainsFunc(run.Events, func(e result.Event) bool { return e.Action != nil })
+	if len(h.Actions) == 0 && len(s.Actions) == 0 && !acted {
 		want.Actions = nil // earlier versions wrote these actions only as the older keys
 	}
 	is, should := reflect.ValueOf(*h), reflect.ValueOf(want)

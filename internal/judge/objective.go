@@ -71,6 +71,12 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 		d.Text = "the run is INVALID"
 	case o.IsMetric() && s.Verdict.Status == result.Unstable:
 		d.Text = "the run is UNSTABLE: its percentiles depend on how long it lasted"
+	case o.IsTime():
+		d.ofCost(run, s)
+	case o.Stretch != "":
+		if d.ofStretch(run, s); o.IsMetric() && !d.Refused {
+			d.markSuspect(s.Verdict)
+		}
 	case o.IsMetric():
 		if d.ofMetric(run, s); !d.Refused {
 			d.markSuspect(s.Verdict)

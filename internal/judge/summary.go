@@ -75,6 +75,8 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s.Until = setUntil(run, in, s)
 	s.Backlog = brokerBacklog(run, in)
 	s.ReadBack = run.ReadBack
+	s.Costs = costs(run, in)
+	setOutside(run, s)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)
 	s.EffectiveSampleSize = effective(run, s)

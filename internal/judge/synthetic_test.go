@@ -21,6 +21,7 @@ const (
 type msg struct {
 	intended, own, blocked, service int64
 	missing                         bool // never came; censored 5 s after it was due
+	refused                         bool // by the broker
 }
 
 func (m msg) response() int64 { return m.own + m.blocked + m.service }
@@ -173,6 +174,18 @@ func newTestbedOf(messages []msg, each time.Duration) *testbed {
 				s.censored = newHist()
 			}
 			_ = s.censored.RecordValue(5e9)
+			s.m.Unanswered = counted(s.m.Unanswered, m.intended/int64(slot))
+			continue
+		}
+		if m.refused {
+			k := &closing.v.Counters
+			k.Expected++
+			k.Missing++
+			k.MissingNacked++
+			c.Unknown--
+			c.Nacked++
+			s := closing.share(result.DeliveryResponse)
+			s.m.Refused = counted(s.m.Refused, m.intended/int64(slot))
 			continue
 		}
 		done := b.at(m.intended + m.response())
@@ -182,6 +195,15 @@ func newTestbedOf(messages []msg, each time.Duration) *testbed {
 		done.share(result.DeliveryService).add(m.service)
 	}
 	return b
+}
+
+// counted adds one to the count of a slot, of slots that come in order.
+func counted(all [][2]int64, slot int64) [][2]int64 {
+	if n := len(all); n > 0 && all[n-1][0] == slot {
+		all[n-1][1]++
+		return all
+	}
+	return append(all, [2]int64{slot, 1})
 }
 
 // at is the interval of an instant; late ones fall into the last of the drain.

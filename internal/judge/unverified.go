@@ -61,6 +61,7 @@ func Unverified() []Unverifiable {
 		{"interval/depth/**", false, "what the broker said that it held"},
 		{"interval/kept/**", false, "readings of how a backlog came and went; what is concluded from them is computed again"},
 		{"interval/levels", false, "how many readings an interval has"},
+		{"interval/metrics/*/unanswered/*/*", false, "in which 100 ms messages without an answer were due; how many there are is compared"},
 		{"interval/metrics/*/refused/*/*", false, "in which 100 ms refused messages were due; how many there are is compared"},
 		{"interval/levels/*/at", true, "readings within an interval are in order of time"},
 		{"interval/levels/*/in_flight", false, "counted while messages were under way"},

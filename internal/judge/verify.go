@@ -49,7 +49,7 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 			add("metrics."+string(m), "%s", text)
 		}
 	}
-	found = append(found, contradictions(run)...)
+	found = append(found, contradictions(run, words)...)
 	if run.Closing != nil {
 		found = append(found, declared(run)...)
 		found = append(found, timeline(run, words)...)
@@ -122,6 +122,9 @@ func compareSummary(run *result.Run, in Inputs, words bool) (found []Problem) {
 	// Earlier versions did not have these parts.
 	if run.Closing == nil && run.Summary.Availability == nil {
 		again.Availability = nil
+	}
+	if !words && run.Summary.Costs == nil {
+		again.Costs, again.Outside, again.ClosedLoop = nil, nil, nil
 	}
 	if run.Closing == nil && run.Summary.EffectiveSampleSize == nil {
 		again.EffectiveSampleSize = nil

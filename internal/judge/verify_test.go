@@ -151,7 +151,7 @@ func TestVerifyFindsContradictions(t *testing.T) {
 			tt.change(run)
 			p := problemsOf(run)
 			if tt.where == "" {
-				p = contradictions(run)
+				p = contradictions(run, true)
 			}
 			if tt.where == "" && len(p) > 0 || tt.where != "" && !mentions(p, tt.where, tt.text) {
 				t.Errorf("%v, want %s %q", p, tt.where, tt.text)

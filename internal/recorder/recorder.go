@@ -50,9 +50,10 @@ type Recorder struct {
 	raised  [ids]marks     // blocks of slots that changed
 	lags    []atomic.Int64 // by slot: the largest lag of the messages due in it, ns
 
-	// Rare events have no shards: lower bounds of messages given up, by bucket, and refused
-	// messages by slot; the last element of refused counts those whose slot is unknown.
-	censored, refused [ids]sparse
+	// Rare events have no shards: lower bounds of messages given up, by bucket, and messages
+	// given up and refused by the slot in which they were due, of which the last element counts
+	// those whose slot is unknown.
+	censored, unanswered, refused [ids]sparse
 
 	seen     [ids]*collected
 	encoded  map[result.Metric]*result.MetricInterval // by the last Encode
@@ -74,19 +75,6 @@ type collected struct {
 	slots    []int64               // as encoded
 	encoded  result.MetricInterval // by the last Encode, over hist
 	hist     []byte
-}
-
-// sparse is an array of counts, allocated by the first count. Safe for concurrent use.
-type sparse struct{ counts atomic.Pointer[[]int64] }
-
-func (s *sparse) count(i, length int, n int64) {
-	c := s.counts.Load()
-	if c == nil {
-		made := make([]int64, length)
-		s.counts.CompareAndSwap(nil, &made)
-		c = s.counts.Load()
-	}
-	atomic.AddInt64(&(*c)[i], n)
 }
 
 // New returns a recorder. It fails if the configuration is impossible.
@@ -416,71 +404,6 @@ func (r *Recorder) LagAtMost(due int64) int64 {
 		most = max(most, r.lags[i].Load())
 	}
 	return most
-}
-
-// Censor records that a message was given up, unresolved atLeast ns after it was due (for
-// service times: after it was sent). It is safe for concurrent use and allocates only for
-// the first of a metric.
-func (r *Recorder) Censor(id ID, atLeast int64) {
-	r.censored[id].count(r.geo.Index(min(max(atLeast, 0), r.geo.highest)), r.geo.length, 1)
-}
-
-// UnknownDue stands for an unknown due instant.
-const UnknownDue = -1
-
-// Refuse records that n messages of metric id, due at due ns after the window's
-// start or UnknownDue, were refused: they are slower than every value. It is safe
-// for concurrent use, allocates only for the first of a metric, and ignores a
-// metric that is not recorded.
-func (r *Recorder) Refuse(id ID, due, n int64) {
-	if !r.Enabled(id) {
-		return
-	}
-	i := due / int64(Slot)
-	if due < 0 || i >= int64(r.windowSlots) {
-		i = int64(r.windowSlots)
-	}
-	r.refused[id].count(int(i), r.windowSlots+1, n)
-}
-
-// Unresolved adds the censored distributions and the refused messages to the
-// closing interval's metrics. All writers must have stopped.
-func (r *Recorder) Unresolved(to map[result.Metric]*result.MetricInterval) error {
-	for _, id := range r.ids {
-		censored, refused := r.censored[id].counts.Load(), r.refused[id].counts.Load()
-		if censored == nil && refused == nil {
-			continue
-		}
-		m := to[id.Metric()]
-		if m == nil {
-			empty, err := encode(&r.enc, nil, &r.geo, nil, nil)
-			if err != nil {
-				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
-			}
-			m = &result.MetricInterval{Hist: string(empty)}
-			to[id.Metric()] = m
-		}
-		if censored != nil {
-			s, err := encode(&r.enc, nil, &r.geo, *censored, nil)
-			if err != nil {
-				return fmt.Errorf("recorder: %s: %w", id.Metric(), err)
-			}
-			m.Censored = string(s)
-		}
-		if refused == nil {
-			continue
-		}
-		for slot, n := range *refused {
-			if n == 0 {
-				continue
-			}
-			if slot == r.windowSlots {
-				slot = result.UnknownSlot
-			}
-			m.Refused = append(m.Refused, [2]int64{int64(slot), n})
-		}
-	}
-	return nil
 }
 
 // Moments returns the number, the mean and the standard deviation in ns of all

@@ -26,6 +26,11 @@ func actionBlocks(s *subject) (out document) {
 			style = warning
 		}
 		out.say("  action    ", actionHead(&all[i])+" "+plain(all[i].Line()), style)
+		for _, c := range s.sum.Costs {
+			if c.Actions[len(c.Actions)-1] == all[i].Number {
+				out.say("  cost      ", costLine(s, &c), normal)
+			}
+		}
 	}
 	return out
 }

@@ -59,6 +59,10 @@ type SummaryObject struct {
 	Synchronous *result.Synchronous `json:"synchronous,omitempty"`
 	Backlog     *result.Backlog     `json:"kept,omitempty"`
 
+	Costs      []result.Cost                          `json:"costs,omitempty"`       // what actions cost
+	Outside    map[result.Metric]*result.Distribution `json:"outside,omitempty"`     // response times outside of their effects
+	ClosedLoop *result.Distribution                   `json:"closed_loop,omitempty"` // what a closed loop would have told
+
 	Format  string `json:"format"` // SummaryFormat
 	Version int    `json:"version"`
 }
@@ -82,7 +86,8 @@ func JSON(w io.Writer, run *result.Run) error {
 		Workload:     h.Workload, FromNs: int64(h.From), Background: h.Background,
 		Synchronous: h.Synchronous,
 		Backlog:     s.sum.Backlog,
-		Format:      SummaryFormat, Version: SummaryVersion,
+		Costs:       s.sum.Costs, Outside: s.sum.Outside, ClosedLoop: s.sum.ClosedLoop,
+		Format: SummaryFormat, Version: SummaryVersion,
 	}
 	if o.Verdict.Reasons == nil {
 		o.Verdict.Reasons = []result.Reason{} // a list, also when empty

@@ -49,14 +49,18 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	total.Negative, total.OutOfRange = 0, 0 // already in the intervals
 	end := a.End.Load()
 	censor := func(id recorder.ID, st *stream.Stream, seq uint64, intended int64) {
-		a.Recording.Rec.Censor(id, a.Observed-intended)
+		due := int64(recorder.UnknownDue)
+		if a.Schedule != nil {
+			due = intended - a.Start.Load()
+		}
+		a.Recording.Rec.Censor(id, due, a.Observed-intended)
 		if id != recorder.DeliveryLast {
 			a.Recording.TailOf(id).Part(0, true).GiveUp(st.ID, seq, intended, a.Observed)
 		}
 	}
 	// A message that was sent has waited from then on.
 	censorSent := func(id recorder.ID, st *stream.Stream, intended int64) {
-		a.Recording.Rec.Censor(id, a.Observed-a.sentBy(st, intended))
+		a.Recording.Rec.Censor(id, recorder.UnknownDue, a.Observed-a.sentBy(st, intended))
 	}
 	unsent := map[*stream.Stream]uint64{} // messages, by stream
 	// The publish side.

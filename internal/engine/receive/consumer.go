@@ -162,7 +162,7 @@ func (c *Consumer) countGroups(m *message, now int64) {
 func (c *Consumer) countFan(m *message, now int64) {
 	m.groups, m.latest = m.stream.Fan.Add(m.Sequence, now)
 	if m.groups == 0 && m.measured && c.plan.Flow.Timed && m.stream.LastUnknown.Add(m.Sequence) {
-		c.recording.Rec.Censor(recorder.DeliveryLast, now-m.Intended) // the slowest group's is no sooner than this one's
+		c.recording.Rec.Censor(recorder.DeliveryLast, m.Intended-c.recording.Start.Load(), now-m.Intended) // the slowest group's is no sooner than this one's
 	}
 }
 

@@ -127,7 +127,7 @@ func (l *lane) observe(sl *credit.Slot, now int64) int64 {
 		if received >= 0 {
 			l.shard.Value(recorder.LagReceiveAck, received)
 		}
-		l.shard.Response(l.plan.Flow.AckResponse, v, sl.Own, received, sl.Intended-l.plan.Start.Load())
+		l.shard.Response(l.plan.Flow.AckResponse, v, sl.Own, received, sl.Intended-l.recording.Start.Load())
 		if v > l.tail.Floor.Load() {
 			l.tail.Offer(&observe.Exemplar{Value: v, Intended: sl.Intended, Sent: sl.Sent, Done: now, Own: sl.Own,
 				Seq: sl.Seq, Stream: sl.Stream.ID, Consumer: -1, Partition: -1})
@@ -191,9 +191,9 @@ func (l *lane) giveUp(sl *credit.Slot, now int64, counted bool) {
 		sl.Stream.GaveUp.Add(sl.Seq)
 		l.ended(sl.Stream, sl.Seq)
 		// Nothing came until now, and nothing can any more.
-		l.recording.Rec.Censor(l.plan.Flow.AckService, now-sl.Sent)
+		l.recording.Rec.Censor(l.plan.Flow.AckService, recorder.UnknownDue, now-sl.Sent)
 		if l.plan.Flow.Timed {
-			l.recording.Rec.Censor(l.plan.Flow.AckResponse, now-sl.Intended)
+			l.recording.Rec.Censor(l.plan.Flow.AckResponse, sl.Intended-l.plan.Start.Load(), now-sl.Intended)
 			l.tail.GiveUp(sl.Stream.ID, sl.Seq, sl.Intended, now)
 		}
 	}
