@@ -22,4 +22,17 @@ type Acted struct {
 	Began   int64 `json:"began,omitempty"` // of EventActionOver: when the action had happened
 	// Nodes are the broker's nodes to which it happened, by their numbers from 0; empty: to none of these.
 	Nodes []int `json:"nodes,omitempty"`
+	// Dropped is what was dropped in each direction while it lasted; of EventActionOver.
+	Dropped []Dropped `json:"dropped,omitempty"`
+}
+
+// ClientsEnd is the end of a direction with the clients, which have no number.
+const ClientsEnd = -1
+
+// Dropped is what was dropped in one direction between two ends of the broker's network.
+type Dropped struct {
+	From    int   `json:"from"` // a node's number from 0, or ClientsEnd
+	To      int   `json:"to"`
+	Packets int64 `json:"packets"` // as the kernel carries them: several segments of a connection count as one
+	Bytes   int64 `json:"bytes"`   // with the headers
 }

@@ -219,11 +219,13 @@ type GeneratorLimit struct {
 
 // Deployment is a broker that was started for the run.
 type Deployment struct {
-	Product  string            `json:"product"`
-	Version  string            `json:"version"`
-	Origin   string            `json:"origin"` // where the product came from: "on PATH", "built in"
-	Nodes    int               `json:"nodes"`
-	Settings map[string]string `json:"settings,omitempty"` // of the product's own, in effect; passwords are masked
+	Product string `json:"product"`
+	Version string `json:"version"`
+	Origin  string `json:"origin"` // where the product came from: "on PATH", "built in"
+	Nodes   int    `json:"nodes"`
+	// Addresses are those of the nodes, each in a network namespace of its own; empty: they share one.
+	Addresses []string          `json:"addresses,omitempty"`
+	Settings  map[string]string `json:"settings,omitempty"` // of the product's own, in effect; passwords are masked
 }
 
 // The modes of Header.Mode.

@@ -84,6 +84,10 @@ func (d *decoder) own(n *strict.Node, v reflect.Value, f strict.Field, key strin
 			break
 		}
 		v.Set(reflect.ValueOf(r))
+	case t == endsType && n.Kind == yaml.ScalarNode && !null:
+		one := make(Ends, 1)
+		d.Leaf(n, reflect.ValueOf(one).Index(0), f, key)
+		v.Set(reflect.ValueOf(one))
 	case t == settingsType:
 		if !null {
 			d.settings(n, v, key, depth)

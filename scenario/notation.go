@@ -53,6 +53,8 @@ func notations() []notation {
 		{of: reflect.TypeFor[Begin](), parse: by(ParseBegin), name: "a time", examples: []string{"filled", "30s"}, pattern: `^(filled|` + timePattern + `)$`},
 		{of: reflect.TypeFor[Pause](), parse: by(ParsePause), name: "a pause", examples: []string{"5s@20s"}, pattern: `^` + timePattern + `@\s*(0|` + timePattern + `)$`},
 		{of: reflect.TypeFor[Moment](), parse: by(ParseMoment), name: "a time", examples: []string{"30s", "filled"}, pattern: `^(filled|0|` + timePattern + `)$`},
+		{of: reflect.TypeFor[End](), parse: by(ParseEnd), name: "an end of the broker's network", also: "integer", examples: []string{"0", "leader", "clients"},
+			pattern: `^([0-9]{1,3}|leader|followers|random|all|clients)$`},
 		{of: durationType, parse: by(parseDuration), name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
 	}
 }
@@ -72,6 +74,7 @@ var (
 	arrivalsType  = reflect.TypeFor[Arrivals]()  // a mapping, or a text
 	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
 	restartType   = reflect.TypeFor[*Restart]()  // a mapping, or a text
+	endsType      = reflect.TypeFor[Ends]()      // a list, or its one item
 )
 
 func hasNotation(t reflect.Type) bool {

@@ -45,6 +45,9 @@ func schemaOf(f strict.Field) *jsonschema.Node {
 		s.Type, s.Properties, s.Additional = []string{"object", "null"}, propertiesOf(strict.StructOf(t)), false
 	case t.Kind() == reflect.Map:
 		s.Type = []string{"object", "null"}
+	case t == endsType:
+		one := schemaOf(strict.Field{Type: t.Elem()})
+		s.AnyOf = []*jsonschema.Node{{Type: "array", Items: one}, one.AnyOf[0]}
 	case t.Kind() == reflect.Slice:
 		s.Type, s.Items = "array", schemaOf(strict.Field{Type: t.Elem()})
 	case written:

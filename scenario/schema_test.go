@@ -79,6 +79,9 @@ func TestActionsAreOnThePage(t *testing.T) {
 		if strict.IsMapping(f.Type) {
 			whom = "nodes"
 		}
+		if f.Type == reflect.TypeFor[*Cut]() {
+			whom = "nodes, and clients"
+		}
 		if p.Lasts {
 			lasts = "yes"
 		}

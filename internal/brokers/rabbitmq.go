@@ -258,6 +258,9 @@ func rabbitConfig(n rabbitNode, all []rabbitNode, o *Options, settings map[strin
 		"log.console":                     "true",
 		"log.console.level":               "info",
 	}
+	if o.network != nil { // else the user guest, whom every client is by default, may log in from loopback alone
+		c["loopback_users"] = "none"
+	}
 	if o.TLS == nil {
 		c["listeners.tcp.1"] = n.place.at(n.amqp)
 		c["stream.listeners.tcp.1"] = n.place.at(n.stream)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
 	"sixnines/internal/faults"
+	"sixnines/internal/netns"
 	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -84,12 +86,18 @@ func checkNodes(p brokers.Product, nodes int) error {
 
 // actsPossible refuses acts on the nodes of a broker that is not started for the run.
 func actsPossible(s *scenario.Scenario, e driver.Entry) error {
-	if _, ours, err := managedProduct(s, e); ours || err != nil {
+	_, ours, err := managedProduct(s, e)
+	switch {
+	case err != nil:
 		return err
+	case ours && s.Apart():
+		return namespacesPossible(s)
+	case ours:
+		return nil
 	}
 	for _, a := range s.Acts() {
 		switch {
-		case a.Nodes() == "":
+		case a.Nodes() == "" && a.Kind != scenario.ActionCut:
 		case s.Target.URL != "":
 			return placed(wrongUsage("leave the broker's address out: one is started for the run then",
 				"%s happens to a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
@@ -100,6 +108,19 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 		}
 	}
 	return nil
+}
+
+// namespacesPossible refuses acts that need a network namespace for each node, where there can be none.
+func namespacesPossible(s *scenario.Scenario) error {
+	n, err := netns.New()
+	if err == nil {
+		err = n.Close()
+	}
+	if err == nil {
+		return nil
+	}
+	cut := scenario.OfKind(s.Acts(), scenario.ActionCut)[0]
+	return placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", cut.Kind, err), s, cut.Key())
 }
 
 // countsOf writes numbers of nodes: "1, 3 or 5 nodes".
@@ -139,7 +160,7 @@ type managedBroker struct {
 
 // brokerOptions are what a broker is started with for a scenario's run.
 func brokerOptions(s *scenario.Scenario) brokers.Options {
-	o := brokers.Options{Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings}
+	o := brokers.Options{Nodes: max(1, s.Target.Nodes), Settings: s.Target.Settings, Apart: s.Apart()}
 	if size := int(s.Heaviest()); size > largeMessage {
 		o.MaxMessage = size
 	}
@@ -150,7 +171,7 @@ func brokerOptions(s *scenario.Scenario) brokers.Options {
 // other.
 func brokerKey(p brokers.Product, s *scenario.Scenario) string {
 	o := brokerOptions(s)
-	return fmt.Sprintf("%q %d %d %q", p.Name, o.Nodes, o.MaxMessage, o.Settings)
+	return fmt.Sprintf("%q %d %d %q %t", p.Name, o.Nodes, o.MaxMessage, o.Settings, o.Apart)
 }
 
 // startBroker starts the product for the scenario's run.
@@ -205,8 +226,15 @@ func (b *managedBroker) configure(c *engine.Config) {
 	if b.nodes > 1 {
 		c.Managed = plural(b.nodes, "node") + " started by sixnines"
 	}
+	addresses := each(b.cluster.Addresses(), netip.Addr.String)
+	switch {
+	case len(addresses) > 1:
+		c.Managed += ", each in a network namespace of its own"
+	case len(addresses) == 1:
+		c.Managed += ", in a network namespace of its own"
+	}
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
-		Nodes: b.nodes, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
+		Nodes: b.nodes, Addresses: addresses, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
 	c.Usage = b.usage
 	c.Doer = (&faults.Target{Cluster: b.cluster, Seed: c.Scenario.Seed}).Doer
 	// The driver reads the settings in effect from the server's monitoring. Its address

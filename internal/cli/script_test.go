@@ -81,6 +81,7 @@ func TestScripts(t *testing.T) {
 			"secured":     cmdSecured,
 			"squat":       cmdSquat,
 			"tried":       cmdTried,
+			"unplugged":   cmdUnplugged,
 		},
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector
@@ -101,7 +102,11 @@ func setUp(env *testscript.Env) error {
 	if err != nil {
 		return err
 	}
-	env.Vars = append(env.Vars, brokers.HomeVariable+"="+home.Dir, "ALONE="+filepath.SplitList(env.Getenv("PATH"))[0], "EXAMPLES="+examples)
+	installed, err := brokers.DefaultDir(os.Environ())
+	if err != nil {
+		return err
+	}
+	env.Vars = append(env.Vars, "BROKERS="+installed, brokers.HomeVariable+"="+home.Dir, "ALONE="+filepath.SplitList(env.Getenv("PATH"))[0], "EXAMPLES="+examples)
 	env.Defer(func() {
 		states, err := brokers.States(home)
 		for _, s := range states {
@@ -115,15 +120,20 @@ func setUp(env *testscript.Env) error {
 	return nil
 }
 
-// condition knows [redis], which is an error where brokers are required and it
-// is not here, and [root].
+// condition knows [redis] and [rabbitmq], which are errors where brokers are required and they
+// are not here, [kafka], which is below the home of the machine, $BROKERS, [root] and [namespaces].
 func condition(name string) (bool, error) {
 	switch name {
 	case "root":
 		return os.Geteuid() == 0, nil
-	case "redis":
-		p, _ := brokers.Lookup("redis")
-		_, err := p.Find(context.Background(), brokers.Home{Dir: os.DevNull, Environ: os.Environ()})
+	case "namespaces":
+		return namespaces()
+	case "redis", "rabbitmq", "kafka":
+		p, _ := brokers.Lookup(name)
+		dir, err := brokers.DefaultDir(os.Environ())
+		if err == nil {
+			_, err = p.Find(context.Background(), brokers.Home{Dir: dir, Environ: os.Environ()})
+		}
 		if err != nil && os.Getenv(brokertest.Required) != "" {
 			return false, fmt.Errorf("%w (%s is set)", err, brokertest.Required)
 		}

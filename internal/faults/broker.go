@@ -50,23 +50,26 @@ func (n *nodes) ready(ctx context.Context, at int64) error {
 func (n *nodes) release() { n.target.release(n.chosen, n.act.String()) }
 
 // choose finds out which nodes are meant.
-func (n *nodes) choose() ([]int, error) {
-	all := n.target.numbers()
-	if k, is := n.choice.Number(); is {
+func (n *nodes) choose() ([]int, error) { return n.target.choose(n.act, n.choice) }
+
+// choose finds out which nodes an act means by a choice.
+func (t *Target) choose(act *scenario.Act, choice scenario.Node) ([]int, error) {
+	all := t.numbers()
+	if k, is := choice.Number(); is {
 		if k >= len(all) {
 			return nil, fmt.Errorf("there is no node %d: there are %d, numbered from 0", k, len(all))
 		}
 		return []int{k}, nil
 	}
-	switch n.choice {
+	switch choice {
 	case scenario.EveryNode:
 		return all, nil
 	case scenario.RandomNode:
 		h := fnv.New64a()
-		h.Write([]byte(n.act.Key()))
-		return []int{all[rand.New(rand.NewPCG(n.target.Seed, h.Sum64())).IntN(len(all))]}, nil
+		h.Write([]byte(act.Key()))
+		return []int{all[rand.New(rand.NewPCG(t.Seed, h.Sum64())).IntN(len(all))]}, nil
 	}
-	return nil, fmt.Errorf("who is %s is not asked of %s", n.choice, n.target.Cluster.Product)
+	return nil, fmt.Errorf("who is %s is not asked of %s", choice, t.Cluster.Product)
 }
 
 // when is the instant of a change.

@@ -42,6 +42,8 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 		return &restart{ends}, nil
 	case scenario.ActionRolling:
 		return &rolling{nodes: on}, nil
+	case scenario.ActionCut:
+		return &cut{target: t, act: a}, nil
 	}
 	return nil, nil
 }

@@ -1,0 +1,133 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"slices"
+	"time"
+
+	"sixnines/internal/netns"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// cut drops packets between ends of the cluster's network for a time.
+type cut struct {
+	target *Target
+	act    *scenario.Act
+
+	cut     *netns.Cut // nil: nothing is cut
+	numbers []int      // of the nodes that it happens to, ascending
+	ends    map[netip.Addr]int
+	dropped []netns.Dropped
+}
+
+// Ahead implements actions.Early.
+func (c *cut) Ahead() time.Duration { return early }
+
+// Describe implements actions.Describer.
+func (c *cut) Describe(e *result.Event) {
+	e.Action.Nodes = c.numbers
+	if c.dropped == nil {
+		return
+	}
+	var packets int64
+	for _, d := range c.dropped {
+		packets += int64(d.Packets)
+		e.Action.Dropped = append(e.Action.Dropped, result.Dropped{From: c.ends[d.From], To: c.ends[d.To], Packets: int64(d.Packets), Bytes: int64(d.Bytes)})
+	}
+	e.Count = packets
+	e.Detail += fmt.Sprintf(": %d packets dropped", packets)
+}
+
+// Do implements actions.Doer. It returns when the kernel has acknowledged that packets are dropped.
+func (c *cut) Do(ctx context.Context, at int64) (happened int64, err error) {
+	links, err := c.links()
+	if err != nil {
+		return 0, err
+	}
+	if err := until(ctx, at); err != nil {
+		return 0, err
+	}
+	if c.cut, err = c.target.Cluster.Network().Cut(links); err != nil {
+		return 0, err
+	}
+	return c.cut.Began, nil
+}
+
+// Undo implements actions.Undoer. The instant is when the kernel has acknowledged that packets pass.
+func (c *cut) Undo(context.Context) (happened int64, err error) {
+	if c.cut == nil {
+		return 0, nil
+	}
+	c.dropped, err = c.cut.Undo()
+	return c.cut.Ended, err
+}
+
+// links finds out which directions are meant.
+func (c *cut) links() ([]netns.Link, error) {
+	network := c.target.Cluster.Network()
+	if network == nil {
+		return nil, errors.New("the broker's nodes are not in network namespaces of their own")
+	}
+	c.ends = map[netip.Addr]int{network.Host(): result.ClientsEnd}
+	for k, a := range c.target.Cluster.Addresses() {
+		c.ends[a] = k
+	}
+	from, err := c.addresses(c.act.Cut.From)
+	if err != nil {
+		return nil, err
+	}
+	to, err := c.addresses(c.act.Cut.To)
+	if err != nil {
+		return nil, err
+	}
+	var links []netns.Link
+	add := func(l netns.Link) {
+		if l.From != l.To && !slices.Contains(links, l) {
+			links = append(links, l)
+		}
+	}
+	for _, a := range from {
+		for _, b := range to {
+			add(netns.Link{From: a, To: b})
+			if !c.act.Cut.OneWay {
+				add(netns.Link{From: b, To: a})
+			}
+		}
+	}
+	if len(links) == 0 {
+		return nil, errors.New("both sides are the same node")
+	}
+	for _, l := range links {
+		for _, a := range []netip.Addr{l.From, l.To} {
+			if k := c.ends[a]; k != result.ClientsEnd && !slices.Contains(c.numbers, k) {
+				c.numbers = append(c.numbers, k)
+			}
+		}
+	}
+	slices.Sort(c.numbers)
+	return links, nil
+}
+
+// addresses returns the addresses of ends.
+func (c *cut) addresses(ends scenario.Ends) (all []netip.Addr, err error) {
+	nodes := c.target.Cluster.Addresses()
+	for _, e := range ends {
+		choice, is := e.Node()
+		if !is {
+			all = append(all, c.target.Cluster.Network().Host())
+			continue
+		}
+		chosen, err := c.target.choose(c.act, choice)
+		if err != nil {
+			return nil, err
+		}
+		for _, k := range chosen {
+			all = append(all, nodes[k])
+		}
+	}
+	return all, nil
+}
