@@ -69,6 +69,7 @@ func layers() []layer {
 		{"account", "internal/engine/account", "basics contract files schedule measuring judge flow window plan observe stream credit session receive send readback", "accounts read what senders and receivers count, and nobody reads them but the engine"},
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit watch session receive send account actions output beside readback", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
+		{"chaos", "internal/chaos", "words files", "a timeline follows from a seed and its bounds alone"},
 		{"series", "internal/compare internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
 		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports encodings", "a report is made from records alone, without the engine that wrote them"},
 
@@ -83,7 +84,7 @@ func layers() []layer {
 		{"faults", "internal/faults", "basics files actions brokers", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
-		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series reports brokers faults selftest cli", "commands are given the drivers: only the program links them"},
+		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers faults selftest cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
 		{"examples", "examples/...", "library contract vocabulary files", "examples import what users can import"},
 		{"benchmarks", "benchmarks/...", "brokers benchmarks", "a reference program shares no code with what it is compared with"},

@@ -187,6 +187,7 @@ const (
 	TrialAB       = "ab"
 	TrialCapacity = "capacity" // a run of a search for the highest rate; Of is 0
 	TrialSweep    = "sweep"    // the runs of one cell are a set
+	TrialShrink   = "shrink"   // a run of a search for the shortest timeline that loses messages; Of is 0
 	TrialStudy    = "study"    // the runs of one cell are a set, as in a sweep
 )
 

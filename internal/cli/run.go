@@ -30,6 +30,7 @@ type runOptions struct {
 	repeat   int
 	pause    time.Duration
 	sameSeed bool
+	chaos    uint64 // seed of the timeline to draw; 0: none
 }
 
 func (a *app) runCommand() *cobra.Command {
@@ -102,6 +103,9 @@ undecided, 4 a run is INVALID or overloaded.`,
 		f.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide the effect of arrivals")
 		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
 	})
+	faults := sectionOf("Faults", func(f *pflag.FlagSet) {
+		f.Uint64Var(&o.chaos, "chaos", 0, "draw a timeline of actions by `SEED`, from 1: nodes stalled or killed, clients disconnected; --dry-run shows it, and sixnines chaos shrink shortens it")
+	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.showing.flags(f)
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
@@ -110,7 +114,7 @@ undecided, 4 a run is INVALID or overloaded.`,
 		o.outputFlags(f, "`DIR` for the result and its report; -: the records go to stdout while they are made, and nothing else is written")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do, and run nothing")
 	})
-	a.take(cmd, append(scenarioFlags(&flags), repeats, output)...)
+	a.take(cmd, append(scenarioFlags(&flags), faults, repeats, output)...)
 	o.showing.complete(cmd)
 	return cmd
 }
@@ -135,6 +139,13 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	scenarios, err := a.loadScenarios(args, flags)
 	if err != nil {
 		return err
+	}
+	if o.chaos != 0 {
+		for _, c := range scenarios {
+			if err := drawActions(c.scenario, c.entry, o.chaos); err != nil {
+				return err
+			}
+		}
 	}
 	if o.dryRun {
 		return a.dryRun(scenarios[0].scenario, scenarios[0].entry, o.json)

@@ -39,6 +39,7 @@ func schemas() []published {
 		{"comparison", "what compare --json prints, an object for each workload", report.ComparisonSchema},
 		ours("sweep", "what sweep --json prints"),
 		ours("capacity", "what capacity --json prints"),
+		ours("shrink", "what chaos shrink --json prints"),
 		ours("doctor", "what doctor --json prints"),
 		ours("brokers", "what broker list --json prints"),
 		ours("version", "what version --json prints"),

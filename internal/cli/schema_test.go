@@ -37,6 +37,12 @@ func schemaSpecs() map[string]generate.Spec {
 			Sources: []string{"."},
 			Consts:  map[string]map[string]any{"capacityObject": {"format": capacityFormat, "version": capacityVersion}},
 		},
+		"shrink.schema.json": {
+			ID: "urn:sixnines:shrink:1", Title: "Sixnines shrink, version 1", Description: "what sixnines chaos shrink --json prints",
+			Roots:   []reflect.Type{reflect.TypeFor[shrinkObject]()},
+			Sources: []string{"."},
+			Consts:  map[string]map[string]any{"shrinkObject": {"format": shrinkFormat, "version": shrinkVersion}},
+		},
 		"doctor.schema.json": {
 			ID: "urn:sixnines:doctor:1", Title: "Sixnines doctor, version 1", Description: "what sixnines doctor --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[doctorObject]()}, Sources: []string{".", "../vitals"},
