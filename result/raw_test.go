@@ -22,7 +22,7 @@ func TestRowsSurviveEncoding(t *testing.T) {
 	b := make([]byte, RawRowSize)
 	for _, r := range rows {
 		PutRow(b, r)
-		if got := GetRow(b); got != r {
+		if got := getRow(b); got != r {
 			t.Fatalf("%+v became %+v", r, got)
 		}
 	}

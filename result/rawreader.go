@@ -66,7 +66,7 @@ func (x *RawReader) next() (RawRow, error) {
 			return RawRow{}, fmt.Errorf("read raw row %d: %w", x.n+1, err)
 		}
 		x.n++
-		r := GetRow(x.row[:])
+		r := getRow(x.row[:])
 		if r.Kind >= rawKinds {
 			return RawRow{}, fmt.Errorf("raw row %d is of %s: %w", x.n, r.Kind, ErrFormat)
 		}

@@ -79,8 +79,8 @@ func PutRow(b []byte, r RawRow) {
 	binary.LittleEndian.PutUint64(b, uint64(r.Kind)|uint64(r.Stream&(1<<24-1))<<8|uint64(r.Party)<<32)
 }
 
-// GetRow decodes what PutRow encoded.
-func GetRow(b []byte) RawRow {
+// getRow decodes what PutRow encoded.
+func getRow(b []byte) RawRow {
 	_ = b[RawRowSize-1]
 	w := binary.LittleEndian.Uint64(b)
 	return RawRow{

@@ -23,7 +23,7 @@ const (
 var ErrFormat = errors.New("not a readable result file")
 
 // Reader reads a result file record by record. Input that begins like a gzip
-// file is decompressed. A Reader holds one line at a time, of [MaxLine] bytes
+// file is decompressed. A Reader holds one line at a time, of maxLine bytes
 // at most. It is not safe for concurrent use.
 type Reader struct {
 	source *bufio.Reader // as given
@@ -106,8 +106,8 @@ func (r *Reader) readLine() (line []byte, whole bool, err error) {
 	r.line++
 	for {
 		part, err := r.lines.ReadSlice('\n')
-		if len(line)+len(part) > MaxLine {
-			return nil, false, fmt.Errorf("line %d is longer than %d MiB: %w", r.line, MaxLine>>20, ErrFormat)
+		if len(line)+len(part) > maxLine {
+			return nil, false, fmt.Errorf("line %d is longer than %d MiB: %w", r.line, maxLine>>20, ErrFormat)
 		}
 		line = append(line, part...)
 		switch {

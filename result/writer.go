@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// MaxLine is the longest line, in bytes, that writers write and readers read. One
+// maxLine is the longest line, in bytes, that writers write and readers read. One
 // second of every metric takes some 0.1 MiB. A line can make a reader allocate
 // some twenty times its length, so a much larger limit would help hostile files.
-const MaxLine = 16 << 20
+const maxLine = 16 << 20
 
 // sealRoom is an upper bound of the bytes that a seal adds to a line.
 const sealRoom = 1 << 10
@@ -105,13 +105,6 @@ func (w *Writer) Summary(s Summary) error {
 	return nil
 }
 
-// Err returns the first failure, or nil.
-func (w *Writer) Err() error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.err
-}
-
 // Close waits until the file is on the disk and closes it. It returns the writer's
 // first failure. Closing twice is allowed.
 func (w *Writer) Close() error {
@@ -152,8 +145,8 @@ func (w *Writer) mayWrite(kind string) error {
 
 // writeLine writes the line of a record; err is the failure of encoding it. The caller holds mu.
 func (w *Writer) writeLine(kind string, line []byte, err error) error {
-	if err == nil && len(line) >= MaxLine-sealRoom {
-		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), MaxLine)
+	if err == nil && len(line) >= maxLine-sealRoom {
+		err = fmt.Errorf("record of %d bytes is longer than %d", len(line), maxLine)
 	}
 	if err == nil {
 		line, err = w.count(kind, line)

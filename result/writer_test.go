@@ -80,8 +80,8 @@ func TestRecordsOutOfOrderAreRefusedWithoutHarm(t *testing.T) {
 	}
 	refused("event after the summary", w.Event(Event{}))
 	refused("second summary", w.Summary(Summary{}))
-	if w.Err() != nil {
-		t.Errorf("the writer failed: %v", w.Err())
+	if w.err != nil {
+		t.Errorf("the writer failed: %v", w.err)
 	}
 	for range 2 {
 		if err := w.Close(); err != nil {

@@ -186,10 +186,6 @@ func (s Sizes) Largest() Size {
 	return largest
 }
 
-// Quantile returns the quantile p, in (0, 1), of the sizes. A weighted list keeps its own
-// order: it is not sorted by size.
-func (s Sizes) Quantile(p float64) Size { return s.law().quantile(p) }
-
 // Quantiles returns the sizes at the middle of each of n equal shares of payloads.
 func (s Sizes) Quantiles(n int) []Size {
 	law, all := s.law(), make([]Size, n)
@@ -199,6 +195,8 @@ func (s Sizes) Quantiles(n int) []Size {
 	return all
 }
 
+// quantile returns the quantile p, in (0, 1), of the sizes. A weighted list keeps its own
+// order: it is not sorted by size.
 func (law sizeLaw) quantile(p float64) Size {
 	if law.median > 0 {
 		z := math.Sqrt2 * math.Erfinv(2*p-1)

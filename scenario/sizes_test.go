@@ -50,7 +50,7 @@ func TestSizeQuantiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for p, want := range map[float64]Size{0.1: 256, 0.899: 256, 0.901: 64 * KiB, 0.999999: 64 * KiB} {
-		if got := list.Quantile(p); got != want {
+		if got := list.law().quantile(p); got != want {
 			t.Errorf("quantile %v of %v is %v, want %v", p, list, got, want)
 		}
 	}
@@ -60,7 +60,7 @@ func TestSizeQuantiles(t *testing.T) {
 	}
 	// One standard deviation is a factor of e.
 	for p, want := range map[float64]float64{0.5: 1024, 0.8413447460685429: 1024 * math.E, 0.15865525393145707: 1024 / math.E, 1e-9: 32, 1 - 1e-9: 64 << 10} {
-		if got := float64(law.Quantile(p)); math.Abs(got-want) > 1 {
+		if got := float64(law.law().quantile(p)); math.Abs(got-want) > 1 {
 			t.Errorf("quantile %v of %v is %v, want %v", p, law, got, want)
 		}
 	}

@@ -46,7 +46,7 @@ func TestBacklog(t *testing.T) {
 			last := &b.intervals[len(b.intervals)-1].v.Counters
 			last.Scheduled, last.Sent, last.Acked = last.Scheduled+tt.lost, last.Sent+tt.lost, last.Acked+tt.lost
 			last.Expected, last.Missing, last.LostAcked = last.Expected+tt.lost, tt.lost, tt.lost
-			if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 1) * 1e9}); v.Status != tt.want {
+			if v := verdictOf(b.run(t), Inputs{Resolved: (seconds + 1) * 1e9}); v.Status != tt.want {
 				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
 			}
 		})
@@ -81,7 +81,7 @@ func TestNothingThatComesIsNoOverload(t *testing.T) {
 		for _, i := range b.intervals[seconds : seconds+3] {
 			i.v.InFlight = left
 		}
-		v := Verdict(b.run(t), Inputs{})
+		v := verdictOf(b.run(t), Inputs{})
 		if note := find(v, "nothing-came"); v.Status != tt.want || (note != nil) != (tt.want == result.Valid) || find(v, "backlog") != nil != (tt.want == result.Unstable) {
 			t.Errorf("%s: %s: %+v", name, v, v.Reasons)
 		}
@@ -114,7 +114,7 @@ func TestBacklogWithAStraggler(t *testing.T) {
 			}
 		}
 		b.intervals[seconds-3].v.InFlight = tt.peak / 4
-		if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
+		if v := verdictOf(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
 			t.Errorf("%s: %s, want %s: %+v", tt.name, v.Status, tt.want, v.Reasons)
 		}
 	}
@@ -154,7 +154,7 @@ func TestBacklogWithoutWhatIsLost(t *testing.T) {
 			c := &closing.Counters
 			c.Scheduled, c.Sent, c.Unknown = lost, lost, lost
 			c.Expected, c.Missing, c.MissingUnknown = lost, lost, lost
-			if v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
+			if v := verdictOf(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9}); v.Status != tt.want {
 				t.Errorf("%s, want %s: %+v", v.Status, tt.want, v.Reasons)
 			}
 		})
@@ -173,7 +173,7 @@ func TestBacklogOfAShortWindow(t *testing.T) {
 		}
 		b.intervals = kept
 		b.intervals[2].v.InFlight = left
-		v := Verdict(b.run(t), Inputs{Resolved: 4e9})
+		v := verdictOf(b.run(t), Inputs{Resolved: 4e9})
 		if r := find(v, "backlog"); (r != nil) != (want == result.Suspect) || r != nil && (r.Status != want || !strings.Contains(r.Text, "900 of its ")) {
 			t.Errorf("%d left: %+v", left, r)
 		}

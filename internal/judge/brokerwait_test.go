@@ -38,7 +38,7 @@ func TestBrokerWaited(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			b.header.SameHost = true
 			broker(tt.ran, tt.waited, tt.busy)(b)
-			v := assessed(Verdict(b.run(t), Inputs{}))
+			v := assessed(verdictOf(b.run(t), Inputs{}))
 			r := find(v, "same-host")
 			if r == nil || r.Status != result.Valid || !strings.HasSuffix(r.Text, tt.end) {
 				t.Fatalf("%+v", v.Reasons)
@@ -51,7 +51,7 @@ func TestBrokerWaited(t *testing.T) {
 // judged checks the verdict of a run and its reason of a code; without text it has none.
 func judged(t *testing.T, b *testbed, want result.Verdict, code result.ReasonCode, text string) {
 	t.Helper()
-	v := assessed(Verdict(b.run(t), Inputs{}))
+	v := assessed(verdictOf(b.run(t), Inputs{}))
 	if v.String() != want.String() {
 		t.Errorf("%s, want %s: %+v", v, want, v.Reasons)
 	}

@@ -2,7 +2,7 @@
 // reads only a result's records, so that the same code summarises a run and
 // verifies it from its file.
 //
-// [Summarise] makes the whole summary, [Verdict] its verdict by a table of
+// [Summarise] makes the whole summary, and its verdict by a table of
 // gates, [Distribution] the figures of one metric. [Verify] and [VerifyRaw]
 // compute them again and name every difference.
 //

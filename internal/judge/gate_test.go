@@ -20,7 +20,7 @@ func find(v result.Verdict, code result.ReasonCode) *result.Reason {
 
 func TestAHealthyRunIsValid(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
-	v := assessed(Verdict(run, Inputs{}))
+	v := assessed(verdictOf(run, Inputs{}))
 	if v.Status != result.Valid || len(v.Reasons) != 0 {
 		t.Errorf("verdict %s, %+v", v.Status, v.Reasons)
 	}
@@ -159,7 +159,7 @@ func TestGates(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			tt.change(b)
-			v := assessed(Verdict(b.run(t), Inputs{}))
+			v := assessed(verdictOf(b.run(t), Inputs{}))
 			want := result.Verdict{Status: tt.status, ValidTo: tt.to}
 			if tt.to != "" {
 				want.Status = result.Valid
@@ -191,7 +191,7 @@ func TestGates(t *testing.T) {
 func TestEventsAndInterruptionAreNoted(t *testing.T) {
 	run := newTestbed(healthyMessages()).run(t)
 	run.Events = []result.Event{{Kind: "disconnected"}, {Kind: "reconnected"}, {Kind: "disconnected"}}
-	v := Verdict(run, Inputs{Interrupted: true, Aborted: true, End: 4e9})
+	v := verdictOf(run, Inputs{Interrupted: true, Aborted: true, End: 4e9})
 	if r := find(v, "aborted"); r == nil || r.Status != result.Suspect {
 		t.Errorf("aborted: %+v", r)
 	}
@@ -281,7 +281,7 @@ func TestARunThatIsMostlyOwnLagIsInvalid(t *testing.T) {
 			ms[i].own = 5e6
 		}
 	}
-	v := Verdict(newTestbed(ms).run(t), Inputs{})
+	v := verdictOf(newTestbed(ms).run(t), Inputs{})
 	if r := find(v, "self-inflicted"); v.Status != result.Invalid || r == nil || r.Percentile != "50" {
 		t.Errorf("%s: %+v", v, v.Reasons)
 	}
@@ -317,7 +317,7 @@ func TestATailOfUnresolvedMessagesIsNotSelfInflicted(t *testing.T) {
 			m.own += d
 		}
 	})
-	if r := find(Verdict(newTestbed(ms).run(t), Inputs{}), "self-inflicted"); r != nil {
+	if r := find(verdictOf(newTestbed(ms).run(t), Inputs{}), "self-inflicted"); r != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -328,7 +328,7 @@ func TestOwnLagIsSuspectByPercentile(t *testing.T) {
 	for i := range ms {
 		ms[i].own = 30_000
 	}
-	v := Verdict(newTestbed(ms).run(t), Inputs{})
+	v := verdictOf(newTestbed(ms).run(t), Inputs{})
 	r := find(v, "own-lag")
 	if v.Status != result.Suspect || r == nil || r.Percentile != "50" || r.Metric != result.DeliveryResponse {
 		t.Errorf("verdict %s: %+v", v.Status, v.Reasons)
@@ -341,7 +341,7 @@ func TestOwnLagIsSuspectByPercentile(t *testing.T) {
 	for i := range ms { // the largest part of each latency, but only microseconds
 		ms[i].own, ms[i].service = 600_000, 50_000
 	}
-	if v := Verdict(newTestbed(ms).run(t), Inputs{}); v.Status != result.Suspect {
+	if v := verdictOf(newTestbed(ms).run(t), Inputs{}); v.Status != result.Suspect {
 		t.Errorf("a tail of microseconds: %s, %+v", v.Status, v.Reasons)
 	}
 }
@@ -355,12 +355,12 @@ func TestSendingLateOverAll(t *testing.T) {
 	last := &b.intervals[seconds].v.Counters
 	last.Sent += 20 * seconds
 	last.Unknown += 20 * seconds
-	v := Verdict(b.run(t), Inputs{})
+	v := verdictOf(b.run(t), Inputs{})
 	if r := find(v, "rate"); v.String() != "VALID to p95" || r == nil || r.Status != result.Suspect || !strings.Contains(r.Text, "99.00 % of the 20,000 messages due") {
 		t.Errorf("verdict %s: %+v", v.Status, v.Reasons)
 	}
 	b.intervals[2].share(result.LagBlocked).add(1e9)
-	if v := Verdict(b.run(t), Inputs{}); v.Status != result.Valid || find(v, "blocked") == nil {
+	if v := verdictOf(b.run(t), Inputs{}); v.Status != result.Valid || find(v, "blocked") == nil {
 		t.Errorf("blocked: %s: %+v", v.Status, v.Reasons)
 	}
 }
@@ -377,7 +377,7 @@ func TestTheWorstFindingDecides(t *testing.T) {
 	b.header.SameHost = true
 	b.intervals[1].v.Vitals[result.VitalHostSwapIn] = 1
 	b.intervals[1].v.Vitals[result.VitalHostSuspended] = 1
-	v := assessed(Verdict(b.run(t), Inputs{}))
+	v := assessed(verdictOf(b.run(t), Inputs{}))
 	if v.Status != result.Invalid || len(v.Reasons) != 3 {
 		t.Errorf("%s: %+v", v.Status, v.Reasons)
 	}
@@ -399,7 +399,7 @@ func TestFlatOutBesideItsWarmUp(t *testing.T) {
 	for left, want := range map[int64]result.Status{0: result.Valid, 9: result.Valid, 10: result.Suspect} {
 		b := newTestbed(healthyMessages())
 		b.header.Mode = result.ModeFlatOut
-		v := Verdict(b.run(t), Inputs{Throughput: &result.Throughput{Received: 1000, WarmUp: left}})
+		v := verdictOf(b.run(t), Inputs{Throughput: &result.Throughput{Received: 1000, WarmUp: left}})
 		if v.Status != want {
 			t.Errorf("%d of the warm-up: %+v", left, v)
 		}
@@ -407,7 +407,7 @@ func TestFlatOutBesideItsWarmUp(t *testing.T) {
 	for want, x := range map[result.Status]result.Throughput{result.Suspect: {WarmUp: 1}, result.Valid: {Messages: 1000, WarmUp: 9}} {
 		b := newTestbed(healthyMessages())
 		b.header.Mode = result.ModeFlatOut
-		if v := Verdict(b.run(t), Inputs{Throughput: &x}); v.Status != want {
+		if v := verdictOf(b.run(t), Inputs{Throughput: &x}); v.Status != want {
 			t.Errorf("nothing of the window was received, %+v: %+v", x, v)
 		}
 	}

@@ -27,7 +27,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 			for n, i := range b.intervals[:seconds] {
 				i.v.Vitals[result.VitalPacerBusy] = tt.busy(n)
 			}
-			v := Verdict(b.run(t), Inputs{})
+			v := verdictOf(b.run(t), Inputs{})
 			inPlainWords(t, v)
 			r := find(v, "generator-limit")
 			if v.String() != tt.verdict || (r != nil) != (tt.says != "") || r != nil && !strings.Contains(r.Text, tt.says) {
@@ -45,7 +45,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 			i.v.Vitals[result.VitalPacerBusy] = 0.9
 		}
 	}
-	if v := Verdict(b.run(t), Inputs{}); v.Status != result.Suspect || find(v, "generator-limit") == nil {
+	if v := verdictOf(b.run(t), Inputs{}); v.Status != result.Suspect || find(v, "generator-limit") == nil {
 		t.Errorf("a second with more than half of all messages: %s: %+v", v, v.Reasons)
 	}
 	e := &evidence{}
@@ -79,7 +79,7 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 				i.v.Vitals[result.VitalPacerBusy] = tt.busy
 				i.v.Backlog, i.v.InFlight = tt.due*int64(n), 20+tt.flight*int64(n)
 			}
-			v := Verdict(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9})
+			v := verdictOf(b.run(t), Inputs{Resolved: (seconds + 3) * 1e9})
 			r := find(v, tt.code)
 			if v.Status != result.Unstable || r == nil || r.Status != result.Unstable || !strings.Contains(r.Text, tt.says) || strings.Contains(r.Text, tt.not) {
 				t.Errorf("%s: %+v", v.Status, v.Reasons)
@@ -138,7 +138,7 @@ func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 			for _, i := range b.intervals[:seconds] {
 				i.v.Counters.Scheduled = due
 			}
-			v := Verdict(b.run(t), Inputs{})
+			v := verdictOf(b.run(t), Inputs{})
 			inPlainWords(t, v)
 			r := find(v, "above-limit")
 			if (r != nil) != (tt.says != "") || r != nil && (r.Status != result.Valid || !strings.Contains(r.Text, tt.says)) {

@@ -48,7 +48,7 @@ func TestLittle(t *testing.T) {
 			if ratio := c.Sampled / c.Expected / tt.factor; tt.factor > 0 && math.Abs(ratio-1) > 0.0005 {
 				t.Errorf("expected %v, %v of what the values sum up to", c.Expected, ratio)
 			}
-			v := Verdict(run, Inputs{})
+			v := verdictOf(run, Inputs{})
 			inPlainWords(t, v)
 			r := find(v, "little")
 			if tt.want == result.Valid {
@@ -74,7 +74,7 @@ func TestLittleCountsWhatIsReadLateAsInFlight(t *testing.T) {
 	if c, ok := Little(run); !ok || math.Abs(c.Off()) > 0.0005 {
 		t.Errorf("%+v %v", c, ok)
 	}
-	if v := Verdict(run, Inputs{}); v.Status != result.Valid {
+	if v := verdictOf(run, Inputs{}); v.Status != result.Valid {
 		t.Errorf("%+v", v)
 	}
 }

@@ -51,7 +51,7 @@ func TestRefusedTailIsNotSelfInflicted(t *testing.T) {
 	run := newTestbed(ms).run(t)
 	x := run.Metrics[result.DeliveryResponse]
 	x.Refused = 2000 // of 22,000
-	if r := find(Verdict(run, Inputs{}), "self-inflicted"); r != nil {
+	if r := find(verdictOf(run, Inputs{}), "self-inflicted"); r != nil {
 		t.Errorf("%+v", r)
 	}
 }
@@ -69,7 +69,7 @@ func TestRefusedWithoutLatenciesIsANote(t *testing.T) {
 	run.Counters.Rejected = run.Counters.Sent / 4
 	run.Counters.Sent -= run.Counters.Rejected
 	run.Counters.Unknown = run.Counters.Sent
-	r := find(Verdict(run, Inputs{}), "refused")
+	r := find(verdictOf(run, Inputs{}), "refused")
 	if r == nil || r.Status != result.Valid {
 		t.Errorf("%+v", r)
 	}
@@ -111,7 +111,7 @@ func TestAllRefused(t *testing.T) {
 		c.Missing, c.Received = c.Expected, 0
 		c.MissingNacked, c.LostAcked = c.Expected, 0
 		run.Events = []result.Event{{Kind: result.EventRefused, Class: class, Detail: "no", Count: c.Nacked}}
-		if r := find(Verdict(run, Inputs{}), "all-refused"); r == nil || r.Status != want {
+		if r := find(verdictOf(run, Inputs{}), "all-refused"); r == nil || r.Status != want {
 			t.Errorf("%s: %+v, want %s", class, r, want)
 		}
 	}
@@ -141,7 +141,7 @@ func TestRefusedForWhoAsksIsSuspect(t *testing.T) {
 			case result.EventDenied:
 				run.Counters.Denied = 3
 			}
-			r := find(Verdict(run, Inputs{}), tt.code)
+			r := find(verdictOf(run, Inputs{}), tt.code)
 			if tt.code == "unauthorised" && want == result.Valid {
 				if r != nil {
 					t.Errorf("%s, %s: %+v", tt.code, class, r)

@@ -87,11 +87,6 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	return s
 }
 
-// Verdict judges a run: it returns the verdict that [Summarise] gives it, at the same cost.
-func Verdict(run *result.Run, in Inputs) result.Verdict {
-	return Summarise(run, in).Verdict
-}
-
 // complete fills in, from the header and the intervals, the instants that are 0.
 func (in Inputs) complete(run *result.Run) Inputs {
 	if in.End == 0 && !in.Interrupted && !in.CutShort {

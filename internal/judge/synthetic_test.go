@@ -135,6 +135,9 @@ type testbed struct {
 	each      int64       // their length, ns
 }
 
+// verdictOf judges a run.
+func verdictOf(run *result.Run, in Inputs) result.Verdict { return Summarise(run, in).Verdict }
+
 func newTestbed(messages []msg) *testbed { return newTestbedOf(messages, time.Second) }
 
 // newFineTestbed has intervals enough for stretches of the run to be told apart.

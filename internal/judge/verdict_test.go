@@ -91,7 +91,7 @@ func TestTheVerdictNamesWhatHolds(t *testing.T) {
 
 // The same from a run's messages: own lag in the slowest five of a thousand.
 func TestATailOfOwnLagLimitsTheVerdict(t *testing.T) {
-	v := Verdict(newTestbed(lateTail(200)).run(t), Inputs{})
+	v := verdictOf(newTestbed(lateTail(200)).run(t), Inputs{})
 	l := v.Limit(result.DeliveryResponse)
 	if v.String() != "VALID to p99" || l == nil || l.From != "99.9" || !slices.Equal(l.Codes, []result.ReasonCode{result.ReasonOwnLag}) {
 		t.Errorf("%s, %+v: %+v", v, l, v.Reasons)

@@ -69,14 +69,6 @@ func (b binomial) smallest(alpha float64) int64 {
 	return k
 }
 
-// RankCoverage returns the probability that the order statistics of ranks lo
-// and hi of n independent values enclose the quantile p of a continuous
-// population: B(hi-1; n, p) - B(lo-1; n, p).
-func RankCoverage(n int64, p float64, lo, hi int64) float64 {
-	b := binomial{n, p, 1 - p}
-	return max(0, 1-b.below(lo-1)-b.above(hi))
-}
-
 // MinSamples returns the least number of independent values for which the
 // quantile p has a two-sided interval with both ends finite at the given
 // confidence: ceil(ln((1-conf)/2) / ln p). At 95 % that is 368 for p99, 3,688

@@ -67,7 +67,7 @@ func TestQuantileRanksOfTheMedian(t *testing.T) {
 		t.Error("five values bound a median at 95 %")
 	}
 	// 1 - 2·(1+10)/1024.
-	if got, want := RankCoverage(10, 0.5, 2, 9), 1-22.0/1024; math.Abs(got-want) > 1e-14 {
+	if got, want := rankCoverage(10, 0.5, 2, 9), 1-22.0/1024; math.Abs(got-want) > 1e-14 {
 		t.Errorf("coverage %v, want %v", got, want)
 	}
 }
@@ -94,7 +94,7 @@ func TestQuantileRanksAtAnySize(t *testing.T) {
 			t.Errorf("ranks of %v in %d at %v: %d and %d leave %v below and %v above, one tighter %v and %v",
 				p, n, conf, lo, hi, b.below(lo-1), b.above(hi), b.below(lo), b.above(hi-1))
 		}
-		if c := RankCoverage(n, p, lo, hi); c < conf-slack {
+		if c := rankCoverage(n, p, lo, hi); c < conf-slack {
 			t.Errorf("ranks of %v in %d at %v: coverage %v", p, n, conf, c)
 		}
 	}
@@ -131,7 +131,7 @@ func TestQuantileRanksCover(t *testing.T) {
 			covered++
 		}
 	}
-	want := RankCoverage(n, p, lo, hi)
+	want := rankCoverage(n, p, lo, hi)
 	got := float64(covered) / trials
 	if math.Abs(got-want) > 5*math.Sqrt(want*(1-want)/trials) {
 		t.Errorf("covered %v, want %v", got, want)
@@ -215,4 +215,12 @@ func BenchmarkQuantileRanks(b *testing.B) {
 	for b.Loop() {
 		QuantileRanks(1_000_000, 0.999, 0.95)
 	}
+}
+
+// rankCoverage returns the probability that the order statistics of ranks lo
+// and hi of n independent values enclose the quantile p of a continuous
+// population: B(hi-1; n, p) - B(lo-1; n, p).
+func rankCoverage(n int64, p float64, lo, hi int64) float64 {
+	b := binomial{n, p, 1 - p}
+	return max(0, 1-b.below(lo-1)-b.above(hi))
 }

@@ -26,7 +26,7 @@ func TestSamplesHoldWhatIsDescribed(t *testing.T) {
 	time.Sleep(30 * time.Millisecond) // the interval to be sampled: ticks must pass
 	s := m.Sample()
 	described := map[result.Vital]result.VitalProperties{}
-	for _, d := range Describe() {
+	for _, d := range describe() {
 		described[d.Vital] = d
 	}
 	seen := map[result.Vital]bool{}

@@ -19,7 +19,7 @@ func platformOpeners() []opener {
 	own := append(runtimeOpener().names, result.VitalHiccupThreadP99, result.VitalHiccupThreadMax, result.VitalHiccupGoroutineP99, result.VitalHiccupGoroutineMax,
 		result.VitalHiccupPauses, result.VitalHiccupPausesDropped)
 	var names []result.Vital
-	for _, d := range Describe() {
+	for _, d := range describe() {
 		if !slices.Contains(own, d.Vital) {
 			names = append(names, d.Vital)
 		}

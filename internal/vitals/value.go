@@ -35,7 +35,7 @@ func (s Sample) Lookup(name result.Vital) (Value, bool) {
 	return Value{}, false
 }
 
-// Describe lists every value that a sample can have.
-func Describe() []result.VitalProperties {
+// describe lists every value that a sample can have.
+func describe() []result.VitalProperties {
 	return slices.DeleteFunc(result.Vitals(), func(p result.VitalProperties) bool { return !p.Monitored })
 }
