@@ -1,8 +1,10 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/vishvananda/netlink"
@@ -14,6 +16,27 @@ import (
 // discipline is a queueing discipline at the root of a device of ours.
 type discipline struct {
 	Device Device `json:"device"`
+}
+
+// ours is how the names of our devices in this process's namespace begin; in one of ours everything is.
+const ours = "s9-"
+
+// check returns why the device cannot be one of ours.
+func (d Device) check() error {
+	if d.Name == "" || d.Namespace == "" && !strings.HasPrefix(d.Name, ours) {
+		return fmt.Errorf("the device %q is not one of sixnines", d.Name)
+	}
+	return nil
+}
+
+func (d Device) String() string { return d.Name + placed(d.Namespace) }
+
+// placed says in which namespace something is, for people.
+func placed(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in the network namespace " + namespace
 }
 
 // at calls do with the device, in its namespace.
@@ -41,21 +64,33 @@ func (d discipline) add(means Means, c scenario.Conditions) error {
 	})
 }
 
-// remove takes it out. One that is not there any more, as its device may be, is no error.
-func (d discipline) remove() error {
-	err := d.Device.at(func(l netlink.Link) error {
+// Kind implements journal.Undoing.
+func (d *discipline) Kind() string { return disciplineKind }
+
+// Check implements journal.Undoing.
+func (d *discipline) Check() error { return d.Device.check() }
+
+// Undo takes it out. It implements journal.Undoing.
+func (d *discipline) Undo(context.Context) (did bool, err error) {
+	err = d.Device.at(func(l netlink.Link) error {
 		all, err := netlink.QdiscList(l)
 		if err != nil {
 			return err
 		}
 		for _, q := range all {
-			if t := q.Type(); q.Attrs().Parent == netlink.HANDLE_ROOT && (t == "netem" || t == "tbf") {
+			if a := q.Attrs(); a.Parent == netlink.HANDLE_ROOT && a.Handle == handle {
+				did = true
 				return netlink.QdiscDel(q)
 			}
 		}
 		return nil
 	})
-	return unlessGone(err)
+	return did, unlessGone(err)
+}
+
+// String implements journal.Undoing.
+func (d *discipline) String() string {
+	return "restore the queueing discipline of " + d.Device.String()
 }
 
 // unlessGone returns the error, unless it says that a device or its namespace is not there any more.
@@ -81,9 +116,12 @@ func (d discipline) counted() (c Counts, err error) {
 	return c, err
 }
 
+// handle is the name of our disciplines: 6969:.
+const handle = 0x6969 << 16
+
 // disciplineOf returns the discipline for a device's root. Both bound their queue as a schedule does.
 func disciplineOf(means Means, c scenario.Conditions, index int) (netlink.Qdisc, error) {
-	attrs := netlink.QdiscAttrs{LinkIndex: index, Handle: netlink.MakeHandle(0x6969, 0), Parent: netlink.HANDLE_ROOT}
+	attrs := netlink.QdiscAttrs{LinkIndex: index, Handle: handle, Parent: netlink.HANDLE_ROOT}
 	bytesPerSecond := uint64(c.Rate) / 8
 	switch means {
 	case TBF:

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -8,6 +9,7 @@ import (
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
 
+	"sixnines/internal/journal"
 	"sixnines/scenario"
 )
 
@@ -74,11 +76,11 @@ func tryQueue(int) error {
 		return err
 	}
 	defer unix.Close(q.fd)
-	for _, r := range rulesOf(Way{To: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, mark+"-TRY", q.number) {
+	for _, r := range rulesOf(Way{To: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, journal.Mark+"-try", q.number) {
 		if err := r.add(); err != nil {
 			return err
 		}
-		if err := r.remove(); err != nil {
+		if _, err := r.Undo(context.Background()); err != nil {
 			return err
 		}
 	}

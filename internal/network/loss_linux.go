@@ -1,6 +1,7 @@
 package network
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -123,5 +124,22 @@ func (s segments) set(most int) error {
 	return nil
 }
 
-// remove restores what the device had. A device that is gone is no error.
-func (s segments) remove() error { return unlessGone(s.set(s.Most)) }
+// Kind implements journal.Undoing.
+func (s *segments) Kind() string { return segmentsKind }
+
+// Check implements journal.Undoing.
+func (s *segments) Check() error {
+	if s.Most <= 0 {
+		return fmt.Errorf("%d packets at once", s.Most)
+	}
+	return s.Device.check()
+}
+
+// Undo restores what the device had. It implements journal.Undoing.
+func (s *segments) Undo(context.Context) (did bool, err error) {
+	err = s.set(s.Most)
+	return err == nil, unlessGone(err)
+}
+
+// String implements journal.Undoing.
+func (s *segments) String() string { return "restore how packets leave " + s.Device.String() }

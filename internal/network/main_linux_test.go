@@ -11,6 +11,8 @@ import (
 
 	"github.com/vishvananda/netlink"
 	"golang.org/x/sys/unix"
+
+	"sixnines/internal/journal"
 )
 
 // TestMain makes the test's program the process of the queues, as the command does.
@@ -193,7 +195,7 @@ func state(t *testing.T, namespace string) string {
 				continue // not installed: then there are no rules of ours
 			}
 			for line := range strings.Lines(string(out)) {
-				if strings.HasPrefix(line, "-A") || strings.Contains(line, mark) {
+				if strings.HasPrefix(line, "-A") || strings.Contains(line, journal.Mark) {
 					b.WriteString(program + " " + line)
 				}
 			}

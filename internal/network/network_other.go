@@ -7,6 +7,8 @@ import (
 	"io"
 	"net"
 	"time"
+
+	"sixnines/internal/journal"
 )
 
 // errNoMeans is what this system answers.
@@ -25,7 +27,7 @@ func Look() Machine {
 type Options struct {
 	Command []string
 	Seed    uint64
-	Journal Journal
+	Journal *journal.Journal
 }
 
 // Path is never made on this system.
@@ -46,11 +48,8 @@ func (p *Path) Close() error { return errNoMeans }
 // Counts returns nothing.
 func (p *Path) Counts() []Counts { return nil }
 
-// Trace is never left on this system.
-type Trace struct{}
-
-// Undo does nothing.
-func (t Trace) Undo() error { return nil }
+// Kinds returns none: nothing is left on this system.
+func Kinds() []journal.Kind { return nil }
 
 // Serve fails.
 func Serve(io.Reader, io.Writer) error { return errNoMeans }

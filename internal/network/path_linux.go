@@ -2,6 +2,7 @@ package network
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,13 +12,14 @@ import (
 
 	"sixnines/internal/child"
 	"sixnines/internal/clock"
+	"sixnines/internal/journal"
 	"sixnines/scenario"
 )
 
 // Path is a path that is to be given conditions, has them, or had them. One goroutine uses it.
 type Path struct {
 	plan    Plan
-	journal Journal
+	journal *journal.Journal
 	losses  []*loss
 	lossUse []int // the use of each loss
 	queues  *child.Process
@@ -29,9 +31,9 @@ type Path struct {
 
 // Options say how a plan is carried out.
 type Options struct {
-	Command []string // the program that serves the queues, see [Serve]; empty: plans without queues only
-	Seed    uint64   // of what is drawn
-	Journal Journal  // nil: nobody undoes what a killed process left
+	Command []string         // the program that serves the queues, see [Serve]; empty: plans without queues only
+	Seed    uint64           // of what is drawn
+	Journal *journal.Journal // nil: nobody undoes what a killed process left
 }
 
 // Prepare gets everything ready that changes nothing yet. The path must be closed.
@@ -116,7 +118,7 @@ func (p *Path) startQueues(o Options) error {
 		return err
 	}
 	// A name of its own: the chain of another run must not be meant.
-	name := fmt.Sprintf("%s-%08x", mark, rand.Uint32())
+	name := fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
 	for i, q := range all {
 		p.rules = append(p.rules, rulesOf(q.way, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i])...)
 	}
@@ -140,7 +142,7 @@ func (p *Path) Begin() (happened int64, err error) {
 		if err != nil {
 			return 0, err
 		}
-		if err := p.do(Trace{Segments: &s}, func() error { return s.set(1) }, s.remove); err != nil {
+		if err := p.do(&s, func() error { return s.set(1) }); err != nil {
 			return 0, err
 		}
 		p.undo = append(p.undo, l.detach)
@@ -153,33 +155,29 @@ func (p *Path) Begin() (happened int64, err error) {
 			continue
 		}
 		d := discipline{u.Way.Out}
-		if err := p.do(Trace{Discipline: &d}, func() error { return d.add(u.Means, u.Way.Conditions) }, d.remove); err != nil {
+		if err := p.do(&d, func() error { return d.add(u.Means, u.Way.Conditions) }); err != nil {
 			return 0, err
 		}
 	}
 	for _, r := range p.rules {
-		if err := p.do(Trace{Rules: &r}, r.add, r.remove); err != nil {
+		if err := p.do(&r, r.add); err != nil {
 			return 0, err
 		}
 	}
 	return clock.Now(), nil
 }
 
-// do notes what is about to be done, does it, and keeps how it is undone.
-func (p *Path) do(t Trace, act, back func() error) error {
-	forget := func() error { return nil }
+// do notes how an act is undone, does it, and keeps how it is undone.
+func (p *Path) do(u journal.Undoing, act func() error) error {
+	undo := func() error { _, err := u.Undo(context.Background()); return err }
 	if p.journal != nil {
-		var err error
-		if forget, err = p.journal.Note(t); err != nil {
-			return fmt.Errorf("network: it could not be noted, and was not done: %w", err)
-		}
-	}
-	p.undo = append(p.undo, func() error {
-		if err := back(); err != nil {
+		entry, err := p.journal.Note("network conditions", u)
+		if err != nil {
 			return err
 		}
-		return forget()
-	})
+		undo = func() error { return entry.Undo(context.Background()) }
+	}
+	p.undo = append(p.undo, undo)
 	return act()
 }
 

@@ -2,21 +2,27 @@ package network
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"net/netip"
 	"os/exec"
 	"slices"
 	"strings"
-)
 
-// mark is the beginning of the names of all chains of rules that this program makes.
-const mark = "SIXNINES"
+	"sixnines/internal/journal"
+)
 
 // Programs that change rules, by address family.
 const (
 	restore4 = "iptables-legacy-restore"
 	restore6 = "ip6tables-legacy-restore"
+)
+
+// Where packets are queued.
+const (
+	hookIn  = "INPUT"
+	hookOut = "OUTPUT"
 )
 
 // missing says what to do where they are not installed.
@@ -27,7 +33,7 @@ type rules struct {
 	Namespace string `json:"namespace,omitempty"`
 	Program   string `json:"program"` // restore4 or restore6
 	Chain     string `json:"chain"`
-	Hook      string `json:"hook"` // INPUT or OUTPUT
+	Hook      string `json:"hook"` // hookIn or hookOut
 	lines     []string
 }
 
@@ -41,9 +47,9 @@ func rulesOf(w Way, name string, number uint16) (all []rules) {
 		if len(w.From) > 0 && len(from) == 0 || len(w.To) > 0 && len(to) == 0 {
 			continue
 		}
-		r := rules{Namespace: w.Namespace, Program: v.program, Chain: name, Hook: "INPUT"}
+		r := rules{Namespace: w.Namespace, Program: v.program, Chain: name, Hook: hookIn}
 		if w.Leaves {
-			r.Hook = "OUTPUT"
+			r.Hook = hookOut
 		}
 		for _, s := range ends(from) {
 			for _, d := range ends(to) {
@@ -83,22 +89,41 @@ func (r rules) add() error {
 	return r.change(append([]string{":" + r.Chain + " - [0:0]"}, append(slices.Clone(r.lines), "-A "+r.jump())...))
 }
 
-// remove takes them out, at once. What is not there any more is no error.
-func (r rules) remove() error {
-	err := r.change([]string{"-D " + r.jump(), "-F " + r.Chain, "-X " + r.Chain})
-	if err != nil && !r.exist() {
-		return nil
+// Kind implements journal.Undoing.
+func (r *rules) Kind() string { return rulesKind }
+
+// Check implements journal.Undoing.
+func (r *rules) Check() error {
+	switch {
+	case !strings.HasPrefix(r.Chain, journal.Mark):
+		return fmt.Errorf("the chain %q is not one of sixnines", r.Chain)
+	case r.Program != restore4 && r.Program != restore6, r.Hook != hookIn && r.Hook != hookOut:
+		return fmt.Errorf("rules of %s by %s are not made by sixnines", r.Hook, r.Program)
 	}
-	return err
+	return nil
 }
+
+// Undo takes them out, at once. It implements journal.Undoing.
+func (r *rules) Undo(context.Context) (did bool, err error) {
+	if err = r.change([]string{"-D " + r.jump(), "-F " + r.Chain, "-X " + r.Chain}); err == nil {
+		return true, nil
+	}
+	if there, unknown := r.exist(); unknown == nil && !there {
+		return false, nil
+	}
+	return false, unlessGone(err)
+}
+
+// String implements journal.Undoing.
+func (r *rules) String() string { return "remove the rules in " + r.Chain + placed(r.Namespace) }
 
 func (r rules) jump() string {
 	return r.Hook + ` -m comment --comment "made by sixnines" -j ` + r.Chain
 }
 
-func (r rules) exist() bool {
+func (r rules) exist() (bool, error) {
 	out, err := r.run(strings.TrimSuffix(r.Program, "-restore")+"-save", nil, "-t", "mangle")
-	return err != nil || bytes.Contains(out, []byte(":"+r.Chain+" "))
+	return bytes.Contains(out, []byte(":"+r.Chain+" ")), err
 }
 
 // change commits lines to the table mangle, and leaves what others have there.

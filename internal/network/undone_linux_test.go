@@ -7,12 +7,11 @@ import (
 	"net"
 	"os"
 	"os/exec"
-	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sixnines/internal/journal"
 	"sixnines/scenario"
 )
 
@@ -22,25 +21,8 @@ const holdCommand = "__hold"
 // held is what that program reads.
 type held struct {
 	Ways    []Way
-	Journal string // a file
+	Journal string // its directory
 	Without []Means
-}
-
-// fileJournal keeps traces in a file, a line each.
-type fileJournal struct{ path string }
-
-func (j fileJournal) Note(t Trace) (func() error, error) {
-	text, err := json.Marshal(t)
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.OpenFile(j.path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	_, err = f.Write(append(text, '\n'))
-	return func() error { return nil }, err
 }
 
 func hold() {
@@ -53,7 +35,7 @@ func hold() {
 	plan, e := m.Plan(h.Ways)
 	if err = errorOf(err, e); err == nil {
 		var p *Path
-		if p, err = plan.Prepare(Options{Command: queues(), Journal: fileJournal{h.Journal}}); err == nil {
+		if p, err = plan.Prepare(Options{Command: queues(), Journal: journal.New(h.Journal)}); err == nil {
 			_, err = p.Begin()
 		}
 	}
@@ -136,8 +118,8 @@ func TestKilledProcessLeavesNothing(t *testing.T) {
 			for i := range ways {
 				ways[i].Conditions = c.conditions
 			}
-			journal := filepath.Join(t.TempDir(), "journal")
-			spec, err := json.Marshal(held{ways, journal, c.without})
+			dir := t.TempDir()
+			spec, err := json.Marshal(held{ways, dir, c.without})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,24 +146,13 @@ func TestKilledProcessLeavesNothing(t *testing.T) {
 			if c.means == TCX || c.means == NFQueue {
 				roundTrips(t, l.dial(t, server.Addr()), 3) // the path is whole
 			}
-			var traces []Trace
-			f, err := os.Open(journal)
-			if err != nil {
-				t.Fatal(err)
+			findings, err := journal.Recover(t.Context(), dir, Kinds())
+			if err != nil || len(findings) == 0 {
+				t.Errorf("%d findings, %v", len(findings), err)
 			}
-			defer f.Close()
-			for d := json.NewDecoder(f); d.More(); {
-				var trace Trace
-				if err := d.Decode(&trace); err != nil {
-					t.Fatal(err)
-				}
-				traces = append(traces, trace)
-			}
-			for range 2 { // a second time nothing is there any more, which is no error
-				for _, trace := range slices.Backward(traces) {
-					if err := trace.Undo(); err != nil {
-						t.Error(err)
-					}
+			for _, f := range findings {
+				if f.State != journal.Undone {
+					t.Errorf("%+v", f)
 				}
 			}
 			after := l.states(t)
