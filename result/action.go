@@ -24,6 +24,8 @@ type Acted struct {
 	Nodes []int `json:"nodes,omitempty"`
 	// Dropped is what was dropped in each direction while it lasted; of EventActionOver.
 	Dropped []Dropped `json:"dropped,omitempty"`
+	// Network is what an action did to the path between clients and brokers; nil: nothing.
+	Network *Network `json:"network,omitempty"`
 }
 
 // ClientsEnd is the end of a direction with the clients, which have no number.

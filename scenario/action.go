@@ -27,6 +27,7 @@ type Action struct {
 	Restart *Restart `yaml:"restart,omitempty" doc:"how long after kill or terminate the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
 	Rolling *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
 	Cut     *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
+	Network *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
@@ -60,6 +61,7 @@ const (
 	ActionRestart    ActionKind = "restart"
 	ActionRolling    ActionKind = "rolling"
 	ActionCut        ActionKind = "cut"
+	ActionNetwork    ActionKind = "network"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its
@@ -109,7 +111,7 @@ type ActionProperties struct {
 // code that carries it out: internal/engine/acts.go for those of a load, internal/faults for those of
 // the run.
 func Actions() []ActionProperties {
-	return slices.Concat(loadActions(), nodeActions(), []ActionProperties{cutAction()})
+	return slices.Concat(loadActions(), nodeActions(), []ActionProperties{cutAction()}, networkActions())
 }
 
 // loadActions are the kinds that happen to the clients of a load.

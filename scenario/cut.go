@@ -104,7 +104,7 @@ func checkCut(v *validator, a *Act) {
 }
 
 // Apart reports whether the nodes of a broker that is started for the run are to be in network
-// namespaces of their own, since an action cuts them.
+// namespaces of their own, since an action is on the paths between them.
 func (s *Scenario) Apart() bool {
-	return slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Cut != nil })
+	return slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Cut != nil || a.Network != nil && a.Network.Resolved().Among() })
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/strict"
 )
 
 // Conditions is what a path does to packets in one direction. The zero value does nothing.
@@ -83,6 +84,51 @@ func (n Network) Problem() (key, cause, hint string) {
 		return "direction", "between the nodes of a cluster every packet is to a broker and from one", "leave direction out"
 	}
 	return "", "", ""
+}
+
+// Words names the two ends of the path and its direction, for people.
+func (n Network) Words() string {
+	switch r := n.Resolved(); {
+	case r.Among():
+		return "brokers and brokers"
+	case r.Direction != BothDirections:
+		return "packets " + strings.Replace(string(r.Direction), "-", " ", 1)
+	}
+	return "clients and brokers"
+}
+
+// networkActions are the kinds that happen to the paths between clients and brokers.
+func networkActions() []ActionProperties {
+	return []ActionProperties{
+		{Kind: ActionNetwork, Run: true, Lasts: true, Exclusive: true, Explains: ExplainsOutage, check: checkNetwork,
+			written: func(a *Action) Subject { return Subject(a.Network.Words()) },
+			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best means of the machine.",
+			Undone:  "Packets pass as before; those that are still held leave at once."},
+	}
+}
+
+// checkNetwork checks the conditions of an act.
+func checkNetwork(v *validator, a *Act) {
+	if key, cause, hint := a.Network.Problem(); cause != "" {
+		at := strict.Join(a.key, string(ActionNetwork))
+		if key != "" {
+			at = strict.Join(at, key)
+		}
+		v.fail(cause, hint, at, a.key)
+	}
+	for _, b := range OfKind(v.s.Acts(), ActionNetwork) {
+		if b.key != a.key && b.At.After <= a.At.After && a.At.After < b.End() {
+			v.fail(fmt.Sprintf("two actions network at the same time, at %s and at %s", b.At, a.At), "let the second begin when the first is over, or write one with the conditions of both", a.key, b.key)
+			break
+		}
+	}
+	v.networkBetween(a.Network, strict.Join(a.key, string(ActionNetwork)))
+}
+
+// networkBetween checks that the broker can have conditions between its nodes.
+func (v *validator) networkBetween(n *Network, key string) {
+	v.refuse(n.Among() && v.s.Target.URL != "", "the path between the nodes of a broker that is not started for the run", "leave target.url out, or write between: [clients, brokers]", strict.Join(key, "between"))
+	v.refuse(n.Among() && v.s.Target.URL == "" && v.s.Target.Nodes < 2, "the path between nodes, and the broker has one", "give target.nodes, such as nodes: 3", strict.Join(key, "between"))
 }
 
 // Among reports whether the path is the one between the nodes of a cluster.

@@ -77,3 +77,13 @@ func TestNetworkProblems(t *testing.T) {
 		}
 	}
 }
+
+// The page of networks has each profile with its figures and their source.
+func TestProfilesAreOnThePage(t *testing.T) {
+	var b strings.Builder
+	for _, p := range Profiles() {
+		_, figures, _ := strings.Cut(strings.TrimSuffix(Action{Network: &Network{Conditions: p.Conditions}}.String(), "}}"), "network: {")
+		b.WriteString("| `" + p.Name + "` | " + figures + " | " + p.What + " | " + p.Source + " |\n")
+	}
+	onPage(t, "../docs/network.md", "| name | each way | what it is | source |\n|---|---|---|---|\n", b.String())
+}

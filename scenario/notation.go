@@ -55,6 +55,8 @@ func notations() []notation {
 		{of: reflect.TypeFor[Moment](), parse: by(ParseMoment), name: "a time", examples: []string{"30s", "filled"}, pattern: `^(filled|0|` + timePattern + `)$`},
 		{of: reflect.TypeFor[End](), parse: by(ParseEnd), name: "an end of the broker's network", also: "integer", examples: []string{"0", "leader", "clients"},
 			pattern: `^([0-9]{1,3}|leader|followers|random|all|clients)$`},
+		{of: reflect.TypeFor[Share](), parse: by(ParseShare), name: "a share", examples: []string{"0.1%", "1%"}, pattern: `^[0-9]+(\.[0-9]+)? *%$`},
+		{of: reflect.TypeFor[BitRate](), parse: by(ParseBitRate), name: "a rate of a network", examples: []string{"100mbit", "1gbit"}, pattern: `^[0-9]+(\.[0-9]+)? *[kmgKMG]?[bB][iI][tT](/s)?$`},
 		{of: durationType, parse: by(parseDuration), name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
 	}
 }

@@ -82,6 +82,9 @@ func TestActionsAreOnThePage(t *testing.T) {
 		if f.Type == reflect.TypeFor[*Cut]() {
 			whom = "nodes, and clients"
 		}
+		if f.Type == reflect.TypeFor[*Network]() {
+			whom = "the path between clients and brokers"
+		}
 		if p.Lasts {
 			lasts = "yes"
 		}
@@ -101,7 +104,12 @@ func TestActionsAreOnThePage(t *testing.T) {
 // onThePage checks that a section of the page of scenarios is as it should be.
 func onThePage(t *testing.T, heading, want string) {
 	t.Helper()
-	const page = "../docs/scenarios.md"
+	onPage(t, "../docs/scenarios.md", heading, want)
+}
+
+// onPage checks that a section of a page is as it should be.
+func onPage(t *testing.T, page, heading, want string) {
+	t.Helper()
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

@@ -24,6 +24,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine/prober"
 	"sixnines/internal/journal"
+	"sixnines/internal/network"
 	"sixnines/internal/probe"
 	"sixnines/internal/selftest"
 	"sixnines/internal/telemetry"
@@ -117,6 +118,8 @@ func (env *Env) serve(command string, args []string) (code int, ours bool) {
 		return selftest.ServeHog(env.Stdin), true
 	case idleCommand:
 		err = vitals.ServeIdle(env.Stdin, env.Stdout, args)
+	case network.Command:
+		err = network.Serve(env.Stdin, env.Stdout)
 	case probe.Command:
 		err = probe.Serve(env.Stdin, env.Stdout, env.measureBeside)
 	default:

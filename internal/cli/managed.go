@@ -119,8 +119,11 @@ func namespacesPossible(s *scenario.Scenario) error {
 	if err == nil {
 		return nil
 	}
-	cut := scenario.OfKind(s.Acts(), scenario.ActionCut)[0]
-	return placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", cut.Kind, err), s, cut.Key())
+	all := s.Acts()
+	i := slices.IndexFunc(all, func(a scenario.Act) bool {
+		return a.Kind == scenario.ActionCut || a.Kind == scenario.ActionNetwork && a.Network.Resolved().Among()
+	})
+	return placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())
 }
 
 // countsOf writes numbers of nodes: "1, 3 or 5 nodes".
@@ -219,8 +222,8 @@ func (b *managedBroker) String() string {
 	return fmt.Sprintf("%s %s (%s) at %s", b.cluster.Product, b.cluster.Version, processes, b.cluster.URLFor(b.driver))
 }
 
-// configure tells the engine of the broker.
-func (b *managedBroker) configure(c *engine.Config) {
+// configure tells the engine, and what acts on the broker, of it.
+func (b *managedBroker) configure(c *engine.Config, t *faults.Target) {
 	c.URL, c.SameHost = b.cluster.URLFor(b.driver), true
 	c.Managed = "started by sixnines"
 	if b.nodes > 1 {
@@ -236,7 +239,7 @@ func (b *managedBroker) configure(c *engine.Config) {
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
 		Nodes: b.nodes, Addresses: addresses, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
 	c.Usage = b.usage
-	c.Doer = (&faults.Target{Cluster: b.cluster, Seed: c.Scenario.Seed}).Doer
+	t.Cluster, t.Network.URL = b.cluster, c.URL
 	// The driver reads the settings in effect from the server's monitoring. Its address
 	// is not part of the scenario, since the next server has another one.
 	if at := b.cluster.Info["monitoring"]; at != "" && c.Entry.Monitoring != "" {

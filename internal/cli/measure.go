@@ -13,6 +13,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine"
+	"sixnines/internal/faults"
 	"sixnines/internal/probe"
 	"sixnines/internal/trials"
 	"sixnines/result"
@@ -44,6 +45,8 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
+	target := &faults.Target{Seed: s.Seed, Network: a.networkOf(s, e)}
+	config.Doer = target.Doer
 	if a.live != nil {
 		config.Exporter = a.live
 		observe := config.Observer
@@ -73,7 +76,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			return nil, err
 		}
 		died = broker.Err
-		broker.configure(&config)
+		broker.configure(&config, target)
 		if slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" }) {
 			defer m.keeper.Spoil("what happened to the one before changed it")
 		}

@@ -29,13 +29,15 @@ type plan struct {
 	Bytes      int64  `json:"bytes"`      // of payload sent in the window
 	// Percentiles are those that the messages support, by the rule of
 	// results; Next is the first that they do not, and what it needs.
-	Percentiles []string      `json:"percentiles"`
-	Next        string        `json:"next_percentile,omitempty"`
-	NextNeeds   int64         `json:"next_needs,omitempty"`
-	Actions     []string      `json:"actions,omitempty"` // what is to happen in the window, in order
-	Shortest    time.Duration `json:"shortest_ns"`       // of the whole run
-	Longest     time.Duration `json:"longest_ns"`
-	Warnings    []string      `json:"warnings"`
+	Percentiles []string `json:"percentiles"`
+	Next        string   `json:"next_percentile,omitempty"`
+	NextNeeds   int64    `json:"next_needs,omitempty"`
+	Actions     []string `json:"actions,omitempty"` // what is to happen in the window, in order
+	// Networks says of each action on the network by which means, and why not by better ones.
+	Networks []string      `json:"networks,omitempty"`
+	Shortest time.Duration `json:"shortest_ns"` // of the whole run
+	Longest  time.Duration `json:"longest_ns"`
+	Warnings []string      `json:"warnings"`
 }
 
 // fanOut is how many delivery groups messages go to.
@@ -99,7 +101,13 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if err := actsPossible(s, e); err != nil {
 		return plan{}, err
 	}
-	return planOf(s, e)
+	networks, err := networksPossible(s, e)
+	if err != nil {
+		return plan{}, err
+	}
+	p, err := planOf(s, e)
+	p.Networks = networks
+	return p, err
 }
 
 // planOfAll returns the plan of a whole normalised scenario: with several workloads the
@@ -282,6 +290,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	}
 	for _, text := range p.Actions {
 		add("action", "%s", text)
+	}
+	for _, text := range p.Networks {
+		add("network", "%s", text)
 	}
 	if s.Phases.Duration > 0 {
 		if u := s.Phases.Until; u.IsZero() {

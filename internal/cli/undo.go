@@ -8,11 +8,12 @@ import (
 
 	"sixnines/internal/disk"
 	"sixnines/internal/journal"
+	"sixnines/internal/network"
 	"sixnines/internal/vitals"
 )
 
 // undoKinds lists all kinds of records of how an act on the machine is undone.
-func undoKinds() []journal.Kind { return slices.Concat(journal.Kinds(), disk.Kinds()) }
+func undoKinds() []journal.Kind { return slices.Concat(journal.Kinds(), disk.Kinds(), network.Kinds()) }
 
 // undoDir returns the directory of journals; empty: there is no place for them.
 func (env *Env) undoDir() string {

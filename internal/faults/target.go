@@ -18,8 +18,9 @@ import (
 
 // Target is what the acts of a run happen to.
 type Target struct {
-	Cluster *brokers.Cluster
-	Seed    uint64 // of the scenario: it draws random nodes
+	Cluster *brokers.Cluster // nil: the broker was not started for the run
+	Seed    uint64           // of the scenario: it draws random nodes
+	Network *Network
 
 	mu    sync.Mutex     // guards the rest
 	taken map[int]string // by node: the act that it is under
@@ -27,6 +28,13 @@ type Target struct {
 
 // Doer returns what does an act of the run; nil: it is of a load.
 func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
+	if a.Kind == scenario.ActionNetwork {
+		path, err := t.Path(context.Background(), *a.Network)
+		if err != nil {
+			return nil, err
+		}
+		return &conditions{path: path}, nil
+	}
 	on := &nodes{target: t, act: a, choice: a.Nodes()}
 	switch a.Kind {
 	case scenario.ActionStall, scenario.ActionFreeze:

@@ -40,3 +40,6 @@ type Dropped struct {
 	Link
 	Packets, Bytes uint64
 }
+
+// HostPort is the port of the switch that leads to the namespace of the process that made the network.
+const HostPort = "host"

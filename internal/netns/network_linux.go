@@ -96,7 +96,7 @@ func newNetwork() (_ *Network, err error) {
 	}
 	defer here.Close()
 	name := linkName()
-	if err := n.plug(here, name, "host", n.Host()); err != nil {
+	if err := n.plug(here, name, HostPort, n.Host()); err != nil {
 		return nil, err
 	}
 	n.link = name
@@ -107,7 +107,7 @@ func newNetwork() (_ *Network, err error) {
 	if err := here.LinkSetAlias(pair, aliasPrefix+n.prefix.String()); err != nil {
 		return nil, err
 	}
-	n.port, err = n.portOf("host")
+	n.port, err = n.portOf(HostPort)
 	return n, err
 }
 

@@ -56,3 +56,9 @@ func (*Cut) Undo() ([]Dropped, error) { return nil, unavailable() }
 
 // Dropped returns an error.
 func (*Cut) Dropped() ([]Dropped, error) { return nil, unavailable() }
+
+// Switch returns no path.
+func (*Network) Switch() string { return "" }
+
+// Namespace returns no path.
+func (*Node) Namespace() string { return "" }

@@ -76,7 +76,7 @@ func tryQueue(int) error {
 		return err
 	}
 	defer unix.Close(q.fd)
-	for _, r := range rulesOf(Way{To: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, journal.Mark+"-try", q.number) {
+	for _, r := range rulesOf(Way{To: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, "", journal.Mark+"-try", q.number) {
 		if err := r.add(); err != nil {
 			return err
 		}

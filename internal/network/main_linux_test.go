@@ -124,8 +124,8 @@ func newNamespace(t *testing.T) string {
 func (l lab) ways(port uint16) []Way {
 	at := []netip.AddrPort{netip.AddrPortFrom(brokerAddress, port)}
 	return []Way{
-		{Name: "to brokers", To: at, Namespace: l.broker, Out: l.near, In: l.far},
-		{Name: "from brokers", From: at, Namespace: l.client, Out: l.far, In: l.near},
+		{Name: "to brokers", To: at, Arrive: []string{l.broker}, Out: l.near, In: l.far},
+		{Name: "from brokers", From: at, Arrive: []string{l.client}, Out: l.far, In: l.near},
 	}
 }
 

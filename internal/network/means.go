@@ -100,9 +100,16 @@ type Machine struct {
 
 // Use is a means of a plan, with its part of the conditions of a way.
 type Use struct {
-	Means      Means
-	Way        Way // its Conditions are those of this means alone
-	Properties Properties
+	Means Means
+	Way   Way // its Conditions are those of this means alone
+}
+
+// Gives names the aspects that the means gives.
+func (u Use) Gives() (all []string) {
+	for _, a := range aspects(u.Way.Conditions) {
+		all = append(all, string(a))
+	}
+	return all
 }
 
 // Plan says which means give the ways of a path their conditions.
@@ -134,7 +141,7 @@ func (m Machine) Plan(ways []Way) (Plan, error) {
 			}
 			own := w
 			own.Conditions = only(w.Conditions, part)
-			p.Uses = append(p.Uses, Use{Means: means.Means, Way: own, Properties: means})
+			p.Uses = append(p.Uses, Use{means.Means, own})
 			left = without(left, part)
 		}
 		if len(left) > 0 {
@@ -177,11 +184,7 @@ func (p *Plan) not(why string) {
 func (p Plan) String() string {
 	var parts []string
 	for _, u := range p.Uses {
-		var what []string
-		for _, a := range aspects(u.Way.Conditions) {
-			what = append(what, string(a))
-		}
-		parts = append(parts, fmt.Sprintf("%s: %s by %s", u.Way.Name, strings.Join(what, ", "), u.Means))
+		parts = append(parts, fmt.Sprintf("%s: %s by %s", u.Way.Name, strings.Join(u.Gives(), ", "), u.Means))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -57,7 +57,7 @@ func (p Plan) Prepare(o Options) (path *Path, err error) {
 	return path, path.startQueues(o)
 }
 
-// queued is a queue of the plan: the ways that it serves.
+// queued is a queue of the plan: what it does to the packets of a way that arrive in one namespace.
 type queued struct {
 	use  int // in the plan
 	way  Way
@@ -69,8 +69,11 @@ type queued struct {
 // sender. Their delay is added to that of the packets that come back, which a round trip cannot tell apart.
 func (p Plan) queued(seed uint64) (all []queued) {
 	for i, u := range p.Uses {
-		if u.Means == NFQueue {
-			all = append(all, queued{i, u.Way, queueSpec{Namespace: u.Way.Namespace, Conditions: u.Way.Conditions, Seed: seed + uint64(i)}})
+		if u.Means != NFQueue {
+			continue
+		}
+		for _, namespace := range arrivals(u.Way) {
+			all = append(all, queued{i, u.Way, queueSpec{Namespace: namespace, Conditions: u.Way.Conditions, Seed: seed + uint64(len(all))}})
 		}
 	}
 	for i := range all {
@@ -87,9 +90,17 @@ func (p Plan) queued(seed uint64) (all []queued) {
 		}
 		way := q.way
 		way.From, way.To, way.Leaves = q.way.To, q.way.From, false
-		all = append(all, queued{q.use, way, queueSpec{Namespace: way.Namespace, Back: held, Seed: seed + uint64(len(p.Uses))}})
+		all = append(all, queued{q.use, way, queueSpec{Namespace: q.spec.Namespace, Back: held, Seed: seed + uint64(len(all))}})
 	}
 	return slices.DeleteFunc(all, func(q queued) bool { return q.spec.Conditions.IsZero() && q.spec.Back.IsZero() })
+}
+
+// arrivals are the namespaces in which the packets of a way are received.
+func arrivals(w Way) []string {
+	if len(w.Arrive) == 0 {
+		return []string{""}
+	}
+	return w.Arrive
 }
 
 // startQueues starts the process of the queues and writes the rules for them.
@@ -120,7 +131,7 @@ func (p *Path) startQueues(o Options) error {
 	// A name of its own: the chain of another run must not be meant.
 	name := fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
 	for i, q := range all {
-		p.rules = append(p.rules, rulesOf(q.way, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i])...)
+		p.rules = append(p.rules, rulesOf(q.way, q.spec.Namespace, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i])...)
 	}
 	return nil
 }

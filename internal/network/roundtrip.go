@@ -18,9 +18,9 @@ type RoundTrips struct {
 // patience is how long a handshake may take.
 const patience = 5 * time.Second
 
-// Measure makes n handshakes with the address, one after the other, and closes each connection at once. It returns early when the
-// context ends.
-func Measure(ctx context.Context, address netip.AddrPort, n int) RoundTrips {
+// Measure makes n handshakes with the address, one after the other with a pause between them, and closes each connection at
+// once. It returns early when the context ends; a handshake that was under way then does not count.
+func Measure(ctx context.Context, address netip.AddrPort, n int, pause time.Duration) RoundTrips {
 	var took []time.Duration
 	r := RoundTrips{}
 	for r.Tried < n && ctx.Err() == nil {
@@ -31,9 +31,15 @@ func Measure(ctx context.Context, address netip.AddrPort, n int) RoundTrips {
 		r.Tried++
 		if err != nil {
 			r.Failed++
-			continue
+		} else {
+			took = append(took, d)
 		}
-		took = append(took, d)
+		if pause > 0 {
+			select {
+			case <-time.After(pause):
+			case <-ctx.Done():
+			}
+		}
 	}
 	return r.with(took)
 }

@@ -37,8 +37,9 @@ type rules struct {
 	lines     []string
 }
 
-// rulesOf returns the rules that queue the packets of a way under a number, for each address family that it has.
-func rulesOf(w Way, name string, number uint16) (all []rules) {
+// rulesOf returns the rules that queue the packets of a way in a namespace under a number, for each address family that it
+// has.
+func rulesOf(w Way, namespace, name string, number uint16) (all []rules) {
 	for _, v := range []struct {
 		program string
 		of      func(netip.Addr) bool
@@ -47,7 +48,7 @@ func rulesOf(w Way, name string, number uint16) (all []rules) {
 		if len(w.From) > 0 && len(from) == 0 || len(w.To) > 0 && len(to) == 0 {
 			continue
 		}
-		r := rules{Namespace: w.Namespace, Program: v.program, Chain: name, Hook: hookIn}
+		r := rules{Namespace: namespace, Program: v.program, Chain: name, Hook: hookIn}
 		if w.Leaves {
 			r.Hook = hookOut
 		}

@@ -14,9 +14,9 @@ type Way struct {
 	// From and To are the ends' addresses. A packet belongs to the way if From has its source and
 	// To its destination; an empty list has every address, and port 0 every port.
 	From, To []netip.AddrPort
-	// Namespace is the path of the network namespace in which the packets are received, or, where
-	// Leaves, sent; empty: this process's own.
-	Namespace string
+	// Arrive are the paths of the network namespaces in which the packets are received, or, where
+	// Leaves, sent; none: this process's own.
+	Arrive []string
 	// Leaves says that the packets are received on another machine: here they only leave.
 	Leaves bool
 	// Out and In are devices of ours through which all packets of the way leave and arrive, and no others;

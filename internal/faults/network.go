@@ -1,0 +1,288 @@
+package faults
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"sixnines/internal/journal"
+	"sixnines/internal/netns"
+	"sixnines/internal/network"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Network says where the broker is, and with what conditions are made.
+type Network struct {
+	URL     string           // where clients connect
+	Command []string         // this program as the process of the queues, see network.Serve
+	Journal *journal.Journal // what a killed process leaves
+	look    sync.Once
+	machine network.Machine
+}
+
+// sees looks once what this machine can do.
+func (n *Network) sees() network.Machine {
+	n.look.Do(func() { n.machine = network.Look() })
+	return n.machine
+}
+
+// brokers returns the addresses of the broker's ports at which clients connect.
+func (n *Network) brokers(ctx context.Context) (all []netip.AddrPort, err error) {
+	_, rest, found := strings.Cut(n.URL, "://")
+	if !found {
+		rest = n.URL
+	}
+	rest, _, _ = strings.Cut(rest, "/")
+	rest, _, _ = strings.Cut(rest, "?")
+	for at := range strings.SplitSeq(rest, ",") {
+		if _, host, found := strings.Cut(at, "://"); found {
+			at = host
+		}
+		at = at[strings.LastIndexByte(at, '@')+1:]
+		host, port, err := net.SplitHostPort(at)
+		if err != nil {
+			return nil, fmt.Errorf("the port of the broker is needed: write target.url with it, such as HOST:PORT: %w", err)
+		}
+		number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
+		if err != nil {
+			return nil, err
+		}
+		addresses, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range addresses {
+			all = append(all, netip.AddrPortFrom(a.Unmap(), uint16(number)))
+		}
+	}
+	return all, nil
+}
+
+// local returns what reports whether an address is this machine's own.
+func local() (func(netip.Addr) bool, error) {
+	all, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	own := map[netip.Addr]bool{}
+	for _, a := range all {
+		if p, err := netip.ParsePrefix(a.String()); err == nil {
+			own[p.Addr()] = true
+		}
+	}
+	return func(a netip.Addr) bool { return a.IsLoopback() || own[a.Unmap()] }, nil
+}
+
+// Path is the one between two ends, with its plan.
+type Path struct {
+	network *Network
+	asked   scenario.Network
+	seed    uint64
+	probed  netip.AddrPort // where handshakes are made; zero: between nodes they are not
+	plan    network.Plan
+}
+
+// Path plans what a network asks for. Its errors say why it cannot be had, and what could.
+func (t *Target) Path(ctx context.Context, asked scenario.Network) (*Path, error) {
+	asked = asked.Resolved()
+	brokers, err := t.Network.brokers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := &Path{network: t.Network, asked: asked, seed: t.Seed, probed: brokers[0]}
+	ways, err := t.ways(asked, brokers)
+	if err != nil {
+		return nil, err
+	}
+	if asked.Among() {
+		p.probed = netip.AddrPort{}
+	}
+	p.plan, err = t.Network.sees().Plan(ways)
+	return p, err
+}
+
+// ways returns the ways of a path. The nodes of a cluster in namespaces are reached through devices of ours.
+func (t *Target) ways(asked scenario.Network, brokers []netip.AddrPort) ([]network.Way, error) {
+	var apart *netns.Network
+	if t.Cluster != nil {
+		apart = t.Cluster.Network()
+	}
+	switch {
+	case asked.Among() && apart == nil:
+		return nil, errors.New("the path between nodes needs a network namespace for each node")
+	case asked.Among():
+		return among(asked, apart), nil
+	case apart != nil:
+		return apartWays(asked, apart), nil
+	}
+	here, err := local()
+	if err != nil {
+		return nil, err
+	}
+	return network.Between(asked, brokers, here), nil
+}
+
+// apartWays are those between this process's namespace and the nodes, on every port.
+func apartWays(asked scenario.Network, apart *netns.Network) (all []network.Way) {
+	near := network.Device{Name: apart.Interface()}
+	far := network.Device{Namespace: apart.Switch(), Name: netns.HostPort}
+	var nodes []netip.AddrPort
+	for _, n := range apart.Nodes() {
+		nodes = append(nodes, netip.AddrPortFrom(n.Addr, 0))
+	}
+	host := []netip.AddrPort{netip.AddrPortFrom(apart.Host(), 0)}
+	if asked.Direction != scenario.FromBrokers {
+		all = append(all, network.Way{Name: "to brokers", From: host, To: nodes, Arrive: namespaces(apart), Out: near, In: far, Conditions: asked.Conditions})
+	}
+	if asked.Direction != scenario.ToBrokers {
+		all = append(all, network.Way{Name: "from brokers", From: nodes, To: host, Out: far, In: near, Conditions: asked.Conditions})
+	}
+	return all
+}
+
+// among are the ways between the nodes.
+func among(asked scenario.Network, apart *netns.Network) []network.Way {
+	var nodes []netip.AddrPort
+	for _, n := range apart.Nodes() {
+		nodes = append(nodes, netip.AddrPortFrom(n.Addr, 0))
+	}
+	return []network.Way{{Name: "between brokers", From: nodes, To: nodes, Arrive: namespaces(apart), Conditions: asked.Conditions}}
+}
+
+func namespaces(apart *netns.Network) (all []string) {
+	for _, n := range apart.Nodes() {
+		all = append(all, n.Namespace())
+	}
+	return all
+}
+
+// Preview says by which means conditions would be made, and why better ones would not be used, before a broker is started. Its
+// errors are those that Path would have. Nothing of what is planned exists yet: names of devices stand for those to come.
+func (n *Network) Preview(asked scenario.Network) (string, error) {
+	asked = asked.Resolved()
+	at := []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Loopback(), 1)}
+	if n.URL != "" {
+		var err error
+		if at, err = n.brokers(context.Background()); err != nil {
+			return "", err
+		}
+	}
+	here, err := local()
+	if err != nil {
+		return "", err
+	}
+	plan, err := n.sees().Plan(network.Between(asked, at, here))
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(append([]string{plan.String()}, plan.Not...), "; "), nil
+}
+
+// record is what a result has of the path before anything was measured.
+func (p *Path) record() *result.Network {
+	c := p.asked.Conditions
+	r := &result.Network{Direction: string(p.asked.Direction), Profile: p.asked.Profile, Not: p.plan.Not,
+		Asked: result.Conditions{Delay: int64(c.Delay), Jitter: int64(c.Jitter), Loss: float64(c.Loss), Reorder: float64(c.Reorder), Rate: int64(c.Rate)}}
+	for _, end := range p.asked.Between {
+		r.Between = append(r.Between, string(end))
+	}
+	for _, u := range p.plan.Uses {
+		r.Means = append(r.Means, result.NetworkMeans{Way: u.Way.Name, Means: string(u.Means), Gave: u.Gives()})
+	}
+	return r
+}
+
+// Limits of measuring the path.
+const (
+	handshakes     = 20                     // before and after the conditions
+	handshakesTime = 500 * time.Millisecond // that they take at most
+	handshakeEvery = 50 * time.Millisecond  // while the conditions hold
+	handshakesMost = 2000
+)
+
+// measure times handshakes; nil: there is nobody to ask.
+func (p *Path) measure(ctx context.Context) *result.RoundTrips {
+	if !p.probed.IsValid() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, handshakesTime)
+	defer cancel()
+	return roundTrips(network.Measure(ctx, p.probed, handshakes, 0))
+}
+
+func roundTrips(r network.RoundTrips) *result.RoundTrips {
+	return &result.RoundTrips{Tried: r.Tried, Failed: r.Failed, Min: int64(r.Min), P50: int64(r.P50), P99: int64(r.P99)}
+}
+
+// conditions give a path conditions for a time.
+type conditions struct {
+	path   *Path
+	record *result.Network
+
+	made   *network.Path
+	during chan *result.RoundTrips // holds what was measured while they held
+	stop   context.CancelFunc
+}
+
+// Ahead implements actions.Early: handshakes, and the process of the queues.
+func (c *conditions) Ahead() time.Duration { return handshakesTime + 500*time.Millisecond }
+
+// Describe implements actions.Describer.
+func (c *conditions) Describe(e *result.Event) {
+	now := *c.record
+	e.Action.Network = &now
+}
+
+// Do implements actions.Doer.
+func (c *conditions) Do(ctx context.Context, at int64) (happened int64, err error) {
+	c.record = c.path.record()
+	c.record.Before = c.path.measure(ctx)
+	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal})
+	if err != nil {
+		return 0, err
+	}
+	if err := until(ctx, at); err != nil {
+		return 0, err
+	}
+	if happened, err = c.made.Begin(); err != nil {
+		return 0, err
+	}
+	c.watch()
+	return happened, nil
+}
+
+// watch times handshakes until stop.
+func (c *conditions) watch() {
+	if !c.path.probed.IsValid() {
+		return
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	c.stop, c.during = stop, make(chan *result.RoundTrips, 1)
+	go func() { c.during <- roundTrips(network.Measure(ctx, c.path.probed, handshakesMost, handshakeEvery)) }()
+}
+
+// Undo implements actions.Undoer.
+func (c *conditions) Undo(ctx context.Context) (happened int64, err error) {
+	if c.made == nil {
+		return 0, nil
+	}
+	happened, err = c.made.End()
+	if c.stop != nil {
+		c.stop()
+		c.record.During = <-c.during
+	}
+	err = errors.Join(err, c.made.Close())
+	for i, n := range c.made.Counts() {
+		m := &c.record.Means[i]
+		m.Packets, m.Lost, m.Reordered, m.Overflow = n.Packets, n.Lost, n.Reordered, n.Overflow
+		m.Rate, m.Late, m.LateMost = n.Rate(), int64(n.Late), int64(n.LateMost)
+	}
+	c.record.After = c.path.measure(ctx)
+	return happened, err
+}
