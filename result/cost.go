@@ -38,9 +38,9 @@ type Cost struct {
 	Duplicated  int64 `json:"duplicated"`
 	Redelivered int64 `json:"redelivered"`
 	Reordered   int64 `json:"reordered"`
-	// LostAcked are messages that were acknowledged and that the broker no longer had when
-	// everything was read back; nil: nothing was read back.
-	LostAcked *int64 `json:"lost_acked,omitempty"`
+	// LostAcked are messages that the broker no longer had when everything was read back; nil:
+	// it is not known which these are.
+	LostAcked *CostLost `json:"lost_acked,omitempty"`
 
 	Reconnects *Reconnects  `json:"reconnects,omitempty"` // nil: no connection was lost
 	Backlog    *CostBacklog `json:"backlog,omitempty"`    // nil: none beyond that before
@@ -97,6 +97,17 @@ type Reconnects struct {
 	// in truth. Both are 0 if none was made again.
 	Mean    int64 `json:"mean,omitempty"`
 	Longest int64 `json:"longest,omitempty"`
+}
+
+// CostLost are messages that were acknowledged between the end of the former action's effect and
+// that of this one's, and are lost. The acknowledgement's instant is not known of all, see
+// Losses.Undated; these are in no cost.
+type CostLost struct {
+	Count int64 `json:"count"`
+	// Oldest and Newest are how long before From the first and the last of them was
+	// acknowledged, ns; below 0: after it. Both are 0 if Count is.
+	Oldest int64 `json:"oldest"`
+	Newest int64 `json:"newest"`
 }
 
 // CostBacklog is what was due and not answered or delivered: not sent, or in flight.

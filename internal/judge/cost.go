@@ -103,6 +103,7 @@ func (c *coster) cost(acts []Stretch) result.Cost {
 	}
 	c.counts(&x)
 	if c.grid == nil {
+		x.LostAcked = c.lost(&x)
 		return x
 	}
 	x.Metric = c.grid.metric
@@ -116,6 +117,7 @@ func (c *coster) cost(acts []Stretch) result.Cost {
 		}
 	}
 	c.periods(&x)
+	x.LostAcked = c.lost(&x)
 	return x
 }
 

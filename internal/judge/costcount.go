@@ -43,6 +43,33 @@ func (c *coster) failures(x *result.Cost) {
 	}
 }
 
+// lost returns the messages that were acknowledged from the former effect's end to that of this
+// one, and are lost; nil if that was not read back.
+func (c *coster) lost(x *result.Cost) *result.CostLost {
+	r := c.run.ReadBack
+	if !r.Decided() {
+		return nil
+	}
+	all := r.Lost
+	if r.Whole && r.Gone != nil {
+		all = r.Gone
+	}
+	from := int64(math.MinInt64)
+	if n := len(c.before); n > 0 {
+		from = c.before[n-1].Gone
+	}
+	to := max(x.Gone, x.From+1)
+	if x.Gone == x.Until {
+		to = math.MaxInt64 // the effect was not seen to end
+	}
+	var l result.CostLost
+	var first, last int64
+	if l.Count, first, last = all.Within(from, to); l.Count > 0 {
+		l.Oldest, l.Newest = x.From-first, x.From-last
+	}
+	return &l
+}
+
 // reconnects returns the connections that were lost in [from, until), and those made again from
 // there on, as far as as many had been lost; nil if none was lost.
 func reconnects(run *result.Run, from, until int64) *result.Reconnects {

@@ -74,8 +74,12 @@ func costCounts(c *result.Cost) []costCount {
 	if c.Unanswered != nil {
 		all = append(all, costCount{"never answered", *c.Unanswered})
 	}
-	if c.LostAcked != nil {
-		all = append(all, costCount{"lost although acknowledged", *c.LostAcked})
+	if l := c.LostAcked; l != nil {
+		name := "lost although acknowledged"
+		if l.Oldest > 0 {
+			name += " (up to " + duration(l.Oldest) + " before it)"
+		}
+		all = append(all, costCount{name, l.Count})
 	}
 	return append(all, costCount{"duplicated", c.Duplicated}, costCount{"redelivered", c.Redelivered}, costCount{"reordered", c.Reordered})
 }
