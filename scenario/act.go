@@ -126,10 +126,10 @@ func (s *Scenario) has(kind ActionKind) bool {
 	return slices.ContainsFunc(s.acts(), func(a Act) bool { return a.Kind == kind })
 }
 
-// loses reports whether any action can make the broker lose messages that it has acknowledged.
-func (s *Scenario) loses() bool {
+// CanLose reports whether any action may make the broker lose messages that it has acknowledged.
+func (s *Scenario) CanLose() bool {
 	return slices.ContainsFunc(s.Actions, func(a Action) bool {
-		return slices.ContainsFunc(a.kinds(), func(p ActionProperties) bool { return p.Loses })
+		return slices.ContainsFunc(a.kinds(), func(p ActionProperties) bool { return p.Explains == ExplainsOutage })
 	})
 }
 

@@ -97,7 +97,6 @@ type ActionProperties struct {
 	Filled    bool // At.Filled is allowed
 	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
 	Exclusive bool // two of the kind may not overlap for the same workload
-	Loses     bool // it can make the broker lose messages that it has acknowledged
 	Explains  Explanation
 	Does      string                  // what happens, a sentence
 	Undone    string                  // how it is undone, a sentence

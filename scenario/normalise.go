@@ -92,7 +92,7 @@ func (s *Scenario) Normalise() {
 		}
 	}
 	fill(&p.Drain, 10*time.Second)
-	if s.loses() {
+	if s.CanLose() {
 		fill(&p.ReadBack, readBack)
 	}
 	for _, w := range s.loads() {

@@ -62,6 +62,8 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) or the action start out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
 	case (w.Retains() || w.Existing != "") && !can.Keeps:
 		return refuse("driver %s keeps no messages for consumers that come later; leave workload.lifetime and workload.existing out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
+	case s.Phases.ReadBack > 0 && !can.ReadsBack && !s.CanLose():
+		return refuse("the broker of driver %s keeps nothing that could be read back; leave phases.read_back out, or choose a driver of which sixnines drivers show says that it reads back what is kept", e.Name)
 	case can.OwnsDialing && len(scenario.OfKind(s.Acts(), scenario.ActionDisconnect)) > 0:
 		return refuse("driver %s makes its connections itself, so nobody else can cut them; leave the action disconnect out, or choose a driver or client that connects through sixnines", e.Name)
 	case s.Target.TLS != nil && !can.TLS:

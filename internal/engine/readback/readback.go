@@ -86,7 +86,10 @@ func (b *Back) Bind(streams []*stream.Stream) {
 // run's Abort says so. Producers and consumers have closed.
 func (b *Back) Read(ctx context.Context) {
 	b.found.From = clock.Now() - b.Start.Load()
-	err := b.readAll(ctx)
+	err := error(fmt.Errorf("%w: the broker of driver %s keeps nothing that could be read back", driver.ErrUnsupported, b.Entry.Name))
+	if b.Entry.With(b.DriverOptions(b.Scenario.Target)).ReadsBack {
+		err = b.readAll(ctx)
+	}
 	b.found.To = clock.Now() - b.Start.Load()
 	b.conclude(err)
 }
@@ -131,7 +134,7 @@ func (b *Back) attempt(ctx context.Context) (err error, lasting bool) {
 	}()
 	back, ok := s.(driver.BackReader)
 	if !ok {
-		return fmt.Errorf("%w: driver %s reads nothing back", driver.ErrUnsupported, b.Entry.Name), true
+		return fmt.Errorf("%w: driver %s announces that it reads back and does not", driver.ErrUnsupported, b.Entry.Name), true
 	}
 	all, err := back.Places(b.Session.Topology())
 	if err != nil {
