@@ -41,6 +41,7 @@ type topology struct {
 	queues    []queue
 	keep      bool     // nothing of them is deleted
 	existing  bool     // they are not made, but looked for
+	sinks     bool     // of a reading session: the run has no consumers, whose queues these replace
 	others    []string // queues to delete that others of the run may have made
 }
 
@@ -151,6 +152,9 @@ func (t *topology) plan(want driver.Topology) error {
 			limits := wire.Table{"x-max-length": int64(sinkLength)}
 			if t.options.QueueType == stream {
 				limits = wire.Table{"x-max-length-bytes": int64(sinkBytes), "x-stream-max-segment-size-bytes": int64(sinkSegment)}
+			}
+			if want.ReadBack {
+				limits = nil // all is to be found there
 			}
 			t.queues = append(t.queues, queue{name, []string{topic}, t.args(limits)})
 			continue

@@ -1,0 +1,115 @@
+package rabbitmq
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"sixnines/driver"
+	"sixnines/drivers/rabbitmq/wire"
+)
+
+// Places implements driver.BackReader: the queues that Provision makes. Those of consumers on their
+// own go with them.
+func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
+	groups := t.Groups
+	switch {
+	case s.options.QueueType == stream:
+		return nil, fmt.Errorf("rabbitmq: read back: %w: AMQP does not say where a stream ends; driver rabbitmq-stream can", driver.ErrUnsupported)
+	case s.options.Exchange == noExchange || t.Consumers == 0 && !t.Keep && !t.Existing:
+		groups = []string{""}
+	case len(groups) == 0:
+		return nil, fmt.Errorf("rabbitmq: read back: %w: the queue of a consumer on its own goes with it; set workload.groups to 1", driver.ErrUnsupported)
+	}
+	s.topology.mu.Lock()
+	s.topology.sinks = t.Consumers == 0 && !t.Keep && !t.Existing
+	s.topology.mu.Unlock()
+	for _, topic := range t.Topics {
+		for _, group := range groups {
+			all = append(all, driver.Place{Topic: topic, Group: group})
+		}
+	}
+	return all, nil
+}
+
+// readPause is how long a queue is given to take back what consumers that have closed had not
+// acknowledged: it must say twice, so far apart, that it has no more.
+const readPause = 500 * time.Millisecond
+
+// ReadBack implements driver.BackReader by a consumer that acknowledges nothing, until the queue says
+// that it has no more to hand out. Closing its channel gives all messages back to the queue.
+func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+	name := s.topology.placeQueue(p)
+	found := driver.Reading{Until: driver.ReadToCount}
+	err := s.admin.Do(ctx, func(conn *wire.Conn) error {
+		r := &backReader{deliver: deliver, ended: make(chan error, 1)}
+		asking, err := conn.Channel(ctx, silent{})
+		if err != nil {
+			return err
+		}
+		expected, err := asking.CheckQueue(ctx, name)
+		if err != nil {
+			return err
+		}
+		reading, err := conn.Channel(ctx, r)
+		if err != nil {
+			return err
+		}
+		if err := reading.Consume(ctx, name, 1, false, nil); err != nil {
+			return err
+		}
+		for idle := 0; idle < 2; {
+			before := r.read.Load()
+			select {
+			case err := <-r.ended:
+				return fmt.Errorf("%w: the channel ended: %w", driver.ErrNotConnected, err)
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			case <-time.After(readPause):
+			}
+			left, err := asking.CheckQueue(ctx, name)
+			if err != nil {
+				return err
+			}
+			if n := r.read.Load(); left == 0 && n == before && n >= expected {
+				idle++
+			} else {
+				idle = 0
+			}
+		}
+		if err := reading.Close(ctx); err != nil {
+			return err
+		}
+		found.Messages = r.read.Load()
+		return asking.Close(ctx)
+	})
+	return found, wrap(err, "read queue %q back", name)
+}
+
+// backReader is the wire.Handler of a channel that reads back.
+type backReader struct {
+	silent
+	deliver driver.Deliver
+	read    atomic.Int64
+	ended   chan error
+}
+
+// Deliver implements wire.Handler.
+func (r *backReader) Deliver(d wire.Delivery) {
+	r.deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
+	r.read.Add(1)
+}
+
+// End implements wire.Handler.
+func (r *backReader) End(err error) { r.ended <- err }
+
+// placeQueue returns the name of the queue that a place is.
+func (t *topology) placeQueue(p driver.Place) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.sinks && t.options.Exchange != noExchange {
+		return t.sink(p.Topic)
+	}
+	return t.groupQueue(p.Topic, p.Group)
+}
