@@ -73,6 +73,10 @@ const (
 	ReadBackNothingKept ReadBackOutcome = "nothing kept" // the broker keeps nothing that could be read
 )
 
+// ReadToSilence is the value of ReadPlace.Until where the broker names no end: a place was read
+// until no message came for a while.
+const ReadToSilence = "silence"
+
 // ReadPlace is where messages were read from.
 type ReadPlace struct {
 	Topic string `json:"topic"`

@@ -155,12 +155,7 @@ func aborted(e *evidence) []result.Reason {
 // suspect the run.
 func losses(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
-	if c.LostAcked > 0 {
-		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker lost %s that it had acknowledged", spell.Plural(c.LostAcked, "message")))...)
-	}
-	if c.Undelivered > 0 {
-		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
-	}
+	found = lostReasons(e.run)
 	if n := c.Missing - c.LostAcked - c.Undelivered; n > 0 {
 		found = append(found, note(result.ReasonMissing, fmt.Sprintf("%s missing that the broker never acknowledged: no guarantee violated", spell.Plural(n, "message")))...)
 	}

@@ -90,7 +90,11 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
-		d.ofCounter(run.Counters, run.Counters.Scheduled == 0)
+		if o.Subject == "lost_acked" && run.ReadBack != nil {
+			d.ofLost(run)
+		} else {
+			d.ofCounter(run.Counters, run.Counters.Scheduled == 0)
+		}
 		if s.Aborted && d.Outcome == Met {
 			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted, and the last messages were not waited for"
 		}

@@ -50,6 +50,7 @@ func Verify(run *result.Run, tool result.Tool) []Problem {
 		}
 	}
 	found = append(found, contradictions(run, words)...)
+	found = append(found, readBack(run)...)
 	if run.Closing != nil {
 		found = append(found, declared(run)...)
 		found = append(found, timeline(run, words)...)

@@ -375,6 +375,18 @@ func accountsOf(prepared []*subject) *table {
 		}
 		return ""
 	})
+	line("lost although acknowledged", func(s *subject) string {
+		if b := s.sum.ReadBack; b != nil && (b.Decided() || b.LostAcked > 0) {
+			return count(b.LostAcked)
+		}
+		return ""
+	})
+	line("gone from the log", func(s *subject) string {
+		if b := s.sum.ReadBack; b != nil && b.NotInLog > b.LostAcked {
+			return count(b.NotInLog)
+		}
+		return ""
+	})
 	line("throughput", func(s *subject) string {
 		if t := s.sum.Throughput; t != nil && t.Needs > 0 {
 			return "n/a"

@@ -16,7 +16,7 @@ func messageTables(s *subject) part {
 		out.Blocks = append(out.Blocks, x)
 	}
 	rates := &table{Name: "Rate", Head: textCells("figure", "value", "what this means")}
-	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), stoppedLine(s), backlogLines(s)) {
+	for _, l := range slices.Concat(rateLine(s), availabilityLine(s.sum.Availability), throughputLines(s), stoppedLine(s), backlogLines(s), readBackLines(s)) {
 		rates.add(l.Name, l.Value, l.Means)
 	}
 	add(rates)
@@ -25,6 +25,9 @@ func messageTables(s *subject) part {
 		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
 	}
 	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", s.otherCounters()))
+	for _, x := range lostTables(s) {
+		add(x)
+	}
 	if problem := s.unbalanced(); problem != "" {
 		out.Blocks = append(out.Blocks, text{Class: "callout bad", Text: sentence(problem)})
 	}
@@ -65,6 +68,9 @@ func messageLines(s *subject) document {
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		out.say("  available  ", l.Value+": "+l.Means, normal)
+	}
+	for _, l := range readBackLines(s) {
+		out.say("  kept       ", l.Name+" "+l.Value+": "+l.Means, normal)
 	}
 	out.list("  throughput ", pairs(append(throughputLines(s), stoppedLine(s)...)), normal)
 	if s.sends() {

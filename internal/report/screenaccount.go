@@ -37,6 +37,9 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	}
 	trouble(publishSide(c, false)[1:])
 	trouble(deliverySide(c)[1:])
+	if b := s.sum.ReadBack; b != nil && c.Expected == 0 && b.LostAcked > 0 {
+		troubles = append(troubles, count(b.LostAcked)+" lost although acknowledged")
+	}
 	if c.LostAcked > 0 {
 		troubles = append(troubles, count(c.LostAcked)+" lost although acknowledged")
 	}
@@ -96,6 +99,7 @@ func screenAccounts(s *subject) (out document) {
 	}
 	out.add(screenRefusals(s)...)
 	out.add(actionBlocks(s)...)
+	out.list("  kept ", pairs(readBackLines(s)), normal)
 	out.list("  backlog ", pairs(backlogLines(s)), normal)
 	return out
 }

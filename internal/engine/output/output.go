@@ -98,6 +98,12 @@ func (o *Output) write(e result.Event) {
 
 // Interval writes an interval of a workload, whose instants count from the start of the run's window.
 func (o *Output) Interval(v result.Interval) error {
+	if b := v.ReadBack; b != nil { // likewise, in errors
+		b.Why = secret.Conceal(b.Why, o.secrets)
+		for i := range b.Places {
+			b.Places[i].Error = secret.Conceal(b.Places[i].Error, o.secrets)
+		}
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.err == nil {

@@ -1,0 +1,99 @@
+package report
+
+import (
+	"fmt"
+
+	"sixnines/result"
+)
+
+// readBackLines tell what the broker had kept when the run was over; nil if it was not read back.
+func readBackLines(s *subject) []entryText {
+	b := s.sum.ReadBack
+	if b == nil {
+		return nil
+	}
+	read := plural(int(b.Read), "message") + " from " + plural(len(b.Places)+int(b.MorePlaces), "place")
+	out := []entryText{{"read back", read, "by a fresh session, from the beginning to the end that the broker named"}}
+	switch b.Outcome {
+	case result.ReadBackDone:
+	case result.ReadBackNothingKept:
+		return []entryText{{"read back", "nothing is kept", plain(b.Why)}}
+	case result.ReadBackPartly:
+		out[0].Value += ", not all"
+		out[0].Means = plain(b.Why)
+	default:
+		out[0] = entryText{"read back", "it could not be", plain(b.Why)}
+	}
+	acked := s.sum.Counters.Acked
+	add := func(n int64, name, value, means string) {
+		if n > 0 {
+			out = append(out, entryText{name, value, means})
+		}
+	}
+	for i := range b.Places {
+		add(boolCount(b.Places[i].Absent), "absent", plain(b.Places[i].Topic), "the broker does not have it any more, nor the messages in it")
+		add(boolCount(b.Places[i].Until == result.ReadToSilence), "end unsure", plain(b.Places[i].Topic), "the broker names no end: it was read until no message came, so there may be more")
+	}
+	if s.sum.Counters.Expected > 0 {
+		add(b.Kept, "kept", count(b.Kept), "acknowledged, not delivered in time, and still at the broker: late, and not lost")
+	}
+	if b.Decided() && acked > 0 || b.LostAcked > 0 {
+		lost := count(b.LostAcked)
+		if b.LostAcked > 0 {
+			lost += acknowledgedWhen(b.Lost)
+		}
+		out = append(out, entryText{"lost although acknowledged", lost, "neither delivered nor kept: the guarantee is violated"})
+	}
+	add(b.NotInLog-b.LostAcked, "gone from the log", count(b.NotInLog)+acknowledgedWhen(b.Gone), "acknowledged, and not in the broker's log any more, whether consumers had received them or not")
+	add(b.KeptUnknown, "taken without an answer", count(b.KeptUnknown), "never acknowledged, and kept")
+	add(b.GoneUnknown, "unanswered and gone", count(b.GoneUnknown), "never acknowledged, and not kept: no guarantee violated")
+	add(b.KeptRefused, "refused and kept", count(b.KeptRefused), "the broker refused them and has them all the same")
+	add(b.Unread, "not known", count(b.Unread), "whether the broker keeps them could not be read")
+	return out
+}
+
+func boolCount(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// acknowledgedWhen says when lost messages had been acknowledged; empty: that is not known.
+func acknowledgedWhen(l *result.Losses) string {
+	if l == nil || l.Count == l.Undated {
+		return ""
+	}
+	return fmt.Sprintf(", acknowledged from %s to %s", duration(l.First), duration(l.Last))
+}
+
+// lostTables list the ranges of messages that are lost or gone from the log.
+func lostTables(s *subject) (out []*table) {
+	b := s.sum.ReadBack
+	if b == nil {
+		return nil
+	}
+	for _, x := range []struct {
+		name string
+		l    *result.Losses
+	}{{"Lost although acknowledged", b.Lost}, {"Gone from the log", b.Gone}} {
+		if x.l == nil {
+			continue
+		}
+		t := &table{Name: x.name, Head: columnHeads("rlrrrrr", "producer", "topic", "from", "to", "messages", "acked from", "to"),
+			Caption: "Ranges of sequence numbers, and when the broker acknowledged the oldest and the newest message of each, from the window's start."}
+		if x.l.MoreRanges > 0 {
+			t.Caption += " The longest, the first and the last are listed, and " + count(x.l.MoreRanges) + " others are not."
+		}
+		for i := range x.l.Ranges {
+			r := &x.l.Ranges[i]
+			first, last := "–", "–"
+			if r.First != 0 || r.Last != 0 {
+				first, last = duration(r.First), duration(r.Last)
+			}
+			t.add(fmt.Sprint(r.Producer), plain(r.Topic), fmt.Sprint(r.From), fmt.Sprint(r.To), count(r.Count()), first, last)
+		}
+		out = append(out, t)
+	}
+	return out
+}
