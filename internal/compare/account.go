@@ -17,6 +17,8 @@ type Account struct {
 	// RunsA and RunsB are the numbers of runs in which a counter is not zero.
 	RunsA int `json:"runs_a,omitempty"`
 	RunsB int `json:"runs_b,omitempty"`
+	// Loss says that the account counts lost messages.
+	Loss bool `json:"-"`
 }
 
 // accounts sums counters over the runs of each side. Of rates, which have no sum, it
@@ -27,20 +29,20 @@ func accounts(pairs []couple) []Account {
 		return out
 	}
 	for _, k := range []struct {
-		name   string
-		always bool
-		value  func(*result.Counters) int64
+		name         string
+		always, loss bool
+		value        func(*result.Counters) int64
 	}{
-		{"due", true, func(c *result.Counters) int64 { return c.Scheduled }},
-		{"not sent", false, func(c *result.Counters) int64 { return c.NotSent }},
-		{"refused", false, func(c *result.Counters) int64 { return c.Rejected + c.Nacked }},
-		{"lost", true, func(c *result.Counters) int64 { return c.Missing }},
-		{"lost although acknowledged", false, func(c *result.Counters) int64 { return c.LostAcked }},
-		{"corrupted", false, func(c *result.Counters) int64 { return c.Corrupted }},
-		{"duplicated", false, func(c *result.Counters) int64 { return c.Duplicated }},
-		{"reordered", false, func(c *result.Counters) int64 { return c.Reordered }},
+		{"due", true, false, func(c *result.Counters) int64 { return c.Scheduled }},
+		{"not sent", false, false, func(c *result.Counters) int64 { return c.NotSent }},
+		{"refused", false, false, func(c *result.Counters) int64 { return c.Rejected + c.Nacked }},
+		{"lost", true, true, func(c *result.Counters) int64 { return c.Missing }},
+		{"lost although acknowledged", false, true, func(c *result.Counters) int64 { return c.LostAcked }},
+		{"corrupted", false, false, func(c *result.Counters) int64 { return c.Corrupted }},
+		{"duplicated", false, false, func(c *result.Counters) int64 { return c.Duplicated }},
+		{"reordered", false, false, func(c *result.Counters) int64 { return c.Reordered }},
 	} {
-		a := Account{Name: k.name, Unit: "messages"}
+		a := Account{Name: k.name, Unit: "messages", Loss: k.loss}
 		for _, p := range pairs {
 			for i, sum := range []*float64{&a.A, &a.B} {
 				n := k.value(&p.runs[i].Summary.Counters)

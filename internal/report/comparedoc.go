@@ -52,7 +52,7 @@ const forcedText = "Ranked in spite of decisive differences, because --rank-unli
 // guaranteesText returns the guarantees in which the sides differ, if the outcome does not
 // say so.
 func guaranteesText(c *compare.Comparison) string {
-	if strings.Contains(c.Text, c.Guarantees) {
+	if c.Outcome == compare.Unranked && c.Asked { // the outcome says what was asked for
 		return ""
 	}
 	return plain(c.Guarantees)
@@ -389,7 +389,7 @@ func compareAccounts(c *compare.Comparison) *table {
 		left, right := accountCells(a)
 		r := x.add(a.Name, left, right)
 		for i, v := range []float64{a.A, a.B} {
-			if strings.HasPrefix(a.Name, "lost") && v > 0 {
+			if a.Loss && v > 0 {
 				r.styled(1+i, bad)
 			}
 		}

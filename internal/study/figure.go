@@ -270,16 +270,17 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 	}
 	limit := run.Summary.Verdict.Limit(m)
 	f.Selects = f.Selects || p.AtLeast || nearFloor(d, text)
+	suspect := false
 	switch {
 	case f.Unfit != "":
 	case run.Summary.Verdict.Status == result.Suspect && limit == nil:
-		f.Unfit = "SUSPECT: " + reasons(run.Summary.Verdict, result.Suspect)
+		suspect, f.Unfit = true, "SUSPECT: "+reasons(run.Summary.Verdict, result.Suspect)
 	case limit.Of(text) == result.Invalid:
 		f.Unfit = "invalid: " + limit.InvalidWhy
 	case limit.Reaches(text):
-		f.Unfit = "suspect: " + limit.Why
+		suspect, f.Unfit = true, "suspect: "+limit.Why
 	case suspectAltogether(run.Summary.Verdict) != "": // no limit reaches the percentile, but the whole run is suspect
-		f.Unfit = "SUSPECT: " + suspectAltogether(run.Summary.Verdict)
+		suspect, f.Unfit = true, "SUSPECT: "+suspectAltogether(run.Summary.Verdict)
 	case p.AtLeast:
 		f.Unfit = "a lower bound"
 	case nearFloor(d, text):
@@ -290,7 +291,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent 
 			percent = max(percent, from) // an unpublished percentile has the reasons of the next published one
 		}
 	}
-	f.Unsteady = !f.Selects && strings.HasPrefix(strings.ToLower(f.Unfit), "suspect") && unsteadyOnly(run.Summary.Verdict, m, percent)
+	f.Unsteady = !f.Selects && suspect && unsteadyOnly(run.Summary.Verdict, m, percent)
 }
 
 // unsteadyOnly reports whether a percentile is suspect only because the run's level drifted or
