@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
+	"sixnines/internal/network"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -19,6 +20,12 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == serveNATS {
 		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
+	}
+	if len(os.Args) > 1 && os.Args[1] == network.Command {
+		if err := network.Serve(os.Stdin, os.Stdout); err != nil {
+			panic(err)
+		}
+		os.Exit(0)
 	}
 	os.Exit(m.Run())
 }

@@ -34,16 +34,12 @@ func (n *Network) sees() network.Machine {
 
 // brokers returns the addresses of the broker's ports at which clients connect.
 func (n *Network) brokers(ctx context.Context) (all []netip.AddrPort, err error) {
-	_, rest, found := strings.Cut(n.URL, "://")
-	if !found {
-		rest = n.URL
-	}
-	rest, _, _ = strings.Cut(rest, "/")
-	rest, _, _ = strings.Cut(rest, "?")
-	for at := range strings.SplitSeq(rest, ",") {
+	for at := range strings.SplitSeq(n.URL, ",") {
 		if _, host, found := strings.Cut(at, "://"); found {
 			at = host
 		}
+		at, _, _ = strings.Cut(at, "/")
+		at, _, _ = strings.Cut(at, "?")
 		at = at[strings.LastIndexByte(at, '@')+1:]
 		host, port, err := net.SplitHostPort(at)
 		if err != nil {
