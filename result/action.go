@@ -26,6 +26,8 @@ type Acted struct {
 	Dropped []Dropped `json:"dropped,omitempty"`
 	// Network is what an action did to the path between clients and brokers; nil: nothing.
 	Network *Network `json:"network,omitempty"`
+	// Flips are the bits that were turned over, of an action that damages files.
+	Flips []Flip `json:"flips,omitempty"`
 }
 
 // ClientsEnd is the end of a direction with the clients, which have no number.
@@ -37,4 +39,12 @@ type Dropped struct {
 	To      int   `json:"to"`
 	Packets int64 `json:"packets"` // as the kernel carries them: several segments of a connection count as one
 	Bytes   int64 `json:"bytes"`   // with the headers
+}
+
+// Flip is a bit of a file of the broker's that was turned over.
+type Flip struct {
+	Node   int    `json:"node"`   // whose file, from 0
+	File   string `json:"file"`   // below the node's directory, with slashes
+	Offset int64  `json:"offset"` // of the byte in the file
+	Bit    int    `json:"bit"`    // in the byte, from 0, the lowest
 }

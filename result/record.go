@@ -227,6 +227,15 @@ type Deployment struct {
 	// Addresses are those of the nodes, each in a network namespace of its own; empty: they share one.
 	Addresses []string          `json:"addresses,omitempty"`
 	Settings  map[string]string `json:"settings,omitempty"` // of the product's own, in effect; passwords are masked
+	// FileSystem is what each node's data were on; nil: what the machine has there.
+	FileSystem *FileSystem `json:"file_system,omitempty"`
+}
+
+// FileSystem is one that was made for a run in an image file on a loop device, so that its power can fail
+// and its space end without the machine's.
+type FileSystem struct {
+	Type  string `json:"type"`  // "ext4"
+	Bytes int64  `json:"bytes"` // size of each node's
 }
 
 // The modes of Header.Mode.

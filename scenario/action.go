@@ -23,8 +23,11 @@ type Action struct {
 	Freeze     *Nodes  `yaml:"freeze,omitempty" doc:"another word for stall, for nodes that others are to miss"`
 	Kill       *Nodes  `yaml:"kill,omitempty" doc:"which of the broker's nodes are killed"`
 	Terminate  *Nodes  `yaml:"terminate,omitempty" doc:"which of the broker's nodes are asked to end"`
+	Power      *Nodes  `yaml:"power,omitempty" doc:"which of the broker's nodes have a power failure: what they have not synced is gone"`
 	// Restart is a kind if it names nodes, and else says when those that another kind ends start again.
-	Restart *Restart `yaml:"restart,omitempty" doc:"how long after kill or terminate the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
+	Restart *Restart `yaml:"restart,omitempty" doc:"how long after kill, terminate or power the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
+	Disk    *Disk    `yaml:"disk,omitempty" doc:"what happens to the disks of the broker's nodes for a time"`
+	Corrupt *Corrupt `yaml:"corrupt,omitempty" doc:"in which files of the broker's nodes bits are turned over"`
 	Rolling *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
 	Cut     *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
 	Network *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
@@ -62,6 +65,9 @@ const (
 	ActionRolling    ActionKind = "rolling"
 	ActionCut        ActionKind = "cut"
 	ActionNetwork    ActionKind = "network"
+	ActionPower      ActionKind = "power"
+	ActionDisk       ActionKind = "disk"
+	ActionCorrupt    ActionKind = "corrupt"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its
@@ -94,6 +100,8 @@ type ActionProperties struct {
 	Run       bool // it happens to what all loads of a run use, and is carried out once; else to the clients of a load
 	Lasts     bool // it has a length, For, after which it is undone
 	Restarts  bool // it may have Restart, after which the nodes that it ended are started again
+	Disks     bool // the nodes' data must be on file systems of their own
+	Beside    bool // its nodes may be under another action meanwhile
 	Filled    bool // At.Filled is allowed
 	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
 	Exclusive bool // two of the kind may not overlap for the same workload
@@ -110,7 +118,7 @@ type ActionProperties struct {
 // code that carries it out: internal/engine/acts.go for those of a load, internal/faults for those of
 // the run.
 func Actions() []ActionProperties {
-	return slices.Concat(loadActions(), nodeActions(), []ActionProperties{cutAction()}, networkActions())
+	return slices.Concat(loadActions(), nodeActions(), diskActions(), []ActionProperties{cutAction()}, networkActions())
 }
 
 // loadActions are the kinds that happen to the clients of a load.

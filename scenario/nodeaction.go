@@ -123,7 +123,7 @@ func (a *Act) Nodes() Node {
 	case a.Kind == ActionRolling:
 		return a.Rolling.Restart
 	}
-	return ""
+	return a.diskNodes()
 }
 
 // free returns when the nodes of an act may be under another, from the start of the window.
@@ -156,7 +156,7 @@ func (v *validator) runActs() {
 		}
 		for j := range all[:i] {
 			b := &all[j]
-			if a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.free() && a.At != b.At {
+			if p.Beside || b.Properties().Beside || a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.free() && a.At != b.At {
 				continue
 			}
 			v.fail(fmt.Sprintf("two actions on the same node at the same time: %s %s at %s, and %s %s at %s", b.Kind, b.Subject, b.At, a.Kind, a.Subject, a.At),
@@ -182,8 +182,11 @@ func checkNodes(v *validator, a *Act) {
 
 // nodeForm is how a kind says which node.
 func nodeForm(k ActionKind) string {
-	if k == ActionRolling {
+	switch k {
+	case ActionRolling:
 		return "rolling: {restart: all}"
+	case ActionCorrupt:
+		return "corrupt: {node: 0, file: \"*.log\"}"
 	}
 	return string(k) + ": {node: 0}"
 }

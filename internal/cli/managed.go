@@ -86,14 +86,15 @@ func checkNodes(p brokers.Product, nodes int) error {
 
 // actsPossible refuses acts on the nodes of a broker that is not started for the run.
 func actsPossible(s *scenario.Scenario, e driver.Entry) error {
-	_, ours, err := managedProduct(s, e)
+	p, ours, err := managedProduct(s, e)
 	switch {
 	case err != nil:
 		return err
-	case ours && s.Apart():
-		return namespacesPossible(s)
 	case ours:
-		return nil
+		if err := disksPossible(p, s); err != nil || !s.Apart() {
+			return err
+		}
+		return namespacesPossible(s)
 	}
 	for _, a := range s.Acts() {
 		switch {
@@ -124,6 +125,28 @@ func namespacesPossible(s *scenario.Scenario) error {
 		return a.Kind == scenario.ActionCut || a.Kind == scenario.ActionNetwork && a.Network.Resolved().Among()
 	})
 	return placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())
+}
+
+// disksPossible refuses acts for which data must be on file systems of their own, where they cannot be.
+func disksPossible(p brokers.Product, s *scenario.Scenario) error {
+	a := needsDisks(s)
+	if a == nil {
+		return nil
+	}
+	if err := p.CheckDisks(); err != nil {
+		return placed(wrongUsage("kill: {node: "+string(a.Nodes())+"} ends the processes instead, which needs nothing and loses less", "%s: %w", a.Kind, err), s, a.Key())
+	}
+	return nil
+}
+
+// needsDisks returns the first act for which the nodes' data must be on file systems of their own; nil: none.
+func needsDisks(s *scenario.Scenario) *scenario.Act {
+	for _, a := range s.Acts() {
+		if a.Properties().Disks {
+			return &a
+		}
+	}
+	return nil
 }
 
 // countsOf writes numbers of nodes: "1, 3 or 5 nodes".
@@ -167,6 +190,9 @@ func brokerOptions(s *scenario.Scenario) brokers.Options {
 	if size := int(s.Heaviest()); size > largeMessage {
 		o.MaxMessage = size
 	}
+	if needsDisks(s) != nil {
+		o.Disks = &brokers.Disks{}
+	}
 	return o
 }
 
@@ -174,17 +200,20 @@ func brokerOptions(s *scenario.Scenario) brokers.Options {
 // other.
 func brokerKey(p brokers.Product, s *scenario.Scenario) string {
 	o := brokerOptions(s)
-	return fmt.Sprintf("%q %d %d %q %t", p.Name, o.Nodes, o.MaxMessage, o.Settings, o.Apart)
+	return fmt.Sprintf("%q %d %d %q %t %t", p.Name, o.Nodes, o.MaxMessage, o.Settings, o.Apart, o.Disks != nil)
 }
 
 // startBroker starts the product for the scenario's run.
-func (env *Env) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
+func (a *app) startBroker(ctx context.Context, p brokers.Product, s *scenario.Scenario, e driver.Entry) (*managedBroker, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, brokerStart, fmt.Errorf("it took longer than %s: %w", spell.Period(brokerStart), context.DeadlineExceeded))
 	defer cancel()
-	h, _ := env.home() // brokers that are built in or on PATH also run without it
+	h, _ := a.home() // brokers that are built in or on PATH also run without it
 	o := brokerOptions(s)
 	o.Home = h
-	b := &managedBroker{env: env, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
+	if o.Disks != nil {
+		o.Disks.Journal = a.journal
+	}
+	b := &managedBroker{env: &a.Env, driver: e.Name, conceal: func(err error) error { return conceal(err, s, e) }, nodes: o.Nodes, scenario: s}
 	o.Died = b.died
 	c, err := brokers.Start(ctx, p, o)
 	if err != nil {
@@ -238,6 +267,9 @@ func (b *managedBroker) configure(c *engine.Config, t *faults.Target) {
 	}
 	c.Deployment = &result.Deployment{Product: b.cluster.Product, Version: b.cluster.Version, Origin: b.cluster.Origin,
 		Nodes: b.nodes, Addresses: addresses, Settings: b.scenario.ShowSettings(b.cluster.Settings)}
+	if size := b.cluster.Disk(); size > 0 {
+		c.Deployment.FileSystem = &result.FileSystem{Type: "ext4", Bytes: size}
+	}
 	c.Usage = b.usage
 	t.Cluster, t.Network.URL = b.cluster, c.URL
 	// The driver reads the settings in effect from the server's monitoring. Its address

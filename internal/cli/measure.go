@@ -112,13 +112,13 @@ func sayLeft(show display, p engine.Progress) {
 }
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.
-func (env *Env) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
+func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, show display) (*managedBroker, error) {
 	fresh := false
 	kept, err := m.keeper.Get(brokerKey(p, m.scenario), func() (trials.Broker, error) {
 		fresh = true
 		patience := time.AfterFunc(time.Second, func() { show.say("starting " + p.Name + " …") })
 		defer patience.Stop()
-		b, err := env.startBroker(ctx, p, m.scenario, m.entry)
+		b, err := a.startBroker(ctx, p, m.scenario, m.entry)
 		if err != nil {
 			return nil, err
 		}

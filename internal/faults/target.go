@@ -39,10 +39,13 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 	switch a.Kind {
 	case scenario.ActionStall, scenario.ActionFreeze:
 		return &freeze{on}, nil
-	case scenario.ActionKill, scenario.ActionTerminate, scenario.ActionRestart:
+	case scenario.ActionKill, scenario.ActionTerminate, scenario.ActionRestart, scenario.ActionPower:
 		ends := end{on, t.Cluster.Terminate}
-		if a.Kind == scenario.ActionKill {
+		switch a.Kind {
+		case scenario.ActionKill:
 			ends.by = t.Cluster.Kill
+		case scenario.ActionPower:
+			ends.by = t.Cluster.FailPower
 		}
 		if a.Restart == nil {
 			return &ends, nil
@@ -52,6 +55,10 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 		return &rolling{nodes: on}, nil
 	case scenario.ActionCut:
 		return &cut{target: t, act: a}, nil
+	case scenario.ActionDisk:
+		return &full{nodes: on}, nil
+	case scenario.ActionCorrupt:
+		return &corrupt{nodes: on}, nil
 	}
 	return nil, nil
 }

@@ -319,6 +319,9 @@ func deploymentLines(d *result.Deployment) []entryText {
 	if len(settings) > 0 {
 		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker, as in effect"})
 	}
+	if f := d.FileSystem; f != nil {
+		out = append(out, entryText{"data on", plain(f.Type + " of " + size(f.Bytes) + " for each node"), "made for the run in an image on a loop device: its power fails, and the machine itself does not"})
+	}
 	return out
 }
 

@@ -1,0 +1,78 @@
+package scenario
+
+import (
+	"fmt"
+	"path"
+
+	"sixnines/internal/strict"
+)
+
+// Disk are the parameters of an action that happens to the disks of nodes.
+type Disk struct {
+	Full bool `yaml:"full,omitempty" doc:"all space that is free is taken"`
+	Node Node `yaml:"node,omitempty" doc:"which nodes: a number from 0, leader, followers, random or all; default all" pattern:"[0-9]{1,3}|leader|followers|random|all"`
+}
+
+// Corrupt are the parameters of an action that damages files of nodes.
+type Corrupt struct {
+	Node Node   `yaml:"node" doc:"which nodes: a number from 0, leader, followers, random or all" pattern:"[0-9]{1,3}|leader|followers|random|all"`
+	File string `yaml:"file" doc:"pattern for the names of files, or for their paths below the node's directory, such as *.blk or *.log"`
+	Bits int    `yaml:"bits,omitempty" doc:"how many bits are turned over in each node's files; default 1" min:"1" max:"4096"`
+}
+
+// Flips returns how many bits are turned over in each node's files.
+func (c *Corrupt) Flips() int { return max(1, c.Bits) }
+
+// nodes returns which nodes are meant.
+func (d *Disk) nodes() Node {
+	if d.Node == "" {
+		return EveryNode
+	}
+	return d.Node
+}
+
+// diskActions are the kinds that happen to what nodes have on disk.
+func diskActions() []ActionProperties {
+	return []ActionProperties{
+		{Kind: ActionPower, Run: true, Restarts: true, Disks: true, Explains: ExplainsOutage, check: checkNodes,
+			written: func(a *Action) Subject { return a.Power.Node.subject() },
+			Does: "The nodes' processes are killed (SIGKILL) and their file systems are shut down (EXT4_IOC_SHUTDOWN), at once for all nodes: what was neither synced nor written back by the kernel is gone. " +
+				"Each node's data are on an ext4 file system that was made for the run; the machine itself does not fail.",
+			Undone: "With `restart` the file systems are recovered from their journals after that time and the nodes started again; else they stay down."},
+		{Kind: ActionDisk, Run: true, Lasts: true, Disks: true, Explains: ExplainsOutage, check: checkDisk,
+			written: func(a *Action) Subject { return a.Disk.nodes().subject() },
+			Does:    "All space that is free on the nodes' file systems, which were made for the run, is taken by a file of ours.",
+			Undone:  "The file is removed."},
+		{Kind: ActionCorrupt, Run: true, Beside: true, Explains: ExplainsOutage, check: checkCorrupt,
+			written: func(a *Action) Subject { return a.Corrupt.Node.subject() },
+			Does:    "Bits in files of the nodes, drawn by the seed, are turned over, whether the nodes run or not. The event says which.",
+			Undone:  "Not at all: the directory is removed with the run."},
+	}
+}
+
+// diskNodes returns which nodes an act on what they have on disk happens to; empty: it is another.
+func (a *Act) diskNodes() Node {
+	switch {
+	case a.Kind == ActionPower:
+		return a.Power.Node
+	case a.Kind == ActionDisk:
+		return a.Disk.nodes()
+	case a.Kind == ActionCorrupt:
+		return a.Corrupt.Node
+	}
+	return ""
+}
+
+// checkDisk checks what is to happen to disks.
+func checkDisk(v *validator, a *Act) {
+	v.refuse(!a.Disk.Full, "the action disk does not say what happens", "write disk: {full: true}", strict.Join(a.key, string(a.Kind)), a.key)
+	checkNodes(v, a)
+}
+
+// checkCorrupt checks which files are to be damaged.
+func checkCorrupt(v *validator, a *Act) {
+	_, err := path.Match(a.Corrupt.File, "x")
+	v.refuse(a.Corrupt.File == "", "the action corrupt does not say in which files", "write corrupt: {node: 0, file: \"*.blk\"}", strict.Join(a.key, string(a.Kind)), a.key)
+	v.refuse(err != nil, fmt.Sprintf("%s is no pattern for names of files", quote(a.Corrupt.File)), "* stands for any characters, ? for one, [a-z] for one of these", strict.Join(a.key, string(a.Kind)), a.key)
+	checkNodes(v, a)
+}
