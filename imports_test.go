@@ -81,7 +81,7 @@ func layers() []layer {
 		{"all", "drivers/all", "contract drivers", "this package only lists the drivers"},
 		{"drivers", "drivers/*/...", "contract shared vocabulary keys nullbroker own", "a driver knows the contract, and neither the engine nor another driver"},
 
-		{"faults", "internal/faults", "basics files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
+		{"faults", "internal/faults", "basics contract files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
 		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers network faults selftest cli", "commands are given the drivers: only the program links them"},

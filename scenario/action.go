@@ -25,12 +25,13 @@ type Action struct {
 	Terminate  *Nodes  `yaml:"terminate,omitempty" doc:"which of the broker's nodes are asked to end"`
 	Power      *Nodes  `yaml:"power,omitempty" doc:"which of the broker's nodes have a power failure: what they have not synced is gone"`
 	// Restart is a kind if it names nodes, and else says when those that another kind ends start again.
-	Restart *Restart `yaml:"restart,omitempty" doc:"how long after kill, terminate or power the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
-	Disk    *Disk    `yaml:"disk,omitempty" doc:"what happens to the disks of the broker's nodes for a time"`
-	Corrupt *Corrupt `yaml:"corrupt,omitempty" doc:"in which files of the broker's nodes bits are turned over"`
-	Rolling *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
-	Cut     *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
-	Network *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
+	Restart  *Restart `yaml:"restart,omitempty" doc:"how long after kill, terminate or power the nodes are started again, such as 5s; or, without these, which nodes end and are started again"`
+	Disk     *Disk    `yaml:"disk,omitempty" doc:"what happens to the disks of the broker's nodes for a time"`
+	Corrupt  *Corrupt `yaml:"corrupt,omitempty" doc:"in which files of the broker's nodes bits are turned over"`
+	Rolling  *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
+	Cut      *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
+	Network  *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
+	Transfer Subject  `yaml:"transfer,omitempty" doc:"who gives its place to another node, as planned" enum:"leader"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
@@ -68,6 +69,7 @@ const (
 	ActionPower      ActionKind = "power"
 	ActionDisk       ActionKind = "disk"
 	ActionCorrupt    ActionKind = "corrupt"
+	ActionTransfer   ActionKind = "transfer"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its

@@ -104,6 +104,10 @@ func nodeActions() []ActionProperties {
 			written: func(a *Action) Subject { return a.Rolling.Restart.subject() },
 			Does:    "Nodes are restarted one after the other, in the order of their numbers. The next one ends when the one before answers again, `pause` later.",
 			Undone:  "It is over when the last one answers again."},
+		{Kind: ActionTransfer, Run: true, Explains: ExplainsOutage, check: checkTransfer,
+			written: func(a *Action) Subject { return a.Transfer },
+			Does:    "The broker is asked to let another node lead. Nothing fails.",
+			Undone:  "Not at all. It is over when another node leads."},
 	}
 }
 
@@ -120,6 +124,8 @@ func (a *Act) Nodes() Node {
 		return a.Terminate.Node
 	case a.Kind == ActionRestart:
 		return a.Restart.Node
+	case a.Kind == ActionTransfer:
+		return Leader
 	case a.Kind == ActionRolling:
 		return a.Rolling.Restart
 	}
@@ -178,6 +184,11 @@ func checkNodes(v *validator, a *Act) {
 		v.fail(fmt.Sprintf("there is no node %d: the broker has %s", i, nodesWord(nodes)), "target.nodes says how many it has", strict.Join(a.key, string(a.Kind)), a.key)
 	}
 	v.refuse(n == Followers && v.s.Target.URL == "" && nodes == 1, "followers, and the broker has one node", "give target.nodes, or write node: 0", strict.Join(a.key, string(a.Kind)), a.key)
+}
+
+// checkTransfer checks that another node can lead.
+func checkTransfer(v *validator, a *Act) {
+	v.refuse(v.s.Target.URL == "" && v.s.Target.Nodes <= 1, "a transfer of leadership, and the broker has one node", "give target.nodes", strict.Join(a.key, string(a.Kind)), a.key)
 }
 
 // nodeForm is how a kind says which node.

@@ -16,6 +16,7 @@ func TestActionsWithParameters(t *testing.T) {
 		"{at: 1s, restart: {node: 2}}",
 		"{at: 1s, restart: {node: 2, after: 3s}}",
 		"{at: 1s, rolling: {restart: all, pause: 1s}}",
+		"{at: 1s, transfer: leader}",
 	} {
 		s := parsed(t, "target: {nodes: 3}\nphases: {duration: 2m}\nactions: ["+text+"]\n")
 		if got := s.Acts()[0].String(); got != text {
@@ -67,6 +68,7 @@ func TestActsOfTheRunImpossible(t *testing.T) {
 		{"actions: [{at: 1s, kill: {node: 0}, restart: {node: 0}}]\n", "an action with kill and restart (write two actions)"},
 		{"actions: [{at: 1s, kill: {node: 0}}, {at: 3s, restart: {node: 0}}]\n", "two actions on the same node at the same time: kill node 0 at 1s, and restart node 0 at 3s"},
 		{"actions: [{at: 1s, kill: {node: 0}, restart: 10s}]\n", "the action lasts until 11s"},
+		{"actions: [{at: 1s, transfer: leader}]\n", "a transfer of leadership, and the broker has one node (give target.nodes)"},
 		{"actions: [{at: 1s, rolling: {pause: 1s}}]\n", "the action rolling does not say which node (write rolling: {restart: all}"},
 		{"workloads:\n  a: {rate: 10/s}\nactions: [{at: 1s, stall: {node: 0}, for: 1s, workload: a}]\n", `the action stall happens to all workloads, and names "a" (leave workload out)`},
 		{"actions: [{at: 1s, stall: {node: 0}, for: 3s}, {at: 3s, freeze: {node: random}, for: 1s}]\n", "two actions on the same node at the same time: stall node 0 at 1s, and freeze a random node at 3s"},

@@ -272,6 +272,7 @@ func (b *managedBroker) configure(c *engine.Config, t *faults.Target) {
 	}
 	c.Usage = b.usage
 	t.Cluster, t.Network.URL = b.cluster, c.URL
+	c.Provisioned = t.Provisioned
 	// The driver reads the settings in effect from the server's monitoring. Its address
 	// is not part of the scenario, since the next server has another one.
 	if at := b.cluster.Info["monitoring"]; at != "" && c.Entry.Monitoring != "" {

@@ -12,7 +12,7 @@ import (
 	"sixnines/scenario"
 )
 
-// early is how long before its instant an act on nodes is called, so that it waits with its nodes known.
+// early is how long before its instant an act on given nodes is called, so that it waits for it.
 const early = 20 * time.Millisecond
 
 // nodes are those that an act happens to. Do chooses them; from its instant on they do not change.
@@ -24,14 +24,22 @@ type nodes struct {
 }
 
 // Ahead implements actions.Early.
-func (n *nodes) Ahead() time.Duration { return early }
+func (n *nodes) Ahead() time.Duration { return aheadOf(n.choice) }
+
+// aheadOf returns how long before its instant an act on a choice of nodes is called.
+func aheadOf(choice scenario.Node) time.Duration {
+	if choice == scenario.Leader || choice == scenario.Followers {
+		return asked
+	}
+	return early
+}
 
 // Describe implements actions.Describer.
 func (n *nodes) Describe(e *result.Event) { e.Action.Nodes = n.chosen }
 
 // ready chooses the nodes, takes them and waits for the act's instant.
 func (n *nodes) ready(ctx context.Context, at int64) error {
-	chosen, err := n.choose()
+	chosen, err := n.choose(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,10 +58,12 @@ func (n *nodes) ready(ctx context.Context, at int64) error {
 func (n *nodes) release() { n.target.release(n.chosen, n.act.String()) }
 
 // choose finds out which nodes are meant.
-func (n *nodes) choose() ([]int, error) { return n.target.choose(n.act, n.choice) }
+func (n *nodes) choose(ctx context.Context) ([]int, error) {
+	return n.target.choose(ctx, n.act, n.choice)
+}
 
 // choose finds out which nodes an act means by a choice.
-func (t *Target) choose(act *scenario.Act, choice scenario.Node) ([]int, error) {
+func (t *Target) choose(ctx context.Context, act *scenario.Act, choice scenario.Node) ([]int, error) {
 	all := t.numbers()
 	if k, is := choice.Number(); is {
 		if k >= len(all) {
@@ -69,7 +79,16 @@ func (t *Target) choose(act *scenario.Act, choice scenario.Node) ([]int, error) 
 		h.Write([]byte(act.Key()))
 		return []int{all[rand.New(rand.NewPCG(t.Seed, h.Sum64())).IntN(len(all))]}, nil
 	}
-	return nil, fmt.Errorf("who is %s is not asked of %s", choice, t.Cluster.Product)
+	p, err := t.placement(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case choice == scenario.Leader:
+		return []int{p.Leader}, nil
+	case len(p.Followers) == 0:
+		return nil, fmt.Errorf("node %d leads, and no other keeps a replica: there are no followers", p.Leader)
+	}
+	return p.Followers, nil
 }
 
 // when is the instant of a change.

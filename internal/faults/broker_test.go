@@ -8,6 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
 	"sixnines/internal/clock"
@@ -219,8 +223,8 @@ func TestRandomNode(t *testing.T) {
 	drawn := map[int]bool{}
 	for seed := range uint64(20) {
 		n := &nodes{target: &Target{Cluster: c, Seed: seed}, act: act(t, "{at: 1s, stall: {node: random}, for: 1s}"), choice: scenario.RandomNode}
-		first, err := n.choose()
-		again, _ := n.choose()
+		first, err := n.choose(t.Context())
+		again, _ := n.choose(t.Context())
 		if err != nil || len(first) != 1 || !slices.Equal(first, again) {
 			t.Fatalf("seed %d: %v and %v, %v", seed, first, again, err)
 		}
@@ -228,5 +232,68 @@ func TestRandomNode(t *testing.T) {
 	}
 	if len(drawn) != 3 {
 		t.Errorf("20 seeds draw the nodes %v", drawn)
+	}
+}
+
+// named names one destination.
+type named string
+
+func (n named) Destinations() []driver.Destination {
+	return []driver.Destination{{Topic: "t", Name: string(n)}}
+}
+
+// replicated makes the stream SIXNINES on all nodes, and returns which one leads it.
+func replicated(t *testing.T, c *brokers.Cluster) int {
+	t.Helper()
+	nc, err := nats.Connect(c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "SIXNINES", Subjects: []string{"s"}, Replicas: 3}); err != nil {
+		t.Fatal(err)
+	}
+	p, err := (&Target{Cluster: c, namers: []driver.DestinationNamer{named("SIXNINES")}}).placement(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p.Leader
+}
+
+// Leader and followers are those of the first destination that a workload has; leadership moves by asking.
+func TestLeader(t *testing.T) {
+	c := start(t, "nats")
+	target := &Target{Cluster: c}
+	target.Provisioned("", named("SIXNINES"))
+	if d := target.destination(); d.Name != "SIXNINES" {
+		t.Errorf("%+v", d)
+	}
+	n := &nodes{target: target, choice: scenario.Leader}
+	if n.Ahead() != asked {
+		t.Errorf("a leader is asked for %s before", n.Ahead())
+	}
+	if _, err := n.choose(t.Context()); err == nil {
+		t.Error("a stream that does not exist has a leader")
+	}
+	before := replicated(t, c)
+	x := doer(t, target, "{at: 1s, transfer: leader}")
+	happened := at(t, x)
+	over, err := x.(actions.Undoer).Undo(t.Context())
+	e := result.Event{Action: &result.Acted{}}
+	x.(actions.Describer).Describe(&e)
+	if err != nil || over < happened || len(e.Action.Nodes) != 2 || e.Action.Nodes[0] != before || e.Action.Nodes[1] == before {
+		t.Fatalf("from %d, at %d to %d: %v, %v", before, happened, over, e.Action.Nodes, err)
+	}
+	leader, err := n.choose(t.Context())
+	if err != nil || !slices.Equal(leader, e.Action.Nodes[1:]) {
+		t.Errorf("%v leads, moved %v: %v", leader, e.Action.Nodes, err)
+	}
+	n.choice = scenario.Followers
+	if followers, err := n.choose(t.Context()); err != nil || len(followers) != 2 || slices.Contains(followers, leader[0]) {
+		t.Errorf("%v leads, and %v follow: %v", leader, followers, err)
 	}
 }

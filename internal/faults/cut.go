@@ -25,7 +25,15 @@ type cut struct {
 }
 
 // Ahead implements actions.Early.
-func (c *cut) Ahead() time.Duration { return early }
+func (c *cut) Ahead() time.Duration {
+	ahead := early
+	for _, e := range slices.Concat(c.act.Cut.From, c.act.Cut.To) {
+		if n, is := e.Node(); is {
+			ahead = max(ahead, aheadOf(n))
+		}
+	}
+	return ahead
+}
 
 // Describe implements actions.Describer.
 func (c *cut) Describe(e *result.Event) {
@@ -44,7 +52,7 @@ func (c *cut) Describe(e *result.Event) {
 
 // Do implements actions.Doer. It returns when the kernel has acknowledged that packets are dropped.
 func (c *cut) Do(ctx context.Context, at int64) (happened int64, err error) {
-	links, err := c.links()
+	links, err := c.links(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -67,7 +75,7 @@ func (c *cut) Undo(context.Context) (happened int64, err error) {
 }
 
 // links finds out which directions are meant.
-func (c *cut) links() ([]netns.Link, error) {
+func (c *cut) links(ctx context.Context) ([]netns.Link, error) {
 	network := c.target.Cluster.Network()
 	if network == nil {
 		return nil, errors.New("the broker's nodes are not in network namespaces of their own")
@@ -76,11 +84,11 @@ func (c *cut) links() ([]netns.Link, error) {
 	for k, a := range c.target.Cluster.Addresses() {
 		c.ends[a] = k
 	}
-	from, err := c.addresses(c.act.Cut.From)
+	from, err := c.addresses(ctx, c.act.Cut.From)
 	if err != nil {
 		return nil, err
 	}
-	to, err := c.addresses(c.act.Cut.To)
+	to, err := c.addresses(ctx, c.act.Cut.To)
 	if err != nil {
 		return nil, err
 	}
@@ -113,7 +121,7 @@ func (c *cut) links() ([]netns.Link, error) {
 }
 
 // addresses returns the addresses of ends.
-func (c *cut) addresses(ends scenario.Ends) (all []netip.Addr, err error) {
+func (c *cut) addresses(ctx context.Context, ends scenario.Ends) (all []netip.Addr, err error) {
 	nodes := c.target.Cluster.Addresses()
 	for _, e := range ends {
 		choice, is := e.Node()
@@ -121,7 +129,7 @@ func (c *cut) addresses(ends scenario.Ends) (all []netip.Addr, err error) {
 			all = append(all, c.target.Cluster.Network().Host())
 			continue
 		}
-		chosen, err := c.target.choose(c.act, choice)
+		chosen, err := c.target.choose(ctx, c.act, choice)
 		if err != nil {
 			return nil, err
 		}

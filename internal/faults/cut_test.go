@@ -89,7 +89,7 @@ func TestEndsOfACut(t *testing.T) {
 		"{at: 1s, cut: {from: clients, to: all, one_way: true}, for: 1s}":    "c0 c1 c2",
 		"{at: 1s, cut: {from: [0, clients], to: 2, one_way: true}, for: 1s}": "02 c2",
 	} {
-		links, err := doer(t, target, text).(*cut).links()
+		links, err := doer(t, target, text).(*cut).links(t.Context())
 		var got []string
 		for _, l := range links {
 			got = append(got, named(l.From)+named(l.To))

@@ -45,7 +45,7 @@ type corrupt struct {
 
 // Do implements actions.Doer.
 func (c *corrupt) Do(ctx context.Context, at int64) (happened int64, err error) {
-	chosen, err := c.choose()
+	chosen, err := c.choose(ctx)
 	if err != nil {
 		return 0, err
 	}

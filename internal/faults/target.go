@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
@@ -24,6 +25,8 @@ type Target struct {
 
 	mu    sync.Mutex     // guards the rest
 	taken map[int]string // by node: the act that it is under
+	// namers name the destinations of workloads, in the order of these.
+	namers []driver.DestinationNamer
 }
 
 // Doer returns what does an act of the run; nil: it is of a load.
@@ -51,6 +54,8 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 			return &ends, nil
 		}
 		return &restart{ends}, nil
+	case scenario.ActionTransfer:
+		return &transfer{nodes: on}, nil
 	case scenario.ActionRolling:
 		return &rolling{nodes: on}, nil
 	case scenario.ActionCut:

@@ -113,7 +113,8 @@ func (x *Executor) carryOut(s *Step) {
 	if !s.Ready() || !x.do(s) {
 		return
 	}
-	if _, lasts := s.Doer.(Undoer); lasts && x.life.SleepUntil(s.At+int64(s.For)) {
+	// One that happened late lasts as long as one that was in time.
+	if _, lasts := s.Doer.(Undoer); lasts && x.life.SleepUntil(max(s.At, s.began)+int64(s.For)) {
 		x.undo(s, inTime)
 	}
 }

@@ -56,6 +56,7 @@ type lasting struct {
 	ahead  time.Duration
 	err    error
 	panics bool
+	late   bool // it happens when Do returns
 }
 
 func (l lasting) Do(ctx context.Context, at int64) (int64, error) {
@@ -68,6 +69,9 @@ func (l lasting) Do(ctx context.Context, at int64) (int64, error) {
 		panic("no more")
 	}
 	l.note("do %s", l.name)
+	if l.late {
+		return 0, l.err
+	}
 	return at, l.err
 }
 
@@ -128,6 +132,10 @@ func TestExecutor(t *testing.T) {
 			return []*Step{d.step(1, 10*ms, time.Second, lasting{instant: instant{d, "a"}, takes: time.Minute})}
 		}, func(*deeds, *Executor) { time.Sleep(30 * ms) },
 			"30 undo a at the end"},
+		{"one that is late lasts as long", func(d *deeds) []*Step {
+			return []*Step{d.step(1, 10*ms, 30*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms, late: true})}
+		}, func(*deeds, *Executor) { time.Sleep(100 * ms) },
+			"30 do a|30 event action 1|60 undo a|60 event action over 1"},
 		{"one that is exact by itself is called ahead", func(d *deeds) []*Step {
 			return []*Step{d.step(1, 100*ms, 20*ms, lasting{instant: instant{d, "a"}, takes: 20 * ms, ahead: 20 * ms})}
 		}, func(*deeds, *Executor) { time.Sleep(200 * ms) },
