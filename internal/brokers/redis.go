@@ -202,6 +202,9 @@ func redisSettings(o *Options, at place, port int) (settings map[string]string, 
 		// server would disconnect it, and messages would seem lost in the network.
 		"client-output-buffer-limit": "pubsub 0 0 0",
 	}
+	if at.node != nil { // clients are at another address, and nothing outside of this machine leads here
+		settings["protected-mode"] = "no"
+	}
 	if o.TLS != nil || o.Settings["tls-cert-file"] != "" {
 		// The plain listener is closed.
 		settings["port"], settings["tls-port"] = "0", strconv.Itoa(port)

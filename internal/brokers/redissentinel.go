@@ -44,6 +44,9 @@ func sentinels(in Installation, o *Options, places []place, master int, ports []
 		}
 		var text strings.Builder
 		fmt.Fprintf(&text, "bind %s\nport %d\ndir %s\nsentinel monitor %s %s %d %d\n", places[k].ip(), port, redisQuote(dir), sentinelMaster, places[0].ip(), master, len(ports)/2+1)
+		if places[k].node != nil { // as of the servers
+			text.WriteString("protected-mode no\n")
+		}
 		for setting, value := range own {
 			if strings.ContainsAny(setting+value, "\r\n") {
 				return nil, nil, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, setting)
