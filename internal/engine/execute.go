@@ -56,7 +56,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		_ = r.close()
 		return nil, err
 	}
-	r.watch = watch.Start(watch.Options{Virtual: r.Virtual != nil, Idle: r.config.Idle, Connections: r.openConns,
+	r.watch = watch.Start(watch.Options{Virtual: r.Virtual != nil, Idle: r.config.Idle, Connections: r.openConns(),
 		Usage: r.config.Usage, Event: r.out.Event, Breathe: r.breath.take})
 	defer r.watch.Stop()
 	r.Frozen = r.watch.Frozen()
@@ -113,7 +113,7 @@ func (r *run) readBack(ctx context.Context, col *collector, aborted bool) error 
 			continue
 		}
 		if !wrote {
-			if _, err := col.rest(); err != nil {
+			if err := col.rest(); err != nil {
 				return err
 			}
 			wrote = true

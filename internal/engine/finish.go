@@ -13,15 +13,13 @@ import (
 // however long that took. It runs on the run's goroutine, which has waited for the collector's.
 func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	r := c.run
-	now := max(r.Observed, c.to)
 	if leftover != nil {
 		r.out.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
-	if wrote, err := c.rest(); err != nil {
+	if err := c.rest(); err != nil {
 		return nil, err
-	} else if wrote {
-		now = clock.Now()
 	}
+	now := max(r.Observed, c.to)
 	start := r.Start.Load()
 	vitals := map[result.Vital]float64{}
 	pauses := r.watch.Pauses(start, true, vitals)
@@ -55,12 +53,11 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	})
 }
 
-// rest writes what has been counted or recorded after the last interval, and reports whether there was
-// anything. It runs on the run's goroutine, which has waited for the collector's.
-func (c *collector) rest() (wrote bool, err error) {
+// rest writes what has been counted or recorded after the last interval, if anything. It runs on the run's goroutine, which has waited for the collector's.
+func (c *collector) rest() error {
 	r := c.run
 	if !r.unwritten() {
-		return false, nil
+		return nil
 	}
 	from := c.to
 	if from == 0 {
@@ -69,7 +66,9 @@ func (c *collector) rest() (wrote bool, err error) {
 			ld.accounts.Reported.To = ld.End.Load()
 		}
 	}
-	return true, c.collect(result.PhaseDrain, from, max(clock.Now(), from+1))
+	err := c.collect(result.PhaseDrain, from, max(clock.Now(), from+1))
+	c.to = clock.Now() // the interval of a load ends when its counts were read
+	return err
 }
 
 // unwritten reports whether the loads have counted or recorded anything after the last interval.

@@ -97,15 +97,19 @@ func ofWorkload(name string, err error) error {
 	return fmt.Errorf("workload %s: %w", name, err)
 }
 
-// openConns returns the open connections of all sessions. It is safe for concurrent use once these are
-// open.
-func (r *run) openConns() (all []*transport.Conn) {
+// openConns returns a function that returns the open connections of the sessions that are open now. It is
+// safe for concurrent use: sessions that are opened later, to read back, are not among them.
+func (r *run) openConns() func() []*transport.Conn {
+	var dialers []*transport.Dialer
 	for _, ld := range r.loads {
-		for _, d := range ld.session.Dialers {
+		dialers = append(dialers, ld.session.Dialers...)
+	}
+	return func() (all []*transport.Conn) {
+		for _, d := range dialers {
 			all = append(all, d.Open()...)
 		}
+		return all
 	}
-	return all
 }
 
 // pacers returns the pacers of all loads so far.
