@@ -75,7 +75,8 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	if err = c.Encrypt(limited, b.TLS, to); err == nil {
 		made, err = login(limited, c)
 	}
-	if !stop() && err == nil {
+	// A context that is over may not have begun to close the connection yet.
+	if (!stop() || limited.Err() != nil) && err == nil {
 		err = context.Cause(limited)
 		if late, ok := any(made).(Wire); ok { // it may have goroutines
 			late.End(driver.ErrNotConnected)
