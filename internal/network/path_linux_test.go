@@ -182,30 +182,36 @@ func TestLossIsWhatTheKernelSendsAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			p, err := plan.Prepare(Options{Command: queues(), Seed: 7})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer p.Close()
-			begin(t, p)
-			_, again := send(t, l, server, 20<<20)
-			if err := p.Close(); err != nil {
-				t.Fatal(err)
-			}
-			c := p.Counts()[0]
-			n := float64(c.Packets)
-			allowed := 5 * math.Sqrt(n*0.01*0.99)
-			t.Logf("%s: %d of %d packets lost, %.0f ± %.0f expected; the kernel sent %d again", plan.Uses[0].Means, c.Lost, c.Packets, n*0.01, allowed, again)
-			if c.Packets < 10_000 {
-				t.Errorf("%d packets only: they went through as large ones", c.Packets)
-			}
-			if math.Abs(float64(c.Lost)-n*0.01) > allowed {
-				t.Errorf("%d of %d packets were lost", c.Lost, c.Packets)
-			}
-			// Probes of the sender are sent again, too.
-			if math.Abs(float64(again-c.Lost)) > allowed {
-				t.Errorf("%d packets were lost and %d were sent again", c.Lost, again)
-			}
+			vitalstest.Injected(t, func() (complaint string) {
+				p, err := plan.Prepare(Options{Command: queues(), Seed: 7})
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer p.Close()
+				begin(t, p)
+				_, again := send(t, l, server, 20<<20)
+				if err := p.Close(); err != nil {
+					t.Fatal(err)
+				}
+				c := p.Counts()[0]
+				n := float64(c.Packets)
+				allowed := 5 * math.Sqrt(n*0.01*0.99)
+				t.Logf("%s: %d of %d packets lost, %.0f ± %.0f expected; the kernel sent %d again", plan.Uses[0].Means, c.Lost, c.Packets, n*0.01, allowed, again)
+				if c.Packets < 10_000 {
+					t.Errorf("%d packets only: they went through as large ones", c.Packets)
+				}
+				if math.Abs(float64(c.Lost)-n*0.01) > allowed {
+					t.Errorf("%d of %d packets were lost", c.Lost, c.Packets)
+				}
+				if float64(again-c.Lost) < -allowed {
+					t.Errorf("%d packets were lost and only %d were sent again", c.Lost, again)
+				}
+				// Probes of the sender are sent again, too, and on a busy machine what is acknowledged late.
+				if float64(again-c.Lost) > allowed {
+					return fmt.Sprintf("%d packets were lost and %d were sent again", c.Lost, again)
+				}
+				return ""
+			})
 		})
 	}
 }
