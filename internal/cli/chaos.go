@@ -54,5 +54,6 @@ func drawActions(s *scenario.Scenario, e driver.Entry, seed uint64) error {
 			"--chaos finds no action that this run can have in a window of %s", seconds(s.Phases.Duration))
 	}
 	s.Actions = all
+	s.Normalise() // what actions have as defaults: that what the broker keeps is read back
 	return nil
 }
