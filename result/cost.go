@@ -100,10 +100,14 @@ type Reconnects struct {
 }
 
 // CostLost are messages that were acknowledged between the end of the former action's effect and
-// that of this one's, and are lost. The acknowledgement's instant is not known of all, see
-// Losses.Undated; these are in no cost.
+// that of this one's, and are lost, be it by this action or by a later one: when a message was lost is
+// not known. The acknowledgement's instant is not known of all, see Losses.Undated; these are in no
+// cost.
 type CostLost struct {
 	Count int64 `json:"count"`
+	// FromLog says that Count is of ReadBack.Gone: messages that are gone from the broker's log,
+	// delivered or not. Else it is of ReadBack.Lost: those that were not delivered either.
+	FromLog bool `json:"from_log,omitempty"`
 	// Oldest and Newest are how long before From the first and the last of them was
 	// acknowledged, ns; below 0: after it. Both are 0 if Count is.
 	Oldest int64 `json:"oldest"`

@@ -50,9 +50,10 @@ func (c *coster) lost(x *result.Cost) *result.CostLost {
 	if !r.Decided() {
 		return nil
 	}
+	var l result.CostLost
 	all := r.Lost
 	if r.Whole && r.Gone != nil {
-		all = r.Gone
+		all, l.FromLog = r.Gone, true
 	}
 	from := int64(math.MinInt64)
 	if n := len(c.before); n > 0 {
@@ -62,7 +63,6 @@ func (c *coster) lost(x *result.Cost) *result.CostLost {
 	if x.Gone == x.Until {
 		to = math.MaxInt64 // the effect was not seen to end
 	}
-	var l result.CostLost
 	var first, last int64
 	if l.Count, first, last = all.Within(from, to); l.Count > 0 {
 		l.Oldest, l.Newest = x.From-first, x.From-last

@@ -75,9 +75,13 @@ func costCounts(c *result.Cost) []costCount {
 		all = append(all, costCount{"never answered", *c.Unanswered})
 	}
 	if l := c.LostAcked; l != nil {
-		name := "lost although acknowledged"
+		// Not all that this one lost: a later one may have lost them.
+		name := "acknowledged since the former action and lost"
+		if l.FromLog {
+			name = "acknowledged since the former action and gone from the log"
+		}
 		if l.Oldest > 0 {
-			name += " (up to " + duration(l.Oldest) + " before it)"
+			name += " (up to " + duration(l.Oldest) + " before this one)"
 		}
 		all = append(all, costCount{name, l.Count})
 	}
