@@ -55,18 +55,24 @@ func goneOf(b *result.ReadBack) *result.Losses {
 	return b.Gone
 }
 
-// ofLost decides about the number of acknowledged messages that are lost. While it is not known what
-// the broker keeps, more may be.
+// ofLost decides about the number of acknowledged messages that are lost: not delivered and not kept, or
+// delivered and yet gone from a log that keeps what was delivered. While it is not known what the broker keeps,
+// more may be; and where nothing was sent, that nothing is lost shows nothing.
 func (d *Decision) ofLost(run *result.Run) {
 	b, n := run.ReadBack, lostAcked(run)
 	text := "the count is " + spell.Count(n)
-	if b.NotInLog > b.LostAcked {
-		text += fmt.Sprintf("; of those delivered %s are no longer in the broker's log", spell.Count(b.NotInLog-b.LostAcked))
+	if gone := b.NotInLog - b.LostAcked; gone > 0 {
+		n += gone
+		text = fmt.Sprintf("the count is %s; %s of them were delivered, and are gone from the broker's log", spell.Count(n), spell.Count(gone))
 	}
-	d.fact(d.Objective.Holds(float64(n)), text)
-	if b.Unread > 0 && b.Outcome != result.ReadBackNothingKept && d.Objective.Holds(float64(n)) != d.Objective.Holds(float64(n+b.Unread)) {
+	holds := d.Objective.Holds(float64(n))
+	d.fact(holds, text)
+	switch {
+	case b.Unread > 0 && b.Outcome != result.ReadBackNothingKept && holds != d.Objective.Holds(float64(n+b.Unread)):
 		d.Outcome = Undecided
 		d.Text += fmt.Sprintf(", and of %s it is not known: what the broker keeps could not be read back", spell.Plural(b.Unread, "message"))
+	case holds && n == 0 && run.Counters.Scheduled == 0:
+		d.Outcome, d.Text = Undecided, d.Text+", and nothing was sent"
 	}
 }
 

@@ -1,0 +1,41 @@
+package judge
+
+import (
+	"strings"
+	"testing"
+
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// No objective on lost messages passes where the broker does not have what it acknowledged, where that
+// could not be read, or where nothing was sent.
+func TestObjectiveOnLostMessages(t *testing.T) {
+	none, err := scenario.ParseObjective("lost_acked == 0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		counters result.Counters
+		back     result.ReadBack
+		want     Outcome
+		says     string
+	}{
+		{"all is kept", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 100}, Met, "0"},
+		{"neither delivered nor kept", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, LostAcked: 3}, Missed, "the count is 3"},
+		{"delivered, and gone from the log", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 60, NotInLog: 40}, Missed, "40; 40 of them were delivered"},
+		{"some delivered, all gone", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true, LostAcked: 10, NotInLog: 40}, Missed, "40; 30 of them were delivered"},
+		{"could not be read", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackFailed, Unread: 5}, Undecided, "5 messages"},
+		{"lost beside what could not be read", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackPartly, LostAcked: 1, Unread: 5}, Missed, "1"},
+		{"nothing was sent", result.Counters{}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true}, Undecided, "nothing was sent"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			d := Decision{Objective: none}
+			d.ofLost(&result.Run{Counters: tt.counters, ReadBack: &tt.back})
+			if d.Outcome != tt.want || !strings.Contains(d.Text, tt.says) {
+				t.Errorf("%s: %s; want %s, %q", d.Outcome, d.Text, tt.want, tt.says)
+			}
+		})
+	}
+}
