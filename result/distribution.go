@@ -109,7 +109,7 @@ func (d *Distribution) All() iter.Seq2[string, Figure] {
 	}
 }
 
-// Update changes a figure, a new one if there is none yet.
+// Update changes a figure, or adds it.
 func (d *Distribution) Update(percentile string, change func(f *Figure)) {
 	f := d.Figures[percentile]
 	change(&f)

@@ -7,7 +7,7 @@ type distributionForm struct {
 	// Refusals are the messages that the client or the broker refused: slower
 	// than every value. Results of earlier versions leave them out.
 	Refusals int64 `json:"refusals,omitempty"`
-	// Min, Mean and StdDev are of Count; of no values there are none.
+	// Min, Mean and StdDev are of Count, and absent without values.
 	Min         *int64              `json:"min,omitempty"`
 	Max         int64               `json:"max"`
 	Mean        *float64            `json:"mean,omitempty"`

@@ -42,7 +42,7 @@ func kafkaAsk(ctx context.Context, address string, q kmsg.Request) (kmsg.Respons
 		return fail(err)
 	}
 	if q.IsFlexible() && len(body) > 0 {
-		body = body[1:] // the header's tags, of which there are none
+		body = body[1:] // the header's tags: zero of them
 	}
 	a := q.ResponseKind()
 	if err := a.ReadFrom(body); err != nil {
@@ -135,7 +135,7 @@ func kafkaPlacement(ctx context.Context, addresses []string, k int, d Destinatio
 		for _, id := range p.Replicas {
 			switch k := int(id) - 1; {
 			case k < 0 || k >= len(addresses):
-				return found, 0, fmt.Errorf("broker %d has a replica and is none of the %d nodes", id, len(addresses))
+				return found, 0, fmt.Errorf("broker %d has a replica and is not one of the %d nodes", id, len(addresses))
 			case id != p.Leader:
 				found.Followers = append(found.Followers, k)
 				if slices.Contains(p.ISR, id) {

@@ -55,7 +55,7 @@ func natsPlacement(ctx context.Context, nodes []natsNode, running []int, d Desti
 		for _, r := range a.Cluster.Replicas {
 			f := number(r.Name)
 			if f < 0 {
-				return Placement{}, fmt.Errorf("server %q has a replica and is none of the %d nodes", r.Name, len(nodes))
+				return Placement{}, fmt.Errorf("server %q has a replica and is not one of the %d nodes", r.Name, len(nodes))
 			}
 			p.Followers = append(p.Followers, f)
 			if r.Current {

@@ -109,7 +109,7 @@ func sentinelPlacement(ctx context.Context, address string, servers []string) (P
 	master := net.JoinHostPort(said[0], said[1])
 	leader := slices.Index(servers, master)
 	if leader < 0 {
-		return Placement{}, fmt.Errorf("the Sentinel at %s names %s as the master, which is none of the nodes", address, master)
+		return Placement{}, fmt.Errorf("the Sentinel at %s names %s as the master, which is not one of the nodes", address, master)
 	}
 	p := Placement{Leader: leader}
 	for k := range servers {

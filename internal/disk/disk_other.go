@@ -15,7 +15,7 @@ func Check() error {
 	return fmt.Errorf("%w: it takes ext4 on a loop device, which only Linux has, not %s", ErrUnavailable, runtime.GOOS)
 }
 
-// FileSystem is one that was made. There is none on this system.
+// FileSystem is one that was made. This system has no such file systems.
 type FileSystem struct {
 	Dir, Image string
 	Size       int64

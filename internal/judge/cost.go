@@ -50,7 +50,7 @@ func costs(run *result.Run, in Inputs) (all []result.Cost) {
 // coster makes one cost.
 type coster struct {
 	run    *result.Run
-	grid   *lateGrid // nil: there is none
+	grid   *lateGrid // nil: no response time could be divided
 	why    string    // why the effect is not known
 	before []result.Cost
 	from   int64
@@ -216,7 +216,7 @@ func (c *coster) periods(x *result.Cost) {
 	})
 }
 
-// period returns the latency of the messages that were due in some cells; nil if there are none.
+// period returns the latency of the messages that were due in some cells; nil without such messages.
 func (c *coster) period(from, to int64, keep func(*result.DueCell) bool) *result.Period {
 	part, _ := c.run.DueIn(keep)
 	y := part.Metrics[c.grid.metric]
@@ -227,7 +227,7 @@ func (c *coster) period(from, to int64, keep func(*result.DueCell) bool) *result
 }
 
 // outside returns the response times of the messages that were due while no action had an effect,
-// and how long that was, ns; nil if there are none.
+// and how long that was, ns; nil without any.
 func outside(run *result.Run, all []result.Cost) (part *result.Run, length int64) {
 	if len(all) == 0 {
 		return nil, 0

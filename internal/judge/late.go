@@ -41,7 +41,7 @@ type lateCell struct {
 
 func (c *lateCell) count() int64 { return c.answered + c.failed }
 
-// newLateGrid returns the cells of the run's first response time; why says why there are none.
+// newLateGrid returns the cells of the run's first response time; why says why it has no cells.
 func newLateGrid(run *result.Run) (g *lateGrid, why string) {
 	h := &run.Header
 	if h.Mode != result.ModeOpen {

@@ -8,7 +8,7 @@ import (
 	"runtime"
 )
 
-// Network is a group of namespaces. Here there are none.
+// Network is a group of namespaces. This system has no namespaces.
 type Network struct{}
 
 // Node is a namespace with an address.

@@ -31,7 +31,7 @@ func (r *Recorder) Censor(id ID, due, atLeast int64) {
 	}
 }
 
-// slotOf returns the slot of a due instant; windowSlots if there is none.
+// slotOf returns the slot of a due instant; windowSlots for an instant outside of the window.
 func (r *Recorder) slotOf(due int64) int {
 	if i := due / int64(Slot); due >= 0 && i < int64(r.windowSlots) {
 		return int(i)
