@@ -94,6 +94,9 @@ undecided, 4 a run is INVALID or overloaded.`,
 			return each(a.Drivers.Entries(), func(e driver.Entry) string { return e.Name + "\t" + e.Summary }), cobra.ShellCompDirectiveDefault // files, too
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if o.chaos == 0 && cmd.Flags().Changed("chaos") {
+				return wrongUsage("give a seed from 1, or leave it out", "--chaos cannot be 0")
+			}
 			return a.exporting(cmd.Context(), o.outputOptions, func() error { return a.run(cmd.Context(), args, flags.list, o) })
 		},
 	}
@@ -104,7 +107,7 @@ undecided, 4 a run is INVALID or overloaded.`,
 		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
 	})
 	faults := sectionOf("Faults", func(f *pflag.FlagSet) {
-		f.Uint64Var(&o.chaos, "chaos", 0, "draw a timeline of actions by `SEED`, from 1: nodes stalled or killed, clients disconnected; --dry-run shows it, and sixnines chaos shrink shortens it")
+		f.Uint64Var(&o.chaos, "chaos", 0, "a `SEED`, from 1, by which a timeline of actions is drawn: nodes stalled or killed, clients disconnected; --dry-run shows it, and sixnines chaos shrink shortens it")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.showing.flags(f)
