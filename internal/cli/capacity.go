@@ -240,18 +240,11 @@ func fileOf(number int, t sweep.Trial) string {
 func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	number := c.tried + 1
 	file := fileOf(number, t)
-	var run *result.Run
-	if c.tried < len(c.Trials) && c.Trials[c.tried].State == trials.Made {
-		if c.Trials[c.tried].File != file {
-			return sweep.Observation{}, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", c.dir, number, c.Trials[c.tried].File, file)
-		}
-		var err error
-		if run, err = c.result(c.tried); err != nil {
-			return sweep.Observation{}, err
-		}
+	run, err := c.earlier(c.tried, file)
+	if err != nil {
+		return sweep.Observation{}, err
 	}
 	if run == nil {
-		var err error
 		if run, err = c.trial(number, file, t); err != nil {
 			return sweep.Observation{}, err
 		}

@@ -175,15 +175,9 @@ func (x *shrinkRun) lost(part []int, try int) (int64, error) {
 	}
 	trial := len(x.tried)
 	file := fmt.Sprintf("%03d-%s-try%d.jsonl", trial+1, cmp.Or(strings.Trim(strings.ReplaceAll(fmt.Sprint(numbers), " ", "."), "[]"), "none"), try+1)
-	var run *result.Run
-	var err error
-	if trial < len(x.Trials) && x.Trials[trial].State == trials.Made {
-		if x.Trials[trial].File != file {
-			return 0, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", x.dir, trial+1, x.Trials[trial].File, file)
-		}
-		if run, err = x.result(trial); err != nil {
-			return 0, err
-		}
+	run, err := x.earlier(trial, file)
+	if err != nil {
+		return 0, err
 	}
 	if run == nil {
 		if run, err = x.run(part, trial, file); err != nil {

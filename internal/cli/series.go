@@ -119,6 +119,18 @@ func (s *series) result(trial int) (*result.Run, error) {
 	return nil, s.Again(trial)
 }
 
+// earlier returns the result of a trial of a search that a former command made; nil: it has to be made. A
+// search whose next trial is another one than that takes another course, which is wrong usage.
+func (s *series) earlier(trial int, file string) (*result.Run, error) {
+	if trial >= len(s.Trials) || s.Trials[trial].State != trials.Made {
+		return nil, nil
+	}
+	if made := s.Trials[trial].File; made != file {
+		return nil, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", s.dir, trial+1, made, file)
+	}
+	return s.result(trial)
+}
+
 // makeAll makes the trials that are left until a signal ends the series.
 func (s *series) makeAll(ctx context.Context, o trials.Options) error {
 	s.stops = s.seriesStops(ctx)
