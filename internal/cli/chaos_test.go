@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"sixnines/drivers/redisstreams"
+	"sixnines/result"
 	"sixnines/scenario"
 )
 
@@ -30,6 +31,31 @@ func TestDrawnActionsHaveTheirDefaults(t *testing.T) {
 		}
 		if written.Normalise(); s.Phases != written.Phases || s.CanLose() && s.Phases.ReadBack == 0 {
 			t.Errorf("seed %d: drawn %+v, written %+v", seed, s.Phases, written.Phases)
+		}
+	}
+}
+
+// A run shows that it lost nothing only where something was acknowledged and it is known what the broker keeps.
+func TestLossesOfARun(t *testing.T) {
+	acked := result.Counters{Acked: 10}
+	for _, tt := range []struct {
+		name     string
+		counters result.Counters
+		back     *result.ReadBack
+		lost     int64
+		decided  bool
+	}{
+		{"all is kept", acked, &result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 10}, 0, true},
+		{"gone from the log", acked, &result.ReadBack{Outcome: result.ReadBackDone, Whole: true, NotInLog: 4}, 4, true},
+		{"not read back", acked, nil, 0, true},
+		{"keeps nothing", result.Counters{Acked: 10, LostAcked: 2}, &result.ReadBack{Outcome: result.ReadBackNothingKept}, 2, true},
+		{"could not be read", acked, &result.ReadBack{Outcome: result.ReadBackFailed, Unread: 3}, 0, false},
+		{"could not be read, and lost", result.Counters{Acked: 10, LostAcked: 1}, &result.ReadBack{Outcome: result.ReadBackPartly, Unread: 3}, 1, true},
+		{"nothing was acknowledged", result.Counters{Sent: 10}, nil, 0, false},
+	} {
+		lost, err := lostOf(&result.Run{Counters: tt.counters, ReadBack: tt.back})
+		if lost != tt.lost || (err == nil) != tt.decided {
+			t.Errorf("%s: %d, %v", tt.name, lost, err)
 		}
 	}
 }

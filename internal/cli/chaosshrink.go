@@ -184,9 +184,9 @@ func (x *shrinkRun) lost(part []int, try int) (int64, error) {
 			return 0, err
 		}
 	}
-	var lost int64
-	for _, p := range run.Parts() {
-		lost += lostOf(p)
+	lost, err := lostOf(run)
+	if err != nil {
+		return 0, failed("the result in "+filepath.Join(x.dir, file)+" says more", fmt.Errorf("trial %d shows nothing: %w", trial+1, err))
 	}
 	x.tried = append(x.tried, shrinkTrial{File: file, Actions: numbers, Lost: lost})
 	x.note("trial %d, %s: %s lost", trial+1, plural(len(part), "action"), plural(int(lost), "acknowledged message"))
@@ -194,12 +194,27 @@ func (x *shrinkRun) lost(part []int, try int) (int64, error) {
 }
 
 // lostOf returns how many acknowledged messages a run lost: by reading back, where that decided it, else by
-// the deliveries that are missing.
-func lostOf(run *result.Run) int64 {
-	if b := run.ReadBack; b.Decided() {
-		return max(b.LostAcked, b.NotInLog)
+// the deliveries that are missing. A run in which nothing was acknowledged, or that does not know what the
+// broker keeps, cannot show that it lost none.
+func lostOf(run *result.Run) (lost int64, err error) {
+	var acked int64
+	for _, p := range run.Parts() {
+		acked += p.Counters.Acked
+		n := p.Counters.LostAcked
+		if b := p.ReadBack; b.Decided() {
+			n = max(b.LostAcked, b.NotInLog)
+		} else if b != nil && b.Outcome != result.ReadBackNothingKept {
+			err = fmt.Errorf("what the broker keeps could not be read back: %s", b.Why)
+		}
+		lost += n
 	}
-	return run.Counters.LostAcked
+	switch {
+	case lost > 0:
+		return lost, nil
+	case err == nil && acked == 0:
+		err = errors.New("no message was acknowledged, so none could be lost")
+	}
+	return 0, err
 }
 
 // run makes a run of a part of the timeline.
