@@ -16,7 +16,8 @@ import (
 )
 
 func TestConformance(t *testing.T) {
-	b := startBroker(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1_000_000})
+	// Each stream reserves 1 GiB, and by itself the server grants what the disk has free at its start.
+	b := startBroker(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1_000_000, Settings: map[string]string{"jetstream.max_file_store": "64GB"}})
 	for _, variant := range []struct {
 		name    string
 		options map[string]any

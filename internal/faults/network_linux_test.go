@@ -1,7 +1,6 @@
 package faults
 
 import (
-	"math"
 	"os"
 	"testing"
 	"time"
@@ -41,7 +40,9 @@ func TestNetwork(t *testing.T) {
 		if len(n.Means) != 2 || n.Means[0].Packets == 0 || n.Asked.Delay != int64(5*time.Millisecond) || n.Before == nil || n.During == nil || n.After == nil || n.During.Tried == 0 {
 			t.Fatalf("%+v", n)
 		}
-		if shift := float64(n.During.P50 - n.Before.P50); math.Abs(shift/1e7-1) > 0.02 {
+		// Before, packets did not pass the means at all: on top of 10 ms come its wake-ups, which are longer where
+		// the race detector runs. How exact the delay itself is, internal/network tests, against a means without one.
+		if shift := float64(n.During.P50 - n.Before.P50); shift < 0.98e7 || shift > 1.05e7 {
 			return "the round trip is longer by " + time.Duration(shift).String()
 		}
 		if n.After.P50 > n.During.P50/2 {
