@@ -7,16 +7,27 @@ import "context"
 // sent may have lost its connection for good. It is opened with the same Target.Run and
 // options, while what that one provisioned still exists and no consumer is connected.
 type BackReader interface {
-	// Places returns where the broker keeps the messages of t, each place once. It is called
-	// before ReadBack and asks the broker nothing. If the broker keeps nothing of such a
+	// Places returns where the broker keeps the messages of t, each place once: one for each
+	// topic, or one for each topic and group. It is called before ReadBack and asks the broker nothing. If the broker keeps nothing of such a
 	// topology with these options, the error wraps ErrUnsupported and says why.
 	Places(t Topology) ([]Place, error)
-	// ReadBack delivers every message that the broker keeps in the place, from its beginning
+	// ReadBack gives take every message that the broker keeps in the place, from its beginning
 	// to where it ended when the broker was asked. It removes and acknowledges nothing. The
-	// same message may be delivered twice. The error wraps ErrNoTopic if the broker does not
+	// same message may be taken twice. The error wraps ErrNoTopic if the broker does not
 	// have the place, and the messages with it; after any other error, or when ctx is over,
 	// it is not known what the broker keeps.
-	ReadBack(ctx context.Context, p Place, deliver Deliver) (Reading, error)
+	ReadBack(ctx context.Context, p Place, take Take) (Reading, error)
+}
+
+// ReplicaReader is implemented by BackReaders whose brokers keep several copies of a place and
+// tell about single ones.
+type ReplicaReader interface {
+	// Replicas asks each copy of the place, at the same time where that can be, how far it is. It
+	// is called before ReadBack. Without copies it returns none. A copy that does not answer is
+	// a Replica with an Err. The error is of asking which copies there are.
+	Replicas(ctx context.Context, p Place) ([]Replica, error)
+	// ReadReplica does what ReadBack does in a copy that Replicas has said can be read.
+	ReadReplica(ctx context.Context, p Place, r Replica, take Take) (Reading, error)
 }
 
 // Place is where a broker keeps messages of a topic.
@@ -27,14 +38,28 @@ type Place struct {
 	// removes it or a limit of the broker is reached. Otherwise it keeps a message until it was
 	// consumed.
 	Log bool
+	// AtMostOnce says that a message is removed as it is handed out: one that is neither there nor
+	// delivered may have been on its way to a consumer.
+	AtMostOnce bool
 }
+
+// Kept is a message that a broker keeps.
+type Kept struct {
+	Payload []byte
+	// Partition and Position say where it is, as Replica.Ends does; 0 where that says nothing.
+	Partition int
+	Position  int64
+}
+
+// Take receives what is read back. It is called serially; Kept.Payload is valid until it returns.
+type Take func(Kept)
 
 // Reading is what reading a place back found.
 type Reading struct {
-	Messages int64      // deliveries
+	Messages int64      // taken
 	Until    ReadingEnd // what showed that there are no more
-	// Removed says that the broker has removed messages from a log, because of a limit or
-	// because they were consumed: one that is not there may have been.
+	// Removed says that the broker has, or may have, removed messages because of a limit of its
+	// own, such as an age or a length: one that is not there may be one of these.
 	Removed bool
 	Copy    string // whose copy was read, in the broker's words, such as "leader"; empty: there is one
 }
@@ -47,4 +72,28 @@ const (
 	ReadToPosition ReadingEnd = "position" // the end that the broker had named
 	ReadToCount    ReadingEnd = "count"    // as many messages as the broker had counted
 	ReadToSilence  ReadingEnd = "silence"  // no message came for a while: there may be more
+)
+
+// Replica is a copy of a place, or of those parts of it that one server has.
+type Replica struct {
+	Name   string // of the server, in the broker's words
+	Leader bool   // it is the copy that ReadBack reads, or has such a partition of the place
+	// Answer says which of the fields below the copy has answered with.
+	Answer ReplicaAnswer
+	// Ends are where the copy ends, by partition: it has what Kept.Position says is before that.
+	Ends map[int]int64
+	// Lag is by how many entries of the broker's own log the copy is behind the leader's.
+	Lag int64
+	Err error // why it did not answer
+}
+
+// ReplicaAnswer says what a copy told about itself.
+type ReplicaAnswer string
+
+// The values of ReplicaAnswer.
+const (
+	ReplicaSilent   ReplicaAnswer = ""         // nothing, see Replica.Err
+	ReplicaContents ReplicaAnswer = "contents" // ReadReplica reads it
+	ReplicaEnds     ReplicaAnswer = "ends"     // Replica.Ends
+	ReplicaLag      ReplicaAnswer = "lag"      // Replica.Lag
 )

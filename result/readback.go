@@ -8,7 +8,7 @@ package result
 // Every delivery that is missing is in one of these accounts, and where a load has no
 // consumers every message that was sent:
 //
-//	missing = Kept + LostAcked + KeptUnknown + GoneUnknown + KeptRefused + GoneRefused + Unread
+//	missing = Kept + LostAcked + Removed + KeptUnknown + GoneUnknown + KeptRefused + GoneRefused + Unread
 //
 // It is so before damaged copies are taken off, whose number is in Counters.Corrupted.
 type ReadBack struct {
@@ -32,8 +32,11 @@ type ReadBack struct {
 	Duplicated int64 `json:"duplicated,omitempty"`
 	Unmeasured int64 `json:"unmeasured,omitempty"`
 
-	Kept        int64 `json:"kept"`         // acknowledged and kept
-	LostAcked   int64 `json:"lost_acked"`   // acknowledged and not kept: lost
+	Kept      int64 `json:"kept"`       // acknowledged and kept
+	LostAcked int64 `json:"lost_acked"` // acknowledged and not kept: lost
+	// Removed were acknowledged and are not kept, in places where the broker removes messages that
+	// were not consumed: by a limit, or as it hands them out. Whether they are lost is not known.
+	Removed     int64 `json:"removed,omitempty"`
 	KeptUnknown int64 `json:"kept_unknown"` // not answered and kept: the broker took them
 	GoneUnknown int64 `json:"gone_unknown"` // not answered and not kept
 	KeptRefused int64 `json:"kept_refused,omitempty"`
@@ -59,7 +62,7 @@ const MostReadPlaces = 64
 
 // Decided reports whether it is known which acknowledged messages are lost.
 func (r *ReadBack) Decided() bool {
-	return r != nil && (r.Outcome == ReadBackDone || r.Outcome == ReadBackPartly) && r.Unread == 0
+	return r != nil && (r.Outcome == ReadBackDone || r.Outcome == ReadBackPartly) && r.Unread == 0 && r.Removed == 0
 }
 
 // ReadBackOutcome says whether what the broker keeps was read.
@@ -90,7 +93,42 @@ type ReadPlace struct {
 	Copy     string `json:"copy,omitempty"`    // whose copy was read; empty: there is one
 	Messages int64  `json:"messages"`          // read, copies among them
 	Error    string `json:"error,omitempty"`   // why it could not be read
+	// AtMostOnce says that the broker removes a message from it as it hands it out.
+	AtMostOnce bool `json:"at_most_once,omitempty"`
+	// Replicas are the copies of the place and what each has; empty: there is one copy, or the broker
+	// does not tell about single ones.
+	Replicas []ReadReplica `json:"replicas,omitempty"`
+	// NoReplicas says, for people, why it is not known which copies there are; empty: it is known.
+	NoReplicas string `json:"no_replicas,omitempty"`
 }
+
+// ReadReplica is what one copy of a place had when reading back began, beside the copy that was read
+// back. Messages are those of the window that were acknowledged.
+type ReadReplica struct {
+	Name   string        `json:"name"`             // of its server, in the broker's words
+	Leader bool          `json:"leader,omitempty"` // it is the copy that was read back, or has such a partition
+	Answer ReplicaAnswer `json:"answer,omitempty"` // how it is known; empty: it is not, see Error
+	// Has counts messages that the copy has, Behind those that it does not have and the copy that was
+	// read back has, and Beyond those of Has that the copy that was read back does not have. They are
+	// counted with the answers contents and ends, Beyond with contents.
+	Has    int64 `json:"has"`
+	Behind int64 `json:"behind"`
+	Beyond int64 `json:"beyond,omitempty"`
+	// Lag is by how many entries of the broker's log the copy was behind the leader's; with the answer
+	// lag.
+	Lag   int64  `json:"lag,omitempty"`
+	Error string `json:"error,omitempty"` // why it could not be asked
+}
+
+// ReplicaAnswer says how it is known what a copy has.
+type ReplicaAnswer string
+
+// The values of ReadReplica.Answer.
+const (
+	ReplicaContents ReplicaAnswer = "contents" // it was read
+	ReplicaEnds     ReplicaAnswer = "ends"     // it named where it ends
+	ReplicaLag      ReplicaAnswer = "lag"      // how far it is behind is known, and not in messages
+)
 
 // Losses are messages that the broker had acknowledged and did not keep. Instants are when
 // their acknowledgements came, ns from the window's start.

@@ -101,7 +101,7 @@ func (s *fakeSession) Places(t driver.Topology) (all []driver.Place, err error) 
 }
 
 // ReadBack implements driver.BackReader.
-func (s *fakeSession) ReadBack(_ context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *fakeSession) ReadBack(_ context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	s.f.mu.Lock()
 	name := s.target.Run + "/" + p.Topic
 	all := slices.Clone(s.f.logs[name])
@@ -124,7 +124,7 @@ func (s *fakeSession) ReadBack(_ context.Context, p driver.Place, deliver driver
 		all = all[:max(0, len(all)-1)]
 	}
 	for _, m := range all {
-		deliver(driver.Message{Payload: m.payload})
+		take(driver.Kept{Payload: m.payload})
 	}
 	found := driver.Reading{Messages: int64(len(all)), Until: driver.ReadToPosition}
 	if s.f.is("says no end of what it reads back") {

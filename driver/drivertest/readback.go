@@ -82,7 +82,7 @@ func readBackOf(ctx context.Context, h *Harness, t driver.Topology, group string
 		}
 		_, err = never.session.(driver.BackReader).Places(t)
 		if err == nil {
-			_, err = never.session.(driver.BackReader).ReadBack(ctx, places[0], func(driver.Message) {})
+			_, err = never.session.(driver.BackReader).ReadBack(ctx, places[0], func(driver.Kept) {})
 		}
 		if !errors.Is(err, driver.ErrNoTopic) {
 			return errors.Join(fmt.Errorf("a place that no run has made was read back: %v, which wraps no ErrNoTopic", err), never.close())
@@ -102,7 +102,7 @@ func readPlaces(ctx context.Context, back driver.BackReader, places []driver.Pla
 			want = n
 		}
 		got := newInbox()
-		found, err := back.ReadBack(ctx, p, got.deliver)
+		found, err := back.ReadBack(ctx, p, func(k driver.Kept) { got.deliver(driver.Message{Payload: k.Payload, Partition: k.Partition}) })
 		if err != nil {
 			return fmt.Errorf("read %+v back: %w", p, err)
 		}

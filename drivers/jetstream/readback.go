@@ -27,7 +27,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 
 // ReadBack implements driver.BackReader, up to the stream's last sequence number. Servers
 // answer from the copy of the stream's leader.
-func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	none := driver.Reading{}
 	st, err := s.streamOf(p.Topic)
 	if err != nil {
@@ -48,9 +48,9 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 	if info.Config.Retention != js.LimitsPolicy {
 		read = s.readOneByOne // a consumer would take messages out, or be refused
 	}
-	err = read(ctx, info, func(payload []byte) {
+	err = read(ctx, info, func(payload []byte, seq uint64) {
 		found.Messages++
-		deliver(driver.Message{Payload: payload})
+		take(driver.Kept{Payload: payload, Position: int64(seq)})
 	})
 	return found, wrap(ofLibrary(err), "read stream %s back, after %d messages", st.name, found.Messages)
 }
@@ -64,7 +64,7 @@ const (
 
 // readByConsumer reads by a consumer of its own that acknowledges nothing. A gap in what comes
 // is an error: reading again is simpler than asking for what is missing.
-func (s *session) readByConsumer(ctx context.Context, info js.StreamInfo, take func(payload []byte)) error {
+func (s *session) readByConsumer(ctx context.Context, info js.StreamInfo, take func(payload []byte, seq uint64)) error {
 	library, err := s.library(s.Control())
 	if err != nil {
 		return err
@@ -91,7 +91,7 @@ func (s *session) readByConsumer(ctx context.Context, info js.StreamInfo, take f
 			if read++; about.Sequence.Consumer != read {
 				return fmt.Errorf("%w: message %d came as number %d", driver.ErrNotConnected, read, about.Sequence.Consumer)
 			}
-			take(m.Data())
+			take(m.Data(), about.Sequence.Stream)
 			// Messages that are stored meanwhile are not asked for, and removed ones do not come.
 			if left = about.NumPending; about.Sequence.Stream >= info.State.LastSeq {
 				return nil
@@ -110,7 +110,7 @@ func (s *session) readByConsumer(ctx context.Context, info js.StreamInfo, take f
 }
 
 // readOneByOne asks for each message by its sequence number, which changes nothing.
-func (s *session) readOneByOne(ctx context.Context, info js.StreamInfo, take func(payload []byte)) error {
+func (s *session) readOneByOne(ctx context.Context, info js.StreamInfo, take func(payload []byte, seq uint64)) error {
 	for next := max(1, info.State.FirstSeq); next <= info.State.LastSeq; {
 		q := struct {
 			Seq  uint64 `json:"seq"`
@@ -130,7 +130,7 @@ func (s *session) readOneByOne(ctx context.Context, info js.StreamInfo, take fun
 		if a.Message.Seq > info.State.LastSeq {
 			return nil
 		}
-		take(a.Message.Data)
+		take(a.Message.Data, a.Message.Seq)
 		next = a.Message.Seq + 1
 	}
 	return nil

@@ -31,7 +31,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 // ReadBack implements driver.BackReader: each partition from its start offset to its end offset, by a
 // client of its own, in the copy of the partition's leader. Records of transactions that were aborted are
 // among them.
-func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	none := driver.Reading{}
 	name, err := s.kafkaName(p.Topic)
 	if err != nil {
@@ -86,7 +86,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 			}
 			if !r.Attrs.IsControl() {
 				found.Messages++
-				deliver(driver.Message{Payload: r.Value, Partition: int(r.Partition)})
+				take(driver.Kept{Payload: r.Value, Partition: int(r.Partition), Position: r.Offset})
 			}
 			if r.Offset+1 >= end {
 				delete(left, r.Partition)

@@ -37,7 +37,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 }
 
 // ReadBack implements driver.BackReader.
-func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	found := driver.Reading{Until: driver.ReadToPosition}
 	if err := s.reach(ctx, "read back"); err != nil {
 		return found, err
@@ -55,7 +55,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 	l.mu.Unlock()
 	for _, payload := range all {
 		found.Messages++
-		deliver(driver.Message{Payload: payload})
+		take(driver.Kept{Payload: payload})
 	}
 	return found, nil
 }

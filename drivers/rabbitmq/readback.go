@@ -39,11 +39,11 @@ const readPause = 500 * time.Millisecond
 
 // ReadBack implements driver.BackReader by a consumer that acknowledges nothing, until the queue says
 // that it has no more to hand out. Closing its channel gives all messages back to the queue.
-func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	name := s.topology.placeQueue(p)
 	found := driver.Reading{Until: driver.ReadToCount}
 	err := s.admin.Do(ctx, func(conn *wire.Conn) error {
-		r := &backReader{deliver: deliver, ended: make(chan error, 1)}
+		r := &backReader{take: take, ended: make(chan error, 1)}
 		asking, err := conn.Channel(ctx, silent{})
 		if err != nil {
 			return err
@@ -90,14 +90,14 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 // backReader is the wire.Handler of a channel that reads back.
 type backReader struct {
 	silent
-	deliver driver.Deliver
-	read    atomic.Int64
-	ended   chan error
+	take  driver.Take
+	read  atomic.Int64
+	ended chan error
 }
 
 // Deliver implements wire.Handler.
 func (r *backReader) Deliver(d wire.Delivery) {
-	r.deliver(driver.Message{Payload: d.Body, Redelivered: d.Redelivered})
+	r.take(driver.Kept{Payload: d.Body})
 	r.read.Add(1)
 }
 

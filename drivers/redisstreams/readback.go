@@ -24,7 +24,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 }
 
 // ReadBack implements driver.BackReader by XRANGE, page by page, until a page is not full.
-func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	none := driver.Reading{}
 	key, err := s.key(p.Topic)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, deliver driver.D
 			}
 			from = at.next()
 			found.Messages++
-			deliver(driver.Message{Payload: payload})
+			take(driver.Kept{Payload: payload})
 		}
 		if len(page) < pageLength {
 			return found, nil

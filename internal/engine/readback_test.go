@@ -117,6 +117,9 @@ type reader struct {
 	driver.Driver
 	away, breaks, absent int  // attempts that fail
 	refuses, none        bool // all of them do
+	removed, atMostOnce  bool // what is not there may have been removed, or handed out
+	silence              bool // the broker names no end
+	replicas             []driver.Replica
 	opened               atomic.Int32
 }
 
@@ -143,18 +146,133 @@ func (s readerSession) Places(t driver.Topology) ([]driver.Place, error) {
 	if s.of.none {
 		return nil, driver.ErrUnsupported
 	}
-	return s.Session.(driver.BackReader).Places(t)
+	all, err := s.Session.(driver.BackReader).Places(t)
+	for i := range all {
+		all[i].AtMostOnce = s.of.atMostOnce
+	}
+	return all, err
 }
 
-func (s readerSession) ReadBack(ctx context.Context, p driver.Place, deliver driver.Deliver) (driver.Reading, error) {
+func (s readerSession) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	if s.attempt <= s.of.absent {
 		return driver.Reading{}, driver.ErrNoTopic
 	}
-	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, deliver)
+	var position int64
+	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, func(k driver.Kept) {
+		k.Position = position
+		position++
+		take(k)
+	})
+	found.Removed = s.of.removed
+	if s.of.silence {
+		found.Until = driver.ReadToSilence
+	}
 	if s.attempt <= s.of.breaks {
 		err = errors.New("broken off")
 	}
 	return found, err
+}
+
+// Replicas implements driver.ReplicaReader.
+func (s readerSession) Replicas(context.Context, driver.Place) ([]driver.Replica, error) {
+	if s.of.replicas == nil {
+		return nil, driver.ErrUnsupported
+	}
+	return s.of.replicas, nil
+}
+
+// ReadReplica implements driver.ReplicaReader: a copy lacks as many of the newest messages as its Lag says.
+func (s readerSession) ReadReplica(ctx context.Context, p driver.Place, r driver.Replica, take driver.Take) (driver.Reading, error) {
+	if r.Lag < 0 {
+		return driver.Reading{}, driver.ErrNotConnected
+	}
+	var all [][]byte
+	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, func(k driver.Kept) { all = append(all, k.Payload) })
+	for _, payload := range all[:max(0, len(all)-int(r.Lag))] {
+		take(driver.Kept{Payload: payload})
+	}
+	return found, err
+}
+
+// What the broker may have removed by itself, or have handed out, is not known to be lost, and neither is
+// what is not there when no end was named.
+func TestReadBackDecidesNothingThatCouldBeOtherwise(t *testing.T) {
+	for _, tt := range []struct {
+		name            string
+		reader          *reader
+		removed, unread int64
+	}{
+		{"a limit", &reader{removed: true}, 7, 0},
+		{"at most once", &reader{atMostOnce: true}, 7, 0},
+		{"no end", &reader{silence: true}, 0, 7 + 3},
+	} {
+		e := mem.Entry()
+		tt.reader.Driver = e.Driver
+		e.Driver = tt.reader
+		r := measureVirtually(t, keptLoad("{rate: 1000/s, groups: 1}", "lose: 3, lose_acked: 7, withhold: 5, after: 100, every: 9"), e)
+		b := r.ReadBack
+		if b.Removed != tt.removed || b.Unread != tt.unread || b.LostAcked != 0 || b.Kept != 5 || b.GoneUnknown != 3 && tt.unread == 0 || b.Decided() || b.Lost != nil {
+			t.Errorf("%s: %+v", tt.name, b)
+		}
+		if tt.removed > 0 && (r.Counters.LostAcked != 0 || r.Counters.Undelivered != 7+5) {
+			t.Errorf("%s: %+v", tt.name, r.Counters)
+		}
+		if problems := judge.Verify(r, r.Header.Tool); len(problems) > 0 {
+			t.Errorf("%s: %v", tt.name, problems)
+		}
+	}
+}
+
+// A copy that is behind is told from messages that are lost, whether it is read or names its end, and so is
+// one that does not answer.
+func TestReadBackOfReplicas(t *testing.T) {
+	e := mem.Entry()
+	d := &reader{Driver: e.Driver, replicas: []driver.Replica{
+		{Name: "a", Leader: true, Answer: driver.ReplicaContents},
+		{Name: "b", Answer: driver.ReplicaContents, Lag: 200},
+		{Name: "c", Answer: driver.ReplicaContents, Lag: -1},
+		{Name: "d", Answer: driver.ReplicaEnds, Ends: map[int]int64{0: 600}},
+		{Name: "e", Answer: driver.ReplicaEnds, Ends: map[int]int64{1: 600}},
+		{Name: "f", Answer: driver.ReplicaLag, Lag: 9},
+		{Name: "g", Err: driver.ErrTimeout},
+	}}
+	e.Driver = d
+	r := measureVirtually(t, strings.Replace(keptLoad("{rate: 1000/s, pattern: publish, arrivals: constant}", "lose_acked: 7, begin: window, after: 100, every: 9"), "warmup: 100ms", "warmup: 0s", 1), e)
+	b := r.ReadBack
+	if len(b.Places) != 1 || b.LostAcked != 7 || !b.Decided() {
+		t.Fatalf("%+v", b)
+	}
+	// The place has what was sent before and after the window, too.
+	before, after := int64(0), int64(0)
+	kept := b.Kept
+	if b.Unmeasured > 0 {
+		before = 1 // of the one producer to its topic, see docs/method.md 3.6
+		after = b.Unmeasured - before
+	}
+	want := []result.ReadReplica{
+		{Name: "a", Leader: true, Answer: result.ReplicaContents, Has: kept},
+		{Name: "b", Answer: result.ReplicaContents, Has: kept - max(0, 200-after), Behind: max(0, 200-after)},
+		{Name: "c", Error: driver.ErrNotConnected.Error()},
+		{Name: "d", Answer: result.ReplicaEnds, Has: 600 - before, Behind: kept - (600 - before)},
+		{Name: "e", Answer: result.ReplicaEnds},
+		{Name: "f", Answer: result.ReplicaLag, Lag: 9},
+		{Name: "g", Error: driver.ErrTimeout.Error()},
+	}
+	if got := b.Places[0].Replicas; !slices.Equal(got, want) {
+		t.Errorf("%d before and %d after the window:\n%+v\n%+v", before, after, got, want)
+	}
+}
+
+// Nothing that was acknowledged is known to be lost while nothing of its stream comes: by the counters and by
+// the list of what is lost.
+func TestNothingOfAStreamComes(t *testing.T) {
+	r := measureVirtually(t, "name: silent\nphases: {warmup: 0s, duration: 1s, drain: 500ms}\nworkload: {rate: 1000/s, arrivals: constant}\ntarget: {driver: mem, options: {ack: broker, lose_acked: 2000, every: 1}}\n", mem.Entry())
+	if n := r.Counters; n.LostAcked != 0 || n.Undelivered != 1000 || len(r.Lost) != 0 {
+		t.Errorf("%d lost, %d undelivered, %v", n.LostAcked, n.Undelivered, r.Lost)
+	}
+	if problems := judge.Verify(r, r.Header.Tool); len(problems) > 0 {
+		t.Error(problems)
+	}
 }
 
 // Of many ranges the longest are listed, and the first and the last.

@@ -33,6 +33,8 @@ func lostReasons(run *result.Run) (found []result.Reason) {
 	switch {
 	case b != nil && b.Unread > 0 && b.Outcome != result.ReadBackNothingKept:
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("what the broker keeps could not be read back (%s): it is not known which of %s are lost", b.Why, spell.Plural(b.Unread, "message")))...)
+	case b != nil && b.Removed > 0:
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out: it is not known which of them are lost", spell.Plural(b.Removed, "message")))...)
 	case b.Decided() && c.Undelivered > 0:
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker keeps them, as reading back shows", spell.Plural(c.Undelivered, "message")))...)
 	case c.Undelivered > 0:
@@ -68,6 +70,9 @@ func (d *Decision) ofLost(run *result.Run) {
 	holds := d.Objective.Holds(float64(n))
 	d.fact(holds, text)
 	switch {
+	case b.Removed > 0 && holds != d.Objective.Holds(float64(n+b.Removed)):
+		d.Outcome = Undecided
+		d.Text += fmt.Sprintf(", and of %s it is not known: the broker removes messages by a limit or as it hands them out", spell.Plural(b.Removed, "message"))
 	case b.Unread > 0 && b.Outcome != result.ReadBackNothingKept && holds != d.Objective.Holds(float64(n+b.Unread)):
 		d.Outcome = Undecided
 		d.Text += fmt.Sprintf(", and of %s it is not known: what the broker keeps could not be read back", spell.Plural(b.Unread, "message"))
@@ -87,7 +92,7 @@ func readBack(run *result.Run) (found []Problem) {
 		found = append(found, Problem{"read_back." + where, fmt.Sprintf(format, a...)})
 	}
 	c := &run.Counters
-	acked, unknown, refused := b.Kept+b.LostAcked, b.KeptUnknown+b.GoneUnknown, b.KeptRefused+b.GoneRefused
+	acked, unknown, refused := b.Kept+b.LostAcked+b.Removed, b.KeptUnknown+b.GoneUnknown, b.KeptRefused+b.GoneRefused
 	all := acked + unknown + refused + b.Unread
 	switch {
 	case c.Expected > 0 && c.Corrupted == 0 && all != c.Missing:

@@ -27,6 +27,7 @@ func TestObjectiveOnLostMessages(t *testing.T) {
 		{"delivered, and gone from the log", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 60, NotInLog: 40}, Missed, "40; 40 of them were delivered"},
 		{"some delivered, all gone", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true, LostAcked: 10, NotInLog: 40}, Missed, "40; 30 of them were delivered"},
 		{"could not be read", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackFailed, Unread: 5}, Undecided, "5 messages"},
+		{"removed by a limit", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackDone, Removed: 5}, Undecided, "removes messages by a limit"},
 		{"lost beside what could not be read", result.Counters{Scheduled: 100, Acked: 100}, result.ReadBack{Outcome: result.ReadBackPartly, LostAcked: 1, Unread: 5}, Missed, "1"},
 		{"nothing was sent", result.Counters{}, result.ReadBack{Outcome: result.ReadBackDone, Whole: true}, Undecided, "nothing was sent"},
 	} {

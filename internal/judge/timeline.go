@@ -184,15 +184,18 @@ func (t *timetable) whole() {
 	if (n.Received > 0) != (c.Received != 0) {
 		t.add("closing.last_received", "it is %d, and %s received", c.Received, spell.Plural(n.Received, "message"))
 	}
-	var lost int64
+	var lost, removed int64
+	if b := t.run.ReadBack; b != nil && n.Expected > 0 {
+		removed = b.Removed
+	}
 	for i, l := range t.run.Lost {
 		if lost += l[1]; i > 0 && l[0] <= t.run.Lost[i-1][0] {
 			t.add("lost", "slot %d comes after slot %d", l[0], t.run.Lost[i-1][0])
 		}
 	}
 	switch {
-	case h.Ack != ackNone && n.Corrupted == 0 && h.Mode == result.ModeOpen && lost != n.LostAcked:
-		t.add("lost", "%s, and by the counters %s", spell.Plural(lost, "message"), spell.Count(n.LostAcked))
+	case h.Ack != ackNone && n.Corrupted == 0 && h.Mode == result.ModeOpen && lost != n.LostAcked+removed:
+		t.add("lost", "%s, and by the counters %s", spell.Plural(lost, "message"), spell.Count(n.LostAcked+removed))
 	case lost > n.Missing && n.Corrupted == 0 && n.Foreign == 0: // damaged messages are recognised only later
 		t.add("lost", "%s, and only %s missing", spell.Plural(lost, "message"), spell.Count(n.Missing))
 	}

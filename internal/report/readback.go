@@ -44,6 +44,7 @@ func readBackLines(s *subject) []entryText {
 		}
 		out = append(out, entryText{"lost although acknowledged", lost, "neither delivered nor kept: the guarantee is violated"})
 	}
+	add(b.Removed, "removed or lost", count(b.Removed), "acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out")
 	add(b.NotInLog-b.LostAcked, "gone from the log", count(b.NotInLog)+acknowledgedWhen(b.Gone), "acknowledged, and not in the broker's log any more, whether consumers had received them or not")
 	add(b.KeptUnknown, "taken without an answer", count(b.KeptUnknown), "never acknowledged, and kept")
 	add(b.GoneUnknown, "unanswered and gone", count(b.GoneUnknown), "never acknowledged, and not kept: no guarantee violated")

@@ -144,8 +144,9 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 // accountMissing finds the messages that never arrived, group by group, adds them to total, and
 // returns how many of those that count as in flight are known to be lost, by the number of the slot
 // (recorder.Slot) in which they were due. A message is known to be lost in two cases: later messages of
-// its stream have come, and nothing shows that it may still come; or nothing of its stream has come, and
-// nothing else came to the group in the second half of the wait. A message that the broker refused, or
+// its stream have come, and nothing shows that it may still come; or, without acknowledgements, nothing of
+// its stream has come, and nothing else came to the group in the second half of the wait: what was
+// acknowledged may still be at the broker then. A message that the broker refused, or
 // that was given up, is not in flight any more. Where the broker was read back, what it keeps is not
 // lost, and what it does not keep is.
 func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intended func(*stream.Stream, uint64, int64) int64, censor func(recorder.ID, *stream.Stream, uint64, int64), censorSent func(recorder.ID, *stream.Stream, int64)) (lost map[int64]int64) {
@@ -193,7 +194,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 				if st.CameDamaged(seq) {
 					continue
 				}
-				kept, known := keep.kept(i, st, seq)
+				fate := keep.fate(i, st, seq)
 				overtaken, silent := !coming && any && seq <= newest, ended && (!any || newest < st.First)
 				inFlight := false
 				switch {
@@ -202,16 +203,18 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 				case st.Acked == nil || !st.Acked.Has(seq):
 					total.MissingUnknown++
 					inFlight = !a.Flow.Acked
-				case known && kept:
+				case fate == readback.Kept:
 					total.Undelivered++
-				case known || overtaken:
+				case fate == readback.Removed: // it will not come, and whether it was lost is not known
+					total.Undelivered++
+					inFlight = true
+				case fate == readback.Gone || overtaken:
 					total.LostAcked++
 					inFlight = true
 				default:
 					total.Undelivered++
-					inFlight = silent
 				}
-				if (overtaken || silent || known) && inFlight && a.Flow.Timed {
+				if (overtaken || silent || fate != readback.Unread) && inFlight && a.Flow.Timed {
 					lost[(at-start)/int64(recorder.Slot)]++
 				}
 			}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"sixnines/internal/engine/readback"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/recorder"
 	"sixnines/result"
@@ -18,13 +19,14 @@ type keeping struct {
 	lost   losses
 }
 
-// kept adds a message that a delivery group did not receive to the account of its fate, unless nothing
+// fate adds a message that a delivery group did not receive to the account of its fate, unless nothing
 // was read back. group is −1 where there are no consumers.
-func (k *keeping) kept(group int, st *stream.Stream, seq uint64) (kept, known bool) {
+func (k *keeping) fate(group int, st *stream.Stream, seq uint64) readback.Fate {
 	if k.record == nil {
-		return false, false
+		return readback.Unread
 	}
-	kept, known = k.Back.Kept(group, st, seq)
+	fate := k.Back.Fate(group, st, seq)
+	kept := fate == readback.Kept
 	choose := func(yes, no *int64) {
 		if kept {
 			*yes++
@@ -33,18 +35,20 @@ func (k *keeping) kept(group int, st *stream.Stream, seq uint64) (kept, known bo
 		}
 	}
 	switch {
-	case !known:
+	case fate == readback.Unread:
 		k.record.Unread++
 	case st.Nacked.Has(seq):
 		choose(&k.record.KeptRefused, &k.record.GoneRefused)
 	case st.Acked == nil || !st.Acked.Has(seq):
 		choose(&k.record.KeptUnknown, &k.record.GoneUnknown)
+	case fate == readback.Removed:
+		k.record.Removed++
 	default:
 		if choose(&k.record.Kept, &k.record.LostAcked); !kept {
 			k.lost.add(group, st, seq)
 		}
 	}
-	return kept, known
+	return fate
 }
 
 // close completes the record. Without consumers every message is one that was not delivered.
@@ -60,12 +64,16 @@ func (k *keeping) close() *result.ReadBack {
 		}
 		for seq := st.First; seq < st.Last; seq++ {
 			if len(k.Receiving.Groups) == 0 && !st.Rejected.Has(seq) {
-				k.kept(-1, st, seq)
+				k.fate(-1, st, seq)
 			}
-			if !r.Whole || st.Acked == nil || !st.Acked.Has(seq) {
+			if st.Acked == nil || !st.Acked.Has(seq) {
 				continue
 			}
-			if kept, _ := k.Back.Kept(-1, st, seq); kept {
+			k.Back.CountReplicas(st, seq)
+			if !r.Whole {
+				continue
+			}
+			if k.Back.Fate(-1, st, seq) == readback.Kept {
 				r.InLog++
 			} else {
 				r.NotInLog++
@@ -73,6 +81,7 @@ func (k *keeping) close() *result.ReadBack {
 			}
 		}
 	}
+	k.Back.CloseReplicas()
 	r.Lost = k.lost.close(k.Layout.Topics)
 	if len(k.Receiving.Groups) > 0 {
 		r.Gone = gone.close(k.Layout.Topics)

@@ -59,6 +59,9 @@ type place struct {
 	err     error // why it was not read the last time
 
 	corrupted, foreign, duplicated, unmeasured int64 // of the last reading
+
+	replicas   []*replica // as the last attempt has found them
+	noReplicas error      // why it is not known which there are
 }
 
 // New returns what reads back the messages of p; nil: that is not asked for, or such a load has
@@ -157,6 +160,8 @@ func (b *Back) know(all []driver.Place) {
 		return
 	}
 	for _, x := range all {
+		// What a consumer that acknowledges nothing was sent is gone from a queue.
+		x.AtMostOnce = x.AtMostOnce || !x.Log && b.Workload.Consumer.Ack == "none"
 		p := &place{Place: x, group: -1, topic: slices.Index(b.Layout.Topics, x.Topic), ledgers: make([]*integrity.Ledger, len(b.streams))}
 		for _, c := range b.Layout.Consumers {
 			if x.Group != "" && c.Name == x.Group {
@@ -177,13 +182,16 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 	defer quiet.Stop()
 	p.corrupted, p.foreign, p.duplicated, p.unmeasured = 0, 0, 0, 0
 	again := make([]*integrity.Ledger, len(b.streams)) // of this reading alone, so that copies are counted
-	reading, err := back.ReadBack(ctx, p.Place, func(m driver.Message) {
+	b.ask(ctx, back, p)
+	quiet.Reset(silence)
+	reading, err := back.ReadBack(ctx, p.Place, func(k driver.Kept) {
 		quiet.Reset(silence)
-		b.take(p, again, m.Payload)
+		b.take(p, again, k)
 	})
 	switch {
 	case err == nil:
 		p.read, p.reading, p.since = true, reading, 0
+		b.readReplicas(ctx, back, p, quiet)
 	case errors.Is(err, driver.ErrNoTopic):
 		now := clock.Now()
 		if p.since == 0 {
@@ -203,36 +211,67 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 }
 
 // take ticks a message off that was read from p.
-func (b *Back) take(p *place, again []*integrity.Ledger, payload []byte) {
+func (b *Back) take(p *place, again []*integrity.Ledger, k driver.Kept) {
+	of, seq, what := b.identify(p, k.Payload)
+	switch what {
+	case damaged:
+		p.corrupted++
+	case foreign:
+		p.foreign++
+	case unmeasured:
+		p.unmeasured++
+	case measured:
+		mark(p.ledgers, of, seq)
+		if mark(again, of, seq) != integrity.New {
+			p.duplicated++
+		}
+		for _, r := range p.replicas {
+			r.placed(k, of, seq)
+		}
+	}
+}
+
+// The kinds of messages that a place has.
+type kind int
+
+const (
+	measured   kind = iota // of the load's window
+	unmeasured             // of the load, sent outside the window
+	foreign                // of no load of this run, or of another
+	damaged
+)
+
+// identify returns the stream and the number of a message of the load that was read from p.
+func (b *Back) identify(p *place, payload []byte) (of *stream.Stream, seq uint64, what kind) {
 	var e integrity.Envelope
 	switch check := e.Get(payload, true); {
 	case check == integrity.Damaged:
-		p.corrupted++
-		return
+		return nil, 0, damaged
 	case check == integrity.Short, e.Run != b.Id:
-		p.foreign++
-		return
-	case e.Kind != integrity.Data:
-		p.unmeasured++ // sent before the load
-		return
+		return nil, 0, foreign
+	case e.Kind != integrity.Data: // sent before the load
+		return nil, 0, unmeasured
 	case int(e.Stream) >= len(b.streams) || b.streams[e.Stream].Plan.Topic != p.topic:
-		p.foreign++
-		return
+		return nil, 0, foreign
 	}
-	st := b.streams[e.Stream]
-	if !st.Begun || e.Sequence < st.First || e.Sequence >= st.Last {
-		p.unmeasured++
-		return
+	of = b.streams[e.Stream]
+	if !of.Begun || e.Sequence < of.First || e.Sequence >= of.Last {
+		return nil, 0, unmeasured
 	}
-	for _, ledgers := range [][]*integrity.Ledger{p.ledgers, again} {
-		if ledgers[e.Stream] == nil {
-			ledgers[e.Stream] = integrity.NewLedger(0)
-		}
+	return of, e.Sequence, measured
+}
+
+// mark ticks a message off in the ledger of its stream, which it makes if there is none.
+func mark(ledgers []*integrity.Ledger, of *stream.Stream, seq uint64) integrity.Mark {
+	if ledgers[of.ID] == nil {
+		ledgers[of.ID] = integrity.NewLedger(0)
 	}
-	p.ledgers[e.Stream].Mark(e.Sequence)
-	if again[e.Stream].Mark(e.Sequence) != integrity.New {
-		p.duplicated++
-	}
+	return ledgers[of.ID].Mark(seq)
+}
+
+// has reports whether a message is ticked off.
+func has(ledgers []*integrity.Ledger, of *stream.Stream, seq uint64) bool {
+	return ledgers[of.ID] != nil && ledgers[of.ID].Has(seq)
 }
 
 // conclude fills the record in. err is why not all places were read.
@@ -241,7 +280,7 @@ func (b *Back) conclude(err error) {
 	read := 0
 	r.Whole = len(b.places) > 0
 	for _, p := range b.places {
-		x := result.ReadPlace{Topic: p.Topic, Group: p.Group, Log: p.Log, Absent: p.absent}
+		x := result.ReadPlace{Topic: p.Topic, Group: p.Group, Log: p.Log, AtMostOnce: p.AtMostOnce, Absent: p.absent}
 		if p.read {
 			read++
 			x.Until, x.Removed, x.Copy, x.Messages = string(p.reading.Until), p.reading.Removed, p.reading.Copy, p.reading.Messages
@@ -249,6 +288,9 @@ func (b *Back) conclude(err error) {
 			r.Duplicated, r.Unmeasured = r.Duplicated+p.duplicated, r.Unmeasured+p.unmeasured
 		} else if p.err != nil {
 			x.Error = p.err.Error()
+		}
+		if p.noReplicas != nil {
+			x.NoReplicas = p.noReplicas.Error()
 		}
 		r.Whole = r.Whole && p.read && p.Log && p.group < 0 && !x.Removed
 		if len(r.Places) < result.MostReadPlaces {
@@ -275,17 +317,39 @@ func (b *Back) conclude(err error) {
 // Record returns what was read, for the accounts to be filled in.
 func (b *Back) Record() *result.ReadBack { return &b.found }
 
-// Kept reports whether the broker keeps a message for a delivery group of the layout, or at all if
-// group is −1; known is false if that was not read.
-func (b *Back) Kept(group int, st *stream.Stream, seq uint64) (kept, known bool) {
+// Fate is what reading back tells of a message.
+type Fate int
+
+// The values of Fate.
+const (
+	Unread  Fate = iota // not known: where it would be kept was not read
+	Kept                // the broker keeps it
+	Gone                // the broker does not keep it, and has no reason not to
+	Removed             // the broker does not keep it, and may have removed it by a limit or handed it out
+)
+
+// Fate returns that of a message for a delivery group of the layout, or for all of them if group is −1:
+// then it is kept if each place has it that should. A place that was read until no more came may have it
+// after all.
+func (b *Back) Fate(group int, st *stream.Stream, seq uint64) Fate {
+	fate := Unread
 	for _, p := range b.places {
 		if p.topic != st.Plan.Topic || p.group >= 0 && group >= 0 && p.group != group {
 			continue
 		}
-		known = known || p.read
-		if l := p.ledgers[st.ID]; l != nil && l.Has(seq) {
-			return true, true
+		switch {
+		case has(p.ledgers, st, seq):
+			if fate == Unread {
+				fate = Kept
+			}
+			continue
+		case !p.read || p.reading.Until == driver.ReadToSilence:
+			return Unread
+		case p.reading.Removed, p.AtMostOnce && group >= 0:
+			fate = Removed
+			continue
 		}
+		return Gone
 	}
-	return false, known
+	return fate
 }
