@@ -170,8 +170,8 @@ func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context
 	defer pause.Stop()
 	for {
 		err := ready(ctx)
-		if err == nil {
-			return nil
+		if err == nil || errors.Is(err, ErrSetting) { // a refused setting stays refused
+			return err
 		}
 		select {
 		case <-ctx.Done():

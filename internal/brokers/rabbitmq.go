@@ -2,6 +2,7 @@ package brokers
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
@@ -16,7 +17,8 @@ import (
 // Beside lines of rabbitmq.conf, Options.Settings understands "plugins": names,
 // separated by commas, of plugins to enable beside rabbitmq_stream and, before 4.0,
 // rabbitmq_amqp1_0. With rabbitmq_management among them, which polls the node all the
-// time, Cluster.Info says where "management" is.
+// time, Cluster.Info says where "management" is. And "policy": the definition, in JSON, of a
+// policy for all queues, as {"ha-mode":"all"}, which rabbitmq.conf cannot say.
 func RabbitMQ() Product {
 	return Product{
 		Name:     "rabbitmq",
@@ -119,7 +121,12 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if o.TLS != nil && o.TLS.CA != "" {
 		plugins = append(plugins, "rabbitmq_auth_mechanism_ssl")
 	}
+	policy := settings["policy"]
+	if policy != "" && !json.Valid([]byte(policy)) {
+		return nil, fmt.Errorf("%w policy: %q is no JSON; it wants the definition of a policy, such as {\"ha-mode\":\"all\"}", ErrSetting, policy)
+	}
 	delete(settings, "plugins")
+	delete(settings, "policy")
 	managed := slices.Contains(plugins, "rabbitmq_management")
 
 	ports, err := o.ports(1 + 4*o.Nodes)
@@ -222,8 +229,17 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if managed {
 		d.info["management"] = strings.Join(managements, ",")
 	}
-	if len(nodes) > 1 {
-		d.ready = func(context.Context) error { return rabbitsTogether(o.Dir, nodes) }
+	if len(nodes) > 1 || policy != "" {
+		d.ready = func(ctx context.Context) error {
+			if err := rabbitsTogether(o.Dir, nodes); err != nil || policy == "" {
+				return err
+			}
+			said, err := erlang(ctx, o.Home, env, nodes[0], fmt.Sprintf(rabbitPolicy, erlangBinary(policy)))
+			if err == nil && said != "set" {
+				err = fmt.Errorf("%w policy: %s", ErrSetting, said)
+			}
+			return err
+		}
 	}
 	return d, nil
 }

@@ -219,3 +219,23 @@ func TestRabbitMQHomeMustBeOne(t *testing.T) {
 		t.Errorf("nothing is found: %v", err)
 	}
 }
+
+func TestRabbitMQHasThePolicy(t *testing.T) {
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{Settings: map[string]string{"policy": `{"max-length":1}`}})
+	keep(t, c.URL, "short", nil)
+	keep(t, c.URL, "short", nil)
+	ch, err := dialRabbit(t, c.URL).Channel()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if q, err := ch.QueueDeclarePassive("short", true, false, false, false, nil); err != nil || q.Messages != 1 {
+		t.Errorf("a queue whose policy keeps one message has %d, %v", q.Messages, err)
+	}
+	rabbit, _ := brokers.Lookup("rabbitmq")
+	for _, bad := range []string{"ha-mode", `{"no-such":1}`} {
+		_, err := brokers.Start(t.Context(), rabbit, brokers.Options{Home: brokertest.Home(t), Settings: map[string]string{"policy": bad}})
+		if err == nil || !strings.Contains(err.Error(), "policy") && !strings.Contains(err.Error(), "no-such") {
+			t.Errorf("policy %s: %v", bad, err)
+		}
+	}
+}

@@ -79,6 +79,13 @@ const rabbitMove = rabbitFind + `case amqqueue:get_type(Q) of
 end.
 `
 
+// rabbitPolicy sets the policy for all queues; else it is what the broker has against its definition.
+const rabbitPolicy = `case rabbit_policy:parse_set(<<"/">>, <<"sixnines">>, <<".*">>, %s, 0, <<"queues">>, <<"sixnines">>) of
+  ok -> "set";
+  {error_string, Why} -> lists:flatten(Why)
+end.
+`
+
 // erlangBinary writes text as a binary of Erlang, byte by byte, so that nothing in it has a meaning.
 func erlangBinary(text string) string {
 	var all []string
