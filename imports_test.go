@@ -40,12 +40,13 @@ func layers() []layer {
 
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
-		{"encodings", "internal/histograms", "words", "results are read, written and judged by the same encodings, which know no result"},
+		{"encodings", "internal/histograms internal/seal", "words", "results are read, written and judged by the same encodings, which know no result"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
 		{"files", "scenario result", "words texts vocabulary encodings", "a program that reads results links nothing else of Sixnines"},
 
+		{"writing", "internal/resultfile", "files encodings", "a program that reads results does not link what writes them"},
 		{"rawfiles", "internal/rawfile", "files", "a program that reads raw files does not link what reserves and maps them"},
 		{"schedule", "internal/schedule", "words files", "a schedule follows from the scenario alone, so that verify can compute it again"},
 		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule encodings", "each part of a run is tested without the engine"},
@@ -64,7 +65,7 @@ func layers() []layer {
 		{"receive", "internal/engine/receive", "basics contract files measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
 		{"send", "internal/engine/send", "words basics contract files schedule measuring flow window plan observe stream credit", "senders know no receiver, and what a delivery ends comes back by their credits"},
 		{"actions", "internal/engine/actions", "basics files window", "what does an act is handed to what carries it out, which knows neither loads nor brokers"},
-		{"output", "internal/engine/output", "words files", "records are written without knowing what they are of"},
+		{"output", "internal/engine/output", "words files writing", "records are written without knowing what they are of"},
 		{"beside", "internal/engine/beside", "words basics files measuring flow window plan observe session", "the probe beside a load shares nothing with it but the broker"},
 		{"account", "internal/engine/account", "basics contract files schedule measuring judge flow window plan observe stream credit session receive send readback", "accounts read what senders and receivers count, and nobody reads them but the engine"},
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit watch session receive send account actions output beside readback", "the engine knows no driver by name, starts no broker and shows no results"},

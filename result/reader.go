@@ -8,6 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"sixnines/internal/seal"
 )
 
 // The values of a record's "type".
@@ -17,6 +19,11 @@ const (
 	typeEvent    = "event"
 	typeSummary  = "summary"
 )
+
+// maxLine is the longest line, in bytes, that readers read; writers write none that long. One
+// second of every metric takes some 0.1 MiB. A line can make a reader allocate
+// some twenty times its length, so a much larger limit would help hostile files.
+const maxLine = 16 << 20
 
 // ErrFormat is wrapped by errors about input that is not a result file, or not one
 // that this version can read.
@@ -33,12 +40,12 @@ type Reader struct {
 	named  bool // the first header names a workload, so the file may have several
 	damage string
 	err    error
-	tally  *tally
+	tally  *seal.Tally
 }
 
 // NewReader returns a reader of r. It reads nothing yet.
 func NewReader(r io.Reader) *Reader {
-	return &Reader{source: bufio.NewReaderSize(r, 64<<10), tally: newTally()}
+	return &Reader{source: bufio.NewReaderSize(r, 64<<10), tally: seal.New(typeHeader, typeInterval, typeEvent, typeSummary)}
 }
 
 // Next returns the next record; the first is always a header. It returns io.EOF at
@@ -76,7 +83,7 @@ func (r *Reader) next() (Record, error) {
 			return Record{}, io.EOF
 		}
 		if len(bytes.TrimSpace(line)) == 0 {
-			r.tally.read("", line, whole)
+			r.count("", line, whole)
 			continue // skip empty lines
 		}
 		record, err := r.decode(line, whole)
@@ -161,7 +168,7 @@ func (r *Reader) decode(line []byte, whole bool) (Record, error) {
 	case probe.Type == typeHeader && r.header && !r.named:
 		return Record{}, fmt.Errorf("line %d is a second header, are these two files in one? %w", r.line, ErrFormat)
 	}
-	record := Record{Raw: line, Counted: r.tally.read(probe.Type, line, whole)}
+	record := Record{Raw: line, Counted: r.count(probe.Type, line, whole)}
 	var err error
 	switch probe.Type {
 	case typeHeader:

@@ -1,4 +1,4 @@
-// Package result reads and writes result files. A result file records a run, complete
+// Package result reads result files. A result file records a run, complete
 // enough to compute every published figure again.
 //
 // A result file is JSON lines, one record a line: a [Header], an [Interval] every

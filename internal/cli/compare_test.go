@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sixnines/drivers/all"
+	"sixnines/internal/resultfile"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -43,7 +44,7 @@ func writeSet(t *testing.T, dir, prefix string, runs int, factor float64, change
 		if change != nil {
 			change(n, &h, &s)
 		}
-		w, err := result.Create(filepath.Join(dir, fmt.Sprintf("%s%02d.jsonl", prefix, n)))
+		w, err := resultfile.Create(filepath.Join(dir, fmt.Sprintf("%s%02d.jsonl", prefix, n)))
 		if err != nil {
 			t.Fatal(err)
 		}

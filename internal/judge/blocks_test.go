@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/internal/resultfile"
 	"sixnines/result"
 )
 
@@ -89,7 +90,7 @@ func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 func TestVerifyRecomputesWhatIsNew(t *testing.T) {
 	run := courseRun(t, 90, time.Second, func(s float64) float64 { return 1 + s/100 })
 	path := filepath.Join(t.TempDir(), "r.jsonl")
-	w, err := result.Create(path)
+	w, err := resultfile.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

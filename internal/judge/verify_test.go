@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sixnines/internal/rawfile"
+	"sixnines/internal/resultfile"
 	"sixnines/result"
 )
 
@@ -16,7 +17,7 @@ import (
 func saved(t *testing.T, b *testbed) *result.Run {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "r.jsonl")
-	w, err := result.Create(path)
+	w, err := resultfile.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 	hdr "github.com/HdrHistogram/hdrhistogram-go"
 
 	"sixnines/internal/histograms"
+	"sixnines/internal/resultfile"
 	"sixnines/result"
 )
 
@@ -199,7 +200,7 @@ func TestHgrmIsInMilliseconds(t *testing.T) {
 
 func TestHlog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "run.sixnines")
-	w, err := result.Create(path)
+	w, err := resultfile.Create(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"sixnines/internal/resultfile"
 	"sixnines/internal/secret"
 	"sixnines/result"
 )
@@ -18,7 +19,7 @@ import (
 // events come from any goroutine, intervals from the collector.
 type Output struct {
 	mu      sync.Mutex // guards the rest
-	writer  *result.Writer
+	writer  *resultfile.Writer
 	path    string
 	scratch string         // directory to remove when the file has been read; empty: the caller keeps the file
 	origin  int64          // start of the run's window, CLOCK_MONOTONIC; records are relative to it
@@ -42,7 +43,7 @@ func New(path string, secrets []string) (*Output, error) {
 		}
 		o.scratch, o.path = dir, filepath.Join(dir, "run.jsonl")
 	}
-	w, err := result.Create(o.path)
+	w, err := resultfile.Create(o.path)
 	if err != nil {
 		o.clean()
 		return nil, err

@@ -1,4 +1,4 @@
-package result
+package resultfile
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"sixnines/result"
 )
 
 func create(t *testing.T) (*Writer, string) {
@@ -32,10 +34,10 @@ func TestCreateNeverOverwrites(t *testing.T) {
 func TestEveryRecordIsInTheFileAtOnce(t *testing.T) {
 	w, path := create(t)
 	steps := []func() error{
-		func() error { return w.Header(Header{Name: "n"}) },
-		func() error { return w.Interval(Interval{Phase: PhaseMeasure}) },
-		func() error { return w.Event(Event{Kind: "disconnected"}) },
-		func() error { return w.Summary(Summary{}) },
+		func() error { return w.Header(result.Header{Name: "n"}) },
+		func() error { return w.Interval(result.Interval{Phase: result.PhaseMeasure}) },
+		func() error { return w.Event(result.Event{Kind: "disconnected"}) },
+		func() error { return w.Summary(result.Summary{}) },
 	}
 	for i, step := range steps {
 		if err := step(); err != nil {
@@ -52,11 +54,11 @@ func TestEveryRecordIsInTheFileAtOnce(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Load(path)
+	run, err := result.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if run.Header.Format != Format || run.Header.Version != Version || run.Header.Name != "n" ||
+	if run.Header.Format != result.Format || run.Header.Version != result.Version || run.Header.Name != "n" ||
 		len(run.Series) != 1 || len(run.Events) != 1 || run.Summary == nil || run.Path != path {
 		t.Fatalf("read back %+v", run)
 	}
@@ -70,16 +72,16 @@ func TestRecordsOutOfOrderAreRefusedWithoutHarm(t *testing.T) {
 			t.Errorf("%s: %v, want it refused", what, err)
 		}
 	}
-	refused("interval before the header", w.Interval(Interval{}))
-	if err := w.Header(Header{}); err != nil {
+	refused("interval before the header", w.Interval(result.Interval{}))
+	if err := w.Header(result.Header{}); err != nil {
 		t.Fatal(err)
 	}
-	refused("second header", w.Header(Header{}))
-	if err := w.Summary(Summary{}); err != nil {
+	refused("second header", w.Header(result.Header{}))
+	if err := w.Summary(result.Summary{}); err != nil {
 		t.Fatal(err)
 	}
-	refused("event after the summary", w.Event(Event{}))
-	refused("second summary", w.Summary(Summary{}))
+	refused("event after the summary", w.Event(result.Event{}))
+	refused("second summary", w.Summary(result.Summary{}))
 	if w.err != nil {
 		t.Errorf("the writer failed: %v", w.err)
 	}
@@ -88,23 +90,23 @@ func TestRecordsOutOfOrderAreRefusedWithoutHarm(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	refused("event after Close", w.Event(Event{}))
-	if _, err := Load(path); err != nil {
+	refused("event after Close", w.Event(result.Event{}))
+	if _, err := result.Load(path); err != nil {
 		t.Fatal(err)
 	}
 }
 
 func TestFailuresStay(t *testing.T) {
 	w, _ := create(t)
-	if err := w.Header(Header{}); err != nil {
+	if err := w.Header(result.Header{}); err != nil {
 		t.Fatal(err)
 	}
 	w.file.Close() // as if the disk were gone
-	first := w.Interval(Interval{})
+	first := w.Interval(result.Interval{})
 	if first == nil {
 		t.Fatal("writing to a closed file succeeded")
 	}
-	if err := w.Event(Event{}); err != first {
+	if err := w.Event(result.Event{}); err != first {
 		t.Errorf("after a failure: %v, want the same error", err)
 	}
 	if err := w.Close(); err != first {
@@ -114,11 +116,11 @@ func TestFailuresStay(t *testing.T) {
 
 func TestVitalsThatAreNoNumbersAreLeftOut(t *testing.T) {
 	w, path := create(t)
-	vitals := map[Vital]float64{"a": 1, "b": math.NaN(), "c": math.Inf(1), "d": math.Inf(-1)}
-	if err := errors.Join(w.Header(Header{}), w.Interval(Interval{Vitals: vitals}), w.Close()); err != nil {
+	vitals := map[result.Vital]float64{"a": 1, "b": math.NaN(), "c": math.Inf(1), "d": math.Inf(-1)}
+	if err := errors.Join(w.Header(result.Header{}), w.Interval(result.Interval{Vitals: vitals}), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Load(path)
+	run, err := result.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +134,7 @@ func TestVitalsThatAreNoNumbersAreLeftOut(t *testing.T) {
 
 func TestLinesOfConcurrentWritersStayWhole(t *testing.T) {
 	w, path := create(t)
-	if err := w.Header(Header{}); err != nil {
+	if err := w.Header(result.Header{}); err != nil {
 		t.Fatal(err)
 	}
 	const writers, each = 8, 50
@@ -140,7 +142,7 @@ func TestLinesOfConcurrentWritersStayWhole(t *testing.T) {
 	for range writers {
 		wg.Go(func() {
 			for range each {
-				if err := w.Event(Event{Kind: "k", Detail: strings.Repeat("x", 5000)}); err != nil {
+				if err := w.Event(result.Event{Kind: "k", Detail: strings.Repeat("x", 5000)}); err != nil {
 					t.Error(err)
 				}
 			}
@@ -150,7 +152,7 @@ func TestLinesOfConcurrentWritersStayWhole(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	run, err := Load(path)
+	run, err := result.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}

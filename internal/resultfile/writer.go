@@ -1,4 +1,5 @@
-package result
+// Package resultfile writes result files, which package result reads.
+package resultfile
 
 import (
 	"encoding/json"
@@ -7,12 +8,25 @@ import (
 	"math"
 	"os"
 	"sync"
+
+	"sixnines/internal/seal"
+	"sixnines/result"
 )
 
-// maxLine is the longest line, in bytes, that writers write and readers read. One
-// second of every metric takes some 0.1 MiB. A line can make a reader allocate
-// some twenty times its length, so a much larger limit would help hostile files.
+// maxLine is the length, in bytes, from which a line is too long to be read again: package result
+// refuses longer ones.
 const maxLine = 16 << 20
+
+// The values of a record's "type".
+const (
+	typeHeader   = "header"
+	typeInterval = "interval"
+	typeEvent    = "event"
+	typeSummary  = "summary"
+)
+
+// sealKey is the text before the seal in the line of a summary.
+const sealKey = `,"seal":`
 
 // sealRoom is an upper bound of the bytes that a seal adds to a line.
 const sealRoom = 1 << 10
@@ -31,7 +45,7 @@ type Writer struct {
 	ended  bool            // the last summary is written, or Close was called
 	err    error           // the first failure; nothing is written after it
 	lines  lines
-	tally  *tally
+	tally  *seal.Tally
 }
 
 // Create makes the result file at path, which must not exist: a result is never
@@ -42,7 +56,7 @@ func Create(path string) (*Writer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("create result file: %w", err)
 	}
-	return &Writer{file: f, tally: newTally()}, nil
+	return &Writer{file: f, tally: seal.New(typeHeader, typeInterval, typeEvent, typeSummary)}, nil
 }
 
 // errOrder marks records that come out of order. Refusing them does not harm the
@@ -52,15 +66,15 @@ var errOrder = errors.New("out of order")
 
 // Header writes the first record, or one of the first: each of several named workloads
 // has a header. Header fills in Type, Format, Version and Sealed.
-func (w *Writer) Header(h Header) error {
+func (w *Writer) Header(h result.Header) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.header && w.err == nil && (h.Workload == "" || w.open[""] || w.open[h.Workload]) {
 		return fmt.Errorf("result: second header: %w", errOrder)
 	}
-	h.Type, h.Format, h.Version, h.Sealed = typeHeader, Format, Version, true
+	h.Type, h.Format, h.Version, h.Sealed = typeHeader, result.Format, result.Version, true
 	if h.Workload != "" {
-		h.Version = VersionWorkloads
+		h.Version = result.VersionWorkloads
 	}
 	if w.header = true; w.open == nil {
 		w.open = map[string]bool{}
@@ -71,7 +85,7 @@ func (w *Writer) Header(h Header) error {
 
 // Interval writes an interval, without vitals that are not finite (NaN, ±Inf): JSON
 // cannot hold them, and they say no more than absent ones.
-func (w *Writer) Interval(v Interval) error {
+func (w *Writer) Interval(v result.Interval) error {
 	v.Type = typeInterval
 	v.Vitals = finite(v.Vitals)
 	w.mu.Lock()
@@ -84,7 +98,7 @@ func (w *Writer) Interval(v Interval) error {
 }
 
 // Event writes an event.
-func (w *Writer) Event(e Event) error {
+func (w *Writer) Event(e result.Event) error {
 	e.Type = typeEvent
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -93,7 +107,7 @@ func (w *Writer) Event(e Event) error {
 
 // Summary writes the last record of a workload, with its seal; nothing can be written after
 // the last workload's summary.
-func (w *Writer) Summary(s Summary) error {
+func (w *Writer) Summary(s result.Summary) error {
 	s.Type, s.Seal = typeSummary, nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -162,28 +176,44 @@ func (w *Writer) writeLine(kind string, line []byte, err error) error {
 
 // count adds the line of a record to the tally, seals it if it is a summary, and returns it
 // with its newline.
-func (w *Writer) count(kind string, line []byte) (_ []byte, err error) {
+func (w *Writer) count(kind string, line []byte) ([]byte, error) {
 	if kind == typeSummary {
-		if line, err = w.tally.sealed(line); err != nil {
+		text := line[:len(line)-1] // without the closing brace
+		w.tally.Bytes(text)
+		sealed, err := json.Marshal(w.seal())
+		if err != nil {
 			return nil, err
 		}
-		w.tally.bytes([]byte{'\n'})
+		rest := append(append([]byte(sealKey), sealed...), '}')
+		w.tally.Bytes(rest)
+		line = append(text, rest...)
+		w.tally.Record(kind, line)
+		w.tally.Bytes([]byte{'\n'})
 		return append(line, '\n'), nil
 	}
-	w.tally.record(kind, line)
+	w.tally.Record(kind, line)
 	line = append(line, '\n')
-	w.tally.bytes(line)
+	w.tally.Bytes(line)
 	return line, nil
 }
 
+// seal returns the seal of the records and bytes so far.
+func (w *Writer) seal() result.Seal {
+	of := func(kind string) result.SealedLines {
+		n, sum := w.tally.Lines(kind)
+		return result.SealedLines{Lines: n, CRC32C: sum}
+	}
+	return result.Seal{SHA256: w.tally.SHA256(), Headers: of(typeHeader), Intervals: of(typeInterval), Events: of(typeEvent), Summaries: of(typeSummary)}
+}
+
 // finite returns m without values that JSON cannot hold; m itself if all are finite.
-func finite(m map[Vital]float64) map[Vital]float64 {
+func finite(m map[result.Vital]float64) map[result.Vital]float64 {
 	bad := func(v float64) bool { return math.IsNaN(v) || math.IsInf(v, 0) }
 	for _, v := range m {
 		if !bad(v) {
 			continue
 		}
-		kept := make(map[Vital]float64, len(m))
+		kept := make(map[result.Vital]float64, len(m))
 		for k, v := range m {
 			if !bad(v) {
 				kept[k] = v

@@ -1,4 +1,4 @@
-package result
+package resultfile
 
 import (
 	"encoding/json"
@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"sixnines/result"
 )
 
 // lines writes intervals exactly as encoding/json does, into a buffer that it reuses:
@@ -15,12 +17,12 @@ import (
 // collector is off.
 type lines struct {
 	buffer  []byte
-	metrics []Metric
-	vitals  []Vital
+	metrics []result.Metric
+	vitals  []result.Vital
 }
 
 // interval returns v as JSON; the bytes are valid until the next call.
-func (l *lines) interval(v *Interval) ([]byte, error) {
+func (l *lines) interval(v *result.Interval) ([]byte, error) {
 	b := l.buffer[:0]
 	var err error
 	b = append(b, `{"type":`...)
@@ -44,12 +46,12 @@ func (l *lines) interval(v *Interval) ([]byte, error) {
 			b = append(b, opening(i))
 			b = appendText(b, string(m))
 			b = append(b, ':')
-			b = v.Metrics[m].append(b)
+			b = appendMetric(b, v.Metrics[m])
 		}
 		b = append(b, '}')
 	}
 	b = append(b, `,"counters":`...)
-	b = v.Counters.append(b)
+	b = appendCounters(b, &v.Counters)
 	b = appendNumber(b, `,"in_flight":`, v.InFlight)
 	b = appendNumber(b, `,"backlog":`, v.Backlog)
 	if len(v.Vitals) > 0 {
@@ -105,7 +107,7 @@ func opening(i int) byte {
 	return ','
 }
 
-func (m *MetricInterval) append(b []byte) []byte {
+func appendMetric(b []byte, m *result.MetricInterval) []byte {
 	if m == nil {
 		return append(b, "null"...)
 	}
@@ -157,8 +159,8 @@ func appendPairs(b []byte, before string, pairs [][2]int64) []byte {
 	return append(b, ']')
 }
 
-// append appends the counters, in the order of their declaration.
-func (c *Counters) append(b []byte) []byte {
+// appendCounters appends the counters, in the order of their declaration.
+func appendCounters(b []byte, c *result.Counters) []byte {
 	v := reflect.ValueOf(c).Elem()
 	first := len(b)
 	b = append(b, '{')
@@ -181,9 +183,9 @@ type counterName struct {
 	omitted bool   // left out when 0
 }
 
-// counterNames returns the JSON names of the fields of Counters, in order.
+// counterNames returns the JSON names of the fields of result.Counters, in order.
 var counterNames = sync.OnceValue(func() (names []counterName) {
-	t := reflect.TypeFor[Counters]()
+	t := reflect.TypeFor[result.Counters]()
 	for i := range t.NumField() {
 		name, options, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
 		names = append(names, counterName{strconv.Quote(name) + ":", options == "omitempty"})

@@ -1,4 +1,4 @@
-package result
+package resultfile
 
 import (
 	"encoding/json"
@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"testing"
+
+	"sixnines/result"
 )
 
 // fill sets everything in v: nothing is left out but what one in empty leaves
@@ -63,7 +65,7 @@ func TestLineIsWhatJSONMakes(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	var l lines
 	for i := range 3000 {
-		var v Interval
+		var v result.Interval
 		fill(rng, reflect.ValueOf(&v).Elem(), min(i, 5)) // the first one has everything
 		want, err := json.Marshal(v)
 		if err != nil {
@@ -77,8 +79,8 @@ func TestLineIsWhatJSONMakes(t *testing.T) {
 }
 
 func TestLineLeavesNoGarbage(t *testing.T) {
-	v := Interval{Phase: PhaseMeasure, Vitals: map[Vital]float64{"a": 1.5, "b": 2e-9, "c": 3}, Metrics: map[Metric]*MetricInterval{
-		LagOwn: {Hist: "abc"}, DeliveryResponse: {Hist: "def", Slots: [][2]int64{{1, 2}}, Own: []OwnBand{{Band: 4, Count: 1}}}}}
+	v := result.Interval{Phase: result.PhaseMeasure, Vitals: map[result.Vital]float64{"a": 1.5, "b": 2e-9, "c": 3}, Metrics: map[result.Metric]*result.MetricInterval{
+		result.LagOwn: {Hist: "abc"}, result.DeliveryResponse: {Hist: "def", Slots: [][2]int64{{1, 2}}, Own: []result.OwnBand{{Band: 4, Count: 1}}}}}
 	var l lines
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := l.interval(&v); err != nil {
