@@ -25,6 +25,8 @@ type Event struct {
 	// Action says which of the plan's actions the event is of; nil: of none. Each of these
 	// events is written by itself.
 	Action *Acted `json:"action,omitempty"`
+	// Network is what was counted and measured of Header.Network; of EventNetwork.
+	Network *Network `json:"network,omitempty"`
 }
 
 // Since returns the event with instants that count from an origin.
@@ -93,8 +95,9 @@ const (
 	EventPauses      EventKind = "pauses" // some pauses are not listed
 	EventDrain       EventKind = "drain"  // the drain ended before its limit
 	EventWarmUp      EventKind = "warm-up"
-	EventDepth       EventKind = "depth" // the broker's depth is not read
-	EventProbe       EventKind = "probe" // the probe ended before the load
+	EventDepth       EventKind = "depth"   // the broker's depth is not read
+	EventProbe       EventKind = "probe"   // the probe ended before the load
+	EventNetwork     EventKind = "network" // the conditions of the whole run's network are over
 )
 
 // EventProperties describes one kind of event.
@@ -148,5 +151,6 @@ func Events() []EventProperties {
 		{Kind: EventWarmUp},
 		{Kind: EventDepth},
 		{Kind: EventProbe},
+		{Kind: EventNetwork, Told: true},
 	}
 }

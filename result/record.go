@@ -109,6 +109,10 @@ type Header struct {
 	// scenario.ParseUntil reads it; Window is then its greatest length. Empty:
 	// nothing was waited for.
 	Until string `json:"until,omitempty"`
+	// Network is what the path to the broker was like from before the first connection until the last one was
+	// closed, as measured before the load; what was counted is in the event [EventNetwork]. Nil: the run left the
+	// path as it was.
+	Network *Network `json:"network,omitempty"`
 	// Actions is what was to happen in the window, in that order; empty: nothing, or the
 	// result is of an earlier version, which has ConsumersFrom and ConsumersPause alone.
 	Actions []Action `json:"actions,omitempty"`

@@ -104,7 +104,7 @@ func checkCut(v *validator, a *Act) {
 }
 
 // Apart reports whether the nodes of a broker that is started for the run are to be in network
-// namespaces of their own, since an action is on the paths between them.
+// namespaces of their own, since an action, or the network of the whole run, is on the paths between them.
 func (s *Scenario) Apart() bool {
-	return slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Cut != nil || a.Network != nil && a.Network.Resolved().Among() })
+	return s.Network != nil && s.Network.Resolved().Among() || slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Cut != nil || a.Network != nil && a.Network.Resolved().Among() })
 }

@@ -191,6 +191,10 @@ func (s *Scenario) clone() *Scenario {
 		tls := *s.Target.TLS
 		c.Target.TLS = &tls
 	}
+	if s.Network != nil {
+		network := *s.Network
+		c.Network = &network
+	}
 	c.Target.Options = maps.Clone(s.Target.Options)
 	c.Target.Settings = maps.Clone(s.Target.Settings)
 	c.Objectives, c.Actions = slices.Clone(s.Objectives), slices.Clone(s.Actions)

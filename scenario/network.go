@@ -107,22 +107,38 @@ func networkActions() []ActionProperties {
 	}
 }
 
+// network checks the conditions of the whole run.
+func (v *validator) network() {
+	if v.s.Network != nil {
+		v.conditions(v.s.Network, networkKey)
+	}
+}
+
+const networkKey = "network"
+
+// conditions checks a network that is written at a key.
+func (v *validator) conditions(n *Network, key string) {
+	if of, cause, hint := n.Problem(); cause != "" {
+		at := key
+		if of != "" {
+			at = strict.Join(key, of)
+		}
+		v.fail(cause, hint, at, key)
+	}
+	v.networkBetween(n, key)
+}
+
 // checkNetwork checks the conditions of an act.
 func checkNetwork(v *validator, a *Act) {
-	if key, cause, hint := a.Network.Problem(); cause != "" {
-		at := strict.Join(a.key, string(ActionNetwork))
-		if key != "" {
-			at = strict.Join(at, key)
-		}
-		v.fail(cause, hint, at, a.key)
-	}
+	v.conditions(a.Network, strict.Join(a.key, string(ActionNetwork)))
+	v.refuse(v.s.Network != nil, "an action network at "+a.At.String()+", and a network for the whole run: a packet cannot be under both",
+		"leave network out, and let actions that follow each other say what the path is like at each time", a.key, networkKey)
 	for _, b := range OfKind(v.s.Acts(), ActionNetwork) {
 		if b.key != a.key && b.At.After <= a.At.After && a.At.After < b.End() {
 			v.fail(fmt.Sprintf("two actions network at the same time, at %s and at %s", b.At, a.At), "let the second begin when the first is over, or write one with the conditions of both", a.key, b.key)
 			break
 		}
 	}
-	v.networkBetween(a.Network, strict.Join(a.key, string(ActionNetwork)))
 }
 
 // networkBetween checks that the broker can have conditions between its nodes.

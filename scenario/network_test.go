@@ -87,3 +87,40 @@ func TestProfilesAreOnThePage(t *testing.T) {
 	}
 	onPage(t, "../docs/network.md", "| name | each way | what it is | source |\n|---|---|---|---|\n", b.String())
 }
+
+// The network of a whole run is checked as that of an action is, is in each workload's part, and excludes
+// actions on the network.
+func TestNetworkOfTheRun(t *testing.T) {
+	s, err := Parse("x.yaml", []byte("network: {profile: wan, delay: 1ms}\nworkloads:\n  a: {}\n  b: {}\n"))
+	if err != nil || s.Validate() != nil {
+		t.Fatal(err, s.Validate())
+	}
+	for _, p := range s.Parts() {
+		if p.Scenario.Network == nil || p.Scenario.Network.Resolved().Loss != 0.005 || p.Scenario.Network == s.Network {
+			t.Errorf("%s has %+v", p.Name, p.Scenario.Network)
+		}
+	}
+	text, err := s.Encode()
+	if err != nil || !strings.Contains(string(text), "profile: wan") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	for text, want := range map[string]string{
+		"network: {}":                                        "a network without conditions",
+		"network: {delay: 1ms, jitter: 2ms}":                 "before they are sent",
+		"network: {delay: 1ms, between: [brokers, brokers]}": "the broker has one",
+		"network: {delay: 1ms}\nactions: [{at: 1s, network: {delay: 2ms}, for: 1s}]":                "cannot be under both",
+		"network: {delay: 1ms, between: [brokers, brokers]}\ntarget: {url: \"nats://127.0.0.1:1\"}": "not started for the run",
+	} {
+		s, err := Parse("x.yaml", []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", text, err, want)
+		}
+	}
+	among := &Scenario{Network: &Network{Between: []Party{Brokers, Brokers}}}
+	if !among.Apart() {
+		t.Error("nodes between which the network has conditions need namespaces")
+	}
+}

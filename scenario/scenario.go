@@ -38,6 +38,9 @@ type Scenario struct {
 	// [Scenario.Parts].
 	Workloads Workloads `yaml:"workloads,omitempty" doc:"several loads at the same time, by name, instead of workload"`
 	Phases    Phases    `yaml:"phases,omitempty" doc:"how long each phase lasts"`
+	// Network holds from before the first connection until the last one is closed. Only the command can
+	// have it.
+	Network *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for the whole run, such as {profile: cross-region}"`
 	// Actions are what happens in the window; see [Scenario.Acts].
 	Actions []Action `yaml:"actions,omitempty" doc:"what happens in the window, to whom and for how long: a list such as [{at: 5s, pause: consumers, for: 5s}]"`
 	Record  Record   `yaml:"record,omitempty" doc:"what is written down"`

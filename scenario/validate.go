@@ -34,6 +34,7 @@ func (s *Scenario) Validate() error {
 		return v.errs.sorted()
 	}
 	v.target()
+	v.network()
 	before := len(v.errs)
 	if v.actions(); len(v.errs) > before {
 		return v.errs.sorted()

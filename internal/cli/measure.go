@@ -81,6 +81,17 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			defer m.keeper.Spoil("what happened to the one before changed it")
 		}
 	}
+	if s.Network != nil {
+		held, release, err := a.hold(stops.early, target, s, show.say)
+		if stops.vain.Load() && err != nil {
+			return nil, a.inVain(m.file)
+		}
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		config.Path = held
+	}
 	run, err = execute(stops, config)
 	err = conceal(err, s, e)
 	death := conceal(died(), s, e)

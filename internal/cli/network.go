@@ -2,6 +2,8 @@ package cli
 
 import (
 	"cmp"
+	"context"
+	"fmt"
 
 	"sixnines/driver"
 	"sixnines/internal/faults"
@@ -15,19 +17,46 @@ func (a *app) networkOf(s *scenario.Scenario, e driver.Entry) *faults.Network {
 	return &faults.Network{URL: cmp.Or(s.Target.URL, e.DefaultURL), Command: a.self(network.Command), Journal: a.journal}
 }
 
-// networksPossible returns, for each act on the network, by which means it would be carried out and why not by better
+// networksPossible returns, for the network of the whole run and each act on the network, by which means it would be carried out and why not by better
 // ones. The error says why one cannot be.
 func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err error) {
 	n := &faults.Network{URL: s.Target.URL}
-	for _, a := range scenario.OfKind(s.Acts(), scenario.ActionNetwork) {
+	preview := func(asked scenario.Network, key string) error {
 		if withoutBroker(e) {
-			return nil, placed(wrongUsage("choose a driver of a broker, such as nats", "%s: driver %s has no broker", a.Kind, e.Name), s, a.Key())
+			return placed(wrongUsage("choose a driver of a broker, such as nats", "network: driver %s has no broker", e.Name), s, key)
 		}
-		text, err := n.Preview(*a.Network)
+		text, err := n.Preview(asked)
 		if err != nil {
-			return nil, placed(wrongUsage("see docs/network.md for what each means needs", "%s: %w", a.Kind, err), s, a.Key())
+			return placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, key)
 		}
 		all = append(all, text)
+		return nil
+	}
+	if s.Network != nil {
+		if err := preview(*s.Network, "network"); err != nil {
+			return nil, err
+		}
+	}
+	for _, a := range scenario.OfKind(s.Acts(), scenario.ActionNetwork) {
+		if err := preview(*a.Network, a.Key()); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
+}
+
+// hold puts the network of a scenario's whole run into effect. release undoes it, if the run has not.
+func (a *app) hold(ctx context.Context, t *faults.Target, s *scenario.Scenario, say func(string)) (held *faults.Held, release func(), err error) {
+	path, err := t.Path(ctx, *s.Network)
+	if err != nil {
+		return nil, nil, placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, "network")
+	}
+	if held, err = path.Hold(ctx); err != nil {
+		return nil, nil, failed("sixnines doctor --clean undoes what is left of it", fmt.Errorf("the network of the run: %w", err))
+	}
+	return held, func() {
+		if _, err := held.End(); err != nil {
+			say("the network of the run is not undone: " + oneLine(err.Error()) + "; sixnines doctor --clean undoes it")
+		}
+	}, nil
 }

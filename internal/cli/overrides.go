@@ -122,6 +122,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("url", "target.url", "URL", "address of the broker; without one it is started for the run")
 		flag("start", "target.managed", "NAME", "which broker to start for the run, also in a version, as kafka@3.9.1; default the driver's own; see sixnines broker list")
 		flag("nodes", "target.nodes", "N", "how many nodes of it; default 1")
+		flag("network", "network.profile", "PROFILE", "what the path to the broker is like for the whole run: lan, cross-zone, cross-region, wan, 4g, lossy-wifi or satellite; see docs/network.md")
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the authority that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client's certificate")
 		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client's key")
@@ -201,6 +202,7 @@ func (env *Env) completeScenarioFlags(cmd *cobra.Command) {
 	completeFlag(cmd, "until", oneOf("delivery.response p99 ±5%", "publish.response p99 ±5%", "roundtrip.response p99 ±5%"))
 	completeFlag(cmd, "consumer-ack", oneOf("none", "each"))
 	completeFlag(cmd, "consumers-from", oneOf("filled", "30s"))
+	completeFlag(cmd, "network", oneOf(each(scenario.Profiles(), func(p scenario.Profile) string { return p.Name })...))
 	completeFlag(cmd, "start", completeProducts)
 	completeFlag(cmd, "managed", completeProducts)
 	completeFlag(cmd, "option", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {

@@ -39,6 +39,7 @@ const (
 	whyMeaning   = "the figures mean different things"
 	whyLoad      = "another load has other latencies"
 	whyMeans     = "another way to the same guarantee: perhaps this is what is compared"
+	whyNetwork   = "a longer or worse path has other latencies"
 	whySystem    = "perhaps this is what is compared"
 	whyTool      = "the tool and its clients are part of every figure"
 	whyMachine   = "another machine has other latencies"
@@ -174,6 +175,8 @@ func ofField(key string) (Weight, string) {
 			return "", ""
 		}
 		return Large, whySystem
+	case "network":
+		return Decisive, whyNetwork
 	case "record":
 		return Small, whyRecorded
 	case "seed":

@@ -61,6 +61,9 @@ type Config struct {
 	// the broker, which the engine does not know; it returns nil for an act that the engine is to do
 	// itself. It is called before anything is connected, and Run wraps its error in ErrUsage.
 	Doer func(a *scenario.Act) (actions.Doer, error)
+	// Path is the path to the broker with the conditions of the scenario's network, which the caller has put into
+	// effect; nil: the scenario has no network.
+	Path Path
 	// Provisioned, if not nil, is called before the load with what names the broker's destinations of a
 	// workload (empty name: the only one), for each whose driver can. Actions may need the leader of one.
 	Provisioned func(workload string, d driver.DestinationNamer)
@@ -72,6 +75,14 @@ type Config struct {
 	// Abort, if not nil, ends the run at once when it is closed, without a drain. The context's end, in
 	// contrast, ends the window early; the run then drains and writes.
 	Abort <-chan struct{}
+}
+
+// Path is a path whose conditions hold for the whole run. The run's goroutine calls its methods.
+type Path interface {
+	// Network says what the path is like before the load.
+	Network() *result.Network
+	// End takes the conditions away, and returns what was counted. The run's connections are closed.
+	End() (*result.Network, error)
 }
 
 // Exporter gets what a run records while it goes on, from one goroutine at a time. It must not block for

@@ -16,6 +16,14 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	if leftover != nil {
 		r.out.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
+	if r.config.Path != nil {
+		network, err := r.config.Path.End()
+		e := result.Event{At: clock.Now(), Kind: result.EventNetwork, Detail: "the path is as it was", Network: network}
+		if err != nil {
+			e.Kind, e.Detail = result.EventError, "the network was not undone: "+err.Error()
+		}
+		r.out.Event(e)
+	}
 	if err := c.rest(); err != nil {
 		return nil, err
 	}

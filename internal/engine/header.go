@@ -30,6 +30,9 @@ func (r *run) writeHeader(start int64) error {
 		Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.SameHost(),
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs}}
+	if r.config.Path != nil {
+		h.Network = r.config.Path.Network()
+	}
 	if r.Virtual != nil {
 		h.Clock = result.Clock{Source: "virtual"}
 		h.Machine = append(h.Machine, generatorFact(result.FactNotWatched, "the process and the machine", "the run is in virtual time"))

@@ -207,7 +207,7 @@ func (p *Path) measure(ctx context.Context) *result.RoundTrips {
 	if !p.probed.IsValid() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, handshakesTime)
+	ctx, cancel := context.WithTimeout(ctx, p.handshakesTime())
 	defer cancel()
 	return roundTrips(network.Measure(ctx, p.probed, handshakes, 0))
 }
@@ -237,10 +237,7 @@ func (c *conditions) Describe(e *result.Event) {
 
 // Do implements actions.Doer.
 func (c *conditions) Do(ctx context.Context, at int64) (happened int64, err error) {
-	c.record = c.path.record()
-	c.record.Before = c.path.measure(ctx)
-	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal})
-	if err != nil {
+	if err := c.prepare(ctx); err != nil {
 		return 0, err
 	}
 	if err := until(ctx, at); err != nil {
@@ -251,6 +248,14 @@ func (c *conditions) Do(ctx context.Context, at int64) (happened int64, err erro
 	}
 	c.watch()
 	return happened, nil
+}
+
+// prepare measures the path without the conditions, and gets them ready.
+func (c *conditions) prepare(ctx context.Context) (err error) {
+	c.record = c.path.record()
+	c.record.Before = c.path.measure(ctx)
+	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal})
+	return err
 }
 
 // watch times handshakes until stop.

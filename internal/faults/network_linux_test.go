@@ -1,7 +1,11 @@
 package faults
 
 import (
+	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -11,6 +15,7 @@ import (
 	"sixnines/internal/network"
 	"sixnines/internal/vitals/vitalstest"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // The conditions of an act hold from its instant until it is undone, and their record says what was asked, by
@@ -50,4 +55,59 @@ func TestNetwork(t *testing.T) {
 		}
 		return ""
 	})
+}
+
+// The conditions of a whole run hold from Hold to End, its record has handshakes without and with them, and
+// nothing is left, also where End is called twice or Hold's context has ended.
+func TestHold(t *testing.T) {
+	if why, not := network.Look().Why[network.NFQueue]; not {
+		t.Skip("SKIPPED: nfqueue does not work here: ", why)
+	}
+	c := start(t, "nats")
+	target := &Target{Cluster: c, Seed: 7, Network: &Network{URL: c.URL, Command: []string{os.Args[0], network.Command}, Journal: journal.New(t.TempDir())}}
+	path, err := target.Path(t.Context(), scenario.Network{Profile: "cross-region"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := rulesAt(t, path.probed.Port())
+	h, err := path.Hold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := h.Network()
+	if n.Before == nil || n.During == nil || n.During.Tried < 2 || n.During.Failed > 0 || n.During.Min-n.Before.Min < int64(71*time.Millisecond) || n.Profile != "cross-region" {
+		t.Errorf("%+v: %+v, %+v", n, n.Before, n.During)
+	}
+	if rulesAt(t, path.probed.Port()) == before {
+		t.Error("no rule is there while the conditions hold")
+	}
+	for range 2 {
+		over, err := h.End()
+		if err != nil || over.Means[0].Packets == 0 || over.After == nil || over.After.Min > over.During.Min/2 || n.Means[0].Packets != 0 {
+			t.Errorf("%+v: %+v, %v", over, over.After, err)
+		}
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := path.Hold(ended); err == nil {
+		t.Error("a run that has ended holds conditions")
+	}
+	if now := rulesAt(t, path.probed.Port()); now != before {
+		t.Errorf("left behind:\n%s", now)
+	}
+}
+
+// rulesAt returns the rules about a port.
+func rulesAt(t *testing.T, port uint16) string {
+	out, err := exec.Command("iptables-legacy-save", "-t", "mangle").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var about []string
+	for line := range strings.Lines(string(out)) {
+		if strings.Contains(line, fmt.Sprintf("port %d ", port)) {
+			about = append(about, line)
+		}
+	}
+	return strings.Join(about, "")
 }

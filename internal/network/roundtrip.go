@@ -25,8 +25,8 @@ func Measure(ctx context.Context, address netip.AddrPort, n int, pause time.Dura
 	r := RoundTrips{}
 	for r.Tried < n && ctx.Err() == nil {
 		d, err := handshake(ctx, address)
-		if err != nil && ctx.Err() != nil {
-			break
+		if end, ends := ctx.Deadline(); err != nil && (ctx.Err() != nil || ends && !time.Now().Before(end)) {
+			break // the dialer's own timer may be the first
 		}
 		r.Tried++
 		if err != nil {

@@ -99,6 +99,9 @@ func setupLine(s *subject) []string {
 	if h.SameHost {
 		broker += " on this host"
 	}
+	if n := h.Network; n != nil {
+		broker += " over a path with " + conditionsText(n.Asked)
+	}
 	out := []string{broker, plain(h.Pattern), loadText(h)}
 	if s.letter == "" && s.title != titleOfAll(&result.Run{Header: result.Header{Driver: h.Driver, Pattern: h.Pattern, Rate: h.Rate, Mode: h.Mode}}) {
 		out = append([]string{s.title}, out...)

@@ -21,6 +21,9 @@ func TestFindKey(t *testing.T) {
 		"option.linger":      "target.options.linger",
 		"setting.a.b":        "target.settings.a.b",
 		"target.options.any": "target.options.any",
+		"delay":              "network.delay",
+		"network.rate":       "network.rate",
+		"profile":            "network.profile",
 	} {
 		if got, err := FindKey(name); got != want || err != nil {
 			t.Errorf("%s is %q, %v, want %q", name, got, err, want)
