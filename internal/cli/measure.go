@@ -77,7 +77,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		}
 		died = broker.Err
 		broker.configure(&config, target)
-		if slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" }) {
+		if s.Apart() || slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" }) {
 			defer m.keeper.Spoil("what happened to the one before changed it")
 		}
 	}

@@ -295,7 +295,8 @@ func (s *studyRuns) object(o *study.Outcome) studyObject {
 				row.Files = append(row.Files, t.File)
 			}
 		}
-		for _, name := range []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.9999", "rate.sent", "rate.received", "bench.op"} {
+		for _, name := range []string{"p50", "p90", "p99", "p99.9", "p99.99", "p99.9999", "rate.sent", "rate.received", "bench.op",
+			"outside.p50", "outside.p99", "unavailable", "recovered", "lost", "lost.oldest", "acknowledged", "duplicated"} {
 			over := study.ReadRounds(c, name, "", "")
 			if over.Rounds == 0 {
 				continue

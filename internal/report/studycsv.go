@@ -105,6 +105,11 @@ func (v *studyView) csvLines(c *csv.Writer, lead []string, cell *study.CellOutco
 			line(m, "p"+percentile)
 		}
 		line(m, maximum)
+		if p.Summary.Outside[m] != nil {
+			for _, percentile := range result.Percentiles() {
+				line(m, "outside.p"+percentile)
+			}
+		}
 	}
 	for _, name := range study.FigureNames() {
 		if name != maximum {

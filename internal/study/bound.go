@@ -157,6 +157,64 @@ func (d *decider) steady() Verdict {
 	return v
 }
 
+// occurs decides whether figures are 0, or above it. One round in which something occurred shows that
+// it does; that it does not is never shown by one round.
+func (d *decider) occurs() Verdict {
+	cells, all := d.matched()
+	for _, c := range cells {
+		for _, name := range d.t.Figures {
+			figures, blocked := d.read(c, name)
+			yes, no, most := 0, 0, 0.0
+			unit, _ := UnitOf(name)
+			for _, f := range figures {
+				switch low, high := f.bounds(); {
+				case f.Missing != "" || f.Unfit != "":
+				case low > 0:
+					yes, most = yes+1, max(most, f.Value)
+				case high <= 0:
+					no++
+				}
+			}
+			rounds := len(figures) + absentOf(c, d.t.Workload).rounds
+			text := fmt.Sprintf("%s of %s is above 0 in %d of %s", name, c.Cell.Name, yes, spell.Plural(rounds, "round"))
+			if yes > 0 {
+				text += fmt.Sprintf(", at most %s", Spell(most, unit))
+			}
+			if unknown := rounds - yes - no; unknown > 0 {
+				text += fmt.Sprintf(", and not known in %d", unknown)
+			}
+			d.say("%s", text)
+			least := leastRuns
+			if d.t.Kind == KindSome {
+				least = LeastRounds
+			}
+			none := no == rounds && no >= least
+			switch {
+			case d.t.Kind == KindNone && yes > 0, d.t.Kind == KindSome && none:
+				return Disagrees
+			case d.t.Kind == KindNone && !none, d.t.Kind == KindSome && yes == 0:
+				all = false
+				if blocked != "" && yes+no < len(figures) {
+					d.say("%s", blocked)
+				}
+				d.need(d.longer())
+			}
+		}
+	}
+	if all {
+		return Agrees
+	}
+	return Undecidable
+}
+
+// bounds returns between which numbers a figure lies.
+func (f *Figure) bounds() (low, high float64) {
+	if f.Bounded {
+		return f.Low, f.High
+	}
+	return f.Value, f.Value
+}
+
 // arithmetic computes Test.Function and compares it with Test.Value.
 func (d *decider) arithmetic() Verdict {
 	x, err := arithmetic()[d.t.Function](d.t.Of)

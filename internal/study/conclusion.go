@@ -97,6 +97,8 @@ func (d *decider) decide() Found {
 		v = d.share()
 	case KindSteady:
 		v = d.steady()
+	case KindNone, KindSome:
+		v = d.occurs()
 	case KindArithmetic:
 		v = d.arithmetic()
 	default: // KindUndecidable

@@ -69,6 +69,9 @@ func FigureNames() []string {
 	for name := range plainFigures() {
 		all = append(all, name)
 	}
+	for name := range costFigures() {
+		all = append(all, name)
+	}
 	slices.Sort(all)
 	return all
 }
@@ -88,10 +91,12 @@ func UnitOf(name string) (u Unit, ok bool) {
 		_, second := UnitOf(under)
 		return Part, first && second && !strings.Contains(under, "/")
 	}
-	if _, _, is := percentile(name); is {
+	if _, _, is := percentile(strings.TrimPrefix(name, outsidePrefix)); is {
 		return Nanoseconds, true
 	}
-	u, ok = plainFigures()[name]
+	if u, ok = plainFigures()[name]; !ok {
+		u, ok = costFigures()[name]
+	}
 	return u, ok
 }
 
@@ -100,7 +105,7 @@ func figureHint(name string) string {
 	if near := spell.Nearest(name, FigureNames()); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "there are percentiles such as p99.9, and " + strings.Join(FigureNames(), ", ")
+	return "there are percentiles such as p99.9, and outside.p99.9 of what actions had no effect on, and " + strings.Join(FigureNames(), ", ")
 }
 
 // HeadlineOf returns the default metric of a run's percentiles: the first response time,
@@ -155,7 +160,8 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	text, percent, isPercentile := percentile(name)
 	switch {
 	case isPercentile:
-		f.latency(run, metric, text, percent)
+		f.latency(run, metric, run.Summary.Histograms[metric], run.Metrics[metric], text, percent)
+	case f.costRead(run, name, metric):
 	case name == "max":
 		if d := run.Summary.Histograms[metric]; d == nil {
 			f.Missing = "nothing was timed"
@@ -232,9 +238,9 @@ func (f *Figure) lacks(messages int64) {
 	f.Needs, f.Missing = messages, fmt.Sprintf("n/a (needs %s messages)", spell.Count(messages))
 }
 
-// latency reads a percentile.
-func (f *Figure) latency(run *result.Run, m result.Metric, text string, percent float64) {
-	d, x := run.Summary.Histograms[m], run.Metrics[m]
+// latency reads a percentile of d; x is its histogram, nil if only the published percentiles are
+// known.
+func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distribution, x *result.Merged, text string, percent float64) {
 	switch {
 	case m == "" || d == nil || d.Total() == 0:
 		f.Missing = "nothing was timed"

@@ -249,6 +249,8 @@ const (
 	KindMonotone    = "monotone"    // Figures rise, or fall, from each of Cells to the next
 	KindShare       = "share"       // in at least Share of Cells a figure is AtLeast, or AtMost
 	KindSteady      = "steady"      // the runs of Cells are of Class
+	KindNone        = "none"        // Figures of Cells are 0 in all rounds
+	KindSome        = "some"        // Figures of each of Cells are above 0 in some round
 	KindUndecidable = "undecidable" // cannot be decided by runs: Why says why, Needs what is needed
 	KindArithmetic  = "arithmetic"  // Function of Of is Value, within Margin
 )

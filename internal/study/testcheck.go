@@ -23,6 +23,8 @@ func kinds() map[string]kind {
 		KindMonotone:    {takes: []string{"cells", "figures", "direction"}, figures: 1},
 		KindShare:       {takes: []string{"cells", "figures", "at_least|at_most", "share"}, figures: 1},
 		KindSteady:      {takes: []string{"cells", "class"}},
+		KindNone:        {takes: []string{"cells", "figures"}},
+		KindSome:        {takes: []string{"cells", "figures"}},
 		KindUndecidable: {takes: []string{"why", "needs"}},
 		KindArithmetic:  {takes: []string{"function", "of", "value", "margin"}},
 	}

@@ -26,6 +26,8 @@ func (t *Test) String() string {
 		return fmt.Sprintf("%s is %s in %s of %s", figures, t.claimed(), spell.Percent(t.Share), cells)
 	case KindSteady:
 		return fmt.Sprintf("%s: %s", cells, t.Class)
+	case KindNone, KindSome:
+		return fmt.Sprintf("%s of %s: %s", figures, cells, t.Kind)
 	case KindArithmetic:
 		return fmt.Sprintf("%s of %v is %s", t.Function, t.Of, spell.Number(t.Value))
 	}
