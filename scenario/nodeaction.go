@@ -132,6 +132,15 @@ func (a *Act) Nodes() Node {
 	return a.diskNodes()
 }
 
+// Led reports whether the act happens to a leader or its followers, which the broker is asked for.
+func (a *Act) Led() bool {
+	led := func(n Node) bool { return n == Leader || n == Followers }
+	if a.Kind == ActionCut {
+		return slices.ContainsFunc(slices.Concat(a.Cut.From, a.Cut.To), func(e End) bool { return led(Node(e)) })
+	}
+	return led(a.Nodes())
+}
+
 // free returns when the nodes of an act may be under another, from the start of the window.
 func (a *Act) free() time.Duration {
 	if a.Properties().Restarts && a.Restart == nil {

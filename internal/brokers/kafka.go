@@ -30,6 +30,7 @@ func Kafka() Product {
 		Name:     "kafka",
 		Summary:  "Apache Kafka: partitioned logs, consumer groups, transactions",
 		Drivers:  []string{"kafka"},
+		Led:      []string{"kafka"},
 		Clusters: []int{1, 3},
 		Variable: "KAFKA_HOME",
 		find:     kafkaJars().find,

@@ -27,6 +27,7 @@ func NATS() Product {
 		Name:     "nats",
 		Summary:  "NATS: core, JetStream and MQTT; built in",
 		Drivers:  []string{"nats", "jetstream", "mqtt"},
+		Led:      []string{"jetstream"},
 		Clusters: []int{1, 3, 5},
 		Variable: natsVariable,
 		find:     findNATS,

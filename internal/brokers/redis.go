@@ -25,6 +25,7 @@ func Redis() Product {
 		Name:     "redis",
 		Summary:  "Redis: publish and subscribe, and streams; three nodes with Sentinels",
 		Drivers:  []string{"redis", "redis-streams"},
+		Led:      []string{"redis", "redis-streams"},
 		Clusters: []int{1, 3},
 		Variable: "REDIS_SERVER",
 		find:     findRedis,

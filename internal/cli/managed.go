@@ -91,10 +91,14 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 	case err != nil:
 		return err
 	case ours:
-		if err := disksPossible(p, s); err != nil || !s.Apart() {
-			return err
+		err := leadersPossible(p, s, e)
+		if err == nil {
+			err = disksPossible(p, s)
 		}
-		return namespacesPossible(s)
+		if err == nil && s.Apart() {
+			err = namespacesPossible(s)
+		}
+		return err
 	}
 	for _, a := range s.Acts() {
 		switch {
@@ -106,6 +110,23 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 			return placed(wrongUsage("choose a driver whose broker is started for the run, such as nats", "%s: driver %s has no broker", a.Kind, e.Name), s, a.Key())
 		default:
 			return placed(wrongUsage("choose a broker that is: sixnines broker list", "%s: the broker of driver %s is not started for the run", a.Kind, e.Name), s, a.Key())
+		}
+	}
+	return nil
+}
+
+// leadersPossible refuses acts on leaders of a cluster in which the driver's messages have none, or whose leaders stay.
+func leadersPossible(p brokers.Product, s *scenario.Scenario, e driver.Entry) error {
+	if s.Target.Nodes < 2 {
+		return nil // the one node leads everything
+	}
+	led := slices.Contains(p.Led, e.Name)
+	for _, a := range s.Acts() {
+		switch why := p.Fixed[e.Name]; {
+		case a.Led() && !led:
+			return placed(wrongUsage("name nodes by their numbers from 0, or random or all", "%s: what driver %s sends has no leader among the %s of %s", a.Kind, e.Name, plural(s.Target.Nodes, "node"), p.Name), s, a.Key())
+		case a.Kind == scenario.ActionTransfer && why != "":
+			return placed(wrongUsage("terminate: {node: leader}, with restart, makes another node lead", "%s: %s: %s", a.Kind, p.Name, why), s, a.Key())
 		}
 	}
 	return nil

@@ -21,11 +21,19 @@ func (a *app) networkOf(s *scenario.Scenario, e driver.Entry) *faults.Network {
 // ones. The error says why one cannot be.
 func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err error) {
 	n := &faults.Network{URL: s.Target.URL}
+	_, ours, err := managedProduct(s, e)
+	if err != nil {
+		return nil, err
+	}
+	apart := 0
+	if ours && s.Apart() {
+		apart = max(1, s.Target.Nodes)
+	}
 	preview := func(asked scenario.Network, key string) error {
 		if withoutBroker(e) {
 			return placed(wrongUsage("choose a driver of a broker, such as nats", "network: driver %s has no broker", e.Name), s, key)
 		}
-		text, err := n.Preview(asked)
+		text, err := n.Preview(asked, apart)
 		if err != nil {
 			return placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, key)
 		}

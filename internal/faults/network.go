@@ -112,10 +112,8 @@ func (t *Target) ways(asked scenario.Network, brokers []netip.AddrPort) ([]netwo
 	switch {
 	case asked.Among() && apart == nil:
 		return nil, errors.New("the path between nodes needs a network namespace for each node")
-	case asked.Among():
-		return among(asked, apart), nil
 	case apart != nil:
-		return apartWays(asked, apart), nil
+		return spacesOf(apart).ways(asked), nil
 	}
 	here, err := local()
 	if err != nil {
@@ -124,56 +122,69 @@ func (t *Target) ways(asked scenario.Network, brokers []netip.AddrPort) ([]netwo
 	return network.Between(asked, brokers, here), nil
 }
 
-// apartWays are those between this process's namespace and the nodes, on every port.
-func apartWays(asked scenario.Network, apart *netns.Network) (all []network.Way) {
-	near := network.Device{Name: apart.Interface()}
-	far := network.Device{Namespace: apart.Switch(), Name: netns.HostPort}
-	var nodes []netip.AddrPort
+// spaces are the network namespaces of a cluster's nodes, and what is between them and this process's.
+type spaces struct {
+	near, far  network.Device // of the path to the nodes, on both sides
+	host       netip.Addr     // of this process's namespace
+	nodes      []netip.AddrPort
+	namespaces []string // of the nodes
+}
+
+func spacesOf(apart *netns.Network) spaces {
+	s := spaces{near: network.Device{Name: apart.Interface()}, far: network.Device{Namespace: apart.Switch(), Name: netns.HostPort}, host: apart.Host()}
 	for _, n := range apart.Nodes() {
-		nodes = append(nodes, netip.AddrPortFrom(n.Addr, 0))
+		s.nodes, s.namespaces = append(s.nodes, netip.AddrPortFrom(n.Addr, 0)), append(s.namespaces, n.Namespace())
 	}
-	host := []netip.AddrPort{netip.AddrPortFrom(apart.Host(), 0)}
+	return s
+}
+
+// planned stands for the namespaces of nodes that are still to be started.
+func planned(nodes int) spaces {
+	s := spaces{near: network.Device{Name: "s9"}, far: network.Device{Namespace: "switch", Name: netns.HostPort}, host: netip.IPv6Loopback()}
+	for k := range nodes {
+		s.nodes, s.namespaces = append(s.nodes, netip.AddrPortFrom(netip.IPv6Loopback(), 0)), append(s.namespaces, fmt.Sprint(k))
+	}
+	return s
+}
+
+// ways returns those between the nodes, or those between this process's namespace and the nodes, on every port.
+func (s spaces) ways(asked scenario.Network) (all []network.Way) {
+	if asked.Among() {
+		return []network.Way{{Name: "between brokers", From: s.nodes, To: s.nodes, Arrive: s.namespaces, Conditions: asked.Conditions}}
+	}
+	host := []netip.AddrPort{netip.AddrPortFrom(s.host, 0)}
 	if asked.Direction != scenario.FromBrokers {
-		all = append(all, network.Way{Name: "to brokers", From: host, To: nodes, Arrive: namespaces(apart), Out: near, In: far, Conditions: asked.Conditions})
+		all = append(all, network.Way{Name: "to brokers", From: host, To: s.nodes, Arrive: s.namespaces, Out: s.near, In: s.far, Conditions: asked.Conditions})
 	}
 	if asked.Direction != scenario.ToBrokers {
-		all = append(all, network.Way{Name: "from brokers", From: nodes, To: host, Out: far, In: near, Conditions: asked.Conditions})
-	}
-	return all
-}
-
-// among are the ways between the nodes.
-func among(asked scenario.Network, apart *netns.Network) []network.Way {
-	var nodes []netip.AddrPort
-	for _, n := range apart.Nodes() {
-		nodes = append(nodes, netip.AddrPortFrom(n.Addr, 0))
-	}
-	return []network.Way{{Name: "between brokers", From: nodes, To: nodes, Arrive: namespaces(apart), Conditions: asked.Conditions}}
-}
-
-func namespaces(apart *netns.Network) (all []string) {
-	for _, n := range apart.Nodes() {
-		all = append(all, n.Namespace())
+		all = append(all, network.Way{Name: "from brokers", From: s.nodes, To: host, Out: s.far, In: s.near, Conditions: asked.Conditions})
 	}
 	return all
 }
 
 // Preview says by which means conditions would be made, and why better ones would not be used, before a broker is started. Its
-// errors are those that Path would have. Nothing of what is planned exists yet: names of devices stand for those to come.
-func (n *Network) Preview(asked scenario.Network) (string, error) {
+// errors are those that Path would have. apart is how many nodes will be in network namespaces of their own; 0: the broker
+// is at the URL, or on loopback.
+func (n *Network) Preview(asked scenario.Network, apart int) (string, error) {
 	asked = asked.Resolved()
-	at := []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Loopback(), 1)}
-	if n.URL != "" {
-		var err error
-		if at, err = n.brokers(context.Background()); err != nil {
+	var ways []network.Way
+	if apart > 0 {
+		ways = planned(apart).ways(asked)
+	} else {
+		at := []netip.AddrPort{netip.AddrPortFrom(netip.IPv6Loopback(), 1)}
+		if n.URL != "" {
+			var err error
+			if at, err = n.brokers(context.Background()); err != nil {
+				return "", err
+			}
+		}
+		here, err := local()
+		if err != nil {
 			return "", err
 		}
+		ways = network.Between(asked, at, here)
 	}
-	here, err := local()
-	if err != nil {
-		return "", err
-	}
-	plan, err := n.sees().Plan(network.Between(asked, at, here))
+	plan, err := n.sees().Plan(ways)
 	if err != nil {
 		return "", err
 	}
