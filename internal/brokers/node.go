@@ -66,6 +66,16 @@ func (m *member) state() NodeState {
 	return NodeDied
 }
 
+// Down returns an error that wraps [os.ErrProcessDone] if every node has ended and none is being started, else nil.
+func (c *Cluster) Down() error {
+	for _, n := range c.Members() {
+		if n.State != NodeEnded && n.State != NodeDied {
+			return nil
+		}
+	}
+	return fmt.Errorf("no node of %s runs, and none is started again: %w", c.Product, os.ErrProcessDone)
+}
+
 // Change says what was done to nodes and when, in nanoseconds of CLOCK_MONOTONIC as by clock.Now.
 type Change struct {
 	Nodes []int // the numbers of those that it was done to, ascending

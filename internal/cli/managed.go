@@ -291,7 +291,7 @@ func (b *managedBroker) configure(c *engine.Config, t *faults.Target) {
 	if size := b.cluster.Disk(); size > 0 {
 		c.Deployment.FileSystem = &result.FileSystem{Type: "ext4", Bytes: size}
 	}
-	c.Usage = b.usage
+	c.Usage, c.Down = b.usage, b.cluster.Down
 	t.Cluster, t.Network.URL = b.cluster, c.URL
 	c.Provisioned = t.Provisioned
 	// The driver reads the settings in effect from the server's monitoring. Its address

@@ -87,6 +87,7 @@ func TestReadBackFromABrokerThatIsAway(t *testing.T) {
 	}{
 		{"for a while", &reader{away: 3}, result.ReadBackDone, 7, ""},
 		{"for good", &reader{away: 1 << 30}, result.ReadBackFailed, 0, "no longer than 10s"},
+		{"stays down, as is known", &reader{away: 1 << 30, down: errors.New("no node runs")}, result.ReadBackFailed, 0, "no node runs"},
 		{"breaks off", &reader{breaks: 2}, result.ReadBackDone, 7, ""},
 		{"always breaks off", &reader{breaks: 1 << 30}, result.ReadBackFailed, 0, "broken off"},
 		{"has no place at first", &reader{absent: 2}, result.ReadBackDone, 7, ""},
@@ -97,8 +98,12 @@ func TestReadBackFromABrokerThatIsAway(t *testing.T) {
 		e := mem.Entry()
 		tt.reader.Driver = e.Driver
 		e.Driver = tt.reader
-		r := measureVirtually(t, keptLoad("{rate: 1000/s, groups: 1}", "lose_acked: 7, withhold: 5, after: 100, every: 9"), e)
+		text := keptLoad("{rate: 1000/s, groups: 1}", "lose_acked: 7, withhold: 5, after: 100, every: 9")
+		r := inVirtualTime(t, Config{Scenario: parse(t, text), Entry: e, Down: func() error { return tt.reader.down }})
 		b := r.ReadBack
+		if took := time.Duration(b.To - b.From); tt.reader.down != nil && took > time.Second {
+			t.Errorf("%s: it is waited for %s", tt.name, took)
+		}
 		if b.Outcome != tt.outcome || b.LostAcked != tt.lost || b.Decided() != (tt.outcome == result.ReadBackDone) || !strings.Contains(b.Why, tt.why) || (b.Why == "") != b.Decided() {
 			t.Errorf("%s: %+v", tt.name, b)
 		}
@@ -120,6 +125,7 @@ type reader struct {
 	removed, atMostOnce  bool // what is not there may have been removed, or handed out
 	silence              bool // the broker names no end
 	replicas             []driver.Replica
+	down                 error // why it stays away, as the caller of the run knows
 	opened               atomic.Int32
 }
 

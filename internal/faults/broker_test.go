@@ -2,6 +2,7 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"os"
 	"slices"
 	"strings"
@@ -165,6 +166,14 @@ func TestEndOfNodes(t *testing.T) {
 	at(t, doer(t, target, "{at: 1s, kill: {node: 2}}"))
 	if _, err := doer(t, target, "{at: 1s, restart: {node: 2}}").Do(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "node 2 is still under the action {at: 1s, kill: {node: 2}}") {
 		t.Errorf("a restart of a node that stays down: %v", err)
+	}
+	if err := c.Down(); err != nil {
+		t.Errorf("one node of three is down: %v", err)
+	}
+	at(t, doer(t, target, "{at: 1s, kill: {node: 0}}"))
+	at(t, doer(t, target, "{at: 1s, kill: {node: 1}}"))
+	if err := c.Down(); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("all nodes are down: %v", err)
 	}
 	if err := c.Err(); err != nil {
 		t.Error(err)

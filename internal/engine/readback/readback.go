@@ -85,8 +85,8 @@ func (b *Back) Bind(streams []*stream.Stream) {
 	}
 }
 
-// Read reads back. It ends when all places have been read, with Phases.ReadBack, or when ctx or the
-// run's Abort says so. Producers and consumers have closed.
+// Read reads back. It ends when all places have been read, with Phases.ReadBack, when the broker stays
+// down, or when ctx or the run's Abort says so. Producers and consumers have closed.
 func (b *Back) Read(ctx context.Context) {
 	b.found.From = clock.Now() - b.Start.Load()
 	err := error(fmt.Errorf("%w: the broker of driver %s keeps nothing that could be read back", driver.ErrUnsupported, b.Entry.Name))
@@ -114,6 +114,11 @@ func (b *Back) readAll(ctx context.Context) error {
 		err, lasting := b.attempt(ctx)
 		if err == nil || lasting {
 			return err
+		}
+		if b.Down != nil {
+			if why := b.Down(); why != nil {
+				return fmt.Errorf("%w: %w", driver.ErrNotConnected, why)
+			}
 		}
 		select {
 		case <-ctx.Done():
