@@ -169,21 +169,21 @@ const (
 func Reasons() []ReasonProperties {
 	const (
 		paused    = "look for what stopped the process (a signal, a limit, the hypervisor) and run again"
-		late      = "lower the rate, or give the generator more processor"
-		forbidden = "allow this user at the broker what it refuses, or log in as another"
+		late      = "lower the rate, or give the generator more processors"
+		forbidden = "give this user the permission at the broker, or log in as another user"
 		report    = "report it with the result file: it is a defect of sixnines or of the driver"
 	)
 	return []ReasonProperties{
 		{ReasonCutShort, ByRun, EffectUnknown, ShownAsWhy, "the run was cut short", "run it again"},
 		{ReasonConservation, ByTool, EffectUnknown, ShownAsWhy, "the message counts do not add up", report},
 		{ReasonViolations, ByTool, EffectUnknown, ShownAsWhy, "the driver broke its contract", "run the driver's conformance suite"},
-		{ReasonSuspended, ByMachine, EffectUnknown, ShownAsWhy, "the machine was suspended", "switch sleeping off and run again"},
+		{ReasonSuspended, ByMachine, EffectUnknown, ShownAsWhy, "the machine was suspended", "disable sleep and run again"},
 		{ReasonConsumersAbsent, BySystem, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
 		{ReasonAction, ByRun, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
 		{ReasonSelfInflicted, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},
-		{ReasonReceiveLag, ByGenerator, EffectLonger, ShownAsWhy, "receive lag", "lower the rate, use more connections, or give the generator more processor"},
+		{ReasonReceiveLag, ByGenerator, EffectLonger, ShownAsWhy, "receive lag", "lower the rate, use more connections, or give the generator more processors"},
 		{ReasonGeneratorLimit, ByGenerator, EffectLonger, ShownAsWhy, "generator at its limit", "lower the rate, use more connections or a larger machine"},
 		{ReasonBacklog, BySystem, EffectUnknown, ShownAsWhy, "the backlog grew", "lower --rate, or find what it can carry: sixnines capacity"},
 		{ReasonBacklogKept, ByRun, EffectUnknown, ShownAsNote, "", ""},
@@ -191,7 +191,7 @@ func Reasons() []ReasonProperties {
 		{ReasonSteady, BySystem, EffectUnknown, ShownAsWhy, "no steady state", "run longer (--duration), and see what changed: --show steady"},
 		{ReasonSteadyNotAssessed, ByRun, EffectNone, ShownAsWhy, "", ""},
 		{ReasonWarmUp, BySystem, EffectUnknown, ShownAsWhy, "warm-up", "lengthen the warm-up (--warmup)"},
-		{ReasonWarmUpLeft, ByRun, EffectUnknown, ShownAsWhy, "the warm-up's backlog was left", "leave out the warm-up (--warmup 0s), or wait longer for it (--drain)"},
+		{ReasonWarmUpLeft, ByRun, EffectUnknown, ShownAsWhy, "the warm-up's backlog was left", "skip the warm-up (--warmup 0s), or wait longer for it (--drain)"},
 		{ReasonOneSample, BySystem, EffectNone, ShownAsWhy, "", ""},
 		{ReasonNotSent, ByEither, EffectUnknown, ShownAsWhy, "not sent", "lower the rate, or lengthen the drain (--drain)"},
 		{ReasonRate, ByGenerator, EffectUnknown, ShownAsWhy, "sent late", late},
@@ -200,7 +200,7 @@ func Reasons() []ReasonProperties {
 		{ReasonWorstSecondBlocked, BySystem, EffectNone, ShownAsNote, "", ""},
 		{ReasonThrottled, ByMachine, EffectLonger, ShownAsWhy, "throttled", "raise the processor quota (cpu.max)"},
 		{ReasonSteal, ByMachine, EffectLonger, ShownAsWhy, "steal", "run on a machine of your own, or at another time"},
-		{ReasonSwap, ByMachine, EffectLonger, ShownAsWhy, "swap", "free memory, or switch swapping off"},
+		{ReasonSwap, ByMachine, EffectLonger, ShownAsWhy, "swap", "free memory, or disable swap"},
 		{ReasonStarved, ByHost, EffectLonger, ShownAsWhy, "the broker lacked a processor", "give the broker processors of its own, or lower the rate"},
 		{ReasonUnseen, ByHost, EffectLonger, ShownAsWhy, "the broker may have lacked a processor", "run sixnines as the broker's user or as root, or lower the rate"},
 		{ReasonCPU, ByGenerator, EffectLonger, ShownAsWhy, "cpu", "lower the rate, or use a larger machine"},

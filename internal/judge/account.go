@@ -25,7 +25,7 @@ func cutShort(e *evidence) []result.Reason {
 	if e.run.Damaged != "" {
 		found += " (" + e.run.Damaged + ")"
 	}
-	return single(result.Reason{Status: result.Suspect, Code: result.ReasonCutShort, Found: found, Means: "the file has no summary, and messages that were unresolved then are in no figure"})
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonCutShort, Found: found, Means: "the file has no summary, and messages that were still unresolved are in no figure"})
 }
 
 // wholeSeconds writes the whole seconds of ns.
@@ -69,8 +69,8 @@ func clientDrops(e *evidence) []result.Reason {
 func clamps(e *evidence) (found []result.Reason) {
 	c := e.run.Counters
 	if c.Negative > 0 {
-		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonNegative, Found: spell.Plural(c.Negative, "difference") + " came out negative and were recorded as 0",
-			Means: "instants of different clocks were compared, or a clock went back"})
+		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonNegative, Found: spell.Plural(c.Negative, "difference") + " were negative and were recorded as 0",
+			Means: "times of different clocks were compared, or a clock stepped back"})
 	}
 	if c.OutOfRange > 0 {
 		share := 0.0 // upper bound: all clamped values may belong to the metric with the fewest
@@ -91,18 +91,18 @@ func closedLoop(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeClosed {
 		return nil
 	}
-	return note(result.ReasonClosedLoop, "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so the time that users would have waited during stalls is not in these numbers")
+	return note(result.ReasonClosedLoop, "closed loop: coordinated omission; each producer waits for the answer before it sends the next message, so these figures leave out the time that users would have waited during stalls")
 }
 
 func unpaced(e *evidence) []result.Reason {
 	if e.run.Header.Mode != result.ModeFlatOut {
 		return nil
 	}
-	found := note(result.ReasonUnpaced, "UNPACED: messages were sent as fast as the client took them; the latencies are those of full queues, so use the throughput")
+	found := note(result.ReasonUnpaced, "UNPACED: messages were sent as fast as the client accepted them; the latencies are those of full queues: use the throughput")
 	if t := e.in.Throughput; t != nil && t.WarmUp > 0 && t.WarmUp*100 >= cmp.Or(t.Received, t.Messages) {
 		found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonWarmUpLeft, Found: fmt.Sprintf(
-			"what the warm-up had sent was still being received or acknowledged when the window began: %s of it, and %s of the window",
-			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))), Means: "the rates are short by that"})
+			"messages of the warm-up were still being received or acknowledged when the window began: %s, against %s of the window",
+			spell.Count(t.WarmUp), spell.Count(cmp.Or(t.Received, t.Messages))), Means: "the rates are too low by as much"})
 	}
 	return found
 }
@@ -111,7 +111,7 @@ func sameHost(e *evidence) []result.Reason {
 	if !e.run.Header.SameHost {
 		return nil
 	}
-	return note(result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and no network lies between them"+e.brokerWaited())
+	return note(result.ReasonSameHost, "broker and generator shared this machine's processors: each slows the other, and there is no network between them"+e.brokerWaited())
 }
 
 // delayNote is the factor from which the report mentions that waiting for processors delays
@@ -128,7 +128,7 @@ func (e *evidence) brokerWaited() string {
 	if delay < delayNote {
 		return ""
 	}
-	return fmt.Sprintf("; the broker's threads ran for %s of the time and waited for a processor for %s, so that messages were in the broker about %.1f times as long as if it had not waited for one",
+	return fmt.Sprintf("; the broker's threads ran for %s of the time and waited for a processor for %s, so messages spent about %.1f times as long in the broker as they would have without that wait",
 		spell.Share(ran), spell.Share(waited), delay)
 }
 
@@ -198,7 +198,7 @@ func refusals(e *evidence) []result.Reason {
 	}
 	for _, x := range e.run.Metrics {
 		if refused(x) > 0 {
-			return e.asked(result.EventRefused, result.ReasonRefused, text, "they count as slower than any latency, so percentiles that they reach are printed as refused; a table of its own has the messages that succeeded")
+			return e.asked(result.EventRefused, result.ReasonRefused, text, "they count as slower than any latency, so percentiles that they reach are printed as refused; a separate table shows the messages that succeeded")
 		}
 	}
 	if len(e.latencies()) == 0 { // no latencies, so no percentile leaves the refused out
@@ -210,7 +210,7 @@ func refusals(e *evidence) []result.Reason {
 		return e.asked(result.EventRefused, result.ReasonRefused, text, "")
 	}
 	return single(result.Reason{Status: result.Suspect, Code: result.ReasonRefused, Found: text,
-		Means: fmt.Sprintf("they have no latency, so the percentiles describe the other %s only", spell.ExactShare(1-share))})
+		Means: fmt.Sprintf("they have no latency, so the percentiles describe only the other %s", spell.ExactShare(1-share))})
 }
 
 // asked is a finding about refusals. It is VALID (a fact about the system), but SUSPECT where
@@ -299,7 +299,7 @@ func denials(e *evidence) []result.Reason {
 	if c.Denied == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("the broker refused at least %s of %s, and does not say which", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent))
+	text := fmt.Sprintf("the broker refused at least %s of %s, but does not say which", spell.Plural(min(c.Denied, max(c.Sent, 1)), "message"), spell.Count(c.Sent))
 	if words, ok := e.words(ofKind(result.EventDenied)); ok {
 		text += ": " + words
 	}
@@ -307,7 +307,7 @@ func denials(e *evidence) []result.Reason {
 	case c.Denied >= c.Sent && c.Received == 0 && c.Acked == 0:
 		return allRefused(result.Invalid, text, "nothing was measured")
 	case c.Expected == 0 && e.run.Header.Ack == "none":
-		return single(result.Reason{Status: result.Suspect, Code: result.ReasonDenied, Found: text, Means: "rates and counts have the messages that it refused in them"})
+		return single(result.Reason{Status: result.Suspect, Code: result.ReasonDenied, Found: text, Means: "rates and counts include the messages that it refused"})
 	}
 	return e.asked(result.EventDenied, result.ReasonDenied, text, "they count as not answered, or as missing")
 }
@@ -315,11 +315,11 @@ func denials(e *evidence) []result.Reason {
 // answers: other requests that the broker refused, and connections given up because of them.
 func answers(e *evidence) (found []result.Reason) {
 	if words, ok := e.words(ofKind(result.EventGivenUp)); ok {
-		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words, "what was to go by it was refused, or did not arrive")...)
+		found = append(found, e.asked(result.EventGivenUp, result.ReasonGivenUp, "a connection was lost and given up: "+words, "messages meant for it were refused or did not arrive")...)
 	}
 	for _, ev := range e.run.Events {
 		if ev.Class == result.ClassUnauthorized && ev.Kind != result.EventRefused && ev.Kind != result.EventDenied && ev.Kind != result.EventGivenUp {
-			return append(found, e.asked(ev.Kind, result.ReasonUnauthorised, "the broker refused what the client asked for: "+ev.Detail, "")...)
+			return append(found, e.asked(ev.Kind, result.ReasonUnauthorised, "the broker refused a request of the client: "+ev.Detail, "")...)
 		}
 	}
 	return found
@@ -356,14 +356,14 @@ func censoredMessages(e *evidence) []result.Reason {
 	if c.Censored == 0 {
 		return nil
 	}
-	return note(result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and a percentile that they reach is printed with ≥", spell.Plural(c.Censored, "message")))
+	return note(result.ReasonCensored, fmt.Sprintf("%s not resolved when the run ended; they count as slower than all others, and percentiles that they reach are printed with ≥", spell.Plural(c.Censored, "message")))
 }
 
 // lastUnknown: the tool had already forgotten which consumers had received some messages when
 // the slowest consumer received them.
 func lastUnknown(e *evidence) []result.Reason {
 	if n := e.run.Counters.LastUnknown; n > 0 {
-		return note(result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had forgotten them; in %s they count as lower bounds, and a percentile that they reach is printed with ≥; a longer --drain remembers more",
+		return note(result.ReasonLastUnknown, fmt.Sprintf("%s reached the slowest consumer after the tool had stopped tracking them; in %s they count as lower bounds, and percentiles that they reach are printed with ≥; a longer --drain tracks them longer",
 			spell.Plural(n, "message"), result.DeliveryLast))
 	}
 	return nil
@@ -373,7 +373,7 @@ func lastUnknown(e *evidence) []result.Reason {
 // another pacer.
 func takeovers(e *evidence) []result.Reason {
 	if n := e.run.Counters.Takeovers; n > 0 {
-		return note(result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers went on on another one", spell.Times(n)))
+		return note(result.ReasonTakeovers, fmt.Sprintf("a send blocked its thread %s; the thread's other producers continued on another thread", spell.Times(n)))
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func (d *Decision) ofAvailability(a *result.Availability) {
 	low, high := d.Objective.Holds(a.Low), d.Objective.Holds(a.High)
 	d.Text = "it is " + near(a.Share)
 	if a.Unknown > 0 {
-		d.Text = "it is " + near(a.Share) + " to " + near(float64(a.Answered+a.Unknown)/float64(a.Of)) + ", since " + spell.Plural(a.Unknown, "message") + " had no time to be answered within the limit"
+		d.Text = "it is " + near(a.Share) + " to " + near(float64(a.Answered+a.Unknown)/float64(a.Of)) + ", since " + spell.Plural(a.Unknown, "message") + " could not be observed for the whole limit"
 	}
 	d.Text += ", and with 95 % confidence " + near(a.Low) + " to " + near(a.High)
 	switch {

@@ -187,10 +187,10 @@ func (e *evidence) nothingComes(from int64) []result.Reason {
 	}
 	text := "no message came through"
 	if d := e.summary.Histograms[all[0]]; d.Count > 0 {
-		text = fmt.Sprintf("from %s on no message came through any more", span(from))
+		text = fmt.Sprintf("no message came through after %s", span(from))
 	}
-	return single(result.Reason{Status: result.Valid, Code: result.ReasonNothingCame, Found: text + ", nor in the drain: it is lost, or the broker or its consumers hang",
-		Means: "that is no overload, which carries a part of its load, and the percentiles have it as lower bounds"})
+	return single(result.Reason{Status: result.Valid, Code: result.ReasonNothingCame, Found: text + ", not even in the drain: messages are lost, or the broker or its consumers hang",
+		Means: "this is not an overload, in which part of the load still comes through; the messages count in the percentiles as lower bounds"})
 }
 
 // carried returns the rate at which messages of the window were resolved, as a share of the
@@ -249,7 +249,7 @@ func (e *evidence) tooShort() []result.Reason {
 		return still
 	}
 	return single(result.Reason{Status: result.Suspect, Code: result.ReasonBacklog, Brief: "overload or slow answers: the run is too short to tell", Found: fmt.Sprintf(
-		"when the window ended %s of its %s were due or in flight, and %s are too few to tell overload from slow answers",
+		"when the window ended, %s of its %s were still due or in flight; %s are too few to tell overload from slow answers",
 		spell.Count(left), spell.Plural(due, "message"), spell.Plural(readings, "interval")), Try: "run longer (--duration)"})
 }
 

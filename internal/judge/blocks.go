@@ -104,7 +104,7 @@ func (b blockCounts) interval(percent float64, q quantile, x *result.Merged, o *
 		worth := int64(float64(samples) / factor)
 		beyond := float64(worth) * min(p, 1-p)
 		if w = o.quantile(worth, percent, 0); round == 0 && beyond < leastBeyond || w.support == stats.NotSupported {
-			return w, fmt.Sprintf("messages depend on each other: %s count as about %s independent ones, of which %s beyond it (at least %d are needed): run longer", spell.Plural(samples, "message"), spell.Count(worth), lie(beyond), leastBeyond)
+			return w, fmt.Sprintf("messages depend on each other: %s are worth about %s independent ones; %s beyond it (at least %d are needed): run longer", spell.Plural(samples, "message"), spell.Count(worth), lie(beyond), leastBeyond)
 		}
 		if !w.bounded {
 			return w, refusedReach

@@ -286,7 +286,7 @@ func backlogKept(e *evidence) []result.Reason {
 		why = "consumers came late (" + h.ConsumersFrom + ")"
 	}
 	found := single(result.Reason{Status: result.Valid, Code: result.ReasonBacklogKept, Found: why,
-		Means: "delivery latencies include the time in the queue and depend on how long that was"})
+		Means: "delivery latencies include the time in the queue, which depends on how long the consumers were away"})
 	stops := h.Stops || h.Mode == result.ModeFlatOut
 	switch {
 	case k.Gone > 0 || stops || e.in.CutShort || e.in.Aborted:
@@ -295,7 +295,7 @@ func backlogKept(e *evidence) []result.Reason {
 			Found: "the run was interrupted before the consumers connected or resumed, so it does not show whether they keep up", Try: "run it to its end"})
 	default:
 		found = append(found, result.Reason{Status: result.Unstable, Code: result.ReasonBacklog, Brief: "consumers did not catch up", Found: fmt.Sprintf(
-			"the backlog was not gone when the window ended: of %s at its peak %s were left",
+			"the backlog was not cleared when the window ended: of %s at its peak, %s were left",
 			spell.Count(k.Peak)+" deliveries", spell.Count(e.leftInWindow())),
 			Means: "consumers have little or no spare capacity at this rate", Try: "lower --rate, or make the window longer (--duration)"})
 	}

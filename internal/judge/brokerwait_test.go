@@ -22,7 +22,7 @@ func broker(ran, waited, busy float64) func(*testbed) {
 
 // A long wait of the broker's threads for a processor is mentioned.
 func TestBrokerWaited(t *testing.T) {
-	const unsaid = "no network lies between them"
+	const unsaid = "there is no network between them"
 	for name, tt := range map[string]struct {
 		ran, waited, busy float64
 		end               string
@@ -31,8 +31,8 @@ func TestBrokerWaited(t *testing.T) {
 		"busy, and never waiting":      {0.95, 0, 1, unsaid},
 		"as beside a plain program":    {0.55, 0.11, 0.9, unsaid},
 		"until a processor has woken":  {0.02, 0.06, 0.2, unsaid},
-		"waiting, while it was needed": {0.2, 0.3, 0.85, "the broker's threads ran for 20 % of the time and waited for a processor for 30 %, so that messages were in the broker about 4.0 times as long as if it had not waited for one"},
-		"never done":                   {0.6, 0.5, 1, "about 73.3 times as long as if it had not waited for one"},
+		"waiting, while it was needed": {0.2, 0.3, 0.85, "the broker's threads ran for 20 % of the time and waited for a processor for 30 %, so messages spent about 4.0 times as long in the broker as they would have without that wait"},
+		"never done":                   {0.6, 0.5, 1, "about 73.3 times as long in the broker as they would have without that wait"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())

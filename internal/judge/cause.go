@@ -94,7 +94,7 @@ func attributed(e *evidence) (found []result.Reason) {
 				continue
 			}
 			found = append(found, result.Reason{Status: result.Suspect, Code: result.ReasonAttribution, Metric: a.Metric, Percentile: name, Brief: source.Brief,
-				Found: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine made slow", a.Metric, name, span(v)), Means: cause.Found, Try: cause.Try})
+				Found: fmt.Sprintf("%s p%s (%s) lies among messages that the generator or its machine delayed", a.Metric, name, span(v)), Means: cause.Found, Try: cause.Try})
 		}
 	}
 	return found

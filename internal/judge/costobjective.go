@@ -54,9 +54,9 @@ func (d *Decision) ofCost(run *result.Run, s *result.Summary) {
 		what := actionNames(run, c) + " at " + span(c.From)
 		switch {
 		case w == nil && o.IsRecovery() && c.Effect == result.ImpactSeen:
-			w, open = &result.Within{Least: max(0, c.Until-c.From)}, "after "+what+" the latency was not as before until "+ended(run, c)
+			w, open = &result.Within{Least: max(0, c.Until-c.From)}, "after "+what+" the latency did not recover before "+ended(run, c)
 		case w == nil:
-			w, open = &result.Within{}, "what "+what+" did is not known: "+c.Why
+			w, open = &result.Within{}, "the effect of "+what+" is not known: "+c.Why
 		case w.Most >= worst.Most && (w.Most > 0 || text == ""):
 			if text = Range(*w) + " after " + what; c.Effect == result.ImpactNone {
 				text = "no effect of " + what + " was seen"
@@ -102,7 +102,7 @@ func Range(w result.Within) string {
 func (d *Decision) ofStretch(run *result.Run, s *result.Summary) {
 	o := d.Objective
 	if run.Header.Mode != result.ModeOpen {
-		d.Text = "no message was due at a time: the load was a closed loop or flat out"
+		d.Text = "the load had no schedule: it was a closed loop or flat out"
 		return
 	}
 	if o.Stretch.Outside() {
@@ -143,7 +143,7 @@ func (d *Decision) ofOutside(run *result.Run, s *result.Summary) {
 	part, length := outside(run, all)
 	m := result.Metric(o.Subject)
 	if part == nil || total(part.Metrics[m]) == 0 {
-		d.Outcome, d.Text = Undecided, "no message with "+o.Subject+" was due outside of the effects of actions"
+		d.Outcome, d.Text = Undecided, "no message with "+o.Subject+" was due outside the effects of actions"
 		return
 	}
 	of := *s
@@ -152,7 +152,7 @@ func (d *Decision) ofOutside(run *result.Run, s *result.Summary) {
 	setBlocks(x, m, part, Inputs{End: length})
 	of.Histograms = map[result.Metric]*result.Distribution{m: x}
 	d.ofMetric(part, &of)
-	d.Text += "; over " + span(length) + " outside of the effects of actions"
+	d.Text += "; over " + span(length) + " outside the effects of actions"
 }
 
 // factDuring decides about a percentile or the maximum of the messages that were due while actions
@@ -186,12 +186,12 @@ func (d *Decision) factDuring(run *result.Run, all []result.Cost) {
 	value, atLeast, refused := factOf(x, o.Percent)
 	d.fact(o.Holds(value), "it is "+orRefused(refused, int64(min(value, math.MaxInt64/2)), atLeast)+" of the "+spell.Plural(samples, "message")+" due while they had an effect")
 	if atLeast && (o.Op == "<" || o.Op == "<=") == (d.Outcome == Met) {
-		d.Outcome, d.Text = Undecided, d.Text+", and may be anything above"
+		d.Outcome, d.Text = Undecided, d.Text+", and may be more"
 		return
 	}
 	if inner := in(max(margin, 1)); total(inner) > 0 {
 		if v, _, _ := factOf(inner, o.Percent); o.Holds(v) != o.Holds(value) {
-			d.Outcome, d.Text = Undecided, d.Text+"; which messages were due then is known to "+span(margin)+" only, and that decides it"
+			d.Outcome, d.Text = Undecided, d.Text+"; when messages were due is known only to within "+span(margin)+", and the outcome depends on it"
 		}
 	}
 }

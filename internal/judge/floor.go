@@ -43,7 +43,7 @@ func nearFloor(e *evidence) (found []result.Reason) {
 		}
 		f := e.run.Header.Floor
 		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonFloor, Metric: m, Found: fmt.Sprintf(
-			"%s is less than %d times the noise floor of this machine (%s), measured with a broker that does nothing at %s of %s",
+			"%s is less than %d times the noise floor of this machine (%s), measured with a broker that does nothing, at %s with messages of %s",
 			m, floorMatters, strings.Join(low, ", "), spell.Rate(f.Rate), spell.Size(f.Size)),
 			Means: "these percentiles say as much about this machine as about the broker"})
 	}

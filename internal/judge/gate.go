@@ -187,7 +187,7 @@ func (e *evidence) suspectFrom(share float64, r result.Reason) []result.Reason {
 	case len(published) == 0 || e.run.Header.Mode == result.ModeFlatOut: // the run publishes only totals
 	case len(reached) == 0:
 		r.Status = result.Valid
-		reaches = "it is too little to affect a percentile of this run"
+		reaches = "too little to affect any percentile of this run"
 	case reached[0] == published[0]:
 		reaches = "every percentile may be affected"
 	default:

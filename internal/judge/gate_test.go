@@ -258,7 +258,7 @@ func TestAStallOfTheGeneratorIsInvalid(t *testing.T) {
 		t.Errorf("service times hold no own lag: %+v", s.Verdict.Limits)
 	}
 	r := find(s.Verdict, "self-inflicted")
-	if r == nil || r.Percentile != "75" || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "late mostly by the generator itself") {
+	if r == nil || r.Percentile != "75" || r.Metric != result.DeliveryResponse || !strings.Contains(r.Text, "delayed mostly by the generator itself") {
 		t.Errorf("self-inflicted: %+v", r)
 	}
 	if r := find(s.Verdict, "worst-second"); r == nil || r.Status != result.Suspect {
@@ -421,7 +421,7 @@ func TestReasonsHaveParts(t *testing.T) {
 		text, try string
 	}{
 		{result.Reason{Status: result.Valid, Code: result.ReasonSwap, Found: "a"}, "a", ""},
-		{result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: "a"}, "a; free memory, or switch swapping off", "free memory, or switch swapping off"},
+		{result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: "a"}, "a; free memory, or disable swap", "free memory, or disable swap"},
 		{result.Reason{Status: result.Suspect, Code: result.ReasonSwap, Found: "a", Means: "b", Try: "c"}, "a; b: c", "c"},
 		{result.Reason{Status: result.Suspect, Code: "of a later version", Found: "a", Means: "b"}, "a; b", ""},
 	} {

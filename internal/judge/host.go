@@ -41,7 +41,7 @@ func throttled(e *evidence) []result.Reason {
 	}
 	share := ns / (e.window() * max(e.cores, 1))
 	r := result.Reason{Status: result.Suspect, Code: result.ReasonThrottled, Brief: "throttled for " + span(int64(ns)),
-		Found: fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in all, %s of its processors' time", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))}
+		Found: fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in total, %s of its processor time", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))}
 	switch {
 	case ns <= 0: // the system does not report the duration
 		r.Brief = ""
@@ -98,8 +98,8 @@ func starved(e *evidence) []result.Reason {
 	if !e.paced() || share == 0 {
 		return nil
 	}
-	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonStarved, Brief: spell.Share(share) + " without processor for the broker", Found: fmt.Sprintf(
-		"for %s of the window the broker's threads waited so long for processors of this machine that its queues took three times as long, or messages four times as long to pass it",
+	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonStarved, Brief: spell.Share(share) + " without a processor for the broker", Found: fmt.Sprintf(
+		"for %s of the window the broker's threads waited so long for this machine's processors that its queues took three times as long, or that messages took four times as long to pass through it",
 		spell.Share(share))})
 }
 
@@ -217,8 +217,8 @@ func unseen(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(busy) / e.window()
-	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonUnseen, Brief: "processors busy, broker not in sight", Found: fmt.Sprintf(
-		"in %s of the window %s or more of the processors that the generator may use were in use, the broker shares them, and for how long its threads waited for a processor is not known (%s)",
+	return e.suspectFrom(e.mostDue(share), result.Reason{Code: result.ReasonUnseen, Brief: "processors busy, broker not observed", Found: fmt.Sprintf(
+		"in %s of the window %s or more of the processors that the generator may use were busy; the broker shares them, and how long its threads waited for one is not known (%s)",
 		spell.Share(share), spell.Share(unseenBusy), why)})
 }
 
@@ -266,7 +266,7 @@ func scheduler(e *evidence) []result.Reason {
 	if !ok || worst <= float64(p99)/2 {
 		return nil
 	}
-	return note(result.ReasonScheduler, fmt.Sprintf("for a second in all, or in the worst interval, one goroutine in a hundred waited %s or more for a processor, and %s p99 is %s; deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
+	return note(result.ReasonScheduler, fmt.Sprintf("for a second in total, or in the worst interval, one goroutine in a hundred waited %s or more for a processor; %s p99 is %s, and deliveries may have been time-stamped that late", span(int64(worst)), m, span(p99)))
 }
 
 // firstP99 returns the p99, ns, of the first response metric that has one.

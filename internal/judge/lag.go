@@ -71,9 +71,9 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 			found = append(found, because(result.Reason{
 				Status: result.Invalid, Code: result.ReasonSelfInflicted, Metric: m, Percentile: name,
 				Brief: share + " of the tail mostly own lag",
-				Found: fmt.Sprintf("%s of the %s at or above %s p%s (%s) were late mostly by the generator itself, %s on average",
+				Found: fmt.Sprintf("%s of the %s at or above %s p%s (%s) were delayed mostly by the generator itself, by %s on average",
 					share, spell.Plural(tail.Count, "message"), m, name, span(v), span(tail.Own/tail.Count)),
-				Means: "from there on the figures are not the broker's",
+				Means: "from there on the figures describe the generator, not the broker",
 			}, e.causeAt(m, d.Max)))
 			break
 		}

@@ -116,16 +116,16 @@ func (g *lateGrid) former(run *result.Run, calm func(c *result.DueCell) bool) (l
 	part, _ := run.DueIn(calm)
 	x := part.Metrics[g.metric]
 	if l.Cells < leastFormer || x == nil {
-		return nil, fmt.Sprintf("before it %s of %s had messages, and the former level needs %d: let it happen later, or set record.interval lower",
+		return nil, fmt.Sprintf("before it, only %s of %s had messages, and the former level needs %d: let it happen later, or lower record.interval",
 			spell.Plural(int64(l.Cells), "cell"), span(l.Cell), leastFormer)
 	}
 	l.Messages = Samples(g.metric, x, run.Counters)
 	q := newOrder(x).quantile(l.Messages, 99, 0)
 	switch {
 	case !q.bounded && !q.lowRefused:
-		return nil, fmt.Sprintf("before it %s were due, too few for a p99: let it happen later, or raise the rate", spell.Plural(l.Messages, "message"))
+		return nil, fmt.Sprintf("before it, only %s were due, too few for a p99: let it happen later, or raise the rate", spell.Plural(l.Messages, "message"))
 	case q.lowRefused || q.openRefused || q.open || q.atLeast:
-		return nil, "before it refused or unanswered messages reach p99"
+		return nil, "refused or unanswered messages reach the p99 before it"
 	}
 	l.P99, l.Late = q.value, q.high
 	for i := range g.cells {

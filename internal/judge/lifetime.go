@@ -12,11 +12,11 @@ import (
 func lifetime(e *evidence) (found []result.Reason) {
 	h, c := &e.run.Header, e.run.Counters
 	if h.Existing != "" {
-		found = single(result.Reason{Status: result.Valid, Code: result.ReasonEarlier, Found: fmt.Sprintf("%s that earlier runs had left as %s were received", spell.Plural(c.Earlier, "message"), h.Existing),
-			Means: "they are in no latency, because their time stamps are of another run's clock"})
+		found = single(result.Reason{Status: result.Valid, Code: result.ReasonEarlier, Found: fmt.Sprintf("received %s that earlier runs had left as %s", spell.Plural(c.Earlier, "message"), h.Existing),
+			Means: "they are part of no latency, because their time stamps are from another run's clock"})
 		if c.Earlier == 0 && h.Mode == result.ModeConsume {
-			found = single(result.Reason{Status: result.Suspect, Code: result.ReasonNothingCame, Found: fmt.Sprintf("no message was received of those that earlier runs had left as %s", h.Existing),
-				Means: "other consumers may have taken them, or nothing was left for these groups", Try: "fill the topics again, with as many groups"})
+			found = single(result.Reason{Status: result.Suspect, Code: result.ReasonNothingCame, Found: fmt.Sprintf("none of the messages that earlier runs had left as %s was received", h.Existing),
+				Means: "other consumers may have taken them, or nothing was left for these groups", Try: "fill the topics again, with the same number of groups"})
 		}
 	}
 	if c.EarlierMissing > 0 {
@@ -28,7 +28,7 @@ func lifetime(e *evidence) (found []result.Reason) {
 		case !told:
 			found = append(found, note(result.ReasonDrained, "it is not known whether that was all: with these options the driver cannot ask the broker how much it holds")...)
 		case n > 0:
-			found = append(found, note(result.ReasonDrained, fmt.Sprintf("the broker still held %s when it was asked last: lengthen --duration", spell.Plural(n, "message")))...)
+			found = append(found, note(result.ReasonDrained, fmt.Sprintf("the broker still held %s when it was last asked: lengthen --duration", spell.Plural(n, "message")))...)
 		}
 	}
 	if h.LeftAs != "" {

@@ -92,7 +92,7 @@ func (e *evidence) dueWithin(over []stretch) float64 {
 
 // limitText says that the generator was at its limit in a share of a part of the run.
 func limitText(share, most float64, part string) string {
-	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest sending thread was busy for more than %s of the time, at most %s",
+	return fmt.Sprintf("the generator was at its limit: in %s of %s its busiest sending thread was busy for more than %s of the time, up to %s",
 		spell.Share(share), part, spell.Share(pacerBusy), spell.Share(most))
 }
 
@@ -147,7 +147,7 @@ func (e *evidence) generatorBehind(x, flight []float64, due int64) []result.Reas
 		brief += " and sent " + spell.Share(share) + " of the asked rate"
 	}
 	return []result.Reason{{Status: result.Unstable, Code: result.ReasonGeneratorLimit, Brief: brief, Found: limitText(share, most, "the last third of the window"),
-		Means: "it could not keep the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
+		Means: "it could not keep up with the rate: messages waited to be sent and it never caught up, while the number in flight at the broker did not grow; the percentiles depend on the length of the run and say nothing about the broker"}}
 }
 
 // receiveLag: more than receiveLagSuspect of a published response percentile is the time from
@@ -162,7 +162,7 @@ func receiveLag(e *evidence) (found []result.Reason) {
 			v, share := f.Value, *f.ReceiveShare
 			found = append(found, because(result.Reason{
 				Status: result.Suspect, Code: result.ReasonReceiveLag, Metric: m, Percentile: name, Brief: spell.Share(share) + " receive lag",
-				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time from arrival in this machine until it is read (limit %s)",
+				Found: fmt.Sprintf("%s of %s p%s (%s), about %s, is receive lag: the time between arrival on this machine and being read (limit %s)",
 					spell.Share(share), m, name, span(v), span(int64(share*float64(v))), spell.Share(receiveLagSuspect)),
 			}, e.causeAt(m, v)))
 		}
@@ -178,9 +178,9 @@ func aboveLimit(e *evidence) []result.Reason {
 	if l == nil || !e.paced() {
 		return nil
 	}
-	known, what := l.Rate, "up to which this machine's generator was in time"
+	known, what := l.Rate, "up to which this machine's generator sent on time"
 	if known == 0 {
-		known, what = l.Above, "at which this machine's generator was not in time"
+		known, what = l.Above, "at which this machine's generator did not send on time"
 	} else if l.Above == 0 {
 		return nil // no rate is known to be too high
 	}
@@ -200,6 +200,6 @@ func aboveLimit(e *evidence) []result.Reason {
 		disturbed = ", while " + l.Disturbed
 	}
 	return note(result.ReasonAboveLimit, fmt.Sprintf(
-		"in %s of the window %s were due, above the %s %s (%s, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and the use of the sending threads show how that affected this run",
+		"in %s of the window the schedule asked for %s, above the %s %s (%s, %s, a broker that does nothing; measured %s%s; sixnines selftest --only limit measures it again): own lag and how busy the sending threads were show the effect on this run",
 		spell.Share(within(over, 0, e.in.End)), spell.Rate(math.Round(due/length)), spell.Rate(math.Round(known)), what, spell.Size(l.Size), spell.Plural(int64(l.Connections), "connection"), l.At.UTC().Format("2006-01-02 15:04 UTC"), disturbed))
 }

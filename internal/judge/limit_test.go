@@ -19,7 +19,7 @@ func TestAGeneratorAtItsLimitIsNotValid(t *testing.T) {
 	}{
 		{"idle", func(int) float64 { return 0.2 }, "VALID", ""},
 		{"busy", func(int) float64 { return 0.69 }, "VALID", ""},
-		{"always", func(int) float64 { return 0.95 }, "SUSPECT", "in 100 % of the window its busiest sending thread was busy for more than 70 % of the time, at most 95 %"},
+		{"always", func(int) float64 { return 0.95 }, "SUSPECT", "in 100 % of the window its busiest sending thread was busy for more than 70 % of the time, up to 95 %"},
 		{"a second of ten", func(n int) float64 { return 0.3 + 0.5*float64(n/9) }, "VALID to p75", "in 10 % of the window"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -68,7 +68,7 @@ func TestABacklogOfTheGeneratorsOwn(t *testing.T) {
 		code        result.ReasonCode
 		says, not   string
 	}{
-		{"the generator's", 0.98, 400, 0, "generator-limit", "could not keep the rate", "overload"},
+		{"the generator's", 0.98, 400, 0, "generator-limit", "could not keep up with the rate", "overload"},
 		{"the broker's", 0.2, 0, 400, "backlog", "overload", "generator"},
 		{"blocked by the broker", 0.2, 400, 0, "backlog", "overload", "generator"},
 		{"of both", 0.98, 400, 400, "backlog", "overload", "generator"},
@@ -120,11 +120,11 @@ func TestARateAboveTheKeptLimitIsNoted(t *testing.T) {
 		{"not known", nil, result.ModeOpen, ""},
 		{"below", &result.GeneratorLimit{Rate: perSecond, Above: 1.1 * perSecond}, result.ModeOpen, ""},
 		{"above", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond, Disturbed: "steal"}, result.ModeOpen,
-			"in 100 % of the window 2,000/s were due, above the 1,000/s up to which this machine's generator was in time (256 B, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
+			"in 100 % of the window the schedule asked for 2,000/s, above the 1,000/s up to which this machine's generator sent on time (256 B, 1 connection, a broker that does nothing; measured 2026-11-20 09:30 UTC, while steal; sixnines selftest --only limit"},
 		{"without a schedule", &result.GeneratorLimit{Rate: perSecond / 2, Above: perSecond}, result.ModeFlatOut, ""},
 		{"nothing was too high", &result.GeneratorLimit{Rate: perSecond / 2}, result.ModeOpen, ""},
-		{"a high one", &result.GeneratorLimit{Rate: 100_000, Above: 110_000}, result.ModeOpen, "300,000/s were due, above the 100,000/s"},
-		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, "were due, above the 1,000/s at which this machine's generator was not in time"},
+		{"a high one", &result.GeneratorLimit{Rate: 100_000, Above: 110_000}, result.ModeOpen, "the schedule asked for 300,000/s, above the 100,000/s"},
+		{"never in time", &result.GeneratorLimit{Above: perSecond / 2}, result.ModeOpen, ", above the 1,000/s at which this machine's generator did not send on time"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			b := newTestbed(healthyMessages())

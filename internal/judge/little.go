@@ -95,7 +95,7 @@ func little(e *evidence) []result.Reason {
 		s = result.Invalid
 	}
 	return single(result.Reason{Status: s, Code: result.ReasonLittle, Found: fmt.Sprintf(
-		"Little's law does not hold: %s messages were in flight on average by counting (%s), and %s by their time stamps",
+		"Little's law does not hold: on average %s messages were in flight by count (%s), but %s by their time stamps",
 		spell.Number(c.Sampled), spell.Plural(c.Samples, "sample"), spell.Number(c.Expected)),
-		Means: fmt.Sprintf("they differ by %s, and chance explains %s; time stamps or counters are wrong", spell.Share(off), spell.Share(c.Tolerance))})
+		Means: fmt.Sprintf("they differ by %s, but chance explains at most %s; time stamps or counters are wrong", spell.Share(off), spell.Share(c.Tolerance))})
 }

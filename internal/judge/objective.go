@@ -85,7 +85,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsAvailability():
 		d.ofAvailability(s.Availability)
 		if s.Verdict.Status == result.Unstable && d.Outcome == Met {
-			d.Outcome, d.Text = Undecided, d.Text+"; the run is UNSTABLE: in a longer one fewer are answered within the limit"
+			d.Outcome, d.Text = Undecided, d.Text+"; the run is UNSTABLE: in a longer run fewer messages would be answered within the limit"
 		}
 	case o.IsRate():
 		d.ofRate(s.Rate)
@@ -96,7 +96,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 			d.ofCounter(run.Counters, run.Counters.Scheduled == 0)
 		}
 		if s.Aborted && d.Outcome == Met {
-			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted, and the last messages were not waited for"
+			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted and did not wait for the last messages"
 		}
 	}
 	d.ofPart(run, s)
@@ -129,7 +129,7 @@ func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 		}
 	}
 	d.Outcome = Undecided
-	d.Text += fmt.Sprintf("; the window was ended after %s of %s, and the rest of it is not known", span(s.End), orUnknown(run.Header.Window))
+	d.Text += fmt.Sprintf("; the window was ended after %s of %s, and the rest is not known", span(s.End), orUnknown(run.Header.Window))
 }
 
 // missedBy reports whether a rate objective is missed even if all messages due in the rest of
@@ -209,7 +209,7 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		return
 	}
 	if u != nil && !q.bounded {
-		d.Outcome, d.Text = Undecided, "the run was to go on until it was known: "+u.Found
+		d.Outcome, d.Text = Undecided, "the run was meant to continue until it was known: "+u.Found
 		return
 	}
 	if !q.bounded || q.support == stats.NotSupported {
@@ -264,7 +264,7 @@ const anyDependence = 40
 func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string, q quantile, na string) {
 	o := d.Objective
 	d.Outcome = Undecided
-	d.Text = fmt.Sprintf("%s, and %s to %s of messages only, as if they were independent, which decides nothing; by stretches of the run: n/a, %s",
+	d.Text = fmt.Sprintf("%s; by messages %s to %s, as if they were independent, which decides nothing; by stretches of the run: n/a, %s",
 		figure, span(q.low), orRefused(q.openRefused, q.high, q.open), na)
 	below := o.Op == "<" || o.Op == "<="
 	decide := func(end string, v float64, why string) {
@@ -281,7 +281,7 @@ func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string,
 			low, end = math.Inf(1), "refused"
 		}
 		if o.Holds(low) != below {
-			decide(end, low, fmt.Sprintf("so slow are %s of the messages, too many to be beyond p%g by chance, whatever they have in common", spell.Percent(1-percent/100), o.Percent))
+			decide(end, low, fmt.Sprintf("%s of the messages are that slow, too many to be beyond p%g by chance, however they depend on each other", spell.Percent(1-percent/100), o.Percent))
 			return
 		}
 	}
@@ -293,10 +293,10 @@ func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string,
 		percent, low, high := percentOf(name), float64(at.Low), float64(at.High)
 		switch {
 		case percent < o.Percent && o.Holds(low) != below:
-			decide("at least "+span(at.Low), low, "p"+name+" is by stretches of the run")
+			decide("at least "+span(at.Low), low, "this is the lower bound of p"+name+" by stretches of the run")
 			return
 		case percent > o.Percent && o.Holds(high) == below:
-			decide("at most "+span(at.High), high, "p"+name+" is by stretches of the run")
+			decide("at most "+span(at.High), high, "this is the upper bound of p"+name+" by stretches of the run")
 			return
 		}
 	}
@@ -354,13 +354,13 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	if reached {
 		d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
 	} else {
-		d.Text += fmt.Sprintf("; %s is suspect, as all of the run (%s)", what, strings.Join(all, ", "))
+		d.Text += fmt.Sprintf("; %s is suspect, as is the whole run (%s)", what, strings.Join(all, ", "))
 	}
 	switch {
 	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
-		d.Text += ", which can only have made the latency longer: met in spite of it"
+		d.Text += ", which can only have made the latency longer: met nevertheless"
 	case longer && d.Outcome == Missed && (o.Op == ">" || o.Op == ">="):
-		d.Text += ", which can only have made the latency longer: missed in spite of it"
+		d.Text += ", which can only have made the latency longer: missed nevertheless"
 	case d.Outcome != Undecided:
 		d.Text += fmt.Sprintf(": so \"%s\" is not shown", d.Outcome)
 		d.Outcome = Undecided
@@ -381,7 +381,7 @@ func (d *Decision) ofService(run *result.Run, s *result.Summary) {
 	alone := decideObjective(run, s, false, o)
 	if over := alone.Outcome == Missed && (o.Op == "<" || o.Op == "<=") || alone.Outcome == Met && (o.Op == ">" || o.Op == ">="); over {
 		d.Outcome = alone.Outcome
-		d.Text += fmt.Sprintf("; the service time alone decides, which holds no lag in sending: %s", alone.Text)
+		d.Text += fmt.Sprintf("; the service time, which contains no lag in sending, decides alone: %s", alone.Text)
 	}
 }
 
@@ -406,7 +406,7 @@ func (d *Decision) ofRate(r result.Rate) {
 		return
 	}
 	if !ok {
-		d.Text = "nothing was due at a rate: the load was a closed loop or flat out"
+		d.Text = "the load had no rate: it was a closed loop or flat out"
 		return
 	}
 	if d.Objective.Subject != "rate" {
@@ -426,7 +426,7 @@ func (d *Decision) ofCounter(c result.Counters, nothing bool) {
 		return
 	}
 	if d.fact(d.Objective.Holds(float64(n)), "the count is "+spell.Count(n)); nothing && n == 0 && c.Expected+c.Earlier+c.EarlierMissing == 0 && d.Outcome == Met {
-		d.Outcome, d.Text = Undecided, d.Text+", and nothing was sent"
+		d.Outcome, d.Text = Undecided, d.Text+", but nothing was sent"
 	}
 }
 

@@ -319,7 +319,7 @@ func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
 		run := newTestbed(ms).run(t)
 		run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"` + timeout + `"}}`)
 		run.Summary = Summarise(run, Inputs{})
-		if got := decideText(t, run, "availability >= 95%"); got.Outcome != want || (want == Undecided) != strings.Contains(got.Text, "2,000 messages had no time") {
+		if got := decideText(t, run, "availability >= 95%"); got.Outcome != want || (want == Undecided) != strings.Contains(got.Text, "2,000 messages could not be observed") {
 			t.Errorf("%s: %s (%s), want %s", timeout, got.Outcome, got.Text, want)
 		}
 		if got := decideText(t, run, "availability >= 85%"); got.Outcome != Met {

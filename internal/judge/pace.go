@@ -85,7 +85,7 @@ func sentLate(e *evidence) []result.Reason {
 		return note(result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
-	return e.suspectFrom(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep the rate"})
+	return e.suspectFrom(late, result.Reason{Code: result.ReasonRate, Brief: spell.Share(late) + " sent late", Found: text, Means: "the generator did not keep up with the rate"})
 }
 
 // worstSecond: in some second, or in a shorter window, less than 90 % of the messages due were

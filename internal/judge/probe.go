@@ -53,14 +53,14 @@ func besideProbe(e *evidence) (found []result.Reason) {
 		switch {
 		case l.exceeds(p) && l.low <= copies(load)*p.high:
 			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p),
-				Means: fmt.Sprintf("each of this load's messages goes to %d consumers, one after the other, and each of the probe's to one, which can explain it", copies(load))})
+				Means: fmt.Sprintf("each message of this load goes to %d consumers in turn, and each message of the probe to one, which can explain it", copies(load))})
 		case l.exceeds(p):
 			if r, ok := e.behindLoad(m, name, l, p); ok {
 				found = append(found, r)
 			}
 		case p.exceeds(l):
 			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p),
-				Means: "a connection that is hardly used is answered later than those of this load: its threads, or the broker's, were asleep"})
+				Means: "a nearly idle connection is answered later than the connections of this load: its threads, or the broker's, were asleep"})
 		}
 	}
 	return found
@@ -91,16 +91,16 @@ func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r res
 	r = result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: response, Percentile: name}
 	place := "this load's own connections, queues or client"
 	if e.nodes() > 1 {
-		place += ", or in nodes that serve it and not the probe"
+		place += ", or in nodes that serve it but not the probe"
 	}
-	r.Found = fmt.Sprintf("%s: %s of it are spent in %s, and not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
+	r.Found = fmt.Sprintf("%s: %s of it is spent in %s, not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
 	if len(own) > 0 {
 		r.Status = result.Suspect
 		r.Means = "the generator itself may have caused it, because " + strings.Join(own, ", and ")
-		r.Try = "run again at a lower rate or with fewer connections, and see whether it goes away"
+		r.Try = "run again at a lower rate or with fewer connections, and see whether the difference disappears"
 		return r, true
 	}
-	r.Means = fmt.Sprintf("the generator did not cause it: it read what arrived after %s (p99), and its processors had time; a broker may serve a loaded connection or topic more slowly than an idle one, which cannot be told from queues in the client library", span(lag))
+	r.Means = fmt.Sprintf("the generator did not cause it: it read what arrived within %s (p99), and its processors had capacity to spare; a broker may serve a loaded connection or topic more slowly than an idle one, which looks the same as queues in the client library", span(lag))
 	return r, true
 }
 
@@ -193,7 +193,7 @@ func responseOf(m result.Metric) result.Metric {
 
 // beside states both figures.
 func beside(m result.Metric, name string, l, p bounded) string {
-	return fmt.Sprintf("%s p%s is %s, and %s (95 %%: %s to %s) for a probe at the same time at the same broker",
+	return fmt.Sprintf("%s p%s is %s, but %s (95 %%: %s to %s) for a probe of the same broker at the same time",
 		m, name, span(l.value), span(p.value), span(p.low), span(p.high))
 }
 

@@ -78,25 +78,25 @@ func TestBesideProbe(t *testing.T) {
 			b := slow()
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, and not in the broker as a whole; the generator did not cause it"},
+		}, []string{"50", "99"}, result.Valid, "own connections, queues or client, not in the broker as a whole; the generator did not cause it"},
 		{"the load waits, on a cluster", func() *testbed {
 			b := slow()
 			b.header.Deployment = &result.Deployment{Nodes: 3}
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "queues or client, or in nodes that serve it and not the probe, and not"},
+		}, []string{"50", "99"}, result.Valid, "queues or client, or in nodes that serve it but not the probe, and not"},
 		{"the load waits, on somebody's cluster", func() *testbed {
 			b := slow()
 			b.header.Broker = map[string]string{"brokers": "3"}
 			probed(b, 90_000, 150_000, -1)
 			return b
-		}, []string{"50", "99"}, result.Suspect, "or in nodes that serve it and not the probe"},
+		}, []string{"50", "99"}, result.Suspect, "or in nodes that serve it but not the probe"},
 		{"the load waits, at several addresses", func() *testbed {
 			b := slow()
 			b.header.Scenario = []byte(`{"target":{"driver":"nats","url":"nats://a:1,nats://b:1"}}`)
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "or in nodes that serve it and not the probe"},
+		}, []string{"50", "99"}, result.Valid, "or in nodes that serve it but not the probe"},
 		{"the load waits, at one address", func() *testbed {
 			b := slow()
 			b.header.Scenario = []byte(`{"target":{"driver":"nats","url":"nats://a:1"}}`)
@@ -157,7 +157,7 @@ func TestBesideProbe(t *testing.T) {
 				i.v.Vitals[result.VitalProcessCPU] = 1.6
 			}
 			return b
-		}, []string{"50"}, result.Valid, "each of this load's messages goes to 3 consumers, one after the other, and each of the probe's to one"},
+		}, []string{"50"}, result.Valid, "each message of this load goes to 3 consumers in turn, and each message of the probe to one"},
 		{"three consumers of each message do not explain it", func() *testbed {
 			b := ofThree(7 * ms)
 			probed(b, 90_000, 150_000, 3_000)
@@ -188,7 +188,7 @@ func TestBesideProbe(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			probed(b, 3*ms, 4*ms, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "hardly used"},
+		}, []string{"50", "99"}, result.Valid, "nearly idle"},
 		{"a tail of the probe's that chance explains", func() *testbed {
 			// One in fifty of the load's messages is slow, and of the probe's as well
 			// but for a few: its p99 is known within wide limits only.

@@ -28,7 +28,7 @@ func lostReasons(run *result.Run) (found []result.Reason) {
 		found = append(found, note(result.ReasonLostAcked, text)...)
 	}
 	if g := goneOf(b); g != nil && b.NotInLog > b.LostAcked {
-		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker's log has lost %s that it had acknowledged, those among them that consumers had received before", spell.Plural(b.NotInLog, "message")))...)
+		found = append(found, note(result.ReasonLostAcked, fmt.Sprintf("the broker's log has lost %s that it had acknowledged, including those that consumers had already received", spell.Plural(b.NotInLog, "message")))...)
 	}
 	switch {
 	case b != nil && b.Unread > 0 && b.Outcome != result.ReadBackNothingKept:
@@ -36,9 +36,9 @@ func lostReasons(run *result.Run) (found []result.Reason) {
 	case b != nil && b.Removed > 0:
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out: it is not known which of them are lost", spell.Plural(b.Removed, "message")))...)
 	case b.Decided() && c.Undelivered > 0:
-		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker keeps them, as reading back shows", spell.Plural(c.Undelivered, "message")))...)
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; reading back shows that the broker has them", spell.Plural(c.Undelivered, "message")))...)
 	case c.Undelivered > 0:
-		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain tells", spell.Plural(c.Undelivered, "message")))...)
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; the broker may still hold them: a longer --drain shows it", spell.Plural(c.Undelivered, "message")))...)
 	}
 	return found
 }
@@ -65,7 +65,7 @@ func (d *Decision) ofLost(run *result.Run) {
 	text := "the count is " + spell.Count(n)
 	if gone := b.NotInLog - b.LostAcked; gone > 0 {
 		n += gone
-		text = fmt.Sprintf("the count is %s; %s of them were delivered, and are gone from the broker's log", spell.Count(n), spell.Count(gone))
+		text = fmt.Sprintf("the count is %s; %s of them were delivered but are gone from the broker's log", spell.Count(n), spell.Count(gone))
 	}
 	holds := d.Objective.Holds(float64(n))
 	d.fact(holds, text)
@@ -75,9 +75,9 @@ func (d *Decision) ofLost(run *result.Run) {
 		d.Text += fmt.Sprintf(", and of %s it is not known: the broker removes messages by a limit or as it hands them out", spell.Plural(b.Removed, "message"))
 	case b.Unread > 0 && b.Outcome != result.ReadBackNothingKept && holds != d.Objective.Holds(float64(n+b.Unread)):
 		d.Outcome = Undecided
-		d.Text += fmt.Sprintf(", and of %s it is not known: what the broker keeps could not be read back", spell.Plural(b.Unread, "message"))
+		d.Text += fmt.Sprintf(", but for %s it is not known, because what the broker keeps could not be read back", spell.Plural(b.Unread, "message"))
 	case holds && n == 0 && run.Counters.Scheduled == 0:
-		d.Outcome, d.Text = Undecided, d.Text+", and nothing was sent"
+		d.Outcome, d.Text = Undecided, d.Text+", but nothing was sent"
 	}
 }
 

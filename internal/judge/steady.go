@@ -187,9 +187,9 @@ func conclusion(run *result.Run, s *result.Steady) string {
 		case stats.WarmUp:
 			from = max(from, c.From)
 		case stats.Drift:
-			found = append(found, fmt.Sprintf("%s drifted all the time, to %s times its level at the start", c.name, times3(c.Change)))
+			found = append(found, fmt.Sprintf("%s drifted throughout, to %s times its initial level", c.name, times3(c.Change)))
 		case stats.LevelShift:
-			found = append(found, fmt.Sprintf("%s changed to %s times its level %s after the start", c.name, times3(c.Change), span(c.From)))
+			found = append(found, fmt.Sprintf("%s changed to %s times its former level %s after the start", c.name, times3(c.Change), span(c.From)))
 		case stats.NoSteadyState:
 			found = append(found, c.name+" reached no steady state")
 		}
@@ -212,7 +212,7 @@ func conclusion(run *result.Run, s *result.Steady) string {
 // lengthen returns the advice that makes the warm-up longer by ns.
 func lengthen(run *result.Run, ns int64) string {
 	if run.Header.From > 0 {
-		return "a workload that begins in the window (from) has no warm-up; the longer it lasts, the less this weighs"
+		return "a workload that begins in the window (from) has no warm-up; the longer it lasts, the less this matters"
 	}
 	s, err := scenario.FromRecord("header", run.Header.Scenario)
 	if err != nil {

@@ -82,7 +82,7 @@ func TestSteadiness(t *testing.T) {
 		{"warm-up of a workload that begins later", 90, time.Second, after(12, 2, 1), func(r *result.Run) { r.Header.Scenario, r.Header.From = text, time.Second }, stats.WarmUp, result.Suspect, "warm-up", "(from) has no warm-up"},
 		{"a warm-up that no percentile shows", 300, time.Second, after(6, 1.3, 1), nil, stats.WarmUp, result.Valid, "warm-up", "look like warm-up"},
 		{"drift", 90, time.Second, func(s float64) float64 { return 1 + s/60 }, nil, stats.Drift, result.Suspect, "steady", "drift"},
-		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its level 35.0 s"},
+		{"a new level", 90, time.Second, after(35, 1, 1.7), nil, stats.LevelShift, result.Suspect, "steady", "1.71 times its former level 35.0 s"},
 		{"back and forth", 120, time.Second, func(s float64) float64 { return 1 + float64(int(s)/20%2) }, nil, stats.NoSteadyState, result.Suspect, "steady", "no steady state"},
 		{"a new level after the broker died", 90, time.Second, after(35, 1, 1.7), func(r *result.Run) {
 			r.Events = []result.Event{{At: 35e9, Kind: result.EventBrokerEnded}}
@@ -213,7 +213,7 @@ func TestFloor(t *testing.T) {
 		}
 	}
 	r := find(s.Verdict, "floor")
-	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2 times)") || !strings.Contains(r.Text, "at 20,000/s of 64 B") || !strings.Contains(r.Text, "as much about this machine") {
+	if r == nil || r.Status != result.Valid || !strings.Contains(r.Text, "p50 2 times)") || !strings.Contains(r.Text, "at 20,000/s with messages of 64 B") || !strings.Contains(r.Text, "as much about this machine") {
 		t.Errorf("%+v", s.Verdict.Reasons)
 	}
 }

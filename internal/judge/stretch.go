@@ -186,7 +186,7 @@ func (s *Stretch) Line() string {
 	p, _ := scenario.ActionKind(s.Action.Kind).Properties()
 	plan := "planned for " + spell.Period(time.Duration(s.Action.At))
 	if s.Action.Filled {
-		plan = "planned for when all was sent"
+		plan = "planned for when everything was sent"
 	}
 	switch {
 	case !s.Happened:

@@ -172,7 +172,7 @@ func (s Sequence) text(ended string, end int64) string {
 	what := fmt.Sprintf("%s p%s", s.until.Metric, s.until.Percentile())
 	known := fmt.Sprintf("no interval of %s is known: %s", what, s.na)
 	if s.bounded() {
-		known = fmt.Sprintf("%s is %s, and with 95 %% confidence %s to %s, whenever one looks", what, orRefused(s.refused, s.value, s.atLeast), span(s.low), orRefused(s.openRefused, s.high, s.open))
+		known = fmt.Sprintf("%s is %s, and with 95 %% confidence %s to %s, whenever the run ended", what, orRefused(s.refused, s.value, s.atLeast), span(s.low), orRefused(s.openRefused, s.high, s.open))
 		if w := s.Width(); w != "" {
 			known += " (" + w + ")"
 		}
@@ -180,14 +180,14 @@ func (s Sequence) text(ended string, end int64) string {
 			known += ", as if messages were independent (" + s.na + ")"
 		}
 	}
-	by, but := "ended by --until", "; with the messages that came after that the interval is wider again"
+	by, but := "ended by --until", "; messages that came later have widened the interval again"
 	switch ended {
 	case result.EndedAtMost:
-		by, but = "ended by --at-most", ", before it was known so exactly"
+		by, but = "ended by --at-most", ", before it was known that precisely"
 	case result.EndedInterrupted:
-		by, but = "interrupted", ", before it was known so exactly"
+		by, but = "interrupted", ", before it was known that precisely"
 	case result.EndedCutShort:
-		by, but = "cut short", ", before it was known so exactly"
+		by, but = "cut short", ", before it was known that precisely"
 	}
 	if s.Narrow() {
 		but = ""
@@ -202,5 +202,5 @@ func until(e *evidence) []result.Reason {
 		return nil
 	}
 	return single(result.Reason{Status: result.Valid, Code: result.ReasonUntil, Found: "asked for " + u.Text,
-		Means: u.Found + ". The intervals of other percentiles assume a length that was fixed beforehand"})
+		Means: u.Found + ". The intervals of other percentiles assume a length that was fixed in advance"})
 }

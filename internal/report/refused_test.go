@@ -165,7 +165,7 @@ func TestScreenQuotesTheBroker(t *testing.T) {
 		}
 		v.Reasons = append(v.Reasons, result.Reason{Status: status, Code: "all-refused", Found: `7 messages of 7 refused: the server says "NOPERM"`, Means: "nothing was measured", Try: result.ReasonAllRefused.Properties().Try})
 		text := screenText(t, Options{Width: 80}, r)
-		if !strings.Contains(text, `the server says "NOPERM"`) || strings.Contains(text, "allow this user at the broker") != tried {
+		if !strings.Contains(text, `the server says "NOPERM"`) || strings.Contains(text, "give this user the permission") != tried {
 			t.Errorf("%s:\n%s", status, text)
 		}
 	}

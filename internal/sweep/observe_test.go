@@ -48,11 +48,11 @@ func TestObserve(t *testing.T) {
 		{"suspect altogether and slow", "delivery.response p99 < 1us", func(r *result.Run) {
 			r.Summary.Verdict = because(result.Suspect, "generator-limit")
 			r.Summary.Verdict.Limits = nil
-		}, judge.Undecided, Generator, "p99 is suspect, as all of the run (generator at its limit)"},
+		}, judge.Undecided, Generator, "p99 is suspect, as is the whole run (generator at its limit)"},
 		{"suspect altogether and fast", fast, func(r *result.Run) {
 			r.Summary.Verdict = because(result.Suspect, "generator-limit")
 			r.Summary.Verdict.Limits = nil
-		}, judge.Met, "", "met in spite of it"},
+		}, judge.Met, "", "met nevertheless"},
 		{"blocked", fast, func(r *result.Run) { r.Summary.Rate = result.Rate{Asked: 100, Sent: 99} }, judge.Missed, Backlog, "99.00 % of the messages due was sent"},
 		{"refused by the client", fast, func(r *result.Run) {
 			r.Summary.Rate = result.Rate{Asked: 100, Sent: 99}
