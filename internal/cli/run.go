@@ -156,6 +156,11 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	if err := o.checkStreamed(scenarios); err != nil {
 		return err
 	}
+	if len(scenarios) == 1 { // a refusal makes no directory
+		if _, err := planOfAll(scenarios[0].scenario, scenarios[0].entry); err != nil {
+			return err
+		}
+	}
 	if o.resume == "" && o.out != toStdout {
 		if err := a.makeDir(o.out); err != nil {
 			return err
