@@ -18,6 +18,7 @@ const maxDueCells = 1024
 type DueCell struct {
 	Start, End int64 // ns from the window's start
 	buckets    []dueBucket
+	own        []OwnBand // of their values
 }
 
 // dueBucket counts values of one bucket of a histogram, whose edges, ns, are inclusive.
@@ -53,7 +54,21 @@ func (c DueCell) Join(d DueCell) DueCell {
 		}
 		sum = append(sum, b)
 	}
-	return DueCell{c.Start, d.End, slices.Clip(sum)}
+	return DueCell{c.Start, d.End, slices.Clip(sum), joinOwn(slices.Concat(c.own, d.own))}
+}
+
+// joinOwn returns one entry for each band, in order. It changes all.
+func joinOwn(all []OwnBand) []OwnBand {
+	slices.SortFunc(all, func(a, b OwnBand) int { return cmp.Compare(a.Band, b.Band) })
+	sum := all[:0]
+	for _, b := range all {
+		if last := len(sum) - 1; last >= 0 && sum[last].Band == b.Band {
+			sum[last].add(b)
+			continue
+		}
+		sum = append(sum, b)
+	}
+	return slices.Clip(sum)
 }
 
 // acts reports whether something happened to the load by plan.
@@ -108,6 +123,12 @@ func (r *Run) addDue(p *Point, shares map[Metric]values) {
 			at := min(max(middle-(low+(high-low)/2), 0), r.dueUntil-1) / r.cell
 			x.due[at].buckets = append(x.due[at].buckets, dueBucket{low, high, n})
 		})
+		for _, b := range v.own {
+			if b.Count > 0 {
+				at := min(max(middle-b.Total/b.Count, 0), r.dueUntil-1) / r.cell
+				x.due[at].own = append(x.due[at].own, b)
+			}
+		}
 	}
 }
 
@@ -162,7 +183,10 @@ func (x *Merged) empty() *Merged {
 	if h == nil {
 		h = x.Censored
 	}
-	y := new(Merged)
+	y := &Merged{Own: make([]OwnBand, len(x.Own))}
+	for i := range y.Own {
+		y.Own[i].Band = i
+	}
 	if h != nil {
 		y.Hist = hdr.New(h.LowestTrackableValue(), h.HighestTrackableValue(), int(h.SignificantFigures()))
 	}
@@ -171,7 +195,8 @@ func (x *Merged) empty() *Merged {
 
 // take adds the values of a cell of x to y, as one block.
 func (y *Merged) take(x *Merged, c *DueCell) {
-	joined := DueCell{}.Join(*c).buckets
+	cell := DueCell{}.Join(*c)
+	joined := cell.buckets
 	for _, b := range joined {
 		_ = y.Hist.RecordValues(b.high, b.n) // of a histogram of this geometry: cannot fail
 		if low := max(b.low, x.Min); y.Max == 0 || low < y.Min {
@@ -184,6 +209,9 @@ func (y *Merged) take(x *Merged, c *DueCell) {
 		return b.low, b.high, b.n
 	})
 	y.blocks = append(y.blocks, histograms.BlockOf(ranks, true))
+	for _, b := range cell.own {
+		y.Own[b.Band].add(b)
+	}
 }
 
 // of adds the slots of x whose middle is kept, and the refused and unanswered messages in them.

@@ -136,7 +136,7 @@ func Events() []EventProperties {
 		{Kind: EventRefused, Told: true},
 		{Kind: EventDenied, Told: true},
 		{Kind: EventGivenUp, Cause: true, Told: true},
-		{Kind: EventBrokerEnded, Cause: true, What: "the end of a process of the broker", Try: "see when and how: --show events"},
+		{Kind: EventBrokerEnded, Cause: true, Told: true, What: "the end of a process of the broker", Try: "see when and how: --show events"},
 		{Kind: EventAction, Cause: true, Told: true, What: "an action of the plan"},
 		{Kind: EventActionOver, Told: true},
 		{Kind: EventActionFailed, Told: true},

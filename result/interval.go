@@ -136,3 +136,12 @@ type OwnBand struct {
 	Total    int64 `json:"total"`          // Σ value, ns
 	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
 }
+
+// add adds the sums of another band.
+func (b *OwnBand) add(o OwnBand) {
+	b.Count += o.Count
+	b.Own += o.Own
+	b.Received += o.Received
+	b.Total += o.Total
+	b.Majority += o.Majority
+}

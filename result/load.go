@@ -174,6 +174,7 @@ func (r *Run) addInterval(v *Interval) error {
 type values struct {
 	index    *histograms.RankIndex
 	min, max int64 // exact
+	own      []OwnBand
 }
 
 // pointOf reduces a histogram to its figures. It limits percentiles to high, the exact
@@ -223,13 +224,9 @@ func (x *Merged) add(m *MetricInterval, slots int64, z *histograms.Decoder, look
 		if o.Band < 0 || o.Band >= histograms.Bands {
 			return values{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, histograms.Bands, ErrFormat)
 		}
-		b := &x.Own[o.Band]
-		b.Count += o.Count
-		b.Own += o.Own
-		b.Received += o.Received
-		b.Total += o.Total
-		b.Majority += o.Majority
+		x.Own[o.Band].add(o)
 	}
+	v.own = m.Own
 	return v, nil
 }
 

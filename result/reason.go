@@ -42,6 +42,7 @@ const (
 	ReasonSuspended          ReasonCode = "suspended"
 	ReasonConsumersAbsent    ReasonCode = "consumers-absent"
 	ReasonAction             ReasonCode = "action"
+	ReasonBrokerEnded        ReasonCode = "broker-ended"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
@@ -120,6 +121,7 @@ func (c ReasonCode) Properties() ReasonProperties {
 type ReasonProperties struct {
 	Code   ReasonCode
 	By     Party
+	Held   Held
 	Effect Effect
 	Shown  Shown
 	Brief  string // what was found in a few words, where a reason does not say it itself
@@ -144,6 +146,22 @@ const (
 // OnGeneratorSide reports whether the party is the generator or its machine. Figures that such
 // a reason limits say nothing about the system under test.
 func (p Party) OnGeneratorSide() bool { return p == ByGenerator || p == ByMachine }
+
+// Held says over which parts of a run with actions its gate is held.
+type Held int
+
+// The parts. The effect of an action lasts from when it happened until the former latency was
+// back.
+const (
+	// HeldOnce: over the whole run. No action explains the finding.
+	HeldOnce Held = iota
+	// HeldTwice: over the whole run, and by itself over what lies outside of the effects of
+	// actions. No action explains the finding, and none hides it: messages that an action made
+	// slow are a tail in which those that the generator made slow do not show.
+	HeldTwice
+	// HeldOutside: only outside of the effects of actions, which explain it.
+	HeldOutside
+)
 
 // Effect is how a finding may have changed a latency.
 type Effect int
@@ -174,70 +192,71 @@ func Reasons() []ReasonProperties {
 		report    = "report it with the result file: it is a defect of sixnines or of the driver"
 	)
 	return []ReasonProperties{
-		{ReasonCutShort, ByRun, EffectUnknown, ShownAsWhy, "the run was cut short", "run it again"},
-		{ReasonConservation, ByTool, EffectUnknown, ShownAsWhy, "the message counts do not add up", report},
-		{ReasonViolations, ByTool, EffectUnknown, ShownAsWhy, "the driver broke its contract", "run the driver's conformance suite"},
-		{ReasonSuspended, ByMachine, EffectUnknown, ShownAsWhy, "the machine was suspended", "disable sleep and run again"},
-		{ReasonConsumersAbsent, BySystem, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
-		{ReasonAction, ByRun, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
-		{ReasonSelfInflicted, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
-		{ReasonFrozen, ByGenerator, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
-		{ReasonOwnLag, ByGenerator, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},
-		{ReasonReceiveLag, ByGenerator, EffectLonger, ShownAsWhy, "receive lag", "lower the rate, use more connections, or give the generator more processors"},
-		{ReasonGeneratorLimit, ByGenerator, EffectLonger, ShownAsWhy, "generator at its limit", "lower the rate, use more connections or a larger machine"},
-		{ReasonBacklog, BySystem, EffectUnknown, ShownAsWhy, "the backlog grew", "lower --rate, or find what it can carry: sixnines capacity"},
-		{ReasonBacklogKept, ByRun, EffectUnknown, ShownAsNote, "", ""},
-		{ReasonNothingCame, BySystem, EffectUnknown, ShownAsWhy, "no message came through", ""},
-		{ReasonSteady, BySystem, EffectUnknown, ShownAsWhy, "no steady state", "run longer (--duration), and see what changed: --show steady"},
-		{ReasonSteadyNotAssessed, ByRun, EffectNone, ShownAsWhy, "", ""},
-		{ReasonWarmUp, BySystem, EffectUnknown, ShownAsWhy, "warm-up", "lengthen the warm-up (--warmup)"},
-		{ReasonWarmUpLeft, ByRun, EffectUnknown, ShownAsWhy, "the warm-up's backlog was left", "skip the warm-up (--warmup 0s), or wait longer for it (--drain)"},
-		{ReasonOneSample, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonNotSent, ByEither, EffectUnknown, ShownAsWhy, "not sent", "lower the rate, or lengthen the drain (--drain)"},
-		{ReasonRate, ByGenerator, EffectUnknown, ShownAsWhy, "sent late", late},
-		{ReasonBlocked, BySystem, EffectNone, ShownAsNote, "", ""},
-		{ReasonWorstSecond, ByGenerator, EffectUnknown, ShownAsWhy, "sent late", late},
-		{ReasonWorstSecondBlocked, BySystem, EffectNone, ShownAsNote, "", ""},
-		{ReasonThrottled, ByMachine, EffectLonger, ShownAsWhy, "throttled", "raise the processor quota (cpu.max)"},
-		{ReasonSteal, ByMachine, EffectLonger, ShownAsWhy, "steal", "run on a machine of your own, or at another time"},
-		{ReasonSwap, ByMachine, EffectLonger, ShownAsWhy, "swap", "free memory, or disable swap"},
-		{ReasonStarved, ByHost, EffectLonger, ShownAsWhy, "the broker lacked a processor", "give the broker processors of its own, or lower the rate"},
-		{ReasonUnseen, ByHost, EffectLonger, ShownAsWhy, "the broker may have lacked a processor", "run sixnines as the broker's user or as root, or lower the rate"},
-		{ReasonCPU, ByGenerator, EffectLonger, ShownAsWhy, "cpu", "lower the rate, or use a larger machine"},
-		{ReasonGC, ByGenerator, EffectLonger, ShownAsWhy, "garbage collection", "raise GOMEMLIMIT, or lower the rate"},
-		{ReasonScheduler, ByGenerator, EffectLonger, ShownAsWhy, "", ""},
-		{ReasonAttribution, ByCause, EffectLonger, ShownAsWhy, "", ""},
-		{ReasonProbe, ByEither, EffectUnknown, ShownAsWhy, "the load waited and the probe did not", "use more connections, and see --show reasons"},
-		{ReasonClientDrops, BySystem, EffectUnknown, ShownAsWhy, "messages dropped by the client", "raise the client's limits"},
-		{ReasonNegative, ByTool, EffectUnknown, ShownAsWhy, "negative differences", report},
-		{ReasonOutOfRange, ByTool, EffectUnknown, ShownAsWhy, "values out of range", ""},
-		{ReasonLittle, ByTool, EffectUnknown, ShownAsWhy, "Little's law does not hold", report},
-		{ReasonClosedLoop, ByRun, EffectUnknown, ShownAsWhy, "", ""},
-		{ReasonUnpaced, ByRun, EffectUnknown, ShownAsWhy, "", ""},
-		{ReasonSameHost, ByHost, EffectUnknown, ShownAsWhy, "", ""},
-		{ReasonFloor, ByMachine, EffectLonger, ShownAsWhy, "", ""},
-		{ReasonAboveLimit, ByGenerator, EffectLonger, ShownAsWhy, "", ""},
-		{ReasonInterrupted, ByRun, EffectNone, ShownAsWhy, "", ""},
-		{ReasonUntil, ByRun, EffectNone, ShownAsNote, "", ""},
-		{ReasonAborted, ByRun, EffectUnknown, ShownAsWhy, "the run was aborted", "run it again, or interrupt it only once"},
-		{ReasonLostAcked, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonUndelivered, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonMissing, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonCorrupted, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonRefused, BySystem, EffectUnknown, ShownAsRefusal, "messages were refused", forbidden},
-		{ReasonAllRefused, BySystem, EffectUnknown, ShownAsRefusal, "every message was refused", forbidden},
-		{ReasonDenied, BySystem, EffectUnknown, ShownAsRefusal, "the broker refused messages", forbidden},
-		{ReasonGivenUp, BySystem, EffectUnknown, ShownAsRefusal, "a connection was given up", forbidden},
-		{ReasonUnauthorised, BySystem, EffectUnknown, ShownAsRefusal, "the broker refuses this user", forbidden},
-		{ReasonDeliveries, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonCensored, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonLastUnknown, ByTool, EffectNone, ShownAsWhy, "", ""},
-		{ReasonEarlier, ByRun, EffectNone, ShownAsWhy, "", ""},
-		{ReasonEarlierMissing, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonDrained, ByRun, EffectNone, ShownAsWhy, "", ""},
-		{ReasonLeft, ByRun, EffectNone, ShownAsWhy, "", ""},
-		{ReasonTakeovers, BySystem, EffectNone, ShownAsWhy, "", ""},
-		{ReasonEvents, BySystem, EffectUnknown, ShownAsNote, "", ""},
-		{ReasonSemantics, BySystem, EffectUnknown, ShownAsNote, "", ""},
+		{ReasonCutShort, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "the run was cut short", "run it again"},
+		{ReasonConservation, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "the message counts do not add up", report},
+		{ReasonViolations, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "the driver broke its contract", "run the driver's conformance suite"},
+		{ReasonSuspended, ByMachine, HeldOnce, EffectUnknown, ShownAsWhy, "the machine was suspended", "disable sleep and run again"},
+		{ReasonConsumersAbsent, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
+		{ReasonAction, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
+		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended by itself", "see why: --show events, and the broker's log"},
+		{ReasonSelfInflicted, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
+		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
+		{ReasonOwnLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},
+		{ReasonReceiveLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "receive lag", "lower the rate, use more connections, or give the generator more processors"},
+		{ReasonGeneratorLimit, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "generator at its limit", "lower the rate, use more connections or a larger machine"},
+		{ReasonBacklog, BySystem, HeldOutside, EffectUnknown, ShownAsWhy, "the backlog grew", "lower --rate, or find what it can carry: sixnines capacity"},
+		{ReasonBacklogKept, ByRun, HeldOnce, EffectUnknown, ShownAsNote, "", ""},
+		{ReasonNothingCame, BySystem, HeldOutside, EffectUnknown, ShownAsWhy, "no message came through", ""},
+		{ReasonSteady, BySystem, HeldOutside, EffectUnknown, ShownAsWhy, "no steady state", "run longer (--duration), and see what changed: --show steady"},
+		{ReasonSteadyNotAssessed, ByRun, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonWarmUp, BySystem, HeldOutside, EffectUnknown, ShownAsWhy, "warm-up", "lengthen the warm-up (--warmup)"},
+		{ReasonWarmUpLeft, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "the warm-up's backlog was left", "skip the warm-up (--warmup 0s), or wait longer for it (--drain)"},
+		{ReasonOneSample, BySystem, HeldOutside, EffectNone, ShownAsWhy, "", ""},
+		{ReasonNotSent, ByEither, HeldOutside, EffectUnknown, ShownAsWhy, "not sent", "lower the rate, or lengthen the drain (--drain)"},
+		{ReasonRate, ByGenerator, HeldTwice, EffectUnknown, ShownAsWhy, "sent late", late},
+		{ReasonBlocked, BySystem, HeldOnce, EffectNone, ShownAsNote, "", ""},
+		{ReasonWorstSecond, ByGenerator, HeldTwice, EffectUnknown, ShownAsWhy, "sent late", late},
+		{ReasonWorstSecondBlocked, BySystem, HeldOnce, EffectNone, ShownAsNote, "", ""},
+		{ReasonThrottled, ByMachine, HeldTwice, EffectLonger, ShownAsWhy, "throttled", "raise the processor quota (cpu.max)"},
+		{ReasonSteal, ByMachine, HeldTwice, EffectLonger, ShownAsWhy, "steal", "run on a machine of your own, or at another time"},
+		{ReasonSwap, ByMachine, HeldTwice, EffectLonger, ShownAsWhy, "swap", "free memory, or disable swap"},
+		{ReasonStarved, ByHost, HeldTwice, EffectLonger, ShownAsWhy, "the broker lacked a processor", "give the broker processors of its own, or lower the rate"},
+		{ReasonUnseen, ByHost, HeldTwice, EffectLonger, ShownAsWhy, "the broker may have lacked a processor", "run sixnines as the broker's user or as root, or lower the rate"},
+		{ReasonCPU, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "cpu", "lower the rate, or use a larger machine"},
+		{ReasonGC, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "garbage collection", "raise GOMEMLIMIT, or lower the rate"},
+		{ReasonScheduler, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "", ""},
+		{ReasonAttribution, ByCause, HeldOnce, EffectLonger, ShownAsWhy, "", ""},
+		{ReasonProbe, ByEither, HeldOnce, EffectUnknown, ShownAsWhy, "the load waited and the probe did not", "use more connections, and see --show reasons"},
+		{ReasonClientDrops, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "messages dropped by the client", "raise the client's limits"},
+		{ReasonNegative, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "negative differences", report},
+		{ReasonOutOfRange, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "values out of range", ""},
+		{ReasonLittle, ByTool, HeldOnce, EffectUnknown, ShownAsWhy, "Little's law does not hold", report},
+		{ReasonClosedLoop, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "", ""},
+		{ReasonUnpaced, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "", ""},
+		{ReasonSameHost, ByHost, HeldOnce, EffectUnknown, ShownAsWhy, "", ""},
+		{ReasonFloor, ByMachine, HeldOnce, EffectLonger, ShownAsWhy, "", ""},
+		{ReasonAboveLimit, ByGenerator, HeldOnce, EffectLonger, ShownAsWhy, "", ""},
+		{ReasonInterrupted, ByRun, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonUntil, ByRun, HeldOnce, EffectNone, ShownAsNote, "", ""},
+		{ReasonAborted, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "the run was aborted", "run it again, or interrupt it only once"},
+		{ReasonLostAcked, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonUndelivered, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonMissing, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonCorrupted, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonRefused, BySystem, HeldOnce, EffectUnknown, ShownAsRefusal, "messages were refused", forbidden},
+		{ReasonAllRefused, BySystem, HeldOnce, EffectUnknown, ShownAsRefusal, "every message was refused", forbidden},
+		{ReasonDenied, BySystem, HeldOnce, EffectUnknown, ShownAsRefusal, "the broker refused messages", forbidden},
+		{ReasonGivenUp, BySystem, HeldOnce, EffectUnknown, ShownAsRefusal, "a connection was given up", forbidden},
+		{ReasonUnauthorised, BySystem, HeldOnce, EffectUnknown, ShownAsRefusal, "the broker refuses this user", forbidden},
+		{ReasonDeliveries, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonCensored, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonLastUnknown, ByTool, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonEarlier, ByRun, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonEarlierMissing, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonDrained, ByRun, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonLeft, ByRun, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonTakeovers, BySystem, HeldOnce, EffectNone, ShownAsWhy, "", ""},
+		{ReasonEvents, BySystem, HeldOnce, EffectUnknown, ShownAsNote, "", ""},
+		{ReasonSemantics, BySystem, HeldOnce, EffectUnknown, ShownAsNote, "", ""},
 	}
 }

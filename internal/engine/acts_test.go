@@ -16,7 +16,7 @@ func TestActionsOverNATS(t *testing.T) {
 	b := startNATS(t)
 	r := measure(t, "workload: {rate: 500/s, consumers: 2}\nphases: {warmup: 100ms, duration: 3s}\nactions:\n"+
 		"  - {at: 300ms, pause: consumers, for: 200ms}\n  - {at: 1s, pause: consumers, for: 300ms}\n  - {at: 2s, disconnect: producers}\n", nats.Entry(), b.URL)
-	all := judge.Stretches(r)
+	all := judge.Stretches(r, r.Summary.Costs)
 	if len(all) != 3 {
 		t.Fatalf("%+v", all)
 	}

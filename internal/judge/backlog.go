@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 const (
@@ -87,16 +88,16 @@ func backlogGrows(e *evidence) []result.Reason {
 	if len(x) < backlogIntervals {
 		return e.tooShort()
 	}
-	line, ok := stats.FitLine(x, y)
-	if !ok {
-		return nil
-	}
-	growth := line.Slope * (x[len(x)-1] - x[0])
-	if lo, _ := line.SlopeInterval(confidence); lo <= 0 || growth <= max(backlogGrowth*float64(due), 1) {
+	line, grows := growing(x, y, due)
+	if !grows {
 		return nil
 	}
 	if still := e.nothingComes(from); still != nil {
 		return still
+	}
+	if s := e.unfinished(); s != nil && e.explainsBacklog(s, starts, readings) {
+		return note(result.ReasonBacklog, fmt.Sprintf("when the window ended %s were due or in flight: the effect of the action %s was not gone",
+			spell.Plural(int64(math.Round(y[len(y)-1])), "message"), s.Action.Text))
 	}
 	lost := e.overtaken()
 	peak := y[len(y)-1] - lost
@@ -127,6 +128,62 @@ func backlogGrows(e *evidence) []result.Reason {
 	return e.overload(fmt.Sprintf(
 		"overload: the backlog (messages due or in flight) grew by %s over the last third of the window, to %s, and did not shrink in the drain",
 		spell.Rate(math.Round(line.Slope)), spell.Plural(int64(math.Round(peak)), "message")))
+}
+
+// growing reports whether a backlog y, messages, read at instants x, s, grows: with confidence, and by
+// a part of the messages due meanwhile that matters.
+func growing(x, y []float64, due int64) (stats.Line, bool) {
+	line, ok := stats.FitLine(x, y)
+	if !ok {
+		return line, false
+	}
+	lo, _ := line.SlopeInterval(confidence)
+	return line, lo > 0 && line.Slope*(x[len(x)-1]-x[0]) > max(backlogGrowth*float64(due), 1)
+}
+
+// explainsBacklog reports whether an action whose effect lasted to the end of the window explains the
+// backlog there. It does not where the backlog had grown before, over all readings and over their last
+// third; where too few readings before it show that; and where it still grew although all actions were
+// over and messages came through again: then the load is more than the system carries.
+func (e *evidence) explainsBacklog(s *Stretch, starts []int64, readings []result.Level) bool {
+	grew := func(from, to int64) (known, grew bool) {
+		var x, y []float64
+		var due int64
+		waiting := e.waiting()
+		for i, l := range readings {
+			left := waiting(l)
+			if starts[i] >= from && l.At <= to {
+				x, y, due = append(x, float64(l.At)/1e9), append(y, left), due+l.Due
+			}
+		}
+		if len(x) < backlogIntervals {
+			return false, false
+		}
+		_, grew = growing(x, y, due)
+		return true, grew
+	}
+	known, all := grew(0, s.From)
+	if _, late := grew(s.From-s.From/3, s.From); !known || all && late {
+		return false
+	}
+	over := s.Over
+	for i := range e.acts {
+		a := &e.acts[i]
+		p, _ := scenario.ActionKind(a.Action.Kind).Properties()
+		if p.Restarts && a.Action.For == 0 {
+			return true // its nodes stay away
+		}
+		over = max(over, a.Over)
+	}
+	metric, again := e.latencies(), e.in.End
+	for _, p := range e.measure {
+		if len(metric) > 0 && p.Start >= over && p.Metrics[metric[0]].Count > 0 {
+			again = p.Start
+			break
+		}
+	}
+	_, still := grew(e.in.End-(e.in.End-again)/3, e.in.End)
+	return !still
 }
 
 // leastReading is the least distance between two readings of a backlog, ns: closer readings of

@@ -24,7 +24,7 @@ const (
 // if the run has no such consumers.
 func brokerBacklog(run *result.Run, in Inputs) *result.Backlog {
 	h := &run.Header
-	if !explained(run, scenario.ExplainsBacklog) {
+	if !slices.ContainsFunc(placed(run), func(s Stretch) bool { return s.Explains() == scenario.ExplainsBacklog }) {
 		return nil
 	}
 	points := timedPoints(run)
@@ -114,7 +114,7 @@ func consumersFrom(run *result.Run) (from, paused int64, came bool) {
 		last = max(last, p.End)
 	}
 	came = true
-	for _, s := range Stretches(run) {
+	for _, s := range placed(run) {
 		switch scenario.ActionKind(s.Action.Kind) {
 		case scenario.ActionStart:
 			if from, came = s.From, s.Happened; !came {

@@ -13,7 +13,7 @@ import (
 // action that comes before the effect of the one before it is gone, or so soon after it that
 // nothing tells, makes one cost with it.
 func costs(run *result.Run, in Inputs) (all []result.Cost) {
-	acts := Stretches(run)
+	acts := placed(run)
 	acts = slices.DeleteFunc(acts, func(s Stretch) bool {
 		p, _ := scenario.ActionKind(s.Action.Kind).Properties()
 		return !s.Happened || p.Scheduled || s.From < 0 || s.From >= in.End && !s.Action.Filled

@@ -29,7 +29,7 @@ func during(run *result.Run, s *result.Summary, o scenario.Objective) (all []res
 	all = slices.DeleteFunc(all, func(c result.Cost) bool {
 		return !slices.ContainsFunc(c.Actions, func(n int) bool { return n >= 1 && n <= len(acts) && named(acts[n-1].Kind) })
 	})
-	for _, x := range Stretches(run) {
+	for _, x := range placed(run) {
 		if p, _ := scenario.ActionKind(x.Action.Kind).Properties(); !x.Happened && !p.Scheduled && named(x.Action.Kind) {
 			return all, "the action " + x.Action.Text + " did not happen"
 		}
@@ -81,7 +81,7 @@ func (d *Decision) ofCost(run *result.Run, s *result.Summary) {
 
 // ended says what ended the stretch of a cost.
 func ended(run *result.Run, c *result.Cost) string {
-	if slices.ContainsFunc(Stretches(run), func(s Stretch) bool { return s.Happened && s.From == c.Until }) {
+	if slices.ContainsFunc(placed(run), func(s Stretch) bool { return s.Happened && s.From == c.Until }) {
 		return "the next action"
 	}
 	return "the run ended"

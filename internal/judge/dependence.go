@@ -56,7 +56,7 @@ func effective(run *result.Run, s *result.Summary) *result.EffectiveSampleSize {
 // run is disturbed or its backlog grows, which says the same.
 func dependence(e *evidence) []result.Reason {
 	x := e.summary.EffectiveSampleSize
-	if x == nil || e.run.Header.Mode == result.ModeFlatOut || e.disturbed() || len(backlogGrows(e)) > 0 {
+	if x == nil || e.run.Header.Mode == result.ModeFlatOut || len(e.acts) > 0 || e.disturbed() || len(backlogGrows(e)) > 0 {
 		return nil
 	}
 	d := e.summary.Histograms[x.Metric]

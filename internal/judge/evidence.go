@@ -2,6 +2,7 @@ package judge
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +23,9 @@ type evidence struct {
 	// run on; at least 1, and 1 if unknown.
 	outside float64
 	freezes []result.Pause // pauses of the whole process within the window, in order
+	acts    []Stretch      // of the actions that happened and explain something
+	left    []stretch      // parts over which the gates are not held
+	away    int64          // how much of the window these take, ns
 	// attributed is how many of a metric's slowest messages overlap a named cause on the
 	// generator's side.
 	attributed map[result.Metric]int
@@ -29,6 +33,7 @@ type evidence struct {
 
 func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
 	e := &evidence{run: run, in: in, summary: s, outside: 1}
+	e.acts = slices.DeleteFunc(Stretches(run, s.Costs), func(x Stretch) bool { return !x.Happened || x.Explains() == "" })
 	if all, allowed := countList(e.fact(factOnline)), countList(e.fact(factAllowed)); allowed > 0 {
 		e.outside = max(1, float64(all)/float64(allowed))
 	}
@@ -78,8 +83,44 @@ func countList(list string) (n int) {
 	return n
 }
 
-// window is the length of the measured window in ns, at least 1.
-func (e *evidence) window() float64 { return float64(max(e.in.End, 1)) }
+// outsideActions returns the evidence of what lies outside of the effects of actions: its
+// intervals, pauses and response times; nil if there were no effects, or nothing is outside.
+func (e *evidence) outsideActions() *evidence {
+	costs := e.summary.Costs
+	if len(costs) == 0 || e.summary.Outside == nil {
+		return nil
+	}
+	part, _ := outside(e.run, costs)
+	x, run, s := *e, *e.run, *e.summary
+	x.run, x.summary, x.left = &run, &s, nil
+	for _, c := range costs {
+		x.left = append(x.left, stretch{c.From, max(c.Gone, c.From+1)})
+	}
+	run.Metrics, s.Histograms = maps.Clone(run.Metrics), maps.Clone(s.Outside)
+	maps.Copy(run.Metrics, part.Metrics)
+	keep := func(points []*result.Point) []*result.Point {
+		return slices.DeleteFunc(slices.Clone(points), func(p *result.Point) bool { return x.leaves(p.Start, p.End) })
+	}
+	x.measure, x.timed = keep(e.measure), keep(e.timed)
+	x.away = e.in.End
+	for _, p := range x.measure {
+		x.away -= p.End - p.Start
+	}
+	if len(x.measure) == 0 {
+		return nil
+	}
+	run.Pauses = slices.DeleteFunc(slices.Clone(run.Pauses), func(p result.Pause) bool { return x.leaves(p.Start, p.End) })
+	x.freezes = freezes(run.Pauses, x.in.End)
+	return &x
+}
+
+// leaves reports whether a part of the window is not held as a whole.
+func (e *evidence) leaves(from, to int64) bool {
+	return slices.ContainsFunc(e.left, func(s stretch) bool { return s.start < to && s.end > from })
+}
+
+// window is the length of what is held of the measured window in ns, at least 1.
+func (e *evidence) window() float64 { return float64(max(e.in.End-e.away, 1)) }
 
 // responses returns the response metrics that have percentiles.
 func (e *evidence) responses() []result.Metric { return e.published(result.Metric.IsResponse) }

@@ -16,7 +16,7 @@ type gate func(*evidence) []result.Reason
 // invalidate a run, last the notes.
 func gates() []gate {
 	return []gate{
-		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone,
+		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone, brokerEnded,
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,
@@ -30,12 +30,36 @@ func gates() []gate {
 // decide runs all gates.
 func decide(e *evidence) result.Verdict {
 	reasons := []result.Reason{}
+	outside := e.outsideActions()
 	for _, g := range gates() {
-		for _, r := range g(e) {
+		found := g(e)
+		if outside != nil {
+			found = append(found, heldTwice(found, g(outside))...)
+		}
+		for _, r := range found {
 			reasons = append(reasons, worded(r))
 		}
 	}
 	return e.verdict(reasons)
+}
+
+// heldTwice returns the findings outside of the effects of actions that lower the verdict further
+// than those of the same gate over the whole run do.
+func heldTwice(whole, outside []result.Reason) (more []result.Reason) {
+	for _, r := range outside {
+		if r.Status == result.Valid || r.Code.Properties().Held != result.HeldTwice || slices.ContainsFunc(whole, func(w result.Reason) bool { return covers(w, r) }) {
+			continue
+		}
+		r.Found = "outside of the effects of actions: " + r.Found
+		more = append(more, r)
+	}
+	return more
+}
+
+// covers reports whether a reason lowers the verdict as far as another of the same code does.
+func covers(w, r result.Reason) bool {
+	return w.Code == r.Code && w.Metric == r.Metric && rank(w.Status) >= rank(r.Status) &&
+		(w.Percentile == "" || r.Percentile != "" && percentOf(w.Percentile) <= percentOf(r.Percentile))
 }
 
 // verdict returns the worst status of all findings. A finding about a percentile of a

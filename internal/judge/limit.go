@@ -119,7 +119,7 @@ func generatorLimit(e *evidence) []result.Reason {
 	if len(over) == 0 || slices.ContainsFunc(backlogGrows(e), func(r result.Reason) bool { return r.Code == result.ReasonGeneratorLimit }) {
 		return nil
 	}
-	share := within(over, 0, e.in.End)
+	share := within(over, 0, e.in.End) * float64(e.in.End) / e.window()
 	return e.suspectFrom(max(share, e.dueWithin(over)), result.Reason{Code: result.ReasonGeneratorLimit, Found: limitText(share, most, "the window"), Means: "messages that were due then waited for it"})
 }
 

@@ -1,7 +1,9 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"time"
 
 	"sixnines/internal/histograms"
@@ -56,9 +58,39 @@ func notSent(e *evidence) []result.Reason {
 		return nil
 	}
 	share := float64(c.NotSent) / float64(max(c.Scheduled, 1))
+	if act := e.blockedBy(c.NotSent); act != nil {
+		return note(result.ReasonNotSent, fmt.Sprintf("%s of %s due could not be sent before the run ended: sends were blocked from the action %s on, whose effect lasted to the end; they count in the percentiles as lower bounds",
+			spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled), act.Action.Text))
+	}
 	return e.suspectFrom(share, result.Reason{Code: result.ReasonNotSent, Brief: spell.Share(share) + " not sent", Found: fmt.Sprintf(
 		"%s of %s due could not be sent before the run ended", spell.Plural(c.NotSent, "message"), spell.Count(c.Scheduled)),
 		Means: "they count in the percentiles as lower bounds"})
+}
+
+// blockedBy returns the action that had an effect to the end of the window and explains that messages
+// were never sent: they were all due from there on, and no own lag of the generator could be the cause;
+// nil if no action does.
+func (e *evidence) blockedBy(notSent int64) *Stretch {
+	s := e.unfinished()
+	if s == nil {
+		return nil
+	}
+	var before, own, blocked int64
+	for _, p := range e.timed {
+		for _, l := range p.Stretches {
+			if l.At <= s.From {
+				before = l.Backlog
+			}
+		}
+		if p.End > s.From {
+			own, blocked = max(own, p.Metrics[result.LagOwn].Max), max(blocked, p.Metrics[result.LagBlocked].Max)
+		}
+	}
+	missing := float64(notSent) / e.run.Header.Rate * 1e9 // ns of the schedule
+	if before > max(1, notSent/100) || own >= blocked && float64(own) >= missing/2 {
+		return nil
+	}
+	return s
 }
 
 // sentLate: less than 99.9 % of the messages due in the window were sent in it. If sends were
@@ -94,11 +126,17 @@ func worstSecond(e *evidence) []result.Reason {
 	if !e.paced() {
 		return nil
 	}
-	w := worst(e.run)
-	if w.at < 0 || w.share >= worstSecondSuspect {
+	all := slices.DeleteFunc(secondsOf(e.run, e.leaves), func(w worstStretch) bool { return w.share >= worstSecondSuspect })
+	if len(all) == 0 {
 		return nil
 	}
-	where := fmt.Sprintf("in the worst second, %s after the start,", spell.Period(time.Duration(w.start)))
+	// Sends that were blocked in the worst second explain no other.
+	slices.SortStableFunc(all, func(a, b worstStretch) int { return cmp.Compare(a.share, b.share) })
+	w, which := all[0], "in the worst second"
+	if i := slices.IndexFunc(all, func(w worstStretch) bool { return !e.blockedAt(w) }); i > 0 {
+		w, which = all[i], "in the worst second in which sends were not blocked"
+	}
+	where := fmt.Sprintf("%s, %s after the start,", which, spell.Period(time.Duration(w.start)))
 	if float64(w.length) < wholeSecond {
 		where = fmt.Sprintf("in the window of %s", spell.Period(time.Duration(w.length)))
 	}

@@ -41,13 +41,14 @@ const warmedUp = 1.1
 // p99 of stretches of the window. It uses the primary metric: the first in the order of
 // reports that has figures. A stretch is a second, or 1/60 of a window shorter than a
 // minute, and longer where it needs more messages. The result is nil if nothing was
-// measured in the window, and if consumers came late or paused.
+// measured in the window.
+//
+// Each part of the window between the effects of actions is judged by itself, because an
+// action may change a level for good. The result is that of the first part that is not
+// steady, else that of the longest.
 //
 // Nothing is discarded: the text says what the reader should discard, and how.
 func steady(run *result.Run, s *result.Summary) *result.Steady {
-	if explained(run, scenario.ExplainsBacklog) {
-		return nil // a backlog grows and shrinks: no steady state is expected
-	}
 	metric := result.Metric("")
 	for _, m := range result.Metrics() {
 		if d := s.Histograms[m]; d != nil && d.Count > 0 {
@@ -60,10 +61,95 @@ func steady(run *result.Run, s *result.Summary) *result.Steady {
 		return nil
 	}
 	addRefused(b, run, metric)
-	st := &result.Steady{Metric: metric, P50: trend(b, 0.5, fewestP50), P99: trend(b, 0.99, fewestP99)}
+	end := b[len(b)-1].end
+	all := calm(b, Stretches(run, s.Costs))
+	if len(all) == 0 {
+		return nil // an action explains all of it
+	}
+	var st *result.Steady
+	longest := int64(-1)
+	for _, part := range all {
+		x := &result.Steady{Metric: metric, P50: part.trend(end, 0.5, fewestP50), P99: part.trend(end, 0.99, fewestP99)}
+		from, to := part.blocks[0].start, part.blocks[len(part.blocks)-1].end
+		found := unsteady(x.P50) || unsteady(x.P99)
+		if !found && to-from <= longest {
+			continue
+		}
+		st, longest = x, to-from
+		if st.Text = conclusion(run, st); len(all) > 1 || to-from < end {
+			st.Text += fmt.Sprintf("; this is of the part from %s to %s, outside of the effects of actions", span(from), span(to))
+		}
+		if found {
+			break
+		}
+	}
 	st.Intervals = st.P50.Stretches
-	st.Text = conclusion(run, st)
 	return st
+}
+
+// calmPart is a part of the window in which no action had an effect.
+type calmPart struct {
+	blocks []timedBlock
+	after  bool // an action's effect precedes it
+	// recovering says that the effect is over by the plan, and was not seen to end.
+	recovering bool
+}
+
+// calm returns the parts of the window, in order. The effect of an action that was not seen to end leaves out
+// no more than the action itself: else any latency that grows for good would be an action's.
+func calm(b []timedBlock, acts []Stretch) (parts []calmPart) {
+	end := b[len(b)-1].end
+	acts = slices.DeleteFunc(slices.Clone(acts), func(s Stretch) bool { return !s.Happened || s.Explains() == "" })
+	next := calmPart{}
+	for i := range b {
+		left, recovering := false, false
+		for _, s := range acts {
+			from, to := s.From, max(s.To, s.From+1)
+			if s.Action.Kind == string(scenario.ActionStart) {
+				from = 0 // consumers were away before
+			}
+			if to >= end {
+				to, recovering = max(s.Over, s.From+1), recovering || b[i].start >= s.From
+			}
+			// What was due before is in the block after that, too.
+			left = left || from < b[i].end && to+b[i].end-b[i].start > b[i].start
+		}
+		if left || recovering != next.recovering {
+			if len(next.blocks) > 0 {
+				parts = append(parts, next)
+			}
+			next = calmPart{after: next.after || left, recovering: recovering}
+		}
+		if !left {
+			next.blocks = append(next.blocks, b[i])
+		}
+	}
+	if len(next.blocks) > 0 {
+		parts = append(parts, next)
+	}
+	return parts
+}
+
+// trend is that of the part, in which the rest of an action's effect is no trend: what looks like a warm-up is
+// left out and, while a latency may be on its way back, whatever does not make it longer.
+func (p *calmPart) trend(window int64, q float64, fewest int64) result.Trend {
+	c := trend(p.blocks, window, q, fewest)
+	if p.after && c.Class == string(stats.WarmUp) {
+		rest := slices.Clone(p.blocks)
+		rest = slices.DeleteFunc(rest, func(b timedBlock) bool { return b.start < c.From })
+		c = trend(rest, window, q, fewest)
+	}
+	switch stats.Steadiness(c.Class) {
+	case stats.WarmUp:
+		if p.after {
+			c.Class = string(stats.Flat)
+		}
+	case stats.Drift, stats.LevelShift, stats.NoSteadyState:
+		if p.recovering && c.Change <= 1 {
+			c.Class = string(stats.Flat)
+		}
+	}
+	return c
 }
 
 // timedBlock is a stretch of the window with the values of a metric in it.
@@ -96,9 +182,9 @@ func blocksInTime(run *result.Run, m result.Metric) []timedBlock {
 }
 
 // stretches joins blocks until each stretch has the given number of values and the least
-// length. Blocks left over at the end are added to the last stretch.
-func stretches(b []timedBlock, fewest int64) []timedBlock {
-	shortest := min(int64(time.Second), b[len(b)-1].end/steadyParts)
+// length, which depends on that of the window, ns. Blocks left over at the end are added to the last stretch.
+func stretches(b []timedBlock, window, fewest int64) []timedBlock {
+	shortest := min(int64(time.Second), window/steadyParts)
 	shortest -= shortest / 100 // the ends of intervals jitter
 	var all []timedBlock
 	var part []histograms.Block
@@ -122,14 +208,14 @@ func stretches(b []timedBlock, fewest int64) []timedBlock {
 
 // trend classifies the series of the quantile q, 0 to 1, and gives the instant, ns, at
 // which its steady part begins, −1 if unknown.
-func trend(b []timedBlock, q float64, fewest int64) result.Trend {
-	parts := stretches(b, fewest)
+func trend(b []timedBlock, window int64, q float64, fewest int64) result.Trend {
+	parts := stretches(b, window, fewest)
 	series := make([]float64, len(parts))
 	for i := range parts {
 		series[i] = float64(parts[i].Quantile(q))
 	}
 	least := leastChange
-	if b[len(b)-1].end < int64(time.Minute) {
+	if window < int64(time.Minute) {
 		least = leastShortChange
 	}
 	v := stats.SteadyState(series, least)
@@ -232,7 +318,7 @@ func times3(v float64) string { return fmt.Sprintf("%.3g", v) }
 // drifted, changed its level or reached no steady state is suspect, because a longer run
 // would give another one; p99 stands for all percentiles above it. A warm-up makes
 // percentiles suspect from the first one that differs without it; if none does, it is a
-// note with its remedy. In an unpaced run, or where faults were part of the run, these
+// note with its remedy. In an unpaced run, or where something broke by itself, these
 // findings are notes. Nothing is reported where a growing backlog explains the trend. A
 // trend that could not be assessed is reported as a note.
 func steadiness(e *evidence) (found []result.Reason) {
@@ -291,10 +377,13 @@ func (e *evidence) warmUpReaches() *result.Reason {
 		}
 	}
 	var all, rest []histograms.Block
-	for _, b := range blocksInTime(e.run, s.Metric) {
-		all = append(all, b.Block)
-		if b.start >= from {
-			rest = append(rest, b.Block)
+	blocks := blocksInTime(e.run, s.Metric)
+	for _, part := range calm(blocks, e.acts) {
+		for _, b := range part.blocks {
+			all = append(all, b.Block)
+			if b.start >= from {
+				rest = append(rest, b.Block)
+			}
 		}
 	}
 	whole, part := histograms.JoinBlocks(all), histograms.JoinBlocks(rest)
@@ -312,18 +401,11 @@ func (e *evidence) warmUpReaches() *result.Reason {
 	return nil
 }
 
-// disturbed reports whether something other than the generator broke during the window: a
-// connection, by an action or by itself, or a process of the broker.
+// disturbed reports whether something other than the generator broke during the window by itself: a
+// connection, or a process of the broker. Where an action had an effect nothing is said of that.
 func (e *evidence) disturbed() bool {
-	if slices.ContainsFunc(Stretches(e.run), func(s Stretch) bool {
-		return s.Happened && (s.Explains() == scenario.ExplainsDisconnects || s.Explains() == scenario.ExplainsOutage)
-	}) {
-		return true
-	}
-	for _, ev := range e.run.Events {
-		if (ev.Kind == result.EventDisconnected || ev.Kind == result.EventBrokerEnded) && ev.At >= 0 && ev.At < e.in.End {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(e.run.Events, func(ev result.Event) bool {
+		return (ev.Kind == result.EventDisconnected || ev.Kind == result.EventBrokerEnded) && ev.At >= 0 && ev.At < e.in.End &&
+			!slices.ContainsFunc(e.acts, func(s Stretch) bool { return ev.At >= s.From && ev.At < s.To })
+	})
 }

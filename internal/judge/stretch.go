@@ -19,8 +19,9 @@ type Stretch struct {
 	Happened bool  // by the run's events; in results without such events: planned
 	From     int64 // when it happened, or else was planned
 	Over     int64 // when it was undone, or else was planned to be; From for one that does not last
-	// To is when its effect ended: its backlog was gone, all connections were back, or the nodes. It is
-	// the end of the records if they do not show that, and From if it did not happen.
+	// To is when its effect ended: its backlog was gone, or the former latency and all connections
+	// were back. It is the next action's instant, or the end of the records, if they do not show
+	// that, and From if it did not happen.
 	To int64
 }
 
@@ -57,44 +58,66 @@ func actionsOf(s *scenario.Scenario) (all []result.Action) {
 	return all
 }
 
-// Stretches returns the stretches of the actions of a run, in the plan's order.
-func Stretches(run *result.Run) []Stretch {
-	var last int64
-	for _, p := range run.Series {
-		last = max(last, p.End)
-	}
-	acts := planned(&run.Header)
-	all := make([]Stretch, len(acts))
-	for i, a := range acts {
-		all[i] = stretchOf(run, a, i+1, last)
-	}
+// Stretches returns the stretches of the actions of a run, in the plan's order. all is what they
+// cost, as the run's summary has it.
+func Stretches(run *result.Run, all []result.Cost) []Stretch {
+	out := placed(run)
+	last := lastRecord(run)
 	var steps []backlogReading
-	for i := range all {
-		s := &all[i]
+	for i := range out {
+		s := &out[i]
 		s.To = max(s.Over, last)
-		switch {
-		case !s.Happened:
-			s.To = s.From
-		case s.Explains() == scenario.ExplainsBacklog:
+		switch s.Explains() {
+		case scenario.ExplainsBacklog:
 			if steps == nil {
 				steps = backlogReadings(timedPoints(run))
 			}
 			if at := goneAfter(steps, s.From, s.Over); at > 0 {
 				s.To = at
 			}
-		case s.Explains() == scenario.ExplainsDisconnects:
-			if at := connectedAfter(run.Events, s.From); at > 0 {
-				s.To = at
-			}
-		case s.Explains() == scenario.ExplainsOutage:
-			if !disconnected(run.Events, s.From, last) { // a stall may end before a client notices
-				s.To = s.Over
-			} else if at := connectedAfter(run.Events, s.From); at > 0 {
-				s.To = max(s.Over, at)
-			}
+		case scenario.ExplainsDisconnects, scenario.ExplainsOutage:
+			s.To = felt(run, s, all, last)
+		}
+		if !s.Happened {
+			s.To = s.From
 		}
 	}
-	return all
+	return out
+}
+
+// felt returns until when an action had an effect on latency and connections.
+func felt(run *result.Run, s *Stretch, all []result.Cost, last int64) int64 {
+	until, known, gone := last, false, s.Over
+	if i := slices.IndexFunc(all, func(c result.Cost) bool { return slices.Contains(c.Actions, s.Number) }); i >= 0 {
+		until, known, gone = all[i].Until, all[i].Effect != result.ImpactUnknown, max(s.Over, all[i].Gone)
+	}
+	lost, back := connections(run.Events, s.From, until)
+	switch {
+	case known:
+		return max(gone, back)
+	case lost && back == 0:
+		return max(s.Over, until)
+	}
+	return max(s.Over, back) // a stall may end before a client notices
+}
+
+// placed returns the actions of a run by when they happened, without their effects.
+func placed(run *result.Run) []Stretch {
+	last := lastRecord(run)
+	acts := planned(&run.Header)
+	out := make([]Stretch, len(acts))
+	for i, a := range acts {
+		out[i] = stretchOf(run, a, i+1, last)
+	}
+	return out
+}
+
+// lastRecord is the end of a run's records, ns from the start of the window.
+func lastRecord(run *result.Run) (last int64) {
+	for i := range run.Series {
+		last = max(last, run.Series[i].End)
+	}
+	return last
 }
 
 // stretchOf places an action in time by its events, or else by the plan. last is the end of the
@@ -122,39 +145,24 @@ func stretchOf(run *result.Run, a result.Action, number int, last int64) Stretch
 	return s
 }
 
-// connectedAfter returns when all connections lost from an instant on, ns, were made again; 0 if
-// they never were, or if none was lost.
-func connectedAfter(events []result.Event, from int64) int64 {
-	lost := int64(0)
+// connections reports whether a connection was lost in a period, ns from the start of the window,
+// and when all of these were made again; 0 if they were not, or none was lost.
+func connections(events []result.Event, from, to int64) (lost bool, back int64) {
+	away := int64(0)
 	events = slices.Clone(events)
 	slices.SortStableFunc(events, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
 	for _, e := range events {
 		switch {
-		case e.At < from:
+		case e.At < from || e.At > to:
 		case e.Kind == result.EventDisconnected:
-			lost += e.Happened()
-		case e.Kind == result.EventReconnected && lost > 0:
-			if lost -= e.Happened(); lost <= 0 {
-				return e.Until()
+			away, lost, back = away+e.Happened(), true, 0
+		case e.Kind == result.EventReconnected && away > 0:
+			if away -= e.Happened(); away <= 0 {
+				away, back = 0, e.Until()
 			}
 		}
 	}
-	return 0
-}
-
-// disconnected reports whether a connection was lost in a period, ns from the start of the window.
-func disconnected(events []result.Event, from, to int64) bool {
-	return slices.ContainsFunc(events, func(e result.Event) bool {
-		return e.Kind == result.EventDisconnected && e.At >= from && e.At <= to
-	})
-}
-
-// explained reports whether the plan has an action that explains what.
-func explained(run *result.Run, what scenario.Explanation) bool {
-	return slices.ContainsFunc(planned(&run.Header), func(a result.Action) bool {
-		p, _ := scenario.ActionKind(a.Kind).Properties()
-		return p.Explains == what
-	})
+	return lost, back
 }
 
 // actionsDone: an action of the plan failed or did not happen, so the run is not the planned
@@ -172,12 +180,49 @@ func actionsDone(e *evidence) (found []result.Reason) {
 	if len(e.run.Header.Actions) == 0 || len(found) > 0 || e.in.CutShort {
 		return found
 	}
-	for _, s := range Stretches(e.run) {
+	for _, s := range placed(e.run) {
 		if due := !s.Action.Filled && s.Action.At < e.in.End; due && !s.Happened && !e.in.Interrupted && !e.in.Aborted {
 			invalid(fmt.Sprintf("the action %s did not happen", s.Action.Text))
 		}
 	}
 	return found
+}
+
+// unfinished returns the first action of those whose effect lasted to the end of the window, and of
+// those before whose effects met theirs; nil: there was none.
+func (e *evidence) unfinished() (first *Stretch) {
+	from := e.in.End
+	for again := true; again; {
+		again = false
+		for i := range e.acts {
+			if s := &e.acts[i]; s.From < from && s.To >= from {
+				first, from, again = s, s.From, true
+			}
+		}
+	}
+	return first
+}
+
+// brokerEnded: a process of the broker ended by itself. One that an action ended has no such event, and
+// no action explains that another one ended meanwhile.
+func brokerEnded(e *evidence) []result.Reason {
+	n, words := int64(0), ""
+	for i := range e.run.Events {
+		if ev := &e.run.Events[i]; ev.Kind == result.EventBrokerEnded && ev.At >= 0 {
+			n, words = n+ev.Happened(), cmp.Or(words, ev.Detail)
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	found := "a process of the broker ended by itself"
+	if n > 1 {
+		found = fmt.Sprintf("processes of the broker ended by themselves, %s", spell.Times(n))
+	}
+	if words != "" {
+		found += ": " + shortened(words)
+	}
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonBrokerEnded, Found: found, Means: "no action of the plan ended it, and the figures have its absence in them"})
 }
 
 // Line says in one line when the stretch's action was planned, when it happened and how long it

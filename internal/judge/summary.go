@@ -136,45 +136,67 @@ type worstStretch struct {
 	length int64   // ns
 }
 
-// worst returns the second of the window with the smallest share. Intervals, or the levels
-// within long ones, are joined to seconds from the start of the window; a remainder at the
-// end is checked as part of the window's last second. A window shorter than a second counts
-// as a whole. One message may lie across a second's end, which does not count as late.
+// worst returns the second of the window with the smallest share.
 func worst(run *result.Run) worstStretch {
 	w := worstStretch{share: 1, at: -1}
-	var all []paceStretch
-	for i := range run.Series {
-		if p := &run.Series[i]; p.Phase == result.PhaseMeasure {
-			for start, l := range p.Stretches {
-				all = append(all, paceStretch{start: start, length: l.At - start, due: l.Due, sent: l.Sent, at: i})
-			}
+	for _, x := range secondsOf(run, func(from, to int64) bool { return false }) {
+		if x.share < w.share {
+			w = x
 		}
 	}
+	return w
+}
+
+// secondsOf returns the seconds of the window in which anything was due, without intervals that are
+// left out. Intervals, or the levels within long ones, are joined to seconds from the start of the
+// window; a remainder at the end is checked as part of the window's last second. A window shorter
+// than a second counts as a whole. One message may lie across a second's end, which does not count
+// as late.
+func secondsOf(run *result.Run, leave func(from, to int64) bool) (seconds []worstStretch) {
+	var all []paceStretch
 	look := func(part []paceStretch) {
 		sum := paceStretch{start: part[0].start, at: part[0].at}
 		for _, x := range part {
 			sum.due, sum.sent, sum.length = sum.due+x.due, sum.sent+x.sent, sum.length+x.length
 		}
-		if share := float64(sum.sent+1) / float64(max(sum.due, 1)); sum.due > 0 && share < w.share {
-			w = worstStretch{share, sum.at, sum.start, sum.length}
+		if sum.due > 0 {
+			seconds = append(seconds, worstStretch{min(1, float64(sum.sent+1)/float64(sum.due)), sum.at, sum.start, sum.length})
 		}
 	}
 	var length int64
-	first := 0
-	for i, x := range all {
-		if length += x.length; float64(length) >= wholeSecond {
-			look(all[first : i+1])
-			first, length = i+1, 0
+	first, parts := 0, false
+	flush := func() {
+		if first < len(all) {
+			for first > 0 && float64(length) < wholeSecond {
+				first--
+				length += all[first].length
+			}
+			if !parts || float64(length) >= wholeSecond { // a part of the window may be too short to say anything
+				look(all[first:])
+			}
+		}
+		all, first, length = nil, 0, 0
+	}
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure {
+			continue
+		}
+		if leave(p.Start, p.End) {
+			parts = true
+			flush()
+			continue
+		}
+		for start, l := range p.Stretches {
+			all = append(all, paceStretch{start: start, length: l.At - start, due: l.Due, sent: l.Sent, at: i})
+			if length += l.At - start; float64(length) >= wholeSecond {
+				look(all[first:])
+				first, length = len(all), 0
+			}
 		}
 	}
-	if first < len(all) {
-		for first > 0 && float64(length) < wholeSecond {
-			first--
-			length += all[first].length
-		}
-		look(all[first:])
-	}
-	return w
+	flush()
+	return seconds
 }
 
 // paceStretch is how many messages were due and handed to the client between two readings;

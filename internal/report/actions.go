@@ -7,12 +7,20 @@ import (
 // screenActions is the most actions of the first screen.
 const screenActions = 3
 
+// stretches returns the stretches of the actions of the run.
+func (s *subject) stretches() []judge.Stretch {
+	if s.sum == nil {
+		return judge.Stretches(s.run, nil)
+	}
+	return judge.Stretches(s.run, s.sum.Costs)
+}
+
 // actionHead returns the heading of an action: what happened, and to whom.
 func actionHead(s *judge.Stretch) string { return plain(s.Action.Kind + " " + s.Action.Subject) }
 
 // actionBlocks returns the actions of a run for the first screen, one line each.
 func actionBlocks(s *subject) (out document) {
-	all := judge.Stretches(s.run)
+	all := s.stretches()
 	if len(s.run.Header.Actions) == 0 {
 		return nil // a result of an earlier version, whose events do not say when
 	}
@@ -43,7 +51,7 @@ func actionsTable(s *subject) *table {
 	}
 	x := &table{Name: "Actions", Head: columnHeads("lrrrr", "action", "planned", "happened", "lasted", "felt until"), Even: true,
 		Caption: "What was to happen in the window and did, from its start. An action is felt until what it changed is as before: its backlog gone, its connections there again."}
-	for _, a := range judge.Stretches(s.run) {
+	for _, a := range s.stretches() {
 		planned, happened, lasted, felt := "all sent", "no", "–", "–"
 		if !a.Action.Filled {
 			planned = duration(a.Action.At)

@@ -11,7 +11,7 @@ import (
 
 // costHead names the actions of a cost by their numbers and kinds.
 func costHead(s *subject, c *result.Cost) string {
-	all := judge.Stretches(s.run)
+	all := s.stretches()
 	var names []string
 	for _, n := range c.Actions {
 		if i := slices.IndexFunc(all, func(x judge.Stretch) bool { return x.Number == n }); i >= 0 {

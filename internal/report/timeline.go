@@ -188,7 +188,7 @@ func momentsOf(subjects []*subject) []moment {
 			}
 			out = append(out, moment{From: at, To: at, Label: lead + label})
 		}
-		for _, a := range judge.Stretches(s.run) {
+		for _, a := range s.stretches() {
 			if a.Happened && len(h.Actions) > 0 {
 				acts = append(acts, moment{From: (h.From + time.Duration(a.From)).Seconds(), To: (h.From + time.Duration(a.Over)).Seconds(), Label: lead + actionHead(&a) + " " + plain(a.Line())})
 			}

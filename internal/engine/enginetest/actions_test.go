@@ -35,7 +35,7 @@ func actionEvents(r *result.Run) (all []result.Event) {
 func TestPausesOfConsumers(t *testing.T) {
 	r := enginetest.Verified(t, enginetest.Load{Scenario: paced + "workload: {rate: 1000/s, consumers: 2, groups: 1, consumer: {work: 100us}}\n" +
 		"actions: [{at: 200ms, pause: consumers, for: 100ms}, {at: 900ms, pause: consumers, for: 300ms}]\n"})
-	all := judge.Stretches(r)
+	all := judge.Stretches(r, r.Summary.Costs)
 	if len(all) != 2 {
 		t.Fatalf("%+v", all)
 	}
@@ -83,7 +83,7 @@ func TestSpellingsGiveTheSameRun(t *testing.T) {
 func TestInterruptionUndoesActions(t *testing.T) {
 	r := enginetest.Verified(t, enginetest.Load{Interrupt: 500 * time.Millisecond, Scenario: paced +
 		"workload: {rate: 1000/s}\nactions: [{at: 200ms, pause: consumers, for: 1500ms}, {at: 1900ms, pause: consumers, for: 50ms}]\n"})
-	all := judge.Stretches(r)
+	all := judge.Stretches(r, r.Summary.Costs)
 	end := r.Closing.End
 	if !all[0].Happened || all[0].Over < end || all[0].Over > end+int64(time.Millisecond) || all[1].Happened {
 		t.Errorf("the window ended at %d: %+v", end, all)
@@ -110,7 +110,7 @@ func TestActionsOfWorkloads(t *testing.T) {
 	if len(live.Header.Actions) != 0 || live.Summary.Backlog != nil {
 		t.Errorf("%+v", live.Header.Actions)
 	}
-	if all := judge.Stretches(bulk); len(all) != 1 || all[0].From != int64(400*time.Millisecond) || all[0].Over != int64(700*time.Millisecond) || !all[0].Happened {
+	if all := judge.Stretches(bulk, bulk.Summary.Costs); len(all) != 1 || all[0].From != int64(400*time.Millisecond) || all[0].Over != int64(700*time.Millisecond) || !all[0].Happened {
 		t.Errorf("%+v", all)
 	}
 }
@@ -149,7 +149,7 @@ func TestDoerIsHandedIn(t *testing.T) {
 			return handed{&at, &done, &undone}, nil
 		}}
 	r := enginetest.Verified(t, load)
-	if s := judge.Stretches(r)[0]; !s.Happened || s.From != int64(500*time.Millisecond) || s.Over != int64(700*time.Millisecond) || undone-at != 200*time.Millisecond || done != at {
+	if s := judge.Stretches(r, r.Summary.Costs)[0]; !s.Happened || s.From != int64(500*time.Millisecond) || s.Over != int64(700*time.Millisecond) || undone-at != 200*time.Millisecond || done != at {
 		t.Errorf("%+v, planned for %s, done at %s, undone at %s", s, at, done, undone)
 	}
 	load.Doer = func(*scenario.Act) (actions.Doer, error) { return nil, errors.New("not today") }
@@ -192,7 +192,7 @@ func TestActsOfTheRun(t *testing.T) {
 		}
 		for _, part := range parts {
 			from := int64(part.Header.From)
-			all := judge.Stretches(part)
+			all := judge.Stretches(part, part.Summary.Costs)
 			if len(all) != 2 || all[0].From != int64(700*time.Millisecond)-from || all[0].Over != int64(900*time.Millisecond)-from || !all[0].Happened || all[0].Action.Subject != "node 2" {
 				t.Errorf("%s, from %d: %+v", part.Header.Workload, from, all)
 			}
