@@ -45,7 +45,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
-	target := &faults.Target{Seed: s.Seed, Network: a.networkOf(s, e)}
+	target := &faults.Target{Seed: s.Seed, Journal: a.journal, Network: a.networkOf(s, e)}
 	config.Doer = target.Doer
 	if a.live != nil {
 		config.Exporter = a.live

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
 
 	"sixnines/internal/disk"
 	"sixnines/internal/journal"
+	"sixnines/internal/netns"
 	"sixnines/internal/network"
 	"sixnines/internal/vitals"
 )
@@ -28,7 +31,7 @@ func (env *Env) undoDir() string {
 // so in one line.
 func (a *app) restore(ctx context.Context, say func(string)) {
 	a.restored.Do(func() {
-		found, err := journal.Recover(ctx, a.undoDir(), undoKinds())
+		found, err := a.recover(ctx)
 		if err != nil {
 			say("look for what killed runs left: " + oneLine(err.Error()))
 		}
@@ -36,6 +39,20 @@ func (a *app) restore(ctx context.Context, say func(string)) {
 			say(text)
 		}
 	})
+}
+
+// recover undoes what killed processes left: what is in journals, and interfaces, which are known by their names and
+// aliases and have owners that live or not.
+func (env *Env) recover(ctx context.Context) ([]journal.Finding, error) {
+	found, err := journal.Recover(ctx, env.undoDir(), undoKinds())
+	removed, unclean := netns.Clean()
+	for _, name := range removed {
+		found = append(found, journal.Finding{Text: "remove the interface " + name, State: journal.Undone})
+	}
+	if errors.Is(unclean, fs.ErrPermission) {
+		unclean = nil // who may not remove interfaces has made none
+	}
+	return found, errors.Join(err, unclean)
 }
 
 // restoredLine says what became of what killed processes left; empty if that was nothing.
@@ -76,7 +93,7 @@ func (env *Env) checkLeft(ctx context.Context, clean bool) vitals.Check {
 	var found []journal.Finding
 	var err error
 	if clean {
-		found, err = journal.Recover(ctx, env.undoDir(), undoKinds())
+		found, err = env.recover(ctx)
 	} else {
 		found, err = journal.Left(env.undoDir(), undoKinds())
 	}

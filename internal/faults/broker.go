@@ -2,12 +2,15 @@ package faults
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"sixnines/internal/brokers"
+	"sixnines/internal/journal"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -43,6 +46,11 @@ func (n *nodes) ready(ctx context.Context, at int64) error {
 	if err != nil {
 		return err
 	}
+	return n.take(ctx, chosen, at)
+}
+
+// take takes the nodes and waits for the act's instant.
+func (n *nodes) take(ctx context.Context, chosen []int, at int64) error {
 	if err := n.target.take(chosen, n.act.String()); err != nil {
 		return err
 	}
@@ -95,21 +103,75 @@ func (t *Target) choose(ctx context.Context, act *scenario.Act, choice scenario.
 func when(c brokers.Change, err error) (happened int64, _ error) { return c.At, err }
 
 // freeze stops nodes for a time.
-type freeze struct{ *nodes }
+type freeze struct {
+	*nodes
+	noted []*journal.Entry // how they are continued if this process is killed
+}
+
+// noting is how long before its instant the nodes of a freeze are noted: a note is synced to disk.
+const noting = 300 * time.Millisecond
+
+// Ahead implements actions.Early.
+func (f *freeze) Ahead() time.Duration { return f.nodes.Ahead() + noting }
 
 // Do implements actions.Doer.
 func (f *freeze) Do(ctx context.Context, at int64) (happened int64, err error) {
-	if err := f.ready(ctx, at); err != nil {
+	chosen, err := f.choose(ctx)
+	if err != nil {
+		return 0, err
+	}
+	noted, err := f.note(chosen, nil)
+	if err != nil {
+		return 0, err
+	}
+	if err := until(ctx, at-int64(early)); err != nil {
+		return 0, err
+	}
+	if err := f.take(ctx, chosen, at); err != nil {
+		return 0, err
+	}
+	// Now nothing else starts or ends the nodes: one that was started again meanwhile is another process.
+	if _, err := f.note(f.chosen, noted); err != nil {
 		return 0, err
 	}
 	return when(f.target.Cluster.Freeze(ctx, f.chosen...))
 }
 
+// note notes how nodes that run are continued, those that are not among the noted processes, and returns the numbers
+// of all.
+func (f *freeze) note(chosen, noted []int) (processes []int, err error) {
+	if f.target.Journal == nil {
+		return nil, nil
+	}
+	for _, m := range f.target.Cluster.Members() {
+		if !slices.Contains(chosen, m.Number) || m.State != brokers.NodeRunning || slices.Contains(noted, m.PID) {
+			continue
+		}
+		process, err := journal.ProcessOf(m.PID, m.Name)
+		if err != nil {
+			continue // it has just ended: stopping it says so
+		}
+		entry, err := f.target.Journal.Note(f.act.String(), &journal.Continue{Process: process})
+		if err != nil {
+			return nil, err
+		}
+		f.noted, processes = append(f.noted, entry), append(processes, m.PID)
+	}
+	return append(processes, noted...), nil
+}
+
 // Undo implements actions.Undoer. Nodes that have ended meanwhile need nothing.
 func (f *freeze) Undo(ctx context.Context) (happened int64, err error) {
-	if f.chosen == nil {
-		return 0, nil
+	if f.chosen != nil {
+		defer f.release()
+		happened, err = when(f.target.Cluster.Thaw(ctx, f.chosen...))
 	}
-	defer f.release()
-	return when(f.target.Cluster.Thaw(ctx, f.chosen...))
+	if err != nil {
+		return happened, err // the notes stay: what they are about may be stopped
+	}
+	// Erased, not undone: nodes that this act has not stopped may be stopped by another.
+	for _, entry := range f.noted {
+		err = errors.Join(err, entry.Erase())
+	}
+	return happened, err
 }

@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
+	"sixnines/internal/journal"
 	"sixnines/scenario"
 )
 
@@ -22,6 +23,7 @@ type Target struct {
 	Cluster *brokers.Cluster // nil: the broker was not started for the run
 	Seed    uint64           // of the scenario: it draws random nodes
 	Network *Network
+	Journal *journal.Journal // what a killed process leaves stopped; nil: nobody notes it
 
 	mu    sync.Mutex     // guards the rest
 	taken map[int]string // by node: the act that it is under
@@ -41,7 +43,7 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 	on := &nodes{target: t, act: a, choice: a.Nodes()}
 	switch a.Kind {
 	case scenario.ActionStall, scenario.ActionFreeze:
-		return &freeze{on}, nil
+		return &freeze{nodes: on}, nil
 	case scenario.ActionKill, scenario.ActionTerminate, scenario.ActionRestart, scenario.ActionPower:
 		ends := end{on, t.Cluster.Terminate}
 		switch a.Kind {
