@@ -3,6 +3,7 @@
 #   make brokers  what the tests are run against, installed where it is absent
 #   make test     the tests, against real brokers; needs Go, and installs the rest
 #   make hunt     the tests that draw cases at random, HUNT cases each: a night
+#   make chaos    drawn timelines of faults against all brokers, N of them: a night
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
 #   make site     the documents as a web site with search, in bin/site; needs Python
@@ -42,7 +43,7 @@ BESIDE   := -p=5
 # takes 8 s of them without it, and 15 with it.
 QUICKJAVA := -XX:TieredStopAtLevel=1
 
-.PHONY: hunt all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: hunt chaos all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -143,6 +144,15 @@ HUNT ?= 10000
 hunt: brokers
 	SIXNINES_HUNT=$(HUNT) $(GO) test $(TAGGED) -count=1 -p=1 -timeout=12h -v \
 		-run='Hunt|Forgeries|Simulat|Cover|FalseAlarms|Power|Theory|ByChance|WhereTheyStop|DoesNotBend|Repeatable|ShortRuns' ./internal/... ./drivers/...
+
+# N timelines of actions drawn by seeds from SEED on, over all brokers in turn: each run has every message in one
+# account, agrees with its records and leaves nothing behind, or is kept in bin/chaos with its seed. Needs Linux and root.
+# BROKERS=kafka-3,nats are those that are wanted.
+N    ?= 100
+SEED ?= 1
+chaos: brokers bin/sixnines
+	SIXNINES_CHAOS=$(N) SIXNINES_CHAOS_SEED=$(SEED) SIXNINES_CHAOS_BROKERS=$(BROKERS) SIXNINES_CHAOS_PROGRAM=$(CURDIR)/bin/sixnines \
+		SIXNINES_CHAOS_DIR=$(CURDIR)/bin/chaos $(GO) test -count=1 -timeout=24h -v -run=TestNight ./internal/chaos
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
