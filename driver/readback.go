@@ -26,7 +26,8 @@ type ReplicaReader interface {
 	// is called before ReadBack. Without copies it returns none. A copy that does not answer is
 	// a Replica with an Err. The error is of asking which copies there are.
 	Replicas(ctx context.Context, p Place) ([]Replica, error)
-	// ReadReplica does what ReadBack does in a copy that Replicas has said can be read.
+	// ReadReplica does what ReadBack does in a copy that Replicas has said can be read. It is not
+	// called for the copy that ReadBack has read.
 	ReadReplica(ctx context.Context, p Place, r Replica, take Take) (Reading, error)
 }
 
@@ -51,7 +52,8 @@ type Kept struct {
 	Position  int64
 }
 
-// Take receives what is read back. It is called serially; Kept.Payload is valid until it returns.
+// Take receives what is read back. It is called serially, and not when ReadBack has returned;
+// Kept.Payload is valid until Take returns.
 type Take func(Kept)
 
 // Reading is what reading a place back found.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -189,10 +190,9 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 	again := make([]*integrity.Ledger, len(b.streams)) // of this reading alone, so that copies are counted
 	b.ask(ctx, back, p)
 	quiet.Reset(silence)
-	reading, err := back.ReadBack(ctx, p.Place, func(k driver.Kept) {
-		quiet.Reset(silence)
-		b.take(p, again, k)
-	})
+	take, over := taking(quiet, func(k driver.Kept) { b.take(p, again, k) })
+	reading, err := back.ReadBack(ctx, p.Place, take)
+	over()
 	switch {
 	case err == nil:
 		p.read, p.reading, p.since = true, reading, 0
@@ -213,6 +213,25 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 		}
 	}
 	return err
+}
+
+// taking returns a function that calls take and puts off when nothing has come for too long, and one after
+// which it does neither: a client may still be reading when ctx is over.
+func taking(quiet *time.Timer, take driver.Take) (_ driver.Take, over func()) {
+	var mu sync.Mutex // held while take runs
+	ended := false
+	return func(k driver.Kept) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !ended {
+				quiet.Reset(silence)
+				take(k)
+			}
+		}, func() {
+			mu.Lock()
+			defer mu.Unlock()
+			ended = true
+		}
 }
 
 // take ticks a message off that was read from p.

@@ -77,13 +77,18 @@ func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *plac
 		if r.Answer != driver.ReplicaContents {
 			continue
 		}
+		if r.Leader {
+			r.has = p.ledgers
+			continue
+		}
 		quiet.Reset(silence)
-		_, err := back.(driver.ReplicaReader).ReadReplica(ctx, p.Place, r.Replica, func(k driver.Kept) {
-			quiet.Reset(silence)
+		take, over := taking(quiet, func(k driver.Kept) {
 			if of, seq, what := b.identify(p, k.Payload); what == measured {
 				mark(r.has, of, seq)
 			}
 		})
+		_, err := back.(driver.ReplicaReader).ReadReplica(ctx, p.Place, r.Replica, take)
+		over()
 		if errors.Is(err, driver.ErrNoTopic) {
 			err = nil // it has nothing
 		}
