@@ -56,6 +56,7 @@ func Entry() driver.Entry {
 			FanOut:      true,
 			ConsumerAck: true,
 			Keeps:       true,
+			ReadsBack:   true,
 			Reconnects:  true,
 			MinSize:     1,
 			TLS:         true,
