@@ -56,6 +56,7 @@ func Entry() driver.Entry {
 			Reconnects:  true,
 			Ordered:     true,
 			Keeps:       true,
+			ReadsBack:   true,
 			TLS:         true,
 		},
 		Options:      &options,

@@ -127,8 +127,11 @@ func (s *session) groups() []driver.ConsumerSpec {
 	return specs
 }
 
-// sinkLength is how many messages a queue without consumers keeps.
+// sinkLength is how many messages a queue without consumers keeps, unless they are read back.
 const sinkLength = 1000
+
+// sinkOf returns the name of that queue of an address.
+func sinkOf(address string) string { return address + "//sink" }
 
 // create makes a topic on Artemis, empty, with the queues of groups. Elsewhere those
 // who attach do, or others have.
@@ -153,7 +156,11 @@ func (s *session) create(ctx context.Context, c *conn, topic string) error {
 	}
 	if s.mu.Lock(); len(groups) == 0 && s.topology.Consumers == 0 { // Artemis would store nothing
 		defer s.mu.Unlock()
-		return c.createQueue(ctx, name, name+"//sink", "MULTICAST", sinkLength)
+		length := sinkLength
+		if s.topology.ReadBack {
+			length = -1
+		}
+		return c.createQueue(ctx, name, sinkOf(name), "MULTICAST", length)
 	}
 	s.mu.Unlock()
 	return nil
