@@ -49,6 +49,7 @@ func Entry() driver.Entry {
 			Reconnects:  true,
 			Ordered:     true,
 			Keeps:       true,
+			ReadsBack:   true,
 			TLS:         true,
 		},
 		Options: &options,

@@ -95,7 +95,7 @@ func (s *session) reach(ctx context.Context) error {
 }
 
 // hold is a subscription without readers. It keeps messages in the topic for consumers
-// without a group that read from the beginning.
+// without a group that read from the beginning, and for reading back.
 const hold = "sixnines-hold"
 
 // Provision implements driver.Session.
@@ -110,7 +110,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	switch {
 	case t.Existing:
 		from = earliest() // for a group that does not exist yet
-	case t.Late, t.Keep && len(t.Groups) == 0:
+	case holds(t):
 		subscriptions = append([]string{hold}, t.Groups...)
 	}
 	if !s.options.Persistent {
