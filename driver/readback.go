@@ -39,8 +39,9 @@ type Place struct {
 	// removes it or a limit of the broker is reached. Otherwise it keeps a message until it was
 	// consumed.
 	Log bool
-	// AtMostOnce says that a message is removed as it is handed out: one that is neither there nor
-	// delivered may have been on its way to a consumer.
+	// AtMostOnce says that, with the driver's own mode of consumer acknowledgements (AckDefault), a message
+	// is removed as it is handed out: one that is neither there nor delivered may have been on its way to a
+	// consumer.
 	AtMostOnce bool
 }
 

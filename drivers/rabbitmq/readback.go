@@ -27,7 +27,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 	s.topology.mu.Unlock()
 	for _, topic := range t.Topics {
 		for _, group := range groups {
-			all = append(all, driver.Place{Topic: topic, Group: group})
+			all = append(all, driver.Place{Topic: topic, Group: group, AtMostOnce: s.options.AckEvery == 0})
 		}
 	}
 	return all, nil

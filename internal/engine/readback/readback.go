@@ -166,8 +166,11 @@ func (b *Back) know(all []driver.Place) {
 		return
 	}
 	for _, x := range all {
-		// What a consumer that acknowledges nothing was sent is gone from a queue.
-		x.AtMostOnce = x.AtMostOnce || !x.Log && b.Workload.Consumer.Ack == "none"
+		// What a consumer that acknowledges nothing was sent is gone from a queue. The place has what the
+		// driver's own mode does.
+		if ack := b.Workload.Consumer.Ack; ack != "" {
+			x.AtMostOnce = !x.Log && ack == "none"
+		}
 		p := &place{Place: x, group: -1, topic: slices.Index(b.Layout.Topics, x.Topic), ledgers: make([]*integrity.Ledger, len(b.streams))}
 		for _, c := range b.Layout.Consumers {
 			if x.Group != "" && c.Name == x.Group {
