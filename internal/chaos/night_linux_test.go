@@ -53,7 +53,7 @@ func managed() []broker {
 		{"rabbitmq-stream", []string{"rabbitmq-stream"}},
 		{"amqp10", []string{"amqp10"}},
 		{"kafka", []string{"kafka"}},
-		{"kafka-3", []string{"kafka", "--nodes", "3", "--option", "replicas=3"}},
+		{"kafka-3", []string{"kafka", "--nodes", "3", "--option", "replication_factor=3"}},
 		{"mosquitto", []string{"mqtt"}},
 		{"nsq", []string{"nsq"}},
 		{"pulsar", []string{"pulsar"}},
