@@ -132,6 +132,11 @@ func leadersPossible(p brokers.Product, s *scenario.Scenario, e driver.Entry) er
 	return nil
 }
 
+// machineLacks is an error about an action for which this machine has no means; another one may have.
+type machineLacks struct{ error }
+
+func (m machineLacks) Unwrap() error { return m.error }
+
 // namespacesPossible refuses acts that need a network namespace for each node, where there can be none.
 func namespacesPossible(s *scenario.Scenario) error {
 	n, err := netns.New()
@@ -145,7 +150,7 @@ func namespacesPossible(s *scenario.Scenario) error {
 	i := slices.IndexFunc(all, func(a scenario.Act) bool {
 		return a.Kind == scenario.ActionCut || a.Kind == scenario.ActionNetwork && a.Network.Resolved().Among()
 	})
-	return placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())
+	return machineLacks{placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())}
 }
 
 // disksPossible refuses acts for which data must be on file systems of their own, where they cannot be.
@@ -154,10 +159,15 @@ func disksPossible(p brokers.Product, s *scenario.Scenario) error {
 	if a == nil {
 		return nil
 	}
-	if err := p.CheckDisks(); err != nil {
-		return placed(wrongUsage("kill: {node: "+string(a.Nodes())+"} ends the processes instead, which needs nothing and loses less", "%s: %w", a.Kind, err), s, a.Key())
+	err := p.CheckDisks()
+	if err == nil {
+		return nil
 	}
-	return nil
+	refused := placed(wrongUsage("kill: {node: "+string(a.Nodes())+"} ends the processes instead, which needs nothing and loses less", "%s: %w", a.Kind, err), s, a.Key())
+	if errors.Is(err, brokers.ErrNoDisk) {
+		return refused
+	}
+	return machineLacks{refused}
 }
 
 // needsDisks returns the first act for which the nodes' data must be on file systems of their own; nil: none.

@@ -136,3 +136,20 @@ func TestStudyNotBuilt(t *testing.T) {
 		t.Errorf("%+v", missing)
 	}
 }
+
+// A system for whose actions this machine has no means leaves its place empty; the others are
+// made, and it does not matter where --only leaves it out.
+func TestMachineLacks(t *testing.T) {
+	a, b := &study.System{Name: "a"}, &study.System{Name: "b"}
+	p := &studyPlan{cells: []studyCell{
+		{Cell: study.Cell{System: a}, chosen: true, lacks: machineLacks{wrongUsage("be root", "power: no means")}},
+		{Cell: study.Cell{System: b}, lacks: machineLacks{wrongUsage("be root", "power: no means")}},
+	}}
+	missing := (&Env{}).missingProducts(t.Context(), p)
+	if x := missing["a"]; x.Why != "power: no means" || x.How != "be root" {
+		t.Errorf("%+v", x)
+	}
+	if x := missing["b"]; x.Why != "" {
+		t.Errorf("%+v", x)
+	}
+}

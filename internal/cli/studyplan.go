@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,6 +36,7 @@ type studyCell struct {
 	managed bool             // product is started
 	group   string           // the same for cells that one broker can serve
 	chosen  bool             // by --only
+	lacks   error            // what this machine lacks for the cell's actions; nil: nothing
 }
 
 // studyPlan is a study before anything is run.
@@ -142,7 +144,9 @@ func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 	if err != nil {
 		return x, c.Locate(err)
 	}
-	if _, err := planOfAll(sc, e); err != nil {
+	if _, err := planOfAll(sc, e); errors.As(err, new(machineLacks)) {
+		x.lacks = err
+	} else if err != nil {
 		return x, err
 	}
 	x.cell, x.group = newCell(sc, e), "without a broker of ours: "+c.System.Name

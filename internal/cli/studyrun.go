@@ -193,14 +193,23 @@ func (p *studyPlan) firstChosen() string {
 	return ""
 }
 
-// missingProducts says of the systems whose broker is not here why and how it could
-// be.
+// missingProducts says of the systems whose broker, or whose means for actions, are not here
+// why and how they could be.
 func (env *Env) missingProducts(ctx context.Context, p *studyPlan) map[string]study.Skipped {
 	found := map[string]error{}
 	missing := map[string]study.Skipped{}
 	h, _ := env.home() // without one, what is built in or on PATH runs all the same
 	for _, c := range p.cells {
 		if missing[c.System.Name].Why != "" {
+			continue
+		}
+		if c.chosen && c.lacks != nil {
+			skipped := study.Skipped{System: c.System.Name, Why: oneLine(c.lacks.Error())}
+			var f *fault
+			if errors.As(c.lacks, &f) {
+				skipped.How = f.hint
+			}
+			missing[c.System.Name] = skipped
 			continue
 		}
 		if x := notBuilt(ctx, c); x != nil {
