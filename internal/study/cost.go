@@ -57,6 +57,8 @@ func lostAcked(run *result.Run) (least, most int64) {
 		return r.LostAcked, r.LostAcked
 	case r != nil && r.Outcome == result.ReadBackPartly:
 		return r.LostAcked, r.LostAcked + r.Unread
+	case c.Expected == 0: // without consumers nothing is known
+		return 0, c.Acked
 	default:
 		return c.LostAcked, c.LostAcked + c.Undelivered
 	}
@@ -68,6 +70,10 @@ func (f *Figure) lost(run *result.Run) {
 		return
 	}
 	least, most := lostAcked(run)
+	if least == 0 && most > 0 {
+		f.Missing = "not known: what the broker keeps was not read back"
+		return
+	}
 	f.Value, f.Low, f.High, f.Bounded, f.AtLeast = float64(least), float64(least), float64(most), true, most > least
 }
 

@@ -37,7 +37,14 @@ func TestCostFigures(t *testing.T) {
 	})
 	unread := failing(func(r *result.Run, _ *result.Cost) {
 		r.ReadBack = &result.ReadBack{Outcome: result.ReadBackNothingKept}
-		r.Counters.LostAcked, r.Counters.Undelivered = 5, 6
+		r.Counters.Expected, r.Counters.LostAcked, r.Counters.Undelivered = 1000, 5, 6
+	})
+	unconsumed := failing(func(r *result.Run, _ *result.Cost) {
+		r.ReadBack = &result.ReadBack{Outcome: result.ReadBackFailed, Unread: 1000}
+	})
+	late := failing(func(r *result.Run, _ *result.Cost) {
+		r.ReadBack = nil
+		r.Counters.Expected, r.Counters.Undelivered = 1000, 6
 	})
 	partly := failing(func(r *result.Run, _ *result.Cost) {
 		r.ReadBack.Outcome, r.ReadBack.LostAcked, r.ReadBack.Unread = result.ReadBackPartly, 5, 6
@@ -64,6 +71,8 @@ func TestCostFigures(t *testing.T) {
 		{"lost from a log", whole, "lost", 250, 250, 250, false, "", ""},
 		{"lost, by deliveries", unread, "lost", 5, 5, 11, true, "", ""},
 		{"lost, partly read", partly, "lost", 5, 5, 11, true, "", ""},
+		{"lost, neither read nor consumed", unconsumed, "lost", 0, 0, 0, false, "not read back", ""},
+		{"lost or late", late, "lost", 0, 0, 0, false, "not read back", ""},
 		{"lost when overloaded", overloaded, "lost", 9, 9, 9, false, "", ""},
 		{"lost of an INVALID run", wrong, "lost", 9, 9, 9, false, "", "INVALID"},
 		{"of how many", losing(10), "acknowledged", 1000, 1000, 1000, false, "", ""},
