@@ -3,6 +3,7 @@ package observe
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"sixnines/internal/clock"
@@ -67,14 +68,15 @@ func (r *Recording) PlanStages() {
 	}
 }
 
-// Attribute returns the connection that was dialled for a producer or consumer since mark; nil: it is
+// Attribute returns the connection that was dialled, and stayed open, for a producer or consumer since mark; nil: it is
 // not known. first says that one should have been dialled; otherwise the producer or consumer shares
 // the connection of an earlier one. If that does not hold, stages are refused.
 func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first bool) *transport.Conn {
 	if r.OwnsDialing {
 		return nil
 	}
-	made := d.Since(mark)
+	// One that is closed again was not for messages: a Sentinel of Redis was asked who leads.
+	made := slices.DeleteFunc(slices.Clone(d.Since(mark)), (*transport.Conn).Closed)
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
