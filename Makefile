@@ -4,6 +4,7 @@
 #   make test     the tests, against real brokers; needs Go, and installs the rest
 #   make hunt     the tests that draw cases at random, HUNT cases each: a night
 #   make chaos    drawn timelines of faults against all brokers, N of them: a night
+#   make faults   actions on every broker, each kind: an hour
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
 #   make site     the documents as a web site with search, in bin/site; needs Python
@@ -43,9 +44,16 @@ BESIDE   := -p=5
 # takes 8 s of them without it, and 15 with it.
 QUICKJAVA := -XX:TieredStopAtLevel=1
 
-.PHONY: hunt chaos all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: hunt chaos faults all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
+
+# Every kind of action on every managed broker that can have it, and the stall oracle on
+# each: an hour, as root on Linux.
+faults: export SIXNINES_BROKERS_REQUIRED = 1
+faults: export SIXNINES_FAULTS = all
+faults: brokers
+	$(GO) test $(TAGGED) -count=1 -timeout=4h -v -run='^(TestFaults|TestRefusedFaults|TestFaultsNeedPrivileges|TestStallOracleOfBrokers)$$' ./internal/cli
 
 bin/sixnines:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o $@ ./cmd/sixnines
