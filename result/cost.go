@@ -13,6 +13,11 @@ type Cost struct {
 	// happened, or the end of the records.
 	Until int64 `json:"until"`
 
+	// Causes are what the actions can do to messages, by their kinds, in the words of
+	// scenario.Harms: only these are counted below. What they cannot have done is in
+	// Summary.Unexplained.
+	Causes []string `json:"causes"`
+
 	// Metric is the response time that the effect was looked for in; empty: the load has none.
 	Metric Metric `json:"metric,omitempty"`
 	Effect Impact `json:"effect"`
@@ -30,8 +35,8 @@ type Cost struct {
 	// Again is how many cells of due time (see Former) were late again after that.
 	Again int `json:"late_again,omitempty"`
 
-	// Refused and Unanswered are messages (or deliveries) due from From to Until; of
-	// results of earlier versions Unanswered is not known.
+	// Refused are messages, and Unanswered messages (of Metric: deliveries), that were due from
+	// From to Until; of results of earlier versions Unanswered is not known.
 	Refused    int64  `json:"refused"`
 	Unanswered *int64 `json:"unanswered,omitempty"`
 	// Duplicated, Redelivered and Reordered came from From to Until.
@@ -51,6 +56,17 @@ type Cost struct {
 	Before *Period `json:"before,omitempty"`
 	During *Period `json:"during,omitempty"`
 	After  *Period `json:"after,omitempty"`
+}
+
+// Unexplained are messages to which something happened that no action of the plan explains: it was
+// before all of them, or in the time of some that cannot have done it.
+type Unexplained struct {
+	Refused     int64 `json:"refused,omitempty"`
+	Unanswered  int64 `json:"unanswered,omitempty"`
+	LostAcked   int64 `json:"lost_acked,omitempty"` // with those of which is not known when they were acknowledged
+	Duplicated  int64 `json:"duplicated,omitempty"`
+	Redelivered int64 `json:"redelivered,omitempty"`
+	Reordered   int64 `json:"reordered,omitempty"`
 }
 
 // Impact says whether an action had an effect on latency.
@@ -99,9 +115,9 @@ type Reconnects struct {
 	Longest int64 `json:"longest,omitempty"`
 }
 
-// CostLost are messages that were acknowledged between the end of the former action's effect and
-// that of this one's, and are lost, be it by this action or by a later one: when a message was lost is
-// not known. The acknowledgement's instant is not known of all, see Losses.Undated; these are in no
+// CostLost are messages that were acknowledged between the end of the effect of the former action that
+// can lose any and that of this one's, and are lost, be it by this action or by a later one: when a message
+// was lost is not known. The acknowledgement's instant is not known of all, see Losses.Undated; these are in no
 // cost.
 type CostLost struct {
 	Count int64 `json:"count"`

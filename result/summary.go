@@ -46,6 +46,9 @@ type Summary struct {
 	// Costs says what the actions of the run cost, in order of time; nil in results of earlier
 	// versions, and where none happened.
 	Costs []Cost `json:"costs,omitempty"`
+	// Unexplained are losses and the like that no action explains; nil: none, or no action
+	// happened.
+	Unexplained *Unexplained `json:"unexplained,omitempty"`
 	// Outside has the response times of the messages that were due while no action had an
 	// effect: outside of From to Gone of all Costs. Nil without Costs.
 	Outside map[Metric]*Distribution `json:"outside,omitempty"`

@@ -96,6 +96,38 @@ func (x Explanation) Words() string {
 	return "nothing"
 }
 
+// Harm is what can happen to messages because of an action.
+type Harm string
+
+// The harms.
+const (
+	HarmLate       Harm = "late"
+	HarmRefused    Harm = "refused"
+	HarmUnanswered Harm = "unanswered" // neither answered nor delivered
+	HarmLost       Harm = "lost_acked" // lost although they were acknowledged
+	HarmDuplicated Harm = "duplicated" // delivered again
+	HarmReordered  Harm = "reordered"
+)
+
+// Harms lists all harms.
+func Harms() []Harm {
+	return []Harm{HarmLate, HarmRefused, HarmUnanswered, HarmLost, HarmDuplicated, HarmReordered}
+}
+
+// without returns all harms but some.
+func without(some ...Harm) []Harm {
+	return slices.DeleteFunc(Harms(), func(h Harm) bool { return slices.Contains(some, h) })
+}
+
+// Causes returns what the act can do to messages, by its kind and its parameters. What happens
+// meanwhile and is not among it has another cause.
+func (a *Act) Causes() []Harm {
+	if f := a.Properties().causes; f != nil {
+		return f(&a.Action)
+	}
+	return Harms()
+}
+
 // ActionProperties describes one kind of action.
 type ActionProperties struct {
 	Kind      ActionKind
@@ -108,6 +140,7 @@ type ActionProperties struct {
 	Scheduled bool // the schedule contains it, exactly: nothing is carried out at its instant
 	Exclusive bool // two of the kind may not overlap for the same workload
 	Explains  Explanation
+	causes    func(a *Action) []Harm  // what it can do to messages; nil: everything
 	Does      string                  // what happens, a sentence
 	Undone    string                  // how it is undone, a sentence
 	check     func(*validator, *Act)  // reports to the validator why this workload, or this run, cannot have it
@@ -131,14 +164,22 @@ func loadActions() []ActionProperties {
 			Does:    "Each consumer's callback blocks, after the first message that comes in this time was stamped.",
 			Undone:  "Callbacks return."},
 		{Kind: ActionStart, Filled: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
+			causes:  func(*Action) []Harm { return without(HarmDuplicated, HarmReordered) },
 			written: func(a *Action) Subject { return a.Start },
 			Does:    "Consumers connect only then, and find what the broker has kept. With `at: filled` the load ends with its window.",
 			Undone:  "With the run, as consumers are that connect before it."},
 		{Kind: ActionStop, Scheduled: true, Exclusive: true, check: checkStop, applies: hasProducers,
+			causes:  func(*Action) []Harm { return nil },
 			written: func(a *Action) Subject { return a.Stop },
 			Does:    "No message is due from then on: the window of the load ends, and load does not go on while the last messages are awaited.",
 			Undone:  "Not at all: producers that go on later are another workload."},
 		{Kind: ActionDisconnect, Explains: ExplainsDisconnects, check: checkDisconnect, applies: func(*Workload) bool { return true },
+			causes: func(a *Action) []Harm {
+				if a.Disconnect == Producers { // the broker has what it has acknowledged
+					return without(HarmLost)
+				}
+				return Harms()
+			},
 			written: func(a *Action) Subject { return a.Disconnect },
 			Does:    "Connections to the broker are cut, in both directions and at once; the schedule goes on.",
 			Undone:  "By the clients, which connect again: how soon is theirs to say."},

@@ -101,6 +101,12 @@ func (n Network) Words() string {
 func networkActions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionNetwork, Run: true, Lasts: true, Exclusive: true, Explains: ExplainsOutage, check: checkNetwork,
+			causes: func(a *Action) []Harm {
+				if a.Network.Resolved().Among() { // leaders may change
+					return Harms()
+				}
+				return without(HarmLost) // clients and brokers have connections that send again what is lost
+			},
 			written: func(a *Action) Subject { return Subject(a.Network.Words()) },
 			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best means of the machine.",
 			Undone:  "Packets pass as before; those that are still held leave at once."},

@@ -23,12 +23,13 @@ func costs(run *result.Run, in Inputs) (all []result.Cost) {
 		return nil
 	}
 	grid, why := newLateGrid(run)
+	causes := causesOf(run)
 	end := in.End // of the records
 	for _, p := range timedPoints(run) {
 		end = max(end, p.End)
 	}
 	for len(acts) > 0 {
-		c := &coster{run: run, grid: grid, why: why, before: all}
+		c := &coster{run: run, grid: grid, why: why, before: all, end: end}
 		n := 1
 		for {
 			c.until = end
@@ -41,10 +42,30 @@ func costs(run *result.Run, in Inputs) (all []result.Cost) {
 			}
 			n++
 		}
+		for _, h := range scenario.Harms() {
+			if slices.ContainsFunc(acts[:n], func(s Stretch) bool { return slices.Contains(causes(s.Number), h) }) {
+				c.causes = append(c.causes, string(h))
+			}
+		}
 		all = append(all, c.cost(acts[:n]))
 		acts = acts[n:]
 	}
 	return all
+}
+
+// causesOf returns what the actions of a run can do to messages, by their numbers; everything where
+// its scenario does not tell.
+func causesOf(run *result.Run) func(number int) []scenario.Harm {
+	var acts []scenario.Act
+	if s, err := scenario.FromRecord("header", run.Header.Scenario); err == nil {
+		acts = s.Acts()
+	}
+	return func(number int) []scenario.Harm {
+		if len(acts) != len(planned(&run.Header)) {
+			return scenario.Harms()
+		}
+		return acts[number-1].Causes()
+	}
 }
 
 // coster makes one cost.
@@ -53,6 +74,8 @@ type coster struct {
 	grid   *lateGrid // nil: no response time could be divided
 	why    string    // why the effect is not known
 	before []result.Cost
+	causes []string // what the actions can do to messages
+	end    int64    // of the records, ns
 	from   int64
 	over   int64
 	until  int64
@@ -97,7 +120,7 @@ func (c *coster) overlaps() bool {
 
 // cost returns what a number of actions together cost.
 func (c *coster) cost(acts []Stretch) result.Cost {
-	x := result.Cost{From: c.from, Over: c.over, Gone: c.until, Until: c.until, Effect: result.ImpactUnknown, Why: c.why}
+	x := result.Cost{Causes: c.causes, From: c.from, Over: c.over, Gone: c.until, Until: c.until, Effect: result.ImpactUnknown, Why: c.why}
 	for _, s := range acts {
 		x.Actions = append(x.Actions, s.Number)
 	}

@@ -202,3 +202,64 @@ func TestCostWithoutFormerLevel(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 }
+
+// A cost has only what its kind of action can do to messages; the rest is not explained.
+func TestCostsAreOfWhatAnActionCanDo(t *testing.T) {
+	for _, c := range []struct {
+		action                scenario.Action
+		refused, lost, copies int64 // in the action's cost
+	}{
+		{scenario.Action{At: scenario.Moment{After: 3 * time.Second}, Kill: &scenario.Nodes{Node: "0"}}, 20, 7, 5},
+		{scenario.Action{At: scenario.Moment{After: 3 * time.Second}, Disconnect: scenario.Producers}, 20, 0, 5},
+		{scenario.Action{At: scenario.Moment{After: 3 * time.Second}, Disconnect: scenario.Everybody}, 20, 7, 5},
+		{scenario.Action{At: scenario.Moment{After: 3 * time.Second}, Network: &scenario.Network{Conditions: scenario.Conditions{Delay: time.Millisecond}}, For: time.Second}, 20, 0, 5},
+	} {
+		s, err := scenario.Parse("x", []byte("version: 1\ntarget: {driver: nats}\nphases: {duration: 10s}\nworkload: {rate: 2000/s}\nactions: ["+c.action.String()+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Normalise()
+		text, err := s.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ms := noise(5)
+		for i := range ms {
+			if at := time.Duration(ms[i].intended); at >= 3200*time.Millisecond && at < 3210*time.Millisecond {
+				ms[i].refused = true
+			}
+		}
+		b := newFineTestbed(ms)
+		b.header.Scenario, b.header.Actions = text, actionsOf(s)
+		b.intervals[10].v.Counters.Duplicated = 3 // before the action
+		b.intervals[35].v.Counters.Duplicated = 5
+		run := done(b.run(t))
+		run.ReadBack = &result.ReadBack{Outcome: result.ReadBackDone, LostAcked: 9, Lost: &result.Losses{Count: 9, Undated: 2, First: 3e9, Last: 3e9 + 5,
+			Slots: []result.LostSlot{{Slot: 30, Count: 7, First: 3e9, Last: 3e9 + 5}}}}
+		sum := Summarise(run, Inputs{})
+		x, u := sum.Costs[0], sum.Unexplained
+		var lost int64
+		if x.LostAcked != nil {
+			lost = x.LostAcked.Count
+		}
+		if x.Refused != c.refused || lost != c.lost || x.Duplicated != c.copies {
+			t.Errorf("%s: %d refused, %d lost, %d duplicated: %q", c.action, x.Refused, lost, x.Duplicated, x.Causes)
+		}
+		if u == nil || u.LostAcked != 9-lost || u.Duplicated != 3 || u.Refused != 0 {
+			t.Errorf("%s: not explained: %+v", c.action, u)
+		}
+	}
+}
+
+// Of a message that several consumers should have had, one refusal is one.
+func TestRefusedAreMessages(t *testing.T) {
+	x := &result.Merged{Refused: 30, RefusedAt: [][2]int64{{3, 12}, {4, 18}}}
+	run := &result.Run{Metrics: map[result.Metric]*result.Merged{result.DeliveryResponse: x}, Counters: result.Counters{Nacked: 10}}
+	if r := refusedMessages(run, x); r.messages(12) != 4 || r.messages(18) != 6 {
+		t.Errorf("%+v", r)
+	}
+	run.Metrics[result.PublishResponse] = &result.Merged{Refused: 10, RefusedAt: [][2]int64{{3, 5}, {4, 5}}}
+	if r := refusedMessages(run, x); r.due[0][1] != 5 || r.messages(5) != 5 {
+		t.Errorf("by the acknowledgements: %+v", r)
+	}
+}

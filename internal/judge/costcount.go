@@ -6,14 +6,24 @@ import (
 	"slices"
 
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
-// counts sets what was counted by when it came, and what was seen of connections and the backlog.
+// can reports whether the actions can have done something to messages.
+func (c *coster) can(h scenario.Harm) bool { return slices.Contains(c.causes, string(h)) }
+
+// counts sets what was counted by when it came, and what was seen of connections and the backlog. An interval is of
+// the action in whose time it ended.
 func (c *coster) counts(x *result.Cost) {
 	for _, p := range timedPoints(c.run) {
-		if p.End > x.From && p.Start < x.Until {
+		if p.End <= x.From || p.End > x.Until {
+			continue
+		}
+		if c.can(scenario.HarmDuplicated) {
 			x.Duplicated += p.Counters.Duplicated
 			x.Redelivered += p.Counters.Redelivered
+		}
+		if c.can(scenario.HarmReordered) {
 			x.Reordered += p.Counters.Reordered
 		}
 	}
@@ -24,43 +34,72 @@ func (c *coster) counts(x *result.Cost) {
 // failures sets how many messages failed that were due from the action's slot to the next one's.
 func (c *coster) failures(x *result.Cost) {
 	g := c.grid
-	in := func(due [][2]int64) (n int64) {
+	in := func(due [][2]int64, h scenario.Harm) (n int64) {
 		for _, p := range due {
-			if p[0] >= x.From/g.slot && (p[0] < x.Until/g.slot || x.Until >= g.end()) {
+			if c.can(h) && p[0] >= x.From/g.slot && (p[0] < x.Until/g.slot || x.Until >= g.end()) {
 				n += p[1]
 			}
 		}
 		return n
 	}
-	x.Refused = in(g.x.RefusedAt)
-	var known int64
-	for _, p := range g.x.UnansweredAt {
-		known += p[1]
-	}
-	if known == censored(g.x) {
-		n := in(g.x.UnansweredAt)
+	r := refusedMessages(c.run, g.x)
+	x.Refused = r.messages(in(r.due, scenario.HarmRefused))
+	if n, known := unanswered(g.x); known {
+		n = in(g.x.UnansweredAt, scenario.HarmUnanswered)
 		x.Unanswered = &n
 	}
 }
 
-// lost returns the messages that were acknowledged from the former effect's end to that of this
-// one, and are lost; nil if that was not read back.
+// refusedDue are messages that were refused, by the slot in which they were due.
+type refusedDue struct {
+	due [][2]int64
+	// each is how many entries of due a message has, on average: each of its deliveries is one.
+	each float64
+}
+
+// refusedMessages returns those of a run, by the acknowledgements if there are any, since a message has
+// one of these, else by the deliveries of a metric.
+func refusedMessages(run *result.Run, x *result.Merged) refusedDue {
+	r := refusedDue{due: x.RefusedAt, each: 1}
+	n := run.Counters.Nacked + run.Counters.Rejected
+	if y := run.Metrics[result.PublishResponse]; y != nil && y.Refused == n {
+		r.due = y.RefusedAt
+	} else if n > 0 {
+		r.each = float64(x.Refused) / float64(n)
+	}
+	return r
+}
+
+// messages returns how many messages a number of entries are.
+func (r refusedDue) messages(entries int64) int64 {
+	return int64(math.Round(float64(entries) / max(r.each, 1)))
+}
+
+// unanswered returns how many messages of a metric were never answered, and whether it is known when all
+// of these were due.
+func unanswered(x *result.Merged) (n int64, known bool) {
+	for _, p := range x.UnansweredAt {
+		n += p[1]
+	}
+	return n, n == censored(x)
+}
+
+// lost returns the messages that were acknowledged from the end of the former effect that can have lost any to
+// that of this one, and are lost; nil if that was not read back, or if the actions cannot have lost them.
 func (c *coster) lost(x *result.Cost) *result.CostLost {
-	r := c.run.ReadBack
-	if !r.Decided() {
+	all, whole := lostMessages(c.run.ReadBack)
+	if !c.run.ReadBack.Decided() || !c.can(scenario.HarmLost) {
 		return nil
 	}
-	var l result.CostLost
-	all := r.Lost
-	if r.Whole && r.Gone != nil {
-		all, l.FromLog = r.Gone, true
-	}
+	l := result.CostLost{FromLog: whole}
 	from := int64(math.MinInt64)
-	if n := len(c.before); n > 0 {
-		from = c.before[n-1].Gone
+	for _, b := range c.before {
+		if slices.Contains(b.Causes, string(scenario.HarmLost)) {
+			from = max(b.Gone, b.From+1)
+		}
 	}
 	to := max(x.Gone, x.From+1)
-	if x.Gone == x.Until {
+	if x.Gone == c.end {
 		to = math.MaxInt64 // the effect was not seen to end
 	}
 	var first, last int64
@@ -68,6 +107,62 @@ func (c *coster) lost(x *result.Cost) *result.CostLost {
 		l.Oldest, l.Newest = x.From-first, x.From-last
 	}
 	return &l
+}
+
+// lostMessages returns which acknowledged messages are lost: those that are gone from a log that keeps what was
+// delivered, else those that were not delivered either.
+func lostMessages(r *result.ReadBack) (all *result.Losses, fromLog bool) {
+	switch {
+	case r == nil:
+		return nil, false
+	case r.Whole && r.Gone != nil:
+		return r.Gone, true
+	}
+	return r.Lost, false
+}
+
+// unexplained returns what happened to messages of a run and is in no cost of its actions; nil: nothing.
+func unexplained(run *result.Run, all []result.Cost) *result.Unexplained {
+	if len(all) == 0 {
+		return nil
+	}
+	var u result.Unexplained
+	for _, p := range timedPoints(run) {
+		u.Duplicated += p.Counters.Duplicated
+		u.Redelivered += p.Counters.Redelivered
+		u.Reordered += p.Counters.Reordered
+	}
+	if g, _ := newLateGrid(run); g != nil {
+		r := refusedMessages(run, g.x)
+		var refused int64
+		for _, p := range r.due {
+			refused += p[1]
+		}
+		u.Refused = r.messages(refused)
+		if n, known := unanswered(g.x); known {
+			u.Unanswered = n
+		}
+	}
+	if lost, _ := lostMessages(run.ReadBack); lost != nil && run.ReadBack.Decided() {
+		u.LostAcked = lost.Count
+	}
+	for i := range all {
+		c := &all[i]
+		u.Duplicated -= c.Duplicated
+		u.Redelivered -= c.Redelivered
+		u.Reordered -= c.Reordered
+		u.Refused -= c.Refused
+		if c.Unanswered != nil {
+			u.Unanswered -= *c.Unanswered
+		}
+		if c.LostAcked != nil {
+			u.LostAcked -= c.LostAcked.Count
+		}
+	}
+	if u == (result.Unexplained{}) {
+		return nil
+	}
+	return &u
 }
 
 // reconnects returns the connections that were lost in [from, until), and those made again from

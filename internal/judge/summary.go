@@ -76,6 +76,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s.Backlog = brokerBacklog(run, in)
 	s.ReadBack = run.ReadBack
 	s.Costs = costs(run, in)
+	s.Unexplained = unexplained(run, s.Costs)
 	setOutside(run, s)
 	s.Availability = availability(run, s)
 	s.Steady = steady(run, s)

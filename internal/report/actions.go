@@ -40,6 +40,9 @@ func actionBlocks(s *subject) (out document) {
 			}
 		}
 	}
+	if u := unexplainedWords(s.sum.Unexplained); u != "" {
+		out.say("  cost      ", "no action explains: "+u, warning)
+	}
 	return out
 }
 

@@ -88,6 +88,21 @@ func costCounts(c *result.Cost) []costCount {
 	return append(all, costCount{"duplicated", c.Duplicated}, costCount{"redelivered", c.Redelivered}, costCount{"reordered", c.Reordered})
 }
 
+// unexplainedWords says what happened to messages that no action explains; empty: nothing.
+func unexplainedWords(u *result.Unexplained) string {
+	if u == nil {
+		return ""
+	}
+	var parts []string
+	for _, x := range []costCount{{"refused", u.Refused}, {"never answered", u.Unanswered}, {"lost although acknowledged", u.LostAcked},
+		{"duplicated", u.Duplicated}, {"redelivered", u.Redelivered}, {"reordered", u.Reordered}} {
+		if x.n > 0 {
+			parts = append(parts, count(x.n)+" "+x.name)
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
 // costTables are what the actions of a run cost, and the latencies before, during and after them;
 // nil if none happened.
 func costTables(s *subject) []*table {
@@ -96,7 +111,7 @@ func costTables(s *subject) []*table {
 	}
 	x := &table{Name: "What actions cost", Head: columnHeads("lrrrrrl", "action", "noticed after", "unavailable", "p99 as before after", "backlog", "gone after", "messages and connections"), Even: true, Spill: true,
 		Caption: "Noticed: when the first message was due that was late, refused or never answered. Unavailable: the longest time for which what was due had no answer. " +
-			"As before: three parts of the window in a row have no more messages beyond the former p99 than before, and chance. Two figures are what is known: from, to. Actions whose effects overlap have one row."}
+			"As before: three parts of the window in a row have no more messages beyond the former p99 than before, and chance. Two figures are what is known: from, to. Actions whose effects overlap have one row. Messages are counted as far as the kind of action can do that to them."}
 	for i := range s.sum.Costs {
 		c := &s.sum.Costs[i]
 		noticed, unavailable, backlog, gone := "n/a", "n/a", "–", "–"
@@ -129,10 +144,7 @@ func costTables(s *subject) []*table {
 			rest = append(rest, text)
 		}
 		if len(rest) == 0 {
-			rest = []string{"none lost, refused, duplicated or reordered"}
-			if c.Unanswered == nil {
-				rest = []string{"none refused, duplicated or reordered"}
-			}
+			rest = []string{"no message"}
 		}
 		r := x.add(costHead(s, c), noticed, unavailable, back, backlog, gone, strings.Join(rest, ", "))
 		if c.Why != "" {
@@ -141,6 +153,9 @@ func costTables(s *subject) []*table {
 		if c.Again > 0 {
 			r.noted("late again later in " + plural(c.Again, "part") + " of the window of " + duration(c.Former.Cell))
 		}
+	}
+	if u := unexplainedWords(s.sum.Unexplained); u != "" {
+		x.add("no action explains", "–", "–", "–", "–", "–", u)
 	}
 	return append([]*table{x}, periodsTable(s))
 }

@@ -63,6 +63,10 @@ type SummaryObject struct {
 	Outside    map[result.Metric]*result.Distribution `json:"outside,omitempty"`     // response times outside of their effects
 	ClosedLoop *result.Distribution                   `json:"closed_loop,omitempty"` // what a closed loop would have told
 
+	Unexplained *result.Unexplained `json:"unexplained,omitempty"` // losses and the like that no action explains
+	ReadBack    *result.ReadBack    `json:"read_back,omitempty"`   // what the broker had kept when the run was over
+	Networks    []*result.Network   `json:"networks,omitempty"`    // conditions of the network: of the whole run, then those of actions, in order of time
+
 	Format  string `json:"format"` // SummaryFormat
 	Version int    `json:"version"`
 }
@@ -87,6 +91,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Synchronous: h.Synchronous,
 		Backlog:     s.sum.Backlog,
 		Costs:       s.sum.Costs, Outside: s.sum.Outside, ClosedLoop: s.sum.ClosedLoop,
+		Unexplained: s.sum.Unexplained, ReadBack: s.sum.ReadBack, Networks: networksOf(run),
 		Format: SummaryFormat, Version: SummaryVersion,
 	}
 	if o.Verdict.Reasons == nil {

@@ -1,0 +1,114 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sixnines/internal/spell"
+	"sixnines/result"
+)
+
+// networksOf returns the conditions that a run's network had with what was counted and measured:
+// those of the whole run, then those of actions in order of time.
+func networksOf(run *result.Run) (all []*result.Network) {
+	for _, n := range networkRecords(run) {
+		all = append(all, n.Network)
+	}
+	return all
+}
+
+// networkRecord is a network with the number of its action, 0: it is of the whole run.
+type networkRecord struct {
+	*result.Network
+	action int
+}
+
+func networkRecords(run *result.Run) (all []networkRecord) {
+	if n := run.Header.Network; n != nil {
+		all = append(all, networkRecord{n, 0})
+	}
+	for i := range run.Events {
+		e := &run.Events[i]
+		switch {
+		case e.Workload != run.Header.Workload && e.Workload != "":
+		case e.Network != nil && len(all) > 0 && all[0].action == 0: // what was counted until the end
+			all[0].Network = e.Network
+		case e.Action == nil || e.Action.Network == nil:
+		default:
+			n := networkRecord{e.Action.Network, e.Action.Number}
+			if i := slices.IndexFunc(all, func(x networkRecord) bool { return x.action == n.action }); i >= 0 {
+				all[i] = n // the event at its end has the counts
+			} else {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// networkTable has the conditions of networks with what was counted and measured; nil without any.
+func networkTable(s *subject) *table {
+	all := networkRecords(s.run)
+	if len(all) == 0 {
+		return nil
+	}
+	x := &table{Name: "Conditions of the network", Head: columnHeads("lllrrrll", "of", "each way", "by", "round trip before", "during", "after", "lost", "means"), Even: true, Spill: true,
+		Caption: "Round trips are medians of handshakes of the path alone, as the kernel timed them; those before are its floor. Lost: packets that the condition loss dropped, counted where that happened, of all. " +
+			"Means: what carried at its rate, and by how much packets left later than they were due, on average and at most."}
+	for _, n := range all {
+		name := "the whole run"
+		for _, a := range s.stretches() {
+			if a.Number == n.action {
+				name = fmt.Sprint(n.action) + " " + actionHead(&a)
+			}
+		}
+		asked := conditionsText(n.Asked)
+		if n.Profile != "" {
+			asked = plain(n.Profile) + ": " + asked
+		}
+		if n.Direction != "" && n.Direction != "both" {
+			asked += ", packets " + plain(strings.Replace(n.Direction, "-", " ", 1)) + " only"
+		}
+		var by, lost, means []string
+		for _, m := range n.Means {
+			if word := plain(m.Means); !slices.Contains(by, word) {
+				by = append(by, word)
+			}
+			if slices.Contains(m.Gave, "loss") && m.Packets > 0 {
+				lost = append(lost, fmt.Sprintf("%s of %s %s (%s)", count(m.Lost), count(m.Packets), plain(m.Way), spell.Share(float64(m.Lost)/float64(m.Packets))))
+			}
+			if m.Overflow > 0 {
+				lost = append(lost, count(m.Overflow)+" "+plain(m.Way)+" since its queue was full")
+			}
+			if m.Rate > 0 {
+				means = append(means, fmt.Sprintf("%s: %s Mbit/s", plain(m.Way), spell.Number(m.Rate/1e6)))
+			}
+			if m.Late != 0 || m.LateMost != 0 {
+				means = append(means, plain(m.Way)+": late by "+duration(m.Late)+", at most "+duration(m.LateMost))
+			}
+		}
+		x.add(name, asked, strings.Join(by, ", "), median(n.Before), median(n.During), median(n.After), orDash(lost), orDash(means))
+	}
+	return x
+}
+
+// median is that of handshakes.
+func median(r *result.RoundTrips) string {
+	switch {
+	case r == nil:
+		return "n/a"
+	case r.Tried == r.Failed:
+		return "none of " + count(int64(r.Tried)) + " came back"
+	case r.Failed > 0:
+		return duration(r.P50) + " (" + count(int64(r.Failed)) + " of " + count(int64(r.Tried)) + " failed)"
+	}
+	return duration(r.P50)
+}
+
+func orDash(all []string) string {
+	if len(all) == 0 {
+		return "–"
+	}
+	return strings.Join(all, "; ")
+}
