@@ -84,7 +84,7 @@ func TestBesideProbe(t *testing.T) {
 			b.header.Deployment = &result.Deployment{Nodes: 3}
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "queues or client, or in nodes that serve it but not the probe, and not"},
+		}, []string{"50", "99"}, result.Valid, "queues or client, or in nodes that serve it but not the probe, not"},
 		{"the load waits, on somebody's cluster", func() *testbed {
 			b := slow()
 			b.header.Broker = map[string]string{"brokers": "3"}
@@ -103,7 +103,7 @@ func TestBesideProbe(t *testing.T) {
 			b.header.Deployment = &result.Deployment{Nodes: 1}
 			probed(b, 90_000, 150_000, 3_000)
 			return b
-		}, []string{"50", "99"}, result.Valid, "queues or client, and not in the broker"},
+		}, []string{"50", "99"}, result.Valid, "queues or client, not in the broker"},
 		{"the broker is slow for both", func() *testbed {
 			b := slow()
 			probed(b, 7*ms, 8*ms, 3_000)
