@@ -100,7 +100,7 @@ type library struct{ paths, importers string }
 func libraries() []library {
 	return []library{
 		{"golang.org/x/sys/...", "internal/clock internal/disk internal/engine/send internal/engine/watch internal/netns internal/network internal/rawfile internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
-		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/report internal/selftest"},
+		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},

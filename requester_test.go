@@ -224,7 +224,7 @@ func TestFailuresAreCountedAndTimeoutsCensored(t *testing.T) {
 	}
 	// What is known of a request that timed out is its timeout, and not how long
 	// the run went on: those bounds would be spread over its length.
-	if median := time.Duration(r.Metrics[result.RoundTripResponse].Censored.ValueAtQuantile(50)); median > time.Second {
+	if median := time.Duration(r.Metrics[result.RoundTripResponse].Censored.Percentile(50)); median > time.Second {
 		t.Errorf("with a timeout of 500ms in a run of two seconds half of the bounds are above %v", median)
 	}
 }

@@ -5,8 +5,6 @@ import (
 	"slices"
 
 	"sixnines/internal/histograms"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // maxDueCells is the largest number of cells of a run: when it would have more, each two
@@ -188,7 +186,7 @@ func (x *Merged) empty() *Merged {
 		y.Own[i].Band = i
 	}
 	if h != nil {
-		y.Hist = hdr.New(h.LowestTrackableValue(), h.HighestTrackableValue(), int(h.SignificantFigures()))
+		y.Hist = NewHistogram(h.Layout())
 	}
 	return y
 }
@@ -198,7 +196,7 @@ func (y *Merged) take(x *Merged, c *DueCell) {
 	cell := DueCell{}.Join(*c)
 	joined := cell.buckets
 	for _, b := range joined {
-		_ = y.Hist.RecordValues(b.high, b.n) // of a histogram of this geometry: cannot fail
+		_ = y.Hist.Record(b.high, b.n) // of a histogram of this geometry: cannot fail
 		if low := max(b.low, x.Min); y.Max == 0 || low < y.Min {
 			y.Min = low
 		}

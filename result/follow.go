@@ -15,13 +15,13 @@ func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error
 		return nil
 	}
 	x := r.Metrics[m]
-	if x.Hist.TotalCount() == 0 {
+	if x.Hist.Count() == 0 {
 		x.Min, x.Max = part.Min, part.Max
 	}
 	x.Min, x.Max = min(x.Min, part.Min), max(x.Max, part.Max)
 	var failed error
 	buckets.Buckets(func(_, high, n int64) {
-		if err := x.Hist.RecordValues(high, n); err != nil {
+		if err := x.Hist.Record(high, n); err != nil {
 			failed = err
 		}
 	})

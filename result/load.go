@@ -6,8 +6,6 @@ import (
 	"io"
 	"os"
 	"sixnines/internal/histograms"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
 // Limits of the memory that a result file can make a reader allocate beyond the file's own
@@ -290,7 +288,7 @@ func (x *Merged) addValues(m *MetricInterval, z *histograms.Decoder) (values, er
 	}
 	v := values{index: c.Ranks(), min: m.Min, max: m.Max}
 	if v.index.Count() > 0 {
-		if x.Hist == nil || x.Hist.TotalCount() == 0 {
+		if x.Hist.Count() == 0 {
 			x.Min, x.Max = m.Min, m.Max
 		} else {
 			x.Min, x.Max = min(x.Min, m.Min), max(x.Max, m.Max)
@@ -309,17 +307,20 @@ func (x *Merged) decode(text string, z *histograms.Decoder) (*histograms.Counts,
 	if c.Digits > maxDigits {
 		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", c.Digits, maxDigits, ErrFormat)
 	}
-	for _, o := range []*hdrhistogram.Histogram{x.Hist, x.Censored} {
-		if o != nil && !c.Fits(o) {
-			return nil, fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w", c.Layout(), histograms.Layout(o), ErrFormat)
+	for _, o := range []*Histogram{x.Hist, x.Censored} {
+		if o != nil && !c.Fits(o.counts) {
+			return nil, fmt.Errorf("histogram of %s among histograms of %s, buckets cannot be added: %w", c.Layout(), histograms.Layout(o.counts), ErrFormat)
 		}
 	}
 	return c, nil
 }
 
 // mergeInto adds counts to a histogram, which it makes if *into is nil.
-func mergeInto(into **hdrhistogram.Histogram, c *histograms.Counts) error {
-	if err := c.MergeInto(into); err != nil {
+func mergeInto(into **Histogram, c *histograms.Counts) error {
+	if *into == nil {
+		*into = new(Histogram)
+	}
+	if err := c.MergeInto(&(*into).counts); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrFormat)
 	}
 	return nil

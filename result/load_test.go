@@ -96,14 +96,14 @@ func TestLoadMergesIntervals(t *testing.T) {
 		want.RecordValue(v)
 	}
 	x := run.Metrics[PublishResponse]
-	if !x.Hist.Equals(want) {
+	if !x.Hist.counts.Equals(want) {
 		t.Error("the merged histogram is not the histogram of all values")
 	}
 	if x.Min != slices.Min(all) || x.Max != slices.Max(all) {
 		t.Errorf("extremes %d, %d", x.Min, x.Max)
 	}
-	if x.Censored.TotalCount() != 2 {
-		t.Errorf("%d censored, want 2", x.Censored.TotalCount())
+	if x.Censored.Count() != 2 {
+		t.Errorf("%d censored, want 2", x.Censored.Count())
 	}
 	if want := []int64{100, 100, 100, 100, 100, 0, 0, 40}; !slices.Equal(x.Slots, want) {
 		t.Errorf("slots %v, want %v", x.Slots, want)

@@ -1,10 +1,6 @@
 package result
 
-import (
-	"sixnines/internal/histograms"
-
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-)
+import "sixnines/internal/histograms"
 
 // Run is a whole result file: the merged intervals, and the points for charts over time.
 // It is not safe for concurrent use.
@@ -45,10 +41,10 @@ type Run struct {
 
 // Merged is one metric over the whole run.
 type Merged struct {
-	Hist     *hdr.Histogram
-	Censored *hdr.Histogram // lower bounds of unresolved messages; nil if every message was resolved
-	Refused  int64          // refused messages, which count as slower than every value
-	Min, Max int64          // exact; both 0 if Hist is empty
+	Hist     *Histogram
+	Censored *Histogram // lower bounds of unresolved messages; nil if every message was resolved
+	Refused  int64      // refused messages, which count as slower than every value
+	Min, Max int64      // exact; both 0 if Hist is empty
 	// Slots holds the largest value of each slot of intended time, ns, by slot
 	// number; 0 for a slot without values, Refused for one with a refused message.
 	// Only response metrics have it.
@@ -67,11 +63,10 @@ type Merged struct {
 // bound is the lowest trackable value. x is not changed; the copy shares its values.
 func (x *Merged) WithPending(n int64) *Merged {
 	y := *x
-	y.Censored = hdr.New(x.Hist.LowestTrackableValue(), x.Hist.HighestTrackableValue(), int(x.Hist.SignificantFigures()))
-	if x.Censored != nil {
-		y.Censored.Merge(x.Censored)
-	}
-	_ = y.Censored.RecordValues(y.Censored.LowestTrackableValue(), n) // in range: cannot fail
+	y.Censored = NewHistogram(x.Hist.Layout())
+	y.Censored.Add(x.Censored)
+	lowest, _, _ := y.Censored.Layout()
+	_ = y.Censored.Record(lowest, n) // in range: cannot fail
 	return &y
 }
 

@@ -49,7 +49,7 @@ func TestFrozenVectors(t *testing.T) {
 				return
 			}
 			m := run.Metrics[DeliveryResponse]
-			if m.Hist.TotalCount() != 7 || m.Censored.TotalCount() != 1 || m.Min != 1000 || m.Max != 2000 || len(m.Slots) != 16 || m.Slots[15] != 2000 {
+			if m.Hist.Count() != 7 || m.Censored.Count() != 1 || m.Min != 1000 || m.Max != 2000 || len(m.Slots) != 16 || m.Slots[15] != 2000 {
 				t.Errorf("merged %+v", m)
 			}
 			if b := m.Own[histograms.BandOf(1000)]; b.Count != 5 || b.Own != 500 || b.Total != 5000 {

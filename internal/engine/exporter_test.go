@@ -55,7 +55,7 @@ workloads:
 		}
 		for m, x := range part.Metrics {
 			want := map[int64]int64{}
-			histograms.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { want[high] += n })
+			histograms.RanksOf(x.Hist).Buckets(func(_, high, n int64) { want[high] += n })
 			if got := s.values[name][m]; len(want) == 0 || !maps.Equal(got, want) {
 				t.Errorf("%s: of %s shown %v, the file has %v", name, m, got, want)
 			}

@@ -25,7 +25,7 @@ record: {raw: true}
 	if c.Missing != 17 || c.Corrupted != 3 || c.Duplicated != 5 || c.Reordered != 9 || c.Censored != 20 || c.Late != 0 || c.Foreign != 0 {
 		t.Errorf("%+v", c)
 	}
-	if n := r.Metrics[result.DeliveryResponse].Censored.TotalCount(); n != 20 {
+	if n := r.Metrics[result.DeliveryResponse].Censored.Count(); n != 20 {
 		t.Errorf("%d censored values", n)
 	}
 	if d := r.Summary.Histograms[result.DeliveryResponse]; !d.Figures["99"].AtLeast {

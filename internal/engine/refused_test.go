@@ -122,7 +122,7 @@ workload: {rate: 1000/s, pattern: publish}
 		t.Errorf("given up after 50ms at the earliest, the bound is %v", least)
 	}
 	// Bounds that count to the end of the run are spread over its length.
-	if median := time.Duration(x.Censored.ValueAtQuantile(50)); median > 700*time.Millisecond {
+	if median := time.Duration(x.Censored.Percentile(50)); median > 700*time.Millisecond {
 		t.Errorf("given up after 50ms, half of the bounds are above %v in a run of 3s", median)
 	}
 }

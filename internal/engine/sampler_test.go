@@ -32,9 +32,9 @@ func assess(t *testing.T, r *result.Run) (little, bool) {
 		return little{}, false
 	}
 	sum := 0.0
-	for _, b := range r.Metrics[r.Header.InFlightMetric()].Hist.Distribution() {
-		sum += float64(b.Count) * float64(b.From+b.To) / 2
-	}
+	r.Metrics[r.Header.InFlightMetric()].Hist.Buckets(func(low, high, n int64) {
+		sum += float64(n) * float64(low+high) / 2
+	})
 	return little{v["little.l_sampled"], sum / v["little.span"], v["little.tolerance"], v["little.samples"]}, true
 }
 

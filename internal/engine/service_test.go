@@ -102,11 +102,11 @@ func TestServiceTimeBoundsAreSound(t *testing.T) {
 			})
 			x := r.Metrics[result.DeliveryService]
 			var bounds, waited []int64
-			for _, b := range x.Censored.Distribution() {
-				for range b.Count {
-					bounds = append(bounds, b.From)
+			x.Censored.Buckets(func(low, _, n int64) {
+				for range n {
+					bounds = append(bounds, low)
 				}
-			}
+			})
 			for _, at := range sent[:<-n] {
 				waited = append(waited, ended-at)
 			}

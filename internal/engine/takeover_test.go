@@ -96,11 +96,8 @@ type bucket struct{ value, count int64 }
 
 func buckets(m *result.Merged) func(func(bucket) bool) {
 	return func(yield func(bucket) bool) {
-		for _, b := range m.Hist.Distribution() {
-			if b.Count > 0 && !yield(bucket{b.From, b.Count}) {
-				return
-			}
-		}
+		whole := true
+		m.Hist.Buckets(func(low, _, n int64) { whole = whole && yield(bucket{low, n}) })
 	}
 }
 

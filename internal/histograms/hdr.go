@@ -50,21 +50,38 @@ type RankIndex struct {
 // NewRankIndex prepares the index. The histogram must not be recorded into
 // meanwhile.
 func NewRankIndex(h *hdrhistogram.Histogram) *RankIndex {
-	s := h.Export()
-	g := hdrGeometryOf(h)
-	filled := 0
-	for _, c := range s.Counts {
-		if c > 0 {
-			filled++
-		}
-	}
-	x := newRankIndex(filled)
-	for i, c := range s.Counts {
-		if c > 0 {
-			x.add(g, i, c)
-		}
-	}
+	x := new(RankIndex)
+	Visit(h, x.put)
 	return x
+}
+
+// Visit calls visit with each bucket of h that has values, see [RankIndex.Buckets].
+func Visit(h *hdrhistogram.Histogram, visit func(low, high, count int64)) {
+	g := hdrGeometryOf(h)
+	for i, n := range h.Export().Counts {
+		if n > 0 {
+			low, high := g.edges(i)
+			visit(low, high, n)
+		}
+	}
+}
+
+// Counted is a histogram of whatever type, such as package result's.
+type Counted interface {
+	// Buckets calls visit with each bucket that has values, in ascending order, see RankIndex.Buckets.
+	Buckets(visit func(low, high, n int64))
+}
+
+// RanksOf is [NewRankIndex] for histograms of other types.
+func RanksOf(h Counted) *RankIndex {
+	x := new(RankIndex)
+	h.Buckets(x.put)
+	return x
+}
+
+// put adds a bucket above all others.
+func (x *RankIndex) put(low, high, n int64) {
+	x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, x.Count()+n)
 }
 
 // newRankIndex makes the index of n buckets, which are to be added in ascending order.
@@ -80,21 +97,17 @@ func newRankIndex(filled int) *RankIndex {
 // add adds counter i of a histogram.
 func (x *RankIndex) add(g hdrGeometry, i int, count int64) {
 	low, high := g.edges(i)
-	x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, x.Count()+count)
+	x.put(low, high, count)
 }
 
 // NewRanks returns the index of n buckets, which bucket yields in ascending order with
 // both edges inclusive. It leaves empty buckets out.
 func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
 	x := new(RankIndex)
-	var total int64
 	for i := range n {
-		low, high, count := bucket(i)
-		if count == 0 {
-			continue
+		if low, high, count := bucket(i); count > 0 {
+			x.put(low, high, count)
 		}
-		total += count
-		x.low, x.high, x.cumulative = append(x.low, low), append(x.high, high), append(x.cumulative, total)
 	}
 	return x
 }

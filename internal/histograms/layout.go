@@ -23,6 +23,19 @@ func HighestCounted(h *hdrhistogram.Histogram) int64 {
 	return high
 }
 
+// Laid is a histogram of whatever type with its range and digits, such as package result's.
+type Laid interface {
+	Counted
+	Layout() (lowest, highest int64, digits int)
+}
+
+// Of returns h as the library's type.
+func Of(h Laid) *hdrhistogram.Histogram {
+	c := hdrhistogram.New(h.Layout())
+	h.Buckets(func(_, high, n int64) { _ = c.RecordValues(high, n) }) // a bucket of the same layout: cannot fail
+	return c
+}
+
 // Fits reports whether h has the same buckets as the counts.
 func (c *Counts) Fits(h *hdrhistogram.Histogram) bool {
 	return h.LowestTrackableValue() == c.lowest && h.HighestTrackableValue() == c.highest && h.SignificantFigures() == c.Digits

@@ -30,10 +30,10 @@ func availability(run *result.Run, s *result.Summary) *result.Availability {
 		}
 		a := &result.Availability{Metric: m, Limit: int64(text.Workload.Timeout), Of: d.Total()}
 		if x.Hist != nil {
-			a.Answered = d.Count - histograms.NewRankIndex(x.Hist).CountAbove(a.Limit)
+			a.Answered = d.Count - histograms.RanksOf(x.Hist).CountAbove(a.Limit)
 		}
 		if c := x.Censored; c != nil {
-			a.Unknown = c.TotalCount() - histograms.NewRankIndex(c).CountFrom(a.Limit)
+			a.Unknown = c.Count() - histograms.RanksOf(c).CountFrom(a.Limit)
 		}
 		a.Share = float64(a.Answered) / float64(a.Of)
 		var ok, also bool

@@ -75,7 +75,7 @@ func TestBlockIntervalsOfTheUnresolved(t *testing.T) {
 		x := run.Metrics[result.DeliveryResponse]
 		x.Censored = newHist()
 		for range tt.missing {
-			_ = x.Censored.RecordValue(5e9)
+			_ = x.Censored.Record(5e9, 1)
 		}
 		d := Summarise(run, Inputs{}).Histograms[result.DeliveryResponse]
 		f := d.Figures["99"]

@@ -82,7 +82,7 @@ func ownBands(run *result.Run) (found []Problem) {
 			continue
 		}
 		counts := make([]int64, histograms.Bands)
-		histograms.NewRankIndex(x.Hist).Buckets(func(_, high, n int64) { counts[histograms.BandOf(high)] += n })
+		histograms.RanksOf(x.Hist).Buckets(func(_, high, n int64) { counts[histograms.BandOf(high)] += n })
 		for _, b := range x.Own {
 			add := func(format string, a ...any) {
 				found = append(found, Problem{fmt.Sprintf("metrics.%s.own.%d", m, b.Band), fmt.Sprintf(format, a...)})

@@ -3,6 +3,7 @@ package judge
 import (
 	"sort"
 
+	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -17,7 +18,7 @@ func Corrected(x *result.Merged, interval int64) *result.Merged {
 		return nil
 	}
 	h := x.Hist.Clone()
-	bars := x.Hist.Distribution() // of all buckets up to the largest value
+	bars := histograms.Of(x.Hist).Distribution() // of all buckets up to the largest value
 	low := func(v int64) int64 {
 		return bars[sort.Search(len(bars), func(i int) bool { return bars[i].To >= v })].From
 	}
@@ -25,7 +26,7 @@ func Corrected(x *result.Merged, interval int64) *result.Merged {
 	for _, b := range bars {
 		if b.Count > 0 {
 			stats.Expected(b.To, interval, low, func(v, n int64) {
-				whole = whole && h.RecordValues(v, n*b.Count) == nil
+				whole = whole && h.Record(v, n*b.Count) == nil
 			})
 		}
 	}

@@ -296,8 +296,9 @@ func closedLoopSays(run *result.Run, all []result.Cost, outside *result.Run) *re
 		if c.Unavailable == nil || c.Unavailable.Most == 0 {
 			continue
 		}
-		wait := min(c.Unavailable.Most, y.Hist.HighestTrackableValue())
-		_ = y.Hist.RecordValues(wait, int64(scenario.Workload.Producers)) // in range: cannot fail
+		_, highest, _ := y.Hist.Layout()
+		wait := min(c.Unavailable.Most, highest)
+		_ = y.Hist.Record(wait, int64(scenario.Workload.Producers)) // in range: cannot fail
 		y.Max = max(y.Max, wait)
 	}
 	if total(&y) == total(x) {

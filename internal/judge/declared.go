@@ -162,8 +162,11 @@ func declared(run *result.Run) (found []Problem) {
 		add("slot", "it is %d, and was %d in every version", h.Slot, result.SlotLength)
 	}
 	for m, x := range run.Metrics {
-		if x.Hist != nil && x.Hist.SignificantFigures() != int64(s.Record.Digits) {
-			add("scenario.record.digits", "it is %d, and %s has %d", s.Record.Digits, m, x.Hist.SignificantFigures())
+		if x.Hist == nil {
+			continue
+		}
+		if _, _, digits := x.Hist.Layout(); digits != s.Record.Digits {
+			add("scenario.record.digits", "it is %d, and %s has %d", s.Record.Digits, m, digits)
 		}
 	}
 	if n := s.Workload.Messages; n > 0 && h.Mode != result.ModeConsume && !run.Closing.Interrupted && run.Summary != nil && run.Counters.Taken != int64(n) {

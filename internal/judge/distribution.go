@@ -175,19 +175,16 @@ type order struct {
 }
 
 func newOrder(x *result.Merged) *order {
-	o := &order{n: total(x), answered: count(x) + censored(x), min: x.Min, max: x.Max, resolved: new(histograms.RankIndex)}
-	if x.Hist != nil {
-		o.resolved = histograms.NewRankIndex(x.Hist)
-	}
+	o := &order{n: total(x), answered: count(x) + censored(x), min: x.Min, max: x.Max, resolved: histograms.RanksOf(x.Hist)}
 	if censored(x) == 0 {
 		return o
 	}
 	all := x.Censored
 	if x.Hist != nil {
 		all = x.Hist.Clone()
-		all.Merge(x.Censored)
+		all.Add(x.Censored)
 	}
-	o.combined = histograms.NewRankIndex(all)
+	o.combined = histograms.RanksOf(all)
 	return o
 }
 

@@ -16,7 +16,7 @@ import (
 func merged(values, censoredAt []int64) *result.Merged {
 	x := &result.Merged{Hist: newHist()}
 	for _, v := range values {
-		_ = x.Hist.RecordValue(v)
+		_ = x.Hist.Record(v, 1)
 	}
 	if len(values) > 0 {
 		x.Min, x.Max = slices.Min(values), slices.Max(values)
@@ -24,7 +24,7 @@ func merged(values, censoredAt []int64) *result.Merged {
 	if len(censoredAt) > 0 {
 		x.Censored = newHist()
 		for _, v := range censoredAt {
-			_ = x.Censored.RecordValue(v)
+			_ = x.Censored.Record(v, 1)
 		}
 	}
 	return x

@@ -245,7 +245,7 @@ func TestNotSentBecauseOfAnAction(t *testing.T) {
 			s := b.intervals[len(b.intervals)-1].share(result.DeliveryResponse)
 			s.censored = newHist()
 			for i := range waiting {
-				_ = s.censored.RecordValue(2e9)
+				_ = s.censored.Record(2e9, 1)
 				s.m.Unanswered = counted(s.m.Unanswered, 80+i/(perSecond/10))
 			}
 			closing.Expected, closing.Missing, closing.MissingUnknown, closing.Censored = 0, 0, 0, waiting

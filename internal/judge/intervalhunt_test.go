@@ -10,8 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/hunttest"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -97,7 +95,7 @@ func (l stationaryLaw) run(t testing.TB, seed uint64, window time.Duration) *res
 	intervals := make([]*interval, window/length)
 	for i := range intervals {
 		intervals[i] = newInterval(result.PhaseMeasure, int64(i)*int64(length), int64(i+1)*int64(length))
-		intervals[i].shares[result.DeliveryResponse] = &share{hist: hdrhistogram.New(1000, 1e10, 3), slots: map[int64]int64{}, own: map[int]*result.OwnBand{}}
+		intervals[i].shares[result.DeliveryResponse] = &share{hist: result.NewHistogram(1000, 1e10, 3), slots: map[int64]int64{}, own: map[int]*result.OwnBand{}}
 	}
 	l.play(rand.New(rand.NewPCG(seed, uint64(window))), window.Seconds(), func(due, latency float64) {
 		i := intervals[min(int((due+latency)/length.Seconds()), len(intervals)-1)]

@@ -48,7 +48,7 @@ func (e *evidence) late() float64 {
 	if count(x) == 0 {
 		return 1
 	}
-	return float64(histograms.NewRankIndex(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
+	return float64(histograms.RanksOf(x.Hist).Above(minMeanOwnLag)) / float64(count(x))
 }
 
 // notSent: messages were due and had not been sent when the run ended.

@@ -43,17 +43,17 @@ func scale(a, num, den, add int64) int64 {
 // count returns how many resolved values a metric has; total adds the censored and the
 // refused. All are 0 for nil.
 func count(x *result.Merged) int64 {
-	if x == nil || x.Hist == nil {
+	if x == nil {
 		return 0
 	}
-	return x.Hist.TotalCount()
+	return x.Hist.Count()
 }
 
 func censored(x *result.Merged) int64 {
-	if x == nil || x.Censored == nil {
+	if x == nil {
 		return 0
 	}
-	return x.Censored.TotalCount()
+	return x.Censored.Count()
 }
 
 func refused(x *result.Merged) int64 {

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/histograms"
 	"sixnines/result"
 )
@@ -44,22 +42,22 @@ func healthyMessages() []msg {
 	return ms
 }
 
-func newHist() *hdrhistogram.Histogram { return hdrhistogram.New(1, 30e9, 3) }
+func newHist() *result.Histogram { return result.NewHistogram(1, 30e9, 3) }
 
 // share is a metric's part of an interval, being made.
 type share struct {
-	hist, censored *hdrhistogram.Histogram
+	hist, censored *result.Histogram
 	m              result.MetricInterval
 	slots          map[int64]int64
 	own            map[int]*result.OwnBand
 }
 
 func (s *share) add(v int64) {
-	if s.hist.TotalCount() == 0 {
+	if s.hist.Count() == 0 {
 		s.m.Min, s.m.Max = v, v
 	}
 	s.m.Min, s.m.Max = min(s.m.Min, v), max(s.m.Max, v)
-	if err := s.hist.RecordValue(v); err != nil {
+	if err := s.hist.Record(v, 1); err != nil {
 		panic(err)
 	}
 }
@@ -108,11 +106,11 @@ func (i *interval) record(t testing.TB) result.Record {
 	for name, s := range i.shares {
 		s.m.Slots, s.m.Own = nil, nil
 		var err error
-		if s.m.Hist, err = histograms.Encode(s.hist); err != nil {
+		if s.m.Hist, err = histograms.Encode(histograms.Of(s.hist)); err != nil {
 			t.Fatal(err)
 		}
 		if s.censored != nil {
-			if s.m.Censored, err = histograms.Encode(s.censored); err != nil {
+			if s.m.Censored, err = histograms.Encode(histograms.Of(s.censored)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -176,7 +174,7 @@ func newTestbedOf(messages []msg, each time.Duration) *testbed {
 			if s.censored == nil {
 				s.censored = newHist()
 			}
-			_ = s.censored.RecordValue(5e9)
+			_ = s.censored.Record(5e9, 1)
 			s.m.Unanswered = counted(s.m.Unanswered, m.intended/int64(slot))
 			continue
 		}

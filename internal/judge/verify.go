@@ -163,7 +163,7 @@ func extremes(x *result.Merged) string {
 	if count(x) == 0 {
 		return ""
 	}
-	i := histograms.NewRankIndex(x.Hist)
+	i := histograms.RanksOf(x.Hist)
 	firstLow, firstHigh := i.ValueAtRank(1)
 	lastLow, lastHigh := i.ValueAtRank(i.Count())
 	switch {

@@ -143,9 +143,8 @@ func newRebuild(run *result.Run, groups map[uint32]int64) *rebuild {
 		if x.Hist == nil || m.OfConnection() {
 			continue // the raw file does not have the metrics of connections
 		}
-		r := &rebuilt{top: histograms.HighestCounted(x.Hist)}
-		r.Hist = x.Hist.Clone()
-		r.Hist.Reset()
+		r := &rebuilt{top: histograms.HighestCounted(histograms.Of(x.Hist))}
+		r.Hist = result.NewHistogram(x.Hist.Layout())
 		b.metrics[m] = r
 	}
 	return b
@@ -194,20 +193,20 @@ func (b *rebuild) record(m result.Metric, v int64) {
 		return
 	}
 	v = min(max(v, 0), x.top)
-	if x.Hist.TotalCount() == 0 {
+	if x.Hist.Count() == 0 {
 		x.Min, x.Max = v, v
 	}
 	x.Min, x.Max = min(x.Min, v), max(x.Max, v)
-	_ = x.Hist.RecordValue(v) // cannot fail: v is within the histogram's range
+	_ = x.Hist.Record(v, 1) // cannot fail: v is within the histogram's range
 }
 
 // compare reports how the rebuilt metric differs from the merged one.
 func (x *rebuilt) compare(m *result.Merged, add func(format string, a ...any)) {
-	if got, want := x.Hist.TotalCount(), m.Hist.TotalCount(); got != want {
+	if got, want := x.Hist.Count(), m.Hist.Count(); got != want {
 		add("the raw file yields %d values, the intervals hold %d", got, want)
 	}
 	// Distribution lists every bucket up to the last one in use.
-	mine, theirs := x.Hist.Distribution(), m.Hist.Distribution()
+	mine, theirs := histograms.Of(x.Hist).Distribution(), histograms.Of(m.Hist).Distribution()
 	differ, first := 0, ""
 	for i := range max(len(mine), len(theirs)) {
 		var from, to, a, b int64
@@ -227,7 +226,7 @@ func (x *rebuilt) compare(m *result.Merged, add func(format string, a ...any)) {
 	if differ > 0 {
 		add("%s with other counts, the first %s", spell.Plural(int64(differ), "bucket"), first)
 	}
-	if m.Hist.TotalCount() > 0 && x.Hist.TotalCount() > 0 && (x.Min != m.Min || x.Max != m.Max) {
+	if m.Hist.Count() > 0 && x.Hist.Count() > 0 && (x.Min != m.Min || x.Max != m.Max) {
 		add("the raw file's extremes are %d and %d, the intervals' %d and %d", x.Min, x.Max, m.Min, m.Max)
 	}
 }

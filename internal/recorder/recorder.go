@@ -18,8 +18,6 @@ import (
 	"time"
 	"unsafe"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/histograms"
 	"sixnines/result"
 )
@@ -389,9 +387,11 @@ func (r *Recorder) LastRanks(id ID) *histograms.RankIndex {
 	})
 }
 
-// Empty returns a histogram without values of the geometry of those that Encode
-// writes.
-func (r *Recorder) Empty() *hdr.Histogram { return hdr.New(1, r.geo.highest, r.geo.digits) }
+// Layout returns the least and the largest value and the significant digits of the histograms that
+// Encode writes.
+func (r *Recorder) Layout() (lowest, highest int64, digits int) {
+	return 1, r.geo.highest, r.geo.digits
+}
 
 // LagAtMost returns the largest lag, in ns, of the messages due in the same slot as due, in
 // ns after the window's start. For a due outside the window it is the largest of all slots.

@@ -6,8 +6,6 @@ import (
 	"strconv"
 	"testing"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/judge"
 	"sixnines/result"
 )
@@ -69,15 +67,15 @@ func TestPercentileTicks(t *testing.T) {
 // lognormal is a metric of n made-up values, and so many censored at a second.
 func lognormal(n, censored int) *result.Merged {
 	rng := rand.New(rand.NewPCG(7, 7))
-	m := &result.Merged{Hist: hdr.New(1, 60e9, 3), Min: math.MaxInt64}
+	m := &result.Merged{Hist: result.NewHistogram(1, 60e9, 3), Min: math.MaxInt64}
 	for range n {
 		v := int64(80e3 * math.Exp(0.5*rng.NormFloat64()))
-		_ = m.Hist.RecordValue(v)
+		_ = m.Hist.Record(v, 1)
 		m.Min, m.Max = min(m.Min, v), max(m.Max, v)
 	}
 	if censored > 0 {
-		m.Censored = hdr.New(1, 60e9, 3)
-		_ = m.Censored.RecordValues(1e9, int64(censored))
+		m.Censored = result.NewHistogram(1, 60e9, 3)
+		_ = m.Censored.Record(1e9, int64(censored))
 	}
 	return m
 }

@@ -3,8 +3,6 @@ package report
 import (
 	"math"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -87,10 +85,10 @@ type order struct {
 }
 
 func newOrder(m *result.Merged) order {
-	o := order{resolved: histograms.NewRankIndex(m.Hist), refused: m.Refused}
+	o := order{resolved: histograms.RanksOf(m.Hist), refused: m.Refused}
 	o.all = o.resolved
 	if all := withCensored(m); all != m.Hist {
-		o.all = histograms.NewRankIndex(all)
+		o.all = histograms.RanksOf(all)
 	}
 	return o
 }
@@ -110,13 +108,15 @@ func (o order) at(rank int64) (low, high int64) {
 
 // withCensored returns the histogram with the lower bounds of the unresolved messages;
 // the histogram itself if every message was resolved.
-func withCensored(m *result.Merged) *hdr.Histogram {
-	if m.Censored == nil || m.Censored.TotalCount() == 0 {
+func withCensored(m *result.Merged) *result.Histogram {
+	if m.Censored.Count() == 0 {
 		return m.Hist
 	}
-	all := hdr.New(m.Hist.LowestTrackableValue(), max(m.Hist.HighestTrackableValue(), m.Censored.HighestTrackableValue()), int(m.Hist.SignificantFigures()))
-	all.Merge(m.Hist)
-	all.Merge(m.Censored)
+	lowest, highest, digits := m.Hist.Layout()
+	_, bounds, _ := m.Censored.Layout()
+	all := result.NewHistogram(lowest, max(highest, bounds), digits)
+	all.Add(m.Hist)
+	all.Add(m.Censored)
 	return all
 }
 
@@ -145,14 +145,11 @@ func densityCurve(m *result.Merged) line {
 	}
 	counts := map[int]float64{}
 	lowest, highest := math.MaxInt, math.MinInt
-	for _, bar := range withCensored(m).Distribution() {
-		if bar.Count == 0 {
-			continue
-		}
-		b := int(math.Floor((logOf(bar.From) + logOf(bar.To)) / 2 * densityBins))
-		counts[b] += float64(bar.Count)
+	withCensored(m).Buckets(func(low, high, n int64) {
+		b := int(math.Floor((logOf(low) + logOf(high)) / 2 * densityBins))
+		counts[b] += float64(n)
 		lowest, highest = min(lowest, b), max(highest, b)
-	}
+	})
 	if lowest > highest {
 		return l
 	}

@@ -37,7 +37,7 @@ func Hgrm(w io.Writer, run *result.Run, metric result.Metric) error {
 	if x == nil || x.Hist == nil {
 		return fmt.Errorf("the result has no distribution %q; it has %s", metric, strings.Join(metricsOf(run), ", "))
 	}
-	return histograms.WriteHgrm(w, withCensored(x), hgrmScale, hgrmTicks)
+	return histograms.WriteHgrm(w, histograms.Of(withCensored(x)), hgrmScale, hgrmTicks)
 }
 
 // metricsOf lists the metrics of a run.

@@ -57,7 +57,7 @@ func TestOpenMetrics(t *testing.T) {
 					continue
 				}
 				found++
-				h, ranks := s.GetHistogram(), histograms.NewRankIndex(x.Hist)
+				h, ranks := s.GetHistogram(), histograms.RanksOf(x.Hist)
 				if got, want := h.GetSampleCount(), uint64(ranks.Count()+x.Refused); got != want {
 					t.Errorf("%s counts %d values, want %d", m, got, want)
 				}

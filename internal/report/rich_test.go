@@ -5,8 +5,6 @@ import (
 	"math"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/result"
 )
 
@@ -59,10 +57,10 @@ func enrich(r *result.Run) *result.Run {
 	r.Tail = append(r.Tail, result.Exemplar{Metric: result.PublishResponse, Value: 7e6, Producer: 1, Consumer: -1, Topic: "orders.1", Partition: -1, Sequence: 7,
 		Intended: 8_310e6, Sent: 8_310e6 + 12_000, Done: 8_317e6, Own: 12_000})
 	for i, m := range []result.Metric{result.StageClient, result.StageBroker, result.StageCallback} {
-		merged := &result.Merged{Hist: hdr.New(1, int64(time.Minute), 3), Min: math.MaxInt64}
+		merged := &result.Merged{Hist: result.NewHistogram(1, int64(time.Minute), 3), Min: math.MaxInt64}
 		for k := range int64(5000) {
 			v := (k%97+5)*int64(100+400*(i%2)) + 1
-			_ = merged.Hist.RecordValue(v)
+			_ = merged.Hist.Record(v, 1)
 			merged.Min, merged.Max = min(merged.Min, v), max(merged.Max, v)
 		}
 		r.Metrics[m] = merged

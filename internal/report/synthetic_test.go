@@ -88,7 +88,7 @@ func (s synthetic) make() *result.Run {
 	}
 	perInterval := make([]map[result.Metric]*hdr.Histogram, s.seconds)
 	for _, m := range metrics {
-		run.Metrics[m] = &result.Merged{Hist: hdr.New(1, int64(time.Minute), 3), Min: math.MaxInt64}
+		run.Metrics[m] = &result.Merged{Hist: result.NewHistogram(1, int64(time.Minute), 3), Min: math.MaxInt64}
 	}
 	for i := range perInterval {
 		perInterval[i] = map[result.Metric]*hdr.Histogram{}
@@ -102,7 +102,7 @@ func (s synthetic) make() *result.Run {
 			return
 		}
 		v = max(v, 1)
-		_ = merged.Hist.RecordValue(v)
+		_ = merged.Hist.Record(v, 1)
 		_ = perInterval[min(int(at/int64(time.Second)), s.seconds-1)][m].RecordValue(v)
 		merged.Min, merged.Max = min(merged.Min, v), max(merged.Max, v)
 	}
@@ -137,7 +137,7 @@ func (s synthetic) make() *result.Run {
 		record(due+response, result.PublishResponse, own+blocked+service*6/10)
 		record(due+response, result.PublishService, service*6/10)
 	}
-	sent := run.Metrics[result.DeliveryResponse].Hist.TotalCount()
+	sent := run.Metrics[result.DeliveryResponse].Hist.Count()
 	for i, hists := range perInterval {
 		pt := result.Point{Phase: result.PhaseMeasure, Start: int64(i) * int64(time.Second), End: int64(i+1) * int64(time.Second),
 			InFlight: int64(2 + i%3), Metrics: map[result.Metric]result.PointMetric{},
@@ -188,7 +188,7 @@ func (s synthetic) make() *result.Run {
 // distribution makes up what a judge would say; the rules are simpler, the
 // shape is the same.
 func distribution(m result.Metric, merged *result.Merged, s synthetic) *result.Distribution {
-	x := histograms.NewRankIndex(merged.Hist)
+	x := histograms.RanksOf(merged.Hist)
 	d := &result.Distribution{Count: x.Count(), Samples: x.Count(), Censored: s.lost, Min: merged.Min, Max: merged.Max,
 		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Figures: map[string]result.Figure{}}
 	n := float64(x.Count())

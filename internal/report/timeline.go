@@ -109,10 +109,7 @@ func messagesOf(r *result.Run) func(result.Metric) float64 {
 		if x.Hist == nil {
 			continue
 		}
-		n := x.Hist.TotalCount() + x.Refused
-		if x.Censored != nil {
-			n += x.Censored.TotalCount()
-		}
+		n := x.Hist.Count() + x.Refused + x.Censored.Count()
 		if n > 0 {
 			all[m] = float64(judge.Samples(m, x, r.Counters)) / float64(n)
 		}

@@ -186,7 +186,7 @@ func percentilesFigure(name string, m result.Metric, d *result.Distribution) Fig
 
 // curve is a metric's percentiles as a line.
 func curve(name string, x *result.Merged) report.PictureLine {
-	index := histograms.NewRankIndex(x.Hist)
+	index := histograms.RanksOf(x.Hist)
 	l := report.PictureLine{Name: name}
 	for _, p := range result.Percentiles() {
 		at, err := strconv.ParseFloat(p, 64)

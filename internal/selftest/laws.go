@@ -419,7 +419,7 @@ func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figu
 		figures = append(figures, Exactly(law.String()+": percentiles that could be matched", "some", "none"))
 	}
 	if t.rare > 0 {
-		figures = append(figures, judgeRare(law, t.rare, r, histograms.NewRankIndex(x.Hist), d.Max)...)
+		figures = append(figures, judgeRare(law, t.rare, r, histograms.RanksOf(x.Hist), d.Max)...)
 	}
 	return figures
 }

@@ -167,7 +167,7 @@ func behind(run *result.Run) string {
 		return fmt.Sprintf("the busiest sending thread was busy for %s", spell.Share(busy/length))
 	}
 	if lag := run.Metrics[result.LagOwn]; lag != nil {
-		if p99 := time.Duration(histograms.NewRankIndex(lag.Hist).Percentile(99)); p99 > limitLag {
+		if p99 := time.Duration(histograms.RanksOf(lag.Hist).Percentile(99)); p99 > limitLag {
 			return "the own lag had a p99 of " + Time(p99)
 		}
 	}

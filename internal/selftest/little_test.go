@@ -3,8 +3,6 @@ package selftest
 import (
 	"testing"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/result"
 )
 
@@ -12,8 +10,8 @@ import (
 // sampler's counts.
 func littleRun(t *testing.T, messages, service int64, sampled, tolerance float64) *result.Run {
 	t.Helper()
-	h := hdr.New(1, 1e12, 3)
-	if err := h.RecordValues(service, messages); err != nil {
+	h := result.NewHistogram(1, 1e12, 3)
+	if err := h.Record(service, messages); err != nil {
 		t.Fatal(err)
 	}
 	return &result.Run{

@@ -152,7 +152,7 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	if x == nil || distribution == nil {
 		return append(figures, Exactly("deliveries that were timed", "some", "none")), 0
 	}
-	kept := lateness(histograms.NewRankIndex(x.Hist), d, window)
+	kept := lateness(histograms.RanksOf(x.Hist), d, window)
 	f := Figure{What: "1 − ρ, from the share of messages that were late", Expected: "1", Found: fmt.Sprintf("%.3f", kept),
 		Tolerance: fmt.Sprintf("%.2f to %.2f", 1-oracleSlack, 1+oracleTolerance), Verdict: Passed}
 	if !(kept >= 1-oracleSlack && kept <= 1+oracleTolerance) {

@@ -5,8 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/HdrHistogram/hdrhistogram-go"
-
 	"sixnines/internal/histograms"
 	"sixnines/result"
 )
@@ -14,15 +12,15 @@ import (
 // timed returns a run whose metric has the values, in ns, with the percentiles
 // that a summary would publish.
 func timed(m result.Metric, values []int64) *result.Run {
-	h := hdrhistogram.New(1, int64(time.Minute), 3)
+	h := result.NewHistogram(1, int64(time.Minute), 3)
 	var slowest int64
 	for _, v := range values {
-		if err := h.RecordValue(max(1, v)); err != nil {
+		if err := h.Record(max(1, v), 1); err != nil {
 			panic(err)
 		}
 		slowest = max(slowest, v)
 	}
-	index := histograms.NewRankIndex(h)
+	index := histograms.RanksOf(h)
 	d := &result.Distribution{Count: index.Count(), Max: slowest, Figures: map[string]result.Figure{}}
 	for _, label := range result.Percentiles() {
 		if p := share(label); float64(len(values))*(1-p) >= 3.7 {

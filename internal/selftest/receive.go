@@ -142,7 +142,7 @@ func median(run *result.Run, m result.Metric) (v time.Duration, ok bool) {
 	if x == nil {
 		return 0, false
 	}
-	index := histograms.NewRankIndex(x.Hist)
+	index := histograms.RanksOf(x.Hist)
 	return time.Duration(index.Percentile(50)), index.Count() > 0
 }
 

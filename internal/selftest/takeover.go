@@ -75,7 +75,7 @@ func judgeTakeover(run *result.Run, early, late []time.Duration) []Figure {
 	blocked := Figure{What: "messages called blocked for more than a quarter of a stall", Expected: grouped(due) + ", those due on the connections that blocked",
 		Tolerance: "−40 to +20 %", Found: "none", Verdict: Failed}
 	if x := run.Metrics[result.LagBlocked]; x != nil {
-		found := histograms.NewRankIndex(x.Hist).CountAbove(int64(takeoverStall) / 4)
+		found := histograms.RanksOf(x.Hist).CountAbove(int64(takeoverStall) / 4)
 		blocked.Found = grouped(found)
 		if found >= due*6/10 && found <= due*12/10 {
 			blocked.Verdict = Passed

@@ -74,7 +74,7 @@ func TestObserve(t *testing.T) {
 			run := v.run(500, 1)
 			text := tt.objective
 			if text == "" { // what it is, in nanoseconds
-				p99 := run.Metrics[result.DeliveryResponse].Hist.ValueAtQuantile(99)
+				p99 := run.Metrics[result.DeliveryResponse].Hist.Percentile(99)
 				text = "delivery.response p99 < " + time.Duration(p99).String()
 			}
 			o, err := scenario.ParseObjective(text)

@@ -79,10 +79,10 @@ func keyOf(ns int64) int {
 // resolved are in the sum with their lower bounds.
 func merged(x *result.Merged) *histogram {
 	h := newHistogram()
-	histograms.NewRankIndex(x.Hist).Buckets(h.add)
+	histograms.RanksOf(x.Hist).Buckets(h.add)
 	h.beyond = x.Refused
 	if x.Censored != nil {
-		histograms.NewRankIndex(x.Censored).Buckets(func(low, high, n int64) {
+		histograms.RanksOf(x.Censored).Buckets(func(low, high, n int64) {
 			h.beyond += n
 			h.sum += float64(n) * (float64(low) + float64(high)) / 2
 		})

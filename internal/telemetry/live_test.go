@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	hdr "github.com/HdrHistogram/hdrhistogram-go"
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 
@@ -27,9 +26,9 @@ import (
 func testRun(values ...int64) *result.Run {
 	whole := &result.Run{Header: result.Header{ID: "00f1d2c3b4a59687"}}
 	for _, name := range []string{"events", "traffic"} {
-		h := hdr.New(1, int64(time.Minute), 3)
+		h := result.NewHistogram(1, int64(time.Minute), 3)
 		for _, v := range values {
-			_ = h.RecordValue(v)
+			_ = h.Record(v, 1)
 		}
 		n := int64(len(values))
 		whole.Workloads = append(whole.Workloads, &result.Run{
@@ -50,7 +49,7 @@ func follow(l *Live, run *result.Run) {
 	}
 	l.Begin(headers)
 	for _, part := range run.Parts() {
-		ranks := histograms.NewRankIndex(part.Metrics[result.DeliveryResponse].Hist)
+		ranks := histograms.RanksOf(part.Metrics[result.DeliveryResponse].Hist)
 		for i := range 2 {
 			v := result.Interval{Phase: result.PhaseMeasure, Workload: part.Header.Workload, InFlight: 3, Vitals: map[result.Vital]float64{"process.cpu": 0.5}}
 			if i == 0 {

@@ -41,7 +41,7 @@ func (f *Follower) Add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) 
 	if f.sofar == nil {
 		f.next = float64(p.Scenario.Phases.Duration) / 2
 		f.sofar = &result.Run{Header: result.Header{Until: f.Until.String(), Slot: recorder.Slot, Window: p.Length},
-			Metrics: map[result.Metric]*result.Merged{m: {Hist: rec.Empty()}}}
+			Metrics: map[result.Metric]*result.Merged{m: {Hist: result.NewHistogram(rec.Layout())}}}
 	}
 	if err := f.sofar.Follow(m, &v, rec.LastRanks(f.Metric)); err != nil {
 		return false, fmt.Errorf("follow %s: %w", m, err)
