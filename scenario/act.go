@@ -205,14 +205,14 @@ func (v *validator) timeline() {
 			}
 		}
 	}
-	v.refuse(!v.s.Phases.Until.IsZero() && len(all) > 0 && !v.s.Interrupted(), "a window that ends when a percentile is known might end before an action", "leave phases.until out, or the action", "phases.until", actionsKey)
+	v.refuse(!v.s.Phases.Until.IsZero() && len(all) > 0 && !v.s.Interrupted(), "a window that ends as soon as a percentile is known may end before an action", "leave phases.until out, or the action", "phases.until", actionsKey)
 }
 
 func overlapHint(a *Act) string {
 	if a.For == 0 {
 		return "leave one of them out"
 	}
-	return "let the second begin when the first is over, or write one that is longer"
+	return "start the second when the first has ended, or write a single longer one"
 }
 
 // checkAway checks an act by which consumers are away: they start late or pause.
@@ -222,24 +222,24 @@ func checkAway(v *validator, a *Act) {
 	known := w.Messages == 0 // how long the window is
 	switch {
 	case w.Pattern != Deliver:
-		v.fail("consumers that come late or pause are for the pattern deliver", "choose pattern: deliver, or leave "+a.key+" out", a.key, "workload.pattern")
+		v.fail("consumers that start late or pause need the pattern deliver", "choose pattern: deliver, or leave "+a.key+" out", a.key, "workload.pattern")
 	case w.Loop == Closed:
-		v.fail("a closed loop waits for deliveries, which do not come while consumers are away", "choose loop: open, with a rate or with rate: max", a.key, "workload.loop")
+		v.fail("a closed loop waits for deliveries, and there are none while consumers are away", "choose loop: open, with a rate or with rate: max", a.key, "workload.loop")
 	case w.InFlight.Each > 0:
-		v.fail("producers that wait for each answer are held up while consumers are away", "leave workload.in_flight.each out", "workload.in_flight.each", a.key)
+		v.fail("producers that wait for each answer are blocked while consumers are away", "leave workload.in_flight.each out", "workload.in_flight.each", a.key)
 	case !s.Phases.Until.IsZero():
-		v.fail("the latencies of a backlog depend on its length, so that there is no percentile to wait for", "leave phases.until out", "phases.until", a.key)
+		v.fail("the latencies of a backlog depend on its length, so the run cannot wait for a percentile", "leave phases.until out", "phases.until", a.key)
 	}
 	over := known && !a.At.Filled && a.At.After >= s.Phases.Duration
 	if a.Kind == ActionPause {
 		v.refuse(over, "the pause begins at "+a.At.String()+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-			"make phases.duration longer, or let it begin sooner", a.key, "phases.duration")
+			"lengthen phases.duration, or start the action earlier", a.key, "phases.duration")
 		return
 	}
-	v.refuse(a.At == Moment{}, "consumers that come late, at 0s", "give a time after the start of the window, such as at: 5s, or filled; consumers that are there from the start need no action", a.key)
+	v.refuse(a.At == Moment{}, "consumers that start late, at 0s", "give a time after the start of the window, such as at: 5s, or filled; consumers that are connected from the start need no action", a.key)
 	v.refuse(over, "consumers come after "+a.At.String()+", when the window of "+formatDuration(s.Phases.Duration)+" is over",
-		"write "+laterKey(a)+": filled, which is when it ends, or make phases.duration longer", a.key, "phases.duration")
-	v.refuse(s.Phases.Warmup > 0, "a warm-up without consumers would be a part of their backlog", "leave phases.warmup out", "phases.warmup", a.key)
+		"write "+laterKey(a)+": filled, which is the end of the window, or lengthen phases.duration", a.key, "phases.duration")
+	v.refuse(s.Phases.Warmup > 0, "messages of a warm-up without consumers would be part of the backlog", "leave phases.warmup out", "phases.warmup", a.key)
 }
 
 // laterKey returns the key that says when consumers connect.
@@ -260,11 +260,11 @@ func checkStop(v *validator, a *Act) {
 	case w.Messages > 0:
 		v.fail("producers that stop at an instant, and a number of messages that ends the window", "leave one of them out", a.key, "workload.messages")
 	case a.At.After == 0:
-		v.fail("producers that stop when they begin", "let them stop later, such as at: 5s", a.key)
+		v.fail("producers that stop as soon as they start", "stop them later, such as at: 5s", a.key)
 	case a.At.After > d:
-		v.fail(fmt.Sprintf("producers stop at %s, when the window of %s is over", a.At, formatDuration(d)), "make phases.duration longer, or let them stop sooner", a.key, "phases.duration")
+		v.fail(fmt.Sprintf("producers stop at %s, after the window of %s has ended", a.At, formatDuration(d)), "lengthen phases.duration, or stop them earlier", a.key, "phases.duration")
 	case a.At.After < d:
-		v.fail(fmt.Sprintf("producers stop at %s, and the window of their load lasts %s", a.At, formatDuration(d)),
+		v.fail(fmt.Sprintf("producers stop at %s, but the window of their load lasts %s", a.At, formatDuration(d)),
 			"leave its length out (phases.duration, or for of a workload): it ends when they stop", "phases.duration", a.key)
 	}
 }
@@ -277,11 +277,11 @@ func checkDisconnect(v *validator, a *Act) {
 	v.refuse(a.Subject == Producers && w.Pattern == Consume, "the pattern consume has no producers to disconnect", "write disconnect: consumers", a.key, "workload.pattern")
 	for _, b := range OfKind(s.Acts(), ActionDisconnect) {
 		if a.Subject != Everybody && b.At.After <= a.At.After && b.key != a.key {
-			v.fail(fmt.Sprintf("disconnect: %s at %s, after connections were cut at %s: which of those made since are theirs is not known", a.Subject, a.At, b.At),
-				"write disconnect: all, which cuts every connection that is open", a.key)
+			v.fail(fmt.Sprintf("disconnect: %s at %s comes after connections were cut at %s: it is not known which of the new connections are theirs", a.Subject, a.At, b.At),
+				"write disconnect: all, which cuts every open connection", a.key)
 			break
 		}
 	}
-	v.refuse(w.Messages == 0 && a.At.After >= s.Phases.Duration, fmt.Sprintf("the action is at %s, when the window of %s is over", a.At, formatDuration(s.Phases.Duration)),
-		"make phases.duration longer, or let it happen sooner", a.key, "phases.duration")
+	v.refuse(w.Messages == 0 && a.At.After >= s.Phases.Duration, fmt.Sprintf("the action is at %s, after the window of %s has ended", a.At, formatDuration(s.Phases.Duration)),
+		"lengthen phases.duration, or move the action earlier", a.key, "phases.duration")
 }

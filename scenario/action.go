@@ -161,18 +161,18 @@ func loadActions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionPause, Lasts: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
 			written: func(a *Action) Subject { return a.Pause },
-			Does:    "Each consumer's callback blocks, after the first message that comes in this time was stamped.",
+			Does:    "Each consumer's callback blocks when the next message arrives, after that message was time-stamped.",
 			Undone:  "Callbacks return."},
 		{Kind: ActionStart, Filled: true, Exclusive: true, Explains: ExplainsBacklog, check: checkAway, applies: hasConsumers,
 			causes:  func(*Action) []Harm { return without(HarmDuplicated, HarmReordered) },
 			written: func(a *Action) Subject { return a.Start },
-			Does:    "Consumers connect only then, and find what the broker has kept. With `at: filled` the load ends with its window.",
-			Undone:  "With the run, as consumers are that connect before it."},
+			Does:    "Consumers connect only then, and receive what the broker has kept. With `at: filled` the load ends with its window.",
+			Undone:  "At the end of the run, like that of consumers that connect before it."},
 		{Kind: ActionStop, Scheduled: true, Exclusive: true, check: checkStop, applies: hasProducers,
 			causes:  func(*Action) []Harm { return nil },
 			written: func(a *Action) Subject { return a.Stop },
-			Does:    "No message is due from then on: the window of the load ends, and load does not go on while the last messages are awaited.",
-			Undone:  "Not at all: producers that go on later are another workload."},
+			Does:    "No message is due after that: the window of the load ends, and no load is sent while the run waits for the last messages.",
+			Undone:  "Never: producers that continue later are another workload."},
 		{Kind: ActionDisconnect, Explains: ExplainsDisconnects, check: checkDisconnect, applies: func(*Workload) bool { return true },
 			causes: func(a *Action) []Harm {
 				if a.Disconnect == Producers { // the broker has what it has acknowledged
@@ -182,7 +182,7 @@ func loadActions() []ActionProperties {
 			},
 			written: func(a *Action) Subject { return a.Disconnect },
 			Does:    "Connections to the broker are cut, in both directions and at once; the schedule goes on.",
-			Undone:  "By the clients, which connect again: how soon is theirs to say."},
+			Undone:  "By the clients, which reconnect in their own time."},
 	}
 }
 
@@ -285,7 +285,7 @@ func (v *validator) actions() {
 		v.refuse(!k.Lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
 		v.refuse(!k.Restarts && a.Restart != nil && k.Kind != ActionRestart, "the action "+string(k.Kind)+" ends no node that could be started again", "leave restart out", strict.Join(key, "restart"), key)
 		v.refuse(a.At.Filled && !k.Filled, "the action "+string(k.Kind)+" at: filled", "give a time after the start of the window, such as at: 30s", strict.Join(key, "at"), key)
-		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at a time that cannot be", "give a time after the start of the window", key)
+		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at an impossible time", "give a time after the start of the window", key)
 		if k.Run {
 			v.refuse(a.Workload != "", "the action "+string(k.Kind)+" happens to all workloads, and names "+quote(a.Workload), "leave workload out", strict.Join(key, "workload"), key)
 			continue
@@ -316,7 +316,7 @@ func (v *validator) concerned(a *Action, k ActionProperties, key string) {
 		}
 		none = false
 		v.refuse(!a.At.Filled && a.At.After < w.From, fmt.Sprintf("the action is at %s, and the workload %s begins at %s", a.At, w.Name, formatDuration(w.From)),
-			"let it happen later, or give it workload, for one that is there then", strict.Join(key, "at"), key)
+			"move the action later, or give it workload: with one that has begun by then", strict.Join(key, "at"), key)
 	}
 	v.refuse(none, fmt.Sprintf("the action %s: %s, and no workload has any", k.Kind, k.written(a)), "leave it out", key)
 }

@@ -52,7 +52,7 @@ type Pause struct {
 	At  time.Duration // from the start of the window
 }
 
-const pauseForm = "write how long and from when, such as 5s@20s"
+const pauseForm = "write the length and the start, such as 5s@20s"
 
 // IsZero reports whether there is no pause.
 func (p Pause) IsZero() bool { return p == Pause{} }
@@ -65,7 +65,7 @@ func ParsePause(s string) (Pause, error) {
 	x.For, err = parseDuration(strings.TrimSpace(length))
 	x.At, wrongAt = parseDuration(strings.TrimSpace(at))
 	if err != nil || wrongAt != nil || x.For == 0 {
-		return Pause{}, wrong(quote(s)+" does not say how long consumers pause and from when", pauseForm)
+		return Pause{}, wrong(quote(s)+" does not say how long consumers pause and when", pauseForm)
 	}
 	return x, nil
 }
@@ -85,6 +85,6 @@ func (v *validator) consuming() bool {
 	if c.From.After >= 0 && c.Pause.For >= 0 && c.Pause.At >= 0 && !(c.From.Filled && c.From.After != 0) && (c.Pause.IsZero() || c.Pause.For > 0) {
 		return true
 	}
-	v.fail("consumers begin or pause at a time that cannot be", beginForm, "workload.consumer")
+	v.fail("consumers begin or pause at an impossible time", beginForm, "workload.consumer")
 	return false
 }

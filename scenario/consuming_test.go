@@ -70,14 +70,14 @@ func TestConsumingImpossible(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"workload: {consumer: {from: soon}}\n", `x.yaml:1:29: "soon" does not say when consumers begin (write filled, or a time after the start of the window, such as 30s)`},
 		{"workload: {consumer: {from: 0s}}\n", "does not say when consumers begin"},
-		{"workload: {consumer: {pause: 5s}}\n", `"5s" does not say how long consumers pause and from when (write how long and from when, such as 5s@20s)`},
+		{"workload: {consumer: {pause: 5s}}\n", `"5s" does not say how long consumers pause and when (write the length and the start, such as 5s@20s)`},
 		{"workload: {consumer: {pause: 0s@5s}}\n", "does not say how long consumers pause"},
 		{"workload: {consumer: {pause: 5s@10s}}\n", "x.yaml:1:30: the pause begins at 10s, when the window of 10s is over"},
 		{"workload: {consumer: {from: 10s}}\n", "consumers come after 10s, when the window of 10s is over (write from: filled"},
-		{"workload: {consumer: {from: filled}}\nphases: {warmup: 1s}\n", "x.yaml:2:18: a warm-up without consumers would be a part of their backlog (leave phases.warmup out)"},
-		{"workload: {loop: closed, consumer: {from: filled}}\n", "a closed loop waits for deliveries, which do not come while consumers are away"},
-		{"workload: {in_flight: {each: 1}, consumer: {from: filled}}\n", "x.yaml:1:30: producers that wait for each answer are held up while consumers are away"},
-		{"workload: {pattern: roundtrip, consumer: {pause: 1s@1s}}\n", "consumers that come late or pause are for the pattern deliver"},
+		{"workload: {consumer: {from: filled}}\nphases: {warmup: 1s}\n", "x.yaml:2:18: messages of a warm-up without consumers would be part of the backlog (leave phases.warmup out)"},
+		{"workload: {loop: closed, consumer: {from: filled}}\n", "a closed loop waits for deliveries, and there are none while consumers are away"},
+		{"workload: {in_flight: {each: 1}, consumer: {from: filled}}\n", "x.yaml:1:30: producers that wait for each answer are blocked while consumers are away"},
+		{"workload: {pattern: roundtrip, consumer: {pause: 1s@1s}}\n", "consumers that start late or pause need the pattern deliver"},
 		{"workload: {pattern: publish, consumer: {from: filled}}\n", "the pattern publish has no consumers to set"},
 		{"workload: {consumer: {from: 1s}}\nphases: {until: delivery.response p99 ±5%}\n", "the latencies of a backlog depend on its length"},
 	} {
@@ -90,7 +90,7 @@ func TestConsumingImpossible(t *testing.T) {
 		}
 	}
 	made := &Scenario{Workload: Workload{Consumer: Consumer{Pause: Pause{At: time.Second}}}}
-	if err := made.Validate(); err == nil || !strings.Contains(err.Error(), "at a time that cannot be") {
+	if err := made.Validate(); err == nil || !strings.Contains(err.Error(), "at an impossible time") {
 		t.Errorf("a pause without a length: %v", err)
 	}
 }

@@ -36,7 +36,7 @@ func ParseEnd(s string) (End, error) {
 			return End(s), nil
 		}
 	}
-	return "", wrong(quote(s)+" is no end of the broker's network", "write a node's number from 0, leader, followers, random, all, or clients")
+	return "", wrong(quote(s)+" names no side of the broker's network", "write a node's number from 0, leader, followers, random, all, or clients")
 }
 
 // String returns the end as [ParseEnd] reads it.
@@ -71,8 +71,8 @@ func (c *Cut) subject() Subject {
 func cutAction() ActionProperties {
 	return ActionProperties{Kind: ActionCut, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkCut,
 		written: func(a *Action) Subject { return a.Cut.subject() },
-		Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. Who is cut hears nothing: neither a refusal nor a reset. For such a run each node has a network namespace.",
-		Undone:  "Packets pass again. TCP sends what was lost when its timer runs out, up to about as long after the cut as the cut lasted."}
+		Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. The two sides get no error: neither a refusal nor a reset. For such a run each node has a network namespace.",
+		Undone:  "Packets pass again. TCP retransmits what was lost when its timer expires, which can be about as long after the cut as the cut lasted."}
 }
 
 // checkCut checks that an action has something to cut, as far as the scenario says how many nodes there
@@ -88,7 +88,7 @@ func checkCut(v *validator, a *Act) {
 	for _, e := range slices.Concat(c.From, c.To) {
 		n, is := e.Node()
 		if i, numbered := n.Number(); is && numbered && v.s.Target.URL == "" && i >= nodes {
-			v.fail(fmt.Sprintf("node %d, and there are %s", i, nodesWord(nodes)), "their numbers begin with 0; target.nodes says how many there are", key, a.key)
+			v.fail(fmt.Sprintf("node %d, and there are %s", i, nodesWord(nodes)), "numbers begin with 0; target.nodes gives the number of nodes", key, a.key)
 			return
 		}
 	}
@@ -97,7 +97,7 @@ func checkCut(v *validator, a *Act) {
 	several := c.From[0] == End(EveryNode) || c.From[0] == End(Followers)
 	switch {
 	case v.s.Target.URL == "" && nodes == 1 && !clients:
-		v.fail("a cut between nodes, and the broker has one", "give target.nodes, or cut it from the clients: from: clients, to: 0", key, a.key)
+		v.fail("a cut between nodes, but the broker has one node", "give target.nodes, or cut it from the clients: from: clients, to: 0", key, a.key)
 	case one && !(several && nodes > 1):
 		v.fail("a cut of "+c.From.words()+" from itself", "name something else in to", key, a.key)
 	}

@@ -44,9 +44,9 @@ func TestCutsThatCannotBe(t *testing.T) {
 		"target: {nodes: 3}\nactions: [{at: 1s, cut: {from: 1, to: [1]}, for: 1s}]":           "a cut of node 1 from itself",
 		"target: {nodes: 3}\nactions: [{at: 1s, cut: {from: leader, to: leader}, for: 1s}]":   "a cut of leader from itself",
 		"target: {nodes: 3}\nactions: [{at: 1s, cut: {from: clients, to: clients}, for: 1s}]": "a cut of clients from itself",
-		"actions: [{at: 1s, cut: {from: 0, to: all}, for: 1s}]":                               "a cut between nodes, and the broker has one",
-		"actions: [{at: 1s, cut: {from: producers, to: all}, for: 1s}]":                       "is no end of the broker's network",
-		"actions: [{at: 1s, cut: {from: \"01\", to: clients}, for: 1s}]":                      "is no end of the broker's network",
+		"actions: [{at: 1s, cut: {from: 0, to: all}, for: 1s}]":                               "a cut between nodes, but the broker has one node",
+		"actions: [{at: 1s, cut: {from: producers, to: all}, for: 1s}]":                       "names no side of the broker's network",
+		"actions: [{at: 1s, cut: {from: \"01\", to: clients}, for: 1s}]":                      "names no side of the broker's network",
 		"actions: [{at: 1s, cut: {from: clients, to: all}}]":                                  "does not say how long",
 	} {
 		s, err := Parse("x.yaml", []byte(text+"\n"))

@@ -36,17 +36,17 @@ func diskActions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionPower, Run: true, Restarts: true, Disks: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Power.Node.subject() },
-			Does: "The nodes' processes are killed (SIGKILL) and their file systems are shut down (EXT4_IOC_SHUTDOWN), at once for all nodes: what was neither synced nor written back by the kernel is gone. " +
+			Does: "The nodes' processes are killed (SIGKILL) and their file systems are shut down (EXT4_IOC_SHUTDOWN), at once for all nodes: what was neither synced nor written back by the kernel is lost. " +
 				"Each node's data are on an ext4 file system that was made for the run; the machine itself does not fail.",
-			Undone: "With `restart` the file systems are recovered from their journals after that time and the nodes started again; else they stay down."},
+			Undone: "With `restart` the file systems are recovered from their journals after that time and the nodes are started again; otherwise they stay down."},
 		{Kind: ActionDisk, Run: true, Lasts: true, Disks: true, Explains: ExplainsOutage, check: checkDisk,
 			written: func(a *Action) Subject { return a.Disk.nodes().subject() },
-			Does:    "All space that is free on the nodes' file systems, which were made for the run, is taken by a file of ours.",
+			Does:    "A file takes all free space on the nodes' file systems, which were made for the run.",
 			Undone:  "The file is removed."},
 		{Kind: ActionCorrupt, Run: true, Beside: true, Explains: ExplainsOutage, check: checkCorrupt,
 			written: func(a *Action) Subject { return a.Corrupt.Node.subject() },
-			Does:    "Bits in files of the nodes, drawn by the seed, are turned over, whether the nodes run or not. The event says which.",
-			Undone:  "Not at all: the directory is removed with the run."},
+			Does:    "Bits in the nodes' files, chosen by the seed, are flipped, whether the nodes run or not. The event lists them.",
+			Undone:  "Never: the directory is removed at the end of the run."},
 	}
 }
 
@@ -72,7 +72,7 @@ func checkDisk(v *validator, a *Act) {
 // checkCorrupt checks which files are to be damaged.
 func checkCorrupt(v *validator, a *Act) {
 	_, err := path.Match(a.Corrupt.File, "x")
-	v.refuse(a.Corrupt.File == "", "the action corrupt does not say in which files", "write corrupt: {node: 0, file: \"*.blk\"}", strict.Join(a.key, string(a.Kind)), a.key)
-	v.refuse(err != nil, fmt.Sprintf("%s is no pattern for names of files", quote(a.Corrupt.File)), "* stands for any characters, ? for one, [a-z] for one of these", strict.Join(a.key, string(a.Kind)), a.key)
+	v.refuse(a.Corrupt.File == "", "the action corrupt does not say which files", "write corrupt: {node: 0, file: \"*.blk\"}", strict.Join(a.key, string(a.Kind)), a.key)
+	v.refuse(err != nil, fmt.Sprintf("%s is not a pattern for file names", quote(a.Corrupt.File)), "* matches any characters, ? matches one, [a-z] matches one of these", strict.Join(a.key, string(a.Kind)), a.key)
 	checkNodes(v, a)
 }

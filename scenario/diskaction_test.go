@@ -31,9 +31,9 @@ func TestActionsOnDisksImpossible(t *testing.T) {
 		"{at: 1s, disk: {full: true}}":                                                   "the action disk does not say how long",
 		"{at: 1s, disk: {full: true}, for: 1s, restart: 1s}":                             "the action disk ends no node",
 		"{at: 1s, power: {}}":                                                            "the action power does not say which node",
-		"{at: 1s, power: {node: 1}}":                                                     "there is no node 1",
-		"{at: 1s, corrupt: {node: 0}}":                                                   "the action corrupt does not say in which files",
-		"{at: 1s, corrupt: {node: 0, file: \"[\"}}":                                      "is no pattern for names of files",
+		"{at: 1s, power: {node: 1}}":                                                     "node 1 does not exist",
+		"{at: 1s, corrupt: {node: 0}}":                                                   "the action corrupt does not say which files",
+		"{at: 1s, corrupt: {node: 0, file: \"[\"}}":                                      "is not a pattern for file names",
 		"{at: 1s, corrupt: {node: 0, file: x, bits: 0.5}}":                               "not a whole number",
 		"{at: 1s, power: {node: 0}, restart: 3s}, {at: 2s, disk: {full: true}, for: 1s}": "two actions on the same node at the same time",
 	} {

@@ -131,7 +131,7 @@ func TestWrongText(t *testing.T) {
 		{"a mapping for a word", "name: {a: b}\n", "x.yaml:1:7: name is a mapping, not a word"},
 		{"a word for a list", "workload: {arrivals: {kind: step, steps: 5}}\n", "x.yaml:1:42: workload.arrivals.steps is \"5\", not a list"},
 		{"rate of thousands apart", "workload:\n  rate: \"3,000/s\"\n", "x.yaml:2:9: \"3,000/s\" is not a rate: \"3,000\" has a comma, which could divide thousands or be the decimal point (write 3000 or 3.000)"},
-		{"rate of a small m", "workload:\n  rate: 3m\n", "\"3m\" is not a rate: m is a million, or a minute (write 3M/s or 3/min)"},
+		{"rate of a small m", "workload:\n  rate: 3m\n", "\"3m\" is not a rate: m could mean a million or a minute (write 3M/s or 3/min)"},
 		{"rate with a wrong unit", "workload: {rate: 3000/parsec}\n", "x.yaml:1:18: \"3000/parsec\" is not a rate: \"parsec\" is not a time"},
 		{"rate over a bare number", "workload: {rate: 3/5}\n", "x.yaml:1:18: \"3/5\" is not a rate: \"5\" has no unit (write /5s)"},
 		{"rate over days", "workload: {rate: 3/48h}\n", "counts over more than a day"},

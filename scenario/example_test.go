@@ -28,5 +28,5 @@ func ExampleScenario_Apply() {
 	// --size: the size "1kbit" has an unknown unit "kbit" (did you mean KiB?)
 	// <nil>
 	// 20000/s
-	// run.yaml:1:33: think time is for a closed loop (choose loop: closed, or leave it out)
+	// run.yaml:1:33: think time needs a closed loop (choose loop: closed, or leave it out)
 }

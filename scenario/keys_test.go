@@ -41,8 +41,8 @@ func TestKeys(t *testing.T) {
 		_, err := Parse("x.yaml", []byte(tt.text))
 		wantError(t, err, tt.want)
 	}
-	wantError(t, mustParse(t, "workload: {key_size: 16B}").Validate(), "a length of keys, and no keys (give workload.keys")
-	wantError(t, mustParse(t, "workload: {keys: unique, key_size: 8B}").Validate(), "unique keys of 8B (keys that are all different have at least 12B)")
+	wantError(t, mustParse(t, "workload: {key_size: 16B}").Validate(), "key_size is set, but there are no keys (give workload.keys")
+	wantError(t, mustParse(t, "workload: {keys: unique, key_size: 8B}").Validate(), "unique keys of 8B (keys that are all different need at least 12B)")
 }
 
 func TestHeaders(t *testing.T) {

@@ -73,15 +73,15 @@ func (n Network) Problem() (key, cause, hint string) {
 	r := n.Resolved()
 	switch {
 	case r.IsZero():
-		return "", "a network without conditions", "give it one of delay, loss and rate, or a profile: " + strings.Join(profileNames(), ", ")
+		return "", "the action network has no conditions", "give it one of delay, loss and rate, or a profile: " + strings.Join(profileNames(), ", ")
 	case r.Jitter > r.Delay:
-		return "jitter", fmt.Sprintf("a jitter of %s on a delay of %s would have packets arrive before they are sent", formatDuration(r.Jitter), formatDuration(r.Delay)), "make delay at least as long as jitter"
+		return "jitter", fmt.Sprintf("with a jitter of %s on a delay of %s, packets would arrive before they are sent", formatDuration(r.Jitter), formatDuration(r.Delay)), "make delay at least as long as jitter"
 	case r.Reorder > 0 && r.Delay == 0:
-		return "reorder", "packets are reordered by sending some without the delay that the others have, and there is no delay", "give delay, such as delay: 5ms"
+		return "reorder", "reordering sends some packets without the delay of the others, and no delay is given", "give delay, such as delay: 5ms"
 	case len(r.Between) != 2 || !slices.Contains(r.Between, Brokers):
-		return "between", "a path with these ends does not exist", "write between: [clients, brokers] or [brokers, brokers]"
+		return "between", "there is no path between these ends", "write between: [clients, brokers] or [brokers, brokers]"
 	case n.Direction != "" && n.Direction != BothDirections && r.Among():
-		return "direction", "between the nodes of a cluster every packet is to a broker and from one", "leave direction out"
+		return "direction", "between the nodes of a cluster every packet goes both to a broker and from one", "leave direction out"
 	}
 	return "", "", ""
 }
@@ -108,8 +108,8 @@ func networkActions() []ActionProperties {
 				return without(HarmLost) // clients and brokers have connections that send again what is lost
 			},
 			written: func(a *Action) Subject { return Subject(a.Network.Words()) },
-			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best means of the machine.",
-			Undone:  "Packets pass as before; those that are still held leave at once."},
+			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best mechanism that the machine has.",
+			Undone:  "Packets pass as before; delayed ones are sent at once."},
 	}
 }
 
@@ -141,7 +141,7 @@ func checkNetwork(v *validator, a *Act) {
 		"leave network out, and let actions that follow each other say what the path is like at each time", a.key, networkKey)
 	for _, b := range OfKind(v.s.Acts(), ActionNetwork) {
 		if b.key != a.key && b.At.After <= a.At.After && a.At.After < b.End() {
-			v.fail(fmt.Sprintf("two actions network at the same time, at %s and at %s", b.At, a.At), "let the second begin when the first is over, or write one with the conditions of both", a.key, b.key)
+			v.fail(fmt.Sprintf("two actions network at the same time, at %s and at %s", b.At, a.At), "start the second when the first has ended, or write one with the conditions of both", a.key, b.key)
 			break
 		}
 	}
@@ -149,8 +149,8 @@ func checkNetwork(v *validator, a *Act) {
 
 // networkBetween checks that the broker can have conditions between its nodes.
 func (v *validator) networkBetween(n *Network, key string) {
-	v.refuse(n.Among() && v.s.Target.URL != "", "the path between the nodes of a broker that is not started for the run", "leave target.url out, or write between: [clients, brokers]", strict.Join(key, "between"))
-	v.refuse(n.Among() && v.s.Target.URL == "" && v.s.Target.Nodes < 2, "the path between nodes, and the broker has one", "give target.nodes, such as nodes: 3", strict.Join(key, "between"))
+	v.refuse(n.Among() && v.s.Target.URL != "", "the path between nodes needs a broker that is started for the run", "leave target.url out, or write between: [clients, brokers]", strict.Join(key, "between"))
+	v.refuse(n.Among() && v.s.Target.URL == "" && v.s.Target.Nodes < 2, "the path between nodes needs several, but the broker has one", "give target.nodes, such as nodes: 3", strict.Join(key, "between"))
 }
 
 // Among reports whether the path is the one between the nodes of a cluster.
@@ -257,7 +257,7 @@ func ParseBitRate(s string) (BitRate, error) {
 			return BitRate(bits + 0.5), nil
 		}
 	}
-	return 0, wrong(quote(s)+" is not a rate of a network", hint)
+	return 0, wrong(quote(s)+" is not a network rate", hint)
 }
 
 // String returns the rate in its largest unit that needs no fraction, as [ParseBitRate] reads

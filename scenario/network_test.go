@@ -63,11 +63,11 @@ func TestNetworkProblems(t *testing.T) {
 		n    Network
 		want string
 	}{
-		{Network{}, "without conditions"},
+		{Network{}, "has no conditions"},
 		{Network{Conditions: Conditions{Delay: time.Millisecond, Jitter: time.Second}}, "before they are sent"},
-		{Network{Conditions: Conditions{Loss: 0.1, Reorder: 0.1}}, "there is no delay"},
-		{Network{Conditions: delay, Between: []Party{Clients, Clients}}, "does not exist"},
-		{Network{Conditions: delay, Between: []Party{Brokers}}, "does not exist"},
+		{Network{Conditions: Conditions{Loss: 0.1, Reorder: 0.1}}, "no delay is given"},
+		{Network{Conditions: delay, Between: []Party{Clients, Clients}}, "no path between these ends"},
+		{Network{Conditions: delay, Between: []Party{Brokers}}, "no path between these ends"},
 		{Network{Conditions: delay, Between: []Party{Brokers, Brokers}, Direction: ToBrokers}, "every packet"},
 		{Network{Conditions: delay, Between: []Party{Brokers, Clients}, Direction: ToBrokers}, ""},
 		{Network{Conditions: delay, Between: []Party{Brokers, Brokers}}, ""},
@@ -105,11 +105,11 @@ func TestNetworkOfTheRun(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	for text, want := range map[string]string{
-		"network: {}":                                        "a network without conditions",
+		"network: {}":                                        "the action network has no conditions",
 		"network: {delay: 1ms, jitter: 2ms}":                 "before they are sent",
 		"network: {delay: 1ms, between: [brokers, brokers]}": "the broker has one",
 		"network: {delay: 1ms}\nactions: [{at: 1s, network: {delay: 2ms}, for: 1s}]":                "cannot be under both",
-		"network: {delay: 1ms, between: [brokers, brokers]}\ntarget: {url: \"nats://127.0.0.1:1\"}": "not started for the run",
+		"network: {delay: 1ms, between: [brokers, brokers]}\ntarget: {url: \"nats://127.0.0.1:1\"}": "needs a broker that is started for the run",
 	} {
 		s, err := Parse("x.yaml", []byte(text))
 		if err != nil {

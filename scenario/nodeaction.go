@@ -28,7 +28,7 @@ func parseRestart(s string) (*Restart, error) {
 	}
 	d, err := parseDuration(s)
 	if err != nil || d <= 0 {
-		return nil, wrong(quote(s)+" does not say when nodes are started again", "write restart: 5s beside kill or terminate, or without these restart: {node: 0}")
+		return nil, wrong(quote(s)+" does not say when nodes are restarted", "write restart: 5s beside kill or terminate, or without these restart: {node: 0}")
 	}
 	return &Restart{After: d}, nil
 }
@@ -81,7 +81,7 @@ func nodeActions() []ActionProperties {
 	return []ActionProperties{
 		{Kind: ActionStall, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Stall.Node.subject() },
-			Does:    "All threads of the nodes' processes are stopped (SIGSTOP); their connections stay open, and what is sent to them waits.",
+			Does:    "All threads of the nodes' processes are stopped (SIGSTOP); their connections stay open, and data sent to them waits.",
 			Undone:  "They go on (SIGCONT)."},
 		{Kind: ActionFreeze, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Freeze.Node.subject() },
@@ -89,25 +89,25 @@ func nodeActions() []ActionProperties {
 			Undone:  "They go on (SIGCONT)."},
 		{Kind: ActionKill, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Kill.Node.subject() },
-			Does:    "The nodes' processes are killed (SIGKILL). What the kernel has of their files stays.",
-			Undone:  "With `restart` they are started again after that time, with the same data at the same addresses; else they stay down."},
+			Does:    "The nodes' processes are killed (SIGKILL). File data that they had already written to the kernel is kept.",
+			Undone:  "With `restart` they are started again after that time, with the same data and addresses; otherwise they stay down."},
 		{Kind: ActionTerminate, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Terminate.Node.subject() },
-			Does:    "The nodes' processes are asked to end (SIGTERM), and killed if they have not after 20 s.",
+			Does:    "The nodes' processes are asked to end (SIGTERM), and killed if they have not ended after 20 s.",
 			Undone:  "As after kill."},
 		{Kind: ActionRestart, Run: true, Explains: ExplainsOutage, check: checkNodes,
 			given:   func(a *Action) bool { return a.Restart.Node != "" },
 			written: func(a *Action) Subject { return a.Restart.Node.subject() },
 			Does:    "The nodes' processes are asked to end, as by terminate.",
-			Undone:  "They are started again as soon as they have ended, with `after` not before that time."},
+			Undone:  "They are started again as soon as they have ended; with `after`, not before that time has passed."},
 		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkNodes,
 			written: func(a *Action) Subject { return a.Rolling.Restart.subject() },
-			Does:    "Nodes are restarted one after the other, in the order of their numbers. The next one ends when the one before answers again, `pause` later.",
-			Undone:  "It is over when the last one answers again."},
+			Does:    "Nodes are restarted one after the other, in the order of their numbers. The next one is stopped `pause` after the previous one answers again.",
+			Undone:  "The action ends when the last node answers again."},
 		{Kind: ActionTransfer, Run: true, Explains: ExplainsOutage, check: checkTransfer,
 			written: func(a *Action) Subject { return a.Transfer },
 			Does:    "The broker is asked to let another node lead. Nothing fails.",
-			Undone:  "Not at all. It is over when another node leads."},
+			Undone:  "Never. The action ends when another node leads."},
 	}
 }
 
@@ -160,9 +160,9 @@ func (v *validator) runActs() {
 		d := s.Phases.Duration
 		switch {
 		case known && a.At.After >= d:
-			v.fail(fmt.Sprintf("the action is at %s, when the window of %s is over", a.At, formatDuration(d)), "make phases.duration longer, or let it happen sooner", a.key, "phases.duration")
+			v.fail(fmt.Sprintf("the action is at %s, after the window of %s has ended", a.At, formatDuration(d)), "lengthen phases.duration, or move the action earlier", a.key, "phases.duration")
 		case known && a.End() > d:
-			v.fail(fmt.Sprintf("the action lasts until %s, and the window of %s is over then", formatDuration(a.End()), formatDuration(d)), "make phases.duration longer, or let it last shorter", a.key, "phases.duration")
+			v.fail(fmt.Sprintf("the action lasts until %s, after the window of %s has ended", formatDuration(a.End()), formatDuration(d)), "lengthen phases.duration, or shorten the action", a.key, "phases.duration")
 		}
 		before := len(v.errs)
 		p.check(v, a)
@@ -175,7 +175,7 @@ func (v *validator) runActs() {
 				continue
 			}
 			v.fail(fmt.Sprintf("two actions on the same node at the same time: %s %s at %s, and %s %s at %s", b.Kind, b.Subject, b.At, a.Kind, a.Subject, a.At),
-				"let the second begin when the first is over, or name different nodes", a.key, b.key)
+				"start the second when the first has ended, or name different nodes", a.key, b.key)
 			break
 		}
 	}
@@ -190,14 +190,14 @@ func checkNodes(v *validator, a *Act) {
 	}
 	nodes := max(1, v.s.Target.Nodes)
 	if i, is := n.Number(); is && v.s.Target.URL == "" && i >= nodes {
-		v.fail(fmt.Sprintf("there is no node %d: the broker has %s", i, nodesWord(nodes)), "target.nodes says how many it has", strict.Join(a.key, string(a.Kind)), a.key)
+		v.fail(fmt.Sprintf("node %d does not exist: the broker has %s", i, nodesWord(nodes)), "target.nodes gives the number of nodes", strict.Join(a.key, string(a.Kind)), a.key)
 	}
-	v.refuse(n == Followers && v.s.Target.URL == "" && nodes == 1, "followers, and the broker has one node", "give target.nodes, or write node: 0", strict.Join(a.key, string(a.Kind)), a.key)
+	v.refuse(n == Followers && v.s.Target.URL == "" && nodes == 1, "followers, but the broker has one node", "give target.nodes, or write node: 0", strict.Join(a.key, string(a.Kind)), a.key)
 }
 
 // checkTransfer checks that another node can lead.
 func checkTransfer(v *validator, a *Act) {
-	v.refuse(v.s.Target.URL == "" && v.s.Target.Nodes <= 1, "a transfer of leadership, and the broker has one node", "give target.nodes", strict.Join(a.key, string(a.Kind)), a.key)
+	v.refuse(v.s.Target.URL == "" && v.s.Target.Nodes <= 1, "a transfer of leadership, but the broker has one node", "give target.nodes", strict.Join(a.key, string(a.Kind)), a.key)
 }
 
 // nodeForm is how a kind says which node.

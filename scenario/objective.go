@@ -100,7 +100,7 @@ func ParseObjective(s string) (Objective, error) {
 	case err != nil:
 		return Objective{}, err
 	case len(words) == 0 || limit == "":
-		return Objective{}, wrong(quote(s)+" has nothing on one side of "+o.Op, objectiveForm)
+		return Objective{}, wrong(quote(s)+" is incomplete on one side of "+o.Op, objectiveForm)
 	}
 	o.Subject, o.Stretch = words[0], stretch
 	switch figure := strings.Join(words, ""); {
@@ -127,9 +127,9 @@ func ParseObjective(s string) (Objective, error) {
 	case err != nil:
 		return Objective{}, err
 	case o.Limit == 0 && o.Op == "<":
-		return Objective{}, wrong(quote(s)+" is never met: nothing is less than nothing", "compare by <= or ==, or with a larger limit")
+		return Objective{}, wrong(quote(s)+" can never be met: nothing is below 0", "compare by <= or ==, or with a larger limit")
 	case o.Limit == 0 && o.Op == ">=":
-		return Objective{}, wrong(quote(s)+" is always met, and guards nothing", "compare by >, or with a larger limit")
+		return Objective{}, wrong(quote(s)+" is always met, so it checks nothing", "compare by >, or with a larger limit")
 	}
 	return o, nil
 }
@@ -142,7 +142,7 @@ func (o *Objective) unknown(limit string) error {
 	_, notNumber := strconv.ParseFloat(rank, 64)
 	switch nines, is := strings.CutPrefix(rank, "99"); {
 	case small == "mean" || small == "avg" || small == "average":
-		return wrong("a mean says nothing of who waits", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
+		return wrong("a mean does not show how long users wait", "write p50 "+o.Op+" "+limit+" or p99 "+o.Op+" "+limit)
 	case ranked && is && nines != "" && strings.Trim(nines, "9") == "":
 		return wrong(quote(o.Subject)+" is no percentile", "write p99."+nines)
 	case ranked && notNumber == nil:
@@ -239,7 +239,7 @@ func (o *Objective) ofShare(s, limit string) error {
 		return wrong(quote(s)+": "+quote(limit)+" is not a percentage", "write "+o.Subject+" "+o.Op+" 99.9%")
 	}
 	if o.IsAvailability() && (share > 1 || share == 1 && o.Op == ">") {
-		return wrong(quote(s)+" is never met: no more than all can be answered", "write "+o.Subject+" > 99.9%")
+		return wrong(quote(s)+" can never be met: at most 100 % can be answered", "write "+o.Subject+" > 99.9%")
 	}
 	if math.Round(share*1e9)/1e9 != share {
 		return wrong(quote(s)+": "+quote(limit)+" has more than seven decimals", "write "+o.Subject+" "+o.Op+" 99.9%")

@@ -105,7 +105,7 @@ func ParseRate(s string) (Rate, error) {
 		}
 	}
 	if n == 0 {
-		return Rate{}, wrong("the rate "+quote(s)+" is zero", "leave it out for the default, or write how seldom: 1/10s; max goes flat out")
+		return Rate{}, wrong("the rate "+quote(s)+" is zero", "leave it out for the default, or write a low rate such as 1/10s; max sends as fast as possible")
 	}
 	if common := gcd(n, scale); scale > 1 {
 		n, scale = n/common, scale/common
@@ -115,7 +115,7 @@ func ParseRate(s string) (Rate, error) {
 	}
 	hi, n := bits.Mul64(n, multiple)
 	if hi != 0 || n >= math.MaxInt64 {
-		return Rate{}, wrong("the rate "+quote(s)+" is too high", "write max for a load that goes flat out")
+		return Rate{}, wrong("the rate "+quote(s)+" is too high", "write max for a load that is sent as fast as possible")
 	}
 	hi, long := bits.Mul64(uint64(per), scale)
 	if hi != 0 || long > uint64(MaxPer) {
@@ -132,7 +132,7 @@ func notRate(s, number string, err error) *Error {
 	}
 	if million, ok := strings.CutSuffix(number, "m"); ok {
 		if _, _, err := spell.Decimal(million); err == nil {
-			return wrong(quote(s)+" is not a rate: m is a million, or a minute", "write "+million+"M/s or "+million+"/min")
+			return wrong(quote(s)+" is not a rate: m could mean a million or a minute", "write "+million+"M/s or "+million+"/min")
 		}
 	}
 	if !strings.ContainsAny(s, "/0123456789") {

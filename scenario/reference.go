@@ -33,7 +33,7 @@ func (env Environment) dereference(text string) (string, error) {
 	}
 	if name, ok := strings.CutPrefix(text, secret.Environment); ok {
 		if !variableName.MatchString(name) {
-			return "", wrong("what follows env: is no variable's name", "write env:NAME, or literal:env:… for a text that begins so")
+			return "", wrong("the text after env: is not the name of a variable", "write env:NAME, or literal:env:… for text that begins with env:")
 		}
 		return env.value(name, "write literal:env:"+name+" for that text")
 	}
@@ -41,11 +41,11 @@ func (env Environment) dereference(text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	const hint = "write literal:@… for a text that begins with @"
+	const hint = "write literal:@… for text that begins with @"
 	value, err := readSecret(file)
 	switch {
 	case file == "":
-		return "", wrong("what follows @ is no file's name", "write @FILE; "+hint)
+		return "", wrong("the text after @ is not the name of a file", "write @FILE; "+hint)
 	case errors.Is(err, fs.ErrNotExist):
 		return "", wrong("there is no file "+quote(file)+" to read it from", "name the file after @; "+hint)
 	case err != nil:

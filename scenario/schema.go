@@ -14,11 +14,11 @@ import (
 // Schema returns the format as a JSON Schema, draft 2020-12, made from the
 // fields and tags of [Scenario]. Editors use it to complete and to check.
 func Schema() []byte {
-	root := schemaOf(strict.Field{Type: reflect.TypeFor[Scenario](), Doc: "what to run: which broker, which load, for how long, and what to write down"})
+	root := schemaOf(strict.Field{Type: reflect.TypeFor[Scenario](), Doc: "what to run: which broker, which load, for how long, and what to record"})
 	root.Dialect = jsonschema.Dialect
 	root.Title = fmt.Sprintf("Sixnines scenario, version %d", Version)
 	root.Type = "object"
-	root.Definitions = jsonschema.Properties{{Key: "variable", Node: &jsonschema.Node{Description: "a variable of the environment", Type: "string",
+	root.Definitions = jsonschema.Properties{{Key: "variable", Node: &jsonschema.Node{Description: "an environment variable", Type: "string",
 		Pattern: `\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`, Examples: []string{"${NAME}", "${NAME:-default}"}}}}
 	return root.Text()
 }

@@ -43,8 +43,8 @@ func TestWrongSettings(t *testing.T) {
 		wantError(t, err, want)
 	}
 	for text, want := range map[string]string{
-		"target: {url: \"x://y\", managed: kafka}\n":    "x.yaml:1:33: a broker to start and the address of one that runs",
-		"target: {url: \"x://y\", nodes: 3}\n":          "x.yaml:1:31: the broker at target.url has the nodes that it has",
+		"target: {url: \"x://y\", managed: kafka}\n":    "x.yaml:1:33: both a broker to start and the address of a running one",
+		"target: {url: \"x://y\", nodes: 3}\n":          "x.yaml:1:31: nodes cannot be set for the broker at target.url, which already runs",
 		"target: {url: \"x://y\", settings: {a: b}}\n":  "x.yaml:1:34: the broker at target.url was configured by others",
 		"target: {managed: kafka, tls: {ca: ca.pem}}\n": "TLS without the address of a broker",
 	} {

@@ -34,7 +34,7 @@ func ParseSize(s string) (Size, error) {
 	}
 	what := "the size " + quote(s)
 	if err.Error() == "is not a number" {
-		what = quote(s) + " is not a size: what is before its unit"
+		what = quote(s) + " is not a size: the part before its unit"
 	}
 	return 0, because(what, err, spell.BytesForm)
 }

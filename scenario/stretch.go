@@ -57,7 +57,7 @@ func (o *Objective) checkStretch(text string) error {
 	case o.Stretch == "", o.IsMetric() && response, o.Subject == subjectRate, o.IsTime() && !o.Stretch.Outside():
 		return nil
 	case o.IsMetric():
-		return wrong(quote(text)+": it is not known when messages were due that had a "+o.Subject, "name a response time, which counts from there, such as p99 "+o.Op+" 20ms "+string(o.Stretch))
+		return wrong(quote(text)+": it is not known when messages with this latency were due: "+o.Subject, "name a response time, which counts from when a message was due, such as p99 "+o.Op+" 20ms "+string(o.Stretch))
 	case o.IsTime():
 		return wrong(quote(text)+": "+o.Subject+" is about actions", "leave "+string(o.Stretch)+" out, or write such as during actions")
 	}
@@ -71,7 +71,7 @@ func (o *Objective) withoutActions(acts []Act) (cause, hint string) {
 	}
 	acts = slices.DeleteFunc(slices.Clone(acts), func(a Act) bool { return a.Properties().Scheduled })
 	if len(acts) == 0 {
-		return "nothing happens to the load that it could be about", "give the run actions, or leave it out"
+		return "the run has no action that it could refer to", "give the run actions, or leave it out"
 	}
 	if o.Stretch != "" && !o.Stretch.Outside() && !slices.ContainsFunc(acts, func(a Act) bool { return o.Stretch.During(a.Kind) }) {
 		return "no such action is planned", "name one that is, such as during " + string(acts[0].Kind) + ", or leave it out"

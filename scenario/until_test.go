@@ -82,18 +82,18 @@ func TestImpossibleUntil(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no text", "phases: {until: 5}\n", "x.yaml:1:17: \"5\" does not say how narrow"},
 		{"a list", "phases: {until: [delivery.response p99 ±5%]}\n", "is a list, not"},
-		{"a limit of nothing", "phases: {at_most: 5m}\n", "x.yaml:1:19: nothing is waited for that 5m"},
-		{"flat out", "workload: {rate: max}\nphases: {until: delivery.service p99 ±5%}\n", "flat out the latencies are those of full buffers"},
-		{"a number of messages", "workload: {loop: closed, messages: 100000}\nphases: {until: delivery.service p99 ±5%}\n", "both an interval and a number of messages end the window"},
+		{"a limit of nothing", "phases: {at_most: 5m}\n", "x.yaml:1:19: the run waits for nothing that 5m"},
+		{"flat out", "workload: {rate: max}\nphases: {until: delivery.service p99 ±5%}\n", "with rate: max the latencies are those of full buffers"},
+		{"a number of messages", "workload: {loop: closed, messages: 100000}\nphases: {until: delivery.service p99 ±5%}\n", "both an interval and a number of messages would end the window"},
 		{"response of a closed loop", "workload: {loop: closed}\n" + until, "a closed loop has no schedule, so only service times"},
-		{"delivery of publish", "workload: {pattern: publish}\n" + until, "the pattern publish delivers to nobody (name publish.response"},
-		{"a ramp", "workload: {arrivals: \"ramp:100/s..1000/s\"}\n" + until, "the load of ramp arrivals is another at each moment"},
+		{"delivery of publish", "workload: {pattern: publish}\n" + until, "the pattern publish has no consumers (name publish.response"},
+		{"a ramp", "workload: {arrivals: \"ramp:100/s..1000/s\"}\n" + until, "the load of ramp arrivals changes over the window"},
 		{"steps", "workload: {arrivals: \"step:100/s@10s,200/s@10s\"}\n" + until, "the load of step arrivals"},
 		{"a trace", "workload: {arrivals: \"trace:f\"}\n" + until, "the load of trace arrivals"},
 		{"half a wave", "workload: {arrivals: \"sine:50%@1m\"}\n" + until, "the run may end within the first period of 1m"},
-		{"no more than the least", "phases: {until: delivery.response p99 ±5%, duration: 1m, at_most: 1m}\n", "x.yaml:1:67: a window of at least 1m and at most 1m does not go on"},
-		{"the longest is too short", "phases: {until: delivery.response p99.99 ±5%, at_most: 20s}\n", "it takes 36887 messages (lengthen phases.at_most (--at-most) to 37s"},
-		{"too few digits", "phases: {until: delivery.response p99 ±2%}\nrecord: {digits: 2}\n", "with two digits no interval is as narrow"},
+		{"no more than the least", "phases: {until: delivery.response p99 ±5%, duration: 1m, at_most: 1m}\n", "x.yaml:1:67: a window of at least 1m and at most 1m cannot be extended"},
+		{"the longest is too short", "phases: {until: delivery.response p99.99 ±5%, at_most: 20s}\n", "it needs 36887 messages (lengthen phases.at_most (--at-most) to 37s"},
+		{"too few digits", "phases: {until: delivery.response p99 ±2%}\nrecord: {digits: 2}\n", "with two digits no interval can be as narrow"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s, err := Parse("x.yaml", []byte(c.text))

@@ -178,7 +178,7 @@ func (v *validator) values(x reflect.Value, prefix string) {
 
 func (v *validator) target() {
 	s := v.s
-	v.refuse(s.Version > Version, fmt.Sprintf("the format's version %d is newer than this program, which reads version %d", s.Version, Version),
+	v.refuse(s.Version > Version, fmt.Sprintf("format version %d is newer than this program, which reads version %d", s.Version, Version),
 		"use a newer sixnines, or write version: 1 if nothing newer is used", "version")
 	d := strict.Decoder{Flag: true}
 	d.Options(encoder{}.any(s.Target.Options, ""), "target.options", namesHint, 1)
@@ -211,9 +211,9 @@ func (v *validator) managed() {
 	const hint = "leave target.url out to have one started, or keep only the address"
 	switch {
 	case t.Managed != "":
-		v.fail("a broker to start and the address of one that runs", hint, "target.managed", "target.url")
+		v.fail("both a broker to start and the address of a running one", hint, "target.managed", "target.url")
 	case t.Nodes != 0:
-		v.fail("the broker at target.url has the nodes that it has", hint, "target.nodes", "target.url")
+		v.fail("nodes cannot be set for the broker at target.url, which already runs", hint, "target.nodes", "target.url")
 	case len(t.Settings) > 0:
 		v.fail("the broker at target.url was configured by others", hint, "target.settings", "target.url")
 	}
@@ -225,7 +225,7 @@ func (v *validator) loop() {
 	closed, flat := w.Loop == Closed, w.Rate.IsMax()
 	switch {
 	case closed && flat:
-		v.fail("rate max is for an open loop", "leave out workload.rate: a closed loop goes as fast as answers come", "workload.rate", "workload.loop")
+		v.fail("rate max is for an open loop", "leave out workload.rate: a closed loop sends as fast as answers arrive", "workload.rate", "workload.loop")
 	case closed && !w.Rate.IsZero():
 		v.fail("a closed loop has no rate", "leave out workload.rate, or choose loop: open", "workload.rate", "workload.loop")
 	case closed && !w.Arrivals.isZero():
@@ -235,14 +235,14 @@ func (v *validator) loop() {
 	}
 	if !closed {
 		const hint = "choose loop: closed, or leave it out"
-		v.refuse(w.Think != 0, "think time is for a closed loop", hint, "workload.think")
-		v.refuse(w.Outstanding != 0, "outstanding is for a closed loop", hint+"; an open loop's limit is in_flight.messages", "workload.outstanding")
+		v.refuse(w.Think != 0, "think time needs a closed loop", hint, "workload.think")
+		v.refuse(w.Outstanding != 0, "outstanding needs a closed loop", hint+"; an open loop's limit is in_flight.messages", "workload.outstanding")
 	}
 	if w.Messages == 0 {
 		return
 	}
-	v.refuse(!closed && !flat, "a schedule ends by its duration, not by a number of messages", "give phases.duration; messages is for rate: max and loop: closed", "workload.messages")
-	v.refuse(v.s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
+	v.refuse(!closed && !flat, "a scheduled load ends after a duration, not after a number of messages", "give phases.duration; messages is for rate: max and loop: closed", "workload.messages")
+	v.refuse(v.s.Phases.Duration != 0, "both a duration and a number of messages would end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
 // population checks the numbers of producers, consumers, topics, groups and connections.
@@ -302,9 +302,9 @@ func (v *validator) each() {
 	w := &v.s.Workload
 	switch {
 	case w.Loop == Closed:
-		v.fail("a limit for each producer is for an open loop", "leave out "+key+": a closed loop's is workload.outstanding; or leave out workload.loop", key, "workload.loop")
+		v.fail("a limit for each producer needs an open loop", "leave out "+key+": in a closed loop that is workload.outstanding; or leave out workload.loop", key, "workload.loop")
 	case w.InFlight.Messages > 0:
-		v.fail("a limit for each producer and one for all of them", "leave out "+key+" or workload.in_flight.messages", key, "workload.in_flight.messages")
+		v.fail("both a limit for each producer and one for all of them", "leave out "+key+" or workload.in_flight.messages", key, "workload.in_flight.messages")
 	case w.Connections.Producers < w.Producers:
 		v.fail(fmt.Sprintf("%d connections for %d producers, none of which is to wait for another's answer", w.Connections.Producers, w.Producers),
 			fmt.Sprintf("leave out workload.connections.producers, so that each producer has its own; at most %d producers", maxEachConnections),
@@ -316,9 +316,9 @@ func (v *validator) each() {
 func (v *validator) keys() {
 	switch w := &v.s.Workload; {
 	case w.KeySize != 0 && w.Keys.IsZero():
-		v.fail("a length of keys, and no keys", "give workload.keys, or leave workload.key_size out", "workload.key_size", "workload.keys")
+		v.fail("key_size is set, but there are no keys", "give workload.keys, or leave workload.key_size out", "workload.key_size", "workload.keys")
 	case w.Keys.Kind == UniqueKeys && w.KeySize < leastUniqueKey:
-		v.fail(fmt.Sprintf("unique keys of %v", w.KeySize), fmt.Sprintf("keys that are all different have at least %v", leastUniqueKey), "workload.key_size", "workload.keys")
+		v.fail(fmt.Sprintf("unique keys of %v", w.KeySize), fmt.Sprintf("keys that are all different need at least %v", leastUniqueKey), "workload.key_size", "workload.keys")
 	}
 }
 
@@ -327,7 +327,7 @@ func (v *validator) window() {
 	s := v.s
 	w, d := &s.Workload, s.Phases.Duration
 	a := &w.Arrivals
-	v.refuse(a.Kind == Step && a.length() != d, fmt.Sprintf("the steps last %s and the window %s", formatDuration(a.length()), formatDuration(d)),
+	v.refuse(a.Kind == Step && a.length() != d, fmt.Sprintf("the steps last %s, but the window lasts %s", formatDuration(a.length()), formatDuration(d)),
 		"leave out phases.duration: the steps give it", "phases.duration", "workload.arrivals.steps", "workload.arrivals")
 	if w.Loop != Open || w.Rate.IsMax() || w.Messages > 0 || a.Kind == Step || a.Kind == Burst || a.Kind == Trace {
 		return
@@ -336,7 +336,7 @@ func (v *validator) window() {
 	if a.Kind == Ramp {
 		rate = (a.From.Float() + a.To.Float()) / 2
 	}
-	v.refuse(rate*d.Seconds() < 1 && rate > 0, fmt.Sprintf("a window of %s is too short for one message at %s", formatDuration(d), v.rateText()),
+	v.refuse(rate*d.Seconds() < 1 && rate > 0, fmt.Sprintf("a window of %s is too short for a single message at %s", formatDuration(d), v.rateText()),
 		fmt.Sprintf("make it at least %s, or raise the rate", formatDuration(longEnough(rate))), "phases.duration", "workload.rate", "workload.arrivals")
 }
 

@@ -74,7 +74,7 @@ func (v *validator) paces() {
 		case r.Messages > 0 && (r.Per <= 0 || r.Per > MaxPer):
 			v.fail(fmt.Sprintf("%s counts over %v", what, r.Per), fmt.Sprintf("a rate counts over a time above 0 and at most %v", MaxPer), keys...)
 		case r.above(MaxOpenRate):
-			v.fail(fmt.Sprintf("%s of %v is above %d/s", what, r, MaxOpenRate), "schedules go up to 10M/s; rate: max goes flat out", keys...)
+			v.fail(fmt.Sprintf("%s of %v is above %d/s", what, r, MaxOpenRate), "schedules go up to 10M/s; rate: max sends as fast as possible", keys...)
 		}
 	}
 	if !w.Rate.IsMax() {

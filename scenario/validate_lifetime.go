@@ -19,12 +19,12 @@ func (v *validator) consume() {
 	refuse(!w.Payload.IsZero(), "payload", "workload.payload")
 	refuse(!w.Keys.IsZero(), "keys", "workload.keys")
 	refuse(!w.Headers.IsZero(), "headers", "workload.headers")
-	refuse(s.Phases.Warmup > 0, "warm-up: what came in it would be missing from its figures", "phases.warmup")
-	refuse(s.Record.Probe == ProbeOn, "load that a probe could stand beside", "record.probe")
+	refuse(s.Phases.Warmup > 0, "warm-up: messages received in it would be missing from the figures", "phases.warmup")
+	refuse(s.Record.Probe == ProbeOn, "load that a probe could run beside", "record.probe")
 	refuse(s.Record.Raw, "message to write to a raw file", "record.raw")
-	refuse(!w.Consumer.From.IsZero(), "load that consumers could come after", "workload.consumer.from")
-	v.refuse(w.Existing == "", "the pattern consume takes what another run has left, and nothing says which", "give workload.existing: the name that a run with lifetime: keep has told", "workload.existing", "workload.pattern")
-	v.refuse(w.Messages > 0 && s.Phases.Duration != 0, "both a duration and a number of messages end the window", "leave one of them out", "workload.messages", "phases.duration")
+	refuse(!w.Consumer.From.IsZero(), "load that consumers could follow", "workload.consumer.from")
+	v.refuse(w.Existing == "", "the pattern consume receives what an earlier run has left, but nothing says which run", "give workload.existing: the name that a run with lifetime: keep printed", "workload.existing", "workload.pattern")
+	v.refuse(w.Messages > 0 && s.Phases.Duration != 0, "both a duration and a number of messages would end the window", "leave one of them out", "workload.messages", "phases.duration")
 }
 
 // lifetime checks that a run can keep its topics, or use those of an earlier one.
@@ -34,6 +34,6 @@ func (v *validator) lifetime() {
 		return
 	}
 	const hint = "choose pattern: publish, deliver or consume, or leave it out"
-	v.refuse(w.Lifetime == LifetimeKeep, "the pattern "+string(w.Pattern)+" leaves no messages that could be kept", hint, "workload.lifetime", "workload.pattern")
-	v.refuse(w.Existing != "", "the pattern "+string(w.Pattern)+" waits for its own messages, and not for those of another run", hint, "workload.existing", "workload.pattern")
+	v.refuse(w.Lifetime == LifetimeKeep, "the pattern "+string(w.Pattern)+" leaves no messages to keep", hint, "workload.lifetime", "workload.pattern")
+	v.refuse(w.Existing != "", "the pattern "+string(w.Pattern)+" waits for its own messages, not for those of another run", hint, "workload.existing", "workload.pattern")
 }

@@ -113,15 +113,15 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	paced := w.Loop == Open && !w.Rate.IsMax()
 	unpaced := "a closed loop has no schedule"
 	if w.Loop == Open {
-		unpaced = "flat out there is no schedule"
+		unpaced = "rate: max has no schedule"
 	}
 	what, _, _ := strings.Cut(o.Subject, ".")
 	isMetric := o.IsMetric()
 	switch {
 	case w.Pattern == Consume && (isMetric || o.isShare() || o.IsTime()):
-		return "the pattern consume times nothing", "name a counter, such as earlier or earlier_missing"
+		return "the pattern consume measures no latency", "name a counter, such as earlier or earlier_missing"
 	case (o.IsTime() || o.Stretch != "") && !paced:
-		return unpaced + " that says when messages were due", "leave it out, or give the load a rate"
+		return unpaced + " that determines when messages are due", "leave it out, or give the load a rate"
 	case o.IsRate() && !paced:
 		return unpaced + " to hold the rate against", "leave it out, or give the load a rate"
 	case isMetric && !paced && what == "lag":
@@ -129,15 +129,15 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	case isMetric && !paced && !strings.HasSuffix(o.Subject, ".service"):
 		return unpaced + ", so only service times", "name " + what + ".service, or give the load a rate"
 	case what == "delivery" && w.Pattern == Publish:
-		return "the pattern publish delivers to nobody", "name publish.response, or choose pattern: deliver"
+		return "the pattern publish has no consumers", "name publish.response, or choose pattern: deliver"
 	case what == "delivery" && w.Pattern != Deliver:
-		return fmt.Sprintf("the pattern %s times whole round trips", w.Pattern), "name roundtrip.response, or choose pattern: deliver"
+		return fmt.Sprintf("the pattern %s measures whole round trips", w.Pattern), "name roundtrip.response, or choose pattern: deliver"
 	case what == "roundtrip" && w.Pattern == Deliver:
 		return "the pattern deliver has no round trips", "name delivery.response, or choose pattern: roundtrip"
 	case o.Subject == "delivery.last" && w.Groups < 2 && (w.Groups == 1 || w.Consumers <= w.Topics):
 		return "each message goes to one consumer, so the first is the last", "name delivery.response"
 	case w.Pattern == Publish && slices.Contains(receivedCounters(), o.Subject):
-		return "the pattern publish receives nothing, so this is never more than 0", "choose pattern: deliver, or leave it out"
+		return "the pattern publish receives nothing, so this is always 0", "choose pattern: deliver, or leave it out"
 	}
 	return "", ""
 }
@@ -192,7 +192,7 @@ func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 			hint = fmt.Sprintf("lengthen %s to %s, or raise the rate%s", length, formatDuration((time.Duration(long) + unit - 1).Truncate(unit)), lower)
 		}
 	}
-	return fmt.Sprintf("p%g of %s at %s can never be decided: it takes %d messages", o.Percent, o.Subject, at, needs), hint
+	return fmt.Sprintf("p%g of %s at %s cannot be decided: it needs %d messages", o.Percent, o.Subject, at, needs), hint
 }
 
 // Samples returns the least number of messages for which a percentile's 95 % confidence

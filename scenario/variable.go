@@ -116,12 +116,12 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 	var each func(int, string)
 	if key == "target.url" {
 		if secret.IsReference(n.Value) {
-			d.Fail(n, key, "an address is not read from elsewhere by env: and @", "write ${NAME}; a password goes into the driver's options")
+			d.Fail(n, key, "env: and @ are not read in an address", "write ${NAME}; a password goes into the driver's options")
 			return nil
 		}
 		if name := bareInAddress.FindString(secret.OneVariable.ReplaceAllString(n.Value, "")); name != "" {
 			if secret.InLogin(n.Value, name) { // it may be a part of the password
-				d.Fail(n, key, "a $ of the login in the address begins no variable", "write ${NAME}, or %24 for the $")
+				d.Fail(n, key, "a $ in the login of the address begins no variable", "write ${NAME}, or %24 for the $")
 				return nil
 			}
 			d.Fail(n, key, quote(name)+" in the address is no variable without braces", "write ${"+name[1:]+"}, or %24"+name[1:]+" for the text")
@@ -163,7 +163,7 @@ func withoutText(err error) error {
 	if !errors.As(err, &e) || strings.HasPrefix(e.Cause, "the environment variable ") {
 		return err
 	}
-	return wrong("its $ begins no variable that is understood", "write ${NAME} or ${NAME:-default}, $${ for the text ${, and $$NAME for the text $NAME")
+	return wrong("its $ begins no valid variable", "write ${NAME} or ${NAME:-default}, $${ for the text ${, and $$NAME for the text $NAME")
 }
 
 // escape returns a text in a form that [Environment.replace] reads back unchanged.

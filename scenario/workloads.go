@@ -201,8 +201,8 @@ func (v *validator) workloads() {
 	refuse := func(given bool, what, hint string, keys ...string) {
 		v.refuse(given, "several workloads, and "+what, hint, append(keys, workloadsKey)...)
 	}
-	refuse(!reflect.ValueOf(s.Workload).IsZero(), "one beside them in workload", "give it a name among workloads; a flag cannot say which of several it means, and --set workloads.NAME.rate=1k/s can", "workload")
-	refuse(len(s.Objectives) > 0, "objectives of none of them", "give objectives to each workload that has any, by a flag as --slo \"NAME: EXPR\"", "objectives")
+	refuse(!reflect.ValueOf(s.Workload).IsZero(), "both workloads and workload", "give it a name among workloads; a flag cannot say which of several it means, and --set workloads.NAME.rate=1k/s can", "workload")
+	refuse(len(s.Objectives) > 0, "objectives that belong to no workload", "give objectives to each workload that has any, by a flag as --slo \"NAME: EXPR\"", "objectives")
 	refuse(!s.Phases.Until.IsZero(), "one interval to go on for", "leave phases.until out, or run one workload", "phases.until")
 	refuse(s.Record.Raw, "one raw file", "leave record.raw out, or run one workload", "record.raw")
 	refuse(s.Record.Probe == ProbeOn, "a probe beside them", "make it a workload of its own", "record.probe")
@@ -214,17 +214,17 @@ func (v *validator) workloads() {
 		v.refuse(seen[w.Name], "two workloads are called "+quote(w.Name), "give one another name", workloadsKey)
 		seen[w.Name], judged = true, judged || !w.Background
 		if other, used := users[w.Existing]; used && w.Existing != "" {
-			v.fail("the workloads "+other+" and "+w.Name+" use what exists as "+w.Existing+", where each would take messages of the other", "give it to one of them", at(w, "existing"))
+			v.fail("the workloads "+other+" and "+w.Name+" use what exists as "+w.Existing+", where each would receive messages of the other", "give it to one of them", at(w, "existing"))
 		}
 		users[w.Existing] = w.Name
 		v.refuse(w.Messages > 0, "a number of messages would end the window for all workloads", "say how long the load lasts with for", at(w, "messages"))
-		v.refuse(w.Background && len(w.Objectives) > 0, "objectives of a workload in the background, which is not judged", "leave one of them out", at(w, "objectives"))
+		v.refuse(w.Background && len(w.Objectives) > 0, "objectives of a background workload, which is not judged", "leave one of them out", at(w, "objectives"))
 		if end := w.From + w.For; w.From >= s.Phases.Duration || end > s.Phases.Duration {
 			v.fail(fmt.Sprintf("the workload lasts beyond the window of %s", formatDuration(s.Phases.Duration)),
-				"make phases.duration longer, or from and for shorter", at(w, "from"), at(w, "for"))
+				"lengthen phases.duration, or shorten from and for", at(w, "from"), at(w, "for"))
 		}
 	}
-	v.refuse(!judged, "all workloads are in the background, so nothing is judged", "leave background out of one", workloadsKey)
+	v.refuse(!judged, "all workloads are background, so nothing is judged", "leave background out of at least one", workloadsKey)
 	if len(v.errs) > 0 {
 		return
 	}
@@ -243,12 +243,12 @@ func (v *validator) workloads() {
 
 var workloadName = regexp.MustCompile("^[A-Za-z0-9_-]{1,64}$")
 
-const workloadNames = "a name has 1 to 64 letters, digits, hyphens and underscores"
+const workloadNames = "a name consists of 1 to 64 letters, digits, hyphens and underscores"
 
 // workloads decodes a mapping of workloads.
 func (d *decoder) workloads(n *strict.Node, v reflect.Value, key string, depth int) {
 	var all Workloads
-	for name, value := range d.Entries(n, key, "write a name and below it the keys of a workload", depth) {
+	for name, value := range d.Entries(n, key, "write a name, and below it the keys of a workload", depth) {
 		if !workloadName.MatchString(name.Value) {
 			d.Fail(name, key, quote(name.Value)+" is no name of a workload", workloadNames)
 			continue

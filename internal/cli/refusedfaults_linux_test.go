@@ -56,20 +56,20 @@ func TestRefusedFaults(t *testing.T) {
 			refused(t, append([]string{"nats", "--nodes", "3"}, set("1s", act, "leader")...), kind+": what driver nats sends has no leader", "name nodes by their numbers")
 			refused(t, append([]string{"nats", "--url", "nats://127.0.0.1:1"}, set("1s", act, "0")...), kind+" happens to a broker that is started for the run, and this one is not", "leave the broker's address out")
 			refused(t, append([]string{"mem"}, set("1s", act, "0")...), kind+": driver mem has no broker", "such as nats")
-			refused(t, append(three, set("10s", act, "0")...), "when the window of 10s is over", "make phases.duration longer")
+			refused(t, append(three, set("10s", act, "0")...), "after the window of 10s has ended", "lengthen phases.duration")
 			if kind != "rolling" && kind != "corrupt" { // how long a restart takes is not known, and bits stay
-				refused(t, append(three, set("9500ms", act, "0")...), "lasts until 10.5s, and the window of 10s is over then", "make phases.duration longer")
+				refused(t, append(three, set("9500ms", act, "0")...), "lasts until 10.5s, after the window of 10s has ended", "lengthen phases.duration")
 			}
 			if kind == "corrupt" || kind == "cut" {
 				return // may be while another lasts
 			}
 			two := append(set("1s", act, "0"), set("1s", "stall: {node: all}, for: 1s", "")...)
-			refused(t, append(three, two...), "two actions on the same node at the same time", "let the second begin when the first is over")
+			refused(t, append(three, two...), "two actions on the same node at the same time", "start the second when the first has ended")
 			down := append(set("1s", "kill: {node: 0}", ""), set("5s", act, "0")...)
 			refused(t, append(three, down...), "two actions on the same node at the same time", "name different nodes")
 		})
 	}
-	refused(t, append(three, set("10s", "network: {delay: 5ms}, for: 1s", "")...), "when the window of 10s is over", "make phases.duration longer")
+	refused(t, append(three, set("10s", "network: {delay: 5ms}, for: 1s", "")...), "after the window of 10s has ended", "lengthen phases.duration")
 	refused(t, append(three, append(set("1s", "network: {delay: 5ms}, for: 2s", ""), set("2s", "network: {loss: 1%}, for: 1s", "")...)...), "two actions network", "")
 	refused(t, append([]string{"null"}, set("1s", "power: {node: 0}", "")...), "it keeps nothing on disk", "kill: {node: 0}")
 }

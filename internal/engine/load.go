@@ -168,7 +168,7 @@ func (ld *load) receiveFact() (value, note string) {
 	}
 	switch {
 	case !ld.Flow.Timed:
-		return "not measured", "flat out there is no schedule"
+		return "not measured", "rate: max has no schedule"
 	case all == 0:
 		return "not measured", "nothing comes back"
 	case known == 0 && ld.Interrupted:

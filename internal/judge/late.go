@@ -45,7 +45,7 @@ func (c *lateCell) count() int64 { return c.answered + c.failed }
 func newLateGrid(run *result.Run) (g *lateGrid, why string) {
 	h := &run.Header
 	if h.Mode != result.ModeOpen {
-		return nil, "the load has no schedule that says when messages were due"
+		return nil, "the load has no schedule that determines when messages are due"
 	}
 	for _, m := range result.Metrics() {
 		x := run.Metrics[m]
