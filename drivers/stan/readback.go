@@ -78,8 +78,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	defer quiet.Stop()
 	for before := int64(-1); err == nil; {
 		select {
-		case <-ended:
-			before = read.Load()
+		case <-ended: // everything up to state.Last was read
 		case <-ctx.Done():
 			err = context.Cause(ctx)
 		case why := <-lost:
