@@ -88,7 +88,8 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		putBack := t.Depth+t.waiting(channel) > int64(s.identity.MaxRdyCount)
 		var read atomic.Int64
 		ended := make(chan error, 1)
-		go func() { ended <- w.readBack(putBack, take, &read) }()
+		var held []nsq.MessageID // written by the reader until ended says that it has returned
+		go func() { ended <- w.readBack(putBack, take, &read, &held) }()
 		for idle, before := 0, int64(-1); idle < 2; {
 			select {
 			case err := <-ended:
@@ -109,16 +110,16 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 			}
 			before = now
 		}
-		w.raw.Close() // which gives all that was not put back to the channel
+		w.raw.SetReadDeadline(time.Unix(1, 0)) // ends the reader
 		<-ended
 		found.Messages = read.Load()
-		return nil
+		return s.giveBack(ctx, w, topic, channel, held)
 	})
 	return found, wrap(err, "read channel %q of topic %q back", channel, topic)
 }
 
 // readBack takes what comes, until the connection ends.
-func (w *wire) readBack(putBack bool, take driver.Take, read *atomic.Int64) error {
+func (w *wire) readBack(putBack bool, take driver.Take, read *atomic.Int64, held *[]nsq.MessageID) error {
 	for {
 		m, err := w.probed()
 		if err != nil {
@@ -126,10 +127,39 @@ func (w *wire) readBack(putBack bool, take driver.Take, read *atomic.Int64) erro
 		}
 		take(driver.Kept{Payload: m.body})
 		read.Add(1)
-		if putBack {
+		if !putBack {
+			*held = append(*held, nsq.MessageID(m.id))
+		} else {
 			if err := w.command(nsq.Requeue(nsq.MessageID(m.id), backDelay)); err != nil {
 				return err
 			}
+		}
+	}
+}
+
+// giveBack puts the messages held back into the channel, and returns when nsqd has them there. Those of a
+// connection that only ends are kept back by nsqd until its msg-timeout, a minute by default.
+func (s *session) giveBack(ctx context.Context, w *wire, topic, channel string, held []nsq.MessageID) error {
+	if len(held) == 0 {
+		return nil
+	}
+	if err := w.command(nsq.Ready(0)); err != nil {
+		return err
+	}
+	for _, id := range held {
+		if err := w.command(nsq.Requeue(id, 0)); err != nil {
+			return err
+		}
+	}
+	for {
+		at, err := s.stats(ctx, topic)
+		if err != nil || at.inFlight(channel) == 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(backPause / 10):
 		}
 	}
 }
@@ -154,6 +184,15 @@ func (t topicStats) unsent(channel string) (n int64) {
 	for _, c := range t.Channels {
 		if c.Name == channel {
 			n = c.Depth
+		}
+	}
+	return n
+}
+
+func (t topicStats) inFlight(channel string) (n int64) {
+	for _, c := range t.Channels {
+		if c.Name == channel {
+			n = c.InFlight
 		}
 	}
 	return n
