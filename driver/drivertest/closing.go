@@ -194,9 +194,21 @@ func closeBusy(ctx context.Context, h *Harness, r *rig) error {
 }
 
 // checkCloseFrozen is the only check that asserts a time, which the contract demands: a
-// Close with a deadline of one second returns within three times what a plain
-// timer of one second takes on this machine at the time.
-func checkCloseFrozen(ctx context.Context, h *Harness) error {
+// Close with a deadline of one second returns within one and a half times what a plain
+// timer of one second takes on this machine at the time. It may be late twice, since a machine may be busy
+// with something else; one that waits for the broker or for another time is late each time.
+func checkCloseFrozen(ctx context.Context, h *Harness) (err error) {
+	for range 3 {
+		if err = closeFrozen(ctx, h); !errors.Is(err, errClosedLate) {
+			break
+		}
+	}
+	return err
+}
+
+var errClosedLate = errors.New("closed late")
+
+func closeFrozen(ctx context.Context, h *Harness) error {
 	r, err := openRig(ctx, h, newRun(), false)
 	if err != nil {
 		return err
@@ -274,8 +286,8 @@ func checkCloseFrozen(ctx context.Context, h *Harness) error {
 	case <-time.After(h.patience()):
 		return errors.New("session Close hangs with the broker frozen")
 	}
-	if took > 3*second { // room for a busy machine; a driver with a time limit of its own has a longer one
-		return fmt.Errorf("session Close with a deadline of one second took %v with the broker frozen (a bare timer took %v)", took, second)
+	if took > second*3/2 {
+		return fmt.Errorf("%w: session Close with a deadline of one second took %v with the broker frozen (a bare timer took %v)", errClosedLate, took, second)
 	}
 	select {
 	case <-sender:

@@ -19,7 +19,7 @@
 //
 // Nothing here asserts how long something takes, with one exception that the
 // contract itself makes: a session with a deadline of one second must be closed
-// after three times as long, even when the broker is frozen. Where a call must not
+// after one and a half, even when the broker is frozen. Where a call must not
 // hang, the limit is a multiple of what the same broker takes for ordinary calls
 // at the time.
 package drivertest
