@@ -65,6 +65,32 @@ func (r *ReadBack) Decided() bool {
 	return r != nil && (r.Outcome == ReadBackDone || r.Outcome == ReadBackPartly) && r.Unread == 0 && r.Removed == 0
 }
 
+// Doubt is of how many acknowledged messages it is not known whether they are lost: the broker may have
+// removed them, or what it keeps of them could not be read.
+func (r *ReadBack) Doubt() int64 {
+	if r == nil || r.Outcome == ReadBackNothingKept {
+		return 0
+	}
+	return r.Removed + r.Unread
+}
+
+// LostAcked returns between which numbers that of the acknowledged messages lies that are lost: as read back,
+// and where the broker keeps nothing that could be, as delivered. With neither it may be each of them.
+func (r *Run) LostAcked() (least, most int64) {
+	b, c := r.ReadBack, &r.Counters
+	switch {
+	case b != nil && (b.Outcome == ReadBackDone || b.Outcome == ReadBackPartly):
+		least = b.LostAcked
+		if b.Whole {
+			least = max(least, b.NotInLog)
+		}
+		return least, least + b.Doubt()
+	case c.Expected == 0:
+		return 0, c.Acked
+	}
+	return c.LostAcked, c.LostAcked + c.Undelivered
+}
+
 // ReadBackOutcome says whether what the broker keeps was read.
 type ReadBackOutcome string
 

@@ -37,7 +37,7 @@ func TestDrawnActionsHaveTheirDefaults(t *testing.T) {
 
 // A run shows that it lost nothing only where something was acknowledged and it is known what the broker keeps.
 func TestLossesOfARun(t *testing.T) {
-	acked := result.Counters{Acked: 10}
+	acked := result.Counters{Acked: 10, Expected: 10}
 	for _, tt := range []struct {
 		name     string
 		counters result.Counters
@@ -48,9 +48,12 @@ func TestLossesOfARun(t *testing.T) {
 		{"all is kept", acked, &result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 10}, 0, true},
 		{"gone from the log", acked, &result.ReadBack{Outcome: result.ReadBackDone, Whole: true, NotInLog: 4}, 4, true},
 		{"not read back", acked, nil, 0, true},
-		{"keeps nothing", result.Counters{Acked: 10, LostAcked: 2}, &result.ReadBack{Outcome: result.ReadBackNothingKept}, 2, true},
-		{"could not be read", acked, &result.ReadBack{Outcome: result.ReadBackFailed, Unread: 3}, 0, false},
-		{"could not be read, and lost", result.Counters{Acked: 10, LostAcked: 1}, &result.ReadBack{Outcome: result.ReadBackPartly, Unread: 3}, 1, true},
+		{"not read back, without consumers", result.Counters{Acked: 10}, nil, 0, false},
+		{"not read back, and some not delivered", result.Counters{Acked: 10, Expected: 10, Undelivered: 1}, nil, 0, false},
+		{"removed by a limit", acked, &result.ReadBack{Outcome: result.ReadBackDone, Removed: 3}, 0, false},
+		{"keeps nothing", result.Counters{Acked: 10, Expected: 10, LostAcked: 2}, &result.ReadBack{Outcome: result.ReadBackNothingKept}, 2, true},
+		{"could not be read", result.Counters{Acked: 10, Expected: 10, Undelivered: 3}, &result.ReadBack{Outcome: result.ReadBackFailed, Why: "it is away", Unread: 3}, 0, false},
+		{"could not be read, and lost", result.Counters{Acked: 10, Expected: 10, LostAcked: 1}, &result.ReadBack{Outcome: result.ReadBackPartly, LostAcked: 1, Unread: 3}, 1, true},
 		{"nothing was acknowledged", result.Counters{Sent: 10}, nil, 0, false},
 	} {
 		lost, err := lostOf(&result.Run{Counters: tt.counters, ReadBack: tt.back})

@@ -193,26 +193,24 @@ func (x *shrinkRun) lost(part []int, try int) (int64, error) {
 	return lost, nil
 }
 
-// lostOf returns how many acknowledged messages a run lost: by reading back, where that decided it, else by
-// the deliveries that are missing. A run in which nothing was acknowledged, or that does not know what the
-// broker keeps, cannot show that it lost none.
+// lostOf returns how many acknowledged messages a run lost, as far as that is known. A run in which nothing
+// was acknowledged, or that does not know what the broker keeps, cannot show that it lost none.
 func lostOf(run *result.Run) (lost int64, err error) {
-	var acked int64
+	var acked, doubt int64
 	for _, p := range run.Parts() {
-		acked += p.Counters.Acked
-		n := p.Counters.LostAcked
-		if b := p.ReadBack; b.Decided() {
-			n = max(b.LostAcked, b.NotInLog)
-		} else if b != nil && b.Outcome != result.ReadBackNothingKept {
+		least, most := p.LostAcked()
+		acked, lost, doubt = acked+p.Counters.Acked, lost+least, doubt+most-least
+		if b := p.ReadBack; b != nil && most > least && b.Why != "" {
 			err = fmt.Errorf("what the broker keeps could not be read back: %s", b.Why)
 		}
-		lost += n
 	}
 	switch {
 	case lost > 0:
 		return lost, nil
-	case err == nil && acked == 0:
-		err = errors.New("no message was acknowledged, so none could be lost")
+	case acked == 0:
+		return 0, errors.New("no message was acknowledged, so none could be lost")
+	case err == nil && doubt > 0:
+		err = fmt.Errorf("it is not known whether %s are lost", plural(int(doubt), "acknowledged message"))
 	}
 	return 0, err
 }

@@ -70,12 +70,13 @@ func (d *Decision) ofLost(run *result.Run) {
 	holds := d.Objective.Holds(float64(n))
 	d.fact(holds, text)
 	switch {
-	case b.Removed > 0 && holds != d.Objective.Holds(float64(n+b.Removed)):
+	case b.Doubt() > 0 && holds != d.Objective.Holds(float64(n+b.Doubt())):
+		why := "what the broker keeps could not be read back"
+		if b.Unread == 0 {
+			why = "the broker removes messages by a limit or as it hands them out"
+		}
 		d.Outcome = Undecided
-		d.Text += fmt.Sprintf(", and of %s it is not known: the broker removes messages by a limit or as it hands them out", spell.Plural(b.Removed, "message"))
-	case b.Unread > 0 && b.Outcome != result.ReadBackNothingKept && holds != d.Objective.Holds(float64(n+b.Unread)):
-		d.Outcome = Undecided
-		d.Text += fmt.Sprintf(", but for %s it is not known, because what the broker keeps could not be read back", spell.Plural(b.Unread, "message"))
+		d.Text += fmt.Sprintf(", but for %s it is not known: %s", spell.Plural(b.Doubt(), "message"), why)
 	case holds && n == 0 && run.Counters.Scheduled == 0:
 		d.Outcome, d.Text = Undecided, d.Text+", but nothing was sent"
 	}

@@ -10,6 +10,21 @@ import (
 
 // No objective on lost messages passes where the broker does not have what it acknowledged, where that
 // could not be read, or where nothing was sent.
+// Messages that may have been removed and those that were not read are in doubt together.
+func TestObjectiveOnLostMessagesInDoubt(t *testing.T) {
+	few, err := scenario.ParseObjective("lost_acked < 100")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n, want := range map[int64]Outcome{49: Met, 50: Undecided, 60: Undecided} {
+		d := Decision{Objective: few}
+		d.ofLost(&result.Run{Counters: result.Counters{Scheduled: 500, Acked: 500}, ReadBack: &result.ReadBack{Outcome: result.ReadBackPartly, Removed: n, Unread: n}})
+		if d.Outcome != want {
+			t.Errorf("twice %d in doubt: %s, %s; want %s", n, d.Outcome, d.Text, want)
+		}
+	}
+}
+
 func TestObjectiveOnLostMessages(t *testing.T) {
 	none, err := scenario.ParseObjective("lost_acked == 0")
 	if err != nil {

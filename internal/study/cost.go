@@ -46,30 +46,12 @@ func (f *Figure) cost(run *result.Run, name string) {
 	}
 }
 
-// lostAcked returns the bounds of how many acknowledged messages are lost: as read back, and where
-// the broker keeps nothing that could be, as delivered.
-func lostAcked(run *result.Run) (least, most int64) {
-	switch r, c := run.ReadBack, &run.Counters; {
-	case r.Decided() && r.Whole:
-		n := max(r.LostAcked, r.NotInLog)
-		return n, n
-	case r.Decided():
-		return r.LostAcked, r.LostAcked
-	case r != nil && r.Outcome == result.ReadBackPartly:
-		return r.LostAcked, r.LostAcked + r.Unread
-	case c.Expected == 0: // without consumers nothing is known
-		return 0, c.Acked
-	default:
-		return c.LostAcked, c.LostAcked + c.Undelivered
-	}
-}
-
 func (f *Figure) lost(run *result.Run) {
 	if run.Counters.Acked == 0 {
 		f.Missing = "nothing was acknowledged"
 		return
 	}
-	least, most := lostAcked(run)
+	least, most := run.LostAcked()
 	if least == 0 && most > 0 {
 		f.Missing = "not known: what the broker keeps was not read back"
 		return
@@ -80,7 +62,7 @@ func (f *Figure) lost(run *result.Run) {
 // oldest reads how long before an action the first lost message was acknowledged, of all actions
 // the longest.
 func (f *Figure) oldest(run *result.Run) {
-	least, most := lostAcked(run)
+	least, most := run.LostAcked()
 	known := false
 	for i := range run.Summary.Costs {
 		if l := run.Summary.Costs[i].LostAcked; l != nil && l.Count > 0 {

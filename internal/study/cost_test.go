@@ -49,6 +49,10 @@ func TestCostFigures(t *testing.T) {
 	partly := failing(func(r *result.Run, _ *result.Cost) {
 		r.ReadBack.Outcome, r.ReadBack.LostAcked, r.ReadBack.Unread = result.ReadBackPartly, 5, 6
 	})
+	removed := failing(func(r *result.Run, _ *result.Cost) { r.ReadBack.Removed = 7 })
+	partlyRemoved := failing(func(r *result.Run, _ *result.Cost) {
+		r.ReadBack.Outcome, r.ReadBack.Removed = result.ReadBackPartly, 7
+	})
 	forGood := failing(func(r *result.Run, c *result.Cost) { c.Recovered = nil })
 	unknown := failing(func(r *result.Run, c *result.Cost) {
 		c.Unavailable, c.Effect, c.Why = nil, result.ImpactUnknown, "too few cells"
@@ -71,6 +75,8 @@ func TestCostFigures(t *testing.T) {
 		{"lost from a log", whole, "lost", 250, 250, 250, false, "", ""},
 		{"lost, by deliveries", unread, "lost", 5, 5, 11, true, "", ""},
 		{"lost, partly read", partly, "lost", 5, 5, 11, true, "", ""},
+		{"lost or removed by a limit", removed, "lost", 0, 0, 0, false, "not read back", ""},
+		{"lost or removed, partly read", partlyRemoved, "lost", 0, 0, 0, false, "not read back", ""},
 		{"lost, neither read nor consumed", unconsumed, "lost", 0, 0, 0, false, "not read back", ""},
 		{"lost or late", late, "lost", 0, 0, 0, false, "not read back", ""},
 		{"lost when overloaded", overloaded, "lost", 9, 9, 9, false, "", ""},
