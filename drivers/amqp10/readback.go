@@ -21,10 +21,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 		return nil, err
 	}
 	groups := t.Groups
-	switch {
-	case len(groups) > 0 && !s.isAnycast(), s.isAnycast():
-	case t.Consumers == 0:
-	default:
+	if len(groups) == 0 && t.Consumers > 0 && !s.isAnycast() {
 		return nil, fmt.Errorf("amqp10: read back: %w: the queue of a consumer on its own goes with it; set workload.groups to 1", driver.ErrUnsupported)
 	}
 	if len(groups) == 0 {
