@@ -63,18 +63,8 @@ func networkTable(s *subject) *table {
 				name = fmt.Sprint(n.action) + " " + actionHead(&a)
 			}
 		}
-		asked := conditionsText(n.Asked)
-		if n.Profile != "" {
-			asked = plain(n.Profile) + ": " + asked
-		}
-		if n.Direction != "" && n.Direction != "both" {
-			asked += ", packets " + plain(strings.Replace(n.Direction, "-", " ", 1)) + " only"
-		}
-		var by, lost, means []string
+		var lost, means []string
 		for _, m := range n.Means {
-			if word := plain(m.Means); !slices.Contains(by, word) {
-				by = append(by, word)
-			}
 			if slices.Contains(m.Gave, "loss") && m.Packets > 0 {
 				lost = append(lost, fmt.Sprintf("%s of %s %s (%s)", count(m.Lost), count(m.Packets), plain(m.Way), spell.Share(float64(m.Lost)/float64(m.Packets))))
 			}
@@ -88,7 +78,7 @@ func networkTable(s *subject) *table {
 				means = append(means, plain(m.Way)+": late by "+duration(m.Late)+", at most "+duration(m.LateMost))
 			}
 		}
-		x.add(name, asked, strings.Join(by, ", "), median(n.Before), median(n.During), median(n.After), orDash(lost), orDash(means))
+		x.add(name, askedText(n.Network, ""), strings.Join(meansOf(n.Network), ", "), median(n.Before), median(n.During), median(n.After), orDash(lost), orDash(means))
 	}
 	return x
 }

@@ -14,25 +14,37 @@ func pathLines(n *result.Network) []entryText {
 	if n == nil {
 		return nil
 	}
-	var means []string
-	for _, m := range n.Means {
-		if !slices.Contains(means, plain(m.Means)) {
-			means = append(means, plain(m.Means))
-		}
+	out := []entryText{{"path", askedText(n, "each way") + ", by " + strings.Join(meansOf(n), " and "), "for the whole run, given by sixnines"}}
+	if n.Before != nil && n.During != nil {
+		out = append(out, entryText{"round trip", median(n.Before) + " without, " + median(n.During) + " with it",
+			"the median of handshakes before the load, as the kernel timed them (TCP_INFO): the path alone"})
 	}
+	return out
+}
+
+// askedText is what a network was to be like; each is said of conditions that both directions have.
+func askedText(n *result.Network, each string) string {
 	text := conditionsText(n.Asked)
 	if n.Profile != "" {
 		text = plain(n.Profile) + ": " + text
 	}
-	out := []entryText{{"path", text + ", each way, by " + strings.Join(means, " and "), "for the whole run, given by sixnines"}}
-	if n.Direction != "" && n.Direction != "both" {
-		out[0].Value = strings.Replace(out[0].Value, "each way", "packets "+plain(strings.Replace(n.Direction, "-", " ", 1))+" only", 1)
+	switch {
+	case n.Direction != "" && n.Direction != "both":
+		return text + ", packets " + plain(strings.Replace(n.Direction, "-", " ", 1)) + " only"
+	case each != "":
+		return text + ", " + each
 	}
-	if n.Before != nil && n.During != nil {
-		out = append(out, entryText{"round trip", duration(n.Before.P50) + " without, " + duration(n.During.P50) + " with it",
-			"the median of handshakes before the load, as the kernel timed them (TCP_INFO): the path alone"})
+	return text
+}
+
+// meansOf lists by which means a network was made, each once.
+func meansOf(n *result.Network) (all []string) {
+	for _, m := range n.Means {
+		if !slices.Contains(all, plain(m.Means)) {
+			all = append(all, plain(m.Means))
+		}
 	}
-	return out
+	return all
 }
 
 // conditionsText lists conditions of one direction.
