@@ -15,8 +15,8 @@ import (
 	"sixnines/result"
 )
 
-// settles is how long nodes of the cell take at most until they answer again.
-func (c faultCell) settles() time.Duration {
+// restartTime is how long nodes of the cell take at most until they answer again.
+func (c faultCell) restartTime() time.Duration {
 	switch {
 	case c.slow:
 		return 20 * time.Second
@@ -28,7 +28,7 @@ func (c faultCell) settles() time.Duration {
 
 // faultTimelines are the timelines of the cell by their names. Each kind of action that it can have is in one.
 func (c faultCell) faultTimelines() map[string]faultPlan {
-	n, settles, all := c.nodes, c.settles(), map[string]faultPlan{}
+	n, restartTime, all := c.nodes, c.restartTime(), map[string]faultPlan{}
 	all["stalls"] = faultPlan{
 		{"stall: {node: 0}, for: 400ms", 1, time.Second},
 		{"freeze: {node: all}, for: 400ms", n, time.Second},
@@ -41,14 +41,14 @@ func (c faultCell) faultTimelines() map[string]faultPlan {
 		all["stalls"] = append(all["stalls"], faultStep{"disconnect: all", 0, time.Second})
 	}
 	all["ends"] = faultPlan{
-		{"kill: {node: random}, restart: 200ms", 1, settles},
-		{"terminate: {node: 0}, restart: 200ms", 1, settles},
-		{"rolling: {restart: all, pause: 100ms}", n, time.Duration(n) * settles},
-		{"restart: {node: 0}", 1, settles},
+		{"kill: {node: random}, restart: 200ms", 1, restartTime},
+		{"terminate: {node: 0}, restart: 200ms", 1, restartTime},
+		{"rolling: {restart: all, pause: 100ms}", n, time.Duration(n) * restartTime},
+		{"restart: {node: 0}", 1, restartTime},
 		{fmt.Sprintf("kill: {node: %d}", n-1), 1, 500 * time.Millisecond},
 	}
 	if !c.diskless() {
-		all["disks"] = faultPlan{{"power: {node: all}, restart: 200ms", n, settles}, {"disk: {full: true}, for: 300ms", n, time.Second}}
+		all["disks"] = faultPlan{{"power: {node: all}, restart: 200ms", n, restartTime}, {"disk: {full: true}, for: 300ms", n, time.Second}}
 	}
 	if c.corrupt != "" {
 		all["corrupt"] = faultPlan{{fmt.Sprintf("corrupt: {node: 0, file: %q, bits: 2}", c.corrupt), 1, 500 * time.Millisecond}}

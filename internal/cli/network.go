@@ -60,7 +60,7 @@ func (a *app) hold(ctx context.Context, t *faults.Target, s *scenario.Scenario, 
 		return nil, nil, placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, "network")
 	}
 	if held, err = path.Hold(ctx); err != nil {
-		return nil, nil, failed("sixnines doctor --clean undoes what is left of it", fmt.Errorf("the network of the run: %w", err))
+		return nil, nil, failed("sixnines doctor --clean undoes the rest", fmt.Errorf("the network of the run: %w", err))
 	}
 	return held, func() {
 		if _, err := held.End(); err != nil {
