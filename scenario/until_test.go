@@ -82,7 +82,7 @@ func TestImpossibleUntil(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"no text", "phases: {until: 5}\n", "x.yaml:1:17: \"5\" does not say how narrow"},
 		{"a list", "phases: {until: [delivery.response p99 ±5%]}\n", "is a list, not"},
-		{"a limit of nothing", "phases: {at_most: 5m}\n", "x.yaml:1:19: the run waits for nothing that 5m"},
+		{"a limit of nothing", "phases: {at_most: 5m}\n", "x.yaml:1:19: a limit of 5m on waiting, but the run waits for no percentile"},
 		{"flat out", "workload: {rate: max}\nphases: {until: delivery.service p99 ±5%}\n", "with rate: max the latencies are those of full buffers"},
 		{"a number of messages", "workload: {loop: closed, messages: 100000}\nphases: {until: delivery.service p99 ±5%}\n", "both an interval and a number of messages would end the window"},
 		{"response of a closed loop", "workload: {loop: closed}\n" + until, "a closed loop has no schedule, so only service times"},

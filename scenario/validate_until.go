@@ -7,7 +7,7 @@ func (v *validator) until() {
 	p, w := &v.s.Phases, &v.s.Workload
 	u := p.Until
 	if u.IsZero() {
-		v.refuse(p.AtMost != 0, "the run waits for nothing that "+formatDuration(p.AtMost)+" could be the limit of", "give phases.until (--until), or leave phases.at_most (--at-most) out", "phases.at_most")
+		v.refuse(p.AtMost != 0, "a limit of "+formatDuration(p.AtMost)+" on waiting, but the run waits for no percentile", "give phases.until (--until), or leave phases.at_most (--at-most) out", "phases.at_most")
 		return
 	}
 	const key, at = "phases.until", "workload.arrivals"
