@@ -41,7 +41,7 @@ func layers() []layer {
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"encodings", "internal/histograms internal/seal", "words", "results are read, written and judged by the same encodings, which know no result"},
-		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/ring internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
+		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/ring internal/selfsigned internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
 		{"files", "scenario result", "words texts vocabulary encodings", "a program that reads results links nothing else of Sixnines"},
@@ -84,6 +84,8 @@ func layers() []layer {
 
 		{"faults", "internal/faults", "basics contract files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
+		{"fleet", "internal/fleet/...", "words basics contract files fleet", "a fleet carries plans and records, and knows neither how a run measures nor how it is judged"},
+
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
 		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers network faults selftest cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
@@ -105,7 +107,8 @@ func libraries() []library {
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
 		{"github.com/nats-io/nats-server/...", "internal/brokers"},
-		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"}, // the requests of Kafka's protocol, without a client
+		{"github.com/nats-io/nats.go/... github.com/nats-io/nkeys", clients + " internal/fleet/..."}, // the control plane of a fleet is NATS
+		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"},                         // the requests of Kafka's protocol, without a client
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},
 		{"go.opentelemetry.io/...", "internal/telemetry"},
 		{"git.sr.ht/~sbinet/gg/... codeberg.org/go-fonts/liberation/... golang.org/x/image/...", "internal/report"},
