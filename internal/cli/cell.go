@@ -3,6 +3,7 @@ package cli
 import (
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/engine"
@@ -22,6 +23,30 @@ type cell struct {
 
 func newCell(s *scenario.Scenario, e driver.Entry) cell {
 	return cell{Cell: trials.Cell{Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, scenario: s, entry: e}
+}
+
+// What a trial takes beside its window, as far as can be said beforehand.
+const (
+	startTakes = 2500 * time.Millisecond // a broker, until it answers
+	readTakes  = 2 * time.Second         // reading back what the broker keeps
+)
+
+// lasts is about how long a trial lasts once its broker has started. A run whose actions can lose
+// messages waits for them as long as it may, and nodes may answer again only after the window.
+func (c *cell) lasts() time.Duration {
+	s, over := c.scenario, time.Duration(0)
+	if s.CanLose() {
+		for _, a := range s.Acts() {
+			if a.Restart != nil {
+				over = max(over, a.End()+startTakes-s.Phases.Duration)
+			}
+		}
+		over += s.Phases.Drain
+	}
+	if s.Phases.ReadBack > 0 {
+		over += readTakes
+	}
+	return c.Takes + over
 }
 
 // digest identifies a cell's settings. Passwords and values of environment variables affect

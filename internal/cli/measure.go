@@ -77,7 +77,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		}
 		died = broker.Err
 		broker.configure(&config, target)
-		if s.Apart() || slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" }) {
+		if changesBroker(s) {
 			defer m.keeper.Spoil("what happened to the one before changed it")
 		}
 	}
@@ -111,6 +111,12 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	}
 	run.SetPath(m.file)
 	return run, err
+}
+
+// changesBroker reports whether a run leaves its broker other than it was: such a broker serves no
+// other run.
+func changesBroker(s *scenario.Scenario) bool {
+	return s.Apart() || slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" })
 }
 
 // sayLeft reports the name of topics and groups that stay at the broker, while the run still

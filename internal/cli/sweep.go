@@ -198,7 +198,7 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 			return nil, err
 		}
 		p.cells = append(p.cells, c)
-		all += time.Duration(o.rounds) * (c.Takes + o.pause)
+		all += time.Duration(o.rounds) * (c.lasts() + o.pause)
 	}
 	if all > askTime && !o.yes {
 		return nil, tooLong(grid.Len()*o.rounds, float64(all))
@@ -275,9 +275,9 @@ func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario
 	}
 	if cells > mostTrials/o.rounds {
 		return wrongUsage("give fewer values to an axis, or make several sweeps", "%s in %s are more than the %s trials that a sweep may have: they would take about %s",
-			plural(cells, "cell"), plural(o.rounds, "round"), grouped(mostTrials), longTime(float64(cells)*float64(o.rounds)*float64(first.Takes+o.pause)))
+			plural(cells, "cell"), plural(o.rounds, "round"), grouped(mostTrials), longTime(float64(cells)*float64(o.rounds)*float64(first.lasts()+o.pause)))
 	}
-	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.Takes+o.pause))
+	return tooLong(cells*o.rounds, float64(cells*o.rounds)*float64(first.lasts()+o.pause))
 }
 
 // tooLong refuses n trials, which take that many nanoseconds, without --yes.

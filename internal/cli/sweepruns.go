@@ -40,7 +40,7 @@ func (s *sweepRuns) keep(trial int, run *result.Run) {
 
 // announce says what is going to happen, and how long it takes.
 func (s *sweepRuns) announce() {
-	left, least := s.left(func(c *cell) time.Duration { return c.Takes + s.pause })
+	left, least := s.left(func(c *cell) time.Duration { return c.lasts() + s.pause })
 	s.note("%s: %s in %s", s.planned.title, plural(len(s.planned.cells), "cell"), plural(s.Rounds, "round"))
 	if left == len(s.Trials) {
 		s.note("%s in random order take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
