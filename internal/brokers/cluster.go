@@ -221,7 +221,10 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 	if err := c.startHelpers(ctx, d.late); err != nil {
 		return err
 	}
-	return c.together(ctx)
+	if err := c.together(ctx); err != nil {
+		return err
+	}
+	return c.syncDisks()
 }
 
 // startHelpers starts processes beside the nodes, one after the other.

@@ -57,6 +57,16 @@ func (c *Cluster) makeDisks(p Product, o *Options, nodes []process) error {
 	return nil
 }
 
+// syncDisks syncs what nodes that have started have written: a power failure shall find them as if they had run
+// for a while, and not just installed.
+func (c *Cluster) syncDisks() error {
+	errs := make([]error, 0, len(c.disks))
+	for _, f := range c.disks {
+		errs = append(errs, f.Sync())
+	}
+	return errors.Join(errs...)
+}
+
 // removeDisks removes the nodes' file systems. No process uses them any more.
 func (c *Cluster) removeDisks(ctx context.Context) error {
 	var errs []error

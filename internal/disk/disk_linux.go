@@ -175,6 +175,19 @@ func (f *FileSystem) Shutdown() error {
 	return nil
 }
 
+// Sync writes everything to the image, as if the kernel had had the time to.
+func (f *FileSystem) Sync() error {
+	dir, err := os.Open(f.Dir)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := unix.Syncfs(int(dir.Fd())); err != nil {
+		return fmt.Errorf("sync the file system at %s: %w", f.Dir, err)
+	}
+	return nil
+}
+
 // Recover mounts the file system again after Shutdown: the kernel recovers it from its journal, as after a
 // power failure of the machine. No process may use it any more; those that were killed get a while to end.
 func (f *FileSystem) Recover(ctx context.Context) error {

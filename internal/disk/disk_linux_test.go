@@ -138,6 +138,31 @@ func TestPowerFailure(t *testing.T) {
 	}
 }
 
+// What was written before Sync survives a power failure, though it was not synced by itself.
+func TestSync(t *testing.T) {
+	f := made(t)
+	for _, name := range []string{"before", "after"} {
+		if err := os.WriteFile(filepath.Join(f.Dir, "written "+name), []byte("cookie"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if name == "before" {
+			if err := f.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := errors.Join(f.Shutdown(), f.Recover(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(filepath.Join(f.Dir, "written before"))
+	if err != nil || string(before) != "cookie" {
+		t.Errorf("what was written before is %q, %v", before, err)
+	}
+	if after, err := os.ReadFile(filepath.Join(f.Dir, "written after")); err == nil && len(after) > 0 {
+		t.Errorf("what was written after and not synced is %q", after)
+	}
+}
+
 // A full file system takes nothing more, and all again when it is emptied.
 func TestFull(t *testing.T) {
 	f := made(t)

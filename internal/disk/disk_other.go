@@ -27,6 +27,9 @@ func Make(*journal.Journal, string, string, int64) (*FileSystem, error) { return
 // Shutdown fails here.
 func (f *FileSystem) Shutdown() error { return Check() }
 
+// Sync fails here.
+func (f *FileSystem) Sync() error { return Check() }
+
 // Recover fails here.
 func (f *FileSystem) Recover(context.Context) error { return Check() }
 
