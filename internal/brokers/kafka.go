@@ -23,8 +23,8 @@ const (
 // in one.
 //
 // Beside Kafka's own, Options.Settings may have java.heap (the heap's fixed
-// size, 512m) and java.options (further arguments of the virtual machine,
-// separated by spaces).
+// size, 512m), java.options (further arguments of the virtual machine,
+// separated by spaces) and features of a new cluster (feature.NAME).
 func Kafka() Product {
 	return Product{
 		Name:     "kafka",

@@ -99,6 +99,25 @@ func TestKafkaIsFoundWhereItsVariableSays(t *testing.T) {
 	}
 }
 
+// Features of a new cluster are what the tool formats it with, where the version has such.
+func TestKafkaIsFormattedWithFeatures(t *testing.T) {
+	p, _ := brokers.Lookup("kafka")
+	for version, want := range map[string]string{
+		"4.3.1": "--feature eligible.leader.replicas.version=0",
+		"3.2.0": "Kafka 3.2.0 has no such features",
+	} {
+		dir, java := fakeKafka(t, version)
+		if err := os.WriteFile(java+"/java", []byte("#!/bin/sh\necho \"$@\"\nexit 1\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		_, err := brokers.Start(t.Context(), p, brokers.Options{Home: brokers.Home{Dir: t.TempDir(), Environ: []string{"PATH=" + java + ":/bin:/usr/bin", "KAFKA_HOME=" + dir}},
+			Settings: map[string]string{"feature.eligible.leader.replicas.version": "0"}})
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", version, err, want)
+		}
+	}
+}
+
 func TestKafkaIsPlanned(t *testing.T) {
 	for _, name := range []string{"kafka", "kafka-0.8", "kafka-0.9"} {
 		p, _ := brokers.Lookup(name)

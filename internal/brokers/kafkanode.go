@@ -31,10 +31,14 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 	if err != nil {
 		return nil, err
 	}
+	features := kafkaFeatures(own)
 	if !since(in.Version, 3, 3) {
+		if len(features) > 0 {
+			return nil, fmt.Errorf("%w %s…: Kafka %s has no such features", ErrSetting, kafkaFeature, in.Version)
+		}
 		return deployKafkaZooKeeper(machine, in, o, own)
 	}
-	checkpoint, err := kafkaCheckpoint(ctx, machine, in, o)
+	checkpoint, err := kafkaCheckpoint(ctx, machine, in, o, features)
 	if err != nil {
 		return nil, err
 	}
@@ -206,13 +210,29 @@ func randomUUID() string {
 	}
 }
 
-// kafkaCheckpoint returns the file that tells a new cluster the features of its version.
-// It is the same for all clusters, so the product's tool makes it once, and it is kept
+// kafkaFeature begins the names of settings that are features of a new cluster, such as
+// feature.eligible.leader.replicas.version: the product's tool takes them when it formats a
+// directory.
+const kafkaFeature = "feature."
+
+// kafkaFeatures takes the features out of settings, and returns them as arguments.
+func kafkaFeatures(settings map[string]string) (arguments []string) {
+	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		if feature, is := strings.CutPrefix(name, kafkaFeature); is {
+			arguments = append(arguments, "--feature", feature+"="+settings[name])
+			delete(settings, name)
+		}
+	}
+	return arguments
+}
+
+// kafkaCheckpoint returns the file that tells a new cluster its features. Without features of
+// its own it is the same for all clusters of a version, so the product's tool makes it once, and it is kept
 // below the home.
-func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o *Options) ([]byte, error) {
+func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o *Options, features []string) ([]byte, error) {
 	const name = "bootstrap.checkpoint"
 	kept := o.Home.Path("kafka-format", in.Version, name)
-	if text, err := os.ReadFile(kept); err == nil && len(text) > 0 {
+	if text, err := os.ReadFile(kept); len(features) == 0 && err == nil && len(text) > 0 {
 		return text, nil
 	}
 	dir := filepath.Join(o.Dir, "format")
@@ -226,7 +246,7 @@ func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o 
 		"inter.broker.listener.name": "PEER", "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PEER:PLAINTEXT", "log.dirs": dir}); err != nil {
 		return nil, err
 	}
-	if err := vm.run(ctx, o.Home.Environ, "kafka.tools.StorageTool", "format", "-t", randomUUID(), "-c", config); err != nil {
+	if err := vm.run(ctx, o.Home.Environ, "kafka.tools.StorageTool", append([]string{"format", "-t", randomUUID(), "-c", config}, features...)...); err != nil {
 		return nil, fmt.Errorf("format a storage directory: %w", err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, name))
@@ -234,7 +254,7 @@ func kafkaCheckpoint(ctx context.Context, vm virtualMachine, in Installation, o 
 		return nil, err
 	}
 	// If it cannot be kept, the next start makes it again.
-	if os.MkdirAll(filepath.Dir(kept), 0o755) == nil {
+	if len(features) == 0 && os.MkdirAll(filepath.Dir(kept), 0o755) == nil {
 		if part := kept + "." + filepath.Base(o.Dir); os.WriteFile(part, text, 0o644) == nil {
 			os.Rename(part, kept)
 		}
