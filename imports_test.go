@@ -106,7 +106,7 @@ func libraries() []library {
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
-		{"github.com/nats-io/nats-server/...", "internal/brokers"},
+		{"github.com/nats-io/nats-server/...", "internal/brokers internal/fleet/control"},
 		{"github.com/nats-io/nats.go/... github.com/nats-io/nkeys", clients + " internal/fleet/..."}, // the control plane of a fleet is NATS
 		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"},                         // the requests of Kafka's protocol, without a client
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},

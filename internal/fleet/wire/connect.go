@@ -14,6 +14,9 @@ import (
 // is not the one that it should be. Trying again is of no use.
 var ErrRefused = errors.New("refused")
 
+// connectPatience is how long one server may take to let a client in.
+const connectPatience = 5 * time.Second
+
 // Connect connects to the control plane. While no server answers it tries again, until ctx ends, and waiting is
 // called, if it is not nil, with the first such error. The caller closes the connection. It connects again by
 // itself when it is lost, except where the server refuses it: then lost is called, if not nil, with the error.
@@ -28,7 +31,11 @@ func Connect(ctx context.Context, l Login, waiting, lost func(error)) (*nats.Con
 		}
 	}))
 	for {
-		c, err := nats.Connect(l.URL, options...)
+		patience := connectPatience
+		if end, ok := ctx.Deadline(); ok {
+			patience = max(time.Millisecond, min(patience, time.Until(end)))
+		}
+		c, err := nats.Connect(l.URL, append(options, nats.Timeout(patience))...)
 		if err == nil {
 			return c, nil
 		}

@@ -135,7 +135,7 @@ func (l *Login) options() ([]nats.Option, error) {
 	}
 	all, _ := l.servers() // checked
 	o := []nats.Option{
-		nats.Name(l.Name), nats.Timeout(5 * time.Second), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
+		nats.Name(l.Name), nats.MaxReconnects(-1), nats.ReconnectWait(250 * time.Millisecond),
 		nats.PingInterval(5 * time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectBufSize(-1),                                         // what cannot be sent now is sent again by its owner, or out of date by then
 		nats.IgnoreDiscoveredServers(),                                    // whose addresses Check has not seen

@@ -1,0 +1,133 @@
+package control
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+
+	"sixnines/internal/filelock"
+	"sixnines/internal/fleet/wire"
+)
+
+// Options say how a control plane is started.
+type Options struct {
+	// Dir is its directory; it is made if it is not there. A control plane that is started where another one was
+	// has the same certificate, token and streams.
+	Dir string
+	// Host and Port are where it listens; all addresses without a host, and a free port without a port.
+	Host string
+	Port int
+	// Store is the most bytes that all streams take on the disk; 8 GiB by default.
+	Store int64
+	// Log, if not nil, is called with each line that the server logs as a warning or an error. It holds no secrets.
+	Log func(line string)
+}
+
+// DefaultStore is the default of Options.Store.
+const DefaultStore = 8 << 30
+
+// maxPayload is the longest message: that of a plan with a long scenario, and not much more.
+const maxPayload = 4 << 20
+
+// Server is a control plane in this process. Its connections are encrypted, and clients need its token.
+type Server struct {
+	server *server.Server
+	unlock func()
+	keep   keep
+	host   string
+	port   int
+}
+
+// Start starts a control plane. It is ready when Start returns.
+func Start(ctx context.Context, o Options) (_ *Server, err error) {
+	doing := func(err error) error { return fmt.Errorf("start the control plane in %s: %w", o.Dir, err) }
+	if err := ownDir(o.Dir); err != nil {
+		return nil, doing(err)
+	}
+	unlock, err := filelock.Take(filepath.Join(o.Dir, "lock"))
+	if err != nil {
+		return nil, doing(err)
+	}
+	defer func() {
+		if err != nil {
+			unlock()
+		}
+	}()
+	keep, err := keepIn(o.Dir)
+	if err != nil {
+		return nil, doing(err)
+	}
+	log := &logger{say: o.Log}
+	s, err := server.NewServer(&server.Options{
+		ServerName: keep.name, Host: o.Host, Port: cmp.Or(o.Port, server.RANDOM_PORT),
+		NoSigs: true,                                          // signals are the program's
+		TLS:    true, TLSTimeout: 10, TLSHandshakeFirst: true, // nothing is said before the handshake
+		TLSConfig:     &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{keep.pair}},
+		Authorization: keep.token, AuthTimeout: 10,
+		MaxPayload: maxPayload, MaxConn: 2 * wire.MaxAgents,
+		JetStream: true, StoreDir: filepath.Join(o.Dir, "store"), SyncAlways: true,
+		JetStreamMaxStore: cmp.Or(o.Store, DefaultStore), JetStreamMaxMemory: 64 << 20,
+	})
+	if err != nil {
+		return nil, doing(err)
+	}
+	s.SetLoggerV2(log, false, false, false)
+	s.Start()
+	stop := func() {
+		s.Shutdown()
+		s.WaitForShutdown()
+	}
+	for ready := false; !ready; ready = s.ReadyForConnections(50 * time.Millisecond) {
+		cause := log.failed()
+		if cause == nil {
+			cause = context.Cause(ctx)
+		}
+		if cause != nil {
+			stop()
+			return nil, doing(cause)
+		}
+	}
+	if cause := log.failed(); cause != nil || !s.JetStreamEnabled() {
+		stop()
+		return nil, doing(cmp.Or(cause, errors.New("its streams could not be opened")))
+	}
+	return &Server{server: s, unlock: unlock, keep: keep, host: o.Host, port: s.Addr().(*net.TCPAddr).Port}, nil
+}
+
+// Login is how this process connects to it.
+func (s *Server) Login() wire.Login { return s.login("127.0.0.1") }
+
+// JoinAt is how agents connect to it, by a host that is an address of this machine.
+func (s *Server) JoinAt(host string) wire.Login { return s.login(host) }
+
+func (s *Server) login(host string) wire.Login {
+	if ip := net.ParseIP(s.host); ip != nil && !ip.IsUnspecified() {
+		host = s.host
+	}
+	sum := sha256.Sum256(s.keep.pair.Certificate[0])
+	return wire.Login{URL: "tls://" + net.JoinHostPort(host, strconv.Itoa(s.port)), Token: s.keep.token, Pin: hex.EncodeToString(sum[:])}
+}
+
+// Line is the command that makes another machine an agent of this control plane, which it reaches at host. It
+// has the token in the environment, which other users of that machine cannot read.
+func (s *Server) Line(host string) string {
+	l := s.login(host)
+	return fmt.Sprintf("%s=%s sixnines agent --join %s --pin %s", wire.TokenVariable, l.Token, l.URL, l.Pin)
+}
+
+// Close ends it. Its directory stays.
+func (s *Server) Close() {
+	s.server.Shutdown()
+	s.server.WaitForShutdown()
+	s.unlock()
+}
