@@ -23,7 +23,16 @@ type Option struct {
 	Max     string   `json:"max,omitempty"`    // largest allowed value, if limited
 	Secret  bool     `json:"secret,omitempty"` // the value must not be shown or written down
 	Doc     string   `json:"doc"`
+	// Names is what else the value names than something of the broker's, so that who takes a scenario from others can
+	// refuse it: "file", a file of this machine; "address", where else the driver connects to.
+	Names string `json:"-"`
 }
+
+// What the value of an option names, see Option.Names.
+const (
+	NamesFile    = "file"
+	NamesAddress = "address"
+)
 
 // DecodeOptions sets the fields of the struct that into points to from opts.
 // A field takes part if it has the tag
@@ -31,8 +40,8 @@ type Option struct {
 //	option:"write_buffer"
 //
 // and may further have doc:"…" (one line for users), enum:"a,b" (allowed
-// strings), min:"…" and max:"…" (inclusive, in the field's own notation) and
-// secret:"true". Its type is string, bool, an integer, a float, time.Duration,
+// strings), min:"…" and max:"…" (inclusive, in the field's own notation),
+// secret:"true" and names:"…" (see [Option]). Its type is string, bool, an integer, a float, time.Duration,
 // [ByteSize], []string, or defined on one of them. The fields of an embedded struct
 // are options too, in its place. Options that are absent leave their fields
 // unchanged: that is how defaults are given.
@@ -95,7 +104,7 @@ func DescribeOptions(ptr any) []Option {
 		if !ok {
 			continue
 		}
-		o := Option{Name: f.name, Type: f.typeName(), Default: f.text(), Enum: f.enum,
+		o := Option{Name: f.name, Names: f.tag.Get("names"), Type: f.typeName(), Default: f.text(), Enum: f.enum,
 			Min: f.tag.Get("min"), Max: f.tag.Get("max"), Secret: f.tag.Get("secret") == "true", Doc: f.tag.Get("doc")}
 		// A default outside the allowed values means that the option is not set.
 		given := f

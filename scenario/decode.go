@@ -22,6 +22,7 @@ type source struct {
 type decoder struct {
 	strict.Decoder
 	env     Environment // nil: variables are not replaced
+	closed  bool        // no file is read
 	written map[string]written
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -38,8 +39,29 @@ func Parse(name string, text []byte) (*Scenario, error) {
 // ParseIn is [Parse] with variables from env instead of the process's environment.
 func ParseIn(env Environment, name string, text []byte) (*Scenario, error) {
 	root, fault := document(name).Root(text)
-	return decoded(env, name, root, fault)
+	return decoded(env, name, root, fault, false)
 }
+
+// ParseClosed is [ParseIn] for a text from somebody who may not read files of this machine: a value that is to be
+// read from one (@FILE) is an error, which wraps [ErrFile].
+func ParseClosed(env Environment, name string, text []byte) (*Scenario, error) {
+	root, fault := document(name).Root(text)
+	s, err := decoded(env, name, root, fault, true)
+	if all := (Errors)(nil); errors.As(err, &all) {
+		for _, e := range all {
+			if e.Cause == errFile {
+				return nil, fmt.Errorf("%w: %w", ErrFile, err)
+			}
+		}
+	}
+	return s, err
+}
+
+// ErrFile is wrapped by errors of [ParseClosed] about files.
+var ErrFile = errors.New("the text names a file to read")
+
+// errFile is the cause of such an error.
+const errFile = "its value is to be read from a file of this machine"
 
 // document returns the rules that the text of a scenario must keep.
 func document(name string) strict.Document {
@@ -47,9 +69,10 @@ func document(name string) strict.Document {
 }
 
 // decoded decodes a text's root node into a scenario, or returns the text's fault.
-func decoded(env Environment, name string, root *strict.Node, fault *strict.Error) (*Scenario, error) {
+func decoded(env Environment, name string, root *strict.Node, fault *strict.Error, closed bool) (*Scenario, error) {
 	s := &Scenario{source: &source{file: name, at: map[string]strict.Position{}, written: map[string]written{}}}
 	d := newDecoder(name, env, s.source)
+	d.closed = closed
 	if fault != nil {
 		d.Errors = append(d.Errors, *fault)
 	} else {

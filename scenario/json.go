@@ -24,7 +24,7 @@ func FromRecord(name string, text []byte) (*Scenario, error) {
 
 func fromJSON(env Environment, name string, text []byte) (*Scenario, error) {
 	root, fault := document(name).JSON(text)
-	return decoded(env, name, root, fault)
+	return decoded(env, name, root, fault, false)
 }
 
 // MarshalJSON writes the normalised scenario, with the keys of its YAML.

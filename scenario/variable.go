@@ -134,6 +134,10 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 			}
 		}
 	}
+	if refers && d.closed && strings.HasPrefix(n.Value, secret.File) {
+		d.Fail(n, key, errFile, "send the value itself")
+		return nil
+	}
 	read := func() (string, error) { return d.env.replace(n.Value, each) }
 	if refers {
 		read = func() (string, error) { return d.env.dereference(n.Value) }

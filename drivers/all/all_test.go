@@ -1,6 +1,7 @@
 package all_test
 
 import (
+	"regexp"
 	"testing"
 
 	"sixnines/driver"
@@ -30,5 +31,25 @@ func TestSetsShareNothing(t *testing.T) {
 	b, _ := all.Set().Lookup("mem")
 	if a.Driver == b.Driver {
 		t.Error("two sets share a broker")
+	}
+}
+
+// What an option names beside the broker is a property of it, so that an agent of a fleet can refuse it.
+func TestOptionsThatNameFilesAndAddressesSaySo(t *testing.T) {
+	file := regexp.MustCompile(`(?i)PEM file|file with|credentials file`)
+	address := regexp.MustCompile(`(?i)(HTTP|monitoring) address|address of (the server's monitoring|Pulsar's web service)|https?://`)
+	for _, e := range all.Set().Entries() {
+		for _, o := range driver.DescribeOptions(e.Options) {
+			want := ""
+			switch {
+			case file.MatchString(o.Doc):
+				want = driver.NamesFile
+			case address.MatchString(o.Doc):
+				want = driver.NamesAddress
+			}
+			if o.Names != want {
+				t.Errorf("%s: option %s names %q; its description says %q: %s", e.Name, o.Name, o.Names, want, o.Doc)
+			}
+		}
 	}
 }

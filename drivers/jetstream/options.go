@@ -38,7 +38,7 @@ type Options struct {
 	Domain          string          `option:"domain" doc:"JetStream domain to use, behind a leaf node"`
 	APIPrefix       string          `option:"api_prefix" doc:"begins the subjects of the JetStream API, where an account imports it; absent: $JS.API"`
 	APITimeout      time.Duration   `option:"api_timeout" doc:"longest time for the server to make or delete a stream or consumer" min:"1ms"`
-	Monitoring      string          `option:"monitoring" doc:"address of the server's monitoring, such as http://host:8222, to read from it when files are synchronised; absent: it is not known"`
+	Monitoring      string          `option:"monitoring" names:"address" doc:"address of the server's monitoring, such as http://host:8222, to read from it when files are synchronised; absent: it is not known"`
 
 	natswire.Options
 }

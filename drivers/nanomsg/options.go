@@ -16,8 +16,8 @@ type Options struct {
 	Queue      int           `option:"queue" doc:"sockets=library: messages that each of its queues holds; a publisher drops what does not fit, a subscriber the oldest" min:"1" max:"16777216"`
 	KeepAlive  time.Duration `option:"keepalive" doc:"TCP keepalive after this long without traffic; 0: Go's default, 15s" min:"0s"`
 	Reconnect  time.Duration `option:"reconnect" doc:"pause before a connection that was lost is made again" min:"1ms"`
-	ServerCert string        `option:"server_cert" doc:"tls+tcp: PEM file of the certificate that the side that binds shows; absent: that of target.tls"`
-	ServerKey  string        `option:"server_key" doc:"tls+tcp: PEM file of its key"`
+	ServerCert string        `option:"server_cert" names:"file" doc:"tls+tcp: PEM file of the certificate that the side that binds shows; absent: that of target.tls"`
+	ServerKey  string        `option:"server_key" names:"file" doc:"tls+tcp: PEM file of its key"`
 }
 
 // DefaultOptions returns the defaults.

@@ -20,7 +20,7 @@ type Options struct {
 	MaxInflight        int             `option:"max_inflight" doc:"messages that the server hands a subscription ahead of its acknowledgements" min:"1" max:"2147483647"`
 	AckWait            time.Duration   `option:"ack_wait" doc:"after how long without an acknowledgement the server delivers a message again, in whole seconds" min:"1s"`
 	Durable            bool            `option:"durable" doc:"the server keeps the place of groups and subscribers while they are away"`
-	HTTPURL            string          `option:"http_url" doc:"the server's monitoring address, such as http://host:8222, to read version, store and limits from"`
+	HTTPURL            string          `option:"http_url" names:"address" doc:"the server's monitoring address, such as http://host:8222, to read version, store and limits from"`
 	WriteBuffer        driver.ByteSize `option:"write_buffer" doc:"bytes that are collected before they are written; 1: each message is written at once, on the sender's thread; 0: 1 where the load is paced, 64KiB flat out" min:"0" max:"64MiB"`
 	kit.UserOptions
 	Token          string        `option:"token" doc:"token, instead of a user" secret:"true"`

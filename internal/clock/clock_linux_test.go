@@ -7,6 +7,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -293,5 +294,11 @@ func TestSleeperIsWoken(t *testing.T) {
 		}
 		s.Wake()
 		wait.Wait()
+	}
+}
+
+func TestBootIsPartOfTheDomain(t *testing.T) {
+	if id := Boot(); id == "" || !strings.HasPrefix(Domain(), "boot:"+id+" ") {
+		t.Errorf("boot %q, domain %q", id, Domain())
 	}
 }

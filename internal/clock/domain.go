@@ -24,3 +24,10 @@ var domain = sync.OnceValue(func() string {
 // id and yet different clocks: a comparison of domains across hosts must make
 // sure that they are one host.
 func Domain() string { return domain() }
+
+// Boot returns the boot id of this machine, which processes of one machine have in common, in containers and
+// time namespaces too; empty where it is not known.
+func Boot() string {
+	id, _ := boot()
+	return id
+}

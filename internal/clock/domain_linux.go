@@ -7,11 +7,17 @@ import (
 	"strings"
 )
 
+// boot returns the boot id, false where it cannot be known.
+func boot() (string, bool) {
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	id := strings.TrimSpace(string(b))
+	return id, err == nil && id != ""
+}
+
 // sharedDomain returns the domain's name, false where it cannot be known.
 func sharedDomain() (string, bool) {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	boot := strings.TrimSpace(string(b))
-	if err != nil || boot == "" {
+	id, ok := boot()
+	if !ok {
 		return "", false
 	}
 	ns, err := os.Readlink("/proc/self/ns/time")
@@ -21,5 +27,5 @@ func sharedDomain() (string, bool) {
 	case err != nil:
 		return "", false
 	}
-	return "boot:" + boot + " " + ns, true
+	return "boot:" + id + " " + ns, true
 }

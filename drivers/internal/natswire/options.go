@@ -26,8 +26,8 @@ type Options struct {
 	Client      string          `option:"client" enum:"direct,library" formerly:"publish,receive" aliases:"client=library" doc:"direct: over plain TCP, messages go past the client library, over its connections, which costs less; consumers that take their time are left to it all the same; library: nats.go, and for JetStream nats.go/jetstream, publishes and delivers, as most programs have it"`
 	kit.UserOptions
 	Token             string        `option:"token" doc:"token, instead of a user" secret:"true"`
-	NKeySeed          string        `option:"nkey_seed" doc:"file with an NKey seed to sign the server's challenge with"`
-	Creds             string        `option:"creds" doc:"credentials file: a user's JWT and NKey seed"`
+	NKeySeed          string        `option:"nkey_seed" names:"file" doc:"file with an NKey seed to sign the server's challenge with"`
+	Creds             string        `option:"creds" names:"file" doc:"credentials file: a user's JWT and NKey seed"`
 	Name              string        `option:"name" doc:"name of the connections at the server; the run, role and number of each are added"`
 	InboxPrefix       string        `option:"inbox_prefix" doc:"first part of the subjects that answers come by, and JetStream's deliveries, where permissions ask for one; absent: _INBOX"`
 	ConnectTimeout    time.Duration `option:"connect_timeout" doc:"longest time for one server to accept a connection and log in" min:"1ms"`
