@@ -20,6 +20,11 @@ type Acted struct {
 	// were done was planned for when they were. Event.At is when it was.
 	Planned int64 `json:"planned"`
 	Began   int64 `json:"began,omitempty"` // of EventActionOver: when the action had happened
+	// The system was asked to do it at Asked or later, to the first of several nodes, and had done it by Done, to all
+	// of them: whatever the system itself noted of it lies between. Asked ≤ Event.At ≤ Done. Both are 0 in files of
+	// older versions and where it failed.
+	Asked int64 `json:"asked,omitempty"`
+	Done  int64 `json:"done,omitempty"`
 	// Nodes are the broker's nodes to which it happened, by their numbers from 0; empty: to none of these.
 	Nodes []int `json:"nodes,omitempty"`
 	// Dropped is what was dropped in each direction while it lasted; of EventActionOver.

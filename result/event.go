@@ -38,6 +38,10 @@ func (e Event) Since(origin int64) Event {
 	if e.Action != nil {
 		a := *e.Action
 		a.Planned -= origin
+		if a.Done != 0 {
+			a.Asked -= origin
+			a.Done -= origin
+		}
 		if e.Kind == EventActionOver {
 			a.Began -= origin
 		}

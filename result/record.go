@@ -284,6 +284,9 @@ type Clock struct {
 	Domain  string        `json:"domain"`  // equal domains share the clock
 	Bracket time.Duration `json:"bracket"` // uncertainty of its mapping into the process
 	ReadNs  float64       `json:"read_ns"` // cost of one reading, measured
+	// Start is its reading at the start of the measured window, in ns. It turns instants of the file into those of
+	// other programs on this machine, such as the kernel's tracing. 0 in files of older versions and in virtual time.
+	Start int64 `json:"start,omitempty"`
 }
 
 // Fact is one line of the machine's fingerprint.

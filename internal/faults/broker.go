@@ -24,6 +24,7 @@ type nodes struct {
 	act    *scenario.Act
 	choice scenario.Node
 	chosen []int // ascending; nil: it has not happened
+	latest brokers.Change
 }
 
 // Ahead implements actions.Early.
@@ -38,7 +39,12 @@ func aheadOf(choice scenario.Node) time.Duration {
 }
 
 // Describe implements actions.Describer.
-func (n *nodes) Describe(e *result.Event) { e.Action.Nodes = n.chosen }
+func (n *nodes) Describe(e *result.Event) {
+	e.Action.Nodes = n.chosen
+	if n.latest.Complete != 0 {
+		e.Action.Asked, e.Action.Done = n.latest.At, n.latest.Complete
+	}
+}
 
 // ready chooses the nodes, takes them and waits for the act's instant.
 func (n *nodes) ready(ctx context.Context, at int64) error {
@@ -99,8 +105,11 @@ func (t *Target) choose(ctx context.Context, act *scenario.Act, choice scenario.
 	return p.Followers, nil
 }
 
-// when is the instant of a change.
-func when(c brokers.Change, err error) (happened int64, _ error) { return c.At, err }
+// changed notes a change of nodes, and returns its instant.
+func (n *nodes) changed(c brokers.Change, err error) (happened int64, _ error) {
+	n.latest = c
+	return c.At, err
+}
 
 // freeze stops nodes for a time.
 type freeze struct {
@@ -134,7 +143,7 @@ func (f *freeze) Do(ctx context.Context, at int64) (happened int64, err error) {
 	if _, err := f.note(f.chosen, noted); err != nil {
 		return 0, err
 	}
-	return when(f.target.Cluster.Freeze(ctx, f.chosen...))
+	return f.changed(f.target.Cluster.Freeze(ctx, f.chosen...))
 }
 
 // note notes how nodes that run are continued, those that are not among the noted processes, and returns the numbers
@@ -164,7 +173,7 @@ func (f *freeze) note(chosen, noted []int) (processes []int, err error) {
 func (f *freeze) Undo(ctx context.Context) (happened int64, err error) {
 	if f.chosen != nil {
 		defer f.release()
-		happened, err = when(f.target.Cluster.Thaw(ctx, f.chosen...))
+		happened, err = f.changed(f.target.Cluster.Thaw(ctx, f.chosen...))
 	}
 	if err != nil {
 		return happened, err // the notes stay: what they are about may be stopped

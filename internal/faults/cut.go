@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/internal/clock"
 	"sixnines/internal/netns"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -22,6 +23,7 @@ type cut struct {
 	numbers []int      // of the nodes that it happens to, ascending
 	ends    map[netip.Addr]int
 	dropped []netns.Dropped
+	undoing int64 // when the kernel was asked to let packets pass, CLOCK_MONOTONIC
 }
 
 // Ahead implements actions.Early.
@@ -38,6 +40,9 @@ func (c *cut) Ahead() time.Duration {
 // Describe implements actions.Describer.
 func (c *cut) Describe(e *result.Event) {
 	e.Action.Nodes = c.numbers
+	if c.cut != nil && c.cut.Ended != 0 { // what was dropped is read after that
+		e.Action.Asked, e.Action.Done = c.undoing, c.cut.Ended
+	}
 	if c.dropped == nil {
 		return
 	}
@@ -70,6 +75,7 @@ func (c *cut) Undo(context.Context) (happened int64, err error) {
 	if c.cut == nil {
 		return 0, nil
 	}
+	c.undoing = clock.Now()
 	c.dropped, err = c.cut.Undo()
 	return c.cut.Ended, err
 }

@@ -25,7 +25,7 @@ func (f *full) Do(ctx context.Context, at int64) (happened int64, err error) {
 	}
 	change, taken, err := f.target.Cluster.FillDisk(ctx, f.chosen...)
 	f.taken = taken
-	return when(change, err)
+	return f.changed(change, err)
 }
 
 // Undo implements actions.Undoer.
@@ -34,7 +34,7 @@ func (f *full) Undo(ctx context.Context) (happened int64, err error) {
 		return 0, nil
 	}
 	defer f.release()
-	return when(f.target.Cluster.EmptyDisk(ctx, f.chosen...))
+	return f.changed(f.target.Cluster.EmptyDisk(ctx, f.chosen...))
 }
 
 // corrupt turns over bits in files of nodes. It does not take the nodes: they may be under another act.

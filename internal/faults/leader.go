@@ -67,7 +67,7 @@ func (x *transfer) Do(ctx context.Context, at int64) (happened int64, err error)
 	if x.moved, err = x.target.Cluster.Transfer(ctx, x.target.destination()); err != nil {
 		return 0, err
 	}
-	return x.moved.At, nil
+	return x.changed(brokers.Change{At: x.moved.At, Complete: x.moved.Complete}, nil)
 }
 
 // Undo implements actions.Undoer: nothing is to be restored, and it says when the other node led.
@@ -78,6 +78,7 @@ func (x *transfer) Undo(context.Context) (happened int64, err error) {
 
 // Describe implements actions.Describer.
 func (x *transfer) Describe(e *result.Event) {
+	x.nodes.Describe(e)
 	e.Action.Nodes = []int{x.moved.From, x.moved.To}
 	e.Detail += fmt.Sprintf(" from node %d to node %d", x.moved.From, x.moved.To)
 }

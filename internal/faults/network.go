@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"sixnines/internal/clock"
 	"sixnines/internal/journal"
 	"sixnines/internal/netns"
 	"sixnines/internal/network"
@@ -235,6 +236,8 @@ type conditions struct {
 	made   *network.Path
 	during chan *result.RoundTrips // holds what was measured while they held
 	stop   context.CancelFunc
+	// asked and done bound the latest change of the conditions, CLOCK_MONOTONIC: handshakes are timed beside it.
+	asked, done int64
 }
 
 // Ahead implements actions.Early: handshakes, and the process of the queues.
@@ -243,7 +246,7 @@ func (c *conditions) Ahead() time.Duration { return handshakesTime + 500*time.Mi
 // Describe implements actions.Describer.
 func (c *conditions) Describe(e *result.Event) {
 	now := *c.record
-	e.Action.Network = &now
+	e.Action.Network, e.Action.Asked, e.Action.Done = &now, c.asked, c.done
 }
 
 // Do implements actions.Doer.
@@ -254,9 +257,11 @@ func (c *conditions) Do(ctx context.Context, at int64) (happened int64, err erro
 	if err := until(ctx, at); err != nil {
 		return 0, err
 	}
+	c.asked = clock.Now()
 	if happened, err = c.made.Begin(); err != nil {
 		return 0, err
 	}
+	c.done = happened
 	c.watch()
 	return happened, nil
 }
@@ -284,7 +289,9 @@ func (c *conditions) Undo(ctx context.Context) (happened int64, err error) {
 	if c.made == nil {
 		return 0, nil
 	}
+	c.asked = clock.Now()
 	happened, err = c.made.End()
+	c.done = happened
 	if c.stop != nil {
 		c.stop()
 		c.record.During = <-c.during

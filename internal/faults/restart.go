@@ -2,7 +2,6 @@ package faults
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"sixnines/internal/brokers"
@@ -24,7 +23,7 @@ func (e *end) Do(ctx context.Context, at int64) (happened int64, err error) {
 	if err := e.ready(ctx, at); err != nil {
 		return 0, err
 	}
-	return when(e.by(ctx, e.chosen...))
+	return e.changed(e.by(ctx, e.chosen...))
 }
 
 // restart ends nodes and starts them again.
@@ -37,13 +36,13 @@ func (r *restart) Undo(ctx context.Context) (happened int64, err error) {
 		return 0, nil
 	}
 	defer r.release()
-	return when(r.target.Cluster.Resume(ctx, r.chosen...))
+	return r.changed(r.target.Cluster.Resume(ctx, r.chosen...))
 }
 
 // rolling restarts nodes one after the other.
 type rolling struct {
 	*nodes
-	over atomic.Int64 // when the last one answered again, CLOCK_MONOTONIC
+	last brokers.Change // of the node that was started again last
 }
 
 // Do implements actions.Doer: it returns when all nodes were restarted. A node that was ended is started
@@ -64,19 +63,19 @@ func (r *rolling) Do(ctx context.Context, at int64) (happened int64, err error) 
 			happened = ended.At
 		}
 		if err == nil {
-			_, err = c.Resume(whole, k)
+			r.last, err = c.Resume(whole, k)
 		}
 		cancel()
 		if err != nil {
 			return happened, err
 		}
-		r.over.Store(clock.Now())
 	}
-	return happened, nil
+	return r.changed(brokers.Change{At: happened, Complete: r.last.Complete}, nil)
 }
 
 // Undo implements actions.Undoer: all is restored, and it says since when.
 func (r *rolling) Undo(context.Context) (happened int64, err error) {
 	r.release()
-	return r.over.Load(), nil
+	r.latest = r.last
+	return r.last.Complete, nil
 }

@@ -133,14 +133,14 @@ func (x *Executor) do(s *Step) bool {
 		x.on = append(x.on, s)
 	}
 	x.mu.Unlock()
-	happened, err := guarded(func() (int64, error) { return s.Doer.Do(s.ctx, s.At) })
+	done, err := guarded(s.At, func() (int64, error) { return s.Doer.Do(s.ctx, s.At) })
 	if err == nil {
-		s.began = happened
+		s.began = done.at
 		planned := s.At
 		if planned == 0 {
-			planned = happened
+			planned = done.at
 		}
-		s.told(s.Told.Kind, happened, planned, 0)
+		s.told(s.Told.Kind, done, planned, 0)
 	} else if !errors.Is(err, context.Canceled) || s.ctx.Err() == nil { // else it was undone before it happened, which is no failure
 		s.failed(err)
 	}
@@ -180,44 +180,55 @@ func (x *Executor) undo(s *Step, limit time.Duration) {
 	if ended {
 		ctx = context.WithValue(ctx, ending{}, true)
 	}
-	happened, err := guarded(func() (int64, error) { return undoer.Undo(ctx) })
+	undone, err := guarded(0, func() (int64, error) { return undoer.Undo(ctx) })
 	switch {
 	case err != nil:
 		s.failed(fmt.Errorf("it was not undone: %w", err))
 	case began != 0:
-		s.told(result.EventActionOver, happened, s.At+int64(s.For), began)
+		s.told(result.EventActionOver, undone, s.At+int64(s.For), began)
 	}
 	x.mu.Lock()
 	x.on = slices.DeleteFunc(x.on, func(o *Step) bool { return o == s })
 	x.mu.Unlock()
 }
 
-// guarded calls f and returns when what it did happened, CLOCK_MONOTONIC: now, if f does not say. A panic
-// of f becomes its error.
-func guarded(f func() (int64, error)) (happened int64, err error) {
+// interval is when something happened, CLOCK_MONOTONIC, and what bounds it on both sides.
+type interval struct{ asked, at, done int64 }
+
+// guarded calls f, which does nothing before a planned instant, and returns when what it did happened: when it
+// returned, if f does not say. A panic of f becomes its error.
+func guarded(planned int64, f func() (int64, error)) (when interval, err error) {
+	called := max(clock.Now(), planned)
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("it panicked: %v", p)
 		}
-		if happened == 0 {
-			happened = clock.Now()
+		when.done = clock.Now()
+		if when.at == 0 {
+			when.at = when.done
 		}
+		when.asked = min(called, when.at)
 	}()
-	return f()
+	when.at, err = f()
+	return when, err
 }
 
-// told writes an event of what happened to a step. at and planned are CLOCK_MONOTONIC; began is when the
-// step had happened, if it is over now, and 0 otherwise.
-func (s *Step) told(kind result.EventKind, at, planned, began int64) {
+// told writes an event of what happened to a step. planned is CLOCK_MONOTONIC; began is when the step had
+// happened, if it is over now, and 0 otherwise.
+func (s *Step) told(kind result.EventKind, when interval, planned, began int64) {
 	e := s.Told
-	e.At, e.Kind = at, kind
+	e.At, e.Kind = when.at, kind
 	if began != 0 {
 		e.Count = 0
 	}
 	if s.Number > 0 {
-		e.Action = &result.Acted{Number: s.Number, Planned: planned, Began: began}
+		e.Action = &result.Acted{Number: s.Number, Planned: planned, Began: began, Asked: when.asked, Done: when.done}
 		if d, is := s.Doer.(Describer); is {
 			d.Describe(&e)
+		}
+		// The Doer's bounds are closer, if they are of this instant and not of the one before.
+		if a := e.Action; a.Asked > e.At || a.Done < e.At {
+			a.Asked, a.Done = when.asked, when.done
 		}
 	}
 	s.Event(e)

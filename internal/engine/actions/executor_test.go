@@ -173,8 +173,8 @@ func TestEventsOfActions(t *testing.T) {
 		x.Wait()
 		at := func(d time.Duration) int64 { return int64(d) }
 		want := []result.Event{
-			{At: at(10 * ms), Kind: result.EventAction, Action: &result.Acted{Number: 1, Planned: at(10 * ms)}},
-			{At: at(40 * ms), Kind: result.EventActionOver, Action: &result.Acted{Number: 1, Planned: at(60 * ms), Began: at(10 * ms)}},
+			{At: at(10 * ms), Kind: result.EventAction, Action: &result.Acted{Number: 1, Planned: at(10 * ms), Asked: at(10 * ms), Done: at(10 * ms)}},
+			{At: at(40 * ms), Kind: result.EventActionOver, Action: &result.Acted{Number: 1, Planned: at(60 * ms), Began: at(10 * ms), Asked: at(40 * ms), Done: at(40 * ms)}},
 		}
 		if !slices.EqualFunc(d.events, want, func(a, b result.Event) bool {
 			return a.At == b.At && a.Kind == b.Kind && reflect.DeepEqual(a.Action, b.Action) && a.Detail == "a"

@@ -30,8 +30,9 @@ type Early interface {
 	Ahead() time.Duration
 }
 
-// Describer is a Doer that adds to the events of its act what only it knows. It is called after Do or
-// Undo has returned, and never while one of them runs.
+// Describer is a Doer that adds to the events of its act what only it knows: to which nodes it happened, and
+// closer bounds of its instant than the calls of Do or Undo, where it has them. It is called after Do or Undo has
+// returned, and never while one of them runs.
 type Describer interface {
 	Describe(e *result.Event)
 }

@@ -1,0 +1,280 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sixnines/internal/network"
+	"sixnines/result"
+)
+
+// instantsPlan is a timeline with each kind of action of which the kernel's tracing knows the instant.
+func (c faultCell) instantsPlan() faultPlan {
+	restartTime, last := c.restartTime(), c.nodes-1
+	plan := faultPlan{
+		{"stall: {node: 0}, for: 300ms", 1, time.Second},
+		{"freeze: {node: all}, for: 300ms", c.nodes, time.Second},
+	}
+	if !c.fixed {
+		plan = append(plan, faultStep{"disconnect: all", 0, time.Second})
+	}
+	return append(plan, faultPlan{
+		{fmt.Sprintf("kill: {node: %d}, restart: 300ms", last), 1, restartTime},
+		{"terminate: {node: 0}, restart: 300ms", 1, restartTime},
+		{fmt.Sprintf("restart: {node: %d}", last), 1, restartTime},
+		{"cut: {from: clients, to: all}, for: 400ms", c.nodes, 2500 * time.Millisecond},
+		{"network: {delay: 2ms, loss: 2%, rate: 20mbit}, for: 400ms", 0, 1500 * time.Millisecond},
+	}...)
+}
+
+// TestInstants: what the kernel's tracing has of each action lies between the two instants that the event has for it,
+// and nothing of the kind lies elsewhere. How far the event's instant is from the kernel's is in the log: on a machine
+// with nothing else to do a millisecond at most.
+func TestInstants(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes its time")
+	}
+	for _, c := range faultCells() {
+		if os.Getenv(faultsVariable) != "all" && c.String() != "nats on nats 3" {
+			continue
+		}
+		t.Run(c.String(), func(t *testing.T) {
+			c.installed(t)
+			if why := faultsSkipped("paths"); why != "" {
+				t.Skip("SKIPPED: " + why)
+			}
+			kernel := traceKernel(t)
+			plan := c.instantsPlan()
+			actions, window := plan.actions()
+			p := c.start(t, "rate: 200/s, size: 128B, timeout: 2s", actions, window)
+			r := p.ended(t, false)
+			r.happened(t, c, plan)
+			all := kernel.end(t)
+			if t.Failed() {
+				return
+			}
+			s := seen{t: t, run: r, all: all, family: familyOf(p.cmd.Process.Pid, all), over: r.Header.Clock.Start + int64(window)}
+			for k, step := range plan {
+				s.compare(k+1, step)
+			}
+			s.nothingElse()
+			t.Logf("%d instants of events beside the kernel's: %d within 5 ms", s.compared, s.close)
+		})
+	}
+}
+
+// seen is what the kernel has seen of a run.
+type seen struct {
+	t      *testing.T
+	run    *faultRun
+	all    []traced
+	family family
+	over   int64 // the window's end: later brokers are ended for good
+
+	explained map[int]bool // by index in all: an action's event has it
+	compared  int
+	close     int // of these within 5 ms
+}
+
+// compare compares the events of an action with what the kernel saw meanwhile.
+func (s *seen) compare(number int, step faultStep) {
+	kind, _, _ := strings.Cut(step.text, ":")
+	for _, e := range s.run.Events {
+		if e.Action == nil || e.Action.Number != number {
+			continue
+		}
+		begins := e.Kind == result.EventAction
+		switch kind {
+		case "stall", "freeze":
+			s.signals(step, e, map[bool]string{true: "19", false: "18"}[begins])
+		case "kill", "terminate", "restart":
+			if begins {
+				s.signals(step, e, map[bool]string{true: "9", false: "15"}[kind == "kill"])
+				s.within(step, e, "an end of a process", len(e.Action.Nodes), func(x traced) bool {
+					return x.kind == "sched_process_exit" && x.of["group_dead"] == "true" && s.family.child(s.family.process(x.task))
+				}, false)
+			} else {
+				s.within(step, e, "a start of a process", len(e.Action.Nodes), func(x traced) bool {
+					return x.kind == "sched_process_exec" && s.family.child(x.number("pid"))
+				}, true)
+			}
+		case "disconnect":
+			s.within(step, e, "a connection that is shut", 1, func(x traced) bool {
+				return x.kind == "inet_sock_set_state" && s.family.process(x.task) == s.family.root
+			}, true)
+		case "cut":
+			s.cut(step, e)
+		case "network":
+			for what, is := range s.changes() {
+				if n := uses(e.Action.Network, what); n > 0 {
+					s.within(step, e, "a change by "+string(what), 1, is, true)
+				}
+			}
+		}
+	}
+}
+
+// uses returns how many means of a kind a network has.
+func uses(n *result.Network, what network.Means) (all int) {
+	for _, m := range n.Means {
+		if m.Means == string(what) {
+			all++
+		}
+	}
+	return all
+}
+
+// changes are what the kernel traces of means of networks.
+func (s *seen) changes() map[network.Means]func(traced) bool {
+	return map[network.Means]func(traced) bool{
+		network.TBF:     func(x traced) bool { return strings.HasPrefix(x.kind, "qdisc_") && s.family.has(x.task) },
+		network.NFQueue: func(x traced) bool { return x.kind == "sys_setsockopt" && s.family.has(x.task) },
+	}
+}
+
+// signals checks that a signal was sent to as many nodes as the event has.
+func (s *seen) signals(step faultStep, e result.Event, signal string) {
+	s.within(step, e, "signal "+signal, len(e.Action.Nodes), func(x traced) bool {
+		return s.signal(x) && x.of["sig"] == signal
+	}, true)
+}
+
+// signal reports whether an event is a signal of the run to a process that it has started.
+func (s *seen) signal(x traced) bool {
+	return x.kind == "signal_generate" && s.family.process(x.task) == s.family.root && s.family.child(x.number("pid"))
+}
+
+// within checks that between the event's instants the kernel saw what is asked for of at least so many different
+// processes. The first of it is compared with the event's own instant, if it says when that began.
+func (s *seen) within(step faultStep, e result.Event, what string, least int, is func(traced) bool, first bool) {
+	s.t.Helper()
+	asked, done := s.at(e.Action.Asked), s.at(e.Action.Done)
+	found := map[string]bool{}
+	for k, x := range s.all {
+		if !x.within(asked, done) || !is(x) {
+			continue
+		}
+		if len(found) == 0 && first {
+			s.difference(step, e, what, x.at)
+		}
+		found[x.of["pid"]] = true
+		s.explain(k)
+	}
+	if len(found) < least {
+		s.t.Errorf("%s, %s: the kernel saw %s %d times between %d and %d, and not %d times", step.text, e.Kind, what, len(found), asked, done, least)
+	}
+}
+
+func (s *seen) explain(k int) {
+	if s.explained == nil {
+		s.explained = map[int]bool{}
+	}
+	s.explained[k] = true
+}
+
+// at is an instant of the result by CLOCK_MONOTONIC.
+func (s *seen) at(instant int64) int64 { return s.run.Header.Clock.Start + instant }
+
+// difference writes how far an event's instant is from the kernel's.
+func (s *seen) difference(step faultStep, e result.Event, what string, kernel int64) {
+	d := time.Duration(kernel - s.at(e.At))
+	s.compared++
+	if d.Abs() <= 5*time.Millisecond {
+		s.close++
+	}
+	s.t.Logf("%-60s %-12s %-30s %10s after the event's instant, whose bounds are %s apart", step.text, e.Kind, what,
+		d.Round(time.Microsecond), time.Duration(e.Action.Done-e.Action.Asked).Round(time.Microsecond))
+}
+
+// packets returns which of the packets to the nodes were dropped by rules, by their indices in all.
+func (s *seen) packets() (dropped, passed []int) {
+	device := fmt.Sprintf("s9-%d-", s.family.root)
+	open := map[string]int{} // by address of the packet in the kernel
+	for k, x := range s.all {
+		skb := x.of["skbaddr"]
+		at, is := open[skb]
+		switch {
+		case x.kind == "net_dev_start_xmit":
+			if is {
+				passed = append(passed, at)
+			}
+			delete(open, skb)
+			if strings.HasPrefix(x.of["dev"], device) && x.of["protocol"] == "0x0800" {
+				open[skb] = k
+			}
+		case x.kind == "kfree_skb" && x.of["reason"] == "NETFILTER_DROP" && is:
+			dropped = append(dropped, at)
+			delete(open, skb)
+		}
+	}
+	for _, at := range open {
+		passed = append(passed, at)
+	}
+	return dropped, passed
+}
+
+// cut checks that packets to the nodes are dropped from the beginning to the end of a cut, and no others. Which of them
+// were under way when it began is decided by its bounds.
+func (s *seen) cut(step faultStep, e result.Event) {
+	dropped, passed := s.packets()
+	if e.Kind == result.EventAction {
+		from := s.at(e.Action.Asked)
+		k := slices.IndexFunc(dropped, func(k int) bool { return s.all[k].at+999 >= from })
+		if k < 0 {
+			s.t.Errorf("%s: the kernel dropped no packet to the nodes", step.text)
+			return
+		}
+		s.difference(step, e, "a packet that is dropped", s.all[dropped[k]].at)
+		return
+	}
+	i := slices.IndexFunc(s.run.Events, func(b result.Event) bool {
+		return b.Kind == result.EventAction && b.Action != nil && b.Action.Number == e.Action.Number
+	})
+	begun := s.run.Events[i].Action
+	for _, k := range dropped {
+		if !s.all[k].within(s.at(begun.Asked), s.at(e.Action.Done)) {
+			s.t.Errorf("%s: a packet was dropped at %d, which is not between %d and %d", step.text, s.all[k].at, s.at(begun.Asked), s.at(e.Action.Done))
+		}
+	}
+	first := int64(0)
+	for _, k := range passed {
+		at := s.all[k].at
+		if at > s.at(begun.Done) && at+999 < s.at(e.Action.Asked) {
+			s.t.Errorf("%s: a packet passed at %d, between %d and %d", step.text, at, s.at(begun.Done), s.at(e.Action.Asked))
+		}
+		if at+999 >= s.at(e.Action.Asked) && (first == 0 || at < first) {
+			first = at
+		}
+	}
+	if first == 0 {
+		s.t.Errorf("%s: no packet passes again", step.text)
+		return
+	}
+	counted := int64(0)
+	for _, d := range e.Action.Dropped {
+		if d.From == result.ClientsEnd {
+			counted += d.Packets
+		}
+	}
+	if int64(len(dropped)) != counted {
+		s.t.Errorf("%s: the event has %d packets from the clients that were dropped, and the kernel %d", step.text, counted, len(dropped))
+	}
+}
+
+// nothingElse checks that the kernel saw nothing in the window, of what actions do, that no action's event has.
+func (s *seen) nothingElse() {
+	changes := s.changes()
+	for k, x := range s.all {
+		if s.explained[k] || !x.within(s.at(0), s.over) {
+			continue
+		}
+		stops := s.signal(x) && x.of["sig"] != "18" // one that is to end is continued first
+		if stops || changes[network.TBF](x) || changes[network.NFQueue](x) {
+			s.t.Errorf("no event has what the kernel saw at %d: %s %v", x.at, x.kind, x.of)
+		}
+	}
+}
