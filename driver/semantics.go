@@ -95,6 +95,18 @@ type Capabilities struct {
 	ReadsBack    bool    // sessions implement BackReader
 	MinSize      int     // smallest payload in bytes the system carries
 	TLS          bool
+
+	// Unreplicated is why, of several nodes, only the leader keeps what is sent; the zero value: others keep it too, or
+	// that is not known before Provision.
+	Unreplicated Lack
+	// Unmovable is why leadership cannot be moved to another node as planned.
+	Unmovable Lack
+}
+
+// Lack is what cannot be with some options. The zero value: it can be.
+type Lack struct {
+	Why     string // "a classic queue is kept by one node"
+	Instead string // which options would do: "set the option queue_type to quorum"
 }
 
 // Adjuster is implemented by options structs whose values change the driver's capabilities.

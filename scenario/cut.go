@@ -96,6 +96,8 @@ func checkCut(v *validator, a *Act) {
 	one := len(c.From) == 1 && slices.Equal(c.From, c.To)
 	several := c.From[0] == End(EveryNode) || c.From[0] == End(Followers)
 	switch {
+	case v.s.Target.URL == "" && nodes == 1 && a.Names(Followers):
+		v.fail("followers, but the broker has one node", "give target.nodes, or write 0", key, a.key)
 	case v.s.Target.URL == "" && nodes == 1 && !clients:
 		v.fail("a cut between nodes, but the broker has one node", "give target.nodes, or cut it from the clients: from: clients, to: 0", key, a.key)
 	case one && !(several && nodes > 1):

@@ -45,6 +45,7 @@ func TestCutsThatCannotBe(t *testing.T) {
 		"target: {nodes: 3}\nactions: [{at: 1s, cut: {from: leader, to: leader}, for: 1s}]":   "a cut of leader from itself",
 		"target: {nodes: 3}\nactions: [{at: 1s, cut: {from: clients, to: clients}, for: 1s}]": "a cut of clients from itself",
 		"actions: [{at: 1s, cut: {from: 0, to: all}, for: 1s}]":                               "a cut between nodes, but the broker has one node",
+		"actions: [{at: 1s, cut: {from: clients, to: followers}, for: 1s}]":                   "followers, but the broker has one node",
 		"actions: [{at: 1s, cut: {from: producers, to: all}, for: 1s}]":                       "names no side of the broker's network",
 		"actions: [{at: 1s, cut: {from: \"01\", to: clients}, for: 1s}]":                      "names no side of the broker's network",
 		"actions: [{at: 1s, cut: {from: clients, to: all}}]":                                  "does not say how long",

@@ -133,12 +133,14 @@ func (a *Act) Nodes() Node {
 }
 
 // Led reports whether the act happens to a leader or its followers, which the broker is asked for.
-func (a *Act) Led() bool {
-	led := func(n Node) bool { return n == Leader || n == Followers }
+func (a *Act) Led() bool { return a.Names(Leader) || a.Names(Followers) }
+
+// Names reports whether the act happens to what a word or number for nodes stands for.
+func (a *Act) Names(n Node) bool {
 	if a.Kind == ActionCut {
-		return slices.ContainsFunc(slices.Concat(a.Cut.From, a.Cut.To), func(e End) bool { return led(Node(e)) })
+		return slices.Contains(a.Cut.From, End(n)) || slices.Contains(a.Cut.To, End(n))
 	}
-	return led(a.Nodes())
+	return a.Nodes() == n
 }
 
 // free returns when the nodes of an act may be under another, from the start of the window.

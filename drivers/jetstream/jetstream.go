@@ -63,6 +63,8 @@ func Entry() driver.Entry {
 			Keeps:       true,
 			ReadsBack:   true,
 			TLS:         true,
+
+			Unreplicated: unreplicated(),
 		},
 		Options:    &options,
 		Monitoring: "monitoring",

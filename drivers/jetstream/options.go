@@ -156,7 +156,16 @@ func (o Options) pullThreshold() int {
 
 // Adjust implements driver.Adjuster.
 func (o *Options) Adjust(c *driver.Capabilities) {
+	c.Unreplicated = driver.Lack{}
+	if o.Replicas == 1 {
+		c.Unreplicated = unreplicated()
+	}
 	if !o.Acknowledge {
 		c.Ack = driver.AckKindNone
 	}
+}
+
+// unreplicated says why a stream has no followers.
+func unreplicated() driver.Lack {
+	return driver.Lack{Why: "with replicas: 1 a stream is kept by one server", Instead: "set the option replicas to 3"}
 }

@@ -269,6 +269,9 @@ func (o *Options) Adjust(c *driver.Capabilities) {
 	if !o.acknowledged() {
 		c.Ack = driver.AckKindNone
 	}
+	if o.ReplicationFactor == 1 {
+		c.Unreplicated = driver.Lack{Why: "with replication_factor: 1 a partition is kept by one broker", Instead: "set the option replication_factor to 3"}
+	}
 }
 
 // acknowledged reports whether brokers answer what is produced.

@@ -108,6 +108,21 @@ func (o *Options) Adjust(c *driver.Capabilities) {
 	if !o.confirmed() {
 		c.Ack = driver.AckKindNone
 	}
+	c.Unreplicated = o.unreplicated()
+	if o.QueueType == stream {
+		c.Unmovable = driver.Lack{Why: "the leader of a stream cannot be chosen", Instead: "set the option queue_type to quorum"}
+	}
+}
+
+// unreplicated says why a queue has no followers.
+func (o *Options) unreplicated() driver.Lack {
+	switch {
+	case o.QueueType == classic:
+		return driver.Lack{Why: "a classic queue is kept by one node", Instead: "set the option queue_type to quorum"}
+	case o.QuorumGroupSize == 1:
+		return driver.Lack{Why: "with quorum_group_size: 1 a queue is kept by one node", Instead: "set the option quorum_group_size to 3"}
+	}
+	return driver.Lack{}
 }
 
 // confirmed reports whether the broker answers publishes.

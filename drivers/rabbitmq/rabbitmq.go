@@ -49,6 +49,7 @@ func Entry() driver.Entry {
 			Keeps:        true,
 			ReadsBack:    true,
 			TLS:          true,
+			Unreplicated: options.unreplicated(),
 		},
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),

@@ -111,4 +111,9 @@ func checkName(what, name string) error {
 }
 
 // Adjust implements driver.Adjuster: the library takes no dial function.
-func (o *Options) Adjust(c *driver.Capabilities) { c.OwnsDialing = o.Client == library }
+func (o *Options) Adjust(c *driver.Capabilities) {
+	c.OwnsDialing = o.Client == library
+	if o.Replicas == 1 {
+		c.Unreplicated = driver.Lack{Why: "with replicas: 1 a stream is kept by one node", Instead: "set the option replicas to 3"}
+	}
+}

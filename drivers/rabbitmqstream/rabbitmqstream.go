@@ -56,6 +56,8 @@ func Entry() driver.Entry {
 			Keeps:       true,
 			ReadsBack:   true,
 			TLS:         true,
+
+			Unmovable: driver.Lack{Why: "the leader of a stream cannot be chosen", Instead: "use driver rabbitmq with the option queue_type set to quorum"},
 		},
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),

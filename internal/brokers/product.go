@@ -30,8 +30,6 @@ type Product struct {
 	Clusters []int
 	// Led are those of Drivers whose destinations have a leader among several nodes.
 	Led []string
-	// Fixed says why leaders cannot be moved as planned, by the driver; others can.
-	Fixed map[string]string
 	// Variable is the environment variable that names the installation to use, such
 	// as KAFKA_HOME; may be empty.
 	Variable string

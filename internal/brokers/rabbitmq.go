@@ -25,7 +25,6 @@ func RabbitMQ() Product {
 		Summary:  "RabbitMQ: AMQP 0-9-1 queues, AMQP 1.0, and streams",
 		Drivers:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Led:      []string{"rabbitmq", "rabbitmq-stream"},
-		Fixed:    map[string]string{"rabbitmq-stream": "the leader of a stream cannot be chosen"},
 		Clusters: []int{1, 3},
 		Variable: "RABBITMQ_HOME",
 		find:     findRabbitMQ,

@@ -35,7 +35,6 @@ type faultCell struct {
 	corrupt  string // a pattern for files that a run writes; empty: it has none
 	leads    string // what a leader can have: stall, freeze, transfer, kill; empty: it has no leaders
 	fixed    bool   // its connections are not ours to cut
-	joint    bool   // which connections are its producers' is not known: several are made for one
 	lingers  bool   // its outage is measurably longer than the stall, so that the stall oracle does not hold
 }
 
@@ -60,13 +59,13 @@ func faultCells() []faultCell {
 		{driver: "redis-streams", product: "redis", nodes: 3, settings: `appendonly: "yes"`, corrupt: "*.aof", leads: "stall freeze transfer kill"},
 		{driver: "amqp10", product: "artemis", nodes: 1, slow: true, corrupt: "*.amq"},
 		{driver: "rabbitmq", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*"},
-		{driver: "rabbitmq-stream", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*.segment", fixed: true},
+		{driver: "rabbitmq-stream", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*.segment"},
 		{driver: "amqp10", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*"},
-		{driver: "kafka", product: "kafka", nodes: 1, slow: true, joint: true, settings: heap, corrupt: "*.log"},
+		{driver: "kafka", product: "kafka", nodes: 1, slow: true, settings: heap, corrupt: "*.log"},
 		{driver: "pulsar", product: "pulsar", nodes: 1, slow: true, corrupt: "*", fixed: true, lingers: true},
 		{driver: "rabbitmq", product: "rabbitmq", nodes: 3, options: "queue_type: quorum", slow: true, corrupt: "*.wal", leads: "stall freeze transfer kill"},
-		{driver: "rabbitmq-stream", product: "rabbitmq", nodes: 3, slow: true, corrupt: "*.segment", leads: "stall freeze kill", fixed: true},
-		{driver: "kafka", product: "kafka", nodes: 3, options: "replication_factor: 3", settings: heap, slow: true, joint: true, corrupt: "*.log", leads: "stall freeze transfer kill", lingers: true},
+		{driver: "rabbitmq-stream", product: "rabbitmq", nodes: 3, slow: true, corrupt: "*.segment", leads: "stall freeze kill"},
+		{driver: "kafka", product: "kafka", nodes: 3, options: "replication_factor: 3", settings: heap, slow: true, corrupt: "*.log", leads: "stall freeze transfer kill", lingers: true},
 	}
 }
 
@@ -132,15 +131,19 @@ type faultProcess struct {
 // faultLimit bounds a run beside its window. It decides only how long a failure takes.
 const faultLimit = 5 * time.Minute
 
+// scenario writes a scenario of the cell.
+func (c faultCell) scenario(load, actions string, window time.Duration) string {
+	return fmt.Sprintf("target: {driver: %q, managed: %q, nodes: %d, options: {%s}, settings: {%s}}\nworkload: {%s}\nphases: {warmup: 300ms, duration: %s, drain: 3s}\nactions:\n%s",
+		c.driver, c.product, c.nodes, c.options, c.settings, load, window, actions)
+}
+
 // start starts the run of a scenario.
 func (c faultCell) start(t *testing.T, load, actions string, window time.Duration) *faultProcess {
 	t.Helper()
 	p := &faultProcess{dir: t.TempDir(), said: &bytes.Buffer{}}
-	text := fmt.Sprintf("target: {driver: %q, managed: %q, nodes: %d, options: {%s}, settings: {%s}}\nworkload: {%s}\nphases: {warmup: 300ms, duration: %s, drain: 3s}\nactions:\n%s",
-		c.driver, c.product, c.nodes, c.options, c.settings, load, window, actions)
 	file := filepath.Join(p.dir, "scenario.yaml")
 	p.temporary = filepath.Join(p.dir, "tmp")
-	if err := errors.Join(os.WriteFile(file, []byte(text), 0o644), os.Mkdir(p.temporary, 0o755)); err != nil {
+	if err := errors.Join(os.WriteFile(file, []byte(c.scenario(load, actions, window)), 0o644), os.Mkdir(p.temporary, 0o755)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), window+faultLimit)
@@ -173,19 +176,16 @@ func homeWithBrokers(t *testing.T) string {
 }
 
 // ended waits for the end of the run, and checks that it left nothing on the machine and that its result closes. A
-// broker whose disk is damaged or full may end by itself, which is said; others may not.
+// broker whose disk is damaged or full may end by itself, which is a reason of the verdict; others may not.
 func (p *faultProcess) ended(t *testing.T, damaged bool) *faultRun {
 	t.Helper()
-	err := p.cmd.Wait()
+	err := p.cmd.Wait() // its exit code is judged below
 	r := &faultRun{said: p.said.String()}
 	code := p.cmd.ProcessState.ExitCode()
-	if died := damaged && code == exitFailure && strings.Contains(r.said, "ended by itself"); code != exitOK && code != exitInvalid && !died {
-		t.Fatalf("the run ends with %v: %s", err, r.said)
-	}
 	p.leftNothing(t)
 	files, globbing := filepath.Glob(filepath.Join(p.dir, "out", "*.jsonl"))
 	if globbing != nil || len(files) != 1 {
-		t.Fatalf("the results %q: %s", files, r.said)
+		t.Fatalf("%v: the results %q: %s", err, files, r.said)
 	}
 	r.file = files[0]
 	if out, err := exec.Command("sixnines", "verify", r.file).CombinedOutput(); err != nil {
@@ -193,6 +193,10 @@ func (p *faultProcess) ended(t *testing.T, damaged bool) *faultRun {
 	}
 	if r.Run, err = result.Load(r.file); err != nil {
 		t.Fatal(err)
+	}
+	died := slices.ContainsFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == result.ReasonBrokerEnded })
+	if code != exitOK && code != exitInvalid && !(damaged && code == exitFailure && died) || died && !damaged {
+		t.Fatalf("the run ends with exit code %d, and a broker that ended by itself: %t: %s", code, died, r.said)
 	}
 	for _, part := range r.Parts() {
 		if ok, why := part.Counters.Conserved(); !ok {

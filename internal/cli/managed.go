@@ -115,18 +115,22 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 	return nil
 }
 
-// leadersPossible refuses acts on leaders of a cluster in which the driver's messages have none, or whose leaders stay.
+// leadersPossible refuses acts on leaders of a cluster in which the driver's messages have none, on followers where there
+// are none, and transfers of leaders that stay.
 func leadersPossible(p brokers.Product, s *scenario.Scenario, e driver.Entry) error {
 	if s.Target.Nodes < 2 {
 		return nil // the one node leads everything
 	}
-	led := slices.Contains(p.Led, e.Name)
+	led, can := slices.Contains(p.Led, e.Name), e.With(s.Target.Options)
 	for _, a := range s.Acts() {
-		switch why := p.Fixed[e.Name]; {
+		transfer := a.Kind == scenario.ActionTransfer
+		switch {
 		case a.Led() && !led:
 			return placed(wrongUsage("name nodes by their numbers from 0, or random or all", "%s: what driver %s sends has no leader among the %s of %s", a.Kind, e.Name, plural(s.Target.Nodes, "node"), p.Name), s, a.Key())
-		case a.Kind == scenario.ActionTransfer && why != "":
-			return placed(wrongUsage("terminate: {node: leader}, with restart, makes another node lead", "%s: %s: %s", a.Kind, p.Name, why), s, a.Key())
+		case (transfer || a.Names(scenario.Followers)) && can.Unreplicated.Why != "":
+			return placed(wrongUsage(can.Unreplicated.Instead, "%s: %s, so it has a leader and no followers", a.Kind, can.Unreplicated.Why), s, a.Key())
+		case transfer && can.Unmovable.Why != "":
+			return placed(wrongUsage(can.Unmovable.Instead+"; or write terminate: {node: leader}, with restart, which makes another node lead", "%s: %s", a.Kind, can.Unmovable.Why), s, a.Key())
 		}
 	}
 	return nil
