@@ -243,10 +243,21 @@ func removeLink(name string) error {
 	return netlink.LinkDel(l)
 }
 
+// whole calls a function that lists something of the kernel's until nothing has changed in the middle of it, as when
+// another process makes an interface.
+func whole[A any](list func() ([]A, error)) (all []A, err error) {
+	for range 100 {
+		if all, err = list(); !errors.Is(err, netlink.ErrDumpInterrupted) {
+			break
+		}
+	}
+	return all, err
+}
+
 // Clean removes the interfaces that networks of ended processes have left in this namespace,
 // and returns their names. It changes no other interface.
 func Clean() (removed []string, err error) {
-	links, err := netlink.LinkList()
+	links, err := whole(netlink.LinkList)
 	if err != nil {
 		return nil, fmt.Errorf("netns: list interfaces: %w", err)
 	}
@@ -322,7 +333,9 @@ func overlaps(p netip.Prefix, used []netip.Prefix) bool {
 // usedPrefixes returns the destinations of the routes of this namespace in all tables; local
 // addresses are among them.
 func usedPrefixes() ([]netip.Prefix, error) {
-	routes, err := netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+	routes, err := whole(func() ([]netlink.Route, error) {
+		return netlink.RouteListFiltered(netlink.FAMILY_V4, &netlink.Route{Table: unix.RT_TABLE_UNSPEC}, netlink.RT_FILTER_TABLE)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list routes: %w", err)
 	}
