@@ -53,7 +53,7 @@ type Target struct {
 	// take a dial function declares Capabilities.OwnsDialing instead. Dial is never
 	// nil when the engine opens a session. The engine closes connections made through
 	// it when a context ends, so that a client that holds a lock in a blocked write
-	// releases the lock.
+	// releases the lock. The context says whose the connection is, see WithRole.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// Batch tells the driver how to configure its client. False (the load is
 	// paced) means latency: each message is written at once, on the caller's

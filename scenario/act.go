@@ -275,13 +275,6 @@ func checkDisconnect(v *validator, a *Act) {
 	w := &s.Workload
 	v.refuse(a.Subject == Consumers && w.Pattern == Publish, "the pattern publish has no consumers to disconnect", "write disconnect: producers", a.key, "workload.pattern")
 	v.refuse(a.Subject == Producers && w.Pattern == Consume, "the pattern consume has no producers to disconnect", "write disconnect: consumers", a.key, "workload.pattern")
-	for _, b := range OfKind(s.Acts(), ActionDisconnect) {
-		if a.Subject != Everybody && b.At.After <= a.At.After && b.key != a.key {
-			v.fail(fmt.Sprintf("disconnect: %s at %s comes after connections were cut at %s: it is not known which of the new connections are theirs", a.Subject, a.At, b.At),
-				"write disconnect: all, which cuts every open connection", a.key)
-			break
-		}
-	}
 	v.refuse(w.Messages == 0 && a.At.After >= s.Phases.Duration, fmt.Sprintf("the action is at %s, after the window of %s has ended", a.At, formatDuration(s.Phases.Duration)),
 		"lengthen phases.duration, or move the action earlier", a.key, "phases.duration")
 }

@@ -326,6 +326,9 @@ func checkDialling(ctx context.Context, h *Harness) error {
 		if _, err := r.consumer(ctx, 0, "", got, "t0"); err != nil {
 			return err
 		}
+		if r.network.of(driver.RoleConsumer) == 0 {
+			return errors.New("a consumer's connection was made through Target.Dial with a context that does not say so, see WithRole")
+		}
 		before := r.network.count()
 		p, err := r.producer(ctx, 0, "t0", h.size(), l)
 		if err != nil {
@@ -333,6 +336,9 @@ func checkDialling(ctx context.Context, h *Harness) error {
 		}
 		if r.network.count() == before {
 			return errors.New("a producer's connection was not made through Target.Dial (a client that dials by itself needs Capabilities.OwnsDialing), or is shared with a consumer")
+		}
+		if r.network.of(driver.RoleProducer) == 0 {
+			return errors.New("a producer's connection was made through Target.Dial with a context that does not say so, see WithRole")
 		}
 		return sendMany(l, p, 0, 0, 1, h.size())
 	}); err != nil {

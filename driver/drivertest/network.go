@@ -6,12 +6,15 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"sixnines/driver"
 )
 
 // network makes connections as the engine does: it keeps them, and cut closes them.
 type network struct {
 	mu     sync.Mutex
 	dialed int
+	roles  map[driver.Role]int // how many of these connections were whose
 	open   map[*conn]struct{}
 	used   chan struct{} // closed when a connection is first read or written
 	first  sync.Once
@@ -35,6 +38,10 @@ func (n *network) dial(ctx context.Context, netw, address string) (net.Conn, err
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dialed++
+	if n.roles == nil {
+		n.roles = map[driver.Role]int{}
+	}
+	n.roles[driver.RoleOf(ctx)]++
 	kept := &conn{c, n}
 	n.open[kept] = struct{}{}
 	return kept, nil
@@ -91,6 +98,13 @@ func (n *network) count() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.dialed
+}
+
+// of returns how many connections were made that are whose.
+func (n *network) of(r driver.Role) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.roles[r]
 }
 
 // left returns how many connections are open.

@@ -44,7 +44,7 @@ func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 	how := kit.Connecting{Timeout: o.ConnectTimeout,
 		Hint: "RabbitMQ before 4.0 wants its plugin rabbitmq_amqp1_0 enabled; if the server wants TLS there, give an amqps:// URL"}
 	l := kit.NewLink[conn, *conn](s.Base, kit.LinkConfig[conn]{
-		Name: key.String(), Silent: key.Role == kit.Control, Passes: passes, Wait: o.ReconnectWait, Timeout: o.ConnectTimeout,
+		Name: key.String(), Role: key.Role, Silent: key.Role == kit.Control, Passes: passes, Wait: o.ReconnectWait, Timeout: o.ConnectTimeout,
 		Dial: func(ctx context.Context) (*conn, error) {
 			return kit.Connect(ctx, s.Base, servers, how, func(ctx context.Context, below kit.Conn) (*conn, error) {
 				c, err := amqp.NewConn(ctx, below.Conn, config)

@@ -33,7 +33,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
-	raw, err := s.Target.Dial(ctx, network, address)
+	raw, err := s.Target.Dial(driver.WithRole(ctx, d.key.Role), network, address)
 	if err != nil {
 		return nil, err
 	}

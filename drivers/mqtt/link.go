@@ -40,7 +40,7 @@ func (s *session) newLink(key kit.Key, c *consumer) *link {
 	l := s.newClient(s.Base, key)
 	l.consumer = c
 	l.Link = kit.NewLink[client, *client](s.Base, kit.LinkConfig[client]{
-		Name: key.String(), Dial: l.dial, Passes: passes, Wait: s.options.ReconnectWait})
+		Name: key.String(), Role: key.Role, Dial: l.dial, Passes: passes, Wait: s.options.ReconnectWait})
 	return l
 }
 

@@ -17,7 +17,7 @@ type link struct{ *kit.Link[wire, *wire] }
 // newLink returns a link of producers, or of a subscription if that is not nil.
 func (s *session) newLink(key kit.Key, sub *subscription) *link {
 	return &link{kit.NewLink[wire, *wire](s.Base, kit.LinkConfig[wire]{
-		Name: key.String(), Wait: s.options.ReconnectWait,
+		Name: key.String(), Role: key.Role, Wait: s.options.ReconnectWait,
 		Dial: func(ctx context.Context) (*wire, error) { return s.dial(ctx, key, sub) },
 	})}
 }

@@ -41,10 +41,9 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, receiv
 		}
 		topics = append(topics, topic)
 	}
-	key := linkKey{"consumer", spec.Conn}
+	key := linkKey{role: driver.RoleConsumer, number: spec.Conn}
 	if spec.Slow {
-		// One that takes its time holds up who shares its connection.
-		key = linkKey{"slow consumer", spec.ID}
+		key.slow, key.number = true, spec.ID
 	}
 	l, err := s.link(ctx, key)
 	if err != nil {

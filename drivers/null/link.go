@@ -15,11 +15,17 @@ import (
 // linkKey names a connection within its session: producers and consumers never
 // share one.
 type linkKey struct {
-	role   string
+	role   driver.Role
+	slow   bool // one that takes its time holds up who shares its connection
 	number int
 }
 
-func (k linkKey) String() string { return fmt.Sprintf("%s-%d", k.role, k.number) }
+func (k linkKey) String() string {
+	if k.slow {
+		return fmt.Sprintf("slow %s-%d", k.role, k.number)
+	}
+	return fmt.Sprintf("%s-%d", k.role, k.number)
+}
 
 // link is one client of the broker: one connection after the other, with a
 // goroutine that reads, hands messages over, and connects again.
@@ -59,7 +65,7 @@ func (l *link) start(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.session.life, func() { cancel(driver.ErrClosed) })()
-	conn, _, err := l.session.connect(ctx)
+	conn, _, err := l.session.connect(driver.WithRole(ctx, l.key.role))
 	if err != nil {
 		return err
 	}
@@ -163,7 +169,7 @@ func (l *link) again() net.Conn {
 			return nil
 		case <-pause.C:
 		}
-		if conn, _, err := l.session.connect(l.session.life); err == nil {
+		if conn, _, err := l.session.connect(driver.WithRole(l.session.life, l.key.role)); err == nil {
 			return conn
 		}
 		pause.Reset(l.session.options.ReconnectWait)

@@ -29,7 +29,7 @@ func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	if err != nil {
 		return nil, err
 	}
-	l, err := s.link(ctx, linkKey{"producer", spec.Conn})
+	l, err := s.link(ctx, linkKey{role: driver.RoleProducer, number: spec.Conn})
 	if err != nil {
 		return nil, err
 	}

@@ -24,7 +24,7 @@ type link struct {
 // newLink connects. Each link begins with another of the servers.
 func newLink(ctx context.Context, s *session, key kit.Key) (*link, error) {
 	l := &link{session: s, key: key}
-	l.Link = rabbit.NewLink(s.Broker, key.String(), func(ctx context.Context) (connection, error) {
+	l.Link = rabbit.NewLink(s.Broker, key.Role, key.String(), func(ctx context.Context) (connection, error) {
 		return rabbit.Connect(ctx, s.Broker, s.From(key.Conn), l.open)
 	})
 	l.Restore = s.restore

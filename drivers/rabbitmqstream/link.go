@@ -62,7 +62,7 @@ func newLink(ctx context.Context, s *session, key linkKey) (*link, error) {
 	if s.options.Client == library {
 		dial = func(ctx context.Context) (connection, error) { return openLibrary(ctx, s, key.Key) }
 	}
-	l := rabbit.NewLink(s.Broker, key.String(), dial)
+	l := rabbit.NewLink(s.Broker, key.Role, key.String(), dial)
 	if err := l.Start(ctx); err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (s *session) receiver(ctx context.Context, key kit.Key) (*receiver, error) 
 	in.turn <- struct{}{}
 	in.subscribing, in.unsubscribing = s.options.words()
 	in.routes.Store(&map[string][]*kit.Gate{})
-	in.link = resp.NewLink[wire](s.Client, key.String(), in.begin)
+	in.link = resp.NewLink[wire](s.Client, key.Role, key.String(), in.begin)
 	if err := in.link.Start(ctx); err != nil {
 		return nil, err
 	}

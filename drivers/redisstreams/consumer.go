@@ -111,7 +111,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			}
 		}
 	}
-	c.link = resp.NewLink[wire](s.Client, c.name, c.prepare)
+	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.name, c.prepare)
 	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type link = kit.Link[registration, *registration]
 // connect makes a link.
 func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 	l := kit.NewLink[registration, *registration](s.Base, kit.LinkConfig[registration]{
-		Name: key.String(), Passes: passes, Wait: s.options.ReconnectWait,
+		Name: key.String(), Role: key.Role, Passes: passes, Wait: s.options.ReconnectWait,
 		Dial: func(ctx context.Context) (*registration, error) { return s.dial(ctx, key) },
 	})
 	if err := l.Start(ctx); err != nil {

@@ -28,6 +28,14 @@ type linkName struct {
 	number          int
 }
 
+// role says whose connection it is, so that those of producers alone can be cut.
+func (n linkName) role() driver.Role {
+	if n.consumers {
+		return driver.RoleConsumer
+	}
+	return driver.RoleProducer
+}
+
 // Provision implements driver.Session. The broker makes topics as they are
 // used, and forgets them with their subscribers.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
@@ -100,7 +108,7 @@ func (s *session) link(ctx context.Context, name linkName) (*link, error) {
 	if l := s.links[name]; l != nil {
 		return l, nil
 	}
-	l, err := s.dial(ctx)
+	l, err := s.dial(driver.WithRole(ctx, name.role()))
 	if err != nil {
 		return nil, err
 	}

@@ -34,11 +34,9 @@ func (c faultCell) faultTimelines() map[string]faultPlan {
 		{"freeze: {node: all}, for: 400ms", n, time.Second},
 		{"pause: consumers, for: 300ms", 0, time.Second},
 	}
-	if !c.fixed && !c.joint {
-		all["stalls"] = append(all["stalls"], faultStep{"disconnect: producers", 0, time.Second})
-	}
 	if !c.fixed {
-		all["stalls"] = append(all["stalls"], faultStep{"disconnect: all", 0, time.Second})
+		all["stalls"] = append(all["stalls"], faultStep{"disconnect: producers", 0, time.Second}, faultStep{"disconnect: all", 0, time.Second},
+			faultStep{"disconnect: consumers", 0, time.Second})
 	}
 	all["ends"] = faultPlan{
 		{"kill: {node: random}, restart: 200ms", 1, restartTime},

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
@@ -143,12 +144,11 @@ type cut struct {
 	whose scenario.Subject
 }
 
-// Do cuts them, and returns when, CLOCK_MONOTONIC. It fails where no open connection is known to be one of
-// those, and joins the errors of cutting.
+// Do cuts them, and returns when, CLOCK_MONOTONIC. It fails where none is open, and joins the errors of cutting.
 func (c cut) Do(context.Context, int64) (happened int64, err error) {
 	open := c.connections()
 	if len(open) == 0 {
-		return 0, fmt.Errorf("no open connection is known to be one of %s alone, so nothing was cut; disconnect: all cuts every connection that the driver has made", c.whose)
+		return 0, fmt.Errorf("no open connection is one of %s, so nothing was cut: they are lost, and not made again yet", c.whose)
 	}
 	happened = clock.Now()
 	for _, conn := range open {
@@ -159,25 +159,22 @@ func (c cut) Do(context.Context, int64) (happened int64, err error) {
 
 // connections returns those to cut that are open.
 func (c cut) connections() (open []*transport.Conn) {
-	add := func(conns ...*transport.Conn) {
-		for _, conn := range conns {
-			if conn != nil && !conn.Closed() {
-				open = append(open, conn)
-			}
-		}
-	}
+	dialers := c.session.Dialers
+	role := driver.Role("")
 	switch {
 	case c.whose == scenario.Everybody:
-		for _, d := range c.session.Dialers {
-			add(d.Open()...)
-		}
 	case c.whose == scenario.Consumers && c.Flow.Replies:
-		add(c.session.Dialers[1].Open()...)
+		dialers = dialers[1:2] // the responders' session
 	case c.whose == scenario.Consumers:
-		add(c.receiving.Conns...)
+		role = driver.RoleConsumer
 	default:
-		for _, l := range c.sending.Lanes {
-			add(l.Conn)
+		role = driver.RoleProducer
+	}
+	for _, d := range dialers {
+		for _, conn := range d.Open() {
+			if (role == "" || conn.Role == role) && !conn.Closed() {
+				open = append(open, conn)
+			}
 		}
 	}
 	return open

@@ -92,7 +92,7 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 		if err := st.SetKeys(ld.Plan); err != nil {
 			return fmt.Errorf("producer %d: %w", st.Plan.Producer, err)
 		}
-		if c := ld.recording.Attribute("producer", ld.session.Dialers[0], mark, l.Conn == nil); c != nil {
+		if c := ld.recording.Attribute(driver.RoleProducer, ld.session.Dialers[0], mark, l.Conn == nil); c != nil {
 			l.Conn = c
 		}
 		if ld.Flow.Replies {

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 )
 
@@ -24,6 +25,8 @@ type Observer interface {
 // Conn is a connection of a [Dialer]. Its methods are safe for concurrent use.
 type Conn struct {
 	net.Conn
+	// Role is whose it is, as the driver said when it connected; empty: it did not. It changes before the load begins at most.
+	Role     driver.Role
 	owner    *Dialer
 	observer atomic.Pointer[Observer]
 	closed   atomic.Bool

@@ -5,6 +5,8 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+
+	"sixnines/driver"
 )
 
 // Dialer makes the connections of a session and can close them all, which is
@@ -40,6 +42,7 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 		d.otherSides.Store(here)
 	}
 	t := newConn(d, c)
+	t.Role = driver.RoleOf(ctx)
 	d.mu.Lock()
 	d.conns[t] = struct{}{}
 	onExtra := d.onExtra

@@ -4,16 +4,18 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"sixnines/driver"
 )
 
-// Role says whose a connection is. Producers and consumers never share one.
-type Role string
+// Role says whose a connection is.
+type Role = driver.Role
 
 // The roles of connections.
 const (
-	Control  Role = "control" // neither: what is asked, created and deleted
-	Producer Role = "producer"
-	Consumer Role = "consumer"
+	Control  = driver.RoleControl
+	Producer = driver.RoleProducer
+	Consumer = driver.RoleConsumer
 )
 
 // Key names a connection within its session: its role, and the number that the

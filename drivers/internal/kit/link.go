@@ -35,6 +35,7 @@ type Member[W any] interface {
 // LinkConfig says how a link connects.
 type LinkConfig[W any] struct {
 	Name   string // for people, and at the broker
+	Role   Role   // whose its connections are
 	Silent bool   // no events
 	// Dial connects, logs in and sets up everything except Members. It ends with ctx.
 	Dial func(ctx context.Context) (*W, error)
@@ -110,7 +111,7 @@ func (l *Link[W, P]) dial(ctx context.Context) (*W, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.life, func() { cancel(driver.ErrClosed) })()
-	w, err := l.Dial(ctx)
+	w, err := l.Dial(driver.WithRole(ctx, l.Role))
 	if err != nil && l.life.Err() != nil {
 		err = l.base.over("connect")
 	}

@@ -20,7 +20,7 @@ type conn struct {
 
 // Dial implements nats.CustomDialer.
 func (l *Link) Dial(network, address string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(l.life, l.client.options.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(driver.WithRole(l.life, l.key.Role), l.client.options.ConnectTimeout)
 	defer cancel()
 	raw, err := l.client.Target.Dial(ctx, network, address)
 	l.mu.Lock()

@@ -24,7 +24,7 @@ type AdminConn interface {
 
 // NewAdmin returns one that is not connected.
 func NewAdmin[C AdminConn](b *Broker, open Opener[C]) *Admin[C] {
-	l := NewLink(b, string(kit.Control), func(ctx context.Context) (C, error) { return Connect(ctx, b, b.Servers, open) })
+	l := NewLink(b, kit.Control, string(kit.Control), func(ctx context.Context) (C, error) { return Connect(ctx, b, b.Servers, open) })
 	l.Silent = true
 	return &Admin[C]{Link: l, busy: make(chan struct{}, 1)}
 }

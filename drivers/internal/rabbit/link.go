@@ -48,10 +48,10 @@ type Link[C Conn] struct {
 }
 
 // NewLink returns a link that is not connected. dial connects and logs in.
-func NewLink[C Conn](b *Broker, name string, dial func(ctx context.Context) (C, error)) *Link[C] {
+func NewLink[C Conn](b *Broker, role kit.Role, name string, dial func(ctx context.Context) (C, error)) *Link[C] {
 	l := &Link[C]{broker: b}
 	l.Link = kit.NewLink[Wire[C], *Wire[C]](b.Base, kit.LinkConfig[Wire[C]]{
-		Name: name, Passes: b.protocol.Passes, Wait: b.Config.ReconnectWait, Timeout: b.Config.ConnectTimeout,
+		Name: name, Role: role, Passes: b.protocol.Passes, Wait: b.Config.ReconnectWait, Timeout: b.Config.ConnectTimeout,
 		Dial: func(ctx context.Context) (*Wire[C], error) {
 			c, err := dial(ctx)
 			if err != nil {

@@ -94,7 +94,7 @@ func (w *warren) open(_ context.Context, below kit.Conn) (*conn, error) {
 
 func (w *warren) link(t *testing.T) *Link[*conn] {
 	t.Helper()
-	l := NewLink(w.broker, "link", func(ctx context.Context) (*conn, error) { return Connect(ctx, w.broker, w.broker.Servers, w.open) })
+	l := NewLink(w.broker, kit.Producer, "link", func(ctx context.Context) (*conn, error) { return Connect(ctx, w.broker, w.broker.Servers, w.open) })
 	if err := l.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}

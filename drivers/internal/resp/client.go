@@ -204,14 +204,14 @@ func (cl *Client) firstWords(err error) error {
 	return Explain(err)
 }
 
-// NewLink returns a link with the name, which is not connected. What setUp makes of a
+// NewLink returns a link with the role and the name, which is not connected. What setUp makes of a
 // connection that has logged in serves it.
 func NewLink[W any, P interface {
 	*W
 	kit.Wire
-}](cl *Client, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
+}](cl *Client, role kit.Role, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
 	return kit.NewLink[W, P](cl.Base, kit.LinkConfig[W]{
-		Name: name, Passes: passes, Wait: cl.Options.ReconnectWait,
+		Name: name, Role: role, Passes: passes, Wait: cl.Options.ReconnectWait,
 		GiveUp: func(tried int) bool { return cl.Options.MaxReconnects >= 0 && tried >= cl.Options.MaxReconnects },
 		Dial:   func(ctx context.Context) (*W, error) { return connect(ctx, cl, name, setUp) },
 	})

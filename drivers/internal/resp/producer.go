@@ -45,7 +45,7 @@ func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name st
 func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
 	w, first := ps.watch(key.String()), true
 	var l *link
-	l = NewLink[Pipeline](ps.session.Client, key.String(), func(c *Conn) (*Pipeline, error) {
+	l = NewLink[Pipeline](ps.session.Client, key.Role, key.String(), func(c *Conn) (*Pipeline, error) {
 		// Only the first connection's time stamps are used, not those of its successors.
 		p, err := ps.pipeline(c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
 		if err == nil {

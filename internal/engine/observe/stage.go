@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/recorder"
@@ -71,7 +72,7 @@ func (r *Recording) PlanStages() {
 // Attribute returns the connection that was dialled, and stayed open, for a producer or consumer since mark; nil: it is
 // not known. first says that one should have been dialled; otherwise the producer or consumer shares
 // the connection of an earlier one. If that does not hold, stages are refused.
-func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first bool) *transport.Conn {
+func (r *Recording) Attribute(who driver.Role, d *transport.Dialer, mark int, first bool) *transport.Conn {
 	if r.OwnsDialing {
 		return nil
 	}
@@ -80,6 +81,9 @@ func (r *Recording) Attribute(who string, d *transport.Dialer, mark int, first b
 	switch {
 	case !first && len(made) == 0:
 	case first && len(made) == 1:
+		if made[0].Role == "" { // the driver says it of none
+			made[0].Role = who
+		}
 		return made[0]
 	case first:
 		r.RefuseStages("%d connections were made for a %s, which is not one", len(made), who)

@@ -41,9 +41,6 @@ type Receiving struct {
 
 	// Pauses are those of the load's consumers, in order; set before consumers connect.
 	Pauses []*Pause
-	// Conns are the consumers' connections as they were made first, where that is theirs alone; nil:
-	// not known.
-	Conns []*transport.Conn
 
 	// LateReplies counts measured replies that came after their time limit. Any consumer adds.
 	LateReplies atomic.Int64
@@ -83,7 +80,6 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 		return fmt.Errorf("%w: %w", plan.ErrUsage, err)
 	}
 	byConn := make([]*transport.Conn, r.conns())
-	r.Conns = byConn
 	for i, cp := range r.Layout.Consumers {
 		spec := r.spec(i)
 		r.Depth.add(spec, cp.Group)
@@ -105,7 +101,7 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 			c := r.NewConsumer(cp.Group, lanes+i, integrity.Data)
 			mark := r.Session.Dialers[0].Mark()
 			client, err = r.Session.Main.Consumer(ctx, spec, c.Deliver)
-			if c.Conn = r.Recording.Attribute("consumer", r.Session.Dialers[0], mark, byConn[spec.Conn] == nil); c.Conn != nil {
+			if c.Conn = r.Recording.Attribute(driver.RoleConsumer, r.Session.Dialers[0], mark, byConn[spec.Conn] == nil); c.Conn != nil {
 				byConn[spec.Conn] = c.Conn
 			}
 			if c.Conn = byConn[spec.Conn]; r.Interrupted {
