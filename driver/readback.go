@@ -23,11 +23,12 @@ type BackReader interface {
 // tell about single ones.
 type ReplicaReader interface {
 	// Replicas asks each copy of the place, at the same time where that can be, how far it is. It
-	// is called before ReadBack. Without copies it returns none. A copy that does not answer is
+	// is called before ReadBack. Where there is one copy it returns none, and likewise where single
+	// copies cannot be asked, which Reading.NotAskable says. A copy that does not answer is
 	// a Replica with an Err. The error is of asking which copies there are.
 	Replicas(ctx context.Context, p Place) ([]Replica, error)
-	// ReadReplica does what ReadBack does in a copy that Replicas has said can be read. It is not
-	// called for the copy that ReadBack has read.
+	// ReadReplica does what ReadBack does in a copy that Replicas has said can be read, after ReadBack.
+	// It is not called for a copy that ReadBack reads whole.
 	ReadReplica(ctx context.Context, p Place, r Replica, take Take) (Reading, error)
 }
 
@@ -64,7 +65,13 @@ type Reading struct {
 	// Removed says that the broker has, or may have, removed messages because of a limit of its
 	// own, such as an age or a length: one that is not there may be one of these.
 	Removed bool
+	// Dropped is how many messages a limit has removed from a place that keeps messages in the order in which it took
+	// them, the oldest first, by the broker's own count; 0: it does not count them, or others may be missing, too.
+	Dropped int64
 	Copy    string // whose copy was read, in the broker's words, such as "leader"; empty: there is one
+	// NotAskable says why no single copy can be asked, where there are several; empty: a ReplicaReader asks
+	// them, or nothing is known about that.
+	NotAskable NotAskable
 }
 
 // ReadingEnd says what showed that a place was read to its end.
@@ -81,21 +88,39 @@ const (
 type Replica struct {
 	Name   string // of the server, in the broker's words
 	Leader bool   // it is the copy that ReadBack reads, or has such a partition of the place
+	// Partitions are those that it has a copy of; nil: all of the place.
+	Partitions []int
+	// Partly says that ReadBack reads some of its partitions only, and ReadReplica all of them.
+	Partly bool
 	// Answer says which of the fields below the copy has answered with.
 	Answer ReplicaAnswer
 	// Ends are where the copy ends, by partition: it has what Kept.Position says is before that.
 	Ends map[int]int64
 	// Lag is by how many entries of the broker's own log the copy is behind the leader's.
 	Lag int64
-	Err error // why it did not answer
+	// NotAskable and Err say why it did not answer, the second for people.
+	NotAskable NotAskable
+	Err        error
 }
+
+// NotAskable says why a copy of a place, or every single one, cannot be asked what it has.
+type NotAskable string
+
+// The values of NotAskable.
+const (
+	NotAskableLeaderOnly NotAskable = "leader only" // the broker reads from the leader's copy alone
+	NotAskableNoRequest  NotAskable = "no request"  // no request of the protocol names a copy
+	NotAskableVersion    NotAskable = "version"     // later versions of the broker can be asked
+	NotAskableOffline    NotAskable = "offline"     // the broker says that the copy's server is away
+	NotAskableNoAnswer   NotAskable = "no answer"   // the copy's server did not answer, or not as it should
+)
 
 // ReplicaAnswer says what a copy told about itself.
 type ReplicaAnswer string
 
 // The values of ReplicaAnswer.
 const (
-	ReplicaSilent   ReplicaAnswer = ""         // nothing, see Replica.Err
+	ReplicaSilent   ReplicaAnswer = ""         // nothing, see Replica.NotAskable
 	ReplicaContents ReplicaAnswer = "contents" // ReadReplica reads it
 	ReplicaEnds     ReplicaAnswer = "ends"     // Replica.Ends
 	ReplicaLag      ReplicaAnswer = "lag"      // Replica.Lag

@@ -8,7 +8,7 @@ package result
 // Every delivery that is missing is in one of these accounts, and where a load has no
 // consumers every message that was sent:
 //
-//	missing = Kept + LostAcked + Removed + KeptUnknown + GoneUnknown + KeptRefused + GoneRefused + Unread
+//	missing = Kept + LostAcked + Removed + Dropped + KeptUnknown + GoneUnknown + KeptRefused + GoneRefused + Unread
 //
 // It is so before damaged copies are taken off, whose number is in Counters.Corrupted.
 type ReadBack struct {
@@ -36,7 +36,10 @@ type ReadBack struct {
 	LostAcked int64 `json:"lost_acked"` // acknowledged and not kept: lost
 	// Removed were acknowledged and are not kept, in places where the broker removes messages that
 	// were not consumed: by a limit, or as it hands them out. Whether they are lost is not known.
-	Removed     int64 `json:"removed,omitempty"`
+	Removed int64 `json:"removed,omitempty"`
+	// Dropped were acknowledged and are not kept, because a limit of the broker has removed them as the oldest of
+	// their place: by its own count it has removed as many. They are not lost.
+	Dropped     int64 `json:"dropped,omitempty"`
 	KeptUnknown int64 `json:"kept_unknown"` // not answered and kept: the broker took them
 	GoneUnknown int64 `json:"gone_unknown"` // not answered and not kept
 	KeptRefused int64 `json:"kept_refused,omitempty"`
@@ -113,27 +116,47 @@ type ReadPlace struct {
 	Log   bool   `json:"log,omitempty"`   // it keeps what was consumed
 	// Until says what showed the end, as driver.ReadingEnd does; empty: the place could not be
 	// read, or was gone.
-	Until    string `json:"until,omitempty"`
-	Absent   bool   `json:"absent,omitempty"`  // the broker does not have the place any more
-	Removed  bool   `json:"removed,omitempty"` // the broker has removed messages by a limit
-	Copy     string `json:"copy,omitempty"`    // whose copy was read; empty: there is one
-	Messages int64  `json:"messages"`          // read, copies among them
-	Error    string `json:"error,omitempty"`   // why it could not be read
+	Until   string `json:"until,omitempty"`
+	Absent  bool   `json:"absent,omitempty"`  // the broker does not have the place any more
+	Removed bool   `json:"removed,omitempty"` // the broker has, or may have, removed messages by a limit
+	Dropped int64  `json:"dropped,omitempty"` // how many of the oldest, where it counts them
+	// Forgotten were read, but could not be remembered: of messages that are not there nothing is known.
+	Forgotten int64  `json:"forgotten,omitempty"`
+	Copy      string `json:"copy,omitempty"`  // whose copy was read; empty: there is one
+	Messages  int64  `json:"messages"`        // read, copies among them
+	Error     string `json:"error,omitempty"` // why it could not be read
 	// AtMostOnce says that the broker removes a message from it as it hands it out.
 	AtMostOnce bool `json:"at_most_once,omitempty"`
-	// Replicas are the copies of the place and what each has; empty: there is one copy, or the broker
-	// does not tell about single ones.
+	// Replicas are the copies of the place and what each has; empty: see NotAskable.
 	Replicas []ReadReplica `json:"replicas,omitempty"`
+	// NotAskable says why no copy but the one that was read was asked; empty: Replicas has them, or the
+	// place was not read, or the result is of an earlier version.
+	NotAskable NotAskable `json:"not_askable,omitempty"`
 	// NoReplicas says, for people, why it is not known which copies there are; empty: it is known.
 	NoReplicas string `json:"no_replicas,omitempty"`
 }
+
+// NotAskable says why a copy, or every single one, could not be asked what it has.
+type NotAskable string
+
+// The values of NotAskable.
+const (
+	NotAskableOneCopy    NotAskable = "one copy"    // there is no other
+	NotAskableLeaderOnly NotAskable = "leader only" // the broker reads from the leader's copy alone
+	NotAskableNoRequest  NotAskable = "no request"  // no request of the protocol names a copy
+	NotAskableVersion    NotAskable = "version"     // later versions of the broker can be asked
+	NotAskableDriver     NotAskable = "driver"      // the driver does not ask single copies
+	NotAskableUnknown    NotAskable = "unknown"     // the broker does not say which copies there are, see NoReplicas
+	NotAskableOffline    NotAskable = "offline"     // the broker says that the copy's server is away
+	NotAskableNoAnswer   NotAskable = "no answer"   // the copy's server did not answer, or not as it should
+)
 
 // ReadReplica is what one copy of a place had when reading back began, beside the copy that was read
 // back. Messages are those of the window that were acknowledged.
 type ReadReplica struct {
 	Name   string        `json:"name"`             // of its server, in the broker's words
 	Leader bool          `json:"leader,omitempty"` // it is the copy that was read back, or has such a partition
-	Answer ReplicaAnswer `json:"answer,omitempty"` // how it is known; empty: it is not, see Error
+	Answer ReplicaAnswer `json:"answer,omitempty"` // how it is known; empty: it is not, see NotAskable
 	// Has counts messages that the copy has, Behind those that it does not have and the copy that was
 	// read back has, and Beyond those of Has that the copy that was read back does not have. They are
 	// counted with the answers contents and ends, Beyond with contents.
@@ -142,8 +165,10 @@ type ReadReplica struct {
 	Beyond int64 `json:"beyond,omitempty"`
 	// Lag is by how many entries of the broker's log the copy was behind the leader's; with the answer
 	// lag.
-	Lag   int64  `json:"lag,omitempty"`
-	Error string `json:"error,omitempty"` // why it could not be asked
+	Lag int64 `json:"lag,omitempty"`
+	// NotAskable and Error say why it could not be asked, the second for people.
+	NotAskable NotAskable `json:"not_askable,omitempty"`
+	Error      string     `json:"error,omitempty"`
 }
 
 // ReplicaAnswer says how it is known what a copy has.

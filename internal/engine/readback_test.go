@@ -120,10 +120,16 @@ func TestReadBackFromABrokerThatIsAway(t *testing.T) {
 // reader is a driver with a broker that is hard to read back: the first session is the load's.
 type reader struct {
 	driver.Driver
-	away, breaks, absent int  // attempts that fail
-	refuses, none        bool // all of them do
-	removed, atMostOnce  bool // what is not there may have been removed, or handed out
-	silence              bool // the broker names no end
+	away, breaks, absent int    // attempts that fail
+	refuses, none        bool   // all of them do
+	removed, atMostOnce  bool   // what is not there may have been removed, or handed out
+	silence              bool   // the broker names no end
+	partitions           int    // of the place
+	withdraws            int    // of the newest messages, how many only the first attempt reads
+	copy                 string // whose copy is read
+	notAskable           driver.NotAskable
+	drops, undercounts   int  // how many of the oldest a limit has removed, and how many fewer the broker counts
+	uncounted            bool // it counts none
 	replicas             []driver.Replica
 	down                 error // why it stays away, as the caller of the run knows
 	opened               atomic.Int32
@@ -163,13 +169,24 @@ func (s readerSession) ReadBack(ctx context.Context, p driver.Place, take driver
 	if s.attempt <= s.of.absent {
 		return driver.Reading{}, driver.ErrNoTopic
 	}
-	var position int64
+	var all []driver.Kept
 	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, func(k driver.Kept) {
-		k.Position = position
-		position++
-		take(k)
+		k.Position = int64(len(all))
+		k.Partition = len(all) % max(1, s.of.partitions)
+		all = append(all, k)
 	})
-	found.Removed = s.of.removed
+	if s.attempt > 1 {
+		all = all[:len(all)-s.of.withdraws]
+	}
+	drops := min(s.of.drops, len(all))
+	for _, k := range all[drops:] {
+		take(k)
+	}
+	found.Messages, found.Removed = int64(len(all)-drops), s.of.removed || drops > 0
+	if drops > 0 && !s.of.uncounted {
+		found.Dropped = int64(drops - s.of.undercounts)
+	}
+	found.Copy, found.NotAskable = s.of.copy, s.of.notAskable
 	if s.of.silence {
 		found.Until = driver.ReadToSilence
 	}
@@ -192,10 +209,12 @@ func (s readerSession) ReadReplica(ctx context.Context, p driver.Place, r driver
 	if r.Lag < 0 {
 		return driver.Reading{}, driver.ErrNotConnected
 	}
-	var all [][]byte
-	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, func(k driver.Kept) { all = append(all, k.Payload) })
-	for _, payload := range all[:max(0, len(all)-int(r.Lag))] {
-		take(driver.Kept{Payload: payload})
+	var all []driver.Kept
+	found, err := s.Session.(driver.BackReader).ReadBack(ctx, p, func(k driver.Kept) { all = append(all, k) })
+	for i, k := range all[:max(0, len(all)-int(r.Lag))] {
+		if r.Partitions == nil || slices.Contains(r.Partitions, i%max(1, s.of.partitions)) {
+			take(k)
+		}
 	}
 	return found, err
 }
@@ -241,6 +260,7 @@ func TestReadBackOfReplicas(t *testing.T) {
 		{Name: "e", Answer: driver.ReplicaEnds, Ends: map[int]int64{1: 600}},
 		{Name: "f", Answer: driver.ReplicaLag, Lag: 9},
 		{Name: "g", Err: driver.ErrTimeout},
+		{Name: "h", NotAskable: driver.NotAskableOffline},
 	}}
 	e.Driver = d
 	r := measureVirtually(t, strings.Replace(keptLoad("{rate: 1000/s, pattern: publish, arrivals: constant}", "lose_acked: 7, begin: window, after: 100, every: 9"), "warmup: 100ms", "warmup: 0s", 1), e)
@@ -258,14 +278,62 @@ func TestReadBackOfReplicas(t *testing.T) {
 	want := []result.ReadReplica{
 		{Name: "a", Leader: true, Answer: result.ReplicaContents, Has: kept},
 		{Name: "b", Answer: result.ReplicaContents, Has: kept - max(0, 200-after), Behind: max(0, 200-after)},
-		{Name: "c", Error: driver.ErrNotConnected.Error()},
+		{Name: "c", NotAskable: result.NotAskableNoAnswer, Error: driver.ErrNotConnected.Error()},
 		{Name: "d", Answer: result.ReplicaEnds, Has: 600 - before, Behind: kept - (600 - before)},
 		{Name: "e", Answer: result.ReplicaEnds},
 		{Name: "f", Answer: result.ReplicaLag, Lag: 9},
-		{Name: "g", Error: driver.ErrTimeout.Error()},
+		{Name: "g", NotAskable: result.NotAskableNoAnswer, Error: driver.ErrTimeout.Error()},
+		{Name: "h", NotAskable: result.NotAskableOffline},
 	}
 	if got := b.Places[0].Replicas; !slices.Equal(got, want) {
 		t.Errorf("%d before and %d after the window:\n%+v\n%+v", before, after, got, want)
+	}
+}
+
+// A copy is held to the partitions that it has, and where it leads some of them, it is read as a whole.
+func TestReadBackOfReplicasByPartition(t *testing.T) {
+	e := mem.Entry()
+	e.Driver = &reader{Driver: e.Driver, copy: "leader", partitions: 2, replicas: []driver.Replica{
+		{Name: "a", Leader: true, Partly: true, Answer: driver.ReplicaContents},
+		{Name: "b", Leader: true, Partly: true, Answer: driver.ReplicaContents, Partitions: []int{1}},
+		{Name: "c", Answer: driver.ReplicaContents, Partitions: []int{0}, Lag: 200},
+	}}
+	b := measureVirtually(t, keptLoad("{rate: 1000/s, pattern: publish, arrivals: constant}", "begin: window"), e).ReadBack
+	all := b.Places[0].Replicas
+	if len(all) != 3 || all[0].Has != b.Kept || all[1].Has != b.Kept/2 || all[2].Has+all[2].Behind != b.Kept/2 || all[0].Behind+all[1].Behind > 0 || all[2].Behind == 0 {
+		t.Errorf("of %d: %+v", b.Kept, all)
+	}
+}
+
+// A place says why its copies were not asked.
+func TestReadBackSaysWhyCopiesAreNotAsked(t *testing.T) {
+	for _, tt := range []struct {
+		reader *reader
+		want   result.NotAskable
+	}{
+		{&reader{replicas: []driver.Replica{}}, result.NotAskableOneCopy},
+		{&reader{replicas: []driver.Replica{}, copy: "leader", notAskable: driver.NotAskableLeaderOnly}, result.NotAskableLeaderOnly},
+		{&reader{replicas: []driver.Replica{}, copy: "leader"}, result.NotAskableDriver},
+		{&reader{copy: "leader"}, result.NotAskableUnknown},
+		{&reader{copy: "leader", breaks: 1 << 30}, ""},
+	} {
+		e := mem.Entry()
+		tt.reader.Driver = e.Driver
+		e.Driver = tt.reader
+		b := measureVirtually(t, keptLoad("{rate: 1000/s}", ""), e).ReadBack
+		if p := b.Places[0]; p.NotAskable != tt.want || (p.NoReplicas != "") != (tt.reader.replicas == nil) {
+			t.Errorf("%+v: %+v", tt.reader, p)
+		}
+	}
+}
+
+// What a leader had that was replaced while it was read is not kept if its successor does not have it.
+func TestReadBackForgetsWhatABrokenReadingSaw(t *testing.T) {
+	e := mem.Entry()
+	e.Driver = &reader{Driver: e.Driver, breaks: 1, withdraws: 300}
+	r := measureVirtually(t, keptLoad("{rate: 1000/s, pattern: publish, arrivals: constant}", ""), e)
+	if b := r.ReadBack; b.Outcome != result.ReadBackDone || b.LostAcked == 0 || b.LostAcked+b.Kept != r.Counters.Acked || b.LostAcked > 300 {
+		t.Errorf("%+v", b)
 	}
 }
 
@@ -295,5 +363,40 @@ func TestReadBackListsRanges(t *testing.T) {
 	}
 	if slices.Min(at(func(r result.LostRange) int64 { return r.First })) != b.Lost.First || slices.Max(at(func(r result.LostRange) int64 { return r.Last })) != b.Lost.Last {
 		t.Errorf("the ranges have neither the first nor the last: %+v", b.Lost)
+	}
+}
+
+// Messages that a limit has dropped, as the broker counts them, are neither lost nor in doubt; those that are gone from
+// between others are lost, once more are gone than were dropped; and where the counts do not show it, it is not known.
+func TestReadBackTellsDroppedFromLost(t *testing.T) {
+	// Of 300 that are dropped 100 are of the warm-up, and one was sent before it.
+	for _, tt := range []struct {
+		name          string
+		options       string
+		reader        *reader
+		dropped, lost int64
+		removed       int64
+	}{
+		{"dropped", "", &reader{drops: 300}, 199, 0, 0},
+		{"and lost ones between others", "begin: window, lose_acked: 7, after: 500, every: 9, ", &reader{drops: 300}, 199, 7, 0},
+		{"the broker does not count", "", &reader{drops: 300, uncounted: true}, 0, 0, 199},
+		{"more are gone than it has dropped", "", &reader{drops: 300, undercounts: 50}, 0, 0, 199},
+		{"all is gone", "", &reader{drops: 1 << 30}, 1000, 0, 0},
+	} {
+		e := mem.Entry()
+		tt.reader.Driver = e.Driver
+		e.Driver = tt.reader
+		r := measureVirtually(t, keptLoad("{rate: 1000/s, pattern: publish, arrivals: constant}", tt.options), e)
+		b := r.ReadBack
+		// A few that were sent before the load are among those that were dropped.
+		near := func(got, want int64) bool {
+			return got == want || want > 0 && got > want && got < want+5 && tt.reader.drops < 1<<30
+		}
+		if !near(b.Dropped, tt.dropped) || b.LostAcked != tt.lost || !near(b.Removed, tt.removed) || b.Decided() != (tt.removed == 0) || b.Unread > 0 {
+			t.Errorf("%s: %+v", tt.name, b)
+		}
+		if problems := judge.Verify(r, r.Header.Tool); len(problems) > 0 {
+			t.Errorf("%s: %v", tt.name, problems)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package integrity
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
@@ -152,4 +153,29 @@ func BenchmarkMark(b *testing.B) {
 		l.Mark(s)
 		s++
 	}
+}
+
+// What a ledger costs a message, at most: two bits while its chunk is not complete, and nearly nothing afterwards. Reading
+// back reads one partition after the other, so that each chunk is incomplete until the last one.
+func TestLedgerMemory(t *testing.T) {
+	const n, partitions = 1 << 22, 4
+	heap := func() int64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	l := NewLedger(0)
+	before := heap()
+	for p := range uint64(partitions) {
+		for seq := p; seq < n; seq += partitions {
+			l.Mark(seq)
+		}
+		bits := float64(8*(heap()-before)) / n
+		t.Logf("after partition %d of %d: %.3f bits a message", p+1, partitions, bits)
+		if bits > 2 {
+			t.Errorf("after partition %d: %.3f bits a message", p, bits)
+		}
+	}
+	runtime.KeepAlive(l)
 }

@@ -35,6 +35,8 @@ func lostReasons(run *result.Run) (found []result.Reason) {
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("what the broker keeps could not be read back (%s): it is not known which of %s are lost", b.Why, spell.Plural(b.Unread, "message")))...)
 	case b != nil && b.Removed > 0:
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out: it is not known which of them are lost", spell.Plural(b.Removed, "message")))...)
+	case b.Decided() && b.Dropped > 0:
+		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged and not delivered before a limit of the broker dropped them: consumers were too slow, or the limit is too small", spell.Plural(b.Dropped, "message")))...)
 	case b.Decided() && c.Undelivered > 0:
 		found = append(found, note(result.ReasonUndelivered, fmt.Sprintf("%s acknowledged but not yet delivered when the run ended; reading back shows that the broker has them", spell.Plural(c.Undelivered, "message")))...)
 	case c.Undelivered > 0:
@@ -93,7 +95,7 @@ func readBack(run *result.Run) (found []Problem) {
 		found = append(found, Problem{"read_back." + where, fmt.Sprintf(format, a...)})
 	}
 	c := &run.Counters
-	acked, unknown, refused := b.Kept+b.LostAcked+b.Removed, b.KeptUnknown+b.GoneUnknown, b.KeptRefused+b.GoneRefused
+	acked, unknown, refused := b.Kept+b.LostAcked+b.Removed+b.Dropped, b.KeptUnknown+b.GoneUnknown, b.KeptRefused+b.GoneRefused
 	all := acked + unknown + refused + b.Unread
 	switch {
 	case c.Expected > 0 && c.Corrupted == 0 && all != c.Missing:
@@ -101,8 +103,8 @@ func readBack(run *result.Run) (found []Problem) {
 	case c.Expected == 0 && all != c.Sent:
 		add("sent", "%s in its accounts, and by the counters %s sent", spell.Plural(all, "message"), spell.Count(c.Sent))
 	}
-	if b.Decided() && c.Expected > 0 && c.Corrupted == 0 && (b.LostAcked != c.LostAcked || b.Kept != c.Undelivered) {
-		add("lost_acked", "%s lost and %s kept, and by the counters %s and %s", spell.Count(b.LostAcked), spell.Count(b.Kept), spell.Count(c.LostAcked), spell.Count(c.Undelivered))
+	if b.Decided() && c.Expected > 0 && c.Corrupted == 0 && (b.LostAcked != c.LostAcked || b.Kept+b.Dropped != c.Undelivered) {
+		add("lost_acked", "%s lost and %s kept or dropped, and by the counters %s and %s", spell.Count(b.LostAcked), spell.Count(b.Kept+b.Dropped), spell.Count(c.LostAcked), spell.Count(c.Undelivered))
 	}
 	if b.Decided() && c.Expected == 0 && (acked != c.Acked || unknown != c.Unknown || refused != c.Nacked) {
 		add("lost_acked", "%s acknowledged, %s not answered and %s refused, and by the counters %s, %s and %s", spell.Count(acked), spell.Count(unknown), spell.Count(refused),

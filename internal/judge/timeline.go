@@ -186,7 +186,7 @@ func (t *timetable) whole() {
 	}
 	var lost, removed int64
 	if b := t.run.ReadBack; b != nil && n.Expected > 0 {
-		removed = b.Removed
+		removed = b.Removed + b.Dropped
 	}
 	for i, l := range t.run.Lost {
 		if lost += l[1]; i > 0 && l[0] <= t.run.Lost[i-1][0] {

@@ -28,6 +28,9 @@ func messageTables(s *subject) part {
 	for _, x := range lostTables(s) {
 		add(x)
 	}
+	if x := copyTable(s); x != nil {
+		add(x)
+	}
 	if problem := s.unbalanced(); problem != "" {
 		out.Blocks = append(out.Blocks, text{Class: "callout bad", Text: sentence(problem)})
 	}
@@ -71,6 +74,10 @@ func messageLines(s *subject) document {
 	}
 	for _, l := range readBackLines(s) {
 		out.say("  kept       ", l.Name+" "+l.Value+": "+l.Means, normal)
+	}
+	if x := copyTable(s); x != nil {
+		x.Gather = true
+		out.add(gap{}, x, gap{})
 	}
 	out.list("  throughput ", pairs(append(throughputLines(s), stoppedLine(s)...)), normal)
 	if s.sends() {

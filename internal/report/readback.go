@@ -2,6 +2,9 @@ package report
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"sixnines/result"
 )
@@ -45,12 +48,119 @@ func readBackLines(s *subject) []entryText {
 		out = append(out, entryText{"lost although acknowledged", lost, "neither delivered nor kept: the guarantee is violated"})
 	}
 	add(b.Removed, "removed or lost", count(b.Removed), "acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out")
+	add(b.Dropped, "dropped by a limit", count(b.Dropped), "acknowledged, not delivered, and among the oldest messages, as many of which a limit of the broker has removed: not lost by it")
 	add(b.NotInLog-b.LostAcked, "gone from the log", count(b.NotInLog)+acknowledgedWhen(b.Gone), "acknowledged, and not in the broker's log any more, whether consumers had received them or not")
 	add(b.KeptUnknown, "taken without an answer", count(b.KeptUnknown), "never acknowledged, and kept")
 	add(b.GoneUnknown, "unanswered and gone", count(b.GoneUnknown), "never acknowledged, and not kept: no guarantee violated")
 	add(b.KeptRefused, "refused and kept", count(b.KeptRefused), "the broker refused them and has them all the same")
 	add(b.Unread, "not known", count(b.Unread), "whether the broker keeps them could not be read")
+	return append(out, copyLines(b)...)
+}
+
+// copyLines tell what the copies of the places have, beside those that were read back.
+func copyLines(b *result.ReadBack) (out []entryText) {
+	var asked, silent, behind, beyond, lag int64
+	var lacking []string
+	not := map[result.NotAskable]int{} // places, by why their copies could not be asked
+	for i := range b.Places {
+		p := &b.Places[i]
+		if p.NotAskable != "" && p.NotAskable != result.NotAskableOneCopy {
+			not[p.NotAskable]++
+		}
+		for j := range p.Replicas {
+			r := &p.Replicas[j]
+			if r.Answer == "" {
+				silent++
+				continue
+			}
+			asked++
+			if behind, beyond, lag = behind+r.Behind, beyond+r.Beyond, max(lag, r.Lag); r.Behind > 0 && len(lacking) < mostLacking {
+				lacking = append(lacking, count(r.Behind)+" at "+plain(r.Name))
+			}
+		}
+	}
+	if asked+silent > 0 {
+		value := count(asked) + " asked"
+		if silent > 0 {
+			value += ", " + count(silent) + " could not be"
+		}
+		means := "each has all acknowledged messages that the copy read back has"
+		if behind > 0 || lag > 0 || silent > 0 {
+			means = "copies of the places on the broker's servers"
+		}
+		out = append(out, entryText{"copies", value, means})
+	}
+	if behind > 0 {
+		out = append(out, entryText{"behind", strings.Join(lacking, ", "), "acknowledged messages that these copies lack and the copy read back has: late, and not lost"})
+	}
+	if beyond > 0 {
+		out = append(out, entryText{"in other copies only", count(beyond), "acknowledged messages that the copy read back lacks: consumers do not get them"})
+	}
+	if lag > 0 {
+		out = append(out, entryText{"lag of a copy", count(lag), "entries of the broker's own log: it does not say which messages"})
+	}
+	for _, why := range slices.Sorted(maps.Keys(not)) {
+		out = append(out, entryText{"copies not askable", string(why), whyNotAskable(why) + ": " + plural(not[why], "place")})
+	}
 	return out
+}
+
+// mostLacking is how many copies that are behind one line names; the table has all.
+const mostLacking = 4
+
+// whyNotAskable says what a reason means.
+func whyNotAskable(why result.NotAskable) string {
+	switch why {
+	case result.NotAskableLeaderOnly:
+		return "the broker reads from the leader's copy alone"
+	case result.NotAskableNoRequest:
+		return "no request of the protocol names a copy"
+	case result.NotAskableVersion:
+		return "later versions of the broker can be asked"
+	case result.NotAskableDriver:
+		return "the driver does not ask single copies"
+	case result.NotAskableUnknown:
+		return "the broker does not say which copies there are"
+	case result.NotAskableOffline:
+		return "the broker says that the server is away"
+	case result.NotAskableNoAnswer:
+		return "the server did not answer"
+	}
+	return string(why)
+}
+
+// copyTable lists the copies of the places; nil: none is known.
+func copyTable(s *subject) *table {
+	b := s.sum.ReadBack
+	if b == nil {
+		return nil
+	}
+	t := &table{Name: "Copies", Head: columnHeads("lllrrrr", "topic", "server", "known by", "has", "behind", "alone", "lag"),
+		Caption: "Acknowledged messages of the window that each copy has, those that it lacks and the copy read back has (behind), and those that it has and the copy read back lacks (alone)."}
+	for i := range b.Places {
+		p := &b.Places[i]
+		for j := range p.Replicas {
+			r := &p.Replicas[j]
+			name := plain(r.Name)
+			if r.Leader {
+				name += " (leader)"
+			}
+			known, has, behind, alone, lag := string(r.Answer), "–", "–", "–", "–"
+			switch r.Answer {
+			case "":
+				known = "not askable: " + string(r.NotAskable)
+			case result.ReplicaLag:
+				lag = count(r.Lag)
+			default:
+				has, behind, alone = count(r.Has), count(r.Behind), count(r.Beyond)
+			}
+			t.add(plain(p.Topic), name, known, has, behind, alone, lag).noted(plain(r.Error))
+		}
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
 }
 
 func boolCount(b bool) int64 {

@@ -78,6 +78,12 @@ func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) d
 	}
 	if in == inMarkdown {
 		out = append(out, accountsOf(prepared))
+		for _, s := range prepared {
+			if x := copyTable(s); x != nil {
+				x.Of = s.of()
+				out = append(out, x)
+			}
+		}
 	}
 	return out
 }

@@ -205,7 +205,7 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 					inFlight = !a.Flow.Acked
 				case fate == readback.Kept:
 					total.Undelivered++
-				case fate == readback.Removed: // it will not come, and whether it was lost is not known
+				case fate == readback.Removed, fate == readback.Dropped: // it will not come, and is not known to be lost
 					total.Undelivered++
 					inFlight = true
 				case fate == readback.Gone || overtaken:

@@ -43,6 +43,8 @@ func (k *keeping) fate(group int, st *stream.Stream, seq uint64) readback.Fate {
 		choose(&k.record.KeptUnknown, &k.record.GoneUnknown)
 	case fate == readback.Removed:
 		k.record.Removed++
+	case fate == readback.Dropped:
+		k.record.Dropped++
 	default:
 		if choose(&k.record.Kept, &k.record.LostAcked); !kept {
 			k.lost.add(group, st, seq)

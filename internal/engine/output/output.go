@@ -102,7 +102,11 @@ func (o *Output) Interval(v result.Interval) error {
 	if b := v.ReadBack; b != nil { // likewise, in errors
 		b.Why = secret.Conceal(b.Why, o.secrets)
 		for i := range b.Places {
-			b.Places[i].Error = secret.Conceal(b.Places[i].Error, o.secrets)
+			p := &b.Places[i]
+			p.Error, p.NoReplicas = secret.Conceal(p.Error, o.secrets), secret.Conceal(p.NoReplicas, o.secrets)
+			for j := range p.Replicas {
+				p.Replicas[j].Error = secret.Conceal(p.Replicas[j].Error, o.secrets)
+			}
 		}
 	}
 	o.mu.Lock()

@@ -4,6 +4,7 @@
 package readback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,11 +54,14 @@ type place struct {
 	topic   int                 // in the layout
 	group   int                 // in the layout; −1: it has the messages of all
 	ledgers []*integrity.Ledger // by stream of the load; nil: nothing of that has come
-	reading driver.Reading
-	read    bool  // to its end
-	absent  bool  // the broker does not have it
-	since   int64 // when the broker first said so, CLOCK_MONOTONIC; 0: it has not
-	err     error // why it was not read the last time
+	head    head                // of the last reading
+	// forgotten counts messages that were read and that no ledger could keep: any that is not there may be one.
+	forgotten int64
+	reading   driver.Reading
+	read      bool  // to its end
+	absent    bool  // the broker does not have it
+	since     int64 // when the broker first said so, CLOCK_MONOTONIC; 0: it has not
+	err       error // why it was not read the last time
 
 	corrupted, foreign, duplicated, unmeasured int64 // of the last reading
 
@@ -181,7 +185,8 @@ func (b *Back) know(all []driver.Place) {
 	}
 }
 
-// readPlace reads a place once. What came before an error stays ticked off: it was kept.
+// readPlace reads a place once. What came before an error stays ticked off, since it was kept, until the place
+// is read to its end: a broker that elects a leader meanwhile may no longer have what the last one had.
 func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -191,6 +196,7 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 	defer quiet.Stop()
 	p.corrupted, p.foreign, p.duplicated, p.unmeasured = 0, 0, 0, 0
 	again := make([]*integrity.Ledger, len(b.streams)) // of this reading alone, so that copies are counted
+	p.head = newHead(len(b.streams))
 	b.ask(ctx, back, p)
 	quiet.Reset(silence)
 	take, over := taking(quiet, func(k driver.Kept) { b.take(p, again, k) })
@@ -198,7 +204,8 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 	over()
 	switch {
 	case err == nil:
-		p.read, p.reading, p.since = true, reading, 0
+		p.read, p.reading, p.since, p.ledgers, p.forgotten = true, reading, 0, again, forgotten(again)
+		b.decideHead(p)
 		b.readReplicas(ctx, back, p, quiet)
 	case errors.Is(err, driver.ErrNoTopic):
 		now := clock.Now()
@@ -240,6 +247,9 @@ func taking(quiet *time.Timer, take driver.Take) (_ driver.Take, over func()) {
 // take ticks a message off that was read from p.
 func (b *Back) take(p *place, again []*integrity.Ledger, k driver.Kept) {
 	of, seq, what := b.identify(p, k.Payload)
+	if of != nil {
+		p.head.came(of.ID, seq)
+	}
 	switch what {
 	case damaged:
 		p.corrupted++
@@ -268,7 +278,7 @@ const (
 	damaged
 )
 
-// identify returns the stream and the number of a message of the load that was read from p.
+// identify returns the stream and the number of a message of the load that was read from p; nil: it is of none.
 func (b *Back) identify(p *place, payload []byte) (of *stream.Stream, seq uint64, what kind) {
 	var e integrity.Envelope
 	switch check := e.Get(payload, true); {
@@ -283,7 +293,7 @@ func (b *Back) identify(p *place, payload []byte) (of *stream.Stream, seq uint64
 	}
 	of = b.streams[e.Stream]
 	if !of.Begun || e.Sequence < of.First || e.Sequence >= of.Last {
-		return nil, 0, unmeasured
+		return of, e.Sequence, unmeasured
 	}
 	return of, e.Sequence, measured
 }
@@ -294,6 +304,20 @@ func mark(ledgers []*integrity.Ledger, of *stream.Stream, seq uint64) integrity.
 		ledgers[of.ID] = integrity.NewLedger(0)
 	}
 	return ledgers[of.ID].Mark(seq)
+}
+
+// errForgotten says why it is not known what a place has although it was read to its end.
+var errForgotten = errors.New("more was read than can be remembered, in an order other than that of the numbers")
+
+// forgotten returns how many messages ledgers could not keep.
+func forgotten(ledgers []*integrity.Ledger) (n int64) {
+	for _, l := range ledgers {
+		if l != nil {
+			ticked, late := l.Forgotten()
+			n += ticked + late
+		}
+	}
+	return n
 }
 
 // has reports whether a message is ticked off.
@@ -311,15 +335,18 @@ func (b *Back) conclude(err error) {
 		if p.read {
 			read++
 			x.Until, x.Removed, x.Copy, x.Messages = string(p.reading.Until), p.reading.Removed, p.reading.Copy, p.reading.Messages
+			if x.Dropped, x.Forgotten = p.reading.Dropped, p.forgotten; p.forgotten > 0 {
+				err = cmp.Or(err, errForgotten)
+			}
 			r.Read, r.Corrupted, r.Foreign = r.Read+x.Messages, r.Corrupted+p.corrupted, r.Foreign+p.foreign
 			r.Duplicated, r.Unmeasured = r.Duplicated+p.duplicated, r.Unmeasured+p.unmeasured
 		} else if p.err != nil {
 			x.Error = p.err.Error()
 		}
-		if p.noReplicas != nil {
+		if x.NotAskable = p.notAskable(); p.noReplicas != nil {
 			x.NoReplicas = p.noReplicas.Error()
 		}
-		r.Whole = r.Whole && p.read && p.Log && p.group < 0 && !x.Removed
+		r.Whole = r.Whole && p.read && p.Log && p.group < 0 && !x.Removed && p.forgotten == 0
 		if len(r.Places) < result.MostReadPlaces {
 			r.Places = append(r.Places, x)
 		} else {
@@ -351,8 +378,9 @@ type Fate int
 const (
 	Unread  Fate = iota // not known: where it would be kept was not read
 	Kept                // the broker keeps it
-	Gone                // the broker does not keep it, and has no reason not to
+	Dropped             // a limit of the broker has removed it
 	Removed             // the broker does not keep it, and may have removed it by a limit or handed it out
+	Gone                // the broker does not keep it, and has no reason not to
 )
 
 // Fate returns that of a message for a delivery group of the layout, or for all of them if group is −1:
@@ -366,17 +394,18 @@ func (b *Back) Fate(group int, st *stream.Stream, seq uint64) Fate {
 		}
 		switch {
 		case has(p.ledgers, st, seq):
-			if fate == Unread {
-				fate = Kept
-			}
+			fate = max(fate, Kept)
 			continue
-		case !p.read || p.reading.Until == driver.ReadToSilence:
+		case !p.read || p.reading.Until == driver.ReadToSilence || p.forgotten > 0:
 			return Unread
-		case p.reading.Removed, p.AtMostOnce && group >= 0:
-			fate = Removed
+		case p.AtMostOnce && group >= 0:
+			fate = max(fate, Removed)
+			continue
+		case p.reading.Removed:
+			fate = max(fate, p.head.fate(st, seq))
 			continue
 		}
-		return Gone
+		fate = Gone
 	}
 	return fate
 }

@@ -1,8 +1,10 @@
 package readback
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"sixnines/driver"
@@ -18,9 +20,9 @@ const asking = 10 * time.Second
 // replica is a copy of a place.
 type replica struct {
 	driver.Replica
-	// has are the messages that it has, by stream, and lacks those of its partitions that it does not
-	// have, where it has named its ends.
-	has, lacks []*integrity.Ledger
+	// has are the messages that it has, by stream, and due those of its partitions that the copy has that
+	// was read back.
+	has, due []*integrity.Ledger
 	// result has counts, of acknowledged messages.
 	result result.ReadReplica
 }
@@ -35,39 +37,68 @@ func (b *Back) ask(ctx context.Context, back driver.BackReader, p *place) {
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
 	all, err := of.Replicas(ctx, p.Place)
+	for err != nil && !driver.Final(err) { // a cluster that has lost a server may not answer at once
+		select {
+		case <-time.After(firstPause):
+			all, err = of.Replicas(ctx, p.Place)
+			continue
+		case <-ctx.Done():
+		}
+		break
+	}
 	if p.noReplicas = err; err != nil {
 		return
 	}
 	for _, x := range all {
-		r := &replica{Replica: x, has: make([]*integrity.Ledger, len(b.streams)), lacks: make([]*integrity.Ledger, len(b.streams))}
+		r := &replica{Replica: x, has: make([]*integrity.Ledger, len(b.streams)), due: make([]*integrity.Ledger, len(b.streams))}
 		r.result = result.ReadReplica{Name: x.Name, Leader: x.Leader, Answer: result.ReplicaAnswer(x.Answer)}
 		if x.Answer == driver.ReplicaLag {
 			r.result.Lag = x.Lag
 		}
-		r.failed(x.Err)
+		r.failed(x.NotAskable, x.Err)
 		p.replicas = append(p.replicas, r)
 	}
 }
 
-// failed notes why the copy could not be asked, unless err is nil.
-func (r *replica) failed(err error) {
+// failed notes why the copy could not be asked, unless it could be.
+func (r *replica) failed(why driver.NotAskable, err error) {
 	if err != nil {
-		r.Answer, r.result.Answer, r.result.Error = driver.ReplicaSilent, "", err.Error()
+		why, r.result.Error = cmp.Or(why, driver.NotAskableNoAnswer), err.Error()
+	}
+	if why != "" {
+		r.Answer, r.result.Answer, r.result.NotAskable = driver.ReplicaSilent, "", result.NotAskable(why)
 	}
 }
 
-// placed ticks off a message that was read from the leader's copy, where r has named its ends. One in a
-// partition that r has no copy of is neither there nor missing.
-func (r *replica) placed(k driver.Kept, of *stream.Stream, seq uint64) {
-	if r.Answer != driver.ReplicaEnds {
-		return
+// notAskable says why no single copy of the place was asked, of one that was read.
+func (p *place) notAskable() result.NotAskable {
+	switch {
+	case !p.read || p.absent || len(p.replicas) > 0:
+		return ""
+	case p.noReplicas != nil:
+		return result.NotAskableUnknown
+	case p.reading.Copy == "":
+		return result.NotAskableOneCopy
 	}
-	switch end, ok := r.Ends[k.Partition]; {
-	case !ok:
-	case k.Position < end:
-		mark(r.has, of, seq)
-	default:
-		mark(r.lacks, of, seq)
+	return result.NotAskable(cmp.Or(p.reading.NotAskable, driver.NotAskable(result.NotAskableDriver)))
+}
+
+// placed ticks off a message that was read from the leader's copy: r should have it, and with ends named has
+// it or not. One in a partition that r has no copy of is neither there nor missing.
+func (r *replica) placed(k driver.Kept, of *stream.Stream, seq uint64) {
+	switch r.Answer {
+	case driver.ReplicaContents:
+		if r.Partitions == nil || slices.Contains(r.Partitions, k.Partition) {
+			mark(r.due, of, seq)
+		}
+	case driver.ReplicaEnds:
+		end, ok := r.Ends[k.Partition]
+		if ok {
+			mark(r.due, of, seq)
+		}
+		if ok && k.Position < end {
+			mark(r.has, of, seq)
+		}
 	}
 }
 
@@ -77,7 +108,7 @@ func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *plac
 		if r.Answer != driver.ReplicaContents {
 			continue
 		}
-		if r.Leader {
+		if r.Leader && !r.Partly {
 			r.has = p.ledgers
 			continue
 		}
@@ -92,7 +123,10 @@ func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *plac
 		if errors.Is(err, driver.ErrNoTopic) {
 			err = nil // it has nothing
 		}
-		r.failed(err)
+		if err == nil && forgotten(r.has)+forgotten(r.due) > 0 {
+			err = errForgotten
+		}
+		r.failed("", err)
 	}
 }
 
@@ -110,7 +144,7 @@ func (b *Back) CountReplicas(st *stream.Stream, seq uint64) {
 				if r.result.Has++; !read {
 					r.result.Beyond++
 				}
-			case r.Answer == driver.ReplicaContents && read, has(r.lacks, st, seq):
+			case has(r.due, st, seq):
 				r.result.Behind++
 			}
 		}
