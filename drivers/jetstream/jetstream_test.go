@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	js "github.com/nats-io/nats.go/jetstream"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/jetstream"
@@ -256,4 +258,54 @@ func TestOneOfThreeIsKilled(t *testing.T) {
 	}
 	pass(20)
 	sessiontest.Until(t, "every message's fate", func() bool { return acks.Count() == sent })
+}
+
+// A reading is of the copy that it is said to be of, however JetStream places consumers: the leader's, or that of the
+// server that was named.
+func TestReadsTheCopyThatIsNamed(t *testing.T) {
+	if testing.Short() || runtime.GOOS == "windows" {
+		t.Skip("a cluster takes its time")
+	}
+	b := startBroker(t, brokers.Options{Nodes: 3})
+	s := open(t, b.URL, false, map[string]any{"replicas": 3}, nil)
+	var acks sessiontest.Counter
+	p := sessiontest.Produce(t, s, &acks)
+	if err := p.Send(1, []byte("hello")); err != nil {
+		t.Fatal(err)
+	}
+	sessiontest.Until(t, "the acknowledgement", func() bool { return acks.Count() == 1 })
+	leader := ""
+	// at returns the server of the stream's only consumer, as another client sees it.
+	at := func() (server string) {
+		if err := look(b, "test", nil, func(st js.Stream) error {
+			info, err := st.Info(t.Context())
+			if err != nil {
+				return err
+			}
+			leader = info.Cluster.Leader
+			for c := range st.ListConsumers(t.Context()).Info() {
+				server = c.Cluster.Leader
+			}
+			return nil
+		}); err != nil {
+			t.Error(err)
+		}
+		return server
+	}
+	place, found := driver.Place{Topic: "t0", Log: true}, ""
+	take := func(driver.Kept) { found = at() }
+	for range 5 {
+		if r, err := s.(driver.BackReader).ReadBack(t.Context(), place, take); err != nil || r.Copy != "leader" || found != leader {
+			t.Errorf("read at %s, and the leader is %s: %+v, %v", found, leader, r, err)
+		}
+	}
+	all, err := s.(driver.ReplicaReader).Replicas(t.Context(), place)
+	if err != nil || len(all) != 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	for _, x := range all {
+		if r, err := s.(driver.ReplicaReader).ReadReplica(t.Context(), place, x, take); err != nil || r.Messages != 1 || found != x.Name || x.Leader != (x.Name == leader) {
+			t.Errorf("%+v was read at %s: %+v, %v", x, found, r, err)
+		}
+	}
 }
