@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -52,11 +53,24 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	found := driver.Reading{Until: driver.ReadToPosition}
 	if details[name].Partitions.NumReplicas() > 1 {
 		found.Copy = "leader"
+		if !s.speaks(fetch, replicaVersion) {
+			found.NotAskable = driver.NotAskableVersion
+		}
 	}
+	compacts, err := s.compacts(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	found.Removed = compacts
 	from, left := map[int32]kgo.Offset{}, map[int32]int64{} // the ends of partitions that are not read to them
 	ends.Each(func(end kadm.ListedOffset) {
 		begin, _ := begins.Lookup(name, end.Partition)
 		found.Removed = found.Removed || begin.Offset > 0
+		// Offsets count records, but for what ends transactions. Of several partitions it is not known in which one a
+		// message that is gone was.
+		if len(ends[name]) == 1 && !compacts && !s.options.Transactions {
+			found.Dropped = begin.Offset
+		}
 		if begin.Offset < end.Offset {
 			from[end.Partition], left[end.Partition] = kgo.NewOffset().At(begin.Offset), end.Offset
 		}
@@ -94,4 +108,14 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		})
 	}
 	return found, nil
+}
+
+// compacts reports whether the broker removes records of a topic that have a successor with the same key. Of those who
+// may not ask it is taken not to, which is Kafka's default.
+func (s *session) compacts(ctx context.Context, name string) (bool, error) {
+	settings, err := s.effective(ctx, name)
+	if err != nil && (classOf(err) == driver.ErrUnsupported || classOf(err) == driver.ErrUnauthorized) {
+		err = nil
+	}
+	return strings.Contains(settings["cleanup.policy"], "compact"), wrap(err, "ask for the settings of %q", name)
 }

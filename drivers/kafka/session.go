@@ -17,6 +17,7 @@ import (
 // Keys of requests that not every broker knows.
 const (
 	produce         = 0
+	fetch           = 1
 	listOffsets     = 2
 	metadata        = 3
 	offsetCommit    = 8
