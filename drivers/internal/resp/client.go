@@ -143,7 +143,6 @@ func (c *Conn) Transport() string {
 
 // connect makes a connection under the name, logs in, and sets up what is to be on it.
 func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
-	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Redis server, with TLS for rediss:// and without for redis://?"}
 	var none C
 	servers := cl.Servers
 	if cl.master != "" {
@@ -153,12 +152,21 @@ func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *
 		}
 		servers = []kit.Server{master}
 	}
+	return connectTo(ctx, cl, servers, name, func(c *Conn) (C, error) {
+		if err := cl.leads(c); err != nil {
+			return none, err
+		}
+		return setUp(c)
+	})
+}
+
+// connectTo connects to the first of the servers that takes the login.
+func connectTo[C any](ctx context.Context, cl *Client, servers []kit.Server, name string, setUp func(c *Conn) (C, error)) (C, error) {
+	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Redis server, with TLS for rediss:// and without for redis://?"}
 	return kit.Connect(ctx, cl.Base, servers, how, func(_ context.Context, raw kit.Conn) (C, error) {
 		c := &Conn{Conn: raw, redis: redis.NewConn(raw.Conn, 0, 0)}
 		if err := cl.logIn(c, name); err != nil {
-			return none, err
-		}
-		if err := cl.leads(c); err != nil {
+			var none C
 			return none, err
 		}
 		return setUp(c)

@@ -15,22 +15,35 @@ import (
 // connection asks again, so that one that was lost in a failover leads to the new master. Clients ask so:
 // https://redis.io/docs/latest/develop/reference/sentinel-clients/. They need not log in to Sentinels.
 func (cl *Client) askSentinels(ctx context.Context) (kit.Server, error) {
-	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Sentinel of Redis?"}
-	return kit.Connect(ctx, cl.Base, cl.Servers, how, func(_ context.Context, raw kit.Conn) (kit.Server, error) {
-		defer raw.Close()
-		found, err := redis.Strings(redis.NewConn(raw.Conn, 0, 0).Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", cl.master))
+	return sentinel(ctx, cl, func(c redis.Conn) (kit.Server, error) {
+		found, err := redis.Strings(c.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", cl.master))
 		switch {
 		case err == redis.ErrNil || err == nil && len(found) != 2:
 			return kit.Server{}, fmt.Errorf("%w: the Sentinel knows no master %q", driver.ErrNotConnected, cl.master)
 		case err != nil:
 			return kit.Server{}, Explain(err)
 		}
-		scheme := "redis"
-		if cl.TLS != nil {
-			scheme = "rediss"
-		}
-		return kit.Server{Address: net.JoinHostPort(found[0], found[1]), Host: found[0], TLS: cl.TLS != nil, Scheme: scheme}, nil
+		return cl.serverAt(net.JoinHostPort(found[0], found[1])), nil
 	})
+}
+
+// sentinel asks the first Sentinel that answers.
+func sentinel[A any](ctx context.Context, cl *Client, ask func(c redis.Conn) (A, error)) (A, error) {
+	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Sentinel of Redis?"}
+	return kit.Connect(ctx, cl.Base, cl.Servers, how, func(_ context.Context, raw kit.Conn) (A, error) {
+		defer raw.Close()
+		return ask(redis.NewConn(raw.Conn, 0, 0))
+	})
+}
+
+// serverAt returns the server at an address that another server has named.
+func (cl *Client) serverAt(address string) kit.Server {
+	s := kit.Server{Address: address, TLS: cl.TLS != nil, Scheme: "redis"}
+	if s.TLS {
+		s.Scheme = "rediss"
+	}
+	s.Host, _, _ = net.SplitHostPort(address)
+	return s
 }
 
 // leads refuses a server that Sentinels named and that is no master: one that has come back serves until they
