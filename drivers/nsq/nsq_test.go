@@ -176,3 +176,46 @@ func TestEverythingIntoFiles(t *testing.T) {
 		}
 	}
 }
+
+// A message that comes again while it is read back, because nsqd has waited long enough for it to be finished, counts
+// once.
+func TestReadBackOutlastsMsgTimeout(t *testing.T) {
+	c := brokertest.Start(t, "nsq", brokers.Options{})
+	s := open(t, driver.Target{URL: c.URL, Options: map[string]any{"msg_timeout": "1s", "http_url": c.Info["http"]}})
+	topology := driver.Topology{Topics: []string{"t0"}, Producers: 1, ReadBack: true}
+	if _, err := s.Provision(t.Context(), topology); err != nil {
+		t.Fatal(err)
+	}
+	defer s.Deprovision(context.Background())
+	const n = 5
+	var acks sessiontest.Counter
+	p := sessiontest.Produce(t, s, &acks)
+	for i := range n {
+		if err := p.Send(uint64(i), []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	acks.Await(t, n)
+	places, err := s.(driver.BackReader).Places(topology)
+	if err != nil {
+		t.Fatal(err)
+	}
+	taken := 0
+	found, err := s.(driver.BackReader).ReadBack(t.Context(), places[0], func(driver.Kept) {
+		if taken++; taken < n {
+			return
+		}
+		sessiontest.Until(t, "nsqd takes the messages back", func() bool {
+			r, err := http.Get(c.Info["http"] + "/stats?format=json")
+			if err != nil {
+				return false
+			}
+			defer r.Body.Close()
+			text, err := io.ReadAll(r.Body)
+			return err == nil && strings.Contains(string(text), `"timeout_count":`) && !strings.Contains(string(text), `"timeout_count":0`)
+		})
+	})
+	if err != nil || found.Messages != n || taken != n {
+		t.Errorf("%d taken of %d: %+v, %v", taken, n, found, err)
+	}
+}

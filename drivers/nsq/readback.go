@@ -88,14 +88,17 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		putBack := t.Depth+t.waiting(channel) > int64(s.identity.MaxRdyCount)
 		var read atomic.Int64
 		ended := make(chan error, 1)
-		var held []nsq.MessageID // written by the reader until ended says that it has returned
-		go func() { ended <- w.readBack(putBack, take, &read, &held) }()
+		held := map[nsq.MessageID]bool{} // written by the reader until ended says that it has returned
+		go func() { ended <- w.readBack(putBack, take, &read, held) }()
+		tooLong := time.After(backDelay)
 		for idle, before := 0, int64(-1); idle < 2; {
 			select {
 			case err := <-ended:
 				return err
 			case <-ctx.Done():
 				return context.Cause(ctx)
+			case <-tooLong: // those that were put back come again
+				return fmt.Errorf("%w: it was not read in %v", driver.ErrTimeout, backDelay)
 			case <-time.After(backPause):
 			}
 			now := read.Load()
@@ -118,35 +121,38 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	return found, wrap(err, "read channel %q of topic %q back", channel, topic)
 }
 
-// readBack takes what comes, until the connection ends.
-func (w *wire) readBack(putBack bool, take driver.Take, read *atomic.Int64, held *[]nsq.MessageID) error {
+// readBack takes each message that comes, once, until the connection ends. One that is held comes again when
+// nsqd's msg-timeout is over.
+func (w *wire) readBack(putBack bool, take driver.Take, read *atomic.Int64, held map[nsq.MessageID]bool) error {
 	for {
 		m, err := w.probed()
 		if err != nil {
 			return err
 		}
+		id := nsq.MessageID(m.id)
+		if held[id] {
+			continue
+		}
 		take(driver.Kept{Payload: m.body})
 		read.Add(1)
 		if !putBack {
-			*held = append(*held, nsq.MessageID(m.id))
-		} else {
-			if err := w.command(nsq.Requeue(nsq.MessageID(m.id), backDelay)); err != nil {
-				return err
-			}
+			held[id] = true
+		} else if err := w.command(nsq.Requeue(id, backDelay)); err != nil {
+			return err
 		}
 	}
 }
 
 // giveBack puts the messages held back into the channel, and returns when nsqd has them there. Those of a
 // connection that only ends are kept back by nsqd until its msg-timeout, a minute by default.
-func (s *session) giveBack(ctx context.Context, w *wire, topic, channel string, held []nsq.MessageID) error {
+func (s *session) giveBack(ctx context.Context, w *wire, topic, channel string, held map[nsq.MessageID]bool) error {
 	if len(held) == 0 {
 		return nil
 	}
 	if err := w.command(nsq.Ready(0)); err != nil {
 		return err
 	}
-	for _, id := range held {
+	for id := range held {
 		if err := w.command(nsq.Requeue(id, 0)); err != nil {
 			return err
 		}
