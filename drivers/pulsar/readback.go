@@ -45,6 +45,9 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		return found, s.Wrap(err, "ask when messages of %q expire", name)
 	}
 	found.Removed = expires
+	if q, err := s.quorums(ctx, p.Topic); err != nil || q.Write > 1 {
+		found.Copy, found.NotAskable = "the broker's choice of bookie", driver.NotAskableNoRequest
+	}
 	l, err := s.connect(ctx, kit.Key{Role: kit.Control})
 	if err != nil {
 		return found, err

@@ -84,12 +84,7 @@ func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
 	if len(topics) == 0 {
 		return
 	}
-	var quorum struct {
-		Ensemble int `json:"bookkeeperEnsemble"`
-		Write    int `json:"bookkeeperWriteQuorum"`
-		Ack      int `json:"bookkeeperAckQuorum"`
-	}
-	if s.ask(ctx, "GET", s.path(topics[0], "persistence?applied=true"), nil, &quorum) == nil && quorum.Write > 0 {
+	if quorum, err := s.quorums(ctx, topics[0]); err == nil && quorum.Write > 0 {
 		sem.Levels.Replication = copies(quorum.Write, quorum.Ack)
 		sem.Replication = fmt.Sprintf("%d copies on %d bookies, %d before the receipt", quorum.Write, quorum.Ensemble, quorum.Ack)
 	}
@@ -100,6 +95,19 @@ func (s *session) policies(ctx context.Context, sem *driver.Semantics) {
 	if !deduplicates {
 		sem.Warnings = append(sem.Warnings, "the client sends once more what had no receipt when a connection was lost: the broker may have it twice")
 	}
+}
+
+// quorums say on how many bookies a topic's messages are.
+type quorums struct {
+	Ensemble int `json:"bookkeeperEnsemble"`
+	Write    int `json:"bookkeeperWriteQuorum"`
+	Ack      int `json:"bookkeeperAckQuorum"`
+}
+
+// quorums asks for those of a topic.
+func (s *session) quorums(ctx context.Context, topic string) (q quorums, err error) {
+	err = s.ask(ctx, "GET", s.path(topic, "persistence?applied=true"), nil, &q)
+	return q, err
 }
 
 // copies returns the replication with a write quorum and an ack quorum.

@@ -3,6 +3,8 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -42,6 +44,10 @@ const readPause = 500 * time.Millisecond
 func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	name := s.topology.placeQueue(p)
 	found := driver.Reading{Until: driver.ReadToCount}
+	if s.options.QueueType == quorum { // its members hand nothing out, whatever they have
+		found.Copy, found.NotAskable = "leader", driver.NotAskableLeaderOnly
+	}
+	found.Removed = slices.ContainsFunc(s.options.QueueArguments, removes)
 	err := s.admin.Do(ctx, func(conn *wire.Conn) error {
 		r := &backReader{take: take, ended: make(chan error, 1)}
 		asking, err := conn.Channel(ctx, silent{})
@@ -85,6 +91,16 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		return asking.Close(ctx)
 	})
 	return found, wrap(err, "read queue %q back", name)
+}
+
+// removes reports whether an argument has a queue remove messages that nobody has consumed.
+func removes(argument string) bool {
+	name, _, _ := strings.Cut(argument, "=")
+	switch name {
+	case "x-max-length", "x-max-length-bytes", "x-message-ttl", "x-expires", "x-delivery-limit":
+		return true
+	}
+	return false
 }
 
 // backReader is the wire.Handler of a channel that reads back.

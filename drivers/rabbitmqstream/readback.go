@@ -112,7 +112,7 @@ func (s *session) readAt(ctx context.Context, address, copyOf, topic string, tak
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.end = 0
-	found.Messages, found.Removed = r.read, r.first > 0
+	found.Messages, found.Removed, found.Dropped = r.read, r.first > 0, int64(r.first) // offsets count messages
 	return found, wrap(err, "read stream %q back, after %d messages", name, r.read)
 }
 

@@ -41,6 +41,9 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		return none, err
 	}
 	found := driver.Reading{Until: driver.ReadToPosition}
+	if about, err := s.readServer(ctx); err == nil && about.State == "CLUSTERED" {
+		found.Copy, found.NotAskable = "leader", driver.NotAskableLeaderOnly
+	}
 	if named && state.Last == 0 {
 		return found, nil
 	}
@@ -97,6 +100,10 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		err = sub.Unsubscribe()
 	}
 	found.Messages = read.Load()
-	found.Removed = first.Load() > 1 || first.Load() == 0 && state.Last > 0
+	if oldest := first.Load(); oldest > 1 {
+		found.Removed, found.Dropped = true, int64(oldest)-1
+	} else if oldest == 0 && state.Last > 0 {
+		found.Removed, found.Dropped = true, int64(state.Last)
+	}
 	return found, wrap(err, "read channel %q back, after %d messages", channel, found.Messages)
 }
