@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // The version that is fetched, and the prefix of its directory below the home.
@@ -33,6 +34,7 @@ func Artemis() Product {
 		Summary:  "Apache ActiveMQ Artemis: AMQP 1.0, addresses and queues",
 		Drivers:  []string{"amqp10"},
 		Clusters: []int{1},
+		Starts:   10 * time.Second,
 		Variable: "ARTEMIS_HOME",
 		find:     artemisJars().find,
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planArtemis(h), nil },

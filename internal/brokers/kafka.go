@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // The versions that have names of their own. 4.3.1 is the last whose artifacts were all
@@ -32,6 +33,7 @@ func Kafka() Product {
 		Drivers:  []string{"kafka"},
 		Led:      []string{"kafka"},
 		Clusters: []int{1, 3},
+		Starts:   8 * time.Second,
 		Variable: "KAFKA_HOME",
 		find:     kafkaJars().find,
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planKafka(h, kafkaVersion), nil },

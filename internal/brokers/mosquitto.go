@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Mosquitto is Eclipse Mosquitto, MQTT 3.1.1 and 5.
@@ -27,6 +28,7 @@ func Mosquitto() Product {
 		Summary:  "Eclipse Mosquitto: MQTT 3.1.1 and 5",
 		Drivers:  []string{"mqtt"},
 		Clusters: []int{1},
+		Starts:   500 * time.Millisecond,
 		Variable: "MOSQUITTO",
 		find:     findMosquitto,
 		plan:     planDebian("mosquitto"),

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
 
@@ -29,6 +30,7 @@ func NATS() Product {
 		Drivers:  []string{"nats", "jetstream", "mqtt"},
 		Led:      []string{"jetstream"},
 		Clusters: []int{1, 3, 5},
+		Starts:   500 * time.Millisecond,
 		Variable: natsVariable,
 		find:     findNATS,
 		plan: func(context.Context, Home) ([]Step, error) {

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"path/filepath"
 	"strconv"
+	"time"
 )
 
 // The version that is built, and the prefix of its directory below the home.
@@ -22,6 +23,7 @@ func NSQ() Product {
 		Summary:  "NSQ: nsqd, topics and channels",
 		Drivers:  []string{"nsq"},
 		Clusters: []int{1},
+		Starts:   time.Second,
 		Variable: "NSQD",
 		find:     func(ctx context.Context, h Home) (Installation, error) { return findProgram(ctx, h, nsqd()) },
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planNSQ(h, nsqVersion), nil },

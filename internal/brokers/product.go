@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ErrNotInstalled says that a product is not on this machine. Errors that wrap it
@@ -28,6 +29,8 @@ type Product struct {
 	// Clusters are the numbers of nodes that can be started, 1 among them; empty:
 	// the product has no broker, see [ErrBrokerless].
 	Clusters []int
+	// Starts is how long a node takes, once it is started again, until it answers, on two busy processors.
+	Starts time.Duration
 	// Led are those of Drivers whose destinations have a leader among several nodes.
 	Led []string
 	// Variable is the environment variable that names the installation to use, such

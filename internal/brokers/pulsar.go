@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 const (
@@ -38,6 +39,7 @@ func Pulsar() Product {
 		Summary:  "Apache Pulsar standalone: broker, bookie and metadata in one process",
 		Drivers:  []string{"pulsar"},
 		Clusters: []int{1},
+		Starts:   20 * time.Second,
 		Variable: "PULSAR_HOME",
 		find:     findPulsar,
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planPulsar(h, pulsarVersion), nil },

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // RabbitMQ is the RabbitMQ server, one node or three, with streams and AMQP 1.0.
@@ -26,6 +27,7 @@ func RabbitMQ() Product {
 		Drivers:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Led:      []string{"rabbitmq", "rabbitmq-stream"},
 		Clusters: []int{1, 3},
+		Starts:   8 * time.Second,
 		Variable: "RABBITMQ_HOME",
 		find:     findRabbitMQ,
 		plan:     planDebian("rabbitmq-server"),

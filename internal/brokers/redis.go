@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Redis is the Redis server: one node, or three, a master and two replicas, with a Sentinel beside each. The
@@ -27,6 +28,7 @@ func Redis() Product {
 		Drivers:  []string{"redis", "redis-streams"},
 		Led:      []string{"redis", "redis-streams"},
 		Clusters: []int{1, 3},
+		Starts:   time.Second,
 		Variable: "REDIS_SERVER",
 		find:     findRedis,
 		plan:     planDebian("redis-server"),

@@ -3,6 +3,7 @@ package chaos
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -22,6 +23,9 @@ const (
 type Bounds struct {
 	Window time.Duration // of the run, more than 0
 	Nodes  int           // of the broker, 1 or more
+	// Starting is how long a node takes, once it is started again, until it answers. A later action leaves
+	// that time to the nodes that it happens to, and one on connections leaves it to all nodes.
+	Starting time.Duration
 	// Possible reports whether the run can have these actions. It is asked about each kind alone, and then
 	// about timelines.
 	Possible func([]scenario.Action) bool
@@ -51,7 +55,7 @@ func Draw(seed uint64, b Bounds) []scenario.Action {
 		}
 		d := &dice{r: r, Bounds: b, at: at, last: last}
 		a := kinds[r.IntN(len(kinds))](d)
-		if !b.Possible(append(all[:len(all):len(all)], a)) {
+		if b.starts(all, a) || !b.Possible(append(all[:len(all):len(all)], a)) {
 			continue // what it would meet is in its way
 		}
 		all = append(all, a)
@@ -60,6 +64,24 @@ func Draw(seed uint64, b Bounds) []scenario.Action {
 		}
 	}
 	return all
+}
+
+// starts reports whether an action would come while a node that it needs is starting, or is still to start, after an
+// earlier one.
+func (b Bounds) starts(all []scenario.Action, next scenario.Action) bool {
+	nodes := func(a scenario.Action) (scenario.Node, bool) {
+		s := scenario.Scenario{Actions: []scenario.Action{a}}
+		act := &s.Acts()[0]
+		return act.Nodes(), act.Kind == scenario.ActionDisconnect
+	}
+	needs, connections := nodes(next)
+	return slices.ContainsFunc(all, func(a scenario.Action) bool {
+		ended, _ := nodes(a)
+		if a.Restart == nil || next.At.After >= a.At.After+a.Restart.After+b.Starting {
+			return false
+		}
+		return connections || needs != "" && (needs == ended || needs == scenario.EveryNode || ended == scenario.EveryNode)
+	})
 }
 
 // dice draws the parts of an action.

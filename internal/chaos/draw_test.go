@@ -53,6 +53,41 @@ func TestDraw(t *testing.T) {
 	}
 }
 
+// A node that is started again has time to answer before the next action on it, and all nodes have before connections
+// are cut. Other actions may come meanwhile.
+func TestDrawLeavesNodesTimeToStart(t *testing.T) {
+	const starting = 4 * time.Second
+	possible := func(all []scenario.Action) bool {
+		s := scenario.Scenario{Target: scenario.Target{Nodes: 3}, Phases: scenario.Phases{Duration: time.Minute}, Actions: all}
+		s.Normalise()
+		return s.Validate() == nil
+	}
+	restarts, meanwhile := 0, 0
+	for seed := uint64(1); seed <= 40; seed++ {
+		s := scenario.Scenario{Actions: Draw(seed, Bounds{Window: time.Minute, Nodes: 3, Starting: starting, Possible: possible})}
+		acts := s.Acts()
+		for i, a := range acts {
+			if a.Restart == nil {
+				continue
+			}
+			restarts++
+			for _, b := range acts[i+1:] {
+				if b.At.After >= a.End()+starting {
+					continue
+				}
+				meanwhile++
+				same := b.Nodes() == a.Nodes() || a.Nodes() == scenario.EveryNode && b.Nodes() != "" || b.Nodes() == scenario.EveryNode
+				if same || b.Kind == scenario.ActionDisconnect {
+					t.Errorf("seed %d: %s comes within %v of the restart of %s", seed, b, starting, a)
+				}
+			}
+		}
+	}
+	if restarts < 40 || meanwhile < 10 {
+		t.Errorf("%d restarts, and %d actions on others meanwhile: they show nothing", restarts, meanwhile)
+	}
+}
+
 // Without a kind that is possible there is no timeline.
 func TestDrawNothing(t *testing.T) {
 	if all := Draw(1, Bounds{Window: time.Minute, Nodes: 1, Possible: func([]scenario.Action) bool { return false }}); all != nil {

@@ -41,7 +41,11 @@ func drawActions(s *scenario.Scenario, e driver.Entry, seed uint64) error {
 		c.Actions = all
 		return &c
 	}
-	all := chaos.Draw(seed, chaos.Bounds{Window: s.Phases.Duration, Nodes: max(1, s.Target.Nodes), Possible: func(all []scenario.Action) bool {
+	p, _, err := managedProduct(s, e)
+	if err != nil {
+		return err
+	}
+	all := chaos.Draw(seed, chaos.Bounds{Window: s.Phases.Duration, Nodes: max(1, s.Target.Nodes), Starting: p.Starts, Possible: func(all []scenario.Action) bool {
 		c := with(all)
 		if c.Validate() != nil {
 			return false
