@@ -31,6 +31,8 @@ type Acted struct {
 	Dropped []Dropped `json:"dropped,omitempty"`
 	// Network is what an action did to the path between clients and brokers; nil: nothing.
 	Network *Network `json:"network,omitempty"`
+	// Command is how the command ended by which the action was done or undone, of one that runs commands.
+	Command *Command `json:"command,omitempty"`
 	// Flips are the bits that were turned over, of an action that damages files.
 	Flips []Flip `json:"flips,omitempty"`
 }
@@ -44,6 +46,12 @@ type Dropped struct {
 	To      int   `json:"to"`
 	Packets int64 `json:"packets"` // as the kernel carries them: several segments of a connection count as one
 	Bytes   int64 `json:"bytes"`   // with the headers
+}
+
+// Command is how a command of the user's ended. What it was the action's text says.
+type Command struct {
+	Took   int64  `json:"took"`             // ns, from its start
+	Output string `json:"output,omitempty"` // the end of what it wrote, at most 4 KiB
 }
 
 // Flip is a bit of a file of the broker's that was turned over.

@@ -32,6 +32,7 @@ type Action struct {
 	Cut      *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
 	Network  *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
 	Transfer Subject  `yaml:"transfer,omitempty" doc:"who gives its place to another node, as planned" enum:"leader"`
+	Exec     *Exec    `yaml:"exec,omitempty" doc:"which commands of yours are run, such as for a broker that sixnines has not started"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
 	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
@@ -70,6 +71,7 @@ const (
 	ActionDisk       ActionKind = "disk"
 	ActionCorrupt    ActionKind = "corrupt"
 	ActionTransfer   ActionKind = "transfer"
+	ActionExec       ActionKind = "exec"
 )
 
 // Explanation is the part of a result that an action explains while its effect lasts: from its
@@ -132,7 +134,7 @@ func (a *Act) Causes() []Harm {
 type ActionProperties struct {
 	Kind      ActionKind
 	Run       bool // it happens to what all loads of a run use, and is carried out once; else to the clients of a load
-	Lasts     bool // it has a length, For, after which it is undone
+	Lasts     bool // it has a length, For, after which it is undone, unless once says otherwise
 	Restarts  bool // it may have Restart, after which the nodes that it ended are started again
 	Disks     bool // the nodes' data must be on file systems of their own
 	Beside    bool // its nodes may be under another action meanwhile
@@ -147,13 +149,14 @@ type ActionProperties struct {
 	applies   func(w *Workload) bool  // whether a workload has a subject for it; nil: it is of the run
 	written   func(a *Action) Subject // whom it happens to
 	given     func(a *Action) bool    // whether an action with a value at its key is of the kind; nil: it is
+	once      func(a *Action) bool    // whether an action of a kind that lasts has no length all the same; nil: none
 }
 
 // Actions lists the properties of all kinds. A kind needs a field in [Action], a row here, and
 // code that carries it out: internal/engine/acts.go for those of a load, internal/faults for those of
 // the run.
 func Actions() []ActionProperties {
-	return slices.Concat(loadActions(), nodeActions(), diskActions(), []ActionProperties{cutAction()}, networkActions())
+	return slices.Concat(loadActions(), nodeActions(), diskActions(), []ActionProperties{cutAction()}, networkActions(), []ActionProperties{execAction()})
 }
 
 // loadActions are the kinds that happen to the clients of a load.
@@ -281,8 +284,9 @@ func (v *validator) actions() {
 			continue
 		}
 		k := given[0]
-		v.refuse(k.Lasts && a.For == 0, "the action "+string(k.Kind)+" does not say how long", "give it for, such as for: 5s", key)
-		v.refuse(!k.Lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
+		lasts := k.Lasts && (k.once == nil || !k.once(a))
+		v.refuse(lasts && a.For == 0, "the action "+string(k.Kind)+" does not say how long", "give it for, such as for: 5s", key)
+		v.refuse(!lasts && a.For != 0, "the action "+string(k.Kind)+" has no length, but for: "+formatDuration(a.For), "leave for out", strict.Join(key, "for"), key)
 		v.refuse(!k.Restarts && a.Restart != nil && k.Kind != ActionRestart, "the action "+string(k.Kind)+" ends no node that could be started again", "leave restart out", strict.Join(key, "restart"), key)
 		v.refuse(a.At.Filled && !k.Filled, "the action "+string(k.Kind)+" at: filled", "give a time after the start of the window, such as at: 30s", strict.Join(key, "at"), key)
 		v.refuse(a.At.After < 0 || a.At.Filled && a.At.After != 0 || a.For < 0, "an action at an impossible time", "give a time after the start of the window", key)

@@ -90,6 +90,10 @@ func (d *decoder) own(n *strict.Node, v reflect.Value, f strict.Field, key strin
 		one := make(Ends, 1)
 		d.Leaf(n, reflect.ValueOf(one).Index(0), f, key)
 		v.Set(reflect.ValueOf(one))
+	case t == commandType && n.Kind == yaml.ScalarNode && !null:
+		if n = d.words(n, key); n != nil {
+			d.Value(n, v, f, key, depth)
+		}
 	case t == settingsType:
 		if !null {
 			d.settings(n, v, key, depth)

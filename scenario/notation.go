@@ -77,6 +77,7 @@ var (
 	workloadsType = reflect.TypeFor[Workloads]() // a list, but written as a mapping
 	restartType   = reflect.TypeFor[*Restart]()  // a mapping, or a text
 	endsType      = reflect.TypeFor[Ends]()      // a list, or its one item
+	commandType   = reflect.TypeFor[Command]()   // a list, or a text of its words
 )
 
 func hasNotation(t reflect.Type) bool {

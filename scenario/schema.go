@@ -48,6 +48,8 @@ func schemaOf(f strict.Field) *jsonschema.Node {
 	case t == endsType:
 		one := schemaOf(strict.Field{Type: t.Elem()})
 		s.AnyOf = []*jsonschema.Node{{Type: "array", Items: one}, one.AnyOf[0]}
+	case t == commandType:
+		s.AnyOf = []*jsonschema.Node{{Type: "array", Items: &jsonschema.Node{Type: []string{"string", "integer", "number", "boolean"}}}, {Type: "string"}}
 	case t.Kind() == reflect.Slice:
 		s.Type, s.Items = "array", schemaOf(strict.Field{Type: t.Elem()})
 	case written:

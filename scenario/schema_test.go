@@ -85,8 +85,14 @@ func TestActionsAreOnThePage(t *testing.T) {
 		if f.Type == reflect.TypeFor[*Network]() {
 			whom = "the path between clients and brokers"
 		}
+		if f.Type == reflect.TypeFor[*Exec]() {
+			whom = "whom the commands mean"
+		}
 		if p.Lasts {
 			lasts = "yes"
+		}
+		if p.once != nil {
+			lasts = "with `undo`"
 		}
 		if p.Explains != "" {
 			explains = p.Explains.Words()

@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) doctorCommand() *cobra.Command {
-	var asJSON, clean bool
+	var asJSON, clean, exec bool
 	var address string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -28,6 +28,7 @@ found out is "unknown", with the reason. Nothing is changed without --clean.
 What a killed run has left on the machine, such as stopped processes, mounts or rules of
 the network, is listed from the journal that was written before each act. --clean undoes it,
 and so does the next run at its start. Nothing is touched that Sixnines has not made.
+Commands that undo actions of the kind exec are listed, and run only with --clean --exec.
 
 With --url it also says whether the broker there shares this machine; its name is
 resolved, and no connection is made.
@@ -39,6 +40,9 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
   sixnines doctor --json | jq '.checks[] | select(.status != "ok")'`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if exec && !clean {
+				return wrongUsage("write --clean --exec", "--exec is about what --clean does")
+			}
 			var secrets []string
 			if address != "" { // it may contain variables, as in a scenario
 				s, at := &scenario.Scenario{}, scenario.Override{Key: "target.url", Value: address, Flag: "--url"}
@@ -51,7 +55,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 			if err != nil {
 				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
 			}
-			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()), a.checkLeft(cmd.Context(), clean))
+			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()), a.checkLeft(cmd.Context(), clean, exec))
 			if len(hosts) > 0 {
 				ctx, cancel := context.WithTimeout(cmd.Context(), resolveLimit)
 				place := vitals.CheckBroker(ctx, hosts)
@@ -78,6 +82,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
 	cmd.Flags().BoolVar(&clean, "clean", false, "undo what killed runs left on the machine")
+	cmd.Flags().BoolVar(&exec, "exec", false, "with --clean: run the commands, too, that undo actions of killed runs of the kind exec")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
 }

@@ -86,6 +86,11 @@ func checkNodes(p brokers.Product, nodes int) error {
 
 // actsPossible refuses acts on the nodes of a broker that is not started for the run.
 func actsPossible(s *scenario.Scenario, e driver.Entry) error {
+	for _, a := range scenario.OfKind(s.Acts(), scenario.ActionExec) {
+		if !a.Exec.Allowed() {
+			return placed(wrongUsage("write the action into a scenario file, and name the file", "%s: %w", a.Kind, faults.ErrForeignCommands), s, a.Key())
+		}
+	}
 	p, ours, err := managedProduct(s, e)
 	switch {
 	case err != nil:

@@ -102,7 +102,11 @@ func (env *Env) named(arg string) (*scenario.Scenario, error) {
 		if err != nil {
 			return nil, failed("check the file's permissions", fmt.Errorf("read the scenario: %w", err))
 		}
-		return env.parse(arg, text)
+		s, err := env.parse(arg, text)
+		if err == nil {
+			s.AllowExec() // the user has named the file, and nothing else may run commands
+		}
+		return s, err
 	case err == nil:
 		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
 	case strings.Contains(arg, "://"): // which may hold a login

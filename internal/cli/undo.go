@@ -9,14 +9,22 @@ import (
 	"strings"
 
 	"sixnines/internal/disk"
+	"sixnines/internal/faults"
 	"sixnines/internal/journal"
 	"sixnines/internal/netns"
 	"sixnines/internal/network"
 	"sixnines/internal/vitals"
 )
 
-// undoKinds lists all kinds of records of how an act on the machine is undone.
-func undoKinds() []journal.Kind { return slices.Concat(journal.Kinds(), disk.Kinds(), network.Kinds()) }
+// undoKinds lists all kinds of records of how an act on the machine is undone. With asked, the user wants those undone, too,
+// that wait for it.
+func undoKinds(asked bool) []journal.Kind {
+	all := slices.Concat(journal.Kinds(), disk.Kinds(), network.Kinds(), faults.Kinds())
+	for i := range all {
+		all[i].Asked = all[i].Asked && !asked
+	}
+	return all
+}
 
 // undoDir returns the directory of journals; empty: there is no place for them.
 func (env *Env) undoDir() string {
@@ -31,7 +39,7 @@ func (env *Env) undoDir() string {
 // so in one line.
 func (a *app) restore(ctx context.Context, say func(string)) {
 	a.restored.Do(func() {
-		found, err := a.recover(ctx)
+		found, err := a.recover(ctx, false)
 		if err != nil {
 			say("look for what killed runs left: " + oneLine(err.Error()))
 		}
@@ -43,8 +51,8 @@ func (a *app) restore(ctx context.Context, say func(string)) {
 
 // recover undoes what killed processes left: what is in journals, and interfaces, which are known by their names and
 // aliases and have owners that live or not.
-func (env *Env) recover(ctx context.Context) ([]journal.Finding, error) {
-	found, err := journal.Recover(ctx, env.undoDir(), undoKinds())
+func (env *Env) recover(ctx context.Context, asked bool) ([]journal.Finding, error) {
+	found, err := journal.Recover(ctx, env.undoDir(), undoKinds(asked))
 	removed, unclean := netns.Clean()
 	for _, name := range removed {
 		found = append(found, journal.Finding{Text: "remove the interface " + name, State: journal.Undone})
@@ -59,17 +67,18 @@ func (env *Env) recover(ctx context.Context) ([]journal.Finding, error) {
 func restoredLine(found []journal.Finding) string {
 	undone := of(found, journal.Undone)
 	kept := of(found, journal.Kept)
-	text := ""
+	waits := of(found, journal.ToUndo)
+	var parts []string
 	if len(undone) > 0 {
-		text = "undone what killed runs left: " + strings.Join(undone, "; ")
+		parts = append(parts, "undone what killed runs left: "+strings.Join(undone, "; "))
 	}
 	if len(kept) > 0 {
-		if text != "" {
-			text += "; "
-		}
-		text += "not undone of what killed runs left: " + strings.Join(kept, "; ") + "; see sixnines doctor"
+		parts = append(parts, "not undone of what killed runs left: "+strings.Join(kept, "; ")+"; see sixnines doctor")
 	}
-	return text
+	if len(waits) > 0 {
+		parts = append(parts, "left by killed runs: "+strings.Join(waits, "; ")+": sixnines doctor --clean --exec does it")
+	}
+	return strings.Join(parts, "; ")
 }
 
 // of returns the findings of a state, in words.
@@ -87,15 +96,15 @@ func of(found []journal.Finding, state journal.State) (all []string) {
 	return all
 }
 
-// checkLeft reports what killed processes left, and undoes it if clean is set.
-func (env *Env) checkLeft(ctx context.Context, clean bool) vitals.Check {
+// checkLeft reports what killed processes left, and undoes it if clean is set: commands of users only with asked.
+func (env *Env) checkLeft(ctx context.Context, clean, asked bool) vitals.Check {
 	c := vitals.Check{Name: "left by killed runs", Status: vitals.StatusOK}
 	var found []journal.Finding
 	var err error
 	if clean {
-		found, err = env.recover(ctx)
+		found, err = env.recover(ctx, asked)
 	} else {
-		found, err = journal.Left(env.undoDir(), undoKinds())
+		found, err = journal.Left(env.undoDir(), undoKinds(false))
 	}
 	var says []string
 	for _, s := range []struct {
@@ -108,6 +117,9 @@ func (env *Env) checkLeft(ctx context.Context, clean bool) vitals.Check {
 	}
 	if len(of(found, journal.ToUndo)) > 0 {
 		c.Status, c.Advice = vitals.StatusWarn, "sixnines doctor --clean undoes it, and so does the next run"
+	}
+	if slices.ContainsFunc(found, func(x journal.Finding) bool { return x.State == journal.ToUndo && x.Asked }) {
+		c.Advice = "sixnines doctor --clean --exec undoes it, commands included; look at them first"
 	}
 	for _, x := range found {
 		if x.State == journal.Kept {

@@ -40,6 +40,9 @@ func (t *Target) Doer(a *scenario.Act) (actions.Doer, error) {
 		}
 		return &conditions{path: path}, nil
 	}
+	if a.Kind == scenario.ActionExec {
+		return t.newExec(a)
+	}
 	on := &nodes{target: t, act: a, choice: a.Nodes()}
 	switch a.Kind {
 	case scenario.ActionStall, scenario.ActionFreeze:

@@ -55,6 +55,8 @@ type Kind struct {
 	New  func() Undoing // a pointer, into which JSON is read
 	// Lasting says that what is to be undone outlives a restart of the machine, as files do.
 	Lasting bool
+	// Asked says that what an ended process left is undone only where somebody asks for it: it runs what a user wrote.
+	Asked bool
 }
 
 // header is the first line of a file: whose it is.
@@ -165,7 +167,8 @@ func (j *Journal) create() error {
 			f.Close()
 			continue
 		}
-		if err := errors.Join(add(f, h), syncDir(j.dir)); err != nil {
+		// Commands may hold what only the user is to read.
+		if err := errors.Join(f.Chmod(0o600), add(f, h), syncDir(j.dir)); err != nil {
 			return errors.Join(err, f.Close())
 		}
 		j.file = f

@@ -24,7 +24,7 @@ type State string
 
 // The states.
 const (
-	ToUndo  State = "to undo"         // Left only looked
+	ToUndo  State = "to undo"         // Left only looked, or it is undone where somebody asks for it
 	Undone  State = "undone"          // it was restored now
 	Nothing State = "nothing to undo" // what it is about is gone, or was never made
 	Kept    State = "kept"            // it could not be undone, or not be understood; Err says why
@@ -38,6 +38,7 @@ type Finding struct {
 	For   string    // for what the act was; empty: unknown
 	Text  string    // what is to be done: "continue process 4711 (nats-1)"; of what cannot be read: what it is
 	State State
+	Asked bool  // it is undone only where somebody asks for it, see [Kind]
 	Err   error // why it is kept
 }
 
@@ -53,7 +54,7 @@ func Left(dir string, kinds []Kind) ([]Finding, error) {
 // Recover undoes what processes that have ended left, the latest record of each first, and erases the
 // records of what is undone. What fails is kept, as are records of kinds that are not among kinds, and the
 // others are still undone. Several processes may recover at once. A file whose records are all erased is
-// removed. The error is about the directory; what is about a record is in its Finding.
+// removed. Records of kinds that are undone where somebody asks for it are left as they are. The error is about the directory; what is about a record is in its Finding.
 func Recover(ctx context.Context, dir string, kinds []Kind) ([]Finding, error) {
 	return each(ctx, dir, kinds, true)
 }
@@ -132,9 +133,10 @@ func read(ctx context.Context, f *os.File, kinds []Kind, clean bool) ([]Finding,
 	var errs []error
 	for _, r := range found {
 		x := Finding{File: f.Name(), PID: h.PID, At: h.At, For: r.line.For, Text: r.text, Err: r.err}
-		x.State, x.Text, x.Err = r.recover(ctx, h, kinds, clean)
+		x.Asked = slices.ContainsFunc(kinds, func(k Kind) bool { return k.Name == r.line.Kind && k.Asked })
+		x.State, x.Text, x.Err = r.recover(ctx, h, kinds, clean && !x.Asked)
 		all = append(all, x)
-		if clean && x.State != Kept {
+		if clean && x.State != Kept && x.State != ToUndo {
 			remains--
 			errs = append(errs, add(f, line{Number: r.line.Number, Over: true}))
 		}

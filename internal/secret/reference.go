@@ -19,6 +19,9 @@ var (
 	OneVariable = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 )
 
+// ofCommand matches the keys of commands that an action runs.
+var ofCommand = regexp.MustCompile(`^actions\[[0-9]+\]\.exec\.(do|undo)(\[|$)`)
+
 // KeepsVariables reports whether a key's variables are written down instead of
 // their values.
 func KeepsVariables(key string) bool {
@@ -26,6 +29,9 @@ func KeepsVariables(key string) bool {
 		if key == prefix || strings.HasSuffix(prefix, ".") && strings.HasPrefix(key, prefix) {
 			return true
 		}
+	}
+	if ofCommand.MatchString(key) {
+		return true
 	}
 	_, rest, _ := strings.Cut(strings.TrimPrefix(key, "workloads."), ".")
 	return strings.HasPrefix(key, "workloads.") && strings.HasPrefix(rest, "options.")
@@ -36,7 +42,7 @@ func MayRefer(key string) bool {
 	if name, ok := strings.CutPrefix(key, "target.settings."); ok {
 		return Setting(name)
 	}
-	return KeepsVariables(key) && !strings.HasPrefix(key, "target.url") && !strings.HasPrefix(key, "target.tls.") && key != "description"
+	return KeepsVariables(key) && !ofCommand.MatchString(key) && !strings.HasPrefix(key, "target.url") && !strings.HasPrefix(key, "target.tls.") && key != "description"
 }
 
 // IsReference reports whether a text begins as one of the references does.
