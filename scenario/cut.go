@@ -67,11 +67,27 @@ func (c *Cut) subject() Subject {
 	return Subject(c.From.words() + between + c.To.words())
 }
 
+// Clients reports whether all nodes are cut from the clients alone, and which packets are held back: those to the
+// brokers, and those from them.
+func (c *Cut) Clients() (to, from, all bool) {
+	clients := func(e Ends) bool {
+		return len(e) > 0 && !slices.ContainsFunc(e, func(x End) bool { return x != ClientsEnd })
+	}
+	nodes := func(e Ends) bool { return slices.Equal(e, Ends{End(EveryNode)}) }
+	switch {
+	case clients(c.From) && nodes(c.To):
+		return true, !c.OneWay, true
+	case nodes(c.From) && clients(c.To):
+		return !c.OneWay, true, true
+	}
+	return false, false, false
+}
+
 // cutAction is the kind that happens to the broker's network.
 func cutAction() ActionProperties {
 	return ActionProperties{Kind: ActionCut, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkCut,
 		written: func(a *Action) Subject { return a.Cut.subject() },
-		Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. The two sides get no error: neither a refusal nor a reset. For such a run each node has a network namespace.",
+		Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. The two sides get no error: neither a refusal nor a reset. For such a run each node has a network namespace. All clients can be cut from a broker that sixnines has not started: then a relay holds back what is sent.",
 		Undone:  "Packets pass again. TCP retransmits what was lost when its timer expires, which can be about as long after the cut as the cut lasted."}
 }
 

@@ -26,6 +26,7 @@ import (
 	"sixnines/internal/journal"
 	"sixnines/internal/network"
 	"sixnines/internal/probe"
+	"sixnines/internal/relay"
 	"sixnines/internal/selftest"
 	"sixnines/internal/telemetry"
 	"sixnines/internal/vitals"
@@ -120,6 +121,8 @@ func (env *Env) serve(command string, args []string) (code int, ours bool) {
 		err = vitals.ServeIdle(env.Stdin, env.Stdout, args)
 	case network.Command:
 		err = network.Serve(env.Stdin, env.Stdout)
+	case relay.Command:
+		err = env.serveRelay(args)
 	case probe.Command:
 		err = probe.Serve(env.Stdin, env.Stdout, env.measureBeside)
 	default:

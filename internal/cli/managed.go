@@ -108,6 +108,10 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 	for _, a := range s.Acts() {
 		switch {
 		case a.Nodes() == "" && a.Kind != scenario.ActionCut:
+		case a.Kind == scenario.ActionCut && s.Target.URL != "":
+			if err := relayedCut(s, &a, unrelayed(s, e)); err != nil {
+				return err
+			}
 		case s.Target.URL != "":
 			return placed(wrongUsage("leave the broker's address out: one is started for the run then",
 				"%s happens to a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
@@ -116,6 +120,18 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 		default:
 			return placed(wrongUsage("choose a broker that is: sixnines broker list", "%s: the broker of driver %s is not started for the run", a.Kind, e.Name), s, a.Key())
 		}
+	}
+	return nil
+}
+
+// relayedCut refuses a cut that a relay between clients and a broker cannot do, which sixnines has not started.
+func relayedCut(s *scenario.Scenario, a *scenario.Act, unrelayed string) error {
+	switch _, _, all := a.Cut.Clients(); {
+	case !all:
+		return placed(wrongUsage("leave the broker's address out: one is started for the run then; or write cut: {from: clients, to: all}",
+			"%s of single nodes happens to a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
+	case unrelayed != "":
+		return placed(wrongUsage("exec runs a command of yours that cuts it", "%s: a relay would cut clients from this broker, and %s", a.Kind, unrelayed), s, a.Key())
 	}
 	return nil
 }

@@ -81,6 +81,11 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			defer m.keeper.Spoil("what happened to the one before changed it")
 		}
 	}
+	release, err := a.startRelay(stops.early, target, s, &config)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	if s.Network != nil {
 		held, release, err := a.hold(stops.early, target, s, show.say)
 		if stops.vain.Load() && err != nil {

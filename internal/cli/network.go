@@ -4,23 +4,48 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strconv"
 
 	"sixnines/driver"
+	"sixnines/internal/engine"
 	"sixnines/internal/faults"
 	"sixnines/internal/network"
+	"sixnines/internal/relay"
 	"sixnines/scenario"
 )
 
 // networkOf returns where the broker of a scenario is, and with what its network gets conditions. That of a broker which is
 // started for the run follows.
 func (a *app) networkOf(s *scenario.Scenario, e driver.Entry) *faults.Network {
-	return &faults.Network{URL: cmp.Or(s.Target.URL, e.DefaultURL), Command: a.self(network.Command), Journal: a.journal}
+	return &faults.Network{URL: cmp.Or(s.Target.URL, e.DefaultURL), Command: a.self(network.Command), Journal: a.journal, Unrelayed: unrelayed(s, e)}
+}
+
+// unrelayed says why the connections of a scenario cannot go through a relay; empty: they can.
+func unrelayed(s *scenario.Scenario, e driver.Entry) string {
+	if e.With(s.Target.Options).OwnsDialing {
+		return "the client of driver " + e.Name + " makes its connections by itself, as it is set"
+	}
+	return ""
+}
+
+// startRelay starts the relay that the run of a scenario needs, and has the run's connections go through it. release ends it.
+func (a *app) startRelay(ctx context.Context, t *faults.Target, s *scenario.Scenario, c *engine.Config) (release func(), err error) {
+	if !t.NeedsRelay(ctx, s.Network, s.Acts()) {
+		return func() {}, nil
+	}
+	r, err := relay.Start(a.self(relay.Command), s.Seed)
+	if err != nil {
+		return nil, failed("run it as root on Linux, where no relay is needed", err)
+	}
+	via := r.Via()
+	t.Network.Relay, c.Via = r, &via
+	return func() { _ = r.Close() }, nil
 }
 
 // networksPossible returns, for the network of the whole run and each act on the network, by which means it would be carried out and why not by better
 // ones. The error says why one cannot be.
 func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err error) {
-	n := &faults.Network{URL: s.Target.URL}
+	n := &faults.Network{URL: s.Target.URL, Unrelayed: unrelayed(s, e)}
 	_, ours, err := managedProduct(s, e)
 	if err != nil {
 		return nil, err
@@ -67,4 +92,16 @@ func (a *app) hold(ctx context.Context, t *faults.Target, s *scenario.Scenario, 
 			say("the network of the run is not undone: " + oneLine(err.Error()) + "; sixnines doctor --clean undoes it")
 		}
 	}, nil
+}
+
+// serveRelay is the process of a relay, whose argument is the seed.
+func (env *Env) serveRelay(args []string) error {
+	seed := uint64(0)
+	if len(args) > 0 {
+		var err error
+		if seed, err = strconv.ParseUint(args[0], 10, 64); err != nil {
+			return err
+		}
+	}
+	return relay.Serve(env.Stdin, env.Stdout, seed)
 }

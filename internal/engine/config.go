@@ -8,6 +8,7 @@ import (
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/watch"
 	"sixnines/internal/engine/window"
+	"sixnines/internal/relay"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -67,6 +68,8 @@ type Config struct {
 	// Path is the path to the broker with the conditions of the scenario's network, which the caller has put into
 	// effect; nil: the scenario has no network.
 	Path Path
+	// Via is a relay through which all connections are made that the engine dials; nil: they are direct.
+	Via *relay.Via
 	// Provisioned, if not nil, is called before the load with what names the broker's destinations of a
 	// workload (empty name: the only one), for each whose driver can. Actions may need the leader of one.
 	Provisioned func(workload string, d driver.DestinationNamer)

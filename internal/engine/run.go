@@ -48,6 +48,7 @@ type run struct {
 func newRun(c Config) (*run, error) {
 	r := &run{config: c, scenario: c.Scenario}
 	r.Control = plan.NewControl(settingsOf(c), c.Virtual, func(e result.Event) { r.out.Event(e) })
+	r.Via = c.Via
 	r.acts = actions.New(r.Life)
 	if c.Scenario.Network != nil && c.Path == nil {
 		return nil, fmt.Errorf("%w: the scenario's network is made by the command sixnines, and not by this program: leave network out", plan.ErrUsage)

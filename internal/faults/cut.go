@@ -20,6 +20,7 @@ type cut struct {
 	act    *scenario.Act
 
 	cut     *netns.Cut // nil: nothing is cut
+	held    bool       // the relay holds the path between clients and brokers
 	numbers []int      // of the nodes that it happens to, ascending
 	ends    map[netip.Addr]int
 	dropped []netns.Dropped
@@ -57,6 +58,9 @@ func (c *cut) Describe(e *result.Event) {
 
 // Do implements actions.Doer. It returns when the kernel has acknowledged that packets are dropped.
 func (c *cut) Do(ctx context.Context, at int64) (happened int64, err error) {
+	if c.target.relays(c.act) {
+		return c.hold(ctx, at)
+	}
 	links, err := c.links(ctx)
 	if err != nil {
 		return 0, err
@@ -72,12 +76,36 @@ func (c *cut) Do(ctx context.Context, at int64) (happened int64, err error) {
 
 // Undo implements actions.Undoer. The instant is when the kernel has acknowledged that packets pass.
 func (c *cut) Undo(context.Context) (happened int64, err error) {
+	if c.held {
+		done, err := c.target.Network.Relay.Hold(false, false)
+		return done.At, err
+	}
 	if c.cut == nil {
 		return 0, nil
 	}
 	c.undoing = clock.Now()
 	c.dropped, err = c.cut.Undo()
 	return c.cut.Ended, err
+}
+
+// relays reports whether the relay does an act that cuts: of a broker whose nodes have no namespaces, the clients from all nodes.
+func (t *Target) relays(act *scenario.Act) bool {
+	_, _, all := act.Cut.Clients()
+	return all && (t.Cluster == nil || t.Cluster.Network() == nil)
+}
+
+// hold has the relay hold back what clients and brokers send to each other, and what connects. It passes when the cut is over.
+func (c *cut) hold(ctx context.Context, at int64) (happened int64, err error) {
+	if c.target.Network.Relay == nil {
+		return 0, errors.New("clients do not connect through a relay")
+	}
+	if err := until(ctx, at); err != nil {
+		return 0, err
+	}
+	to, from, _ := c.act.Cut.Clients()
+	c.held = true
+	done, err := c.target.Network.Relay.Hold(to, from)
+	return done.At, err
 }
 
 // links finds out which directions are meant.

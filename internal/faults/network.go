@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"sixnines/internal/journal"
 	"sixnines/internal/netns"
 	"sixnines/internal/network"
+	"sixnines/internal/relay"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -23,8 +25,11 @@ type Network struct {
 	URL     string           // where clients connect
 	Command []string         // this program as the process of the queues, see network.Serve
 	Journal *journal.Journal // what a killed process leaves
-	look    sync.Once
-	machine network.Machine
+	Relay   *relay.Relay     // through which the run's clients connect; nil: they connect directly
+	// Unrelayed says why they cannot connect through a relay; empty: they can.
+	Unrelayed string
+	look      sync.Once
+	machine   network.Machine
 }
 
 // sees looks once what this machine can do.
@@ -114,13 +119,37 @@ func (t *Target) ways(asked scenario.Network, brokers []netip.AddrPort) ([]netwo
 	case asked.Among() && apart == nil:
 		return nil, errors.New("the path between nodes needs a network namespace for each node")
 	case apart != nil:
-		return spacesOf(apart).ways(asked), nil
+		return t.Network.relayable(asked, spacesOf(apart).ways(asked)), nil
 	}
 	here, err := local()
 	if err != nil {
 		return nil, err
 	}
-	return network.Between(asked, brokers, here), nil
+	return t.Network.relayable(asked, network.Between(asked, brokers, here)), nil
+}
+
+// relayable says of ways why no relay can be in them.
+func (n *Network) relayable(asked scenario.Network, ways []network.Way) []network.Way {
+	why := n.Unrelayed
+	if asked.Among() {
+		why = "nodes connect to each other by themselves"
+	}
+	for i := range ways {
+		ways[i].Unrelayed = why
+	}
+	return ways
+}
+
+// NeedsRelay reports whether clients have to connect through a relay for the network of the whole run, if it has one, or an act
+// of it.
+func (t *Target) NeedsRelay(ctx context.Context, whole *scenario.Network, acts []scenario.Act) bool {
+	relayed := func(n scenario.Network) bool {
+		p, err := t.Path(ctx, n)
+		return err == nil && p.plan.Has(network.Relay) // an error is told where the path is needed
+	}
+	return whole != nil && relayed(*whole) || slices.ContainsFunc(acts, func(a scenario.Act) bool {
+		return a.Kind == scenario.ActionNetwork && relayed(*a.Network) || a.Kind == scenario.ActionCut && t.relays(&a)
+	})
 }
 
 // spaces are the network namespaces of a cluster's nodes, and what is between them and this process's.
@@ -158,7 +187,7 @@ func (s spaces) ways(asked scenario.Network) (all []network.Way) {
 		all = append(all, network.Way{Name: "to brokers", From: host, To: s.nodes, Arrive: s.namespaces, Out: s.near, In: s.far, Conditions: asked.Conditions})
 	}
 	if asked.Direction != scenario.ToBrokers {
-		all = append(all, network.Way{Name: "from brokers", From: s.nodes, To: host, Out: s.far, In: s.near, Conditions: asked.Conditions})
+		all = append(all, network.Way{Name: "from brokers", Back: true, From: s.nodes, To: host, Out: s.far, In: s.near, Conditions: asked.Conditions})
 	}
 	return all
 }
@@ -185,7 +214,7 @@ func (n *Network) Preview(asked scenario.Network, apart int) (string, error) {
 		}
 		ways = network.Between(asked, at, here)
 	}
-	plan, err := n.sees().Plan(ways)
+	plan, err := n.sees().Plan(n.relayable(asked, ways))
 	if err != nil {
 		return "", err
 	}
@@ -221,7 +250,16 @@ func (p *Path) measure(ctx context.Context) *result.RoundTrips {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.handshakesTime())
 	defer cancel()
-	return roundTrips(network.Measure(ctx, p.probed, handshakes, 0))
+	return roundTrips(network.Measure(ctx, p.probed, p.via(), handshakes, 0))
+}
+
+// via is the relay through which the path leads; nil: there is none in it.
+func (p *Path) via() *relay.Via {
+	if !p.plan.Has(network.Relay) || p.network.Relay == nil {
+		return nil
+	}
+	via := p.network.Relay.Via()
+	return &via
 }
 
 func roundTrips(r network.RoundTrips) *result.RoundTrips {
@@ -270,7 +308,7 @@ func (c *conditions) Do(ctx context.Context, at int64) (happened int64, err erro
 func (c *conditions) prepare(ctx context.Context) (err error) {
 	c.record = c.path.record()
 	c.record.Before = c.path.measure(ctx)
-	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal})
+	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal, Relay: c.path.network.Relay})
 	return err
 }
 
@@ -281,7 +319,9 @@ func (c *conditions) watch() {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	c.stop, c.during = stop, make(chan *result.RoundTrips, 1)
-	go func() { c.during <- roundTrips(network.Measure(ctx, c.path.probed, handshakesMost, handshakeEvery)) }()
+	go func() {
+		c.during <- roundTrips(network.Measure(ctx, c.path.probed, c.path.via(), handshakesMost, handshakeEvery))
+	}()
 }
 
 // Undo implements actions.Undoer.

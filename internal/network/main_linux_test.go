@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"sixnines/internal/journal"
+	"sixnines/internal/relay"
 )
 
 // TestMain makes the test's program the process of the queues, as the command does.
@@ -21,6 +22,12 @@ func TestMain(m *testing.M) {
 		if err := Serve(os.Stdin, os.Stdout); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	if len(os.Args) > 1 && os.Args[1] == relay.Command {
+		if err := relay.Serve(os.Stdin, os.Stdout, 7); err != nil {
+			panic(err)
 		}
 		os.Exit(0)
 	}

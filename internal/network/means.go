@@ -17,6 +17,7 @@ const (
 	TCX     Means = "tcx"     // a program of ours in the kernel that drops, on a device of ours
 	TBF     Means = "tbf"     // the kernel's token bucket sch_tbf, on a device of ours
 	NFQueue Means = "nfqueue" // a process of ours that lets packets go when they are due
+	Relay   Means = "relay"   // a process of ours through which clients connect, see package relay
 )
 
 // Aspect is a part of conditions.
@@ -40,7 +41,7 @@ type Properties struct {
 	Without string   // what is missing where it does not work, and what to do
 }
 
-// All lists the means, the best first. netem is not used for jitter: it reorders packets whose
+// All lists the means, the best first. The relay is the last: it adds a hop, and needs no privileges. netem is not used for jitter: it reorders packets whose
 // delays differ, and its jitter is smaller than asked (Jurgelionis et al., "An Empirical Study of NetEm
 // Network Emulation Functionalities", ICCCN 2011).
 func All() []Properties {
@@ -49,6 +50,7 @@ func All() []Properties {
 		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a program in the kernel that drops packets and counts them"},
 		{Means: TBF, Device: true, Can: []Aspect{Rate}, What: "the kernel's token bucket"},
 		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a queue of packets that a process of ours lets go when they are due"},
+		{Means: Relay, Can: []Aspect{Delay, Jitter, Rate}, What: "a process of ours through which clients connect"},
 	}
 }
 
@@ -129,7 +131,7 @@ func (m Machine) Plan(ways []Way) (Plan, error) {
 		left := aspects(w.Conditions)
 		for _, means := range All() {
 			part := common(left, means.Can)
-			if means.Means == NFQueue || means.Means == Netem && slices.Contains(left, Jitter) {
+			if means.Means == NFQueue || means.Means == Relay || means.Means == Netem && slices.Contains(left, Jitter) {
 				part = together(part, left, means)
 			}
 			if len(part) == 0 {
@@ -143,6 +145,9 @@ func (m Machine) Plan(ways []Way) (Plan, error) {
 			own.Conditions = only(w.Conditions, part)
 			p.Uses = append(p.Uses, Use{means.Means, own})
 			left = without(left, part)
+		}
+		if lossy := common(left, []Aspect{Loss, Reorder}); len(lossy) > 0 {
+			p.not(fmt.Sprintf("%s, which needs no privileges: TCP hides packets from it, so it can neither lose nor reorder them", Relay))
 		}
 		if len(left) > 0 {
 			return Plan{}, fmt.Errorf("no means here can do that: %s", strings.Join(p.Not, "; "))
@@ -167,6 +172,9 @@ func (m Machine) lacks(means Properties, w Way) string {
 	if why, not := m.Why[means.Means]; not {
 		return why
 	}
+	if means.Means == Relay && w.Unrelayed != "" {
+		return w.Unrelayed
+	}
 	if means.Device && (w.Out.Name == "" || w.In.Name == "") {
 		return "it needs a device of sixnines's own, which a managed broker in a namespace has, and loopback and other machines have not"
 	}
@@ -178,6 +186,11 @@ func (p *Plan) not(why string) {
 	if !slices.Contains(p.Not, why) {
 		p.Not = append(p.Not, why)
 	}
+}
+
+// Has reports whether the plan uses a means.
+func (p Plan) Has(m Means) bool {
+	return slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Means == m })
 }
 
 // String says the plan in a line: the means of each way with their parts of the conditions.

@@ -15,6 +15,8 @@ func TestPlan(t *testing.T) {
 	ours := Way{Name: "to brokers", To: at, Out: Device{Name: "a"}, In: Device{Name: "b"}}
 	loop := Way{Name: "to brokers", To: at}
 	away := Way{Name: "to brokers", To: at, Leaves: true}
+	dials := Way{Name: "to brokers", To: at, Unrelayed: "it dials"}
+	privileged := []Means{Netem, TCX, TBF, NFQueue}
 	all := scenario.Conditions{Delay: time.Millisecond, Loss: 0.1, Rate: 1e6}
 	jitter := scenario.Conditions{Delay: time.Millisecond, Jitter: time.Millisecond, Loss: 0.1}
 	for _, tt := range []struct {
@@ -31,7 +33,10 @@ func TestPlan(t *testing.T) {
 		{"on loopback", loop, all, nil, "to brokers: delay, loss, rate by nfqueue", "device of sixnines's own"},
 		{"another machine", away, all, nil, "to brokers: delay, loss, rate by nfqueue", ""},
 		{"another machine, reordered", away, scenario.Conditions{Delay: 1, Reorder: 0.1}, nil, "from-brokers", ""},
-		{"nothing", loop, all, []Means{Netem, TCX, TBF, NFQueue}, "nfqueue: broken", ""},
+		{"no privileges", loop, scenario.Conditions{Delay: 1, Rate: 1e6}, privileged, "to brokers: delay, rate by relay", "nfqueue: broken"},
+		{"no privileges, another machine", away, scenario.Conditions{Delay: 2, Jitter: 1}, privileged, "to brokers: delay, jitter by relay", ""},
+		{"no privileges, loss", loop, all, privileged, "nfqueue: broken; relay, which needs no privileges: TCP hides packets", ""},
+		{"no privileges, a client that dials", dials, scenario.Conditions{Delay: 1}, privileged, "relay: it dials", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			m := Machine{Why: map[Means]string{}}
@@ -56,13 +61,15 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// All means together can do every aspect, and the last can do all: what is asked is refused only where
-// means are missing.
-func TestLastMeansCanDoAll(t *testing.T) {
+// All means together can do every aspect, and nfqueue can do all: what is asked is refused only where
+// means are missing. The relay, which is never missing, cannot do what TCP hides from it.
+func TestMeansCanDoAll(t *testing.T) {
 	all := aspects(scenario.Conditions{Delay: 1, Jitter: 1, Loss: 1, Reorder: 1, Rate: 1})
-	last := All()[len(All())-1]
-	if left := without(all, last.Can); len(left) > 0 {
-		t.Errorf("%s cannot do %v", last.Means, left)
+	if left := without(all, NFQueue.Properties().Can); len(left) > 0 {
+		t.Errorf("%s cannot do %v", NFQueue, left)
+	}
+	if left := without(all, Relay.Properties().Can); !slices.Equal(left, []Aspect{Loss, Reorder}) {
+		t.Errorf("%s cannot do %v", Relay, left)
 	}
 	for _, p := range All() {
 		if left := without(p.Can, all); len(left) > 0 {

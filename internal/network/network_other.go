@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/internal/journal"
+	"sixnines/internal/relay"
 )
 
 // errNoMeans is what this system answers.
@@ -28,6 +29,7 @@ type Options struct {
 	Command []string
 	Seed    uint64
 	Journal *journal.Journal
+	Relay   *relay.Relay
 }
 
 // Path is never made on this system.

@@ -13,6 +13,7 @@ import (
 	"sixnines/internal/child"
 	"sixnines/internal/clock"
 	"sixnines/internal/journal"
+	"sixnines/internal/relay"
 	"sixnines/scenario"
 )
 
@@ -20,6 +21,7 @@ import (
 type Path struct {
 	plan    Plan
 	journal *journal.Journal
+	relay   *relay.Relay
 	losses  []*loss
 	lossUse []int // the use of each loss
 	queues  *child.Process
@@ -34,16 +36,20 @@ type Options struct {
 	Command []string         // the program that serves the queues, see [Serve]; empty: plans without queues only
 	Seed    uint64           // of what is drawn
 	Journal *journal.Journal // nil: nobody undoes what a killed process left
+	Relay   *relay.Relay     // through which clients connect; nil: plans without a relay only
 }
 
 // Prepare gets everything ready that changes nothing yet. The path must be closed.
 func (p Plan) Prepare(o Options) (path *Path, err error) {
-	path = &Path{plan: p, journal: o.Journal, counts: make([]Counts, len(p.Uses))}
+	path = &Path{plan: p, journal: o.Journal, relay: o.Relay, counts: make([]Counts, len(p.Uses))}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, path.Close())
 		}
 	}()
+	if p.Has(Relay) && o.Relay == nil {
+		return path, errors.New("network: clients do not connect through a relay")
+	}
 	for i, u := range p.Uses {
 		if u.Means != TCX {
 			continue
@@ -175,7 +181,49 @@ func (p *Path) Begin() (happened int64, err error) {
 			return 0, err
 		}
 	}
+	if p.plan.Has(Relay) {
+		return p.beginRelayed()
+	}
 	return clock.Now(), nil
+}
+
+// beginRelayed gives the relay the conditions of its ways. They end with the relay, which ends with this process, so nothing
+// is noted.
+func (p *Path) beginRelayed() (happened int64, err error) {
+	var to, from relay.Conditions
+	for _, u := range p.plan.Uses {
+		if u.Means == Relay {
+			c := u.Way.Conditions
+			*relayed(u.Way, &to, &from) = relay.Conditions{Delay: c.Delay, Jitter: c.Jitter, Rate: int64(c.Rate)}
+		}
+	}
+	p.undo = append(p.undo, p.endRelayed)
+	done, err := p.relay.Condition(to, from)
+	return done.At, err
+}
+
+// endRelayed takes the conditions away, and notes what was counted.
+func (p *Path) endRelayed() error {
+	done, err := p.relay.Condition(relay.Conditions{}, relay.Conditions{})
+	for i, u := range p.plan.Uses {
+		if u.Means != Relay {
+			continue
+		}
+		c := relayed(u.Way, &done.To, &done.From)
+		p.counts[i] = Counts{Packets: c.Pieces, Bytes: c.Bytes, Busy: c.Busy, LateMost: c.LateMost}
+		if c.Waited > 0 {
+			p.counts[i].Late = c.Late / time.Duration(c.Waited)
+		}
+	}
+	return err
+}
+
+// relayed returns what is of the direction of a way.
+func relayed[T any](w Way, to, from *T) *T {
+	if w.Back {
+		return from
+	}
+	return to
 }
 
 // do notes how an act is undone, does it, and keeps how it is undone.

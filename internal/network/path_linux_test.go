@@ -43,11 +43,13 @@ func prepared(t *testing.T, l lab, port int, c scenario.Conditions, want ...Mean
 	return p
 }
 
-func begin(t *testing.T, p *Path) {
+func begin(t *testing.T, p *Path) (happened int64) {
 	t.Helper()
-	if _, err := p.Begin(); err != nil {
+	happened, err := p.Begin()
+	if err != nil {
 		t.Fatal(err)
 	}
+	return happened
 }
 
 // echo has the broker send back what comes.

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"slices"
 	"time"
+
+	"sixnines/internal/relay"
 )
 
 // RoundTrips are the times of handshakes: how long the kernel of this machine waited for the answer of the other's.
@@ -19,12 +21,12 @@ type RoundTrips struct {
 const patience = 5 * time.Second
 
 // Measure makes n handshakes with the address, one after the other with a pause between them, and closes each connection at
-// once. It returns early when the context ends; a handshake that was under way then does not count.
-func Measure(ctx context.Context, address netip.AddrPort, n int, pause time.Duration) RoundTrips {
+// once. Through a relay (via, if not nil) they take as long as connecting does, with what the relay's process takes. It returns early when the context ends; a handshake that was under way then does not count.
+func Measure(ctx context.Context, address netip.AddrPort, via *relay.Via, n int, pause time.Duration) RoundTrips {
 	var took []time.Duration
 	r := RoundTrips{}
 	for r.Tried < n && ctx.Err() == nil {
-		d, err := handshake(ctx, address)
+		d, err := handshake(ctx, address, via)
 		if end, ends := ctx.Deadline(); err != nil && (ctx.Err() != nil || ends && !time.Now().Before(end)) {
 			break // the dialer's own timer may be the first
 		}
@@ -57,11 +59,17 @@ func (r RoundTrips) with(took []time.Duration) RoundTrips {
 
 // handshake connects, and returns what the kernel says of the round trip; where it says nothing, how long
 // connecting took.
-func handshake(ctx context.Context, address netip.AddrPort) (time.Duration, error) {
-	d := net.Dialer{Timeout: patience}
+func handshake(ctx context.Context, address netip.AddrPort, via *relay.Via) (took time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	var c net.Conn
 	began := time.Now()
-	c, err := d.DialContext(ctx, "tcp", address.String())
-	took := time.Since(began)
+	if via != nil {
+		c, _, err = via.Dial(ctx, "tcp", address.String())
+	} else {
+		c, err = new(net.Dialer).DialContext(ctx, "tcp", address.String())
+	}
+	took = time.Since(began)
 	if err != nil {
 		return 0, err
 	}
@@ -72,7 +80,7 @@ func handshake(ctx context.Context, address netip.AddrPort) (time.Duration, erro
 	}
 	// Reset, so that neither end keeps the connection's state.
 	_ = tcp.SetLinger(0)
-	if kernel := kernelRoundTrip(tcp); kernel > 0 {
+	if kernel := kernelRoundTrip(tcp); kernel > 0 && via == nil {
 		return kernel, nil
 	}
 	return took, nil

@@ -11,6 +11,7 @@ import (
 // Way is one direction of a path: which packets belong to it, and where they can be reached.
 type Way struct {
 	Name string // for people: "to brokers"
+	Back bool   // it leads from brokers to clients
 	// From and To are the ends' addresses. A packet belongs to the way if From has its source and
 	// To its destination; an empty list has every address, and port 0 every port.
 	From, To []netip.AddrPort
@@ -21,7 +22,9 @@ type Way struct {
 	Leaves bool
 	// Out and In are devices of ours through which all packets of the way leave and arrive, and no others;
 	// the zero value: there is none.
-	Out, In    Device
+	Out, In Device
+	// Unrelayed says why its connections cannot go through a relay; empty: they can.
+	Unrelayed  string
 	Conditions scenario.Conditions
 }
 
@@ -38,7 +41,7 @@ func Between(n scenario.Network, brokers []netip.AddrPort, local func(netip.Addr
 	n = n.Resolved()
 	here := !slices.ContainsFunc(brokers, func(a netip.AddrPort) bool { return !local(a.Addr()) })
 	to := Way{Name: "to brokers", To: brokers, Leaves: !here}
-	from := Way{Name: "from brokers", From: brokers}
+	from := Way{Name: "from brokers", Back: true, From: brokers}
 	if n.Direction != scenario.FromBrokers {
 		to.Conditions = n.Conditions
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"sixnines/driver"
+	"sixnines/internal/relay"
 )
 
 // Dialer makes the connections of a session and can close them all, which is
@@ -14,6 +15,7 @@ import (
 // for concurrent use.
 type Dialer struct {
 	net     net.Dialer
+	via     *relay.Via // nil: connections are direct
 	direct  bool
 	threads atomic.Int64 // open connections, if direct; limits those with a thread of their own
 
@@ -32,13 +34,21 @@ func NewDialer(direct bool) *Dialer {
 	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
 }
 
+// NewDialerVia returns a dialer whose connections go through a relay; nil: it is that of [NewDialer]. What the kernel says of
+// a connection is then about the part of the way to the relay.
+func NewDialerVia(direct bool, via *relay.Via) *Dialer {
+	d := NewDialer(direct)
+	d.via = via
+	return d
+}
+
 // Dial connects as net.Dialer does and returns its errors. The connection is a [*Conn].
 func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	c, err := d.net.DialContext(ctx, network, address)
+	c, near, err := d.connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	if d.otherSides.CompareAndSwap(nowhere, elsewhere); within(c) {
+	if d.otherSides.CompareAndSwap(nowhere, elsewhere); near {
 		d.otherSides.Store(here)
 	}
 	t := newConn(d, c)
@@ -54,6 +64,17 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 		onExtra()
 	}
 	return t, nil
+}
+
+// connect makes a connection. near reports whether its other end, behind a relay, is on this machine.
+func (d *Dialer) connect(ctx context.Context, network, address string) (c net.Conn, near bool, err error) {
+	if d.via != nil {
+		return d.via.Dial(ctx, network, address)
+	}
+	if c, err = d.net.DialContext(ctx, network, address); err != nil {
+		return nil, false, err
+	}
+	return c, within(c), nil
 }
 
 // Mark returns the number of connections made so far, for Since; 0 after OnDial.

@@ -64,6 +64,8 @@ func Start(s *session.Session, rec *observe.Recording, command []string) *Probe 
 		p.leftOut = "driver " + e.Name + " has no broker that two loads could share"
 	case e.InProcess:
 		p.leftOut = "the broker of driver " + e.Name + " is in the process of the load"
+	case s.Via != nil:
+		p.leftOut = "its connections would not pass through the relay that gives the path its conditions"
 	case s.Warmup == 0 && s.Scenario.Record.Probe == scenario.ProbeAuto:
 		p.leftOut = "without a warm-up it would connect in the window; with --probe=on the run waits for it"
 	default:

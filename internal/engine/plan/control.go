@@ -10,6 +10,7 @@ import (
 	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/window"
+	"sixnines/internal/relay"
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
 	"sixnines/result"
@@ -49,6 +50,7 @@ type Control struct {
 type Settings struct {
 	Entry       driver.Entry    // the driver
 	Url         string          // where the broker is
+	Via         *relay.Via      // through which connections are made; nil: they are direct
 	Options     map[string]any  // of the driver, behind the scenario's own
 	Managed     bool            // the caller started the broker for this run
 	SameMachine bool            // the caller says that the broker is on this machine

@@ -84,7 +84,7 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 
 func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.Scenario.Target
-	d := transport.NewDialer(s.Flow.Timed)
+	d := transport.NewDialerVia(s.Flow.Timed, s.Via)
 	target := driver.Target{URL: s.Url, Run: s.Name, Options: s.DriverOptions(t), Dial: d.Dial,
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
