@@ -37,29 +37,30 @@ const hang = 4 * time.Minute
 type broker struct {
 	name string
 	args []string
+	slow bool // its nodes take seconds to start: the window is longer, so that a timeline has several actions
 }
 
 // managed lists every product that sixnines starts, alone, and those that can be clusters as clusters.
 func managed() []broker {
 	return []broker{
-		{"nats", []string{"nats"}},
-		{"jetstream", []string{"jetstream"}},
-		{"jetstream-3", []string{"jetstream", "--nodes", "3", "--option", "replicas=3"}},
-		{"redis-streams", []string{"redis-streams"}},
-		{"redis-3", []string{"redis-streams", "--nodes", "3"}},
-		{"redis", []string{"redis"}},
-		{"rabbitmq", []string{"rabbitmq"}},
-		{"rabbitmq-3", []string{"rabbitmq", "--nodes", "3", "--option", "queue_type=quorum"}},
-		{"rabbitmq-stream", []string{"rabbitmq-stream"}},
-		{"amqp10", []string{"amqp10"}},
-		{"kafka", []string{"kafka"}},
-		{"kafka-3", []string{"kafka", "--nodes", "3", "--option", "replication_factor=3"}},
-		{"mosquitto", []string{"mqtt"}},
-		{"nsq", []string{"nsq"}},
-		{"pulsar", []string{"pulsar"}},
-		{"stan", []string{"stan"}},
-		{"null", []string{"null", "--start", "null"}},
-		{"nats-3", []string{"nats", "--nodes", "3"}},
+		{"nats", []string{"nats"}, false},
+		{"jetstream", []string{"jetstream"}, false},
+		{"jetstream-3", []string{"jetstream", "--nodes", "3", "--option", "replicas=3"}, false},
+		{"redis-streams", []string{"redis-streams"}, false},
+		{"redis-3", []string{"redis-streams", "--nodes", "3"}, false},
+		{"redis", []string{"redis"}, false},
+		{"rabbitmq", []string{"rabbitmq"}, true},
+		{"rabbitmq-3", []string{"rabbitmq", "--nodes", "3", "--option", "queue_type=quorum"}, true},
+		{"rabbitmq-stream", []string{"rabbitmq-stream"}, true},
+		{"amqp10", []string{"amqp10"}, true},
+		{"kafka", []string{"kafka"}, true},
+		{"kafka-3", []string{"kafka", "--nodes", "3", "--option", "replication_factor=3"}, true},
+		{"mosquitto", []string{"mqtt"}, false},
+		{"nsq", []string{"nsq"}, false},
+		{"pulsar", []string{"pulsar"}, true},
+		{"stan", []string{"stan"}, false},
+		{"null", []string{"null", "--start", "null"}, false},
+		{"nats-3", []string{"nats", "--nodes", "3"}, false},
 	}
 }
 
@@ -88,18 +89,18 @@ func TestNight(t *testing.T) {
 	if only := os.Getenv(nightOnly); only != "" {
 		all = slices.DeleteFunc(all, func(b broker) bool { return !slices.Contains(strings.Split(only, ","), b.name) })
 	}
-	passed, by := 0, map[string]int{}
+	var unclean []string
+	by := map[string]int{}
 	for i := range runs {
 		b := all[i%len(all)]
 		ok := t.Run(fmt.Sprintf("%d-%s", seed, b.name), func(t *testing.T) { n.run(t, b, seed) })
-		if ok {
-			passed++
+		if !ok {
+			unclean = append(unclean, fmt.Sprintf("%d-%s", seed, b.name))
 		}
 		by[b.name]++
 		seed++
 	}
-	t.Logf("%d of %d timelines passed, over %d kinds of broker", passed, runs, len(by))
-	fmt.Printf("chaos: %d of %d timelines passed, over %d kinds of broker: %v\n", passed, runs, len(by), by)
+	fmt.Printf("chaos: %d of %d timelines are clean, over %d kinds of broker: %v; not clean: %v\n", runs-len(unclean), runs, len(by), by, unclean)
 }
 
 // night is what its runs share.
@@ -142,7 +143,11 @@ func (n night) run(t *testing.T, b broker, seed uint64) {
 		t.Fatal(err)
 	}
 	args := append([]string{"run"}, b.args...)
-	args = append(args, "--chaos", strconv.FormatUint(seed, 10), "--duration", "6s", "--warmup", "1s", "--rate", "500", "--probe=off", "--drain", "10s",
+	window := "6s"
+	if b.slow {
+		window = "20s"
+	}
+	args = append(args, "--chaos", strconv.FormatUint(seed, 10), "--duration", window, "--warmup", "1s", "--rate", "500", "--probe=off", "--drain", "10s",
 		"--set", "phases.read_back=60s", "--out", out)
 	defer func() {
 		if t.Failed() {
@@ -184,10 +189,7 @@ func (n night) run(t *testing.T, b broker, seed uint64) {
 	judgetest.Verified(t, run, file)
 	for _, e := range run.Events {
 		if e.Kind == result.EventActionFailed {
-			t.Logf("an action failed: %s", e.Detail)
-			if strings.Contains(e.Detail, "not undone") || strings.Contains(e.Detail, "panicked") {
-				t.Errorf("%s", e.Detail)
-			}
+			t.Errorf("an action failed: %s", e.Detail)
 		}
 	}
 	if code == 1 {

@@ -194,7 +194,10 @@ func (f *FileSystem) Recover(ctx context.Context) error {
 	if _, err := unmount(ctx, f.Image, f.Dir); err != nil {
 		return err
 	}
-	return f.mount()
+	if err := f.mount(); err != nil {
+		return err
+	}
+	return f.Empty() // that the file was removed may be among what was lost
 }
 
 // filler is the file that fills a file system.

@@ -181,6 +181,21 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// A file system that was full, and is not any more, has its space after a power failure as well, though that the space is
+// free again was never synced.
+func TestPowerFailureAfterFull(t *testing.T) {
+	f := made(t)
+	if _, err := f.Fill(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(f.Sync(), f.Empty(), f.Shutdown(), f.Recover(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(f.Dir, "more"), make([]byte, 1<<20), 0o600); err != nil {
+		t.Errorf("it is still full: %v", err)
+	}
+}
+
 // Bits are turned over in files that match alone, as the seed says, and each once.
 func TestCorrupt(t *testing.T) {
 	dir := t.TempDir()
