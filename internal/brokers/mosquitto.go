@@ -28,7 +28,7 @@ func Mosquitto() Product {
 		Summary:  "Eclipse Mosquitto: MQTT 3.1.1 and 5",
 		Drivers:  []string{"mqtt"},
 		Clusters: []int{1},
-		Starts:   500 * time.Millisecond,
+		Starts:   1500 * time.Millisecond,
 		Variable: "MOSQUITTO",
 		find:     findMosquitto,
 		plan:     planDebian("mosquitto"),

@@ -30,7 +30,7 @@ func NATS() Product {
 		Drivers:  []string{"nats", "jetstream", "mqtt"},
 		Led:      []string{"jetstream"},
 		Clusters: []int{1, 3, 5},
-		Starts:   500 * time.Millisecond,
+		Starts:   1500 * time.Millisecond,
 		Variable: natsVariable,
 		find:     findNATS,
 		plan: func(context.Context, Home) ([]Step, error) {

@@ -23,7 +23,7 @@ func NSQ() Product {
 		Summary:  "NSQ: nsqd, topics and channels",
 		Drivers:  []string{"nsq"},
 		Clusters: []int{1},
-		Starts:   time.Second,
+		Starts:   1500 * time.Millisecond,
 		Variable: "NSQD",
 		find:     func(ctx context.Context, h Home) (Installation, error) { return findProgram(ctx, h, nsqd()) },
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planNSQ(h, nsqVersion), nil },

@@ -39,7 +39,7 @@ func Null() Product {
 		Summary:  "does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself; built in",
 		Drivers:  []string{"null"},
 		Clusters: []int{1},
-		Starts:   500 * time.Millisecond,
+		Starts:   1500 * time.Millisecond,
 		find: func(_ context.Context, h Home) (Installation, error) {
 			if len(h.Self) == 0 {
 				return Installation{}, errors.New("the null broker is built in, but nothing says how this program becomes it")

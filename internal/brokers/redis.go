@@ -28,7 +28,7 @@ func Redis() Product {
 		Drivers:  []string{"redis", "redis-streams"},
 		Led:      []string{"redis", "redis-streams"},
 		Clusters: []int{1, 3},
-		Starts:   time.Second,
+		Starts:   1500 * time.Millisecond,
 		Variable: "REDIS_SERVER",
 		find:     findRedis,
 		plan:     planDebian("redis-server"),

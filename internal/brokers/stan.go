@@ -31,7 +31,7 @@ func NATSStreaming() Product {
 		Summary:  "NATS Streaming (STAN, archived): memory and file store",
 		Drivers:  []string{"stan"},
 		Clusters: []int{1},
-		Starts:   time.Second,
+		Starts:   1500 * time.Millisecond,
 		Variable: "NATS_STREAMING_SERVER",
 		find:     func(ctx context.Context, h Home) (Installation, error) { return findProgram(ctx, h, stan()) },
 		plan:     func(_ context.Context, h Home) ([]Step, error) { return planSTAN(h, stanVersion), nil },

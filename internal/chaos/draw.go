@@ -66,21 +66,27 @@ func Draw(seed uint64, b Bounds) []scenario.Action {
 	return all
 }
 
+// margin is how long undoing an action on a node may take where nothing has to start.
+func (b Bounds) margin() time.Duration { return max(shortest, min(500*time.Millisecond, b.Window/12)) }
+
 // starts reports whether an action would come while a node that it needs is starting, or is still to start, after an
-// earlier one.
+// earlier one, or while that is being undone.
 func (b Bounds) starts(all []scenario.Action, next scenario.Action) bool {
-	nodes := func(a scenario.Action) (scenario.Node, bool) {
+	act := func(a scenario.Action) *scenario.Act {
 		s := scenario.Scenario{Actions: []scenario.Action{a}}
-		act := &s.Acts()[0]
-		return act.Nodes(), act.Kind == scenario.ActionDisconnect
+		return &s.Acts()[0]
 	}
-	needs, connections := nodes(next)
+	coming := act(next)
 	return slices.ContainsFunc(all, func(a scenario.Action) bool {
-		ended, _ := nodes(a)
-		if a.Restart == nil || next.At.After >= a.At.After+a.Restart.After+b.Starting {
-			return false
+		before, starting := act(a), time.Duration(0)
+		if a.Restart != nil {
+			starting = b.Starting
 		}
-		return connections || needs != "" && (needs == ended || needs == scenario.EveryNode || ended == scenario.EveryNode)
+		one, other := before.Nodes(), coming.Nodes()
+		if meet := one == other || one == scenario.EveryNode || other == scenario.EveryNode; one != "" && other != "" && meet {
+			return next.At.After < before.End()+max(starting, b.margin())
+		}
+		return coming.Kind == scenario.ActionDisconnect && a.Restart != nil && next.At.After < before.End()+starting
 	})
 }
 

@@ -63,10 +63,19 @@ func TestDrawLeavesNodesTimeToStart(t *testing.T) {
 		return s.Validate() == nil
 	}
 	restarts, meanwhile := 0, 0
+	bounds := Bounds{Window: time.Minute, Nodes: 3, Starting: starting, Possible: possible}
 	for seed := uint64(1); seed <= 40; seed++ {
-		s := scenario.Scenario{Actions: Draw(seed, Bounds{Window: time.Minute, Nodes: 3, Starting: starting, Possible: possible})}
+		s := scenario.Scenario{Actions: Draw(seed, bounds)}
 		acts := s.Acts()
 		for i, a := range acts {
+			if a.Nodes() == "" {
+				continue
+			}
+			for _, b := range acts[i+1:] {
+				if b.Nodes() == a.Nodes() && b.At.After < a.End()+bounds.margin() {
+					t.Errorf("seed %d: %s comes at the end of %s", seed, b, a)
+				}
+			}
 			if a.Restart == nil {
 				continue
 			}

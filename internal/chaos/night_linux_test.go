@@ -30,8 +30,9 @@ const (
 	nightOnly    = "SIXNINES_CHAOS_BROKERS" // runs with one of these words only; empty: all
 )
 
-// hang is how long a run may take altogether. Those here take a tenth of it.
-const hang = 4 * time.Minute
+// hang is how long a run may take altogether: those here take a tenth of it, but for brokers that start slowly on a machine
+// with other work, of which one restart may take two minutes and reading back one.
+const hang = 8 * time.Minute
 
 // broker is what a run is made with.
 type broker struct {
