@@ -132,7 +132,7 @@ func TestReceiveLagIsTheGenerators(t *testing.T) {
 		t.Skip("the system gives no receive time stamps")
 	}
 	// Ten at a time, each of which keeps the reader for 3 ms.
-	d := &relay{callback: 3 * time.Millisecond}
+	d := &delayer{callback: 3 * time.Millisecond}
 	r, _ := staged(t, "phases: {warmup: 200ms, duration: 2s}\nworkload: {arrivals: {kind: burst, count: 10, period: 100ms}, size: 64B}", Config{Entry: startRelay(t, d), URL: "relay"})
 	lag, whole := r.Summary.Histograms[result.LagReceive], r.Summary.Histograms[result.DeliveryResponse]
 	if lag == nil || lag.Count < whole.Count*9/10 {

@@ -21,10 +21,10 @@ import (
 	"sixnines/result"
 )
 
-// relay is a broker of one topic on TCP that delays each message for a while,
+// delayer is a broker of one topic on TCP that delays each message for a while,
 // and its driver, whose client delays them too before it writes and after it has
 // read. All messages are of one size.
-type relay struct {
+type delayer struct {
 	client, broker, callback time.Duration
 	// more connections are made for each producer, and another one each time that every
 	// messages were sent.
@@ -38,7 +38,7 @@ type relay struct {
 
 const relaySize = 64
 
-func startRelay(t *testing.T, r *relay) driver.Entry {
+func startRelay(t *testing.T, r *delayer) driver.Entry {
 	t.Helper()
 	var err error
 	if r.listener, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
@@ -57,7 +57,7 @@ func startRelay(t *testing.T, r *relay) driver.Entry {
 	return driver.Entry{Name: "relay", Driver: r}
 }
 
-func (r *relay) serve(c net.Conn) {
+func (r *delayer) serve(c net.Conn) {
 	defer c.Close()
 	role := make([]byte, 1)
 	if _, err := io.ReadFull(c, role); err != nil {
@@ -84,7 +84,7 @@ func (r *relay) serve(c net.Conn) {
 	}
 }
 
-func (r *relay) connect(ctx context.Context, role byte) (net.Conn, error) {
+func (r *delayer) connect(ctx context.Context, role byte) (net.Conn, error) {
 	c, err := r.dial(ctx, "tcp", r.listener.Addr().String())
 	if err != nil {
 		return nil, err
@@ -93,16 +93,16 @@ func (r *relay) connect(ctx context.Context, role byte) (net.Conn, error) {
 	return c, err
 }
 
-func (r *relay) Open(_ context.Context, t driver.Target) (driver.Session, error) {
+func (r *delayer) Open(_ context.Context, t driver.Target) (driver.Session, error) {
 	r.dial = t.Dial
 	return r, nil
 }
 
-func (r *relay) Provision(context.Context, driver.Topology) (driver.Semantics, error) {
+func (r *delayer) Provision(context.Context, driver.Topology) (driver.Semantics, error) {
 	return driver.Semantics{Transport: "tcp"}, nil
 }
 
-func (r *relay) Producer(ctx context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
+func (r *delayer) Producer(ctx context.Context, _ driver.ProducerSpec, a driver.Acks) (driver.Producer, error) {
 	for range r.more {
 		if _, err := r.dial(ctx, "tcp", r.listener.Addr().String()); err != nil {
 			return nil, err
@@ -113,7 +113,7 @@ func (r *relay) Producer(ctx context.Context, _ driver.ProducerSpec, a driver.Ac
 }
 
 type relayProducer struct {
-	relay *relay
+	relay *delayer
 	conn  net.Conn
 	acks  driver.Acks
 	sent  int
@@ -136,7 +136,7 @@ func (p *relayProducer) Send(token uint64, payload []byte) error {
 
 func (p *relayProducer) Close(context.Context) error { return p.conn.Close() }
 
-func (r *relay) Consumer(ctx context.Context, _ driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
+func (r *delayer) Consumer(ctx context.Context, _ driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
 	c, err := r.connect(ctx, 'C')
 	if err != nil {
 		return nil, err
@@ -170,8 +170,8 @@ func (c relayConsumer) Close(context.Context) error {
 	return err
 }
 
-func (r *relay) Deprovision(context.Context) error { return nil }
-func (r *relay) Close(context.Context) error       { return nil }
+func (r *delayer) Deprovision(context.Context) error { return nil }
+func (r *delayer) Close(context.Context) error       { return nil }
 
 func factOf(r *result.Run, name string) result.Fact {
 	i := slices.IndexFunc(r.Header.Machine, func(f result.Fact) bool { return f.Name == name })
@@ -235,7 +235,7 @@ func staged(t *testing.T, text string, c Config) (*result.Run, int64) {
 // Each delay shows in its own stage, for at least half of the messages: on a machine that stops
 // for longer than messages are apart, the write of a late message is taken for that of the next.
 func TestStagesTellWhereTheTimeWent(t *testing.T) {
-	d := &relay{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
+	d := &delayer{client: 3 * time.Millisecond, broker: 6 * time.Millisecond, callback: 4 * time.Millisecond}
 	r, want := staged(t, "phases: {warmup: 100ms, duration: 1600ms}\nworkload: {rate: 100/s, size: 64B}", Config{Entry: startRelay(t, d), URL: "relay"})
 	if want < 9 {
 		t.Fatalf("%d of 160 messages are to be followed", want)
@@ -260,10 +260,10 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 		entry      driver.Entry
 		url, why   string
 	}{
-		{"two connections a producer", text, startRelay(t, &relay{more: 1}), "relay", "2 connections"},
-		{"one during the probes", text, startRelay(t, &relay{every: 1}), "relay", "during the run"},
+		{"two connections a producer", text, startRelay(t, &delayer{more: 1}), "relay", "2 connections"},
+		{"one during the probes", text, startRelay(t, &delayer{every: 1}), "relay", "during the run"},
 		{"no connection of ours", text, mem.Entry(), "", "mem"},
-		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &relay{}), "relay", "flat out"},
+		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &delayer{}), "relay", "flat out"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -276,7 +276,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 	}
 	t.Run("one in the window", func(t *testing.T) {
 		t.Parallel()
-		r := measure(t, text, startRelay(t, &relay{every: 120}), "relay")
+		r := measure(t, text, startRelay(t, &delayer{every: 120}), "relay")
 		n, _ := total(r.Metrics[result.StageBroker])
 		if ended := slices.ContainsFunc(r.Events, func(e result.Event) bool { return e.Kind == "stages" }); !ended || n > 7 {
 			t.Errorf("%d messages followed, ended %v", n, ended)
@@ -288,7 +288,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 // belongs to no producer.
 func TestClientThatDialsByItself(t *testing.T) {
 	t.Parallel()
-	e := startRelay(t, &relay{})
+	e := startRelay(t, &delayer{})
 	e.Capabilities.OwnsDialing = true
 	r := measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}", e, "relay")
 	for _, name := range []string{"stage times", "receive lag"} {
