@@ -2,8 +2,10 @@ package scenario
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -191,14 +193,8 @@ func escape(text string) string {
 // secret, and the logins in the address. The copy can be run once these variables are set;
 // until then they are an error.
 func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
-	c := s.clone()
-	if c.source == nil {
-		c.source = &source{at: map[string]strict.Position{}}
-	}
-	kept := c.source.written
-	c.source.written = map[string]written{}
-	// shown returns the text that replaces the value at key.
-	shown := func(key, name, value string, hide bool) string {
+	kept := s.fromVariables()
+	return s.replaced(isSecret, func(key, name, value string, hide bool) string {
 		w, ok := kept[key]
 		ok = ok && w.value == value
 		switch {
@@ -209,37 +205,93 @@ func (s *Scenario) Redacted(isSecret func(option string) bool) *Scenario {
 			if hide && !secret.Elsewhere(w.text) {
 				value = secret.OneVariable.ReplaceAllString(value, "$${$1}")
 			}
-		default:
-			value = secret.VariableOf(name)
+			return value
 		}
-		c.source.written[key] = written{value, value}
-		return value
+		return secret.VariableOf(name)
+	}, func(url string) string {
+		if w, ok := kept["target.url"]; ok && w.value == url {
+			url = w.text
+		} else {
+			url = escape(url)
+		}
+		return secret.WithoutParameters(secret.WithoutLogins(url), isSecret)
+	})
+}
+
+// Portable returns the normalised scenario as YAML that another machine can read without this one's variables and
+// files, and that holds no secret: each value that came from one, or is a secret as in [Scenario.Redacted], is a
+// variable in it. values has their values.
+func (s *Scenario) Portable(isSecret func(option string) bool) (text []byte, values map[string]string, err error) {
+	kept := s.fromVariables()
+	values = map[string]string{}
+	variable := func(value string) string {
+		if value == "" { // which a variable cannot have
+			return ""
+		}
+		name := fmt.Sprintf("SIXNINES_PLAN_%d", len(values)+1)
+		values[name] = value
+		return "${" + name + "}"
 	}
-	if text, ok := kept["target.url"]; ok && text.value == c.Target.URL {
-		c.Target.URL = text.text
-	} else {
-		c.Target.URL = escape(c.Target.URL)
+	text, err = s.replaced(isSecret, func(key, _, value string, hide bool) string {
+		if w, ok := kept[key]; !hide && (!ok || w.value != value) {
+			return value
+		}
+		return variable(value)
+	}, func(url string) string {
+		if w, ok := kept["target.url"]; ok && w.value == url || secret.WithoutParameters(secret.WithoutLogins(url), isSecret) != url {
+			return variable(url)
+		}
+		return escape(url)
+	}).Encode()
+	return text, values, err
+}
+
+// fromVariables returns the values that came from variables, by their keys.
+func (s *Scenario) fromVariables() map[string]written {
+	if s.source == nil {
+		return nil
 	}
-	c.Target.URL = secret.WithoutParameters(secret.WithoutLogins(c.Target.URL), isSecret)
+	return s.source.written
+}
+
+// replaced returns a copy in which shown and address have replaced each text that may be a secret or the name of something on this
+// machine. What they return is written as it is. hide says that a value is a secret, and name what it is called.
+func (s *Scenario) replaced(isSecret func(option string) bool, shown func(key, name, value string, hide bool) string, address func(url string) string) *Scenario {
+	c := s.clone()
+	if c.source == nil {
+		c.source = &source{at: map[string]strict.Position{}}
+	}
+	c.source.written = map[string]written{}
+	put := func(key, name, value string, hide bool) string {
+		text := shown(key, name, value, hide)
+		if text != value || hide {
+			c.source.written[key] = written{text, text}
+		}
+		return text
+	}
+	c.Target.URL = address(c.Target.URL)
 	c.source.written["target.url"] = written{c.Target.URL, c.Target.URL}
-	c.Description = shown("description", "", c.Description, false)
+	c.Description = put("description", "", c.Description, false)
 	if t := c.Target.TLS; t != nil {
-		for key, file := range map[string]*string{"ca": &t.CA, "cert": &t.Cert, "key": &t.Key, "server_name": &t.ServerName} {
-			*file = shown("target.tls."+key, "", *file, false)
+		for _, f := range []struct {
+			key  string
+			file *string
+		}{{"ca", &t.CA}, {"cert", &t.Cert}, {"key", &t.Key}, {"server_name", &t.ServerName}} {
+			*f.file = put("target.tls."+f.key, "", *f.file, false)
 		}
 	}
-	for name, value := range c.Target.Settings {
-		c.Target.Settings[name] = shown("target.settings."+name, name, value, secret.Setting(name))
+	for _, name := range slices.Sorted(maps.Keys(c.Target.Settings)) {
+		c.Target.Settings[name] = put("target.settings."+name, name, c.Target.Settings[name], secret.Setting(name))
 	}
 	options := func(all map[string]any, key string) {
-		for name, value := range all {
+		for _, name := range slices.Sorted(maps.Keys(all)) {
 			key := strict.Join(key, name)
 			if isSecret != nil && isSecret(name) {
-				text, _ := value.(string)
-				all[name] = shown(key, name, text, true)
+				text, _ := all[name].(string)
+				all[name] = put(key, name, text, true)
 				continue
 			}
-			all[name] = redactedOption(value, key, func(key, value string) string { return shown(key, "", value, false) })
+			all[name] = redactedOption(all[name], key, func(key, value string) string { return put(key, "", value, false) })
 		}
 	}
 	options(c.Target.Options, "target.options")
@@ -256,8 +308,8 @@ func redactedOption(x any, key string, shown func(key, value string) string) any
 		return shown(key, x)
 	case map[string]any:
 		m := maps.Clone(x)
-		for name, value := range m {
-			m[name] = redactedOption(value, strict.Join(key, name), shown)
+		for _, name := range slices.Sorted(maps.Keys(m)) {
+			m[name] = redactedOption(m[name], strict.Join(key, name), shown)
 		}
 		return m
 	case []any:
