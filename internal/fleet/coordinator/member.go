@@ -1,0 +1,269 @@
+package coordinator
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/clocksync"
+	"sixnines/internal/fleet/wire"
+)
+
+// member is an agent of the run, as far as the coordinator knows.
+type member struct {
+	Member
+	index  int
+	status wire.Status // the last that was heard
+	heard  int64       // when, clock.Now
+	told   error       // why it was not given the start
+
+	parts    wire.Assembler
+	end      *wire.Status // the last message of its records
+	damaged  error        // its records cannot be put together
+	finished bool         // nothing more comes from it
+	passed   bool         // it was let go on at Closed
+}
+
+// at reports whether the agent has come to a point.
+func (m *member) at(p wire.Point) bool {
+	return slices.Index(wire.Points(), m.status.Point) >= slices.Index(wire.Points(), p)
+}
+
+// over reports whether the agent's run has ended, as far as it says.
+func (m *member) over() bool { return m.end != nil || m.status.Ending != "" }
+
+// each calls do for all members at the same time, but no more than so many, and returns when all calls have.
+func each(members []*member, do func(*member)) {
+	const most = 64
+	var all sync.WaitGroup
+	places := make(chan struct{}, most)
+	for _, m := range members {
+		places <- struct{}{}
+		all.Go(func() {
+			do(m)
+			<-places
+		})
+	}
+	all.Wait()
+}
+
+// The patience with an agent's answer, and how often it is asked.
+const (
+	answerWithin = 2 * time.Second
+	attempts     = 3
+)
+
+// request asks an agent, which may hear it several times, and returns why it does not do what was asked.
+func (r *run) request(ctx context.Context, m *member, what wire.Request, message wire.Message) error {
+	text, err := wire.Encode(r.Version, message)
+	if err != nil {
+		return err
+	}
+	return ask(ctx, r.Conn, r.Version, m.ID, what, text)
+}
+
+// Refused is the error about an agent that refuses what was asked.
+type Refused struct{ wire.Answer }
+
+func (r *Refused) Error() string { return r.Why }
+
+func ask(ctx context.Context, nc *nats.Conn, version, id string, what wire.Request, text []byte) (err error) {
+	for range attempts {
+		var m *nats.Msg
+		within, cancel := context.WithTimeout(ctx, answerWithin)
+		m, err = nc.RequestWithContext(within, wire.RequestSubject(id, what), text)
+		cancel()
+		if err != nil {
+			if ctx.Err() != nil || errors.Is(err, nats.ErrMaxPayload) {
+				break
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(50 * time.Millisecond):
+			}
+			continue
+		}
+		answer := &wire.Answer{}
+		switch err = wire.Decode(version, m.Data, answer); {
+		case err != nil:
+			return err
+		case answer.Refused != "":
+			return &Refused{*answer}
+		}
+		return nil
+	}
+	return fmt.Errorf("it does not answer: %w", err)
+}
+
+// tell asks several agents, whatever they answer: what they do shows in their statuses.
+func (r *run) tell(ctx context.Context, members []*member, what wire.Request, message wire.Message) {
+	each(members, func(m *member) { _ = r.request(ctx, m, what, message) })
+}
+
+// sendPlans sends each agent its plan.
+func (r *run) sendPlans(ctx context.Context) error {
+	refused := make([]error, len(r.members))
+	each(r.members, func(m *member) {
+		p := &wire.Plan{Run: r.Run, Scenario: r.text, Segment: m.Segment, Shared: r.Shared, Patience: r.Patience, Limit: r.Limit}
+		if len(r.values) > 0 {
+			sealed, err := wire.Seal(r.curve, m.Curve, r.values)
+			if err != nil {
+				refused[m.index] = err
+				return
+			}
+			p.Sealed, p.Sender = sealed, r.public
+		}
+		refused[m.index] = r.request(ctx, m, wire.RequestPlan, p)
+	})
+	var all []error
+	for i, err := range refused {
+		if err != nil {
+			all = append(all, fmt.Errorf("%s: %w", r.members[i].Name, err))
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, errors.Join(all...))
+}
+
+// until takes what the agents say until a point is reached, and returns why it is not.
+func (r *run) until(ctx context.Context, deadline int64, reached func() bool, p wire.Point) error {
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !reached() {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrStopped, context.Cause(ctx))
+		case <-r.Abort:
+			return ErrStopped
+		case m := <-r.statuses:
+			r.hear(m)
+		case <-tick.C:
+		}
+		var missing []string
+		for _, m := range r.members {
+			switch silent := clock.Now()-m.heard > int64(r.Patience); {
+			case m.over():
+				return fmt.Errorf("%w: %s: %s", ErrFailed, m.Name, m.status.Why)
+			case silent:
+				return fmt.Errorf("%w: nothing is heard of %s any more", ErrMissing, m.Name)
+			case !m.at(p):
+				missing = append(missing, m.Name)
+			}
+		}
+		if clock.Now() > deadline && len(missing) > 0 {
+			return fmt.Errorf("%w: after %v these have not come to the point %q: %s", ErrMissing, r.Ready, p, list(missing))
+		}
+	}
+	return nil
+}
+
+// hear takes a status.
+func (r *run) hear(msg *nats.Msg) {
+	s := wire.Status{}
+	if wire.Decode(r.Version, msg.Data, &s) != nil || s.Run != r.Run {
+		return
+	}
+	m := r.byID[s.ID]
+	if m == nil || msg.Subject != wire.StatusSubject(r.Run, s.ID) {
+		return
+	}
+	m.status, m.heard = s, clock.Now()
+}
+
+// probes is how often an agent's clock is asked before the start.
+const probes = 20
+
+// offset estimates how far an agent's clock is from this one.
+func (r *run) offset(ctx context.Context, m *member) (offset, bound int64, err error) {
+	if wire.SameClock(&m.Hello, r.self()) {
+		return 0, 0, nil
+	}
+	e, err := clocksync.NewEstimator(clocksync.Config{Keep: 10 * time.Millisecond})
+	if err != nil {
+		return 0, 0, err
+	}
+	for number := range uint32(probes) {
+		x, err := exchange(ctx, r.Conn, m.ID, number)
+		if err != nil {
+			return 0, 0, err
+		}
+		e.Add(x)
+	}
+	at, ok := e.At(clock.Now() + int64(r.Lead))
+	if !ok {
+		return 0, 0, errors.New("its answers contradict each other")
+	}
+	return at.Offset, at.Bound, nil
+}
+
+// exchange asks an agent for its time.
+func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (clocksync.Exchange, error) {
+	within, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	left := clock.Now()
+	m, err := nc.RequestWithContext(within, wire.RequestSubject(id, wire.RequestTime), clocksync.Ask(number, left))
+	came := clock.Now()
+	if err != nil {
+		return clocksync.Exchange{}, err
+	}
+	return clocksync.Take(m.Data, number, left, came)
+}
+
+// records are the messages of a run's stream, as they come.
+type records struct {
+	messages jetstream.MessagesContext
+	come     chan jetstream.Msg
+	stop     chan struct{}
+	done     chan struct{}
+}
+
+// newRecords reads the records of a stream from the first.
+func newRecords(ctx context.Context, stream jetstream.Stream, run string) (*records, error) {
+	c, err := stream.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{FilterSubjects: []string{wire.RecordSubject(run, "*")}})
+	if err != nil {
+		return nil, fmt.Errorf("read the records: %w", err)
+	}
+	messages, err := c.Messages()
+	if err != nil {
+		return nil, fmt.Errorf("read the records: %w", err)
+	}
+	x := &records{messages: messages, come: make(chan jetstream.Msg), stop: make(chan struct{}), done: make(chan struct{})}
+	go func() {
+		defer close(x.done)
+		for {
+			m, err := messages.Next()
+			if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
+				return
+			}
+			if err != nil { // such as a missed heartbeat: the consumer is made anew
+				select {
+				case <-x.stop:
+					return
+				case <-time.After(10 * time.Millisecond):
+				}
+				continue
+			}
+			select {
+			case x.come <- m:
+			case <-x.stop:
+				return
+			}
+		}
+	}()
+	return x, nil
+}
+
+func (x *records) close() {
+	close(x.stop)
+	x.messages.Stop()
+	<-x.done
+}
