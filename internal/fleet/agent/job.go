@@ -280,8 +280,8 @@ func (j *job) Abort() <-chan struct{} { return j.abort }
 func (j *job) release(g *wire.Go) *wire.Answer {
 	if g.Point == wire.Ready {
 		now := clock.Now()
-		if g.At > now+int64(j.asked.Patience) {
-			return refuse(wire.RefusedInvalid, fmt.Errorf("a start that is %v ahead; at most %v", time.Duration(g.At-now).Round(time.Second), j.asked.Patience))
+		if most := j.asked.Patience + j.asked.Limit; g.At > now+int64(most) {
+			return refuse(wire.RefusedInvalid, fmt.Errorf("a start that is %v ahead; at most %v", time.Duration(g.At-now).Round(time.Second), most))
 		}
 		if !j.start.CompareAndSwap(0, g.At) && j.start.Load() != g.At {
 			return refuse(wire.RefusedInvalid, errors.New("the run has another start"))

@@ -42,7 +42,8 @@ type Load struct {
 type Stage interface {
 	// Reach says that the run has come to a point, and waits until all agents of the run are there. At
 	// [wire.Ready] it returns the instant of the common start on this machine's monotonic clock
-	// (clock.Now), which is ahead; else 0. An error says why the run is not to go on. At [wire.Closed] there
+	// (clock.Now), which is ahead by the scenario's warm-up and more; else 0. A run may come to a later point without
+	// one before it. An error says why the run is not to go on. At [wire.Closed] there
 	// is none: it does not wait for agents that died.
 	Reach(ctx context.Context, p wire.Point) (start int64, err error)
 	// Began says how long after the common start the run began, ns, by the same clock.

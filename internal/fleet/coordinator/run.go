@@ -37,10 +37,10 @@ type Config struct {
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent
 	// may be silent, and the coordinator for the agents; 10 s by default.
 	Ready, Patience time.Duration
-	// Lead is how far ahead the common start is sent; 2 s by default.
+	// Lead is how far ahead the common start is sent; by default 2 s and the warm-up, which comes before it.
 	Lead time.Duration
-	// Limit is how long the run may last from its start, before what goes on is ended; by default what the scenario
-	// needs at most, and Patience.
+	// Limit is how long the run may last from its start, which is the window's, before what goes on is ended; by
+	// default what the scenario needs at most, and Patience.
 	Limit time.Duration
 	// Store is the most bytes that the stream of the run takes; 2 GiB by default.
 	Store int64
@@ -56,7 +56,7 @@ const DefaultStore = 2 << 30
 func (c Config) withDefaults() Config {
 	c.Ready = cmp.Or(c.Ready, time.Minute)
 	c.Patience = cmp.Or(c.Patience, 10*time.Second)
-	c.Lead = cmp.Or(c.Lead, 2*time.Second)
+	c.Lead = cmp.Or(c.Lead, 2*time.Second+c.Scenario.Phases.Warmup)
 	c.Store = cmp.Or(c.Store, DefaultStore)
 	c.Limit = cmp.Or(c.Limit, longest(c.Scenario)+c.Patience)
 	return c
@@ -65,7 +65,7 @@ func (c Config) withDefaults() Config {
 // longest is how long a run of s lasts at most, from its start to the end of its last phase.
 func longest(s *scenario.Scenario) time.Duration {
 	p := &s.Phases
-	return p.Warmup + max(p.Duration, p.AtMost) + p.Drain + p.ReadBack
+	return max(p.Duration, p.AtMost) + p.Drain + p.ReadBack
 }
 
 // Outcome is a run that was started.
@@ -290,7 +290,7 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 	if err := r.sendPlans(ctx); err != nil {
 		return err
 	}
-	r.say("%d agents have their plans: %s", len(r.members), names(r.hellos()))
+	r.say("the plan is taken by %s", names(r.hellos()))
 	deadline := clock.Now() + int64(r.Ready)
 	for _, p := range []wire.Point{wire.Provisioned, wire.Connected, wire.Ready} {
 		if err := r.until(ctx, deadline, func() bool { return !slices.ContainsFunc(r.members, func(m *member) bool { return !m.at(p) }) }, p); err != nil {
