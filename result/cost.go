@@ -28,15 +28,20 @@ type Cost struct {
 	// never answered; nil: none was.
 	Detected *Within `json:"detected,omitempty"`
 	// Unavailable is the longest time for which what was due was refused or had no answer,
-	// and Recovered how long after From the latency was back; nil: not known. Both are 0
-	// without an effect. A latency that was not back by Until has no Recovered.
+	// and Recovered how long after From the latency was back; nil: not known. Without an effect
+	// both are 0 at least, and at most as long as nothing was due that could show one. A latency
+	// that was not seen to be back has no Recovered.
 	Unavailable *Within `json:"unavailable,omitempty"`
 	Recovered   *Within `json:"recovered,omitempty"`
+	// NotRecovered is how long after From the latency was not back for sure; 0: Recovered is known, or the
+	// effect is not.
+	NotRecovered int64 `json:"not_recovered,omitempty"`
 	// Again is how many cells of due time (see Former) were late again after that.
 	Again int `json:"late_again,omitempty"`
 
 	// Refused are messages, and Unanswered messages (of Metric: deliveries), that were due from
-	// From to Until; of results of earlier versions Unanswered is not known.
+	// From to Until, or shortly before From, when they were in flight; of results of earlier versions
+	// Unanswered is not known.
 	Refused    int64  `json:"refused"`
 	Unanswered *int64 `json:"unanswered,omitempty"`
 	// Duplicated, Redelivered and Reordered came from From to Until.
@@ -115,8 +120,8 @@ type Reconnects struct {
 	Longest int64 `json:"longest,omitempty"`
 }
 
-// CostLost are messages that were acknowledged between the end of the effect of the former action that
-// can lose any and that of this one's, and are lost, be it by this action or by a later one: when a message
+// CostLost are messages that were acknowledged from when what was due in the effect of the former action that
+// can lose any was answered until that was so of this one's, and are lost, be it by this action or by a later one: when a message
 // was lost is not known. The acknowledgement's instant is not known of all, see Losses.Undated; these are in no
 // cost.
 type CostLost struct {

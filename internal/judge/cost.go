@@ -2,9 +2,11 @@ package judge
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -16,7 +18,7 @@ func costs(run *result.Run, in Inputs) (all []result.Cost) {
 	acts := placed(run)
 	acts = slices.DeleteFunc(acts, func(s Stretch) bool {
 		p, _ := scenario.ActionKind(s.Action.Kind).Properties()
-		return !s.Happened || p.Scheduled || s.From < 0 || s.From >= in.End && !s.Action.Filled
+		return !s.Happened || p.Scheduled || s.From < 0 && s.Over <= 0 || s.From >= in.End && !s.Action.Filled
 	})
 	slices.SortStableFunc(acts, func(a, b Stretch) int { return cmp.Compare(a.From, b.From) })
 	if len(acts) == 0 {
@@ -133,15 +135,32 @@ func (c *coster) cost(acts []Stretch) result.Cost {
 	c.failures(&x)
 	if l := c.level; l != nil {
 		x.Former = &l.FormerLevel
-		x.Effect, x.Gone = result.ImpactNone, min(c.over, c.until)
-		x.Unavailable, x.Recovered = new(result.Within), new(result.Within)
-		if c.effect.first >= 0 {
+		switch {
+		case c.effect.first >= 0:
 			c.effects(&x)
+		case c.effect.seen < inARow:
+			x.Why = fmt.Sprintf("after it, only %s of %s had messages, and an effect needs %d to be seen: let it happen sooner", spell.Plural(int64(c.effect.seen), "cell"), span(l.Cell), inARow)
+		default:
+			c.none(&x)
 		}
 	}
 	c.periods(&x)
 	x.LostAcked = c.lost(&x)
 	return x
+}
+
+// none describes that no effect was seen, and how long what could not be seen may have been: a time in which
+// nothing was due, or a wait that is longer than all before, of too few messages for an effect. Where before it
+// as many were late in a cell as an outage makes late, any late one counts.
+func (c *coster) none(x *result.Cost) {
+	g := c.grid
+	x.Effect, x.Gone = result.ImpactNone, min(c.over, c.until)
+	above := max(c.level.most, c.level.Late)
+	if c.level.Worst >= outageShare {
+		above = c.level.Late
+	}
+	hidden := max(g.outage(c.from, min(c.until, max(c.from, c.over)+2*c.level.Cell), above).Most, g.blind(c.from, min(c.over, c.until)))
+	x.Unavailable, x.Recovered = &result.Within{Most: hidden}, &result.Within{Most: hidden}
 }
 
 // effects describes an effect that was seen.
@@ -153,6 +172,8 @@ func (c *coster) effects(x *result.Cost) {
 		last := &g.cells[e.last]
 		x.Recovered = &result.Within{Least: max(0, last.Start-g.interval/2-c.from), Most: max(0, last.End+g.interval/2-c.from)}
 		x.Gone = min(max(last.End, c.over), c.until)
+	} else {
+		x.NotRecovered = max(0, g.cells[e.last].Start-g.interval/2-c.from)
 	}
 	first := &g.cells[e.first]
 	x.Detected = &result.Within{Least: max(0, first.Start-g.interval/2-c.from), Most: max(0, first.End+g.interval/2-c.from)}
@@ -183,43 +204,6 @@ func (g *lateGrid) slotAt(s int64) (largest int64, failed bool) {
 		largest = g.x.Slots[s]
 	}
 	return largest, s < int64(len(g.failed)) && g.failed[s] > 0
-}
-
-// outage returns the longest time in [from, to) for which what was due had no answer. It begins
-// when a message is due that is late, refused or never answered, and ends when that message is
-// answered; one that is refused or never answered ends it with its slot. Messages that fail
-// meanwhile, or next, prolong it; messages that are answered later meanwhile do not: what was
-// answered then is a backlog that is being worked off. A single wait is known exactly, the rest to
-// the slots at both ends.
-func (g *lateGrid) outage(from, to, late int64) *result.Within {
-	var best result.Within
-	var start, end, slack int64
-	failing := false // the outage ends with a message that failed
-	for s := max(from, 0) / g.slot; s*g.slot < to; s++ {
-		at := s * g.slot
-		v, failed := g.slotAt(s)
-		if !failed && v <= late {
-			continue
-		}
-		switch {
-		case at >= end && !(failing && at == end) && !(failed && at == end):
-			start, end, slack, failing = at, at+v, 0, false
-		case failing && at == end && at+v > end:
-			end, failing = at+v, false
-		}
-		if failed {
-			if at+g.slot >= end {
-				end, slack, failing = at+g.slot, g.slot, true
-			}
-		}
-		if length := end - start; length > best.Most {
-			best = result.Within{Least: max(0, length-slack), Most: length + slack}
-			if failing {
-				best = result.Within{Least: max(0, length-2*slack), Most: length}
-			}
-		}
-	}
-	return &best
 }
 
 // periods sets the latencies before, during and after.

@@ -31,12 +31,12 @@ func (c *coster) counts(x *result.Cost) {
 	x.Backlog = c.backlog(x)
 }
 
-// failures sets how many messages failed that were due from the action's slot to the next one's.
+// failures sets how many messages failed that were due, or in flight, from the action on until the next one.
 func (c *coster) failures(x *result.Cost) {
 	g := c.grid
 	in := func(due [][2]int64, h scenario.Harm) (n int64) {
 		for _, p := range due {
-			if c.can(h) && p[0] >= x.From/g.slot && (p[0] < x.Until/g.slot || x.Until >= g.end()) {
+			if c.can(h) && p[0] >= g.inFlight(x.From) && (p[0] < g.inFlight(x.Until) || x.Until >= g.end()) {
 				n += p[1]
 			}
 		}
@@ -48,6 +48,12 @@ func (c *coster) failures(x *result.Cost) {
 		n = in(g.x.UnansweredAt, scenario.HarmUnanswered)
 		x.Unanswered = &n
 	}
+}
+
+// inFlight returns the slot from which on messages were due that may have been in flight at an instant, as long as half
+// of all are: an action fails them as well.
+func (g *lateGrid) inFlight(at int64) int64 {
+	return int64(math.Floor(float64(at-g.slot/2-g.half) / float64(g.slot)))
 }
 
 // refusedDue are messages that were refused, by the slot in which they were due.
@@ -93,12 +99,12 @@ func (c *coster) lost(x *result.Cost) *result.CostLost {
 	}
 	l := result.CostLost{FromLog: whole}
 	from := int64(math.MinInt64)
-	for _, b := range c.before {
-		if slices.Contains(b.Causes, string(scenario.HarmLost)) {
-			from = max(b.Gone, b.From+1)
+	for i := range c.before {
+		if b := &c.before[i]; slices.Contains(b.Causes, string(scenario.HarmLost)) {
+			from = c.answered(b)
 		}
 	}
-	to := max(x.Gone, x.From+1)
+	to := c.answered(x)
 	if x.Gone == c.end {
 		to = math.MaxInt64 // the effect was not seen to end
 	}
@@ -107,6 +113,15 @@ func (c *coster) lost(x *result.Cost) *result.CostLost {
 		l.Oldest, l.Newest = x.From-first, x.From-last
 	}
 	return &l
+}
+
+// answered returns until when what was due in the effect of an action was answered.
+func (c *coster) answered(x *result.Cost) int64 {
+	at := max(x.Gone, x.From+1)
+	if c.grid == nil || x.Effect != result.ImpactSeen {
+		return at
+	}
+	return max(at, c.grid.answered(x.From, x.Gone))
 }
 
 // lostMessages returns which acknowledged messages are lost: those that are gone from a log that keeps what was

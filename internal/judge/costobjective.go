@@ -54,12 +54,15 @@ func (d *Decision) ofCost(run *result.Run, s *result.Summary) {
 		what := actionNames(run, c) + " at " + span(c.From)
 		switch {
 		case w == nil && o.IsRecovery() && c.Effect == result.ImpactSeen:
-			w, open = &result.Within{Least: max(0, c.Until-c.From)}, "after "+what+" the latency did not recover before "+ended(run, c)
+			w, open = &result.Within{Least: c.NotRecovered}, "after "+what+" the latency did not recover before "+ended(run, c)
 		case w == nil:
 			w, open = &result.Within{}, "the effect of "+what+" is not known: "+c.Why
 		case w.Most >= worst.Most && (w.Most > 0 || text == ""):
 			if text = Range(*w) + " after " + what; c.Effect == result.ImpactNone {
 				text = "no effect of " + what + " was seen"
+				if w.Most > 0 {
+					text += ", " + Range(*w) + " could not be"
+				}
 			}
 		}
 		worst.Least, worst.Most = max(worst.Least, w.Least), max(worst.Most, w.Most)

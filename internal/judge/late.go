@@ -17,6 +17,8 @@ const (
 	perCell = 50
 	// inARow is how many cells in a row must be as before for the level to be back.
 	inARow = 3
+	// outageShare is a share of late messages in a cell from which on an outage looks like it.
+	outageShare = 0.5
 	// lateShare is the share of messages above a p99.
 	lateShare = 0.01
 )
@@ -30,6 +32,7 @@ type lateGrid struct {
 	interval int64   // of the file, ns: a due instant is known to half of that
 	slot     int64   // ns
 	failed   []int64 // refused and unanswered messages, by slot
+	half     int64   // the median, ns; 0: refused messages reach it
 }
 
 // lateCell is a cell with the messages that were due in it.
@@ -57,6 +60,12 @@ func newLateGrid(run *result.Run) (g *lateGrid, why string) {
 	}
 	if g == nil || g.slot <= 0 {
 		return nil, "no response time was measured"
+	}
+	if _, known := unanswered(g.x); !known {
+		return nil, "the file does not tell when unanswered messages were due"
+	}
+	if v, _, refused := factOf(g.x, 50); !refused {
+		g.half = int64(v)
 	}
 	if n := Samples(g.metric, g.x, run.Counters); n > 0 {
 		g.copies = float64(total(g.x)) / float64(n)

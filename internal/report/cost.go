@@ -27,7 +27,7 @@ func recoveredText(c *result.Cost) string {
 	case c.Recovered != nil:
 		return judge.Range(*c.Recovered)
 	case c.Effect == result.ImpactSeen:
-		return "not within " + duration(c.Until-c.From)
+		return "not within " + duration(c.NotRecovered)
 	}
 	return "n/a"
 }
@@ -40,13 +40,17 @@ func costLine(s *subject, c *result.Cost) string {
 	}
 	switch c.Effect {
 	case result.ImpactNone:
-		parts = append(parts, "no effect on latency seen")
+		text := "no effect on latency seen"
+		if c.Unavailable.Most > 0 {
+			text += ", unavailable " + judge.Range(*c.Unavailable)
+		}
+		parts = append(parts, text)
 	case result.ImpactSeen:
 		parts = append(parts, "unavailable "+judge.Range(*c.Unavailable))
 		if c.Recovered != nil {
 			parts = append(parts, "p99 as before after "+recoveredText(c))
 		} else {
-			parts = append(parts, "p99 not as before within "+duration(c.Until-c.From))
+			parts = append(parts, "p99 not as before within "+duration(c.NotRecovered))
 		}
 	default:
 		parts = append(parts, "effect on latency not known")
@@ -123,7 +127,9 @@ func costTables(s *subject) []*table {
 		}
 		back := recoveredText(c)
 		if c.Effect == result.ImpactNone {
-			noticed, unavailable, back = "no effect seen", "–", "–"
+			if noticed, back = "no effect seen", "–"; c.Unavailable.Most == 0 {
+				unavailable = "–"
+			}
 		}
 		if b := c.Backlog; b != nil {
 			if backlog, gone = count(b.Peak), "not gone"; b.Gone > 0 {
