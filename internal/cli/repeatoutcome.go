@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"sixnines/internal/actioncost"
 	"sixnines/internal/judge"
 	"sixnines/internal/report"
 	"sixnines/internal/trials"
@@ -62,6 +63,7 @@ type outcomes struct {
 	cell       int    // the scenario's
 	workload   scenario.Part
 	objectives []result.Objective
+	costs      []actioncost.CostSummary
 }
 
 // overall says how the runs of each scenario stand to its objectives together, by its
@@ -74,7 +76,7 @@ func (s *set) overall() []outcomes {
 			if len(s.cells) > 1 {
 				label = x.label
 			}
-			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds)})
+			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds), actioncost.Summaries(each(w.runs, actioncost.Of))})
 		}
 	}
 	return all
@@ -137,6 +139,8 @@ type setScenario struct {
 	// Objectives are those of the scenario: met is what was met in every run that
 	// was planned.
 	Objectives []result.Objective `json:"objectives"`
+	// Costs are what actions cost over the runs, by their place in the timeline.
+	Costs []actioncost.CostSummary `json:"costs,omitempty"`
 }
 
 // setRun is one run of a set, or one workload of it.
@@ -152,7 +156,7 @@ func (s *set) object() (setObject, error) {
 	o := setObject{Directory: s.dir, Planned: len(s.Trials), Stopped: s.stopped, Format: setFormat, Version: setVersion}
 	for _, f := range s.overall() {
 		o.Scenarios = append(o.Scenarios, setScenario{Name: s.cells[f.cell].label, Workload: f.workload.Name, Background: f.workload.Background,
-			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...)})
+			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...), Costs: f.costs})
 	}
 	for i, t := range s.Trials {
 		run := s.kept[i]

@@ -20,7 +20,7 @@ func schemaSpecs() map[string]generate.Spec {
 			ID: "urn:sixnines:set:1", Title: "Sixnines set, version 1",
 			Description: "what sixnines run --repeat --json prints; all times are in ns",
 			Roots:       []reflect.Type{reflect.TypeFor[setObject]()},
-			Sources:     []string{".", "../report", "../../result"},
+			Sources:     []string{".", "../report", "../actioncost", "../../result"},
 			Consts: map[string]map[string]any{"setObject": {"format": setFormat, "version": setVersion},
 				"SummaryObject": {"format": report.SummaryFormat, "version": report.SummaryVersion}},
 			Raw: map[string]map[string]reflect.Type{"setRun": {"summary": reflect.TypeFor[report.SummaryObject]()}},
@@ -28,7 +28,7 @@ func schemaSpecs() map[string]generate.Spec {
 		"sweep.schema.json": {
 			ID: "urn:sixnines:sweep:1", Title: "Sixnines sweep, version 1", Description: "what sixnines sweep --json prints",
 			Roots:   []reflect.Type{reflect.TypeFor[sweepObject]()},
-			Sources: []string{".", "../sweep", "../stats", "../../result"},
+			Sources: []string{".", "../sweep", "../actioncost", "../stats", "../../result"},
 			Consts:  map[string]map[string]any{"sweepObject": {"format": sweepFormat, "version": sweepVersion}},
 		},
 		"capacity.schema.json": {

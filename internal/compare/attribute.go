@@ -39,6 +39,7 @@ const (
 	whyMeaning   = "the figures mean different things"
 	whyLoad      = "another load has other latencies"
 	whyMeans     = "another way to the same guarantee: perhaps this is what is compared"
+	whyActions   = "what happens in a run is part of its figures"
 	whyNetwork   = "a longer or worse path has other latencies"
 	whySystem    = "perhaps this is what is compared"
 	whyTool      = "the tool and its clients are part of every figure"
@@ -177,6 +178,8 @@ func ofField(key string) (Weight, string) {
 		return Large, whySystem
 	case "network":
 		return Decisive, whyNetwork
+	case "actions":
+		return Decisive, whyActions
 	case "record":
 		return Small, whyRecorded
 	case "seed":

@@ -101,6 +101,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	c.gate(everyone, o)
+	c.compareCosts(everyone)
 	c.conclude()
 	return c, nil
 }

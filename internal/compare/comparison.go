@@ -36,6 +36,8 @@ const (
 	NoFigure  Outcome = "no statement"               // some run does not have the percentile
 	Nothing   Outcome = "nothing to compare"         // no pair of runs is left
 	Unjudged  Outcome = "not judged"                 // a workload in the background
+	More      Outcome = "more"                       // shown to be more by more than matters; of what actions cost
+	Less      Outcome = "less"                       // shown to be less by more than that
 )
 
 // Kinds of Comparison.Kind.
@@ -95,6 +97,8 @@ type Comparison struct {
 	Ungated string `json:"ungated,omitempty"`
 	// Gate has the answers about everything that a gate judges.
 	Gate *Gate `json:"gate"`
+	// Costs is what actions cost; nil: no run has actions.
+	Costs *Costs `json:"costs,omitempty"`
 	// consumed says that unpaced runs have consumers, so that deliveries are judged.
 	consumed bool
 }

@@ -154,6 +154,9 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 		x.Class = "figures cells"
 		out = append(out, part{Title: "Messages", Blocks: document{x}})
 	}
+	if costs := comparedCosts(c, in); costs != nil {
+		out = append(out, part{Title: "What actions cost", Blocks: costs})
+	}
 	if c.Stated() {
 		out = append(out, keys(compareLegend(c)...)...)
 	}

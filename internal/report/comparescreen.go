@@ -179,7 +179,7 @@ func compareLists(c *compare.Comparison) []compareList {
 		}
 	}
 	return []compareList{{lead: "  regression  ", style: bad, lines: worse.texts()}, {lead: "  undecided   ", style: warning, lines: open.texts()}, unlike, {lead: "  replaced    ", lines: replaced.texts()}, left,
-		{lead: "  suspect     ", style: warning, lines: suspect.texts()}, remarks, follows}
+		{lead: "  suspect     ", style: warning, lines: suspect.texts()}, {lead: "  cost        ", lines: costWords(c), below: true}, remarks, follows}
 }
 
 // remarksOf are the remarks on rows, each once, with the rows that have it.

@@ -100,6 +100,16 @@ func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table
 	return out
 }
 
+// repeatCosts are what actions cost in repeated runs.
+func repeatCosts(prepared []*subject) (out []*table) {
+	for _, r := range repeatsOf(prepared) {
+		if len(r.runs) > 1 {
+			out = append(out, r.costTables()...)
+		}
+	}
+	return out
+}
+
 // allMetrics returns true for every metric.
 func allMetrics(result.Metric) bool { return true }
 

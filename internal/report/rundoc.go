@@ -39,6 +39,9 @@ func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) d
 	for _, x := range repeatTables(prepared, allMetrics) {
 		between.Blocks = append(between.Blocks, section(x, in))
 	}
+	for _, x := range repeatCosts(prepared) {
+		between.Blocks = append(between.Blocks, section(x, in))
+	}
 	if len(between.Blocks) > 0 {
 		out = append(out, between)
 	}

@@ -30,7 +30,7 @@ func TestComparisonSchemaIsPublished(t *testing.T) {
 		ID: "urn:sixnines:comparison:1", Title: "Sixnines comparison, version 1",
 		Description: "what sixnines compare --json prints, an object for each workload",
 		Roots:       []reflect.Type{reflect.TypeFor[comparisonObject]()},
-		Sources:     []string{".", "../compare", "../stats", "../../result"},
+		Sources:     []string{".", "../compare", "../actioncost", "../stats", "../../result"},
 		Consts:      map[string]map[string]any{"comparisonObject": {"format": ComparisonFormat, "version": ComparisonVersion}},
 	}, *update)
 	if err != nil {

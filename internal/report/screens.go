@@ -35,6 +35,9 @@ func comparison(subjects []*subject) (out document) {
 		})
 		out.add(x)
 	}
+	for _, x := range repeatCosts(subjects) {
+		out.add(x)
+	}
 	for _, kind := range kinds() {
 		for _, k := range kind.Columns {
 			if x := rowsOfRuns(subjects, k.Metric); x != nil {

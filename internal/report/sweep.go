@@ -23,7 +23,11 @@ type Sweep struct {
 // if the terminal is too narrow.
 func SweepTerminal(w io.Writer, s *Sweep, opt Options) error {
 	p := newPrinter(opt)
-	p.document(document{s.cells()})
+	out := document{s.cells()}
+	if x := s.costs(); x != nil {
+		out = append(out, x)
+	}
+	p.document(out)
 	return p.write(w)
 }
 

@@ -38,5 +38,10 @@ func (s *Sweep) page() document {
 	}
 	caption := x.Caption
 	x.Caption, x.After, x.Class = "", nil, "figures cells"
-	return append(out, drawn, part{Title: "Cells", Blocks: document{text{Text: caption}, x}})
+	out = append(out, drawn, part{Title: "Cells", Blocks: document{text{Text: caption}, x}})
+	if c := s.costs(); c != nil {
+		c.Class = "figures cells"
+		out = append(out, part{Title: c.Name, Blocks: document{c}})
+	}
+	return out
 }

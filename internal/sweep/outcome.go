@@ -3,6 +3,7 @@ package sweep
 import (
 	"strings"
 
+	"sixnines/internal/actioncost"
 	"sixnines/result"
 )
 
@@ -33,6 +34,8 @@ type Outcome struct {
 	Figures map[string]Figure `json:"percentiles"` // by percentile
 	// Objectives are the outcomes of the run's objectives; empty: it has none.
 	Objectives []result.Objective `json:"objectives,omitempty"`
+	// Trial is what the actions of the run cost.
+	Trial actioncost.Trial `json:"-"`
 }
 
 // Figure is a percentile of one run, ns.
@@ -54,7 +57,7 @@ type Figure struct {
 func OutcomeOf(run *result.Run, round int) Outcome {
 	s, h := run.Summary, &run.Header
 	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
-		Figures: map[string]Figure{}, Objectives: s.Objectives}
+		Figures: map[string]Figure{}, Objectives: s.Objectives, Trial: actioncost.Of(run)}
 	if t := s.Throughput; t != nil && t.Needs > 0 {
 		o.Achieved, o.Few = 0, true
 	} else if t != nil && h.Mode == result.ModeConsume {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"sixnines/internal/actioncost"
 	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -41,6 +42,9 @@ type Row struct {
 	// Objectives are the combined outcomes of the runs' objectives, see [judge.Together]:
 	// met if each planned round shows it, INVALID and UNSTABLE ones included.
 	Objectives []result.Objective `json:"objectives,omitempty"`
+	// Costs are what actions cost in the cell's rounds, by their place in the timeline; empty: the
+	// rounds have no actions, or not the same.
+	Costs []actioncost.CostSummary `json:"costs,omitempty"`
 }
 
 // Spread is a figure over the rounds of a cell. Runs are not merged, and INVALID
@@ -112,6 +116,7 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 				r.Semantics = kind
 			}
 			r.decide(planned)
+			r.Costs = placeCosts(of)
 			t.Rows = append(t.Rows, r)
 		}
 	}
@@ -150,6 +155,15 @@ func rowOf(cell Cell, runs []Outcome, planned int) Row {
 		})
 	}
 	return r
+}
+
+// placeCosts returns what actions cost in rounds.
+func placeCosts(runs []Outcome) []actioncost.CostSummary {
+	var trials []actioncost.Trial
+	for _, o := range runs {
+		trials = append(trials, o.Trial)
+	}
+	return actioncost.Summaries(trials)
 }
 
 // decide combines what the runs of a row show about each objective.
