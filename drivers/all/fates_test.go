@@ -26,11 +26,13 @@ func TestFates(t *testing.T) {
 		options         string                           // of the driver
 		more            func(*brokers.Cluster) [2]string // another one, which depends on the broker
 		alone           bool                             // there are no groups
+		limit           string                           // options with which the broker removes messages
+		counts          bool                             // it says how many
 	}{
-		{driver: "jetstream", product: "nats"},
-		{driver: "redis-streams", product: "redis"},
-		{driver: "kafka", product: "kafka"},
-		{driver: "rabbitmq", product: "rabbitmq"},
+		{driver: "jetstream", product: "nats", limit: "max_messages: 300", counts: true},
+		{driver: "redis-streams", product: "redis", limit: "maxlen: 300, trim: exact", counts: true},
+		{driver: "kafka", product: "kafka", limit: "key: zipf, topic_config: [cleanup.policy=compact]"},
+		{driver: "rabbitmq", product: "rabbitmq", limit: "queue_arguments: [x-max-length=300]"},
 		{driver: "rabbitmq-stream", product: "rabbitmq", alone: true},
 		{driver: "nsq", product: "nsq", more: func(c *brokers.Cluster) [2]string { return [2]string{"http_url", c.Info["http"]} }},
 		{driver: "stan", product: "nats-streaming", more: func(c *brokers.Cluster) [2]string { return [2]string{"http_url", c.Info["monitoring"]} }},
@@ -40,6 +42,9 @@ func TestFates(t *testing.T) {
 		t.Run(tt.driver, func(t *testing.T) {
 			c := brokertest.Start(t, tt.product, brokers.Options{Home: brokers.Home{Self: []string{self, becomeBroker}}})
 			e, _ := all.Set().Lookup(tt.driver)
+			if tt.limit != "" {
+				t.Run("limit", func(t *testing.T) { limited(t, e, c, tt.limit, tt.counts) })
+			}
 			e.Driver = meddler{e.Driver}
 			groups := ", groups: 1"
 			if tt.alone {
@@ -91,6 +96,26 @@ func fates(t *testing.T, run *result.Run) {
 	// Of two copies in a queue one may have been consumed.
 	if log := b.Places[0].Log; log && b.Duplicated != meddled || !log && n.Received+n.Duplicated+b.Read-b.Unmeasured != n.Acked {
 		t.Errorf("%d delivered and %d kept, %d and %d of them twice: %+v", n.Received, b.Read, n.Duplicated, b.Duplicated, b)
+	}
+}
+
+// limited checks that what a limit of the broker removes is not called lost: it is dropped where the broker counts it,
+// and in doubt elsewhere.
+func limited(t *testing.T, e driver.Entry, c *brokers.Cluster, options string, counts bool) {
+	run, err := engine.Run(t.Context(), config(e, c, parse(t, `
+workload: {rate: 500/s, arrivals: constant, pattern: publish}
+phases: {warmup: 0s, duration: 2s, drain: 1s, read_back: 60s}
+target: {options: {`+options+`}}
+`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, n := run.ReadBack, run.Counters
+	if b.Outcome != result.ReadBackDone || b.LostAcked > 0 || b.Unread > 0 || !b.Places[0].Removed || b.Whole || b.Kept+b.Dropped+b.Removed != n.Acked {
+		t.Fatalf("of %d acknowledged: %+v", n.Acked, b)
+	}
+	if counts && (b.Dropped < n.Acked-300 || b.Removed > 0 || !b.Decided() || b.Places[0].Dropped < b.Dropped) || !counts && b.Dropped > 0 {
+		t.Errorf("of %d acknowledged: %+v", n.Acked, b)
 	}
 }
 
