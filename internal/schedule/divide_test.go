@@ -155,18 +155,34 @@ func TestDivisionLosesNothing(t *testing.T) {
 					compare(every, fmt.Sprintf("every %d", stride))
 				}
 				agents := 1 + r.IntN(12)
-				var union []event
-				next := 0
-				for k := range agents {
-					from, to := p.Segment(k, agents)
-					if from != next || to < from {
-						t.Fatalf("segment %d of %d is %d to %d, after %d", k, agents, from, to, next)
-					}
-					next = to
-					union = append(union, compare(everyone[from:to], "a segment")...)
+				shares := make([][]int, agents)
+				for i := range everyone {
+					k := r.IntN(agents)
+					shares[k] = append(shares[k], i)
 				}
-				if next != producers {
-					t.Fatalf("%d agents carry %d of %d producers", agents, next, producers)
+				var union []event
+				for _, share := range shares {
+					part := p.Of(share)
+					local := make([]int, len(share))
+					for i := range local {
+						local[i] = i
+					}
+					if part.Producers() != len(share) {
+						t.Fatalf("a part of %d producers has %d", len(share), part.Producers())
+					}
+					due := drain(t, part.Merge(local, phase).Next, limit)
+					alone := ofProducers(t, part, local, phase, limit)
+					sorted := slices.Clone(due)
+					slices.SortStableFunc(sorted, compareEvents)
+					if !slices.Equal(sorted, alone) {
+						t.Fatalf("%s: a part merges to other instants than its producers have", what)
+					}
+					if total, exact := part.Total(); phase == Window && exact && total != uint64(len(due)) {
+						t.Fatalf("%s: a part has %d messages, of %d in total", what, len(due), total)
+					}
+					for _, e := range due {
+						union = append(union, event{e.t, int32(share[e.producer])})
+					}
 				}
 				slices.SortFunc(union, compareEvents)
 				if !slices.Equal(union, whole) {
@@ -283,10 +299,11 @@ func TestMergePanicsOnNonsense(t *testing.T) {
 		"a producer too many":   func() { p.Merge([]int{3}, Window) },
 		"a producer twice":      func() { p.Merge([]int{1, 1}, Window) },
 		"a negative producer":   func() { p.Producer(-1) },
-		"an agent too many":     func() { p.Segment(2, 2) },
+		"a part of a part":      func() { p.Of([]int{0}).Of([]int{0}) },
+		"a part with one twice": func() { p.Of([]int{1, 1}) },
 		"a negative warm-up":    func() { p.WithWarmup(-1) },
 		"a warm-up of a month":  func() { p.WithWarmup(31 * 24 * time.Hour) },
-		"no agents":             func() { p.Segment(0, 0) },
+		"a part with too many":  func() { p.Of([]int{0, 3}) },
 		"the count of producer": func() { p.CountProducer(3) },
 	} {
 		func() {

@@ -9,6 +9,7 @@ import (
 // is not safe for concurrent use.
 type Merged struct {
 	producers []int32 // ascending
+	numbers   []int32 // of these, among the producers that the load is divided over
 	at        int     // numbered: index of the next message's producer
 
 	cursor  Cursor // numbered
@@ -43,6 +44,13 @@ func (p *Plan) Merge(producers []int, phase Phase) *Merged {
 			panic(fmt.Sprintf("schedule: producer %d merged with itself", m.producers[i]))
 		}
 	}
+	m.numbers = m.producers
+	if p.members != nil {
+		m.numbers = make([]int32, len(m.producers))
+		for i, id := range m.producers {
+			m.numbers[i] = int32(p.number(int(id)))
+		}
+	}
 	switch {
 	case len(m.producers) == 0:
 	case p.random:
@@ -54,24 +62,24 @@ func (p *Plan) Merge(producers []int, phase Phase) *Merged {
 }
 
 func (m *Merged) mergeNumbered(f *flow, producers int64) {
-	gap := producers / int64(len(m.producers))
-	m.even = producers%int64(len(m.producers)) == 0
-	for i, id := range m.producers {
-		m.even = m.even && int64(id) == int64(m.producers[0])+int64(i)*gap
+	gap := producers / int64(len(m.numbers))
+	m.even = producers%int64(len(m.numbers)) == 0
+	for i, id := range m.numbers {
+		m.even = m.even && int64(id) == int64(m.numbers[0])+int64(i)*gap
 	}
 	if m.even {
-		n := f.firstOf(int64(m.producers[0]), gap)
+		n := f.firstOf(int64(m.numbers[0]), gap)
 		m.cursor = numbered(f, n, gap)
-		m.at = int((floorMod(n, producers) - int64(m.producers[0])) / gap)
+		m.at = int((floorMod(n, producers) - int64(m.numbers[0])) / gap)
 		return
 	}
 	m.cursor = numbered(f, f.first, 1)
 	round := floorDiv(f.first, producers)
 	m.base = round * producers
-	for m.at < len(m.producers) && m.base+int64(m.producers[m.at]) < f.first {
+	for m.at < len(m.numbers) && m.base+int64(m.numbers[m.at]) < f.first {
 		m.at++
 	}
-	if m.at == len(m.producers) {
+	if m.at == len(m.numbers) {
 		m.at, m.base = 0, m.base+producers
 	}
 	m.cursor.stride = producers
@@ -131,7 +139,7 @@ func (m *Merged) nextUneven() (offset int64, producer int32, ok bool) {
 		return 0, 0, false
 	}
 	producer = m.producers[m.at]
-	n := m.base + int64(producer)
+	n := m.base + int64(m.numbers[m.at])
 	f := m.cursor.flow
 	if n >= f.last {
 		return 0, 0, false

@@ -3,6 +3,7 @@ package schedule
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"math/bits"
 	"time"
@@ -37,7 +38,8 @@ const (
 // Plan is the schedule of a workload. It is immutable and safe for concurrent
 // use.
 type Plan struct {
-	producers int
+	producers int   // that the load is divided over
+	members   []int // those of the plan, ascending; nil: all of them
 	window    int64
 	warmup    int64 // ns
 	seed      uint64
@@ -255,18 +257,54 @@ func checkPeriod(d time.Duration) error {
 	return nil
 }
 
-// Producers returns the number of producers that the load is divided over.
-func (p *Plan) Producers() int { return p.producers }
+// Of returns the part of the plan that the given producers of it have. It has as many
+// producers, numbered from 0 in the given order, and they are due at the same instants as in
+// the whole. It panics unless members are ascending producers of the whole plan.
+func (p *Plan) Of(members []int) *Plan {
+	if p.members != nil {
+		panic("schedule: a part of a part")
+	}
+	for i, m := range members {
+		if p.check(m); i > 0 && m <= members[i-1] {
+			panic(fmt.Sprintf("schedule: producer %d after %d", m, members[i-1]))
+		}
+	}
+	q := *p
+	q.members = append([]int{}, members...) // never nil
+	return &q
+}
 
-// MeanRate returns the messages a second that are due in the window, over all
-// producers; of random arrivals the expected number.
-func (p *Plan) MeanRate() float64 { return p.mean }
+// Producers returns the number of producers that the plan has.
+func (p *Plan) Producers() int {
+	if p.members != nil {
+		return len(p.members)
+	}
+	return p.producers
+}
 
-// Total returns the number of messages due in the window, over all producers.
+// MeanRate returns the messages a second that are due in the window, over all producers of the plan; of
+// random arrivals, and of a part of a plan, the expected number.
+func (p *Plan) MeanRate() float64 {
+	if p.members == nil {
+		return p.mean
+	}
+	return p.mean * float64(len(p.members)) / float64(p.producers)
+}
+
+// Total returns the number of messages due in the window, over all producers of the plan.
 // Where exact is false, arrivals are random and n is the expected number; see
 // [Plan.CountProducer].
 func (p *Plan) Total() (n uint64, exact bool) {
-	return uint64(p.flows[Window].last), !p.random
+	switch all := uint64(p.flows[Window].last); {
+	case p.members == nil:
+		return all, !p.random
+	case p.random:
+		return uint64(math.Round(float64(all) * float64(len(p.members)) / float64(p.producers))), false
+	}
+	for i := range p.members {
+		n += p.CountProducer(i)
+	}
+	return n, true
 }
 
 // CountProducer returns the exact number of messages of a producer that are due
@@ -274,7 +312,7 @@ func (p *Plan) Total() (n uint64, exact bool) {
 func (p *Plan) CountProducer(producer int) uint64 {
 	p.check(producer)
 	if !p.random {
-		return p.flows[Window].countOf(int64(producer), int64(p.producers))
+		return p.flows[Window].countOf(int64(p.number(producer)), int64(p.producers))
 	}
 	c := p.Producer(producer)
 	n := uint64(0)
@@ -304,6 +342,7 @@ func (p *Plan) After(producer int) Cursor { return p.cursor(producer, After) }
 
 func (p *Plan) cursor(producer int, phase Phase) Cursor {
 	p.check(producer)
+	producer = p.number(producer)
 	f := &p.flows[phase]
 	if !p.random {
 		return numbered(f, f.firstOf(int64(producer), int64(p.producers)), int64(p.producers))
@@ -328,23 +367,15 @@ func (p *Plan) cursor(producer int, phase Phase) Cursor {
 }
 
 func (p *Plan) check(producer int) {
-	if producer < 0 || producer >= p.producers {
-		panic(fmt.Sprintf("schedule: producer %d of %d", producer, p.producers))
+	if producer < 0 || producer >= p.Producers() {
+		panic(fmt.Sprintf("schedule: producer %d of %d", producer, p.Producers()))
 	}
 }
 
-// Segment returns the producers from ≤ i < to that agent k of n agents runs. The
-// segments of all agents, in order, are all producers. Their sizes differ by at
-// most one; with more agents than producers some are empty. It panics unless
-// 0 ≤ k < n.
-func (p *Plan) Segment(k, n int) (from, to int) {
-	if k < 0 || k >= n {
-		panic(fmt.Sprintf("schedule: segment %d of %d", k, n))
+// number is the number of a producer of the plan among those of the whole.
+func (p *Plan) number(producer int) int {
+	if p.members != nil {
+		return p.members[producer]
 	}
-	share := func(k int) int {
-		hi, lo := bits.Mul64(uint64(k), uint64(p.producers))
-		q, _ := bits.Div64(hi, lo, uint64(n))
-		return int(q)
-	}
-	return share(k), share(k + 1)
+	return producer
 }
