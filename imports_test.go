@@ -48,7 +48,7 @@ func layers() []layer {
 
 		{"writing", "internal/resultfile", "files encodings", "a program that reads results does not link what writes them"},
 		{"rawfiles", "internal/rawfile", "files", "a program that reads raw files does not link what reserves and maps them"},
-		{"schedule", "internal/schedule", "words files", "a schedule follows from the scenario alone, so that verify can compute it again"},
+		{"schedule", "internal/schedule internal/layout", "words files", "each follows from the scenario alone, so that verify can compute it again"},
 		{"measuring", "internal/probe internal/recorder internal/transport internal/vitals", "words basics contract files schedule encodings", "each part of a run is tested without the engine"},
 		{"judge", "internal/judge", "words basics files schedule encodings", "the verdict comes from records alone, so that verify finds the same in the file"},
 		{"flow", "internal/engine/flow", "contract files measuring", "what is measured follows from the workload and the driver alone"},
@@ -57,12 +57,12 @@ func layers() []layer {
 		{"window", "internal/engine/window", "basics", "when a run measures depends on nothing that it measures"},
 		{"plan", "internal/engine/plan", "basics contract files schedule measuring flow payload window", "a plan is known before anything is connected"},
 		{"observe", "internal/engine/observe", "basics contract files rawfiles measuring flow window plan", "what is noted of a message depends neither on who sends nor on who receives"},
-		{"stream", "internal/engine/stream", "basics keys contract files flow window plan observe", "a stream knows neither connections nor consumers"},
+		{"stream", "internal/engine/stream", "basics keys contract files schedule flow window plan observe", "a stream knows neither connections nor consumers"},
 		{"credit", "internal/engine/credit", "basics contract files flow payload window plan observe stream", "senders take what is in flight and receivers give it back, so it knows neither; how much may be in flight it reads from the plan"},
 		{"watch", "internal/engine/watch internal/engine/process", "basics contract files measuring", "what is beside the messages is watched without knowing them"},
 		{"session", "internal/engine/session", "basics contract files measuring flow window plan stream", "a session is opened before anything is sent or received"},
 		{"readback", "internal/engine/readback", "basics contract files measuring flow window plan observe stream session", "what the broker keeps is read without knowing what was received"},
-		{"receive", "internal/engine/receive", "basics contract files measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
+		{"receive", "internal/engine/receive", "basics contract files schedule measuring flow window plan observe stream credit session", "receivers know no sender: what they end in flight they give back to its credits"},
 		{"send", "internal/engine/send", "words basics contract files schedule measuring flow window plan observe stream credit", "senders know no receiver, and what a delivery ends comes back by their credits"},
 		{"actions", "internal/engine/actions", "basics files window", "what does an act is handed to what carries it out, which knows neither loads nor brokers"},
 		{"output", "internal/engine/output", "words files writing", "records are written without knowing what they are of"},
@@ -84,6 +84,7 @@ func layers() []layer {
 
 		{"faults", "internal/faults", "basics contract files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
+		{"merge", "internal/fleet/merge", "files writing schedule judge encodings", "agents' results are merged from their records alone, so that anyone can do it again"},
 		{"fleet", "internal/fleet/...", "words basics contract files fleet", "a fleet carries plans and records, and knows neither how a run measures nor how it is judged"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},

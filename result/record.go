@@ -59,6 +59,11 @@ type Header struct {
 	Driver     string            `json:"driver"`
 	Broker     map[string]string `json:"broker,omitempty"` // what the server says of itself
 	Managed    string            `json:"managed,omitempty"`
+	// Segment says that the file is of one process among several that ran the scenario together: it has the
+	// producers, topics and consumers of this segment, and Rate is theirs. Nil: it has them all.
+	Segment *Segment `json:"segment,omitempty"`
+	// Fleet says that the file merges the results of several processes; nil: it is of one.
+	Fleet *Fleet `json:"fleet,omitempty"`
 	// Deployment is the broker that was started for the run, if one was.
 	Deployment *Deployment `json:"deployment,omitempty"`
 	Ack        string      `json:"ack"` // what an acknowledgement is: none, broker, reply
@@ -132,6 +137,47 @@ type Header struct {
 	// Sealed says that a summary of the file ends in a [Seal]; false in results of
 	// earlier versions.
 	Sealed bool `json:"sealed,omitempty"`
+}
+
+// Segment is a part of a scenario's workloads.
+type Segment struct {
+	Index int `json:"index"` // from 0
+	Of    int `json:"of"`    // number of segments
+}
+
+// Fleet is what ran a scenario together, each agent a segment.
+type Fleet struct {
+	Agents []Agent `json:"agents"` // in the order of their segments
+}
+
+// Agent is one process of a fleet, and what its own result says.
+type Agent struct {
+	Name    string  `json:"name"`
+	ID      string  `json:"id"` // of its result, see Header.ID
+	Segment Segment `json:"segment"`
+	Host    string  `json:"host,omitempty"` // the name of its machine
+	Domain  string  `json:"clock_domain"`   // see Clock.Domain
+	// End is when its window ended, ns from its start: that of the whole, or sooner if it was interrupted.
+	End int64 `json:"window_end"`
+	// Lost says that its result has no end: it was killed, or could not be reached any more. What its
+	// segment had due after its last record counts as not sent.
+	Lost bool `json:"lost,omitempty"`
+	// Status is of its own verdict, and Codes of the reasons in it; without these if it is lost.
+	Status Status       `json:"status,omitempty"`
+	Codes  []ReasonCode `json:"codes,omitempty"`
+	Sent   int64        `json:"sent"` // messages of the window
+	// Latencies are of what it recorded itself, by metric.
+	Latencies map[Metric]AgentLatency `json:"latencies,omitempty"`
+	SHA256    string                  `json:"sha256,omitempty"` // Seal.SHA256 of its result
+}
+
+// AgentLatency is a latency as one agent recorded it, ns. Percentiles are nearest ranks, of the messages that
+// were answered.
+type AgentLatency struct {
+	Count int64 `json:"count"`
+	P50   int64 `json:"p50"`
+	P99   int64 `json:"p99"`
+	Max   int64 `json:"max"`
 }
 
 // Synchronous is what a load of producers that wait for each answer has beside others.

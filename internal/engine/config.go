@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"time"
 
 	"sixnines/driver"
@@ -57,6 +58,13 @@ type Config struct {
 	Probe []string
 	// Virtual, if not nil, has the run be in virtual time.
 	Virtual window.Virtual
+	// Segment, if not nil, is which part of each workload this process runs: other processes run the others
+	// beside it, each with producers, topics and consumers of its own.
+	Segment *result.Segment
+	// Start, if not nil, is called when the load could begin, from the run's goroutine, and returns when its
+	// window begins, CLOCK_MONOTONIC: at earliest or later. Processes that run segments of one scenario begin
+	// at one instant. Its error ends the run.
+	Start func(ctx context.Context, earliest int64) (int64, error)
 	// Pacers is the most threads that send on a load's schedule; 0: one for each
 	// connection of producers, up to two for each processor and 32 a load. A load begins with
 	// one, and more are added when these have too much to do.

@@ -203,6 +203,14 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 		ld.startStages()
 	}
 	start := clock.Now() + int64(lead) + int64(ahead)
+	if r.config.Start != nil {
+		if start, err = r.config.Start(ctx, start); err != nil {
+			if ctx.Err() != nil {
+				err = fmt.Errorf("%w before the load began", plan.ErrAborted)
+			}
+			return nil, true, err
+		}
+	}
 	r.fixWindow(start)
 	if err := r.writeHeader(start); err != nil {
 		return nil, false, err

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
 	"sixnines/internal/secret"
 	"sixnines/internal/spell"
@@ -195,11 +196,19 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 	if err != nil {
 		return []Problem{{"header.scenario", "it has no schedule: " + err.Error()}}
 	}
+	producers := s.Workload.Producers
+	if g := h.Segment; g != nil {
+		share, local, err := layout.Divide(&s.Workload, g.Index, g.Of)
+		if err != nil {
+			return []Problem{{"header.segment", err.Error()}}
+		}
+		p, producers = p.Of(share.Producers), local.Producers
+	}
 	if !same(h.Rate, p.MeanRate()) {
 		found = append(found, Problem{"header.rate", fmt.Sprintf("it is %v, by the schedule %v", h.Rate, p.MeanRate())})
 	}
 	if y := h.Synchronous; y != nil {
-		if interval := int64(math.Round(float64(s.Workload.Producers) * 1e9 / p.MeanRate())); y.Interval != interval {
+		if interval := int64(math.Round(float64(producers) * 1e9 / p.MeanRate())); y.Interval != interval {
 			found = append(found, Problem{"header.synchronous.interval_ns", fmt.Sprintf("it is %d, by the schedule %d", y.Interval, interval)})
 		}
 		if mean := s.Workload.Arrivals.Kind != scenario.Constant; y.Mean != mean {
@@ -209,17 +218,37 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 	if run.Summary == nil || run.Counters.Scheduled > mostWalked || p.MeanRate()*float64(run.Closing.End)/1e9 > mostWalked {
 		return found
 	}
-	all := make([]int, s.Workload.Producers)
-	for i := range all {
-		all[i] = i
-	}
-	var due int64
-	merged := p.Merge(all, schedule.Window)
-	for at, _, more := merged.Next(); more && at < run.Closing.End; at, _, more = merged.Next() {
-		due++
+	due := dueBefore(p, run.Closing.End)
+	if f := h.Fleet; f != nil { // the windows of agents may have ended one after the other
+		due = 0
+		for i := range f.Agents {
+			a := &f.Agents[i]
+			share, _, err := layout.Divide(&s.Workload, a.Segment.Index, a.Segment.Of)
+			if err != nil {
+				return append(found, Problem{fmt.Sprintf("header.fleet.agents.%d.segment", i), err.Error()})
+			}
+			end := a.End
+			if a.Lost {
+				end = run.Closing.End
+			}
+			due += dueBefore(p.Of(share.Producers), end)
+		}
 	}
 	if due != run.Counters.Scheduled {
 		found = append(found, Problem{"counters.scheduled", fmt.Sprintf("the intervals yield %d, the schedule has %d due in the window", run.Counters.Scheduled, due)})
 	}
 	return found
+}
+
+// dueBefore returns how many messages of a plan are due in the window before an instant, ns from its start.
+func dueBefore(p *schedule.Plan, end int64) (due int64) {
+	all := make([]int, p.Producers())
+	for i := range all {
+		all[i] = i
+	}
+	merged := p.Merge(all, schedule.Window)
+	for at, _, more := merged.Next(); more && at < end; at, _, more = merged.Next() {
+		due++
+	}
+	return due
 }

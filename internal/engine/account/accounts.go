@@ -309,7 +309,7 @@ func (a *Accounts) exemplars() (out []result.Exemplar) {
 	for _, t := range a.Recording.Tails {
 		for _, e := range t.Slowest() {
 			st := &a.Layout.Streams[e.Stream]
-			x := result.Exemplar{Metric: t.Metric.Metric(), Value: e.Value, Producer: st.Producer, Consumer: int(e.Consumer),
+			x := result.Exemplar{Metric: t.Metric.Metric(), Value: e.Value, Producer: a.ProducerNumber(st.Producer), Consumer: a.ConsumerNumber(int(e.Consumer)),
 				Topic: a.Layout.Topics[st.Topic], Partition: e.Partition, Sequence: e.Seq,
 				Intended: e.Intended - start, Sent: observe.UnknownInstant, Done: e.Done - start, Own: e.Own}
 			if e.Sent != observe.UnknownInstant {

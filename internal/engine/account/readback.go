@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/readback"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/recorder"
@@ -84,9 +85,9 @@ func (k *keeping) close() *result.ReadBack {
 		}
 	}
 	k.Back.CloseReplicas()
-	r.Lost = k.lost.close(k.Layout.Topics)
+	r.Lost = k.lost.close(k.Plan)
 	if len(k.Receiving.Groups) > 0 {
-		r.Gone = gone.close(k.Layout.Topics)
+		r.Gone = gone.close(k.Plan)
 	}
 	return r
 }
@@ -174,7 +175,7 @@ func (l *losses) prune(most int) {
 }
 
 // close returns what was collected; nil: nothing.
-func (l *losses) close(topics []string) *result.Losses {
+func (l *losses) close(p *plan.Plan) *result.Losses {
 	if l.out.Count == 0 {
 		return nil
 	}
@@ -183,7 +184,7 @@ func (l *losses) close(topics []string) *result.Losses {
 		l.out.Slots = append(l.out.Slots, *l.slots[n])
 	}
 	for _, r := range l.ranges {
-		l.out.Ranges = append(l.out.Ranges, result.LostRange{Producer: r.st.Plan.Producer, Topic: topics[r.st.Plan.Topic], Group: r.group,
+		l.out.Ranges = append(l.out.Ranges, result.LostRange{Producer: p.ProducerNumber(r.st.Plan.Producer), Topic: p.Layout.Topics[r.st.Plan.Topic], Group: r.group,
 			From: r.from, To: r.to, First: r.first, Last: r.last})
 	}
 	slices.SortFunc(l.out.Ranges, func(a, b result.LostRange) int {

@@ -76,7 +76,7 @@ type sampler struct {
 // schedule, publishing without acknowledgements nothing ends, and where the
 // topics differ in fan-out a message has no single weight.
 func (a *Accounts) NewSampler() *sampler {
-	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Scenario.Seed, 0x6c6974746c65))}
+	w := &sampler{control: a.Control, weight: 1, done: make(chan struct{}), rng: rand.New(rand.NewPCG(a.Seed, 0x6c6974746c65))}
 	for _, st := range a.Sending.Streams {
 		w.opened = append(w.opened, &st.Sent)
 	}

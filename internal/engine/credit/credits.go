@@ -93,7 +93,7 @@ func (c *Credits) Plan(p *plan.Plan, i, n int) {
 		slots *= 2
 	}
 	var seed [32]byte
-	binary.LittleEndian.PutUint64(seed[:], p.Scenario.Seed)
+	binary.LittleEndian.PutUint64(seed[:], p.Seed)
 	binary.LittleEndian.PutUint64(seed[8:], uint64(i))
 	c.slots = newSlots(slots, !p.Flow.Acked, &payload.Bodies{Size: int(w.Size.Largest()), Payload: w.Payload, Material: p.Material,
 		Sizes: p.Sizes, RNG: rand.NewChaCha8(sha256.Sum256(seed[:])), Lane: i, Lanes: n, Key: int(w.KeySize)})

@@ -39,6 +39,8 @@ type Load struct {
 	Change func(*driver.Entry)
 	// DropEvery is [engine.Config.DropEvery].
 	DropEvery int64
+	// Segment is [engine.Config.Segment].
+	Segment *result.Segment
 	// File is where the result is written; empty: it is only returned.
 	File string
 	// Observer and Exporter are those of [engine.Config].
@@ -138,7 +140,7 @@ func run(ctx context.Context, s *scenario.Scenario, l Load) (*result.Run, error)
 		}
 	}
 	defer time.Sleep(time.Hour) // consumers that the run did not wait for end their work
-	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, DropEvery: l.DropEvery, Abort: abort, Doer: l.Doer,
+	return engine.Run(ctx, engine.Config{Scenario: s, Entry: entry, File: l.File, DropEvery: l.DropEvery, Segment: l.Segment, Abort: abort, Doer: l.Doer,
 		Observer: l.Observer, Exporter: beginning{l.Exporter, begun}, Virtual: clocktest.New()})
 }
 

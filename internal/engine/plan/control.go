@@ -55,6 +55,7 @@ type Settings struct {
 	Managed     bool            // the caller started the broker for this run
 	SameMachine bool            // the caller says that the broker is on this machine
 	DropEvery   int64           // fault injection: every n-th measured message is dropped silently; 0: no message
+	Segment     *result.Segment // which part of each workload the process runs; nil: the whole
 	Threads     int             // the most that send on a load's schedule; 0: the number is chosen for the machine
 	File        string          // the result's; empty: it is only returned
 	Abort       <-chan struct{} // closed to end the run at once, without a drain; nil: never

@@ -11,6 +11,7 @@ import (
 	"sixnines/internal/engine/payload"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/integrity"
+	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -22,16 +23,18 @@ import (
 type Plan struct {
 	*Control
 	Part     scenario.Part      // the part of the run's scenario that is this load
-	Scenario *scenario.Scenario // the part's, with this workload
-	Workload *scenario.Workload
+	Scenario *scenario.Scenario // the part's, with the whole workload
+	Workload *scenario.Workload // what this process runs of it: all, or the share of its segment
+	share    layout.Share       // of a segment; else empty
 
 	// Flow is what the load measures, by what its driver acknowledges with these options.
 	Flow        flow.Flow
 	OwnsDialing bool             // the client makes its connections itself, unseen by the engine
-	Layout      *layout          // who sends to and reads from what
+	Layout      *layout.Layout   // who sends to and reads from what
 	Schedule    *schedule.Plan   // when messages are due; nil: the load is unpaced, in closed loops or only consumes
 	Sizes       *schedule.Sizes  // sizes of payloads; nil: all are alike
 	Material    payload.Material // what bodies are cut from; nil: they are made of no files
+	Seed        uint64           // of what is drawn beside the schedule: the scenario's, or of the segment
 	Id          uint32           // of the load, in every envelope; random, not 0
 	Name        string           // of what the load has at the broker: workload.existing, or made of Id
 	Acts        []scenario.Act   // what is to happen in its window
@@ -58,8 +61,12 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 		length = longestCounted
 	}
 	can := c.Entry.With(c.DriverOptions(s.Target))
-	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Layout: layOut(w), Length: length, Warmup: s.Phases.Warmup,
+	p := &Plan{Control: c, Part: part, Scenario: s, Workload: w, Seed: s.Seed, Length: length, Warmup: s.Phases.Warmup,
 		Flow: flow.Of(w, can.Ack), OwnsDialing: can.OwnsDialing, processors: Processors()}
+	if err := p.layOut(); err != nil {
+		return nil, err
+	}
+	w = p.Workload
 	p.Acts, p.Interrupted, p.ComesLate = s.Acts(), s.Interrupted(), s.ComesLate()
 	if len(p.Layout.Streams) > integrity.MaxStreams {
 		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; at most %d can be distinguished",
@@ -68,7 +75,7 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	if err := p.planSchedule(); err != nil {
 		return nil, err
 	}
-	p.Sizes = schedule.NewSizes(w.Size, s.Seed)
+	p.Sizes = schedule.NewSizes(w.Size, p.Seed)
 	var err error
 	if p.Material, err = payload.Load(w.Payload); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
@@ -83,14 +90,55 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	return p, nil
 }
 
+// layOut lays out the workload, or what the process's segment has of it: the topics then keep the names
+// that they have in the whole.
+func (p *Plan) layOut() (err error) {
+	g := p.Segment
+	if g == nil {
+		p.Layout = layout.Of(p.Workload)
+		return nil
+	}
+	if p.share, p.Workload, err = layout.Divide(p.Workload, g.Index, g.Of); err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	p.Layout = layout.Of(p.Workload)
+	names := layout.Of(&p.Scenario.Workload).Topics
+	for i, t := range p.share.Topics {
+		p.Layout.Topics[i] = names[t]
+	}
+	// What is drawn by the numbers of streams must not be the same in each segment.
+	p.Seed = rand.New(rand.NewPCG(p.Scenario.Seed, uint64(g.Index))).Uint64()
+	return nil
+}
+
+// ProducerNumber returns the number in the scenario's workload of a producer of this process.
+func (p *Plan) ProducerNumber(i int) int {
+	if p.Segment == nil {
+		return i
+	}
+	return p.share.Producers[i]
+}
+
+// ConsumerNumber returns the number in the scenario's workload of a consumer of this process; of −1, which
+// is none, −1.
+func (p *Plan) ConsumerNumber(i int) int {
+	if p.Segment == nil || i < 0 {
+		return i
+	}
+	return p.share.Consumers[i]
+}
+
 // planSchedule decides whether there is a schedule, and makes it.
 func (p *Plan) planSchedule() error {
 	if !p.Flow.Timed || p.Flow.Closed {
 		return nil
 	}
-	s, err := schedule.New(p.Workload, p.Length, p.Scenario.Seed)
+	s, err := schedule.New(&p.Scenario.Workload, p.Length, p.Scenario.Seed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if p.Segment != nil {
+		s = s.Of(p.share.Producers)
 	}
 	p.Schedule = s.WithWarmup(p.Warmup)
 	p.pacedLoads++

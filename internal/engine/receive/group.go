@@ -4,15 +4,15 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
+	"sixnines/internal/layout"
 )
 
 // Group is a delivery group: a queue group, or a lone consumer. Each message of the topics it is
 // bound to is expected once. Its methods are safe for concurrent use.
 type Group struct {
-	plan    plan.Group
+	plan    layout.Group
 	span    int                                // of sequence numbers that a ledger holds without a lock
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
 	ended   []stream.Marks                     // by stream, likewise: messages that it received although they were refused or given up
@@ -20,7 +20,7 @@ type Group struct {
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
-func newGroup(p plan.Group, span int) *Group {
+func newGroup(p layout.Group, span int) *Group {
 	return &Group{plan: p, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
 }
 

@@ -9,8 +9,8 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/engine/observe"
-	"sixnines/internal/engine/plan"
 	"sixnines/internal/integrity"
+	"sixnines/internal/layout"
 )
 
 // Stream is one producer's messages to one topic. Fields up to Trial, Acked, AckedAt, Fan and Stamps are
@@ -20,7 +20,7 @@ import (
 // pacers takes its streams along.
 type Stream struct {
 	ID       uint32          // index among the load's streams; in every envelope
-	Plan     plan.Stream     // its producer and topic in the layout
+	Plan     layout.Stream   // its producer and topic in the layout
 	Producer driver.Producer // the client that sends it
 	Flusher  driver.Flusher  // Producer, if it buffers; nil: it does not
 	Waiter   *Waiter         // gets each completion, for a closed loop; nil on a schedule or flat out

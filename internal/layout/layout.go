@@ -1,4 +1,6 @@
-package plan
+// Package layout matches the producers, topics, consumers and groups of a workload, and divides them
+// among the agents of a fleet. It follows from the workload alone.
+package layout
 
 import (
 	"strconv"
@@ -6,12 +8,11 @@ import (
 	"sixnines/scenario"
 )
 
-// layout is who sends to and reads from what: the cross product of producers,
-// topics, consumers and groups, before anything is connected.
+// Layout is who sends to and reads from what, before anything is connected.
 //
 // A stream is one producer's messages to one topic. It is the unit of sequence
 // numbers and of order: each envelope has its number.
-type layout struct {
+type Layout struct {
 	Topics     []string
 	Streams    []Stream
 	ByProducer [][]int // streams of each producer; it takes them in turn
@@ -30,14 +31,14 @@ type Stream struct {
 
 // Consumer is a subscription.
 type Consumer struct {
-	Topics []int  // indices into layout.Topics
-	Group  int    // index into layout.Groups
+	Topics []int  // indices into Layout.Topics
+	Group  int    // index into Layout.Groups
 	Name   string // of the queue group at the broker, or ""
 }
 
 // Group is a delivery group: each message of its topics is delivered to one of its members.
 type Group struct {
-	Topics  []int // indices into layout.Topics
+	Topics  []int // indices into Layout.Topics
 	members int   // consumers
 	// Base gives, by topic, where the streams of that topic begin in the
 	// group's tables; −1 where the group is not bound to the topic.
@@ -45,13 +46,13 @@ type Group struct {
 	Streams int // of its topics
 }
 
-// layOut lays a workload out. Producers and topics are matched so that each
+// Of returns the layout of a workload. Producers and topics are matched so that each
 // producer has as few topics as possible and all topics have the same load:
 // one each where the numbers divide, else every producer takes all in turn.
 // Lone consumers spread over the topics; members of a queue group subscribe to
 // all of them.
-func layOut(w *scenario.Workload) *layout {
-	l := &layout{}
+func Of(w *scenario.Workload) *Layout {
+	l := &Layout{}
 	for t := range w.Topics {
 		l.Topics = append(l.Topics, "t"+strconv.Itoa(t))
 	}
@@ -130,7 +131,7 @@ func layOut(w *scenario.Workload) *layout {
 	return l
 }
 
-func (l *layout) group(topics []int, members int, perTopic []int) Group {
+func (l *Layout) group(topics []int, members int, perTopic []int) Group {
 	g := Group{Topics: topics, members: members, Base: make([]int32, len(perTopic))}
 	for t := range g.Base {
 		g.Base[t] = -1
@@ -143,7 +144,7 @@ func (l *layout) group(topics []int, members int, perTopic []int) Group {
 }
 
 // MaxFanOut returns the largest number of delivery groups a message goes to.
-func (l *layout) MaxFanOut() int {
+func (l *Layout) MaxFanOut() int {
 	n := 0
 	for _, s := range l.Streams {
 		n = max(n, s.FanOut)
