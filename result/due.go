@@ -61,7 +61,7 @@ func joinOwn(all []OwnBand) []OwnBand {
 	sum := all[:0]
 	for _, b := range all {
 		if last := len(sum) - 1; last >= 0 && sum[last].Band == b.Band {
-			sum[last].add(b)
+			sum[last].Add(b)
 			continue
 		}
 		sum = append(sum, b)
@@ -202,14 +202,13 @@ func (y *Merged) take(x *Merged, c *DueCell) {
 		}
 		y.Max = max(y.Max, min(b.high, x.Max))
 	}
-	ranks := histograms.RanksIn(func(visit func(low, high, n int64)) {
-		for _, b := range joined {
-			visit(b.low, b.high, b.n)
-		}
+	ranks := histograms.NewRanks(len(joined), func(i int) (low, high, count int64) {
+		b := joined[i]
+		return b.low, b.high, b.n
 	})
-	y.blocks = append(y.blocks, blockOf(ranks, true))
+	y.blocks = append(y.blocks, histograms.BlockOf(ranks, true))
 	for _, b := range cell.own {
-		y.Own[b.Band].add(b)
+		y.Own[b.Band].Add(b)
 	}
 }
 

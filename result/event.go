@@ -15,6 +15,7 @@ import (
 type Event struct {
 	Type     string    `json:"type"`               // "event"
 	Workload string    `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
+	Agent    string    `json:"agent,omitempty"`    // whose result in a fleet it is from; empty: of all, or there is no fleet
 	At       int64     `json:"at"`                 // of the first
 	Kind     EventKind `json:"kind"`
 	Detail   string    `json:"detail,omitempty"`

@@ -137,8 +137,8 @@ type OwnBand struct {
 	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
 }
 
-// add adds the sums of another band.
-func (b *OwnBand) add(o OwnBand) {
+// Add adds the sums of another band.
+func (b *OwnBand) Add(o OwnBand) {
 	b.Count += o.Count
 	b.Own += o.Own
 	b.Received += o.Received

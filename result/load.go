@@ -222,7 +222,7 @@ func (x *Merged) add(m *MetricInterval, slots int64, z *histograms.Decoder, look
 		if o.Band < 0 || o.Band >= histograms.Bands {
 			return values{}, fmt.Errorf("band %d is not in the %d: %w", o.Band, histograms.Bands, ErrFormat)
 		}
-		x.Own[o.Band].add(o)
+		x.Own[o.Band].Add(o)
 	}
 	v.own = m.Own
 	return v, nil

@@ -43,6 +43,8 @@ const (
 	ReasonConsumersAbsent    ReasonCode = "consumers-absent"
 	ReasonAction             ReasonCode = "action"
 	ReasonBrokerEnded        ReasonCode = "broker-ended"
+	ReasonAgentLost          ReasonCode = "agent-lost"
+	ReasonAgent              ReasonCode = "agent"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
@@ -199,6 +201,8 @@ func Reasons() []ReasonProperties {
 		{ReasonConsumersAbsent, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
 		{ReasonAction, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
 		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended by itself", "see why: --show events, and the broker's log"},
+		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
+		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
 		{ReasonSelfInflicted, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},

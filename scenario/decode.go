@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -55,7 +54,7 @@ func (d *decoder) errors() Errors {
 
 // failWith adds an error that has no position yet.
 func (d *decoder) failWith(n *strict.Node, key string, err error) {
-	if e := new(Error); errors.As(err, &e) {
+	if e, ok := err.(*Error); ok {
 		d.Fail(n, key, e.Cause, e.Hint)
 		return
 	}

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -11,7 +12,7 @@ func parseDuration(s string) (time.Duration, error) {
 	d, err := spell.ParseDuration(s)
 	if err != nil {
 		what := "the duration "
-		if causedBy(err, spell.NotNumber, spell.NotDuration) {
+		if strings.HasPrefix(err.Error(), "is not") {
 			what = ""
 		}
 		return 0, because(what+quote(s), err, spell.DurationForm)

@@ -33,7 +33,7 @@ func ParseSize(s string) (Size, error) {
 		return 0, wrong("the size "+quote(s)+" is negative", spell.BytesForm)
 	}
 	what := "the size " + quote(s)
-	if causedBy(err, spell.NotNumber) {
+	if err.Error() == "is not a number" {
 		what = quote(s) + " is not a size: the part before its unit"
 	}
 	return 0, because(what, err, spell.BytesForm)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -165,15 +166,14 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 
 // reach logs in once and asks what the broker is.
 func (s *session) reach(ctx context.Context) error {
-	asked := false
 	err := s.talk(ctx, "", func(d *exchange) error {
-		asked, s.welcome = true, d.welcome
+		s.welcome = d.welcome
 		const topic = "$SYS/broker/version"
 		found, err := d.retained(topic)
 		s.product = found[topic]
 		return err
 	})
-	if err != nil && asked {
+	if err != nil && !strings.HasPrefix(err.Error(), "mqtt: ") {
 		err = fmt.Errorf("mqtt: ask the broker for its version: %w", err)
 	}
 	return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -141,9 +140,7 @@ func (a *app) install(ctx context.Context, products []brokers.Product, o install
 			return err
 		}
 	}
-	return installFault(failures, slices.ContainsFunc(products, func(p brokers.Product) bool {
-		return report[p.Name].State == "failed" && strings.Contains(p.Name, "@")
-	}))
+	return installFault(failures)
 }
 
 // here notes where the product is.
@@ -217,9 +214,8 @@ func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report 
 	return failures, nil
 }
 
-// installFault is the error of an installation in which something failed; versioned: such as
-// kafka@9.9.9.
-func installFault(failures []error, versioned bool) error {
+// installFault is the error of an installation in which something failed.
+func installFault(failures []error) error {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -232,7 +228,7 @@ func installFault(failures []error, versioned bool) error {
 	case errors.Is(err, errEnded):
 		return failed("what was installed stays; for the rest run the same command again", err)
 	}
-	if versioned {
+	if strings.Contains(err.Error(), "@") { // such as kafka@9.9.9
 		return failed("what was installed stays; see whether there is such a version, or repair what it says, and run the same command again", err)
 	}
 	return failed("what was installed stays; repair what it says and run the same command again", err)

@@ -37,7 +37,7 @@ type compareOptions struct {
 
 // comparisonFlags adds the flags that compare and ab share.
 func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
-	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect", example: "5%"}
+	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
 	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any, so that a gate passes improvements only")
 	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
 	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9: the fewer, the narrower their intervals")

@@ -25,18 +25,17 @@ type display interface {
 // What Ctrl-C does, for the live view.
 const (
 	endsWindow = "Ctrl-C ends the window early and keeps the result"
-	endsEarly  = "Ctrl-C ends the window early"
 	endsSeries = "Ctrl-C ends with this run"
 )
 
 // display returns the display that suits stderr for runs of a scenario; ctrlC says what
-// Ctrl-C does, once more in fewer words for narrow terminals.
-func (env *Env) display(quiet bool, s *scenario.Scenario, ctrlC ...string) display {
+// Ctrl-C does.
+func (env *Env) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
 	if quiet {
 		return silence{}
 	}
 	if _, ok := env.terminal(env.Stderr); ok {
-		return newLive(env, len(s.Workloads), ctrlC...)
+		return newLive(env, ctrlC, len(s.Workloads))
 	}
 	return &lines{to: env.Stderr, ascii: env.ascii()}
 }

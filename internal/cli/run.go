@@ -211,7 +211,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 		}()
 	}
 
-	show := a.display(o.quiet, s, endsWindow, endsEarly)
+	show := a.display(o.quiet, endsWindow, s)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()

@@ -73,12 +73,9 @@ type Counted interface {
 }
 
 // RanksOf is [NewRankIndex] for histograms of other types.
-func RanksOf(h Counted) *RankIndex { return RanksIn(h.Buckets) }
-
-// RanksIn returns the index of the buckets that buckets visits, see [Counted].
-func RanksIn(buckets func(visit func(low, high, n int64))) *RankIndex {
+func RanksOf(h Counted) *RankIndex {
 	x := new(RankIndex)
-	buckets(x.put)
+	h.Buckets(x.put)
 	return x
 }
 
@@ -101,6 +98,18 @@ func newRankIndex(filled int) *RankIndex {
 func (x *RankIndex) add(g hdrGeometry, i int, count int64) {
 	low, high := g.edges(i)
 	x.put(low, high, count)
+}
+
+// NewRanks returns the index of n buckets, which bucket yields in ascending order with
+// both edges inclusive. It leaves empty buckets out.
+func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
+	x := new(RankIndex)
+	for i := range n {
+		if low, high, count := bucket(i); count > 0 {
+			x.put(low, high, count)
+		}
+	}
+	return x
 }
 
 // Buckets calls visit with the edges, both inclusive, and the count of each bucket

@@ -60,6 +60,15 @@ func TestGates(t *testing.T) {
 		to string
 	}{
 		{"accounts that do not close", count(func(c *result.Counters) { c.Sent++ }), "conservation", result.Invalid, "do not add up", ""},
+		{"an agent that was lost", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Lost: true}}}
+		}, "agent-lost", result.Suspect, "of 2 agents 1 did not finish: b", ""},
+		{"an agent that is invalid alone", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Invalid, Codes: []result.ReasonCode{"frozen"}}, {Name: "b", Status: result.Suspect}}}
+		}, "agent", result.Suspect, "INVALID: a (frozen)", ""},
+		{"a fleet of which nothing is wrong", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Suspect}}}
+		}, "", result.Valid, "", ""},
 		{"contract violations", count(func(c *result.Counters) { c.Violations = 2 }), "violations", result.Invalid, "2 times", ""},
 		{"suspended", vital(result.VitalHostSuspended, 3e9), "suspended", result.Invalid, "3.00 s", ""},
 		{"frozen for 120 ms", freeze(120e6, result.PauseThread, result.PauseGoroutine), "frozen", result.Suspect, "120 ms", "95"},

@@ -90,7 +90,7 @@ func (t *timetable) interval(i int, p *result.Point) {
 		}
 	}
 	if whole := &t.run.Counters; whole.TimedOut == 0 && (h.Ack == ackNone || whole.Unknown == 0) { // messages given up are not in flight, and the counters do not say when
-		if want := inFlight(h, t.sum); p.InFlight != want {
+		if want := InFlight(h, t.sum); p.InFlight != want {
 			t.add(where+".in_flight", "it is %d, by the counters %d", p.InFlight, want)
 		}
 	}
@@ -212,9 +212,9 @@ func phaseRank(phase string) int {
 	return 0
 }
 
-// inFlight returns how many messages are unresolved by the counters so far, like
+// InFlight returns how many messages are unresolved by the counters so far, like
 // Interval.InFlight, if none was given up.
-func inFlight(h *result.Header, c result.Counters) int64 {
+func InFlight(h *result.Header, c result.Counters) int64 {
 	var unacknowledged, undelivered int64
 	if h.Ack != ackNone {
 		unacknowledged = c.Sent - c.Acked - c.Nacked

@@ -187,7 +187,7 @@ func headline(s *subject) []string {
 	if h.Synchronous != nil {
 		mode += ", each producer waits for its answer"
 	}
-	out = append(out, loadText(h), mode, shortDuration(float64(window(s)))+" window")
+	out = append(out, loadText(h), mode, fleetText(h), shortDuration(float64(window(s)))+" window")
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
@@ -224,7 +224,17 @@ func window(s *subject) int64 {
 }
 
 // brokerLine names the server: name and version, and how it was started.
-func brokerLine(h *result.Header) string { return joinNonEmpty(", ", brokerName(h), plain(h.Managed)) }
+func brokerLine(h *result.Header) string {
+	line := brokerName(h)
+	switch m := plain(h.Managed); {
+	case m == "":
+		return line
+	case line == "" || strings.Contains(m, line):
+		return m
+	default:
+		return line + ", " + m
+	}
+}
 
 // brokerName is the server's name and version.
 func brokerName(h *result.Header) string {

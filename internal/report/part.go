@@ -26,6 +26,7 @@ func Parts() []Part {
 		{"objectives", "what was found of each objective", one(objectivesTable)},
 		{"latencies", "all percentiles of all latencies", percentiles(func(f family) bool { return f.Key != "lag" })},
 		{"lag", "the generator's own delay, and what blocked it", percentiles(func(f family) bool { return f.Key == "lag" })},
+		{"agents", "what each agent of a fleet recorded itself", one(agentsTable)},
 		{"actions", "what was to happen in the window, when it did and how long it lasted", several(func(s *subject) []*table { return []*table{actionsTable(s), networkTable(s)} })},
 		{"costs", "what actions cost in latency, availability and messages", several(costTables)},
 		{"events", "what the broker and its client reported besides messages", one(eventsTable)},
@@ -43,7 +44,7 @@ func Parts() []Part {
 // findings are the tables of one run that every full report has, the most
 // telling first. Objectives stand apart: beside the verdict.
 func findings(s *subject) []*table {
-	out := append([]*table{actionsTable(s), networkTable(s)}, costTables(s)...)
+	out := append([]*table{agentsTable(s), actionsTable(s), networkTable(s)}, costTables(s)...)
 	out = append(append(out, eventsTable(s), steadyTable(s)), attributionTables(s)...)
 	out = append(out, stageTable(s), blocksTable(s))
 	out = append(out, tailTables(s)...)

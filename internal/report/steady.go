@@ -4,7 +4,6 @@ import (
 	"strconv"
 	"time"
 
-	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -23,7 +22,7 @@ func steadyTable(s *subject) *table {
 		course result.Trend
 	}{{"p50", st.P50}, {"p99", st.P99}} {
 		class := plain(c.course.Class)
-		if class == "" || class == string(stats.NotAssessed) {
+		if class == "" || class == "not assessed" {
 			continue // the text says why
 		}
 		from := "nowhere"
@@ -47,10 +46,10 @@ func steadyTable(s *subject) *table {
 
 // classStyle is what a class of a series means for the figures.
 func classStyle(class string) style {
-	switch stats.Steadiness(class) {
-	case stats.Flat:
+	switch class {
+	case "flat":
 		return good
-	case stats.WarmUp, stats.LevelShift:
+	case "warm-up", "level shift":
 		return warning
 	}
 	return bad

@@ -26,9 +26,6 @@ const (
 	Part        Unit = "" // a share or a ratio
 )
 
-// NotMeasured is why a number is missing that no run of its kind has.
-const NotMeasured = "not measured"
-
 // Figure is one figure of one run.
 type Figure struct {
 	Name  string
@@ -385,7 +382,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 		known = false
 	}
 	if !known {
-		f.Missing = NotMeasured
+		f.Missing = "not measured"
 	}
 }
 

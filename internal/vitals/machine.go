@@ -1,7 +1,6 @@
 package vitals
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,8 +73,10 @@ func (m machine) cpuFacts(f *facts) {
 	f.addOr("physical cores", cores, err)
 	m.file(f, "online", "sys/devices/system/cpu/online")
 	m.file(f, "smt", "sys/devices/system/cpu/smt/control")
-	isolated, err := m.word("sys/devices/system/cpu/isolated")
-	f.addOr("isolated", cmp.Or(isolated, "none"), err)
+	m.file(f, "isolated", "sys/devices/system/cpu/isolated")
+	if n := len(f.list) - 1; f.list[n].Value == Unknown && f.list[n].Note == "the source is empty" {
+		f.list[n] = Fact{Section: "cpu", Name: "isolated", Value: "none"}
+	}
 	governor, err := m.governor()
 	f.addOr("governor", governor, err)
 	turbo, err := m.turbo()

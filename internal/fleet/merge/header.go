@@ -1,0 +1,122 @@
+package merge
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"sixnines/internal/layout"
+	"sixnines/internal/schedule"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// header makes the header of a workload of the merged run.
+func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
+	h := *m.agents[0].headers[i]
+	if i == 0 {
+		h.ID = fmt.Sprintf("%016x", rand.Uint64())
+	} else {
+		h.ID = m.loads[0].header.ID
+	}
+	h.Tool, h.Segment, h.Raw, h.Trial, h.Floor, h.Limit = m.tool, nil, "", nil, nil, nil
+	h.Fleet = &result.Fleet{}
+	var facts [][]result.Fact
+	h.Rate = 0
+	for j, a := range m.agents {
+		x := a.headers[i]
+		facts = append(facts, x.Machine)
+		h.SameHost = h.SameHost || x.SameHost
+		h.Clock.Bracket, h.Clock.ReadNs = max(h.Clock.Bracket, x.Clock.Bracket), max(h.Clock.ReadNs, x.Clock.ReadNs)
+		if x.Clock.Domain != h.Clock.Domain {
+			h.Clock.Domain = ""
+		}
+		if x.Started.Before(h.Started) {
+			h.Started = x.Started
+		}
+		h.SetupTimes = slower(h.SetupTimes, x.SetupTimes)
+		h.Fleet.Agents = append(h.Fleet.Agents, agentOf(a, x, ends[j], i))
+	}
+	h.Machine = common(facts)
+	s, plan, err := planOf(&h)
+	if err != nil {
+		return nil, err
+	}
+	if plan != nil {
+		h.Rate = plan.MeanRate()
+	}
+	if s.Workload.Messages == 0 {
+		h.Window = s.Phases.Longest()
+	}
+	return &h, nil
+}
+
+// planOf returns the scenario of a header and its schedule; nil: it has none.
+func planOf(h *result.Header) (*scenario.Scenario, *schedule.Plan, error) {
+	s, err := scenario.FromRecord("header", h.Scenario)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the scenario of the results: %w", err)
+	}
+	s.Normalise()
+	if h.Mode != result.ModeOpen {
+		return s, nil, nil
+	}
+	p, err := schedule.New(&s.Workload, s.Phases.Longest(), s.Seed)
+	if err != nil {
+		return nil, nil, fmt.Errorf("the schedule of the results: %w", err)
+	}
+	return s, p, nil
+}
+
+// partOf returns what a segment has of a scenario's schedule.
+func partOf(s *scenario.Scenario, p *schedule.Plan, g result.Segment) (*schedule.Plan, layout.Share, error) {
+	share, _, err := layout.Divide(&s.Workload, g.Index, g.Of)
+	if err != nil {
+		return nil, share, err
+	}
+	return p.Of(share.Producers), share, nil
+}
+
+// slower returns, for each name, the longer of two durations.
+func slower(a, b []result.SetupTime) []result.SetupTime {
+	all := slices.Clone(a)
+	for _, x := range b {
+		i := slices.IndexFunc(all, func(y result.SetupTime) bool { return y.Name == x.Name })
+		if i < 0 {
+			all = append(all, x)
+		} else {
+			all[i].Duration = max(all[i].Duration, x.Duration)
+		}
+	}
+	return all
+}
+
+// agentOf describes an agent by its own result.
+func agentOf(a *agent, h *result.Header, e *ending, load int) result.Agent {
+	run := e.runs[load]
+	x := result.Agent{Name: a.name, Host: a.host, ID: h.ID, Segment: *h.Segment, Domain: h.Clock.Domain, Lost: !e.closed[load],
+		End: int64(h.Window), Sent: run.Counters.Sent}
+	if c := run.Closing; c != nil {
+		x.End = c.End
+	}
+	if s := run.Summary; s != nil {
+		x.Status = s.Verdict.Status
+		for _, r := range s.Verdict.Reasons {
+			if !slices.Contains(x.Codes, r.Code) {
+				x.Codes = append(x.Codes, r.Code)
+			}
+		}
+		if s.Seal != nil {
+			x.SHA256 = s.Seal.SHA256
+		}
+	}
+	for metric, merged := range run.Metrics {
+		if metric.IsLatency() && merged.Hist.Count() > 0 {
+			if x.Latencies == nil {
+				x.Latencies = map[result.Metric]result.AgentLatency{}
+			}
+			x.Latencies[metric] = result.AgentLatency{Count: merged.Hist.Count(), P50: merged.Hist.Percentile(50), P99: merged.Hist.Percentile(99), Max: merged.Max}
+		}
+	}
+	return x
+}

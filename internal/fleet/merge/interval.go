@@ -1,0 +1,260 @@
+package merge
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+
+	"sixnines/internal/histograms"
+	"sixnines/internal/judge"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// interval merges intervals of one workload and phase, at most a few of each agent, and writes one.
+func (m *merger) interval(l *load, phase string, all []*result.Interval) error {
+	v := result.Interval{Workload: l.header.Workload, Phase: phase, Start: l.end}
+	for _, x := range all {
+		v.End = max(v.End, x.End)
+		v.Counters.Add(x.Counters)
+		if err := l.sums.add(x); err != nil {
+			return err
+		}
+		v.Pauses = append(v.Pauses, x.Pauses...)
+		v.Vitals = worst(v.Vitals, x.Vitals)
+		v.Depth = deeper(v.Depth, x.Depth)
+	}
+	slices.SortStableFunc(v.Pauses, func(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) })
+	v.Levels = m.levels(l, all)
+	var err error
+	if v.Metrics, err = l.sums.take(); err != nil {
+		return err
+	}
+	l.counted.Add(v.Counters)
+	v.InFlight, v.Backlog = l.inFlight(all), backlog(l.counted)
+	l.end = v.End
+	l.written++
+	return m.writer.Interval(v)
+}
+
+// backlog is what was due and not sent by the counters so far.
+func backlog(c result.Counters) int64 {
+	return max(0, c.Scheduled-c.Sent-c.Rejected-c.NotSent)
+}
+
+// inFlight is what is not resolved. It follows from the counters so far, as in an agent's own result, unless an
+// agent gave messages up: then the agents' own numbers are added.
+func (l *load) inFlight(all []*result.Interval) int64 {
+	n := judge.InFlight(l.header, l.counted)
+	if !l.given {
+		return n
+	}
+	n = 0
+	for _, x := range all {
+		n += x.InFlight
+	}
+	return n
+}
+
+// levels adds the agents' readings within an interval, those of one stretch of the grid together. An agent that
+// has no reading in a stretch counts with what it had next.
+func (m *merger) levels(l *load, all []*result.Interval) []result.Level {
+	grid := int64(scenario.IntervalFor(l.header.Window))
+	if grid <= 0 || int64(l.header.Interval) <= grid {
+		return nil
+	}
+	byStretch := map[int64]*result.Level{}
+	for _, x := range all {
+		for _, r := range x.Levels {
+			k := r.At / grid
+			s := byStretch[k]
+			if s == nil {
+				s = &result.Level{}
+				byStretch[k] = s
+			}
+			s.At = max(s.At, r.At)
+			s.Due, s.Sent, s.InFlight = s.Due+r.Due, s.Sent+r.Sent, s.InFlight+r.InFlight
+		}
+	}
+	var levels []result.Level
+	due, sent := l.counted.Scheduled, l.counted.Sent+l.counted.Rejected
+	end := int64(0)
+	for _, x := range all {
+		end = max(end, x.End)
+	}
+	for _, k := range slices.Sorted(maps.Keys(byStretch)) {
+		s := byStretch[k]
+		if s.At <= l.end || s.At > end {
+			continue
+		}
+		due, sent = due+s.Due, sent+s.Sent
+		s.Backlog = max(0, due-sent)
+		levels = append(levels, *s)
+	}
+	return levels
+}
+
+// deeper adds what two agents' brokers say that they hold.
+func deeper(a, b *result.Depth) *result.Depth {
+	switch {
+	case b == nil:
+		return a
+	case a == nil:
+		d := *b
+		return &d
+	}
+	a.At, a.Messages, a.Unacknowledged = max(a.At, b.At), a.Messages+b.Messages, a.Unacknowledged || b.Unacknowledged
+	return a
+}
+
+// worst adds an agent's vitals to those of others: counts are added, and of what describes one machine or process
+// the largest value stands, as of the agent that has the least room.
+func worst(into, of map[result.Vital]float64) map[result.Vital]float64 {
+	if len(of) > 0 && into == nil {
+		into = map[result.Vital]float64{}
+	}
+	for v, x := range of {
+		switch was, known := into[v]; {
+		case v.Properties().Unit == result.UnitCount:
+			into[v] = was + x
+		case !known || x > was:
+			into[v] = x
+		}
+	}
+	return into
+}
+
+// sums are the metrics of one interval, added over the agents. Its memory is used again.
+type sums struct {
+	of      map[result.Metric]*sum
+	decoder histograms.Decoder
+	encoder histograms.Encoder
+}
+
+// sum is one metric of them.
+type sum struct {
+	used           bool // some agent has it in this interval
+	hist, censored histograms.Sum
+	min, max       int64
+	slots          map[int64]int64
+	largest        map[int64]int64 // of each slot, in the intervals before
+	unanswered     map[int64]int64
+	refused        map[int64]int64
+	own            map[int]result.OwnBand
+}
+
+func (s *sums) add(v *result.Interval) error {
+	if s.of == nil {
+		s.of = map[result.Metric]*sum{}
+	}
+	for name, m := range v.Metrics {
+		if m == nil {
+			continue
+		}
+		x := s.of[name]
+		if x == nil {
+			x = &sum{largest: map[int64]int64{}, slots: map[int64]int64{}, unanswered: map[int64]int64{}, refused: map[int64]int64{}, own: map[int]result.OwnBand{}}
+			s.of[name] = x
+		}
+		if err := x.add(m, &s.decoder); err != nil {
+			return fmt.Errorf("metric %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+func (x *sum) add(m *result.MetricInterval, z *histograms.Decoder) error {
+	x.used = true
+	if m.Hist != "" {
+		c, err := z.Decode(m.Hist)
+		if err != nil {
+			return err
+		}
+		before := x.hist.Count()
+		if err := x.hist.Add(c); err != nil {
+			return err
+		}
+		switch after := x.hist.Count(); {
+		case after == before: // without values its extremes say nothing
+		case before == 0:
+			x.min, x.max = m.Min, m.Max
+		default:
+			x.min, x.max = min(x.min, m.Min), max(x.max, m.Max)
+		}
+	}
+	if m.Censored != "" {
+		c, err := z.Decode(m.Censored)
+		if err != nil {
+			return err
+		}
+		if err := x.censored.Add(c); err != nil {
+			return err
+		}
+	}
+	for _, p := range m.Slots {
+		if p[1] > x.largest[p[0]] {
+			x.largest[p[0]], x.slots[p[0]] = p[1], p[1]
+		}
+	}
+	for _, p := range m.Unanswered {
+		x.unanswered[p[0]] += p[1]
+	}
+	for _, p := range m.Refused {
+		x.refused[p[0]] += p[1]
+	}
+	for _, b := range m.Own {
+		o := x.own[b.Band]
+		o.Band = b.Band
+		o.Add(b)
+		x.own[b.Band] = o
+	}
+	return nil
+}
+
+// take returns the sums and begins anew.
+func (s *sums) take() (map[result.Metric]*result.MetricInterval, error) {
+	out := map[result.Metric]*result.MetricInterval{}
+	for name, x := range s.of {
+		if !x.used {
+			continue
+		}
+		m := &result.MetricInterval{Min: x.min, Max: x.max, Slots: pairs(x.slots), Unanswered: pairs(x.unanswered), Refused: pairs(x.refused)}
+		for _, b := range slices.Sorted(maps.Keys(x.own)) {
+			m.Own = append(m.Own, x.own[b])
+		}
+		var err error
+		if x.hist.Known() {
+			if m.Hist, err = x.hist.Encode(&s.encoder); err != nil {
+				return nil, err
+			}
+			x.hist.Reset()
+		}
+		if x.censored.Known() && x.censored.Count() > 0 {
+			if m.Censored, err = x.censored.Encode(&s.encoder); err != nil {
+				return nil, err
+			}
+			x.censored.Reset()
+		}
+		out[name] = m
+		clear(x.slots)
+		clear(x.unanswered)
+		clear(x.refused)
+		clear(x.own)
+		x.used, x.min, x.max = false, 0, 0
+	}
+	return out, nil
+}
+
+// pairs returns a map as pairs in the order in which result files have them: an unknown slot comes last.
+func pairs(m map[int64]int64) (all [][2]int64) {
+	for _, k := range slices.Sorted(maps.Keys(m)) {
+		if k != result.UnknownSlot {
+			all = append(all, [2]int64{k, m[k]})
+		}
+	}
+	if n, known := m[result.UnknownSlot]; known {
+		all = append(all, [2]int64{result.UnknownSlot, n})
+	}
+	return all
+}

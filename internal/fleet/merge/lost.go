@@ -1,0 +1,137 @@
+package merge
+
+import (
+	"sixnines/internal/histograms"
+	"sixnines/internal/layout"
+	"sixnines/internal/schedule"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// account adds to the closing record what the segment of a lost agent still has in the accounts: what it had
+// due after its last record and never sent, and what it sent and nobody saw the end of. A message that was not
+// sent has waited since it was due; of those that were sent nothing is known after the agent's last record. Which
+// ones were not answered is not known either: they count as the last that were sent.
+func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval) error {
+	c, last := run.Counters, int64(0)
+	if n := len(run.Series); n > 0 {
+		last = run.Series[n-1].End
+	}
+	sent := c.Sent + c.Rejected
+	unanswered, missing := c.Sent-c.Acked-c.Nacked, c.Expected-c.Received-c.Corrupted
+	d := result.Counters{Taken: sent, Unknown: unanswered, Missing: missing}
+	if l.header.Ack == ackNone {
+		d.MissingUnknown = missing
+	} else {
+		fan := int64(1)
+		if c.Sent > 0 {
+			fan = max(1, c.Expected/c.Sent)
+		}
+		d.MissingUnknown = min(missing, unanswered*fan)
+		d.Undelivered = missing - d.MissingUnknown
+	}
+	x := &lostMetrics{load: l, at: map[result.Metric]*lostMetric{}}
+	s, p, err := planOf(l.header)
+	if err != nil {
+		return err
+	}
+	if p == nil { // a closed loop or flat out has nothing due
+		d.Scheduled = sent - max(c.Scheduled, sent)
+		return x.finish(v, d)
+	}
+	part, share, err := partOf(s, p, a.segment())
+	if err != nil {
+		return err
+	}
+	fan := fanOut(&s.Workload, share)
+	all := make([]int, len(share.Producers))
+	for i := range all {
+		all[i] = i
+	}
+	due, walk := int64(0), part.Merge(all, schedule.Window)
+	for at, producer, more := walk.Next(); more && at < v.Closing.End; at, producer, more = walk.Next() {
+		due++
+		waited := v.Closing.GivenUp - at
+		switch {
+		case due > sent:
+			d.NotSent++
+		case due > sent-max(unanswered, missing/max(1, fan[producer])):
+			waited = max(0, last-at)
+		default:
+			continue
+		}
+		acked := due > sent-unanswered && l.header.Ack != ackNone
+		d.Censored += x.censor(run, at, waited, acked, due > sent-missing/max(1, fan[producer]), fan[producer], l.header.Slot.Nanoseconds())
+	}
+	d.Scheduled = due - max(c.Scheduled, sent)
+	return x.finish(v, d)
+}
+
+// fanOut returns how many delivery groups get a message of each producer of a share.
+func fanOut(w *scenario.Workload, s layout.Share) (all []int64) {
+	whole := layout.Of(w)
+	for _, p := range s.Producers {
+		all = append(all, int64(whole.Streams[whole.ByProducer[p][0]].FanOut))
+	}
+	return all
+}
+
+// lostMetrics collects the lower bounds of a lost agent's messages.
+type lostMetrics struct {
+	load *load
+	at   map[result.Metric]*lostMetric
+}
+
+type lostMetric struct {
+	bounds     *result.Histogram
+	unanswered map[int64]int64
+}
+
+// censor adds a message that was due at an instant and has waited for so long to the response times that the
+// agent recorded, and returns how many lower bounds that are. Which of them it lacks, acked and delivered say.
+func (x *lostMetrics) censor(run *result.Run, at, waited int64, acked, delivered bool, fan, slot int64) (n int64) {
+	for metric, merged := range run.Metrics {
+		if !metric.IsResponse() || merged.Hist == nil {
+			continue
+		}
+		times := int64(1)
+		switch metric {
+		case result.PublishResponse:
+			if !acked {
+				continue
+			}
+		case result.DeliveryResponse:
+			times = fan
+			fallthrough
+		default:
+			if !delivered {
+				continue
+			}
+		}
+		m := x.at[metric]
+		if m == nil {
+			m = &lostMetric{bounds: result.NewHistogram(merged.Hist.Layout()), unanswered: map[int64]int64{}}
+			x.at[metric] = m
+		}
+		_, highest, _ := m.bounds.Layout()
+		_ = m.bounds.Record(min(max(waited, 0), highest), times) // in range: cannot fail
+		if m.unanswered[at/max(slot, 1)] += times; metric != result.DeliveryLast {
+			n += times
+		}
+	}
+	return n
+}
+
+// finish adds the counters and the bounds to the closing record.
+func (x *lostMetrics) finish(v *result.Interval, d result.Counters) error {
+	v.Counters.Add(d)
+	add := &result.Interval{Metrics: map[result.Metric]*result.MetricInterval{}}
+	for metric, m := range x.at {
+		text, err := histograms.Encode(histograms.Of(m.bounds))
+		if err != nil {
+			return err
+		}
+		add.Metrics[metric] = &result.MetricInterval{Censored: text, Unanswered: pairs(m.unanswered)}
+	}
+	return x.load.sums.add(add)
+}

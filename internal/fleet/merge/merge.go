@@ -1,0 +1,213 @@
+// Package merge makes one result file of those that the agents of a fleet have written: histograms count for
+// count, accounts sum for sum. The summary and the verdict are then those of the whole. It reads the agents'
+// files and nothing else, so that the merged result can be made again, and checked, from them.
+package merge
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+
+	"sixnines/internal/judge"
+	"sixnines/internal/resultfile"
+	"sixnines/result"
+)
+
+// ErrDiffer is wrapped by errors about results that are not segments of one run.
+var ErrDiffer = errors.New("not segments of one run")
+
+// Source is the result of one agent.
+type Source struct {
+	Name string // of the agent
+	Host string // the name of its machine; empty: not known
+	Path string // of its result file
+}
+
+// Files merges the results of all agents into a new file, and returns it as it was read back. It keeps
+// one interval of each agent in memory. Errors wrap ErrDiffer where the results do not belong together;
+// then, as after every error, the file does not exist.
+func Files(path string, sources []Source, tool result.Tool) (run *result.Run, err error) {
+	agents := make([]*agent, len(sources))
+	for i, s := range sources {
+		if agents[i], err = open(s); err != nil {
+			return nil, err
+		}
+		defer agents[i].close()
+	}
+	slices.SortStableFunc(agents, func(a, b *agent) int { return cmp.Compare(a.segment().Index, b.segment().Index) })
+	if err := belong(agents); err != nil {
+		return nil, err
+	}
+	w, err := resultfile.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			_ = w.Close() // the error that ended the merging is the one to return
+			_ = os.Remove(path)
+		}
+	}()
+	return (&merger{agents: agents, tool: tool, writer: w, path: path}).merge()
+}
+
+// merger writes one file. It belongs to one goroutine.
+type merger struct {
+	agents []*agent
+	tool   result.Tool
+	writer *resultfile.Writer
+	path   string
+	loads  []*load // in the order of the headers
+}
+
+// load is one workload of the merged run.
+type load struct {
+	header  *result.Header
+	sums    sums
+	counted result.Counters // so far
+	end     int64           // of the last interval, ns from its window's start
+	written int64           // intervals
+	given   bool            // some agent gave messages up, so that its counters do not tell what is in flight
+}
+
+func (m *merger) merge() (*result.Run, error) {
+	ends, err := m.scan()
+	if err != nil {
+		return nil, err
+	}
+	for i := range m.agents[0].headers {
+		h, err := m.header(i, ends)
+		if err != nil {
+			return nil, err
+		}
+		l := &load{header: h}
+		for _, e := range ends {
+			c := e.runs[i].Counters
+			unknown := c.Unknown
+			if !e.closed[i] {
+				unknown = c.Sent - c.Acked - c.Nacked
+			}
+			l.given = l.given || c.TimedOut > 0 || h.Ack != ackNone && unknown > 0
+		}
+		m.loads = append(m.loads, l)
+		if err := m.writer.Header(*h); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.intervals(ends); err != nil {
+		return nil, err
+	}
+	for _, e := range m.events() {
+		if err := m.writer.Event(e); err != nil {
+			return nil, err
+		}
+	}
+	for i := range m.loads {
+		if err := m.closing(i, ends); err != nil {
+			return nil, err
+		}
+	}
+	run, err := result.Load(m.path)
+	if err != nil {
+		return nil, err
+	}
+	for _, part := range run.Parts() {
+		s := *judge.Close(part)
+		s.Workload = part.Header.Workload
+		if err := m.writer.Summary(s); err != nil {
+			return nil, err
+		}
+	}
+	if err := m.writer.Close(); err != nil {
+		return nil, err
+	}
+	return result.Load(m.path)
+}
+
+// intervals merges the agents' intervals, those that ended in the same stretch of the run's grid into one.
+func (m *merger) intervals(ends []*ending) error {
+	grid := max(int64(m.loads[0].header.Interval), 1)
+	for {
+		at, more := int64(0), false
+		for _, a := range m.agents {
+			if v := a.peek(); v != nil {
+				if k := a.ends(v) / grid; !more || k < at {
+					at, more = k, true
+				}
+			}
+		}
+		if !more {
+			return nil
+		}
+		type key struct {
+			load  int
+			phase string
+		}
+		groups := map[key][]*result.Interval{}
+		for j, a := range m.agents {
+			for v := a.peek(); v != nil && a.ends(v)/grid == at; v = a.peek() {
+				k := key{a.load(v.Workload), v.Phase}
+				v.Counters.Scheduled += ends[j].atLast(k.load, v.End)
+				groups[k] = append(groups[k], v)
+				if err := a.next(); err != nil {
+					return err
+				}
+			}
+		}
+		for i := range m.loads {
+			for _, phase := range []string{result.PhaseMeasure, result.PhaseDrain} {
+				if all := groups[key{i, phase}]; len(all) > 0 {
+					if err := m.interval(m.loads[i], phase, all); err != nil {
+						return err
+					}
+				}
+			}
+		}
+	}
+}
+
+// events returns the agents' events in order of time. What one action of the plan did to several agents is one
+// event: it began with the first, and was over with the last.
+func (m *merger) events() (all []result.Event) {
+	type act struct {
+		workload string
+		number   int
+		kind     result.EventKind
+	}
+	acts := map[act]int{}
+	for _, a := range m.agents {
+		for _, e := range a.events {
+			if e.Action == nil {
+				e.Agent = a.name
+				all = append(all, e)
+				continue
+			}
+			k := act{e.Workload, e.Action.Number, e.Kind}
+			i, known := acts[k]
+			switch {
+			case !known:
+				acts[k] = len(all)
+				all = append(all, e)
+			case e.Kind == result.EventActionOver && e.At > all[i].At, e.Kind != result.EventActionOver && e.At < all[i].At:
+				all[i] = e
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
+
+// scan reads each agent's file once, for what is known only at its end, and returns by agent what that is.
+func (m *merger) scan() ([]*ending, error) {
+	all := make([]*ending, len(m.agents))
+	for i, a := range m.agents {
+		e, err := a.scan()
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", a.path, err)
+		}
+		all[i] = e
+	}
+	return all, nil
+}

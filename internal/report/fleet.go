@@ -1,0 +1,46 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+
+	"sixnines/result"
+)
+
+// agentsTable has what each agent of a fleet recorded itself; nil for a run of one process.
+func agentsTable(s *subject) *table {
+	f := s.run.Header.Fleet
+	if f == nil {
+		return nil
+	}
+	m := s.measuredMetric()
+	x := &table{Name: "Agents", Head: columnHeads("lllrrrrl", "agent", "machine", "segment", "sent", "p50", "p99", "max", "its own verdict"), Even: true, Spill: true,
+		Caption: "What each agent recorded itself: " + metricName(m) + " of the messages that were answered, and the verdict of its own result. The percentiles of the whole run are of all agents' messages together."}
+	for _, a := range f.Agents {
+		verdict := plain(string(a.Status))
+		if a.Lost {
+			verdict = "lost: its result has no end"
+		}
+		p50, p99, most := "–", "–", "–"
+		if l, known := a.Latencies[m]; known {
+			p50, p99, most = duration(l.P50), duration(l.P99), duration(l.Max)
+		}
+		x.add(plain(a.Name), cmp.Or(plain(a.Host), "–"), segmentText(&a.Segment), count(a.Sent), p50, p99, most, verdict)
+	}
+	return x
+}
+
+// segmentText names a segment, from 1.
+func segmentText(g *result.Segment) string { return fmt.Sprintf("%d of %d", g.Index+1, g.Of) }
+
+// fleetText says in a few words that a result is of several processes, or of one among several; empty: it
+// is of one process.
+func fleetText(h *result.Header) string {
+	switch {
+	case h.Fleet != nil:
+		return plural(int64(len(h.Fleet.Agents)), "agent")
+	case h.Segment != nil:
+		return "segment " + segmentText(h.Segment)
+	}
+	return ""
+}
