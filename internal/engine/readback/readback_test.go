@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"sixnines/driver"
-	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/integrity"
+	"sixnines/internal/layout"
 	"sixnines/result"
 )
 
@@ -17,7 +17,7 @@ func TestForgottenIsNotLost(t *testing.T) {
 	for i := range uint64(many) {
 		l.Mark(apart * i)
 	}
-	st := &stream.Stream{Plan: plan.Stream{}, First: 0, Last: apart * many}
+	st := &stream.Stream{Plan: layout.Stream{}, First: 0, Last: apart * many}
 	b := &Back{streams: []*stream.Stream{st}}
 	b.places = []*place{{group: -1, read: true, Place: driver.Place{Log: true}, ledgers: []*integrity.Ledger{l}, forgotten: forgotten([]*integrity.Ledger{l})}}
 	lost := 0
