@@ -126,3 +126,16 @@ func TestCostsOfWhatWasInFlight(t *testing.T) {
 		t.Errorf("%d refused, lost %+v, not explained %+v", c.Refused, c.LostAcked, s.Unexplained)
 	}
 }
+
+// Short outages with answers between them are no long one, however near to each other they are.
+func TestOutagesThatAreNear(t *testing.T) {
+	ms := noise(1)
+	for k := range time.Duration(6) {
+		at := 4*time.Second + k*150*time.Millisecond
+		refuse(ms, at, at+40*time.Millisecond)
+	}
+	c := oneCost(t, done(acted(ms, 100*time.Millisecond, 0, 4*time.Second).run(t)))
+	if u := c.Unavailable; c.Effect != result.ImpactSeen || u.Least > int64(60*time.Millisecond) || u.Most < int64(40*time.Millisecond) {
+		t.Errorf("%s: unavailable %+v", c.Effect, u)
+	}
+}

@@ -15,17 +15,38 @@ type outage struct {
 	// lead and tail are by how much it may be longer at its ends, because nothing was due there.
 	lead, tail int64
 	failing    bool // it ends with a message that failed
+	// solid is the start of the part at its end in which nothing was answered for sure, and least the longest such
+	// part before it.
+	solid, least int64
 }
 
 // within returns how long it was.
 func (o *outage) within() result.Within {
-	length := o.end - o.start
-	w := result.Within{Least: max(0, length-o.slack), Most: length + o.slack}
-	if o.failing {
-		w = result.Within{Least: max(0, length-2*o.slack), Most: length}
+	w := result.Within{Least: max(o.least, o.part()), Most: o.end - o.start + o.lead + o.tail}
+	if !o.failing {
+		w.Most += o.slack
 	}
-	w.Most += o.lead + o.tail
 	return w
+}
+
+// part returns how long the solid part at the end was at least.
+func (o *outage) part() int64 {
+	length := o.end - o.solid - o.slack
+	if o.failing {
+		length -= o.slack
+	}
+	return max(0, length)
+}
+
+// solidShare is the share of failed messages in a cell from which on it counts as one in which nothing was answered: some
+// that were answered are assigned to it from its neighbours.
+const solidShare = 0.9
+
+// solid reports whether nearly all messages failed around a slot. Else others may have been answered between those that
+// failed, and an outage is not known to go on through it.
+func (g *lateGrid) solid(s int64) bool {
+	i := g.at(s*g.slot + g.slot/2)
+	return i < len(g.cells) && float64(g.cells[i].failed) >= solidShare*float64(g.cells[i].count())
 }
 
 // outage returns the longest time in [from, to) for which what was due had no answer. It begins
@@ -63,11 +84,16 @@ func (g *lateGrid) outage(from, to, late int64) *result.Within {
 			last = s
 			continue
 		case at >= o.end && !(failed && at == o.end) && !(o.failing && at == o.end):
-			o = outage{start: at, end: at + v}
+			o = outage{start: at, end: at + v, solid: at}
 			if last < 0 && s > first {
 				o.lead = at - max(from, 0)
 			} else if last >= 0 && s > last+1 {
 				o.lead = at - last*g.slot
+			}
+		case o.failing && !g.solid(s):
+			o.least, o.solid = max(o.least, o.part()), at
+			if at+v > o.end {
+				o.end, o.failing = at+v, false
 			}
 		case o.failing && at+v > o.end:
 			o.end, o.failing = at+v, false

@@ -46,6 +46,14 @@ type Outcome struct {
 	Objectives []Judgement
 	// Statuses are the possible verdicts of the run.
 	Statuses []string
+	// Entries are what became of all measured messages in each response time, RefusedDue when those were due that
+	// were refused, and Came when copies came that count as duplicated, redelivered and reordered.
+	Entries    map[string][]Entry
+	RefusedDue []int64
+	Came       map[string][]int64
+	// Losses are acknowledged messages that the broker does not keep, where what it keeps is read back.
+	Losses []Loss
+	Fan    int // deliveries of each message, of a load whose topics have equally many; else 0
 }
 
 // ledger collects what happened to the measured messages of a play.
@@ -68,7 +76,7 @@ type ledger struct {
 
 // account computes the outcome from what happened to the messages.
 func (p *play) account(closed int64, waited bool) *Outcome {
-	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, Within: map[string]*[2]int64{"timed_out": {}, "late_replies": {}}, End: p.end, Resolved: closed, Waited: waited,
+	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, Entries: map[string][]Entry{}, Came: map[string][]int64{}, Within: map[string]*[2]int64{"timed_out": {}, "late_replies": {}}, End: p.end, Resolved: closed, Waited: waited,
 		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
 		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled()}}
 	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
@@ -85,6 +93,14 @@ func (p *play) account(closed int64, waited bool) *Outcome {
 	for _, m := range p.all {
 		if m.due >= 0 && m.due < p.end {
 			l.message(m)
+		}
+	}
+	for t := range l.w.Topics {
+		if n := l.layout.fanOut(t); t == 0 {
+			l.out.Fan = n
+		} else if n != l.out.Fan {
+			l.out.Fan = 0
+			break
 		}
 	}
 	l.out.Rate = p.rate()
@@ -152,9 +168,9 @@ func (l *ledger) receive() {
 		at, measured := m.stream*groups+r.group, m.due >= 0 && m.due < l.end
 		if l.came[at][m.number] {
 			if measured {
-				l.out.Counters["duplicated"]++
+				l.counted("duplicated", r.at)
 				if r.marked {
-					l.out.Counters["redelivered"]++
+					l.counted("redelivered", r.at)
 				}
 			}
 			continue
@@ -164,10 +180,16 @@ func (l *ledger) receive() {
 		key := [2]int{r.consumer, m.stream}
 		before, any := highest[key]
 		if measured && any && m.number < before && !l.unordered() {
-			l.out.Counters["reordered"]++
+			l.counted("reordered", r.at)
 		}
 		highest[key] = max(before, m.number)
 	}
+}
+
+// counted counts a copy that came.
+func (l *ledger) counted(name string, at int64) {
+	l.out.Counters[name]++
+	l.out.Came[name] = append(l.out.Came[name], at)
 }
 
 // unordered reports whether replies have no order, because several responders send them.
@@ -190,6 +212,7 @@ func (l *ledger) message(m *message) {
 	c["taken"]++
 	if m.answer == atOnce {
 		c["rejected"]++
+		l.out.RefusedDue = append(l.out.RefusedDue, m.due)
 		l.publish(m, atOnce)
 		l.deliveries(m, atOnce)
 		return
@@ -211,11 +234,21 @@ func (l *ledger) message(m *message) {
 		c["acked"]++
 	case nacked:
 		c["nacked"]++
+		l.out.RefusedDue = append(l.out.RefusedDue, m.due)
 	default:
 		c["unknown"]++
 	}
 	l.publish(m, a)
 	l.deliveries(m, a)
+	if a == acknowledged && readsBack(l.o) && !keeps(m) {
+		missing := int64(0)
+		for g := range l.layout.groups {
+			if l.layout.groups[g].has(topic) && l.had(m, g, false) == nil {
+				missing++
+			}
+		}
+		l.out.Losses = append(l.out.Losses, Loss{m.at, missing})
+	}
 }
 
 // publish adds a message to the publish latencies, if publishes are acknowledged.
@@ -228,14 +261,18 @@ func (l *ledger) publish(m *message, a answer) {
 	case acknowledged:
 		response.add(m.at - m.due)
 		service.add(m.at - m.sent)
+		l.note("publish.response", m, m.at-m.due, Answered)
 	case nacked, atOnce:
 		response.refuse()
 		service.refuse()
+		l.note("publish.response", m, 0, Refused)
 	case gaveUp:
+		l.note("publish.response", m, l.closed-m.due, NeverAnswered)
 		response.bound(m.at - m.due)
 		service.bound(m.at - m.sent)
 		l.out.Counters["censored"]++
 	default:
+		l.note("publish.response", m, l.closed-m.due, NeverAnswered)
 		l.bound(response, service, m)
 		l.out.Counters["censored"]++
 	}
@@ -307,6 +344,7 @@ func (l *ledger) deliveries(m *message, a answer) {
 			}
 			response.add(r.at - m.due)
 			service.add(r.at - m.sent)
+			l.note(name+".response", m, r.at-m.due, Answered)
 			last = max(last, r.at)
 			l.lateReply(m, r, a)
 			continue
@@ -315,7 +353,9 @@ func (l *ledger) deliveries(m *message, a answer) {
 		if a == atOnce || a == nacked {
 			response.refuse()
 			service.refuse()
+			l.note(name+".response", m, 0, Refused)
 		} else {
+			l.note(name+".response", m, l.closed-m.due, NeverAnswered)
 			l.bound(response, service, m)
 			l.out.Counters["censored"]++
 		}
@@ -349,6 +389,10 @@ func (l *ledger) absent(m *message, g int, a answer) {
 		c["missing_nacked"]++
 	case a != acknowledged:
 		c["missing_unknown"]++
+	case readsBack(l.o) && keeps(m):
+		c["undelivered"]++
+	case readsBack(l.o):
+		c["lost_acked"]++
 	case m.number < l.newest[m.stream*len(l.layout.groups)+g] && !l.stillComing(g):
 		c["lost_acked"]++
 	default:

@@ -19,7 +19,7 @@ func difference(run *result.Run, o *Outcome, closed int64) string {
 	if d := differentMoments(run, o, closed); d != "" {
 		return d
 	}
-	for _, compare := range []func(*result.Run, *Outcome) string{differentCounters, differentLatencies, differentRate, differentThroughput, differentVerdict, differentObjectives} {
+	for _, compare := range []func(*result.Run, *Outcome) string{differentCounters, differentLatencies, differentRate, differentThroughput, differentCosts, differentVerdict, differentObjectives} {
 		if d := compare(run, o); d != "" {
 			return d
 		}
@@ -230,7 +230,13 @@ func differentObjectives(run *result.Run, o *Outcome) string {
 	}
 	for i, got := range run.Summary.Objectives {
 		want := o.Objectives[i]
-		if run.Summary.Verdict.Status == result.Unstable {
+		if want.Of.IsTime() || want.Of.Stretch != "" {
+			want.Outcomes, want.Overloaded = o.costOutcomes(run, want.Of), nil
+			if want.Of.IsMetric() {
+				want.Overloaded = []string{meaningless}
+			}
+		}
+		if run.Summary.Verdict.Status == result.Unstable && want.Overloaded != nil {
 			want.Outcomes = want.Overloaded
 		}
 		if v := run.Summary.Verdict; v.Status == result.Suspect || len(v.Limits) > 0 { // then less is shown

@@ -11,14 +11,17 @@ import (
 )
 
 // Draw returns the random scenario of a seed, as text, and when its window is interrupted; 0:
-// it is not. Instants and delays are odd numbers of nanoseconds, so that no two events whose
+// it is not. Of a hundred scenarios, acting have actions. Instants and delays are odd numbers of nanoseconds, so that no two events whose
 // order is not defined happen at the same instant.
-func Draw(seed uint64) (text string, interrupted time.Duration) {
+func Draw(seed uint64, acting int) (text string, interrupted time.Duration) {
 	d := &drawing{Rand: rand.New(rand.NewPCG(seed, 0x6d6f64656c))}
 	d.kind = drawnKind()[d.IntN(len(drawnKind()))]
 	d.window, d.digits = d.time(300*time.Millisecond, 2*time.Second), 2
 	if d.chance(15) { // seldom: a hundred intervals of three digits take most of the test's time
 		d.window, d.digits = d.time(300*time.Millisecond, 6*time.Second), 3
+	}
+	if d.acting = rand.New(rand.NewPCG(seed, 0x616374696e67)).IntN(100) < acting; d.levels() {
+		d.window += 2500 * time.Millisecond
 	}
 	d.target()
 	n := 1
@@ -34,6 +37,16 @@ func Draw(seed uint64) (text string, interrupted time.Duration) {
 	}
 	d.seed = 1 + d.IntN(1000)
 	d.trouble(seed)
+	d.actions(seed)
+	if valid(d.text()) {
+		return d.text(), d.interrupted
+	}
+	all := d.acts
+	for d.acts = nil; len(all) > 0; all = all[1:] { // keep only actions that are valid beside those before
+		if d.acts = append(d.acts, all[0]); !valid(d.text()) {
+			d.acts = d.acts[:len(d.acts)-1]
+		}
+	}
 	if valid(d.text()) {
 		return d.text(), d.interrupted
 	}
@@ -72,7 +85,11 @@ func drawnKind() []string {
 func (d *drawing) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed: %d\n", d.seed)
-	fmt.Fprintf(&b, "target: {driver: mem, options: {%s}}\n", strings.Join(d.options, ", "))
+	nodes := ""
+	if len(d.acts) > 0 {
+		nodes = "nodes: 3, "
+	}
+	fmt.Fprintf(&b, "target: {driver: mem, %soptions: {%s}}\n", nodes, strings.Join(d.options, ", "))
 	slo := func(all []string) string { return fmt.Sprintf("objectives: [%s]", strings.Join(all, ", ")) }
 	if len(d.loads) == 1 {
 		fmt.Fprintf(&b, "workload: {%s}\n", strings.Join(d.loads[0].fields, ", "))
@@ -86,6 +103,9 @@ func (d *drawing) text() string {
 		}
 	}
 	fmt.Fprintf(&b, "phases: {%s}\n", strings.Join(d.lengths, ", "))
+	if len(d.acts) > 0 {
+		fmt.Fprintf(&b, "actions: [%s]\n", strings.Join(d.acts, ", "))
+	}
 	fmt.Fprintf(&b, "record: {probe: off, digits: %d}\n", d.digits)
 	return b.String()
 }
@@ -113,6 +133,8 @@ type drawing struct {
 	digits, seed      int
 
 	options, lengths []string
+	acts             []string // actions of the run
+	acting           bool     // it is to have some
 	loads            []drawnLoad
 }
 
@@ -156,6 +178,9 @@ func (d *drawing) has(option string) bool {
 // target draws the broker and its faults.
 func (d *drawing) target() {
 	d.messages = []int{30, 100, 400, 1200}[d.IntN(4)]*(50+d.IntN(100))/100 + 1
+	if d.levels() {
+		d.messages += 1200
+	}
 	d.acks = d.chance(50)
 	if d.acks {
 		d.option("ack: broker")
@@ -201,6 +226,9 @@ func (d *drawing) target() {
 		d.option("slow_delay: %v", d.time(time.Millisecond, 100*time.Millisecond))
 	}
 }
+
+// levels reports whether the load is to be long enough for the latency before an action to be known.
+func (d *drawing) levels() bool { return d.acting && (d.kind == single || d.kind == paused) }
 
 // faults draws which messages have which faults.
 func (d *drawing) faults() {

@@ -19,6 +19,9 @@ var only = flag.Uint64("seed", 0, "run the scenario of this seed only, and print
 // first is the seed to begin with.
 var first = flag.Uint64("first", 1, "the first seed of those that are run")
 
+// acting is how many of a hundred scenarios have actions.
+var acting = flag.Int("acting", 0, "how many of a hundred scenarios have actions")
+
 // seeds is how many scenarios are run unless SIXNINES_HUNT asks for more.
 var seeds = flag.Int("seeds", 1000, "how many scenarios to run")
 
@@ -26,21 +29,27 @@ var seeds = flag.Int("seeds", 1000, "how many scenarios to run")
 // whatever the scenario and the broker's faults.
 func TestHunt(t *testing.T) {
 	if *only != 0 {
-		if d := hunt(t, *only); d != "" {
+		if d := hunt(t, *only, new(costsSeen)); d != "" {
 			t.Fatal(d)
 		}
-		text, interrupted := Draw(*only)
+		text, interrupted := Draw(*only, *acting)
 		t.Logf("no difference\n%sinterrupted: %v", text, interrupted)
 		return
 	}
 	n := uint64(hunttest.Cases(t, *seeds, 0))
+	var seen costsSeen
+	t.Cleanup(func() { // when all lanes have ended
+		if t.Logf("costs of actions: %+v", &seen.counts); n >= 300 && *acting == 100 && min(seen.counts.Effects, seen.counts.None, seen.counts.Unknown, seen.counts.Outages) == 0 {
+			t.Errorf("a kind of cost was never there to be compared: %+v", &seen.counts)
+		}
+	})
 	const lanes = 4
 	for lane := range uint64(lanes) {
 		t.Run(strconv.FormatUint(lane, 10), func(t *testing.T) {
 			t.Parallel()
 			different := 0
 			for seed := *first + lane; seed < *first+n && different < 5; seed += lanes {
-				if d := hunt(t, seed); d != "" {
+				if d := hunt(t, seed, &seen); d != "" {
 					t.Error(d)
 					different++
 				}
@@ -50,10 +59,10 @@ func TestHunt(t *testing.T) {
 }
 
 // hunt runs the scenario of a seed and returns in what it differs.
-func hunt(t *testing.T, seed uint64) string {
-	text, interrupted := Draw(seed)
+func hunt(t *testing.T, seed uint64, seen *costsSeen) string {
+	text, interrupted := Draw(seed, *acting)
 	report := func(format string, args ...any) string {
-		return fmt.Sprintf("seed %d: %s\n%sinterrupted: %v\nagain: go test ./internal/model -run Hunt -seed %d", seed, fmt.Sprintf(format, args...), text, interrupted, seed)
+		return fmt.Sprintf("seed %d: %s\n%sinterrupted: %v\nagain: go test ./internal/model -run Hunt -acting %d -seed %d", seed, fmt.Sprintf(format, args...), text, interrupted, *acting, seed)
 	}
 	s, err := scenario.Parse("drawn.yaml", []byte(text))
 	if err != nil {
@@ -61,10 +70,13 @@ func hunt(t *testing.T, seed uint64) string {
 	}
 	s.Normalise()
 	var left leaving
-	run, err := enginetest.Run(t, enginetest.Load{Scenario: text, Interrupt: interrupted, Change: left.of})
+	load := enginetest.Load{Scenario: text, Interrupt: interrupted, Change: left.of}
+	perform(s, &load)
+	run, err := enginetest.Run(t, load)
 	if err != nil {
 		return report("%v", err)
 	}
+	seen.add(run)
 	parts := run.Parts()
 	var moments []Moments
 	for _, part := range parts {

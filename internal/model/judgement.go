@@ -12,6 +12,7 @@ import (
 // Judgement is the set of outcomes that an objective may have.
 type Judgement struct {
 	Objective string
+	Of        scenario.Objective
 	// Outcomes are the outcomes that the rules allow. They are several if the outcome
 	// depends on intervals by stretches of the run, which the model does not compute.
 	Outcomes []string
@@ -30,7 +31,7 @@ const (
 // judge sets the possible outcomes of each objective.
 func (o *Outcome) judge(p *play, all []scenario.Objective) {
 	for _, x := range all {
-		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Outcomes: o.judgement(p, x), Overloaded: o.overloaded(p, x)})
+		o.Objectives = append(o.Objectives, Judgement{Objective: x.String(), Of: x, Outcomes: o.judgement(p, x), Overloaded: o.overloaded(p, x)})
 	}
 }
 
@@ -87,6 +88,8 @@ func counterOf(x scenario.Objective) string {
 
 func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 	switch {
+	case x.IsTime(), x.Stretch != "":
+		return nil // it depends on what actions cost
 	case x.IsMetric():
 		return o.ofLatency(x)
 	case x.IsAvailability():
@@ -102,6 +105,9 @@ func (o *Outcome) ofWindow(p *play, x scenario.Objective) []string {
 		return []string{fact(holds(x, math.Round(share*1e13)/1e13))}
 	}
 	n := o.Counters[counterOf(x)]
+	if x.Subject == "lost_acked" && readsBack(p.o) {
+		n = max(n, int64(len(o.Losses)))
+	}
 	if outcome := fact(holds(x, float64(n))); outcome == missed || n > 0 || o.Counters["scheduled"] > 0 {
 		return []string{outcome}
 	}

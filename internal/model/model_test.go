@@ -36,7 +36,7 @@ func predict(t *testing.T, text string, interrupted time.Duration) *Outcome {
 // Every scenario that is drawn can be run.
 func TestWhatIsDrawnCanBeRun(t *testing.T) {
 	for seed := range uint64(300) {
-		text, _ := Draw(seed)
+		text, _ := Draw(seed, int(seed%2)*100)
 		s, err := scenario.Parse("drawn.yaml", []byte(text))
 		if err == nil {
 			s.Normalise()

@@ -2,6 +2,7 @@ package model
 
 import (
 	"fmt"
+	"slices"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
@@ -20,6 +21,16 @@ type Moments struct {
 	Shut        int       // bit c: consumer c gets no message at the very instant at which the broker pauses
 	Sends       [][]int64 // by stream: when its messages were handed to the client; used for sends after a time limit
 	Takes       int       // bit c: consumer c gets messages that come at the very instant at which it is closed
+}
+
+// stalls returns the action that has all of the broker do nothing for a time; nil: there is none.
+func stalls(s *scenario.Scenario) *scenario.Act {
+	all := s.Acts()
+	i := slices.IndexFunc(all, func(a scenario.Act) bool { return a.Kind == scenario.ActionStall })
+	if i < 0 {
+		return nil
+	}
+	return &all[i]
 }
 
 // grace is the time from an interruption to the end of the window, ns.
@@ -51,6 +62,9 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 			of.end = max(of.end, p.from+p.end)
 		}
 	}
+	if a := stalls(s); a != nil {
+		of.ice = frost{int64(a.At.After), int64(a.At.After + a.For)}
+	}
 	if err := of.run(); err != nil {
 		return nil, err
 	}
@@ -61,6 +75,9 @@ func Predict(s *scenario.Scenario, moments []Moments) ([]*Outcome, error) {
 		out := p.account(closed-p.from, waited)
 		out.Workload = part.Name
 		out.judge(p, part.Scenario.Objectives)
+		if len(part.Scenario.Acts()) > 0 && len(out.Statuses) > 0 { // what an action explains does not lower a verdict
+			out.Statuses = append(out.Statuses, "VALID", "SUSPECT")
+		}
 		all = append(all, out)
 	}
 	return all, nil
