@@ -39,30 +39,31 @@ func (a *app) abCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ab A [B] [flags]",
 		Short: "Run two scenarios alternately in random order and compare them",
-		Long: `Run pairs of A and B, each run with a broker and connections of its own, the order
-within each pair at random, and compare them as sixnines compare does. A and B
-are what sixnines run takes: a driver's name or a scenario file. Without B the
-other side is A as well: with --b changed as it says, else an A/A, which shows
-what the comparison says when there is no difference.
+		Long: `Run A and B in pairs and compare them as sixnines compare does. Each run has its own
+broker and connections; the order within each pair is random. A and B are what
+sixnines run takes: a driver's name or a scenario file. Without B, both sides are A:
+--b changes one of them, and without --b this is an A/A test, which shows what the
+comparison reports when nothing differs.
 
-Flags of the scenario apply to both sides, --a and --b to one: they take a flag's
-name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
+Flags of the scenario apply to both sides, --a and --b to one side. --a and --b take
+a flag's name (rate=2k/s), option.NAME, setting.NAME or any field of a scenario.
 
-Ctrl-C ends the ab with the current run, before its window at once; a
-second ends that window early, a third stops. All results are in a directory of their own, which
-sixnines compare reads again; --resume goes on with them.
+Ctrl-C ends the comparison after the current run, or at once if that run's window has
+not begun; a second Ctrl-C ends the window early; a third stops at once. The results
+are in one directory, which sixnines compare can read later and --resume continues.
 
-A pair with an INVALID run is set aside, said, and made again after the others, as
-often as --replace allows. Verdicts decide that, never figures.
+A pair with an INVALID run is set aside, reported, and repeated after the others, at
+most --replace times. Only verdicts decide this, never the measured figures.
 
-Each of several workloads that both sides have is compared by itself; those in the
-background are shown and not judged. --b workloads.NAME.rate=2k/s changes one.
+With several workloads, each one that both sides have is compared separately;
+background workloads are shown but not judged. --b workloads.NAME.rate=2k/s changes
+one of them.
 
---slo and a scenario's objectives are decided for each side: it must meet them in
-each of its runs.
+--slo and the scenario's objectives are decided for each side: a side must meet them
+in each of its runs.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, an
-objective that was missed, or one of both that could not be decided.`,
+Exit codes: 0 compared; 1 failure; 2 wrong usage; 3 a regression with --gate, a missed
+objective, or a gate or objective that could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
@@ -75,7 +76,7 @@ objective that was missed, or one of both that could not be decided.`,
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
-		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: the number of --pairs; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: as many as --pairs; 0: none")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
@@ -107,7 +108,7 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 			"%s %s", plural(t.pairs, "pair"), why)
 	}
 	if t.replace > maxPairs {
-		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s in place of INVALID ones are too many", plural(t.replace, "pair"))
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s to replace INVALID ones are too many", plural(t.replace, "pair"))
 	}
 	if t.arms, t.brokers, err = a.arms(t.args, t.flags, t.only); err == nil {
 		err = comparableArms(t.arms, t.of, t.gate)
@@ -159,7 +160,7 @@ func (a *app) arms(args []string, common []scenario.Override, only [2][]scenario
 		}
 		if u := s.Phases.Until; !u.IsZero() {
 			return nil, nil, wrongUsage("give --duration, the same for both, and more --pairs",
-				"ab cannot go on until %q: its runs have one length, and its uncertainty is the spread between runs, which longer runs do not reduce", u)
+				"ab cannot run until %q: all its runs have the same length, and its uncertainty is the spread between runs, which longer runs do not reduce", u)
 		}
 		p, err := planOfAll(s, e)
 		if err != nil {
@@ -205,7 +206,7 @@ func comparableArms(arms []cell, of string, gate bool) error {
 		}
 		return "the workloads " + strings.Join(names, ", ")
 	}
-	return wrongUsage("give both a workload of one name, or choose one with --of NAME", "there is nothing to compare: A has %s, and B has %s", words(names[0]), words(names[1]))
+	return wrongUsage("give both a workload with the same name, or choose one with --of NAME", "there is nothing to compare: A has %s, and B has %s", words(names[0]), words(names[1]))
 }
 
 // abRuns are the runs of an ab.
@@ -240,10 +241,10 @@ func (t *abRuns) announce() {
 	if len(t.changes) > 0 {
 		t.note("B changes %s", changesWords(t.changes))
 	}
-	t.note("%s of runs in random order: %s and the starts of brokers, at most %s; results in %s",
+	t.note("%s of runs in random order take %s to %s, plus the time to start brokers; results in %s",
 		plural(t.pairs, "pair"), seconds(least), seconds(least+drains), t.dir)
 	if n := t.spare(); n > 0 {
-		t.note("up to %s with an INVALID run will be made again", plural(n, "pair"))
+		t.note("up to %s with an INVALID run will be repeated", plural(n, "pair"))
 	}
 }
 
@@ -252,7 +253,7 @@ func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
 	arm, pair := t.arms[turn.Trial.Cell].label, turn.Trial.Round
 	place := fmt.Sprintf("pair %d of %d", pair, t.pairs)
 	if n := turn.Trial.Replaces; n > 0 {
-		place = fmt.Sprintf("pair %d in place of pair %d", pair, n)
+		place = fmt.Sprintf("pair %d, replacing pair %d", pair, n)
 	}
 	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", place, arm, whereOf(turn)),
 		header: result.Trial{Arm: arm, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
@@ -280,9 +281,9 @@ func (t *abRuns) foresee() error {
 		switch {
 		case c.Refused == "" || c.Background:
 		case t.gate:
-			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+			return wrongUsage(unrankedHint, "--gate could never fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		case c.Asked:
-			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, c.Refused+", as asked for.")+" Changes will be shown without a ranking, see --rank-unlike")
+			t.note("%s%s", ofWorkload(c.Workload), cmp.Or(c.Guarantees, c.Refused+", as requested.")+" Changes will be shown without a ranking, see --rank-unlike")
 		default:
 			t.note("%s%s: the figures will be shown side by side without a ranking, see --rank-unlike", ofWorkload(c.Workload), c.Refused)
 		}
@@ -313,10 +314,10 @@ func (t *abRuns) show(ended error) error {
 	if missed := t.objectives(); err == nil {
 		err = missed
 	}
-	t.note("results %s; compare them again with: sixnines compare %s", t.dir, t.dir)
+	t.note("results %s; to compare them again: sixnines compare %s", t.dir, t.dir)
 	t.noteLeft("run")
 	if left := t.replaceable(); t.Complete() && len(left) > 0 {
-		t.note("%s with an INVALID run were not made again; the same command with --resume %s goes on", plural(len(left), "pair"), t.dir)
+		t.note("%s with an INVALID run were not repeated; the same command with --resume %s continues", plural(len(left), "pair"), t.dir)
 	}
 	if ended != nil {
 		return ended

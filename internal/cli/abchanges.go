@@ -46,7 +46,7 @@ func gateableArms(arms []cell, of string) error {
 				return err
 			}
 			if decisive := compare.DecisiveChanges(changes); len(decisive) > 0 {
-				return wrongUsage(unrankedHint, "--gate could not fail: %sB changes %s, and different loads are not ranked", ofWorkload(a.Name), changesWords(decisive))
+				return wrongUsage(unrankedHint, "--gate could never fail: %sB changes %s, and different loads are not ranked", ofWorkload(a.Name), changesWords(decisive))
 			}
 		}
 	}

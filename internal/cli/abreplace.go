@@ -90,7 +90,7 @@ func (t *abRuns) more() []trials.Trial {
 		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(t.arms[at.Cell].scenario.Seed, round-1), Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].label)})
 	}
 	for n, p := range all {
-		t.note("pair %d is set aside: %s; pair %d is made instead", p.round, oneLine(p.why), next+n+1)
+		t.note("pair %d is set aside: %s; pair %d replaces it", p.round, oneLine(p.why), next+n+1)
 	}
 	return out
 }

@@ -132,7 +132,7 @@ func TestABReplaces(t *testing.T) {
 		var said []int
 		for _, r := range c[0].Replaced {
 			said = append(said, r.Pair)
-			if len(r.Why) != 1 || r.Why[0].Side != "B" || !strings.Contains(errs.String(), fmt.Sprintf("pair %d is set aside: B INVALID: disturbed; pair %d is made instead", r.Pair, r.By)) {
+			if len(r.Why) != 1 || r.Why[0].Side != "B" || !strings.Contains(errs.String(), fmt.Sprintf("pair %d is set aside: B INVALID: disturbed; pair %d replaces it", r.Pair, r.By)) {
 				t.Errorf("%s: %+v, said\n%s", name, r, errs)
 			}
 		}

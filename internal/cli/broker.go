@@ -23,12 +23,12 @@ func (a *app) brokerCommand() *cobra.Command {
 		Short: "Install, start and stop brokers on this machine",
 		Long: `Install, start and stop brokers on this machine.
 
-A run without --url starts the broker it needs by itself and stops it afterwards.
-These commands are for brokers that keep running between runs, and for installing
-them. What is on PATH, or named by a product's variable such as KAFKA_HOME, is
-used as it is. The rest is installed below SIXNINES_HOME, by default sixnines in
-the user's cache directory, or from Debian's packages. A product in a version, such as
-kafka@3.9.1, is installed beside the others, and is always the one below SIXNINES_HOME.`,
+A run without --url starts the broker it needs and stops it afterwards. These commands
+install brokers, and start brokers that keep running between runs. A broker that is on
+PATH, or named by a product's variable such as KAFKA_HOME, is used as it is. Others are
+installed below SIXNINES_HOME (by default the directory sixnines in the user's cache
+directory) or from Debian's packages. A product with a version, such as kafka@3.9.1, is
+installed beside the others, always below SIXNINES_HOME.`,
 		Example: `  sixnines broker list
   sixnines broker install kafka
   sixnines broker up kafka --nodes 3
@@ -58,7 +58,7 @@ func product(name string) (brokers.Product, error) {
 	name, version, versioned := strings.Cut(name, "@")
 	p, ok := brokers.Lookup(name)
 	if !ok {
-		return p, wrongUsage(orMeant(name, productNames(), "there are "+strings.Join(productNames(), ", ")), "there is no broker %q", name)
+		return p, wrongUsage(orMeant(name, productNames(), "choose one of "+strings.Join(productNames(), ", ")), "there is no broker %q", name)
 	}
 	if !versioned {
 		return p, nil
@@ -66,7 +66,7 @@ func product(name string) (brokers.Product, error) {
 	q, err := p.InVersion(version)
 	switch {
 	case errors.Is(err, brokers.ErrOneVersion):
-		return p, wrongUsage("in versions of your choice there are "+strings.Join(brokers.Versioned(), ", ")+"; start another version yourself, and give its address as --url", "%w", err)
+		return p, wrongUsage("these can be installed in any version: "+strings.Join(brokers.Versioned(), ", ")+"; to measure another version, start it yourself and give its address with --url", "%w", err)
 	case err != nil:
 		return p, wrongUsage("write NAME@VERSION; sixnines broker list shows the versions that are installed", "%w", err)
 	}
@@ -111,37 +111,37 @@ func brokerFault(err error, p brokers.Product, place string) error {
 	case errors.Is(err, brokers.ErrSetting):
 		return &fault{code: exitUsage, cause: err, hint: "correct it, or leave it out; docs/brokers has the settings"}
 	case errors.Is(err, brokers.ErrNotInstalled):
-		return failed("sixnines broker install "+p.Name+before("; or say where it is with ", p.Variable), trimmed{err, "; run: sixnines"})
+		return failed("sixnines broker install "+p.Name+before("; or name its directory in ", p.Variable), trimmed{err, "; run: sixnines"})
 	case errors.Is(err, brokers.ErrUnusable) && p.Variable != "":
 		return failed("correct "+p.Variable+", or unset it to use another installation; sixnines broker list shows which is used", err)
 	case errors.Is(err, brokers.ErrUnusable):
 		return failed("repair it, or remove it and run: sixnines broker install "+p.Name, err)
 	case errors.Is(err, errEnded):
-		return failed("nothing is left of it; run the same command again", err)
+		return failed("nothing of it is left running; run the same command again", err)
 	case errors.Is(err, brokers.ErrPortTaken):
-		return failed("stop what listens there, or choose another port with --port", err)
+		return failed("stop the process that listens there, or choose another port with --port", err)
 	case errors.Is(err, filelock.ErrBusy):
-		return failed("wait until the other one is done", err)
+		return failed("wait until the other command has ended", err)
 	case errors.Is(err, brokers.ErrNotRunning):
-		return failed("sixnines broker list shows what runs, sixnines broker up "+p.Name+" starts it", err)
+		return failed("sixnines broker list shows which brokers run; sixnines broker up "+p.Name+" starts this one", err)
 	case errors.Is(err, brokers.ErrNotEmpty):
 		return failed("name another directory with --dir, or empty it", err)
 	case errors.Is(err, syscall.ENOSPC):
-		return failed("make room there, or choose another place with "+place, err)
+		return failed("free some space there, or choose another directory with "+place, err)
 	case errors.As(err, &file) && file.Op != "fork/exec":
 		return failed(directoryHint(place), err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return failed("try again when the machine is less busy, or see what the broker's log says about the settings", err)
+		return failed("try again when the machine is less busy, or check the broker's log for complaints about the settings", err)
 	}
-	return failed("see what it says about the settings, and sixnines broker list for which installation is used", err)
+	return failed("check the message for a wrong setting; sixnines broker list shows which installation is used", err)
 }
 
 // directoryHint says how to choose another directory.
 func directoryHint(place string) string {
 	if place == byDir {
-		return "name a directory that you may write to with " + place
+		return "name a writable directory with " + place
 	}
-	return "set " + place + " to a directory that you may write to"
+	return "set " + place + " to a writable directory"
 }
 
 // trimmed is an error whose text ends before a separator: the text after it repeats the

@@ -15,8 +15,8 @@ func (a *app) brokerDownCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "down NAME… | --all",
 		Short: "Stop brokers that broker up started",
-		Long: `Stop brokers that broker up started, and remove their data. It ends only processes
-that broker up started, also frozen ones.`,
+		Long: `Stop brokers that broker up started, and remove their data. Only processes that broker
+up started are ended, even if they are frozen.`,
 		Example: `  sixnines broker down kafka
   sixnines broker down --all
   sixnines broker down redis --keep-data`,
@@ -40,7 +40,7 @@ that broker up started, also frozen ones.`,
 		},
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "all running brokers")
-	cmd.Flags().BoolVar(&keep, "keep-data", false, "let them end by themselves, and keep configuration, data and logs")
+	cmd.Flags().BoolVar(&keep, "keep-data", false, "shut them down cleanly, and keep configuration, data and logs")
 	return cmd
 }
 

@@ -34,16 +34,16 @@ func (a *app) brokerInstallCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "install NAME… | --all",
 		Short: "Install brokers",
-		Long: `Install brokers. It shows first what it will do, and on a terminal it asks.
+		Long: `Install brokers. The command first shows what it will do, and on a terminal asks for
+confirmation.
 
-What is already installed stays as it is. Debian packages are installed as root or
-with sudo where it asks for no password, and no service of theirs is started.
-Everything else goes below SIXNINES_HOME, under its final name only when it is
-complete. If a step needs a person, it prints the commands and the exit code
-is 1.
+Installed brokers are left as they are. Debian packages are installed as root, or with
+sudo if that needs no password, and their services are not started. Everything else
+goes below SIXNINES_HOME, and gets its final name only when it is complete. If a step
+has to be done by hand, the command prints it and exits with 1.
 
-kafka, nats, nats-streaming, nsq and pulsar are had in other versions too, side by
-side: NAME@VERSION with the whole version.`,
+kafka, nats, nats-streaming, nsq and pulsar can also be installed in other versions,
+side by side: NAME@VERSION with the full version.`,
 		Example: `  sixnines broker install kafka rabbitmq
   sixnines broker install kafka@3.9.1 nats@2.10.29
   sixnines broker install --all --yes
@@ -60,7 +60,7 @@ side: NAME@VERSION with the whole version.`,
 	cmd.Flags().BoolVar(&o.all, "all", false, "all brokers that sixnines knows")
 	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask")
 	cmd.Flags().BoolVar(&o.dryRun, "dry-run", false, "only show what would be done")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON array of what is here afterwards")
+	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON array of what is installed afterwards")
 	return cmd
 }
 
@@ -166,7 +166,7 @@ func (env *Env) showJobs(jobs []job, o installOptions) {
 		to = env.Stdout
 	}
 	for _, j := range jobs {
-		fmt.Fprintf(to, "# %s is to be installed by:\n", j.product.Name)
+		fmt.Fprintf(to, "# commands that install %s:\n", j.product.Name)
 		for _, line := range brokers.Script(j.steps) {
 			fmt.Fprintln(to, line)
 		}
@@ -198,7 +198,7 @@ func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report 
 		if err != nil {
 			failures = append(failures, r.failed(err))
 			if errors.Is(err, brokers.ErrNeedsPerson) {
-				fmt.Fprintf(env.Stderr, "# %s cannot be installed from here; by hand:\n", j.product.Name)
+				fmt.Fprintf(env.Stderr, "# %s cannot be installed automatically; by hand:\n", j.product.Name)
 				for _, line := range brokers.Script(j.steps) {
 					fmt.Fprintln(env.Stderr, line)
 				}
@@ -222,14 +222,14 @@ func installFault(failures []error) error {
 	err := errors.Join(failures...)
 	switch {
 	case errors.Is(err, brokers.ErrNeedsPerson):
-		return failed("run the commands above as the administrator, or have the broker on PATH in another way", err)
+		return failed("run the commands above as an administrator, or put the broker on PATH in another way", err)
 	case errors.Is(err, filelock.ErrBusy):
-		return failed("wait until the other one is done", err)
+		return failed("wait until the other command has ended", err)
 	case errors.Is(err, errEnded):
-		return failed("what was installed stays; for the rest run the same command again", err)
+		return failed("what has been installed is kept; run the same command again for the rest", err)
 	}
 	if strings.Contains(err.Error(), "@") { // such as kafka@9.9.9
-		return failed("what was installed stays; see whether there is such a version, or repair what it says, and run the same command again", err)
+		return failed("what has been installed is kept; check that this version exists, fix what the message names, and run the same command again", err)
 	}
-	return failed("what was installed stays; repair what it says and run the same command again", err)
+	return failed("what has been installed is kept; fix what the message names and run the same command again", err)
 }

@@ -55,8 +55,8 @@ func (a *app) brokerListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the brokers, whether they are installed and whether they run",
-		Long: `List the brokers, whether they are installed and whether they run; also the versions
-that were installed beside, such as kafka@3.9.1.`,
+		Long: `List the brokers, whether they are installed and whether they run, and the additional
+versions that are installed, such as kafka@3.9.1.`,
 		Args: counted(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			h, err := a.home()

@@ -17,7 +17,7 @@ func (a *app) brokerLogsCommand() *cobra.Command {
 		Use:               "logs NAME",
 		Short:             "Print the output of a broker's processes",
 		Example:           "  sixnines broker logs kafka --follow",
-		Args:              counted(1, 1, "one NAME of a broker that was started"),
+		Args:              counted(1, 1, "the NAME of a broker that was started"),
 		ValidArgsFunction: firstArgument(completeProducts),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := product(args[0])

@@ -54,8 +54,8 @@ func (b *managedBroker) rest(ctx context.Context, say func(string)) {
 	})
 	switch {
 	case !rested:
-		say("the broker still works on what the run before left after " + spell.Period(waited) + "; going on")
+		say("the broker is still busy with the previous run after " + spell.Period(waited) + "; continuing")
 	case waited >= 2*time.Second:
-		say("waited " + spell.Period(waited) + " for the broker to be done with the run before")
+		say("waited " + spell.Period(waited) + " for the broker to finish with the previous run")
 	}
 }

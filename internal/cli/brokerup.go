@@ -29,12 +29,12 @@ func (a *app) brokerUpCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up NAME",
 		Short: "Start a broker that keeps running",
-		Long: `Start a broker that keeps running after this command has ended, and print its
-address when it answers. It listens on loopback only, without login and encryption unless
-settings say otherwise. Its data are removed when it is stopped.
+		Long: `Start a broker that keeps running after this command has ended, and print its address
+when it answers. It listens on loopback only, without login or encryption unless the
+settings enable them. Its data are removed when it is stopped.
 
-A broker that runs already with the same flags is left alone: its address is
-printed and the exit code is 0.`,
+If the broker already runs with the same flags, its address is printed and the exit
+code is 0.`,
 		Example: `  sixnines broker up redis
   sixnines broker up redis --port 6400 --set appendonly=yes --set appendfsync=always
   sixnines broker up kafka --nodes 3
@@ -51,8 +51,8 @@ printed and the exit code is 0.`,
 	}
 	cmd.Flags().IntVar(&o.nodes, "nodes", 1, "`N` nodes")
 	cmd.Flags().Var(&pairs{to: &o.settings, prefix: "target.settings.", flag: "--set"}, "set", "a line of the broker's own configuration, repeatable")
-	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` of the first node; default a free one")
-	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` for configuration, data and logs, absent or empty; default one below SIXNINES_HOME")
+	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` of the first node; default: a free port")
+	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` for configuration, data and logs; it must be absent or empty; default: one below SIXNINES_HOME")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -81,7 +81,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	}
 	asked := &scenario.Scenario{}
 	if err := asked.ApplyIn(a.lookup, o.settings.list...); err != nil {
-		return &fault{exitUsage, err, "write --set KEY=VALUE; a password as --set KEY=env:NAME or --set KEY=@FILE"}
+		return &fault{exitUsage, err, "write --set KEY=VALUE; write a password as --set KEY=env:NAME or --set KEY=@FILE"}
 	}
 	a.noteExposed(o.settings.list, driver.Entry{})
 	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: asked.Target.Settings}
@@ -96,14 +96,14 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	s, err := brokers.Up(ctx, p, options)
 	switch {
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running && s.Same(options):
-		fmt.Fprintf(a.Stderr, "%s runs already since %s\n", p.Name, s.Started.Local().Format("2006-01-02 15:04:05"))
+		fmt.Fprintf(a.Stderr, "%s has been running since %s\n", p.Name, s.Started.Local().Format("2006-01-02 15:04:05"))
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Elsewhere:
-		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory of this machine's own", fmt.Errorf("%w, on %s", err, s.Host))
+		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory that only this machine uses", fmt.Errorf("%w, on %s", err, s.Host))
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running:
-		return failed("sixnines broker down "+p.Name+" stops it; without --nodes, --port, --dir and --set it is used as it is",
-			fmt.Errorf("%s runs already at %s, with other settings than these", p.Name, s.URL))
+		return failed("sixnines broker down "+p.Name+" stops it; leave out --nodes, --port, --dir and --set to use it as it is",
+			fmt.Errorf("%s already runs at %s with different settings", p.Name, s.URL))
 	case errors.Is(err, brokers.ErrRunning):
-		return failed("sixnines broker down "+p.Name+" removes what is left of it", err)
+		return failed("sixnines broker down "+p.Name+" removes its remains", err)
 	case err != nil:
 		return brokerFault(conceal(err, asked, driver.Entry{}), p, place)
 	default:

@@ -44,36 +44,37 @@ func (a *app) capacityCommand() *cobra.Command {
 		Use:   "capacity [BROKER | SCENARIO.yaml | -] --slo EXPR [flags]",
 		Short: "Find the highest rate that meets an objective",
 		Long: `Find the highest rate at which a load meets its objectives: those of the scenario
-and of --slo. The search begins at the scenario's rate, doubles it until an
-objective is missed and bisects down to --within; at each rate trials are repeated,
-longer if need be, until it is decided. It then searches from above,
-beginning with an overload; a broker that sixnines started is kept for that. At the
-end fresh trials confirm both ends of the answer, each with new topics and, if
-sixnines starts it, a new broker.
+and of --slo. The search starts at the scenario's rate, doubles it until an objective
+is missed, and bisects down to --within. At each rate, trials are repeated, and
+lengthened if necessary, until the outcome is decided. The command then searches from
+above, starting with an overload and keeping the broker that sixnines started. At the
+end new trials confirm both ends of the answer, each with new topics and, if sixnines
+starts the broker, a new broker.
 
-The answer is an interval, [holds, fails), with 95 % confidence: at its lower end
-every objective was met (by the whole 95 % interval of a percentile); at its upper
-end one was missed, or the system carried less than was due, refused or lost
-messages. Where the generator is the limit, the answer is "at least". If
-a rate holds from below and fails from above, both are shown.
+The answer is an interval, [holds, fails), with 95 % confidence. At its lower end every
+objective was met (by the whole 95 % interval of a percentile). At its upper end one
+was missed, or the system carried less than the schedule asked for, or refused or lost
+messages. If the generator is the limit, the answer says "at least". If a rate holds
+when approached from below and fails when approached from above, both are shown.
 
---duration is the length of the shortest trial (at least 300ms, for intervals that
-take dependence between messages into account; trials are longer where a percentile
-takes more messages), and --warmup and the rest are as in sixnines run. An answer
-takes about 30 trials.
+--duration is the length of the shortest trial: at least 300ms, which intervals need to
+account for dependence between messages. Trials are longer if a percentile needs more
+messages. --warmup and the other flags are as in sixnines run. An answer takes about 30
+trials.
 
-Of several workloads --of names the one whose rate is searched for, and flags such as
---rate and --slo mean that one; --slo "NAME: EXPR" is about another. A rate holds if
-it meets the objectives of all of them: how much bulk traffic the small events allow.
+With several workloads, --of names the one whose rate is searched for. Flags such as
+--rate and --slo apply to it; --slo "NAME: EXPR" applies to another. A rate holds if the
+objectives of all workloads are met: the search finds how much bulk traffic a latency
+objective for small events allows.
 
---for says how many systems like the measured one a load needs, if each keeps
---headroom of its capacity free; it assumes that they share nothing.
+--for computes how many systems like the measured one a load needs if each keeps
+--headroom of its capacity free. It assumes that the systems share nothing.
 
-Ctrl-C ends the search with what is known; --resume continues it. All results
-are in a directory of their own.
+Ctrl-C ends the search with the answer so far; --resume continues it. The results are
+in one directory.
 
-Exit codes: 0 there is an answer, 1 failure, 2 wrong usage, 3 no rate that was
-tried holds, or the search ended before its answer was confirmed.`,
+Exit codes: 0 an answer was found; 1 failure; 2 wrong usage; 3 no rate that was tried
+holds, or the search ended before its answer was confirmed.`,
 		Example: `  sixnines capacity nats --slo "delivery.response p99 < 10ms"
   sixnines capacity kafka --nodes 3 --size 1KiB --slo "publish.response p99.9 < 50ms" --slo "lost == 0"
   sixnines capacity scenario.yaml --slo "delivery.response p99 < 5ms" --for 2M/s --headroom 50%
@@ -86,15 +87,15 @@ tried holds, or the search ended before its answer was confirmed.`,
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
-		f.StringVar(&o.of, "of", "", "of several workloads search for the rate of `WORKLOAD`")
+		f.StringVar(&o.of, "of", "", "with several workloads: search for the rate of `WORKLOAD`")
 		f.TextVar(&o.most, "most", o.most, "try no higher `RATE`")
-		f.Var(&o.within, "within", "how much higher the upper end of the answer may be than the lower one, such as 3%")
+		f.Var(&o.within, "within", "how far the upper end of the answer may lie above the lower end, such as 3%")
 		f.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
-		f.IntVar(&o.maxTrials, "max-trials", 200, "end with what is known after `N` trials")
+		f.IntVar(&o.maxTrials, "max-trials", 200, "end the search after `N` trials")
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {
-		f.TextVar(&o.wanted, "for", o.wanted, "how many such systems a load of this `RATE` needs")
+		f.TextVar(&o.wanted, "for", o.wanted, "compute compute how many such systems a load of this `RATE` needs")
 		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -110,15 +111,15 @@ tried holds, or the search ended before its answer was confirmed.`,
 func (o capacityOptions) check() error {
 	switch {
 	case o.most.IsMax() || o.most.Float() > scenario.MaxOpenRate:
-		return wrongUsage(fmt.Sprintf("write such as --most 1M/s, at most %d/s", scenario.MaxOpenRate), "--most cannot be %s", o.most)
+		return wrongUsage(fmt.Sprintf("give a rate such as --most 1M/s, at most %d/s", scenario.MaxOpenRate), "--most cannot be %s", o.most)
 	case o.confirm < 1 || o.confirm > 10:
 		return wrongUsage("5 are recommended", "--confirm cannot be %d: it is 1 to 10", o.confirm)
 	case o.maxTrials < 1 || o.maxTrials > 10_000:
 		return wrongUsage("an answer takes about 30", "--max-trials cannot be %d: it is 1 to 10000", o.maxTrials)
 	case o.wanted.IsMax():
-		return wrongUsage("name the rate, such as --for 2M/s", "--for max is no load to be carried")
+		return wrongUsage("give a rate such as --for 2M/s", "--for needs a rate, not max")
 	case o.headroom.share > 0 && o.wanted.IsZero():
-		return wrongUsage("say for which load, such as --for 2M/s", "--headroom needs --for")
+		return wrongUsage("give the load, such as --for 2M/s", "--headroom needs --for")
 	}
 	return nil
 }
@@ -130,27 +131,27 @@ func checkSearched(s *scenario.Scenario, load scenario.Part, most scenario.Rate)
 		asked += len(p.Objectives)
 		switch {
 		case slices.ContainsFunc(p.Scenario.Acts(), func(a scenario.Act) bool { return a.At.Filled }):
-			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, and these connect when everything is sent", ofWorkload(p.Name))
+			return wrongUsage("leave workload.consumer.from (--consumers-from) out, or give a time", "%scapacity searches for a rate that consumers keep up with, but these consumers connect after everything is sent", ofWorkload(p.Name))
 		case p.From > 0 || p.Stops:
-			return wrongUsage("leave from and for out", "capacity makes trials of a length of its own, and the workload %s has its place in the window", p.Name)
+			return wrongUsage("leave from and for out", "capacity chooses the length of its trials, but the workload %s begins or ends at a set time of the window", p.Name)
 		}
 	}
 	w := &load.Workload
 	switch kind := w.Arrivals.Kind; {
 	case asked == 0:
-		return wrongUsage(`say what a rate has to hold, such as --slo "delivery.response p99 < 10ms"`, "capacity needs an objective")
+		return wrongUsage(`give one, such as --slo "delivery.response p99 < 10ms"`, "capacity needs an objective")
 	case w.Pattern == scenario.Consume:
 		return wrongUsage("choose another pattern: --pattern deliver", "the pattern consume sends nothing, so there is no rate to search for")
 	case w.Loop == scenario.Closed:
 		return wrongUsage("use an open loop: --loop open", "a closed loop has no rate to search for: it is as fast as its answers")
 	case w.Rate.IsMax():
-		return wrongUsage("give a rate to begin at, such as --rate 1k/s", "flat out there is no rate to search for")
+		return wrongUsage("give a rate to start at, such as --rate 1k/s", "--rate max is not a rate that the search could start at")
 	case kind == scenario.Step || kind == scenario.Ramp || kind == scenario.Burst || kind == scenario.Trace:
 		return wrongUsage("use --arrivals constant, poisson or sine", "%s arrivals set their own rate, so there is no rate to search for", kind)
 	case !s.Phases.Until.IsZero():
-		return wrongUsage("give --duration, the length of the shortest trial", "capacity cannot go on until %q: it makes trials longer by itself, up to four times", s.Phases.Until)
+		return wrongUsage("give --duration, the length of the shortest trial", "capacity cannot run until %q: it lengthens trials itself, up to four times", s.Phases.Until)
 	case w.Rate.Float() > most.Float():
-		return wrongUsage("begin lower, or allow more", "the search cannot begin at %s: --most is %s", w.Rate, most)
+		return wrongUsage("start lower, or raise --most", "the search cannot start at %s: --most is %s", w.Rate, most)
 	}
 	return nil
 }
@@ -208,7 +209,7 @@ func (c *capacityRun) make(ctx context.Context) (err error) {
 	defer c.stops.stop()
 	defer c.keeper.Stop("")
 	if d := c.scenario.Phases.Duration; d < 300*time.Millisecond {
-		c.note("trials of %s are too short for intervals that take dependence between messages into account: --duration 10s is better", seconds(d))
+		c.note("trials of %s are too short for intervals that account for dependence between messages; --duration 10s is better", seconds(d))
 	}
 	c.answer, err = sweep.Search(c.measureRate, sweep.SearchOptions{From: c.load.Workload.Rate, Most: c.most, Within: c.within.share,
 		MaxTrials: c.maxTrials, Confirm: c.confirm})
@@ -252,7 +253,7 @@ func (c *capacityRun) measureRate(t sweep.Trial) (sweep.Observation, error) {
 	c.tried++
 	found, err := c.observe(run)
 	if err != nil {
-		return found, wrongUsage("name what this load has", "%w", err)
+		return found, wrongUsage("name a metric that this load has", "%w", err)
 	}
 	c.missed = found.Outcome != judge.Met
 	word := string(found.Outcome)
@@ -305,9 +306,9 @@ func (c *capacityRun) trial(number int, file string, t sweep.Trial) (*result.Run
 	}
 	switch {
 	case t.Stage == sweep.Confirming:
-		c.keeper.Stop("a trial that confirms has its own")
+		c.keeper.Stop("each confirming trial starts its own")
 	case t.Stage == sweep.FromBelow && c.missed:
-		c.keeper.Stop("the trial before may have overloaded it")
+		c.keeper.Stop("the previous trial may have overloaded it")
 	}
 	s := c.at(t.Rate)
 	s.Phases.Duration = c.window(t)

@@ -92,14 +92,14 @@ func TestCapacityText(t *testing.T) {
 	}{
 		{"an interval", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000, Fails: 10_300}, HoldsConfirmed: true, FailsConfirmed: true, Limit: sweep.Latency, Why: "slow.",
 			Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 10_000, Fails: 10_300}},
-			[]string{"lies in [10,000/s, 10,300/s), with 95 % confidence, confirmed by fresh trials.", "Limited by latency: slow.", "no hysteresis was seen",
+			[]string{"lies in [10,000/s, 10,300/s), with 95 % confidence, confirmed by new trials.", "Limited by latency: slow.", "no hysteresis was found",
 				"20,000/s with 50 % headroom needs 4 such systems, if they share nothing"}},
 		{"at least", sweep.Answer{Bracket: sweep.Bracket{Holds: 10_000}, HoldsConfirmed: true, Limit: sweep.Generator, Why: "busy"},
 			[]string{"is at least 10,000/s, with 95 % confidence, confirmed", "Limited by generator: busy.", "needs at most 4 such systems"}},
 		{"hysteresis", sweep.Answer{Bracket: sweep.Bracket{Holds: 8000, Fails: 10_300}, Hysteresis: sweep.Hysteresis{Rate: 9000, Fresh: sweep.Tally{Met: 5, Of: 5}, After: sweep.Tally{Met: 0, Of: 5}, P: 1.0 / 252, Shown: true}, Below: sweep.Bracket{Holds: 10_000, Fails: 10_300}, Above: sweep.Bracket{Holds: 8000, Fails: 9000}, Stopped: "stopped after 9 trials"},
-			[]string{"[8,000/s, 10,300/s), not confirmed", "From below it holds 10,000/s, from above 8,000/s: hysteresis", "ended early: stopped after 9 trials; the same command with --resume dir goes on"}},
+			[]string{"[8,000/s, 10,300/s), not confirmed", "Approached from below, 10,000/s holds; from above, 8,000/s: hysteresis", "ended early: stopped after 9 trials; the same command with --resume dir continues"}},
 		{"nothing holds", sweep.Answer{Bracket: sweep.Bracket{Fails: 2}}, []string{"No tested rate holds: 2/s fails."}},
-		{"nothing is known", sweep.Answer{}, []string{"No tested rate was shown to hold, and none was shown to fail."}},
+		{"nothing is known", sweep.Answer{}, []string{"No tested rate was shown to hold or to fail."}},
 	} {
 		tt.answer.Confidence = 0.95
 		tt.answer.Trials = []sweep.Made{{Trial: sweep.Trial{Rate: scenario.PerSecond(500), Times: 2, Stage: sweep.FromBelow}, Observation: sweep.Observation{Outcome: judge.Missed, Limit: sweep.Backlog}}}

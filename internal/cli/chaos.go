@@ -14,10 +14,10 @@ import (
 func (a *app) chaosCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Find what of a drawn timeline loses messages",
-		Long: `sixnines run --chaos SEED draws a timeline of actions, such as nodes of the broker
-that are stalled or killed. It is part of the result's scenario. chaos shrink finds
-the shortest part of it that still loses messages.`,
+		Short: "Find which actions of a random timeline lose messages",
+		Long: `sixnines run --chaos SEED draws a random timeline of actions, such as stalling or
+killing nodes of the broker. The timeline is stored in the result's scenario. chaos
+shrink finds the shortest part of it that still loses messages.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -30,11 +30,11 @@ the shortest part of it that still loses messages.`,
 func drawActions(s *scenario.Scenario, e driver.Entry, seed uint64) error {
 	switch {
 	case len(s.Actions) > 0:
-		return placed(wrongUsage("leave --chaos out, or the actions", "--chaos draws the actions, and the scenario has some"), s, "actions")
+		return placed(wrongUsage("leave out --chaos or the actions", "--chaos draws the actions, but the scenario already has some"), s, "actions")
 	case s.Workload.Messages > 0 || slices.ContainsFunc(s.Workloads, func(w scenario.NamedWorkload) bool { return w.Messages > 0 }):
-		return wrongUsage("give --duration instead", "--chaos needs a window of a known length, and a number of messages ends this one")
+		return wrongUsage("give --duration instead", "--chaos needs a window of known length, but this one ends after a number of messages")
 	case !s.Phases.Until.IsZero():
-		return wrongUsage("give --duration, and leave --until out", "--chaos needs a window of a known length, and this one goes on until a percentile is known")
+		return wrongUsage("give --duration, and leave --until out", "--chaos needs a window of known length, but this one lasts until a percentile is known")
 	}
 	with := func(all []scenario.Action) *scenario.Scenario {
 		c := *s
@@ -54,8 +54,8 @@ func drawActions(s *scenario.Scenario, e driver.Entry, seed uint64) error {
 		return err == nil
 	}})
 	if all == nil {
-		return wrongUsage("make it longer, such as --duration 30s; without --url the broker is started for the run, and can be stalled and killed",
-			"--chaos finds no action that this run can have in a window of %s", seconds(s.Phases.Duration))
+		return wrongUsage("lengthen it, such as --duration 30s, or leave --url out: a broker that is started for the run can be stalled and killed",
+			"--chaos finds no action that is possible in this run's window of %s", seconds(s.Phases.Duration))
 	}
 	s.Actions = all
 	s.Normalise() // what actions have as defaults: that what the broker keeps is read back

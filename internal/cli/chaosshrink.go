@@ -33,17 +33,17 @@ func (a *app) shrinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "shrink RESULT.jsonl | SCENARIO.yaml [flags]",
 		Short: "Find the shortest timeline that loses acknowledged messages",
-		Long: `Find a short timeline of actions that loses messages which the broker had
-acknowledged: a part of that of a result, or of a scenario. Runs leave out more and more
-of its actions, each run with a new broker if sixnines starts it. A timeline that
-loses nothing in --tries runs counts as one that does not. In the end none of the
-actions that are left can be left out.
+		Long: `Find a short timeline of actions that loses messages which the broker had acknowledged.
+It is a part of the timeline of a result or a scenario. The command repeats the run with
+fewer and fewer of the actions, each time with a new broker if sixnines starts it. A
+timeline that loses nothing in --tries runs counts as harmless. At the end, leaving out
+any remaining action makes the timeline harmless.
 
-Flags lie over the scenario, as those of sixnines run do; a result holds no passwords, so
-a login has to be given again. --resume continues a search. All results are in
-a directory of their own, with the scenario that was found, shortest.yaml.
+Flags override the scenario, as for sixnines run. Results contain no passwords, so give
+logins again. --resume continues a search. The results are in one directory, with the
+scenario that was found as shortest.yaml.
 
-Exit codes: 0 found, 1 failure, 2 wrong usage, 3 the whole timeline lost nothing.`,
+Exit codes: 0 found; 1 failure; 2 wrong usage; 3 the whole timeline lost nothing.`,
 		Example: `  sixnines run redis --chaos 7 --duration 60s
   sixnines chaos shrink results/redis-deliver-20261126T140200Z-1f2e3d4c.jsonl
   sixnines chaos shrink faults.yaml --tries 5 --json`,
@@ -53,7 +53,7 @@ Exit codes: 0 found, 1 failure, 2 wrong usage, 3 the whole timeline lost nothing
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
-		f.IntVar(&o.tries, "tries", 3, "a timeline that loses nothing in `N` runs counts as one that does not")
+		f.IntVar(&o.tries, "tries", 3, "a timeline that loses nothing in `N` runs counts as harmless")
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -98,7 +98,7 @@ func (x *shrinkRun) check(_ context.Context, a *app) error {
 		return err
 	}
 	if len(s.Actions) == 0 {
-		return wrongUsage("name a result of sixnines run --chaos SEED", "%s has no actions that could be left out", x.from)
+		return wrongUsage("name a result of sixnines run --chaos SEED", "%s has no actions to leave out", x.from)
 	}
 	if _, err := planOfAll(s, e); err != nil {
 		return err
@@ -120,7 +120,7 @@ func (a *app) scenarioIn(file string) (*scenario.Scenario, error) {
 		return nil, err
 	}
 	if len(run.Parts()) > 1 {
-		return nil, wrongUsage("name the scenario that it was made with", "%s is of several workloads, and holds a scenario for each instead of theirs together", file)
+		return nil, wrongUsage("name the scenario file of that run", "%s has several workloads: it holds one scenario for each, not the common one", file)
 	}
 	s, err := scenario.FromJSON(file, run.Header.Scenario)
 	if err != nil {
@@ -186,7 +186,7 @@ func (x *shrinkRun) lost(part []int, try int) (int64, error) {
 	}
 	lost, err := lostOf(run)
 	if err != nil {
-		return 0, failed("the result in "+filepath.Join(x.dir, file)+" says more", fmt.Errorf("trial %d shows nothing: %w", trial+1, err))
+		return 0, failed("the result in "+filepath.Join(x.dir, file)+" says more", fmt.Errorf("trial %d decides nothing: %w", trial+1, err))
 	}
 	x.tried = append(x.tried, shrinkTrial{File: file, Actions: numbers, Lost: lost})
 	x.note("trial %d, %s: %s lost", trial+1, plural(len(part), "action"), plural(int(lost), "acknowledged message"))
@@ -201,7 +201,7 @@ func lostOf(run *result.Run) (lost int64, err error) {
 		least, most := p.LostAcked()
 		acked, lost, doubt = acked+p.Counters.Acked, lost+least, doubt+most-least
 		if b := p.ReadBack; b != nil && most > least && b.Why != "" {
-			err = fmt.Errorf("what the broker keeps could not be read back: %s", b.Why)
+			err = fmt.Errorf("the broker's messages could not be read back: %s", b.Why)
 		}
 	}
 	switch {
@@ -220,7 +220,7 @@ func (x *shrinkRun) run(part []int, trial int, file string) (run *result.Run, er
 	if x.stops.ending() {
 		return nil, errSearchEnded
 	}
-	x.keeper.Stop("each trial has its own")
+	x.keeper.Stop("each trial starts its own")
 	s := *x.scenario
 	s.Actions = x.of(part)
 	state, err := x.Next(trial, trials.Trial{Round: 1, Seed: s.Seed, File: file}, &x.keeper,
@@ -304,7 +304,7 @@ func (x *shrinkRun) show(ended error) error {
 			return err
 		}
 	} else if found && len(s.Actions) == 0 {
-		fmt.Fprintln(x.Stdout, "no action is needed: acknowledged messages are lost without any")
+		fmt.Fprintln(x.Stdout, "acknowledged messages are lost even without any action")
 	} else if found {
 		fmt.Fprintf(x.Stdout, "%d of %s lose acknowledged messages:\n", len(s.Actions), plural(len(x.all), "action"))
 		for _, text := range object.Actions {
@@ -314,7 +314,7 @@ func (x *shrinkRun) show(ended error) error {
 		fmt.Fprintf(x.Stdout, "%s: nothing acknowledged was lost in %s\n", plural(len(x.all), "action"), plural(len(x.tried), "run"))
 	}
 	if stopped {
-		x.note("stopped: a shorter timeline may lose messages, too; the same command with --resume %s goes on", x.dir)
+		x.note("stopped: an even shorter timeline may lose messages; the same command with --resume %s continues", x.dir)
 	}
 	x.note("results %s", x.dir)
 	if ended == nil && !found && !stopped {

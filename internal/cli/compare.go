@@ -38,15 +38,15 @@ type compareOptions struct {
 // comparisonFlags adds the flags that compare and ab share.
 func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
-	f.Var(&o.minEffect, "min-effect", "the least change that matters, such as 5%; 0%: any, so that a gate passes improvements only")
-	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, flat out the throughput")
-	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9: the fewer, the narrower their intervals")
-	f.StringVar(&o.of, "of", "", "of several workloads compare `WORKLOAD` only; runs that have one without a name have that")
-	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank in spite of different guarantees or loads, and say so")
-	f.BoolVar(&o.gate, "gate", false, "exit with 3 unless everything is shown not to be worse in B than in A by more than --min-effect")
+	f.Var(&o.minEffect, "min-effect", "the smallest change that matters, such as 5%; with 0% every change matters and a gate passes improvements only")
+	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, or the throughput with rate: max")
+	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9; fewer percentiles have narrower intervals")
+	f.StringVar(&o.of, "of", "", "with several workloads: compare `WORKLOAD` only; a run with a single, unnamed workload is compared by that one")
+	f.BoolVar(&o.rankUnlike, "rank-unlike", false, "rank despite different guarantees or loads; the output says so")
+	f.BoolVar(&o.gate, "gate", false, "exit with 3 unless B is shown to be no worse than A by more than --min-effect in every respect")
 	o.passing.flag(f)
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
-	f.BoolVar(&o.full, "full", false, "print everything, not only what fits a screen")
+	f.BoolVar(&o.full, "full", false, "print everything, not only what fits on a screen")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
 	jsonFlag(f, &o.json, "")
 }
@@ -58,7 +58,7 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 		return out, wrongUsage("leave one of them out", "--json and --markdown exclude each other")
 	}
 	if o.passing.allowUndecided && !o.gate && !o.decides {
-		return out, wrongUsage("add --gate, or leave it out", "--allow-undecided is about a gate, and there is no --gate")
+		return out, wrongUsage("add --gate, or leave it out", "--allow-undecided needs --gate")
 	}
 	if o.html != "" {
 		if err := a.pageProbe(o.html); err != nil {
@@ -94,9 +94,9 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 func (env *Env) pageProbe(file string) error {
 	switch err := unmade(os.OpenFile(env.path(file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)); {
 	case errors.Is(err, fs.ErrExist):
-		return wrongUsage("name another file", "%s is there already", file)
+		return wrongUsage("name another file", "%s already exists", file)
 	case err != nil:
-		return failed("make the directory first, or name another file with --html FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+		return failed("create the directory first, or name another file with --html FILE", fmt.Errorf("%s cannot be written: %w", file, err))
 	}
 	return nil
 }
@@ -106,26 +106,26 @@ func (a *app) compareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "compare BASELINE NEW | A… -- B… | DIR [flags]",
 		Short: "Compare two sets of results, run by run",
-		Long: `Compare a baseline A with a B: two sets of results, with the run as the unit. Each
-set is result files, directories of them or patterns. If a set has more than one
-name, -- separates the sets, with all flags before it. A single DIR is one that
-sixnines ab made, whose runs know their side.
+		Long: `Compare a baseline A with B: two sets of results, with the run as the unit. A set is
+any number of result files, directories of them, or patterns. If a set has more than
+one name, write -- between the sets and all flags before it. A single DIR must be one
+that sixnines ab made; its results record which side they belong to.
 
-What an ab changes, and all other differences, are named first. Then each percentile
-has its change, an interval that holds for all of them at once, and an outcome:
-SLOWER, FASTER, within the change that matters, not slower, or not decided. Of several
-workloads, each that both sets have is compared separately, and --json prints an
-object for each; those in the background are shown and not judged. An outcome needs 6
-pairs of runs, better 10; with fewer there are figures and no outcome. INVALID and
-UNSTABLE runs are left out with their partners.
+The output first lists what an ab changes and every other difference. It then gives for
+each percentile the change, an interval that holds for all percentiles at once, and an
+outcome: SLOWER, FASTER, within the change that matters, not slower, or not decided.
+With several workloads, each one that both sets have is compared separately, and --json
+prints an object for each; background workloads are shown but not judged. An outcome
+needs 6 pairs of runs, better 10; with fewer pairs only figures are shown. INVALID and
+UNSTABLE runs are left out together with their partners.
 
-A gate judges throughput or percentiles, overloads and other failures, what was lost,
-refused or not sent, and the runs that were left out. Shown worse fails; what is
-undecided does not pass either, unless --allow-undecided. Far percentiles need most
-pairs: --percentile 50,99 asks for fewer.
+A gate judges throughput or percentiles, overloads and other failures, messages that
+were lost, refused or not sent, and how many runs were left out. It fails if B is shown
+to be worse. It also fails if something is undecided, unless --allow-undecided is set.
+High percentiles need the most pairs: --percentile 50,99 needs fewer.
 
-Exit codes: 0 compared, 1 failure, 2 wrong usage, 3 a regression with --gate, or
-something that it could not decide.`,
+Exit codes: 0 compared; 1 failure; 2 wrong usage; 3 a regression with --gate, or
+something that the gate could not decide.`,
 		Example: `  sixnines compare results/baseline results/new --markdown
   sixnines compare --min-effect 3% base-*.jsonl -- new-*.jsonl
   sixnines compare results/ab-20261121T140200Z-1f2e3d4c
@@ -232,12 +232,12 @@ func (env *Env) printComparison(c *compare.Comparison, i int, o compareOptions) 
 func (env *Env) sets(args []string, dash int) (setA, setB []*result.Run, err error) {
 	for _, arg := range args[max(dash, 0):] {
 		if dash >= 0 && strings.HasPrefix(arg, "-") {
-			return nil, nil, wrongUsage("write flags before: sixnines compare "+arg+" … A… -- B…; a file of such a name is ./"+arg, "what follows -- is results, and %s is a flag", arg)
+			return nil, nil, wrongUsage("write flags first: sixnines compare "+arg+" … A… -- B…; for a file of this name write ./"+arg, "only results may follow --, and %s is a flag", arg)
 		}
 	}
 	switch {
 	case dash == 0 || dash == len(args):
-		return nil, nil, wrongUsage("write sixnines compare A… -- B…", "there is nothing on one side of --")
+		return nil, nil, wrongUsage("write sixnines compare A… -- B…", "one side of -- is empty")
 	case dash > 0:
 		return env.bothSets(args[:dash], args[dash:])
 	case len(args) == 2:
@@ -252,9 +252,9 @@ func (env *Env) sets(args []string, dash int) (setA, setB []*result.Run, err err
 		t := r.Header.Trial
 		if t == nil || t.Kind != result.TrialAB {
 			if len(args) == 1 {
-				return nil, nil, wrongUsage("name the other set, too: sixnines compare BASELINE NEW", "%s is one set and not two: %s is no run of an ab", args[0], r.Path)
+				return nil, nil, wrongUsage("name the second set, too: sixnines compare BASELINE NEW", "%s is only one set, and %s is not a run of an ab", args[0], r.Path)
 			}
-			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "it is not clear where A ends and B begins in %d names", len(args))
+			return nil, nil, wrongUsage("separate the sets: sixnines compare A… -- B…", "it is unclear which of the %d names belong to A and which to B", len(args))
 		}
 		ids[t.Set] = true
 		if t.Arm == "A" {
@@ -264,10 +264,10 @@ func (env *Env) sets(args []string, dash int) (setA, setB []*result.Run, err err
 		}
 	}
 	if len(ids) > 1 {
-		return nil, nil, wrongUsage("name the directory of one", "these are the runs of %d abs", len(ids))
+		return nil, nil, wrongUsage("name the directory of one ab", "these are the runs of %d abs", len(ids))
 	}
 	if len(setA) == 0 || len(setB) == 0 {
-		return nil, nil, wrongUsage("let sixnines ab finish at least a pair", "all %d runs are on one side of the ab", len(runs))
+		return nil, nil, wrongUsage("let sixnines ab finish at least one pair", "all %d runs are on one side of the ab", len(runs))
 	}
 	return setA, setB, nil
 }
@@ -287,7 +287,7 @@ func (env *Env) bothSets(namesA, namesB []string) (setA, setB []*result.Run, err
 			}
 		}
 		if len(arms) > 1 {
-			return nil, nil, wrongUsage("name the directory of an ab alone, or the runs of one arm, such as DIR/*-A.jsonl",
+			return nil, nil, wrongUsage("name only the directory of the ab, or the runs of one arm, such as DIR/*-A.jsonl",
 				"set %s holds both arms of an ab", string(rune('A'+i)))
 		}
 	}
@@ -318,7 +318,7 @@ func (env *Env) resultsAt(name string) ([]string, error) {
 	}
 	matches, err := filepath.Glob(env.path(name))
 	if err != nil {
-		return nil, wrongUsage("put the name of a file, or write the pattern otherwise", "%q is not a pattern: %w", name, err)
+		return nil, wrongUsage("give the name of a file, or correct the pattern", "%q is not a pattern: %w", name, err)
 	}
 	var files []string
 	for _, m := range matches {
@@ -356,7 +356,7 @@ func (env *Env) oneSeries(dir string) ([]string, error) {
 		}
 	}
 	if len(series) > 1 {
-		return nil, wrongUsage("name one of them; "+filepath.Join(dir, "*")+" is all of them as one set", "%s holds the results of %d series: %s", dir, len(series), few(series))
+		return nil, wrongUsage("name one of them, or all of them as one set with "+filepath.Join(dir, "*"), "%s holds the results of %d series: %s", dir, len(series), few(series))
 	}
 	return files, nil
 }
@@ -408,7 +408,7 @@ func (env *Env) resultsIn(names []string) ([]string, error) {
 
 // noResults is the error of a directory without any.
 func noResults(dir string) error {
-	return wrongUsage("sixnines run --out DIR writes results", "%s holds no result: no file ends in .jsonl", dir)
+	return wrongUsage("sixnines run --out DIR writes results", "%s contains no results: no file name ends in .jsonl", dir)
 }
 
 func isResult(name string) bool {

@@ -154,7 +154,7 @@ func TestCompare(t *testing.T) {
 		{"base cut.jsonl", exitFailure, "cut short"},
 		{"base bad", exitFailure, "INVALID: throttled"},
 		{"base big", exitOK, "NOT RANKED  Not ranked: A and B differ in size"},
-		{"base big --rank-unlike", exitOK, "Ranked in spite of decisive differences"},
+		{"base big --rank-unlike", exitOK, "Ranked despite decisive differences"},
 		{"ab", exitOK, "B changes  option.linger=5ms"},
 		{"ab --full", exitOK, "from run to run"},
 		{"ab --gate", exitThreshold, "SLOWER"},
@@ -174,7 +174,7 @@ func TestCompare(t *testing.T) {
 	// What is undecided is said, with what to do, or that it is allowed.
 	for args, want := range map[string]string{
 		"base noisy --gate":                   "sixnines: the gate cannot be decided: p50, p75, p90, p95, p99, p99.9: a change of more than 5 % is neither shown nor ruled out\nhint: make more pairs, judge fewer percentiles",
-		"base noisy --gate --allow-undecided": "undecided, which is allowed: p50, p75, p90, p95, p99, p99.9: a change of more",
+		"base noisy --gate --allow-undecided": "undecided, but allowed: p50, p75, p90, p95, p99, p99.9: a change of more",
 		"base lossy --gate --min-effect 10%":  "sixnines: the gate cannot be decided: lost: messages lost: A none, B 1 in 1 run",
 	} {
 		if _, _, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...); !strings.HasPrefix(errs, want) {
@@ -212,13 +212,13 @@ func TestComparePage(t *testing.T) {
 		t.Errorf("exit code %d, %v\n%s", code, err, errs)
 	}
 	code, out, errs := invoke(t, Env{Dir: dir}, "compare", "base", "slow", "--html", "page.html")
-	if code != exitUsage || out != "" || !strings.Contains(errs, "there already") {
+	if code != exitUsage || out != "" || !strings.Contains(errs, "already exists") {
 		t.Errorf("written over: exit code %d\n%s", code, errs)
 	}
 	// Where none can be written, that is said before there is anything to lose.
 	for _, args := range [][]string{{"compare", "base", "slow"}, {"ab", "mem", "--duration", "10m"}} {
 		code, out, errs = invoke(t, Env{Dir: dir}, append(args, "--html", "no/page.html")...)
-		if code != exitFailure || out != "" || !strings.Contains(errs, "no/page.html") || !strings.Contains(errs, "hint: make the directory first") {
+		if code != exitFailure || out != "" || !strings.Contains(errs, "no/page.html") || !strings.Contains(errs, "hint: create the directory first") {
 			t.Errorf("%s: exit code %d\n%s%s", args, code, out, errs)
 		}
 	}
@@ -229,13 +229,13 @@ func TestCompareWrongUsage(t *testing.T) {
 	env := Env{Dir: comparisons(t)}
 	for args, want := range map[string]string{
 		"":                                   "needs results",
-		"base":                               "one set and not two",
-		"base slow same":                     "where A ends and B begins",
-		"-- base slow":                       "one side of --",
-		"base slow --":                       "one side of --",
+		"base":                               "base is only one set",
+		"base slow same":                     "which of the 3 names belong to A",
+		"-- base slow":                       "one side of -- is empty",
+		"base slow --":                       "one side of -- is empty",
 		"base base":                          "are the same run",
 		"base/b00.jsonl base/b00.jsonl":      "are the same run",
-		"base empty":                         "holds no result",
+		"base empty":                         "contains no results",
 		"out base":                           "out holds the results of 2 series: out/after/set, out/before/set",
 		"base none*.jsonl":                   `no result matches "none*.jsonl"`,
 		"base ab":                            "holds both arms",
@@ -248,8 +248,8 @@ func TestCompareWrongUsage(t *testing.T) {
 		"base slow --min-effect -5%":         "percentage",
 		"base slow --json --markdown":        "exclude each other",
 		"base -- slow --gate":                "--gate is a flag",
-		"base slow --html base/b00.jsonl":    "is there already",
-		"base slow --allow-undecided":        "there is no --gate",
+		"base slow --html base/b00.jsonl":    "already exists",
+		"base slow --allow-undecided":        "--allow-undecided needs --gate",
 	} {
 		code, out, errs := invoke(t, env, append([]string{"compare"}, strings.Fields(args)...)...)
 		lines := strings.Split(strings.TrimSpace(errs), "\n")
@@ -258,7 +258,7 @@ func TestCompareWrongUsage(t *testing.T) {
 		}
 	}
 	for args, want := range map[string]string{
-		"base none.jsonl": "there is no file none.jsonl",
+		"base none.jsonl": "none.jsonl does not exist",
 		"base half.jsonl": "half.jsonl",
 		"base text.jsonl": "text.jsonl",
 	} {
@@ -295,7 +295,7 @@ func TestAB(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &c); err != nil || c.Kind != "A/A" {
 		t.Fatalf("%v, %+v\n%s%s", err, c, out, errs)
 	}
-	for _, want := range []string{"6 pairs of runs in random order: 1.2 s", "pair 6 of 6", "sixnines compare results"} {
+	for _, want := range []string{"6 pairs of runs in random order take 1.2 s", "pair 6 of 6", "sixnines compare results"} {
 		if !strings.Contains(errs, want) {
 			t.Errorf("%q is not in %s", want, errs)
 		}
@@ -353,14 +353,14 @@ func TestArms(t *testing.T) {
 	for args, want := range map[string]string{
 		"ab mem --pairs 5":                    "5 pairs",
 		"ab":                                  "needs A",
-		"ab mem mem mem":                      "too much",
+		"ab mem mem mem":                      "one too many",
 		"ab nothing":                          `no driver "nothing"`,
 		"ab - ":                               "stdin",
 		"ab mem --b rate":                     "no key or no value",
 		"ab mem --b rate=fast":                "fast",
 		"ab mem --b nosuch=1":                 "nosuch",
 		"ab mem --json --markdown":            "exclude each other",
-		"ab mem --gate --b rate=2k/s":         "--gate could not fail: B changes workload.rate: 1000/s → 2000/s",
+		"ab mem --gate --b rate=2k/s":         "--gate could never fail: B changes workload.rate: 1000/s → 2000/s",
 		"ab mem --gate --b pattern=roundtrip": "workload.pattern: deliver → roundtrip",
 	} {
 		dir := t.TempDir()

@@ -20,7 +20,7 @@ func gateable(all []*compare.Comparison) error {
 	}
 	for _, c := range all {
 		if c.Outcome == compare.Unranked {
-			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+			return wrongUsage(unrankedHint, "--gate could never fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		}
 	}
 	if !slices.ContainsFunc(all, func(c *compare.Comparison) bool { return !c.Background }) {
@@ -31,7 +31,7 @@ func gateable(all []*compare.Comparison) error {
 
 // gatesNothing refuses a gate over background workloads only.
 func gatesNothing(workload string) error {
-	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could not fail: %s is in the background, which is not judged", workload)
+	return wrongUsage("choose another workload with --of, or leave --gate out", "--gate could never fail: %s is a background workload, which is not judged", workload)
 }
 
 // gated reports what a gate fails for and what it cannot decide, and returns the command's
@@ -41,7 +41,7 @@ func (env *Env) gated(all []*compare.Comparison, p passing) error {
 	var open []string
 	for _, c := range all {
 		if c.Outcome == compare.Unranked && c.Gate.Answer != compare.Worse {
-			return wrongUsage(unrankedHint, "--gate could not fail: %s%s", ofWorkload(c.Workload), c.Ungated)
+			return wrongUsage(unrankedHint, "--gate could never fail: %s%s", ofWorkload(c.Workload), c.Ungated)
 		}
 		for _, r := range c.Regressions {
 			fmt.Fprintln(env.Stderr, env.plainText("regression: "+oneLine(ofWorkload(c.Workload)+r)))
@@ -58,7 +58,7 @@ func (env *Env) gated(all []*compare.Comparison, p passing) error {
 	for _, text := range rest {
 		word := "undecided: "
 		if p.allowUndecided {
-			word = "undecided, which is allowed: "
+			word = "undecided, but allowed: "
 		}
 		fmt.Fprintln(env.Stderr, env.plainText(word+oneLine(text)))
 	}
@@ -120,13 +120,13 @@ func openHint(all []*compare.Comparison) string {
 			case compare.WideInterval, compare.NoInterval:
 				add("make more pairs, judge fewer percentiles with --percentile 50,99, or allow more with --min-effect")
 			case compare.Missing, compare.Unsupported:
-				add("make longer runs, or judge others with --percentile")
+				add("make longer runs, or choose other percentiles with --percentile")
 			case compare.SuspectRuns:
-				add("see sixnines report for why runs are suspect, or judge lower percentiles with --percentile")
+				add("see sixnines report for why runs are suspect, or choose lower percentiles with --percentile")
 			case compare.FewSigns:
-				add("see why runs failed or lost messages, and make more pairs")
+				add("find out why runs failed or lost messages, and make more pairs")
 			case compare.Excluded:
-				add("make the runs that are left out again")
+				add("repeat the runs that are left out")
 			}
 		}
 	}

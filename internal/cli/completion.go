@@ -33,7 +33,7 @@ drivers and their options, and the values of flags that have a fixed set.`,
 			case "zsh":
 				return root.GenZshCompletion(a.Stdout)
 			}
-			return wrongUsage("there are "+strings.Join(shells(), ", "), "no completion for a shell called %q", args[0])
+			return wrongUsage("there are "+strings.Join(shells(), ", "), "no completion for shell %q", args[0])
 		},
 	}
 }

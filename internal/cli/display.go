@@ -25,7 +25,7 @@ type display interface {
 // What Ctrl-C does, for the live view.
 const (
 	endsWindow = "Ctrl-C ends the window early and keeps the result"
-	endsSeries = "Ctrl-C ends with this run"
+	endsSeries = "Ctrl-C ends after this run"
 )
 
 // display returns the display that suits stderr for runs of a scenario; ctrlC says what
@@ -172,7 +172,7 @@ func clockOf(p engine.Progress) string {
 // sends single messages.
 func sentOf(p engine.Progress, style func(string) string) string {
 	if p.Settling {
-		return "single messages until their p50 holds, now " + style(span(p.P50))
+		return "single messages until their p50 is steady, now " + style(span(p.P50))
 	}
 	if p.Sent == 0 && p.Backlog > 0 {
 		return style("sending is blocked")

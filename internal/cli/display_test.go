@@ -74,7 +74,7 @@ func TestPlainLine(t *testing.T) {
 		{blocked, "measure   3 s of 10 s  sending is blocked  in flight 2  overdue 700  no loss seen"},
 		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second, Sent: 20_000}, "warm-up   1 s of 2 s  sent 20,000/s"},
 		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: 2 * time.Second, Settling: true, P50: 61_000 * time.Nanosecond},
-			"warm-up   1 s of 3 s  single messages until their p50 holds, now 61.0 µs"},
+			"warm-up   1 s of 3 s  single messages until their p50 is steady, now 61.0 µs"},
 		{engine.Progress{Phase: result.PhaseDrain, InFlight: 7}, "drain     waiting for the last messages  in flight 7  no loss seen"},
 		{several(), "measure   3 s of 10 s  events  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen\n" +
 			"measure   3 s of 10 s  traffic (background)  sent 500/s  in flight 0  overdue 12  3 rejected\n" +

@@ -20,18 +20,18 @@ func (a *app) doctorCommand() *cobra.Command {
 	var address string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine whether this machine is fit to measure",
-		Long: `Examine whether this machine is fit to measure, in a third of a second, and say
-what to do about each finding. Run it while nothing else runs. What cannot be
-found out is "unknown", with the reason. Nothing is changed without --clean.
+		Short: "Check whether this machine is fit to measure",
+		Long: `Check within a third of a second whether this machine is fit to measure, with advice on
+each finding. Run it while nothing else runs. A property that cannot be determined is
+"unknown", with the reason. Nothing is changed without --clean.
 
 What a killed run has left on the machine, such as stopped processes, mounts or rules of
 the network, is listed from the journal that was written before each act. --clean undoes it,
 and so does the next run at its start. Nothing is touched that Sixnines has not made.
 Commands that undo actions of the kind exec are listed, and run only with --clean --exec.
 
-With --url it also says whether the broker there shares this machine; its name is
-resolved, and no connection is made.
+With --url the command also checks whether that broker shares this machine: it resolves
+the name and makes no connection.
 
 Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		Example: `  sixnines doctor
@@ -47,13 +47,13 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 			if address != "" { // it may contain variables, as in a scenario
 				s, at := &scenario.Scenario{}, scenario.Override{Key: "target.url", Value: address, Flag: "--url"}
 				if err := s.ApplyIn(a.lookup, at); err != nil {
-					return &fault{exitUsage, err, "give the address as to run"}
+					return &fault{exitUsage, err, "give the address in the form that run takes"}
 				}
 				address, secrets = s.Target.URL, s.Secrets(nil)
 			}
 			hosts, err := vitals.BrokerHosts(address)
 			if err != nil {
-				return wrongUsage("give the address as to run, such as --url nats://broker.example:4222", "--url: %v", err)
+				return wrongUsage("give the address in the form that run takes, such as --url nats://broker.example:4222", "--url: %v", err)
 			}
 			checks := append(vitals.Checkup(), a.checkGenerator(time.Now()), a.checkLeft(cmd.Context(), clean, exec))
 			if len(hosts) > 0 {
@@ -81,7 +81,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 		},
 	}
 	cmd.Flags().StringVar(&address, "url", "", "address of the broker to be measured, to see whether it is on this machine")
-	cmd.Flags().BoolVar(&clean, "clean", false, "undo what killed runs left on the machine")
+	cmd.Flags().BoolVar(&clean, "clean", false, "clean up after killed runs")
 	cmd.Flags().BoolVar(&exec, "exec", false, "with --clean: run the commands, too, that undo actions of killed runs of the kind exec")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with the machine's fingerprint")
 	return cmd
@@ -112,7 +112,7 @@ func (env *Env) checkGenerator(now time.Time) vitals.Check {
 		return c
 	}
 	limits := each(k.Limits, selftest.Limit.String)
-	c = vitals.Check{Name: c.Name, Status: vitals.StatusOK, Found: fmt.Sprintf("the generator of this machine keeps %s, measured %s", strings.Join(limits, ", "), k.At.Format("2006-01-02 15:04"))}
+	c = vitals.Check{Name: c.Name, Status: vitals.StatusOK, Found: fmt.Sprintf("the generator on this machine keeps up with %s, measured %s", strings.Join(limits, ", "), k.At.Format("2006-01-02 15:04"))}
 	if k.Disturbed != "" {
 		c.Status, c.Advice = vitals.StatusNote, "measured while "+k.Disturbed+": "+how
 	}
@@ -145,9 +145,9 @@ func (env *Env) printChecks(checks []vitals.Check) {
 func conclusion(counts map[string]int) string {
 	switch {
 	case counts[vitals.StatusFail] > 0:
-		return fmt.Sprintf("Not fit to measure: %d of the checks failed.", counts[vitals.StatusFail])
+		return fmt.Sprintf("Not fit to measure: %d checks failed.", counts[vitals.StatusFail])
 	case counts[vitals.StatusWarn] > 0:
-		return fmt.Sprintf("Fit to measure, with %s that will show in the figures.", plural(counts[vitals.StatusWarn], "warning"))
+		return fmt.Sprintf("Fit to measure, with %s that will affect the figures.", plural(counts[vitals.StatusWarn], "warning"))
 	}
 	return "Fit to measure."
 }

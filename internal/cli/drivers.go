@@ -98,7 +98,7 @@ func (a *app) driversShowCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:       "show NAME",
-		Short:     "Show what a driver can do and which options it has",
+		Short:     "Show the abilities and options of a driver",
 		Args:      counted(1, 1, "one NAME of "+strings.Join(a.Drivers.Names(), ", ")),
 		ValidArgs: a.Drivers.Names(),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -26,13 +26,13 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 	if o.otlp != "" {
 		target, err = telemetry.NewTarget(o.otlp, a.getenv("OTEL_EXPORTER_OTLP_HEADERS"), a.getenv("OTEL_EXPORTER_OTLP_METRICS_HEADERS"))
 		if err != nil {
-			return wrongUsage("write such as --otlp http://collector:4318; logins and keys go into OTEL_EXPORTER_OTLP_HEADERS, as key=value,key=value", "--otlp: %w", err)
+			return wrongUsage("write for example --otlp http://collector:4318; put logins and keys into OTEL_EXPORTER_OTLP_HEADERS as key=value,key=value", "--otlp: %w", err)
 		}
 	}
 	var server *telemetry.Server
 	if o.metrics != "" {
 		if server, err = telemetry.Listen(o.metrics, a.live); err != nil {
-			return wrongUsage("write an address of this machine with a port that is free, such as --metrics :9091 or --metrics 127.0.0.1:0",
+			return wrongUsage("give an address of this machine with a free port, such as --metrics :9091 or --metrics 127.0.0.1:0",
 				"--metrics %s: %w", o.metrics, err)
 		}
 		say("metrics http://%s/metrics", server.Address())
@@ -42,7 +42,7 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 			if server != nil {
 				err = errors.Join(err, server.Close())
 			}
-			return wrongUsage("see the variables OTEL_EXPORTER_OTLP_… of the environment", "--otlp %s: %w", target, err)
+			return wrongUsage("check the environment variables OTEL_EXPORTER_OTLP_…", "--otlp %s: %w", target, err)
 		}
 	}
 	err = do()
@@ -51,17 +51,17 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 		pushes := a.push.Close(untilSignal)
 		stop()
 		if pushes.Failed > 0 {
-			fmt.Fprintf(a.Stderr, "otlp    %d of %d pushes failed, at last: %v; the results are whole\n", pushes.Failed, pushes.Made, pushes.Failure)
+			fmt.Fprintf(a.Stderr, "otlp    %d of %d pushes failed, the last with: %v; the results are complete\n", pushes.Failed, pushes.Made, pushes.Failure)
 		}
 		if pushes.Unreported > 0 {
-			fmt.Fprintf(a.Stderr, "otlp    %s does not know how %s ended\n", target, plural(pushes.Unreported, "run"))
+			fmt.Fprintf(a.Stderr, "otlp    %s did not receive the end of %s\n", target, plural(pushes.Unreported, "run"))
 		}
 	}
 	if server == nil {
 		return err
 	}
 	if due := server.Due(); due > 0 {
-		say("metrics wait for the next scrape, for %s at most; Ctrl-C ends", seconds(due.Round(time.Second)))
+		say("metrics wait for the next scrape, at most %s; Ctrl-C ends the wait", seconds(due.Round(time.Second)))
 		untilSignal, stop := a.interruptible(ctx, nil)
 		server.Await(untilSignal)
 		stop()

@@ -77,7 +77,7 @@ func TestMetricsAtAnAddressInUse(t *testing.T) {
 	dir := t.TempDir()
 	for _, address := range []string{l.Addr().String(), "nowhere", "127.0.0.1:99999"} {
 		code, out, errs := invoke(t, Env{Dir: dir}, "run", "mem", "--duration", "100ms", "--metrics", address)
-		if code != exitUsage || out != "" || !strings.Contains(errs, "--metrics "+address) || !strings.Contains(errs, "hint: write an address") {
+		if code != exitUsage || out != "" || !strings.Contains(errs, "--metrics "+address) || !strings.Contains(errs, "hint: give an address") {
 			t.Errorf("%s: exit code %d, %q, %q", address, code, out, errs)
 		}
 	}
@@ -114,7 +114,7 @@ func TestOTLP(t *testing.T) {
 	env := Env{Dir: t.TempDir(), Environ: []string{"OTEL_EXPORTER_OTLP_HEADERS=api-key=secret"}}
 	args := []string{"run", "mem", "--rate", "500/s", "--duration", "200ms", "--warmup", "0s", "--otlp"}
 	code, _, errs := invoke(t, env, append(args, s.URL)...)
-	if code != exitOK && code != exitInvalid || strings.Contains(errs, "failed") || strings.Contains(errs, "does not know") {
+	if code != exitOK && code != exitInvalid || strings.Contains(errs, "failed") || strings.Contains(errs, "did not receive") {
 		t.Fatalf("exit code %d: %s", code, errs)
 	}
 	if r := <-pushed; r.URL.Path != "/v1/metrics" || r.Header.Get("Api-Key") != "secret" {
@@ -122,7 +122,7 @@ func TestOTLP(t *testing.T) {
 	}
 	s.Close()
 	code, _, errs = invoke(t, env, append(args, s.URL)...)
-	if code != exitOK && code != exitInvalid || !strings.Contains(errs, " pushes failed, at last: ") || !strings.Contains(errs, s.URL+"/v1/metrics does not know how 1 run ended\n") || strings.Contains(errs, "secret") {
+	if code != exitOK && code != exitInvalid || !strings.Contains(errs, " pushes failed, the last with: ") || !strings.Contains(errs, s.URL+"/v1/metrics did not receive the end of 1 run\n") || strings.Contains(errs, "secret") {
 		t.Errorf("exit code %d: %s", code, errs)
 	}
 	if code, _, errs := invoke(t, env, append(args, "http://me:secret@collector")...); code != exitUsage || strings.Contains(errs, "secret") || !strings.Contains(errs, "OTEL_EXPORTER_OTLP_HEADERS") {

@@ -97,7 +97,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 	)
 	switch {
 	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() != "":
-		return wrongUsage("most flags are written out and begin with two dashes: see "+cmd.CommandPath()+" --help",
+		return wrongUsage("flags have long names and two dashes: see "+cmd.CommandPath()+" --help",
 			"unknown flag -%s for %q", unknown.GetSpecifiedShortnames(), cmd.CommandPath())
 	case errors.As(err, &unknown):
 		return unknownFlag(cmd, unknown.GetSpecifiedName())
@@ -112,7 +112,7 @@ func flagFault(cmd *cobra.Command, err error) error {
 		f := invalid.GetFlag()
 		return badFlag(f, invalid.GetValue())
 	case errors.As(err, &syntax):
-		return wrongUsage("", "%q is not the way to write a flag", syntax.GetSpecifiedFlag())
+		return wrongUsage("", "%q is not a valid flag", syntax.GetSpecifiedFlag())
 	}
 	return &fault{code: exitUsage, cause: err}
 }
@@ -133,10 +133,10 @@ func badFlag(f *pflag.Flag, value string) error {
 	return wrongUsage(flagHint(f), "--%s cannot be %q", f.Name, value)
 }
 
-// flagHint says what a flag takes.
+// flagHint returns a flag, its argument and its meaning, as its help does.
 func flagHint(f *pflag.Flag) string {
-	_, usage := pflag.UnquoteUsage(f)
-	return "--" + f.Name + " takes " + usage
+	argument, usage := pflag.UnquoteUsage(f)
+	return joinWords("--"+f.Name, argument) + ": " + usage
 }
 
 // counted returns a check of the number of arguments: at least min and, unless
@@ -147,9 +147,9 @@ func counted(min, most int, what string) cobra.PositionalArgs {
 		case len(args) < min:
 			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s needs %s", cmd.CommandPath(), what)
 		case most == 0 && len(args) > 0:
-			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes no argument, but %q is one", cmd.CommandPath(), args[0])
+			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes no arguments, but was given %q", cmd.CommandPath(), args[0])
 		case most > 0 && len(args) > most:
-			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes %s; %q is too much", cmd.CommandPath(), what, args[most])
+			return wrongUsage(fmt.Sprintf("usage: %s", cmd.UseLine()), "%s takes %s; %q is one too many", cmd.CommandPath(), what, args[most])
 		}
 		return nil
 	}

@@ -61,21 +61,21 @@ type outputOptions struct {
 // outputFlags adds them; out says what goes into the directory.
 func (o *outputOptions) outputFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "results", out)
-	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while it runs, such as :9090 (all interfaces) or 127.0.0.1:9090")
+	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while the command runs, such as :9090 (all interfaces) or 127.0.0.1:9090")
 	f.StringVar(&o.otlp, "otlp", "", "push metrics to the OpenTelemetry collector at `URL` every 10 s and at the end, such as http://collector:4318; headers: OTEL_EXPORTER_OTLP_HEADERS")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 }
 
 // seriesOut is --out of a command that makes a directory for its results.
-const seriesOut = "`DIR` in which the directory of the results is made"
+const seriesOut = "parent `DIR` of the directory of results"
 
 // resumeFlag adds --resume of a kind of series, with what is needed to go on.
 func resumeFlag(f *pflag.FlagSet, to *string, series, needs string) {
-	f.StringVar(to, "resume", "", "continue the "+series+" in `DIR`: existing runs are kept, the rest is made; "+needs)
+	f.StringVar(to, "resume", "", "continue the "+series+" in `DIR`: existing runs are kept, the rest are made; "+needs)
 }
 
 // sameCommand says what most series need to be resumed.
-const sameCommand = "the same command is needed"
+const sameCommand = "repeat the rest of the command unchanged"
 
 // pauseFlag adds --pause.
 func pauseFlag(f *pflag.FlagSet, to *time.Duration) {
@@ -100,7 +100,7 @@ func (t *pauseTime) Set(text string) error {
 		return wrongUsage(read.Hint, "--pause: %q %w", text, err)
 	}
 	if d > scenario.MaxDuration {
-		return wrongUsage("write it such as --pause 10s", "--pause cannot be %v", d)
+		return wrongUsage("write for example --pause 10s", "--pause cannot be %v", d)
 	}
 	*t = pauseTime(d)
 	return nil

@@ -32,29 +32,29 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		if _, given := s.Target.Options[option.Option]; given {
 			err = wrongOption(s, option)
 		}
-		return usage(show + " lists the options and what they take")
+		return usage(show + " lists the options and their values")
 	case errors.Is(err, engine.ErrUsage):
 		return usage("change the scenario; " + show + " lists what the driver can do")
 	case errors.Is(err, driver.ErrOption):
-		return usage(show + " lists the options and what they take")
+		return usage(show + " lists the options and their values")
 	case errors.Is(err, engine.ErrAborted):
-		return failed("the result has what was measured until then; a single Ctrl-C also waits for the last messages", err)
+		return failed("the result has everything measured until then; after a single Ctrl-C the run also waits for the last messages", err)
 	case errors.As(err, &authority):
-		return failed("name the authority that signed the server's certificate with --tls-ca FILE", err)
+		return failed("give the CA that signed the server's certificate with --tls-ca FILE", err)
 	case errors.As(err, &hostname):
-		return failed("name the host as the certificate does, in --url or with --tls-server-name", err)
+		return failed("use the host name of the certificate in --url or with --tls-server-name", err)
 	case errors.As(err, &verify):
 		return failed("check --tls-ca and --tls-server-name; --tls-insecure accepts any certificate", err)
 	case errors.As(err, &record):
 		return failed("this port does not speak TLS: check --url, or leave the --tls flags out", err)
 	case alerted(err) && s.Target.TLS != nil && s.Target.TLS.Cert == "":
-		return failed("the server ends the handshake: if it "+wantsCertificate, err)
+		return failed("the server ended the handshake: if it "+wantsCertificate, err)
 	case alerted(err):
-		return failed("the server ends the handshake: check --tls-cert and --tls-key, and that the server trusts who signed that certificate", err)
+		return failed("the server ended the handshake: check --tls-cert and --tls-key, and that the server trusts the CA of that certificate", err)
 	case errors.Is(err, driver.ErrUnauthorized):
 		return failed(loginHint(e, show), err)
 	case errors.Is(err, driver.ErrRejected):
-		return failed("the broker refuses it, and is reached: its own words say why, or its log", err)
+		return failed("the broker was reached and refused: see its message, or its log", err)
 	case errors.Is(err, driver.ErrTooLarge):
 		return failed("lower --size, or raise the broker's limit", err)
 	case errors.Is(err, driver.ErrUnsupported):
@@ -62,16 +62,16 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.Is(err, driver.ErrThrottled):
 		return failed("lower --rate, or raise the broker's limits", err)
 	case errors.Is(err, driver.ErrNoTopic):
-		return failed("make the topic at the broker, or allow this user to", err)
+		return failed("create the topic at the broker, or allow this user to create it", err)
 	case errors.As(err, &advertised):
-		return failed("the address in --url is right: set the broker's "+advertised.Setting+" to addresses that can be reached from here", err)
+		return failed("the address in --url is right: set the broker's "+advertised.Setting+" to addresses that are reachable from here", err)
 	case errors.Is(err, driver.ErrNotConnected) && managed:
-		return failed("the broker that sixnines started is gone or does not answer: try again, or name another with --url", err)
+		return failed("the broker that sixnines started has ended or does not answer: try again, or give another with --url", err)
 	case errors.Is(err, driver.ErrNotConnected):
-		hint := "check --url, and that the broker runs and can be reached from here"
+		hint := "check --url, and that the broker runs and is reachable from here"
 		switch {
 		case s.Target.TLS != nil:
-			hint += "; if the broker has no TLS, leave the --tls flags out"
+			hint += "; if the broker does not use TLS, leave the --tls flags out"
 			// The alert that would say so is lost if the client writes before it reads.
 			if s.Target.TLS.Cert == "" {
 				hint += "; if it " + wantsCertificate
@@ -79,11 +79,11 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		case e.Capabilities.TLS && somebodyListens(err):
 			hint += wantsTLS
 		case managedName(e) != "":
-			hint += "; without --url sixnines starts one itself"
+			hint += "; without --url sixnines starts a broker itself"
 		}
 		return failed(hint, err)
 	case errors.Is(err, driver.ErrTimeout), errors.Is(err, context.DeadlineExceeded):
-		hint := "the broker did not answer in time: check --url and the broker's load"
+		hint := "the broker did not answer in time: check --url and how busy the broker is"
 		if e.Capabilities.TLS && s.Target.TLS == nil && !managed {
 			hint += wantsTLS
 		}
@@ -91,10 +91,10 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.Is(err, fs.ErrExist), errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOSPC):
 		return failed(fileHint(err), err)
 	}
-	return failed("see sixnines doctor for this machine, and the broker's log", err)
+	return failed("check this machine with sixnines doctor, and see the broker's log", err)
 }
 
-const wantsTLS = "; if it wants TLS, name its authority with --tls-ca FILE"
+const wantsTLS = "; if it requires TLS, give its CA with --tls-ca FILE"
 
 // alerted reports whether the other side has ended a TLS handshake with an alert. It
 // checks the operation of the network error, since crypto/tls does not export the type
@@ -104,7 +104,7 @@ func alerted(err error) bool {
 	return errors.As(err, &from) && from.Op == "remote error"
 }
 
-const wantsCertificate = "wants a client's certificate, show one with --tls-cert FILE and --tls-key FILE"
+const wantsCertificate = "requires a client certificate, give one with --tls-cert FILE and --tls-key FILE"
 
 // somebodyListens reports whether connecting failed for another reason than that no
 // server listens.
@@ -125,7 +125,7 @@ func loginHint(e driver.Entry, show string) string {
 		ways = append(ways, "--option "+name+"="+value)
 	}
 	if len(ways) == 0 {
-		return "see " + show + " for the options by which to log in"
+		return "see " + show + " for the options that log in"
 	}
-	return "log in as a user who may: " + strings.Join(ways, ", ") + "; or allow this one at the broker; see " + show
+	return "log in as a user with this permission: " + strings.Join(ways, ", ") + "; or give this user the permission at the broker; see " + show
 }

@@ -119,7 +119,7 @@ func (i *interrupts) observe(p engine.Progress) {
 func (i *interrupts) signal(n int, who string) {
 	switch {
 	case n == 1:
-		i.say(who + ": the window ends here; waiting for the last messages. Once more to stop at once.")
+		i.say(who + ": the window ends here; waiting for the last messages. Once more stops at once.")
 		i.cancel()
 	case n == 2 && !i.vain.Load():
 		i.say(who + ": stopping at once.")
@@ -167,7 +167,7 @@ func (s *seriesStops) signal(n int, who string) {
 	switch {
 	case i == nil:
 	case n == 1 && i.measuring.Load():
-		i.say(who + ": ending after this run. Once more to end its window now.")
+		i.say(who + ": ending after this run. Once more ends its window now.")
 	case n == 1:
 		i.say(who + ": stopping; nothing of this run has been measured yet.")
 		i.forgo()

@@ -21,7 +21,7 @@ func (env *Env) junitProbe(file string) error {
 		return wrongUsage("name a file in it, such as --junit "+filepath.Join(file, "junit.xml"), "%s is a directory", file)
 	}
 	if err := unmade(os.CreateTemp(filepath.Dir(path), ".sixnines-*")); err != nil {
-		return failed("make the directory first, or name another file with --junit FILE", fmt.Errorf("%s cannot be written: %w", file, err))
+		return failed("create the directory first, or name another file with --junit FILE", fmt.Errorf("%s cannot be written: %w", file, err))
 	}
 	return nil
 }

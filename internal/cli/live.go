@@ -206,7 +206,7 @@ func (m *model) rows(now time.Time) []string {
 	if p.Count > 0 {
 		rows = append(rows, m.aside("  "+strings.Join(figuresOf(p, strong), gap), string(p.Metric)+", last interval", string(p.Metric)))
 	} else if p.Phase == result.PhaseMeasure {
-		rows = append(rows, "  "+faint("nothing resolved in the last interval"))
+		rows = append(rows, "  "+faint("no message finished in the last interval"))
 	}
 	return m.cut(append(rows, m.bottom(p.Phase, troubles(p.Counters))))
 }

@@ -95,7 +95,7 @@ func Main(ctx context.Context, env Env) int {
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if left := a.journal.Close(context.WithoutCancel(ctx)); left != nil {
-		fmt.Fprintf(a.Stderr, "not undone: %s; sixnines doctor --clean tries again\n", oneLine(left.Error()))
+		fmt.Fprintf(a.Stderr, "could not undo: %s; sixnines doctor --clean tries again\n", oneLine(left.Error()))
 	}
 	return a.explain(cmd, out.check(err))
 }

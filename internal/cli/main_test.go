@@ -92,7 +92,7 @@ func TestHints(t *testing.T) {
 		{driver.ErrNotConnected, false, exitFailure, "--url"},
 		{driver.ErrNotConnected, true, exitFailure, "try again"},
 		{fmt.Errorf("%w: %w", driver.ErrNotConnected, io.EOF), false, exitFailure, "--tls-ca"},
-		{fmt.Errorf("%w: %w", driver.ErrNotConnected, syscall.ECONNREFUSED), false, exitFailure, "starts one itself"},
+		{fmt.Errorf("%w: %w", driver.ErrNotConnected, syscall.ECONNREFUSED), false, exitFailure, "starts a broker itself"},
 		{&driver.AdvertisedError{Setting: "advertised.listeners"}, false, exitFailure, "set the broker's advertised.listeners"},
 		{driver.ErrUnauthorized, false, exitFailure, "--option token=env:NAME"},
 		{driver.ErrTooLarge, false, exitFailure, "--size"},
@@ -104,9 +104,9 @@ func TestHints(t *testing.T) {
 		{context.DeadlineExceeded, false, exitFailure, "did not answer"},
 		{engine.ErrUsage, false, exitUsage, "scenario"},
 		{engine.ErrAborted, false, exitFailure, "a single Ctrl-C"},
-		{os.ErrExist, false, exitFailure, "never written over"},
+		{os.ErrExist, false, exitFailure, "never overwritten"},
 		{os.ErrPermission, false, exitFailure, "--out"},
-		{syscall.ENOSPC, false, exitFailure, "make room"},
+		{syscall.ENOSPC, false, exitFailure, "free some disk space"},
 		{errors.New("something else"), false, exitFailure, "doctor"},
 	} {
 		var f *fault

@@ -48,8 +48,8 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 			return p, false, placed(err, s, "target.managed")
 		}
 		if len(p.Drivers) > 0 && !slices.Contains(p.Drivers, e.Name) {
-			return p, false, wrongUsage(fmt.Sprintf("with %s go the drivers %s", p.Name, strings.Join(p.Drivers, ", ")),
-				"driver %s does not speak with %s", e.Name, p.Name)
+			return p, false, wrongUsage(fmt.Sprintf("%s works with the drivers %s", p.Name, strings.Join(p.Drivers, ", ")),
+				"driver %s cannot talk to %s", e.Name, p.Name)
 		}
 		ok = true
 	case !withoutBroker(e):
@@ -57,7 +57,7 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 	}
 	if !ok {
 		if t.Nodes != 0 || len(t.Settings) > 0 {
-			return p, false, wrongUsage("leave --nodes and --setting out", "no broker is started for driver %s, so there is none to set", e.Name)
+			return p, false, wrongUsage("leave --nodes and --setting out", "no broker is started for driver %s, so there is nothing to configure", e.Name)
 		}
 		return p, false, nil
 	}
@@ -66,8 +66,8 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 	}
 	for _, part := range s.Parts() {
 		if w := &part.Workload; w.Retains() || w.Existing != "" {
-			return p, false, wrongUsage("give --url; sixnines broker up "+p.Name+" starts one that stays",
-				"a broker that is started for the run has nothing of earlier runs, and keeps nothing for later ones")
+			return p, false, wrongUsage("give --url; sixnines broker up "+p.Name+" starts one that keeps running",
+				"a broker that is started for the run holds nothing from earlier runs and keeps nothing for later ones")
 		}
 	}
 	return p, true, nil
@@ -77,9 +77,9 @@ func managedProduct(s *scenario.Scenario, e driver.Entry) (p brokers.Product, ok
 func checkNodes(p brokers.Product, nodes int) error {
 	switch {
 	case len(p.Clusters) == 0:
-		return wrongUsage("run its drivers as they are: "+strings.Join(p.Drivers, ", "), "%s has no broker to start", p.Name)
+		return wrongUsage("run one of its drivers: "+strings.Join(p.Drivers, ", "), "%s has no broker to start", p.Name)
 	case !slices.Contains(p.Clusters, nodes):
-		return wrongUsage("there can be "+countsOf(p.Clusters), "%s of %s are asked for", plural(nodes, "node"), p.Name)
+		return wrongUsage("choose "+countsOf(p.Clusters), "%s cannot have %s", p.Name, plural(nodes, "node"))
 	}
 	return nil
 }
@@ -113,12 +113,12 @@ func actsPossible(s *scenario.Scenario, e driver.Entry) error {
 				return err
 			}
 		case s.Target.URL != "":
-			return placed(wrongUsage("leave the broker's address out: one is started for the run then",
-				"%s happens to a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
+			return placed(wrongUsage("leave the broker's address out, and one is started for the run",
+				"%s needs a broker that is started for the run, and this one is not", a.Kind), s, a.Key())
 		case withoutBroker(e):
 			return placed(wrongUsage("choose a driver whose broker is started for the run, such as nats", "%s: driver %s has no broker", a.Kind, e.Name), s, a.Key())
 		default:
-			return placed(wrongUsage("choose a broker that is: sixnines broker list", "%s: the broker of driver %s is not started for the run", a.Kind, e.Name), s, a.Key())
+			return placed(wrongUsage("choose one that is; sixnines broker list shows them", "%s: the broker of driver %s is not started for the run", a.Kind, e.Name), s, a.Key())
 		}
 	}
 	return nil
@@ -147,7 +147,7 @@ func leadersPossible(p brokers.Product, s *scenario.Scenario, e driver.Entry) er
 		transfer := a.Kind == scenario.ActionTransfer
 		switch {
 		case a.Led() && !led:
-			return placed(wrongUsage("name nodes by their numbers from 0, or random or all", "%s: what driver %s sends has no leader among the %s of %s", a.Kind, e.Name, plural(s.Target.Nodes, "node"), p.Name), s, a.Key())
+			return placed(wrongUsage("name nodes by number, from 0, or write random or all", "%s: messages of driver %s have no leader among the %s of %s", a.Kind, e.Name, plural(s.Target.Nodes, "node"), p.Name), s, a.Key())
 		case (transfer || a.Names(scenario.Followers)) && can.Unreplicated.Why != "":
 			return placed(wrongUsage(can.Unreplicated.Instead, "%s: %s, so it has a leader and no followers", a.Kind, can.Unreplicated.Why), s, a.Key())
 		case transfer && can.Unmovable.Why != "":
@@ -175,7 +175,7 @@ func namespacesPossible(s *scenario.Scenario) error {
 	i := slices.IndexFunc(all, func(a scenario.Act) bool {
 		return a.Kind == scenario.ActionCut || a.Kind == scenario.ActionNetwork && a.Network.Resolved().Among()
 	})
-	return machineLacks{placed(wrongUsage("run it as root on Linux; stall and freeze of a node need no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())}
+	return machineLacks{placed(wrongUsage("run as root on Linux; to stall or freeze a node needs no privileges", "%s needs a network namespace for each node: %w", all[i].Kind, err), s, all[i].Key())}
 }
 
 // disksPossible refuses acts for which data must be on file systems of their own, where they cannot be.
@@ -188,7 +188,7 @@ func disksPossible(p brokers.Product, s *scenario.Scenario) error {
 	if err == nil {
 		return nil
 	}
-	refused := placed(wrongUsage("kill: {node: "+string(a.Nodes())+"} ends the processes instead, which needs nothing and loses less", "%s: %w", a.Kind, err), s, a.Key())
+	refused := placed(wrongUsage("kill: {node: "+string(a.Nodes())+"} only ends the processes, which needs no privileges and loses less", "%s: %w", a.Kind, err), s, a.Key())
 	if errors.Is(err, brokers.ErrNoDisk) {
 		return refused
 	}

@@ -53,7 +53,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		config.Observer = func(p engine.Progress) { observe(p); a.live.Phase(p.Phase) }
 		defer func() { a.live.Finish(run) }()
 		if a.push != nil {
-			a.push.Tell(func(err error) { show.say("otlp: " + err.Error() + "; the run goes on") })
+			a.push.Tell(func(err error) { show.say("otlp: " + err.Error() + "; the run continues") })
 			defer a.push.Tell(nil)
 		}
 	}
@@ -78,7 +78,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		died = broker.Err
 		broker.configure(&config, target)
 		if changesBroker(s) {
-			defer m.keeper.Spoil("what happened to the one before changed it")
+			defer m.keeper.Spoil("actions of the previous run changed it")
 		}
 	}
 	release, err := a.startRelay(stops.early, target, s, &config)
@@ -112,7 +112,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		if m.streamed {
 			result = "the result"
 		}
-		err = failed(result+" holds what it saw; run it again, and see the system's log if that repeats itself", death)
+		err = failed(result+" covers the run up to then; repeat it, and check the system's log if this happens again", death)
 	}
 	run.SetPath(m.file)
 	return run, err
@@ -130,7 +130,7 @@ func sayLeft(show display, p engine.Progress) {
 	if p.LeftAs == "" {
 		return
 	}
-	show.say("the topics" + before(" of ", p.Workload) + " stay at the broker: --existing " + p.LeftAs + " uses them, also beside this run")
+	show.say("the topics" + before(" of ", p.Workload) + " remain at the broker: --existing " + p.LeftAs + " uses them, even while this run continues")
 }
 
 // brokerFor returns the broker for a run: the one that is kept, or a fresh one.
@@ -165,15 +165,15 @@ func (a *app) brokerFor(ctx context.Context, p brokers.Product, m measurement, s
 func (env *Env) inVain(file string) error {
 	for _, f := range []string{file, strings.TrimSuffix(file, ".jsonl") + ".raw"} {
 		if err := os.Remove(env.path(f)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return failed("remove it: it holds nothing", err)
+			return failed("remove the file: it is empty", err)
 		}
 	}
-	return failed("run it again; the window begins after the warm-up, see --warmup",
-		errors.New("stopped before the measured window began: there is no result"))
+	return failed("repeat the run; its window begins after the warm-up, see --warmup",
+		errors.New("stopped before the measured window began: no result was written"))
 }
 
 // errGaveUp ends a run that does not react to being aborted.
-var errGaveUp = errors.New("stopped waiting for it; the result file has what was measured until then")
+var errGaveUp = errors.New("gave up waiting for the run to end; the result file has everything measured until then")
 
 // execute runs the engine until it returns, or until a signal ends the wait for it.
 func execute(stops *interrupts, config engine.Config) (*result.Run, error) {

@@ -56,11 +56,11 @@ func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err e
 	}
 	preview := func(asked scenario.Network, key string) error {
 		if withoutBroker(e) {
-			return placed(wrongUsage("choose a driver of a broker, such as nats", "network: driver %s has no broker", e.Name), s, key)
+			return placed(wrongUsage("choose a driver that has a broker, such as nats", "network: driver %s has no broker", e.Name), s, key)
 		}
 		text, err := n.Preview(asked, apart)
 		if err != nil {
-			return placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, key)
+			return placed(wrongUsage("docs/network.md says what each mechanism needs", "network: %w", err), s, key)
 		}
 		all = append(all, text)
 		return nil
@@ -82,14 +82,14 @@ func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err e
 func (a *app) hold(ctx context.Context, t *faults.Target, s *scenario.Scenario, say func(string)) (held *faults.Held, release func(), err error) {
 	path, err := t.Path(ctx, *s.Network)
 	if err != nil {
-		return nil, nil, placed(wrongUsage("see docs/network.md for what each means needs", "network: %w", err), s, "network")
+		return nil, nil, placed(wrongUsage("docs/network.md says what each mechanism needs", "network: %w", err), s, "network")
 	}
 	if held, err = path.Hold(ctx); err != nil {
-		return nil, nil, failed("sixnines doctor --clean undoes the rest", fmt.Errorf("the network of the run: %w", err))
+		return nil, nil, failed("sixnines doctor --clean removes the rest", fmt.Errorf("network conditions of the run: %w", err))
 	}
 	return held, func() {
 		if _, err := held.End(); err != nil {
-			say("the network of the run is not undone: " + oneLine(err.Error()) + "; sixnines doctor --clean undoes it")
+			say("the network conditions of the run could not be removed: " + oneLine(err.Error()) + "; sixnines doctor --clean removes them")
 		}
 	}, nil
 }

@@ -28,15 +28,15 @@ func (a *app) ninesCommand() *cobra.Command {
 	)
 	cmd := &cobra.Command{
 		Use:   "nines [PERCENTILE…] [FILE] [flags]",
-		Short: "Say what a percentile means for users",
-		Long: `Say what a percentile means for users: with so many requests a page and pages a
-session, the share of users who see at least one slower response, and which
-percentile must be fast enough for nearly all users to see none. With a result
-file it shows the measured percentiles beside them.
+		Short: "Show what a percentile means for users",
+		Long: `Translate a percentile into what users see: for a number of requests per page and
+pages per session, the share of users who get at least one slower response, and the
+percentile that must be fast enough for nearly all users to get none. With a result
+file, the measured percentiles are shown beside these.
 
 If each response is slow with the same probability, 1 − p^(requests × pages) of the
-users see a slow one. If slow responses come together, fewer users do, in the
-extreme 1 − p of them; real systems lie between the two.`,
+users get a slow one. If slow responses come together, fewer users do: in the extreme
+case 1 − p of them. Real systems lie between the two.`,
 		Example: `  sixnines nines
   sixnines nines 99 99.99 --requests 120 --pages 10 --users 99.9%
   sixnines nines results/nats-deliver-20261120T140211Z-00f1d2c3.jsonl`,
@@ -51,7 +51,7 @@ extreme 1 − p of them; real systems lie between the two.`,
 				return err
 			}
 			if of != "" && file == "" {
-				return wrongUsage("name the result, too", "--of chooses a workload of a result, and no result is named")
+				return wrongUsage("name a result file, too", "--of chooses a workload of a result, but no result is given")
 			}
 			var run *result.Run
 			if file != "" {
@@ -66,10 +66,10 @@ extreme 1 − p of them; real systems lie between the two.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().Int64Var(&requests, "requests", requests, "requests of a page: `N`")
-	cmd.Flags().Int64Var(&pages, "pages", pages, "pages of a session: `N`")
-	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must see nothing slow, such as 99.9%")
-	cmd.Flags().StringVar(&of, "of", "", "of a result with several workloads take `WORKLOAD`")
+	cmd.Flags().Int64Var(&requests, "requests", requests, "`N` requests per page")
+	cmd.Flags().Int64Var(&pages, "pages", pages, "`N` pages per session")
+	cmd.Flags().StringVar(&users, "users", users, "the `SHARE` of users who must get no slow response, such as 99.9%")
+	cmd.Flags().StringVar(&of, "of", "", "with several workloads in the result: use `WORKLOAD`")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
@@ -103,7 +103,7 @@ func (env *Env) ninesArguments(args []string) (percentiles []string, file string
 				return nil, "", wrongUsage("write percentiles as numbers, such as 99.9, and a result as its file", "%q is neither a percentile nor a file", arg)
 			}
 			if file != "" {
-				return nil, "", wrongUsage("give one result beside the percentiles; sixnines report shows several", "%s and %s are two results", file, arg)
+				return nil, "", wrongUsage("give one result; sixnines report shows several", "%s and %s are two results", file, arg)
 			}
 			file = arg
 			continue
@@ -114,7 +114,7 @@ func (env *Env) ninesArguments(args []string) (percentiles []string, file string
 		case v < 1:
 			return nil, "", wrongUsage("write percentiles, not fractions: "+strconv.FormatFloat(v*100, 'g', 12, 64), "%q is a percentile below 1", arg)
 		case v > 99.9999999999:
-			return nil, "", wrongUsage("p99.9999999999 is the last that has enough digits", "%q is too near to 100", arg)
+			return nil, "", wrongUsage("the highest is p99.9999999999", "%q is too close to 100", arg)
 		}
 		percentiles = append(percentiles, strconv.FormatFloat(v, 'f', -1, 64))
 	}

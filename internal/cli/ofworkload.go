@@ -38,9 +38,9 @@ func searched(s *scenario.Scenario, of string) (scenario.Part, error) {
 	case i >= 0:
 		return parts[i], nil
 	case len(s.Workloads) == 0:
-		return scenario.Part{}, wrongUsage("leave --of out", "--of %s: the scenario has one workload, without a name", of)
+		return scenario.Part{}, wrongUsage("leave --of out", "--of %s: the scenario has a single, unnamed workload", of)
 	case of == "":
-		return scenario.Part{}, wrongUsage("say whose rate is searched for: --of "+strings.Join(names, " or --of "), "the scenario has several workloads")
+		return scenario.Part{}, wrongUsage("choose the one whose rate is searched for: --of "+strings.Join(names, " or --of "), "the scenario has several workloads")
 	}
 	return scenario.Part{}, chooseOne("--of", of, names)
 }

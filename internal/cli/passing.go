@@ -17,7 +17,7 @@ type passing struct{ allowUndecided bool }
 
 // flag adds --allow-undecided.
 func (p *passing) flag(f *pflag.FlagSet) {
-	f.BoolVar(&p.allowUndecided, "allow-undecided", false, "exit with 0 also where something is undecided; what is shown missed still exits with 3")
+	f.BoolVar(&p.allowUndecided, "allow-undecided", false, "exit with 0 even if something is undecided; missed objectives still exit with 3")
 }
 
 // tally counts the outcomes of a command's conclusions.

@@ -147,7 +147,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 			}
 			p.Broker += ", started for the run"
 		case e.Capabilities.Brokerless:
-			p.Broker = "none: peers talk directly"
+			p.Broker = "none: the peers talk directly"
 		default:
 			p.Broker = "inside the driver"
 		}
@@ -178,13 +178,13 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 		}
 	}
 	if w.Loop == scenario.Closed {
-		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures leave out the time that users would have waited")
+		p.Warnings = append(p.Warnings, "a closed loop waits for each answer: its figures omit the time that users would have waited")
 	}
 	if w.Rate.IsMax() && w.Loop == scenario.Open {
-		p.Warnings = append(p.Warnings, "flat out there is no schedule: service times only, marked UNPACED")
+		p.Warnings = append(p.Warnings, "rate max has no schedule: only service times are measured, marked UNPACED")
 	}
 	if w.Pattern == scenario.Deliver && p.FanOut.Least == 0 {
-		p.Warnings = append(p.Warnings, "some topics have no consumer: messages sent there reach no consumer")
+		p.Warnings = append(p.Warnings, "some topics have no consumer: messages to them are not received")
 	}
 	return p, nil
 }
@@ -252,7 +252,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	add("broker", "%s", p.Broker)
 	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))
 	if w.Pattern == scenario.Consume {
-		add("existing", "what a run has left as %s; nothing is sent", w.Existing)
+		add("existing", "the messages that a run left as %s; nothing is sent", w.Existing)
 	} else if p.Messages > 0 {
 		about := ""
 		if !p.Exact {
@@ -279,7 +279,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 		add("fan-out", "%d or %d deliveries for each message, depending on its topic%s", p.FanOut.Least, p.FanOut.Most, deliveries(p.Deliveries, false))
 	}
 	if len(p.Percentiles) > 0 || p.Next != "" {
-		text := "the sample will support none"
+		text := "the sample will not support any"
 		if n := len(p.Percentiles); n > 0 {
 			text = "the sample will support up to p" + p.Percentiles[n-1]
 		}

@@ -38,5 +38,5 @@ func (p *printed) check(err error) error {
 	if p.err == nil || errors.As(err, &explained) {
 		return err
 	}
-	return failed("make room where stdout goes, or send it elsewhere", fmt.Errorf("write to stdout: %w", p.err))
+	return failed("free some space where stdout is written, or redirect it elsewhere", fmt.Errorf("write to stdout: %w", p.err))
 }

@@ -97,7 +97,7 @@ func (s *set) one(t *trials.Turn) (trials.State, error) {
 		return state, nil // already reported; the earlier runs are kept
 	}
 	if err != nil {
-		s.stopped = where + " went wrong"
+		s.stopped = where + " failed"
 	}
 	return state, err
 }
@@ -131,7 +131,7 @@ func (s *set) present(broke error) error {
 		}
 	}
 	if s.stopped != "" {
-		s.note("%s; the runs that were made are kept; the same command with --resume %s goes on", s.stopped, s.dir)
+		s.note("%s; the runs so far are kept; the same command with --resume %s continues", s.stopped, s.dir)
 	}
 	s.note("results %s", s.dir)
 	if pageErr != nil {

@@ -34,17 +34,18 @@ func (a *app) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE… | DIR… [flags]",
 		Short: "Show results as a table, a page, pictures or data",
-		Long: `Show result files: of one run what fits a screen, everything with --full, and parts
-of it with --show. Several are overlaid in pictures and shown side by side in
-tables. A DIR stands for all results in it and below it, in the order in which they
+		Long: `Show result files. One run is shown as far as it fits on a screen, in full with --full,
+or in parts with --show. Several runs are overlaid in pictures and shown side by side
+in tables. A DIR stands for all results in it and below it, in the order in which they
 were made. The file of a killed run is shown up to its last second.
 
---slo checks results against further objectives, beside those of the runs; with
-it, or --junit, the exit code is that of run: 3 if an objective is missed or
-undecided (--allow-undecided: missed only), 4 if a run is INVALID or overloaded. Workloads in the background are not
-judged.
+--slo checks the results against more objectives than those of the runs. With --slo or
+--junit the exit code is that of run: 3 if an objective is missed or undecided
+(--allow-undecided: missed only), 4 if a run is INVALID or overloaded. Background
+workloads are not judged.
 
-The format is that of --format, else that of the extension of --out, else a table:
+The format is given by --format, otherwise by the extension of --out; the default is a
+table:
 ` + about.String(),
 		Example: `  sixnines report results/nats-deliver-*.jsonl
   sixnines report a.jsonl b.jsonl --out comparison.html
@@ -59,14 +60,14 @@ The format is that of --format, else that of the extension of --out, else a tabl
 	cmd.Flags().StringVar(&o.format, "format", "", "`FORMAT`: "+strings.Join(formatNames(), ", "))
 	o.showing.flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.out, "out", "", "write to `FILE` instead of stdout")
-	cmd.Flags().BoolVar(&o.force, "force", false, "with --out: replace a file that is there")
+	cmd.Flags().BoolVar(&o.force, "force", false, "with --out: replace an existing file")
 	cmd.Flags().StringVar(&o.metric, "metric", "", "hgrm: the `METRIC`, such as delivery.response; default: the first")
 	cmd.Flags().StringVar(&o.chart, "chart", "", "svg, png: which `CHART`: "+strings.Join(chartNames(), ", ")+"; default percentiles")
 	cmd.Flags().BoolVar(&o.json, "json", false, "the same as --format json")
-	cmd.Flags().StringVar(&o.of, "of", "", "of results with several workloads show `WORKLOAD` only")
+	cmd.Flags().StringVar(&o.of, "of", "", "with several workloads: show `WORKLOAD` only")
 	cmd.Flags().StringArrayVar(&o.slo, "slo", nil, "check the results against `EXPR`, repeatable: \"delivery.response p99.9 < 5ms\", \"lost == 0\"")
 	o.passing.flag(cmd.Flags())
-	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
+	cmd.Flags().StringVar(&o.junit, "junit", "", "also write verdicts and objectives to `FILE` for CI, as JUnit XML; an existing file is replaced")
 	o.showing.complete(cmd)
 	completeFlag(cmd, "format", oneOf(formatNames()...))
 	completeFlag(cmd, "chart", oneOf(chartNames()...))
@@ -111,20 +112,20 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 		}
 	}
 	if o.chart != "" && f.Name != "svg" && f.Name != "png" {
-		return wrongUsage("choose --format svg or --format png, or leave --chart out", "--chart chooses a picture, and %s is none", f.Name)
+		return wrongUsage("choose --format svg or --format png, or leave --chart out", "--chart chooses a picture, and %s is not a picture", f.Name)
 	}
 	if o.metric != "" && f.Name != "hgrm" {
-		return wrongUsage("choose --format hgrm, or leave --metric out", "--metric chooses one distribution, and %s shows all", f.Name)
+		return wrongUsage("choose --format hgrm, or leave --metric out", "--metric chooses one distribution, but %s shows all", f.Name)
 	}
 	options.Kind, options.Metric = report.Kind(o.chart), result.Metric(o.metric)
 	if _, isTerminal := a.terminal(a.Stdout); f.Binary && o.out == "" && isTerminal {
-		return wrongUsage("write it to a file with --out FILE"+f.Extension, "%s is not for a terminal", f.Name)
+		return wrongUsage("write it to a file with --out FILE"+f.Extension, "%s cannot be shown on a terminal", f.Name)
 	}
 	several := func(n int) error {
 		if !f.Single || n < 2 {
 			return nil
 		}
-		return wrongUsage("make one for each result", "the format %s holds one result, not %d", f.Name, n)
+		return wrongUsage("write one file for each result", "a file of format %s holds one result, not %d", f.Name, n)
 	}
 	if err := several(len(files)); err != nil {
 		return err
@@ -145,10 +146,10 @@ func (a *app) report(cmd *cobra.Command, files []string, o reportFlags) error {
 		return err
 	}
 	if f.Single && len(runs) > 1 {
-		return wrongUsage("say which with --of "+strings.Join(workloadNames(runs), ", "), "the format %s holds one result, and %s has several workloads", f.Name, files[0])
+		return wrongUsage("choose one with --of: "+strings.Join(workloadNames(runs), ", "), "a file of format %s holds one workload, and %s has several", f.Name, files[0])
 	}
 	if len(objectives) > 0 && !slices.ContainsFunc(runs, func(r *result.Run) bool { return !r.Header.Background }) {
-		return wrongUsage("choose another workload with --of", "--slo: %s is in the background, which is not judged", runs[0].Header.Workload)
+		return wrongUsage("choose another workload with --of", "--slo: %s is a background workload, which is not judged", runs[0].Header.Workload)
 	}
 	runs = withObjectives(runs, objectives)
 	if err := a.junitProbe(o.junit); err != nil {
@@ -186,7 +187,7 @@ func (env *Env) writeReport(cmd *cobra.Command, f report.Format, runs []*result.
 	}
 	switch err := env.writeNew(o.out, o.force, write); {
 	case errors.Is(err, fs.ErrExist):
-		return failed("name another file, or replace it with --force", fmt.Errorf("%s is there already", o.out))
+		return failed("name another file, or replace it with --force", fmt.Errorf("%s already exists", o.out))
 	case err != nil:
 		return failed(fileHint(err), fmt.Errorf("report: %w", err))
 	}
@@ -209,7 +210,7 @@ func (o reportFlags) choose() (report.Format, error) {
 				return f, nil
 			}
 		}
-		return report.Format{}, wrongUsage("say it with --format: "+strings.Join(formatNames(), ", "), "the name %s does not tell the format", o.out)
+		return report.Format{}, wrongUsage("choose one with --format: "+strings.Join(formatNames(), ", "), "the name %s does not determine the format", o.out)
 	case name == "":
 		name = "terminal"
 	}
@@ -239,7 +240,7 @@ func parts(runs []*result.Run, files []string, of string) (all []*result.Run, na
 // noWorkload is the error of a result that has no workload of a name.
 func noWorkload(run *result.Run, file, name string) error {
 	if len(run.Workloads) == 0 {
-		return wrongUsage("leave --of out", "%s has one workload, without a name", file)
+		return wrongUsage("leave --of out", "%s has a single, unnamed workload", file)
 	}
 	return chooseOne("--of", name, workloadNames(run.Workloads))
 }
@@ -295,14 +296,14 @@ func (env *Env) loadRun(file string) (*result.Run, error) {
 	run, err := result.Load(env.path(file))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wrongUsage("sixnines run writes results, by default into results/", "there is no file %s", file)
+		return nil, wrongUsage("sixnines run writes results, by default into results/", "%s does not exist", file)
 	case errors.Is(err, result.ErrFormat):
 		return nil, wrongUsage("name a .jsonl file that sixnines run wrote, by this version or an older one", "%w", err)
 	case err != nil:
 		return nil, failed("check the file and its permissions", err)
 	}
 	if part := run.Parts()[0]; !run.Complete() {
-		fmt.Fprintf(env.Stderr, "%s: cut short: the run did not end by itself; its records reach second %s of %s\n",
+		fmt.Fprintf(env.Stderr, "%s: cut short: the run was killed; its records end at second %s of %s\n",
 			file, lastSecond(part), seconds(part.Header.Window))
 	}
 	return run, nil
@@ -315,7 +316,7 @@ func (env *Env) oneRun(file, of string) (*result.Run, error) {
 		return nil, err
 	}
 	if of == "" && len(run.Workloads) > 0 {
-		return nil, wrongUsage("say which with --of "+strings.Join(workloadNames(run.Workloads), ", "), "%s holds several workloads", file)
+		return nil, wrongUsage("choose one with --of: "+strings.Join(workloadNames(run.Workloads), ", "), "%s contains several workloads", file)
 	}
 	part := run.Part(of)
 	if part == nil {

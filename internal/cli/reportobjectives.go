@@ -25,7 +25,7 @@ func parseObjectives(texts []string) ([]scenario.Objective, error) {
 		all = append(all, o)
 	}
 	if len(errs) > 0 {
-		return nil, &fault{exitUsage, errs, "sixnines run --help tells what an objective is"}
+		return nil, &fault{exitUsage, errs, "sixnines run --help explains objectives"}
 	}
 	return all, nil
 }

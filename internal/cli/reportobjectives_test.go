@@ -44,7 +44,7 @@ func TestReportHoldsAgainstObjectives(t *testing.T) {
 		{[]string{"whole.jsonl", "cut-short.jsonl", "--slo", "lost < 5"}, exitThreshold, ""},
 		{[]string{"whole.jsonl", "--slo", "lots == 0"}, exitUsage, "--slo: nothing is called \"lots\""},
 		{[]string{"whole.jsonl", "--slo", "lost"}, exitUsage, "hint: "},
-		{[]string{"whole.jsonl", "--junit", "no/such/place.xml"}, exitFailure, "hint: make the directory first"},
+		{[]string{"whole.jsonl", "--junit", "no/such/place.xml"}, exitFailure, "hint: create the directory first"},
 		{[]string{"whole.jsonl", "--junit", "."}, exitUsage, ". is a directory"},
 	} {
 		code, out, errs := invoke(t, Env{Dir: dir}, append([]string{"report"}, c.args...)...)

@@ -39,7 +39,7 @@ func titleOf(s *scenario.Scenario) string {
 // anything is run.
 func (env *Env) makeDir(dir string) error {
 	if dir == toStdout {
-		return wrongUsage("name a directory with --out", "--out - tells a single run on stdout, and this makes several files")
+		return wrongUsage("name a directory with --out", "--out - writes a single run to stdout, but this command makes several files")
 	}
 	err := os.MkdirAll(env.path(dir), 0o755)
 	if err == nil {
@@ -86,15 +86,15 @@ func (env *Env) writeNew(name string, replace bool, write func(w io.Writer) erro
 func fileHint(err error) string {
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return "a file is never written over: name another one"
+		return "existing files are never overwritten: name another one"
 	case errors.Is(err, fs.ErrPermission):
-		return "choose a place that may be written to with --out"
+		return "choose a writable directory with --out"
 	case errors.Is(err, syscall.ENOSPC):
-		return "make room on the disk, or choose another place with --out"
+		return "free some disk space, or choose another directory with --out"
 	case errors.Is(err, fs.ErrNotExist):
-		return "make the directory first, or choose another place with --out"
+		return "create the directory first, or choose another with --out"
 	}
-	return "choose another place with --out"
+	return "choose another directory with --out"
 }
 
 // beside returns the name of a file next to a result file.

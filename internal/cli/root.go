@@ -16,9 +16,9 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "sixnines",
 		Short: "A laboratory for message-broker latency",
-		Long: `Sixnines measures the latency of message brokers on a schedule that the broker
-cannot slow down: every message is timed from the instant it was due, the whole
-distribution is kept, and each result says how far it can be trusted.`,
+		Long: `Sixnines measures the latency of message brokers. It sends on a schedule that the
+broker cannot slow down, times every message from the instant it was due, keeps the
+whole distribution, and states with each result how far it can be trusted.`,
 		Example: `  sixnines run                                        a NATS server, built in, 1,000/s for 10 s
   sixnines run kafka --nodes 3                        three brokers, started for the run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB
@@ -31,7 +31,7 @@ distribution is kept, and each result says how far it can be trusted.`,
 		SilenceErrors:         true,
 	}
 	var version bool
-	root.Flags().BoolVarP(&version, "version", "v", false, "say which version this is")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.RunE = func(cmd *cobra.Command, _ []string) error {
 		if version {
 			return a.sayVersion()

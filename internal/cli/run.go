@@ -43,42 +43,43 @@ func (a *app) runCommand() *cobra.Command {
 		Short: "Run a measurement, once or repeatedly",
 		Long: `Run one measurement and write its result and a report beside it.
 
-BROKER is a driver's name, see sixnines drivers list; nats without one. Without
---url its broker is started for the run, in processes of its own, and stopped
-afterwards: nats is built in, for others see sixnines broker install. A scenario
-file says the same as the flags and more; flags win over it. Values of either may
-name variables of the environment, ${NAME} or ${NAME:-default}, and an option may say
-where its value is: --option password=env:NAME, --option password=@FILE. What the
-address, options and settings hold by these is in no output.
+BROKER is a driver's name, see sixnines drivers list; default nats. Without --url its
+broker is started for the run in separate processes and stopped afterwards. nats is
+built in; for others see sixnines broker install. A scenario file can say everything
+that flags say, and more; flags override it. Values of both may name environment
+variables, ${NAME} or ${NAME:-default}, and an option may say where its value is:
+--option password=env:NAME, --option password=@FILE. Values of the address, options and
+settings that come from these never appear in any output.
 
-Ctrl-C ends the measured window early; messages in flight are still awaited and the
-result is written. A second Ctrl-C stops at once, and so does the first before
-the window has begun.
+Ctrl-C ends the measured window early; the run still waits for messages in flight and
+writes the result. A second Ctrl-C stops at once, as does the first one before the
+window has begun.
 
-With --repeat, or several scenarios, runs are made one after the other, each
-with fresh connections and a fresh broker where it is started for the run, every
-scenario once a round in an order drawn anew. Their results go into a directory
-of their own, and the spread between them is shown beside the intervals within
-them. Ctrl-C ends the set with the run that is under way, before its window at
-once; a second ends that window early, a third stops. --resume DIR goes on with a
-set that was ended or killed: manifest.json in it says what was made, when, and by
-which broker. With --json a set is one object: directory, planned, stopped, scenarios (name, set, objectives) and runs
-(scenario, repeat, seed, summary).
+With --repeat, or several scenarios, runs are made one after the other, each with new
+connections and, if the broker is started for the run, a new broker. Every round runs
+each scenario once, in a new random order. The results go into one new directory; the
+report shows the spread between runs beside the intervals within them. Ctrl-C ends the
+set after the current run, or at once if that run's window has not begun; a second
+Ctrl-C ends the window early; a third stops at once. --resume DIR continues a set that
+was ended or killed; manifest.json in it records which runs were made, when, and by
+which broker. With --json a set is one object: directory, planned, stopped, scenarios
+(name, set, objectives) and runs (scenario, repeat, seed, summary).
 
---until makes the window go on, beyond --duration, until the 95 % interval of a
-percentile is so narrow, and at most for --at-most. The interval is one that
-holds at whatever moment the run ends.
+--until lengthens the window beyond --duration until the 95 % interval of a percentile
+is as narrow as given, at most to --at-most. The interval is one that holds no matter
+when the run ends.
 
---slo adds to what the run must show: a percentile or max of a latency, a
-counter, or the rate. A percentile is met if the whole of its 95 % interval is,
-missed if none of it is, and undecided between, which does not pass without
---allow-undecided. The interval is that by stretches of the run: one that takes
-messages for independent decides nothing. Of a suspect response time, what the
-service time alone breaks is missed, and what is met in spite of its lag is met.
-An interrupted run meets nothing. In repeats each run must meet it.
+--slo adds an objective that the run must meet: a limit for a percentile or the maximum
+of a latency, for a counter, or for the rate. A percentile is met if its whole 95 %
+interval is within the limit, missed if its whole interval is beyond it, and otherwise
+undecided, which does not pass without --allow-undecided. The interval is the one by
+stretches of the run; an interval that assumes independent messages decides nothing. If
+a response time is suspect, the objective is missed if the service time alone exceeds
+the limit, and met if the response time meets it despite the lag. An interrupted run
+meets nothing. With repeats, each run must meet the objective.
 
-Exit codes: 0 good, 1 failure, 2 wrong usage, 3 an objective was missed or is
-undecided, 4 a run is INVALID or overloaded.`,
+Exit codes: 0 good; 1 failure; 2 wrong usage; 3 an objective was missed or is
+undecided; 4 a run is INVALID or overloaded.`,
 		Example: `  sixnines run
   sixnines run nats --url nats://host:4222 --rate 20k/s --size 1KiB --duration 60s
   sixnines run kafka --nodes 3 --setting min.insync.replicas=2
@@ -101,21 +102,21 @@ undecided, 4 a run is INVALID or overloaded.`,
 		},
 	}
 	repeats := sectionOf("Repeats", func(f *pflag.FlagSet) {
-		f.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario; the spread between them is shown")
+		f.IntVar(&o.repeat, "repeat", 1, "make `N` runs of each scenario, and show the spread between them")
 		pauseFlag(f, &o.pause)
-		f.BoolVar(&o.sameSeed, "same-seed", false, "the same seed for all; default: each repeat has the next, since equal arrivals hide the effect of arrivals")
-		resumeFlag(f, &o.resume, "set", "the same scenarios and flags are needed")
+		f.BoolVar(&o.sameSeed, "same-seed", false, "use the same seed for all repeats; default: each has the next seed, since equal arrivals hide the effect of arrivals")
+		resumeFlag(f, &o.resume, "set", "repeat the scenarios and flags")
 	})
 	faults := sectionOf("Faults", func(f *pflag.FlagSet) {
-		f.Uint64Var(&o.chaos, "chaos", 0, "a `SEED`, from 1, by which a timeline of actions is drawn: nodes stalled or killed, clients disconnected; --dry-run shows it, and sixnines chaos shrink shortens it")
+		f.Uint64Var(&o.chaos, "chaos", 0, "draw a random timeline of actions by a `SEED` from 1: nodes are stalled or killed, clients disconnected; --dry-run shows it, and sixnines chaos shrink shortens it")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.showing.flags(f)
-		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; one that is there is replaced")
+		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; an existing file is replaced")
 		o.passing.flag(f)
 		jsonFlag(f, &o.json, "the summary as ")
-		o.outputFlags(f, "`DIR` for the result and its report; -: the records go to stdout while they are made, and nothing else is written")
-		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do, and run nothing")
+		o.outputFlags(f, "`DIR` for the result and its report; -: write only the records, to stdout, as they are made")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do; run nothing")
 	})
 	a.take(cmd, append(scenarioFlags(&flags), faults, repeats, output)...)
 	o.showing.complete(cmd)
@@ -180,13 +181,13 @@ func (o runOptions) check(scenarios int) error {
 	several := scenarios > 1 || o.repeat > 1
 	switch {
 	case o.repeat < 1 || o.repeat > mostRepeats:
-		return wrongUsage("10 are recommended, and 6 the least that can be compared", "--repeat cannot be %d: it is 1 to %d", o.repeat, mostRepeats)
+		return wrongUsage("10 are recommended; fewer than 6 cannot be compared", "--repeat cannot be %d: it is 1 to %d", o.repeat, mostRepeats)
 	case o.pause > 0 && !several:
-		return wrongUsage("say how many with --repeat N, or leave --pause out", "--pause waits between runs, and this is one run")
+		return wrongUsage("add --repeat N, or leave --pause out", "--pause waits between runs, and this is a single run")
 	case o.sameSeed && o.repeat == 1:
-		return wrongUsage("say how often with --repeat N, or leave --same-seed out", "--same-seed is about repeats, and one run has none")
+		return wrongUsage("add --repeat N, or leave --same-seed out", "--same-seed is for repeats, and this is a single run")
 	case o.resume != "" && !several:
-		return wrongUsage("give --repeat N or the scenarios with which the set was begun", "--resume goes on with a set, and this is one run")
+		return wrongUsage("give the same --repeat N and scenarios as when the set began", "--resume continues a set, and this is a single run")
 	case o.dryRun && scenarios > 1:
 		return wrongUsage("name one of them", "--dry-run shows one scenario, not %d", scenarios)
 	}

@@ -27,12 +27,12 @@ func checkSubject(s *scenario.Scenario, e driver.Entry, subject, asked string) e
 	what, _, _ := strings.Cut(subject, ".")
 	switch {
 	case what == "publish" && can.Ack == driver.AckKindNone:
-		return wrongUsage("leave it out, or name delivery.response with the pattern deliver",
+		return wrongUsage("leave it out, or use delivery.response with the pattern deliver",
 			"%s: driver %s acknowledges nothing with these options, so no publish is timed", asked, e.Name)
 	case what == "publish" && can.Ack == driver.AckKindReply:
-		return wrongUsage("name roundtrip.response", "%s: driver %s answers each message, which is timed as a round trip", asked, e.Name)
+		return wrongUsage("use roundtrip.response", "%s: driver %s answers each message, which is timed as a round trip", asked, e.Name)
 	case what == "roundtrip" && s.Workload.Pattern == scenario.Publish && can.Ack != driver.AckKindReply:
-		return wrongUsage("name publish.response, or choose --pattern roundtrip", "%s: the pattern publish has no round trips", asked)
+		return wrongUsage("use publish.response, or choose --pattern roundtrip", "%s: the pattern publish has no round trips", asked)
 	}
 	return nil
 }

@@ -33,7 +33,7 @@ func schemas() []published {
 	}
 	return []published{
 		{"scenario", "scenario files (the default)", scenario.Schema},
-		{"result", "the records of result files, one on each line", result.Schema},
+		{"result", "the records of result files, one per line", result.Schema},
 		{"summary", "what run --json and report --json print, an object for each workload", report.SummarySchema},
 		ours("set", "what run --repeat --json prints"),
 		{"comparison", "what compare --json prints, an object for each workload", report.ComparisonSchema},
@@ -55,7 +55,7 @@ func (a *app) schemaCommand() *cobra.Command {
 	}
 	return &cobra.Command{
 		Use:   "schema [FORMAT]",
-		Short: "Print the JSON Schema of scenarios and of what is written",
+		Short: "Print the JSON Schema of scenarios and of outputs",
 		Long: `Print a JSON Schema, draft 2020-12. FORMAT is one of
 ` + about.String() + `
 

@@ -44,8 +44,8 @@ func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 		a.warnedSecrets = append(a.warnedSecrets, what)
 		instead := fmt.Sprintf("write %s=env:NAME or %s=@FILE", what, what)
 		if o.Key == "target.url" {
-			instead = "write '${LOGIN}' for it, in single quotes"
+			instead = "write '${LOGIN}' instead, in single quotes"
 		}
-		fmt.Fprintf(a.Stderr, "note: %s stands in the command line, which other users of this machine can read; %s\n", what, instead)
+		fmt.Fprintf(a.Stderr, "note: %s is on the command line, where other users of this machine can read it; %s\n", what, instead)
 	}
 }

@@ -30,22 +30,21 @@ func (a *app) selftestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "selftest [flags]",
 		Short: "Test the tool itself",
-		Long: `Test the tool itself: inject something known – a stall, a distribution, a loss, a
-wrong clock, a processor taken away – and check that it is found within the stated
-tolerance. The table on stdout has the outcome of each trial; a page has every
-figure.
+		Long: `Test the tool itself: inject a known effect – a stall, a distribution, a loss, a wrong
+clock, a processor taken away – and check that the tool reports it within the stated
+tolerance. The table on stdout has the outcome of each trial; a page has every figure.
 
-Run it while nothing else runs. A trial that depends on this machine's times and
-fails is tried again, ` + strconv.Itoa(selftest.Attempts) + ` times in all, and each attempt is reported; if something else
-disturbed the machine every time, it is "not assessed", with the disturbance.
+Run it while nothing else runs. A trial that depends on this machine's timing is
+repeated if it fails, ` + strconv.Itoa(selftest.Attempts) + ` times in all, and each attempt is reported. If something disturbed the machine
+every time, the trial is "not assessed", with the disturbance.
 
-The noise floor, the latencies with a broker that does nothing, is measured at --rate
-and --size and kept in $SIXNINES_HOME: results of later runs on this machine under a
-similar load show it. So are the highest rates at which the generator keeps the
-schedule, which doctor shows.
+The noise floor, which is the latency with a broker that does nothing, is measured at
+--rate and --size and stored in $SIXNINES_HOME. Results of later runs on this machine
+under a similar load show it. The highest rates at which the generator keeps its
+schedule are measured and stored too; doctor shows them.
 
-Exit codes: 0 no trial failed, 1 one failed (with --strict: or was not
-assessed), 2 wrong usage.`,
+Exit codes: 0 no trial failed; 1 a trial failed (with --strict: or was not assessed);
+2 wrong usage.`,
 		Example: `  sixnines selftest
   sixnines selftest --short
   sixnines selftest --only floor --rate 20k/s --size 1KiB
@@ -57,14 +56,14 @@ assessed), 2 wrong usage.`,
 	}
 	f := cmd.Flags()
 	f.SortFlags = false
-	f.BoolVar(&o.short, "short", false, "a short form, a minute instead of three to four")
-	f.StringSliceVar(&o.only, "only", nil, "`NAME` of the trials to make, see --list")
-	f.BoolVar(&o.list, "list", false, "list the trials and make none")
+	f.BoolVar(&o.short, "short", false, "run a short form, which takes one minute instead of three to four")
+	f.StringSliceVar(&o.only, "only", nil, "`NAME` of a trial to run, see --list")
+	f.BoolVar(&o.list, "list", false, "list the trials and run none")
 	f.StringVar(&o.rate, "rate", "1000/s", "`RATE` at which the noise floor is measured")
 	f.StringVar(&o.size, "size", "256B", "`SIZE` of its payloads")
 	f.StringVar(&o.pattern, "pattern", string(scenario.Deliver), "`PATTERN` of its messages: publish, deliver, roundtrip or request-reply")
 	f.StringVar(&o.out, "out", "results", "`DIR` for the page")
-	f.BoolVar(&o.strict, "strict", false, "a trial that could not be assessed counts as failed")
+	f.BoolVar(&o.strict, "strict", false, "count a trial that could not be assessed as failed")
 	f.BoolVar(&o.json, "json", false, "print one JSON object with every figure instead of a table")
 	_ = cmd.RegisterFlagCompletionFunc("only", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return trialNames(), cobra.ShellCompDirectiveNoFileComp
@@ -95,7 +94,7 @@ func (a *app) selftest(ctx context.Context, o selftestOptions) error {
 	}
 	dir, err := os.MkdirTemp("", "sixnines-selftest-")
 	if err != nil {
-		return failed("set TMPDIR to a directory that can be written to", err)
+		return failed("set TMPDIR to a writable directory", err)
 	}
 	defer os.RemoveAll(dir) // nothing in it is wanted any more
 	ctx, stop := a.interruptible(ctx, func(who string) error {
@@ -152,7 +151,7 @@ func chooseTrials(only []string) ([]selftest.Trial, error) {
 	for _, name := range only {
 		name = strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(names, name) {
-			return nil, wrongUsage(orMeant(name, names, "there are "+strings.Join(names, ", ")), "there is no trial %q", name)
+			return nil, wrongUsage(orMeant(name, names, "choose one of "+strings.Join(names, ", ")), "there is no trial %q", name)
 		}
 		wanted = append(wanted, name)
 	}
@@ -176,11 +175,11 @@ func floorLoad(o selftestOptions) (selftest.Load, error) {
 		return selftest.Load{}, &fault{exitUsage, err, "sixnines selftest --help says what each flag takes"}
 	}
 	if s.Workload.Rate.IsMax() {
-		return selftest.Load{}, wrongUsage("give a rate such as 1000/s", "there is no noise floor flat out: --rate %s", o.rate)
+		return selftest.Load{}, wrongUsage("give a rate such as 1000/s", "a noise floor needs a rate: --rate %s", o.rate)
 	}
 	size, alike := s.Workload.Size.Fixed()
 	if !alike {
-		return selftest.Load{}, wrongUsage("give one size such as 1KiB", "there is a noise floor of one size only: --size %s", o.size)
+		return selftest.Load{}, wrongUsage("give one size such as 1KiB", "a noise floor needs a single size: --size %s", o.size)
 	}
 	return selftest.Load{Rate: s.Workload.Rate, Size: size, Pattern: s.Workload.Pattern}, nil
 }
@@ -203,7 +202,7 @@ func keepFloor(path string) func(result.Floor, []string) (string, error) {
 func keptNote(path string, kept bool, disturbed, what string) string {
 	switch {
 	case !kept:
-		return "no: " + disturbed + ", and " + what + " measured undisturbed is there"
+		return "no: " + disturbed + ", and " + what + " measured without disturbance is already stored"
 	case disturbed != "":
 		return "yes, in " + path + ", marked: " + disturbed
 	}

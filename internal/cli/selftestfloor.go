@@ -33,7 +33,7 @@ func (env *Env) noiseFloor(s *scenario.Scenario, say func(string)) *result.Floor
 	case err != nil:
 		say(oneLine(err.Error()))
 	case found.Damaged > 0:
-		say(plural(found.Damaged, "damaged line") + " in " + file + "; the next sixnines selftest leaves them out")
+		say(plural(found.Damaged, "damaged line") + " in " + file + "; the next sixnines selftest removes them")
 	}
 	if found.Note != "" {
 		say(found.Note)

@@ -36,7 +36,7 @@ func (env *Env) printTrials(r *selftest.Report) error {
 	}
 	fmt.Fprintf(&b, "\n%s, in %s.\n", r.Summary(), selftest.Rounded(r.Took))
 	if r.Stopped {
-		fmt.Fprintln(&b, "Stopped before its end: the remaining trials are not assessed.")
+		fmt.Fprintln(&b, "Stopped early: the remaining trials are not assessed.")
 	}
 	_, err := io.WriteString(env.Stdout, env.plainText(b.String()))
 	return err

@@ -56,11 +56,11 @@ func (a *app) begin(o outputOptions, d design) (*series, error) {
 	case err == nil:
 		return s, nil
 	case errors.Is(err, filelock.ErrBusy):
-		return nil, wrongUsage("wait until it has ended, or leave --resume out to make a series of its own", "%s is in use: %w", s.dir, err)
+		return nil, wrongUsage("wait until it has ended, or leave --resume out to begin a new series", "%s is in use: %w", s.dir, err)
 	case errors.Is(err, trials.ErrProgram):
-		return nil, wrongUsage("go on with the program that began it, or leave --resume out to make a series of its own", "%s: %w", s.dir, err)
+		return nil, wrongUsage("continue with the program that began it, or leave --resume out to begin a new series", "%s: %w", s.dir, err)
 	case errors.Is(err, trials.ErrChanged):
-		return nil, wrongUsage("give the scenario, the files that it reads and the flags with which it was begun, or leave --resume out to make a series of its own", "%s: %w", s.dir, err)
+		return nil, wrongUsage("give the scenario, the files that it reads and the flags as they were when it began, or leave --resume out to begin a new series", "%s: %w", s.dir, err)
 	case errors.Is(err, trials.ErrNoSeries), errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("name the directory that the series made, such as results/NAME", "%w", err)
 	}
@@ -115,7 +115,7 @@ func (s *series) result(trial int) (*result.Run, error) {
 	case s.Trials[trial].Aside != "":
 		return nil, nil // it is never made again
 	}
-	s.note("%s is damaged: it is made again", file)
+	s.note("%s is damaged; its run is repeated", file)
 	return nil, s.Again(trial)
 }
 
@@ -126,7 +126,7 @@ func (s *series) earlier(trial int, file string) (*result.Run, error) {
 		return nil, nil
 	}
 	if made := s.Trials[trial].File; made != file {
-		return nil, wrongUsage("leave --resume out to search anew", "%s: its trial %d is %s, and the search would go on with %s", s.dir, trial+1, made, file)
+		return nil, wrongUsage("leave --resume out to begin a new search", "%s: its trial %d is %s, but the search would continue with %s", s.dir, trial+1, made, file)
 	}
 	return s.result(trial)
 }
@@ -196,7 +196,7 @@ func (s *series) makeCell(turn *trials.Turn, rounds int) (*result.Run, trials.St
 	case state == trials.Made:
 		s.noteVerdicts(o.where, run)
 		if slices.ContainsFunc(run.Parts(), func(p *result.Run) bool { return p.Summary.Verdict.Status == result.Unstable }) {
-			turn.Keeper.Spoil("the one before was overloaded")
+			turn.Keeper.Spoil("the previous one was overloaded")
 		}
 	case state == trials.Planned:
 		return nil, state, nil // already reported
@@ -225,7 +225,7 @@ func (s *series) note(format string, args ...any) {
 // noteLeft says how to resume the series, if trials are left.
 func (s *series) noteLeft(one string) {
 	if !s.Complete() {
-		s.note("%d of %s were made; the same command with --resume %s goes on", s.Count(trials.Made), plural(len(s.Trials), one), s.dir)
+		s.note("%d of %s were made; the same command with --resume %s continues", s.Count(trials.Made), plural(len(s.Trials), one), s.dir)
 	}
 }
 
@@ -261,7 +261,7 @@ func (s *series) nothing(ended error, needs string, more ...string) error {
 	if s.Count(trials.Planned) == len(s.Trials) {
 		s.discard(more...)
 	}
-	return cmp.Or(ended, failed("run it again and let it finish "+needs, errors.New("stopped before "+needs+" was complete")))
+	return cmp.Or(ended, failed("repeat the command and let it finish "+needs, errors.New("stopped before "+needs+" was complete")))
 }
 
 // discard removes a series without results, and more of its files, unless an earlier

@@ -18,7 +18,7 @@ type showing struct {
 
 // flags adds those that choose it.
 func (o *showing) flags(f *pflag.FlagSet) {
-	f.BoolVar(&o.full, "full", false, "print all that is known of a run, not only what fits a screen")
+	f.BoolVar(&o.full, "full", false, "print everything known about a run, not only what fits on a screen")
 	f.StringSliceVar(&o.show, "show", nil, "print `PARTS` after the first screen: "+strings.Join(partNames(), ", "))
 }
 
@@ -42,9 +42,9 @@ func (o *showing) check(format string) error {
 	switch {
 	case format == "":
 	case o.full:
-		return wrongUsage("leave --full out", "--full is about the table, and %s has none", format)
+		return wrongUsage("leave --full out", "--full is for the table, and %s has no table", format)
 	case len(o.show) > 0:
-		return wrongUsage("leave --show out", "--show is about the table, and %s has none", format)
+		return wrongUsage("leave --show out", "--show is for the table, and %s has no table", format)
 	}
 	return nil
 }

@@ -55,7 +55,7 @@ type stream struct {
 func (env *Env) newStream(name string) (*stream, error) {
 	dir, err := os.MkdirTemp("", "sixnines-run-")
 	if err != nil {
-		return nil, failed("name a directory with --out", fmt.Errorf("make a place for the records: %w", err))
+		return nil, failed("name a directory with --out", fmt.Errorf("create a temporary directory for the records: %w", err))
 	}
 	s := &stream{dir: dir, file: filepath.Join(dir, name+".jsonl"), stop: make(chan struct{}), done: make(chan struct{})}
 	go s.copy(env.Stdout)
@@ -98,11 +98,11 @@ func (o runOptions) checkStreamed(scenarios []cell) error {
 	case o.json:
 		return wrongUsage("leave one of them out: the last record is the summary", "--out - and --json both write to stdout")
 	case len(scenarios) > 1 || o.repeat > 1:
-		return wrongUsage("name a directory with --out", "--out - tells one run, and these are several")
+		return wrongUsage("name a directory with --out", "--out - writes a single run, and these are several")
 	}
 	for _, part := range scenarios[0].scenario.Parts() {
 		if part.Scenario.Record.Raw {
-			return wrongUsage("name a directory with --out", "--raw writes a file beside the result, and --out - makes none")
+			return wrongUsage("name a directory with --out", "--raw writes a file beside the result, but --out - writes no files")
 		}
 	}
 	return nil

@@ -24,12 +24,12 @@ import (
 func (a *app) studyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "study",
-		Short: "Published benchmarks, again: ready studies to run, cite and copy",
-		Long: `A study is a table of cells – systems under loads – with what was published about
-them: the figures, as printed, and the conclusions, each with what would have to be
-seen for it to hold. Its run makes all cells and a page, in the original's order, with
-today's figures beside the author's, and says of each conclusion whether it agrees,
-disagrees, or cannot be decided here, with what it would take.`,
+		Short: "Repeat published benchmarks: ready-made studies to run, cite and copy",
+		Long: `A study is a table of cells (systems under loads) together with what was published
+about them: the figures, as printed, and the conclusions, each with the condition under
+which it holds. Running it measures all cells and writes a page in the order of the
+original, with today's figures beside the author's. The page says of each conclusion
+whether the measurement agrees, disagrees, or cannot decide here and what it would take.`,
 		Example: `  sixnines study list
   sixnines study show message-queue-latency
   sixnines study run message-queue-latency --quick
@@ -55,7 +55,7 @@ func (a *app) studyListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Short:   "List the studies",
-		Long:    "List the studies that are built in: what each asks, and whose it was.",
+		Long:    "List the built-in studies: the question of each, and who published it.",
 		Example: "  sixnines study list",
 		Args:    counted(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
@@ -95,7 +95,7 @@ func (env *Env) studyOf(arg string) (*study.Study, error) {
 	if !strings.ContainsAny(arg, `/\`) && filepath.Ext(arg) == "" {
 		s, err := study.Find(arg)
 		if errors.Is(err, study.ErrUnknown) {
-			hint := "there are " + strings.Join(study.Names(), ", ") + "; a file is named with its extension, as in mine/study.yaml"
+			hint := "choose one of " + strings.Join(study.Names(), ", ") + "; give a file with its extension, as in mine/study.yaml"
 			return nil, wrongUsage(orMeant(arg, study.Names(), hint), "there is no study %q", arg)
 		}
 		return s, err
@@ -103,13 +103,13 @@ func (env *Env) studyOf(arg string) (*study.Study, error) {
 	text, err := os.ReadFile(env.path(arg))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, wrongUsage("write one to copy with: sixnines study export "+study.Names()[0]+" DIR", "there is no study %s", arg)
+		return nil, wrongUsage("write a study to start from with: sixnines study export "+study.Names()[0]+" DIR", "there is no study %s", arg)
 	case err != nil:
-		return nil, failed("name the file study.yaml of a study", fmt.Errorf("read the study: %w", err))
+		return nil, failed("give the file study.yaml of a study", fmt.Errorf("read the study: %w", err))
 	}
 	s, err := study.Parse(arg, text)
 	if err != nil {
-		return nil, &fault{exitUsage, err, "docs/studies.md says what a study may hold"}
+		return nil, &fault{exitUsage, err, "docs/studies.md describes the format of studies"}
 	}
 	return s, nil
 }
@@ -125,8 +125,8 @@ func (a *app) studyShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show STUDY",
 		Short: "Show what a study measures and what it decides",
-		Long: `Show a study before it is run: what it repeats, its systems, loads and cells, how
-long each length takes, and the conclusions with how each is tested.`,
+		Long: `Show a study before running it: what it repeats, its systems, loads and cells, how long
+each length takes, and the conclusions with the test of each.`,
 		Example: `  sixnines study show message-queue-latency
   sixnines study show mine/study.yaml`,
 		Args:              counted(1, 1, "one STUDY"),
@@ -159,9 +159,9 @@ func (a *app) studyExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export STUDY DIR",
 		Short: "Write a study and its scenarios as files to copy and change",
-		Long: `Write into a directory, which must not exist or be empty: study.yaml, the study
-itself, which sixnines study run takes in place of a name; a scenario file for each
-cell, which sixnines run takes; and a README with the commands.`,
+		Long: `Write a study into a new or empty directory: study.yaml, which sixnines study run takes
+instead of a name; a scenario file for each cell, which sixnines run takes; and a README
+with the commands.`,
 		Example: `  sixnines study export message-queue-latency mine
   sixnines study run mine/study.yaml --quick
   sixnines run mine/nats-1KiB-3000.yaml`,
@@ -178,7 +178,7 @@ cell, which sixnines run takes; and a README with the commands.`,
 				return err
 			}
 			if _, err := s.Length(length); err != nil {
-				return wrongUsage("there are quick, default and full", "--length cannot be %q", length)
+				return wrongUsage("choose quick, default or full", "--length cannot be %q", length)
 			}
 			if broker != "" {
 				if s, _, err = a.argued(s, broker); err != nil {
@@ -197,7 +197,7 @@ cell, which sixnines run takes; and a README with the commands.`,
 // exportStudy writes a study's files.
 func (env *Env) exportStudy(s *study.Study, length, dir string) error {
 	if left, err := os.ReadDir(env.path(dir)); err == nil && len(left) > 0 {
-		return wrongUsage("name one that does not exist yet", "%s is not empty", dir)
+		return wrongUsage("give a directory that does not exist yet", "%s is not empty", dir)
 	}
 	cells, err := s.Cells(length)
 	if err != nil {
@@ -209,7 +209,7 @@ func (env *Env) exportStudy(s *study.Study, length, dir string) error {
 	if s.Argument != nil {
 		whole += " --broker " + s.Argument.String()
 	}
-	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which may be changed:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, whole, length)
+	fmt.Fprintf(&readme, "# %s\n\n%s\n\nThe whole study, which you may edit:\n\n    sixnines study run %s\n\nOne cell each, of the length %s:\n\n", s.Title, s.Question, whole, length)
 	for i := range cells {
 		c := &cells[i]
 		if _, ok := c.Bench(); ok {

@@ -54,7 +54,7 @@ func (s *studyRuns) again() []trials.Trial {
 		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.planned.cells[at.Cell].scenario.Seed, at.Round-1), File: s.planned.fileOf(number, at)})
 	}
 	if len(added) > 0 {
-		s.note("some runs are of no use: %s more, of their cells and of those that they are compared with", spell.Plural(len(added), "trial"))
+		s.note("some runs are unusable: %s more are made, for their cells and for the cells that these are compared with", spell.Plural(len(added), "trial"))
 	}
 	return added
 }

@@ -16,7 +16,7 @@ func (env *Env) argued(s *study.Study, text string) (*study.Study, string, error
 	case s.Argument == nil && text == "":
 		return s, "", nil
 	case s.Argument == nil:
-		return nil, "", wrongUsage("leave --broker out; the study versions takes it", "the study %s has systems of its own", s.Name)
+		return nil, "", wrongUsage("leave --broker out; the study versions takes it", "the study %s defines its own systems", s.Name)
 	case text == "":
 		return nil, "", wrongUsage(brokerForm, "the study %s needs a broker and its versions", s.Name)
 	}
@@ -46,10 +46,10 @@ func (env *Env) versionsOf(text string) (study.Argument, error) {
 	case known && len(p.Drivers) > 0:
 		arg.Driver = p.Drivers[0]
 	case known:
-		return arg, wrongUsage("write the product and its versions: kafka=0.9.0.0,4.3.1", "%s is one version", name)
+		return arg, wrongUsage("write the product and its versions: kafka=0.9.0.0,4.3.1", "%s is a single version", name)
 	default:
 		if p, known = brokers.ForDriver(name); !known {
-			return arg, wrongUsage(orMeant(name, productNames(), "there are "+strings.Join(brokers.Versioned(), ", ")), "there is no broker %q", oneLine(name))
+			return arg, wrongUsage(orMeant(name, productNames(), "choose one of "+strings.Join(brokers.Versioned(), ", ")), "there is no broker %q", oneLine(name))
 		}
 	}
 	arg.Product = p.Name

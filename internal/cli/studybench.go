@@ -73,7 +73,7 @@ func (s *studyRuns) loadBenches() error {
 		case err == nil && f.Result.N > 0:
 			s.keepBench(i, &f)
 		case err == nil || !errors.As(err, new(*fs.PathError)) || errors.Is(err, fs.ErrNotExist):
-			s.note("%s is damaged: it is made again", file)
+			s.note("%s is damaged; its run is repeated", file)
 			if err := s.Again(i); err != nil {
 				return err
 			}

@@ -30,7 +30,7 @@ const writePause = time.Minute
 func (s *studyRuns) writeBetween(system string) {
 	if s.last != "" && s.last != system && len(s.made) > 0 && time.Since(s.written) >= writePause {
 		if err := s.write(s.outcome(filepath.Base(s.dir))); err != nil {
-			s.note("the pages cannot be written yet: %s", oneLine(err.Error()))
+			s.note("the pages could not be written now: %s", oneLine(err.Error()))
 		}
 		s.written = time.Now()
 	}

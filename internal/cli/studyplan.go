@@ -78,7 +78,7 @@ func (env *Env) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 	}
 	p.places = trials.Grouped(groups, rounds, randomSeed())
 	if len(p.places) > mostTrials {
-		return nil, wrongUsage("lower rounds, or leave cells out", "%s are more than the %s that a study may have", spell.Plural(len(p.places), "trial"), grouped(mostTrials))
+		return nil, wrongUsage("use fewer rounds or cells", "%s are more than the %s that a study may have", spell.Plural(len(p.places), "trial"), grouped(mostTrials))
 	}
 	return p, nil
 }
@@ -90,7 +90,7 @@ func (p *studyPlan) readURLs(all []string) error {
 		name, url, ok := strings.Cut(text, "=")
 		switch {
 		case !ok || url == "":
-			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "a --url names no system")
+			return wrongUsage("write it as --url SYSTEM=URL, such as --url "+systems[0]+"=nats://host:4222", "--url without a system")
 		case !slices.Contains(systems, name):
 			return wrongUsage(orMeant(name, systems, "the systems of the study are "+strings.Join(systems, ", ")), "there is no system %q", name)
 		}
@@ -120,8 +120,8 @@ func chosenCells(cells []study.Cell, only []string) (map[string]bool, error) {
 					}
 				}
 			}
-			hint := "sixnines study run --dry-run lists the cells; a system's name means all of its cells, * any letters: nats, \"*/1KiB-3000\""
-			return nil, wrongUsage(orMeant(pattern, names, hint), "--only %q means no cell of this length", oneLine(pattern))
+			hint := "sixnines study run --dry-run lists the cells; a system's name means all of its cells, * means any characters: nats, \"*/1KiB-3000\""
+			return nil, wrongUsage(orMeant(pattern, names, hint), "--only %q matches no cell of this length", oneLine(pattern))
 		}
 		for _, c := range found {
 			chosen[c.Name] = true
@@ -205,6 +205,6 @@ func (p *studyPlan) estimate(places []trials.Place) string {
 	for _, at := range places {
 		cells[at.Cell] = true
 	}
-	return fmt.Sprintf("%s of %s, about %s with %s of brokers", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
-		longTime(float64(all)), spell.Plural(starts, "start"))
+	return fmt.Sprintf("%s of %s, about %s including %s", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
+		longTime(float64(all)), spell.Plural(starts, "broker start"))
 }

@@ -29,31 +29,31 @@ func (a *app) studyRunCommand() *cobra.Command {
 	var o studyOptions
 	cmd := &cobra.Command{
 		Use:   "run STUDY [flags]",
-		Short: "Run a study and say which conclusions hold",
-		Long: `Run the cells of a study, a published benchmark again, in rounds: in each the brokers,
-and with each broker its cells, in an order that is drawn anew. STUDY is the name of
-one that is built in, or the file of one of your own.
+		Short: "Run a study and decide which conclusions hold",
+		Long: `Run the cells of a study, which repeats a published benchmark, in rounds. Each round
+takes the brokers, and for each broker its cells, in a new random order. STUDY is the
+name of a built-in study, or the file of your own.
 
-How long it takes is said before it begins. --quick gives each cell one round, which
-decides no comparison; the default gives six, with windows as short as figures need;
---full is what a report worth citing needs, and takes hours.
+The expected time is printed first. --quick gives each cell one round, which decides no
+comparison. The default gives six, with windows as short as the figures allow. --full
+makes what a report worth citing needs, and takes hours.
 
-An INVALID run counts for nothing, and one that is suspect up to a percentile that a
-conclusion needs decides nothing. Where there is one, its cell and those that it is
-compared with get another round after the others, as often as --replace allows.
-Verdicts decide that, never figures. On a busy machine that may not be enough: --resume
-of a study that is made allows as many rounds again.
+An INVALID run is not counted, and a run that is suspect at a percentile that a
+conclusion needs decides nothing. If there is such a run, its cell and the cells that it
+is compared with get another round after the others, at most --replace rounds. Only
+verdicts decide this, never the figures. If a busy machine needs more, --resume of the
+finished study allows as many rounds again.
 
-A broker that is not installed leaves its place empty: the study says which and how to
-install it, and runs the rest. A cell that fails leaves its place empty too. --only
-makes some cells now, and --resume with another --only the others.
+If a broker is not installed, the study reports how to install it, runs the rest, and
+leaves its cells empty. A cell that fails is left empty too. --only runs some of the
+cells; --resume with another --only runs the others.
 
-Results go into a directory of their own, with the study's page, its tables as Markdown
-and CSV, study.yaml, and manifest.json, which says what was made when and by which
-broker. Ctrl-C ends the study with the run under way, before its window at once;
---resume DIR, with the command as it was, goes on, after a crash as well.
+Results go into one new directory, with the study's page, its tables as Markdown and
+CSV, study.yaml, and manifest.json, which records what was measured when and by which
+broker. Ctrl-C ends the study after the current run, or at once if that run's window has
+not begun. --resume DIR with the same command continues it, also after a crash.
 
-Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong usage,
+Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong usage;
 3 a conclusion disagrees or is not decidable here (--allow-undecided: disagrees only).`,
 		Example: `  sixnines study run message-queue-latency --quick
   sixnines study run message-queue-latency --only 'nats,redis/1KiB-*'
@@ -73,13 +73,13 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 		},
 	}
 	what := sectionOf("Study", func(f *pflag.FlagSet) {
-		f.BoolVar(&o.quick, "quick", false, "one short round of each cell")
-		f.BoolVar(&o.full, "full", false, "as long as a report worth citing needs")
-		f.StringSliceVar(&o.only, "only", nil, "make these `CELLS` only: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
-		f.StringVar(&o.broker, "broker", "", "for the study versions: which broker and versions to compare, `PRODUCT=VERSION,VERSION…`, as kafka=3.9.1,4.3.1, or a driver instead of the product")
-		f.StringArrayVar(&o.urls, "url", nil, "measure a broker of yours as a system of the study: `SYSTEM=URL`; repeatable")
-		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take, and run nothing")
-		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell, to replace those that are of no use; default: half of its rounds; 0: none")
+		f.BoolVar(&o.quick, "quick", false, "run one short round of each cell")
+		f.BoolVar(&o.full, "full", false, "run as long as a report worth citing needs")
+		f.StringSliceVar(&o.only, "only", nil, "run only these `CELLS`: a system, or a pattern such as nats/* or */1KiB-3000; repeatable")
+		f.StringVar(&o.broker, "broker", "", "for the study versions: the broker and versions to compare, `PRODUCT=VERSION,VERSION…`, such as kafka=3.9.1,4.3.1; a driver may replace the product")
+		f.StringArrayVar(&o.urls, "url", nil, "use your own broker as a system of the study: `SYSTEM=URL`; repeatable")
+		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take; run nothing")
+		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell to replace unusable ones; default: half of its rounds; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
@@ -103,7 +103,7 @@ Exit codes: 0 all conclusions agree, 1 failure, also of single cells, 2 wrong us
 func (s *studyRuns) check(ctx context.Context, a *app) error {
 	switch {
 	case s.replace > mostRepeats:
-		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s in place of INVALID ones are too many", spell.Plural(s.replace, "round"))
+		return wrongUsage(fmt.Sprintf("--replace takes up to %d", mostRepeats), "%s to replace INVALID ones are too many", spell.Plural(s.replace, "round"))
 	case s.quick && s.full:
 		return wrongUsage("leave one of them out", "--quick and --full together")
 	case s.quick:
@@ -131,7 +131,7 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 func (s *studyRuns) plan() (d design, err error) {
 	if !slices.ContainsFunc(s.planned.cells, func(c studyCell) bool { return c.chosen && s.missing[c.System.Name].Why == "" }) {
 		none := s.missing[s.planned.firstChosen()]
-		return d, failed(none.How, errors.New("none of the systems is here: "+none.Why))
+		return d, failed(none.How, errors.New("none of the systems is available: "+none.Why))
 	}
 	for _, c := range s.planned.cells {
 		d.rounds, d.cells = max(d.rounds, c.Rounds), append(d.cells, c.cell)
@@ -175,10 +175,10 @@ func (env *Env) sameConclusions(file, dir string, st *study.Study) error {
 	}
 	begun, err := study.Parse(file, text)
 	if err != nil {
-		return wrongUsage("it is written again once it is removed", "the study of %s is damaged: %w", dir, err)
+		return wrongUsage("remove study.yaml there; it is then written again", "the study in %s is damaged: %w", dir, err)
 	}
 	if !reflect.DeepEqual(begun.Conclusions, st.Conclusions) {
-		return wrongUsage("go on with sixnines study run "+file+", or leave --resume out to begin anew", "%s was begun with other conclusions, or other tests of them", dir)
+		return wrongUsage("continue with sixnines study run "+file+", or leave --resume out to start over", "%s was begun with different conclusions or different tests of them", dir)
 	}
 	return nil
 }

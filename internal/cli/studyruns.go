@@ -72,10 +72,10 @@ func (s *studyRuns) announce() {
 		}
 	}
 	if made > 0 {
-		s.note("%s of %d are made", spell.Plural(made, "trial"), len(s.Trials))
+		s.note("%s of %d already made", spell.Plural(made, "trial"), len(s.Trials))
 	}
 	if s.Other() {
-		s.note("version %s made them: the pages are written anew, and no rounds are added; results in %s", s.Series.Tool, s.dir)
+		s.note("they were made by version %s: the pages are rewritten, and no rounds are added; results in %s", s.Series.Tool, s.dir)
 		return
 	}
 	s.note("%s; results in %s", s.planned.estimate(left), s.dir)
@@ -233,7 +233,7 @@ func (s *studyRuns) show(ended error) error {
 	s.note("results %s", s.dir)
 	s.note("report  %s", filepath.Join(s.dir, studyPage))
 	if o.GoOn != "" {
-		s.note("%d of %s were made; %s goes on", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
+		s.note("%d of %s were made; %s continues", o.Made, spell.Plural(o.Planned, "trial"), o.GoOn)
 	}
 	if ended = cmp.Or(ended, s.failures(trials.Failed)); ended != nil {
 		return s.failedTrials(ended)
@@ -245,7 +245,7 @@ func (s *studyRuns) show(ended error) error {
 
 // failedTrials says how the trials that failed are made again.
 func (s *studyRuns) failedTrials(err error) error {
-	return failed(s.goOn(s.dir)+" makes them again; manifest.json there has the errors", err)
+	return failed(s.goOn(s.dir)+" repeats them; manifest.json there has the errors", err)
 }
 
 // studyObject is the JSON form of what a study came to.

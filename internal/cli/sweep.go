@@ -54,41 +54,40 @@ func (a *app) sweepCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sweep [BROKER | SCENARIO.yaml | -] --over FIELD=VALUES… [flags]",
 		Short: "Run a scenario over ranges of its fields",
-		Long: `Run a scenario once a round for each combination of the values of its axes, in a new
-random order each round, and show the results: a table, a CSV, and a page with the
-rate–latency chart. A driver's name or a scenario file is what sixnines
-run takes.
+		Long: `Run a scenario in rounds, each with one run for every combination of the axes' values in
+a new random order, and show a table, a CSV, and a page with the rate–latency chart. The
+driver's name or scenario file is as in sixnines run.
 
 An axis is any field of a scenario: a flag's name (rate), option.NAME, setting.NAME,
 or the dotted name that --set takes. Its values are a list (256B,1KiB), or a range:
-A..B:lin:N are N values with equal differences, A..B:log:N with equal factors.
-Semicolons divide values that have commas.
+A..B:lin:N stands for N values with equal differences, A..B:log:N with equal factors.
+Separate values that contain commas by semicolons.
 
-A broker that sixnines starts serves all trials that want it with the same settings,
-one after the other; a fresh one is started where settings differ, after a trial that
-failed or was overloaded, and with --fresh-broker for each trial. Each trial has
-topics and connections of its own.
+A broker that sixnines starts serves all trials with the same settings, one after the
+other. A new one is started if settings differ, after a trial that failed or was
+overloaded, and with --fresh-broker for each trial. Each trial has its own topics and
+connections.
 
-Of several workloads, any field of any of them is an axis (workloads.NAME.rate), and
-each has a table of its own: how small events fare over the rate of the bulk traffic
-beside them.
+With several workloads, any field of any of them can be an axis (workloads.NAME.rate),
+and each workload has its own table: for example, the latency of small events over the
+rate of the bulk traffic beside them.
 
-A sweep over the rate also finds the knee: the rate at which rate ÷ latency is highest,
-with its interval over the rounds; it needs three rounds. --usl fits the Universal Scalability
-Law to the throughput over a number of producers, connections or the like, and says
-where its peak is, if the data bend.
+A sweep over the rate also finds the knee, the rate at which rate ÷ latency is highest,
+with an interval over the rounds; this needs three rounds. --usl fits the Universal
+Scalability Law to the throughput over a number of producers, connections or the like,
+and reports its peak if the data show one.
 
-Results go into a directory of their own, with sweep.html, sweep.csv, and
-manifest.json, which says what was made when and by which broker. Ctrl-C ends the
-sweep with the run under way, before its window at once; --resume DIR, with the
-command as it was, goes on, after a crash as well. More than 1,000 trials, or a day,
-take --yes.
+Results go into one new directory, with sweep.html, sweep.csv, and manifest.json, which
+records what was measured when and by which broker. Ctrl-C ends the sweep after the
+current run, or at once if that run's window has not begun. --resume DIR with the same
+command continues it, also after a crash. More than 1,000 trials, or more than a day,
+need --yes.
 
---slo and a scenario's objectives are decided for each cell, as for repeats: it must
-meet them in each of its rounds. The table, the CSV and the page say which do.
+--slo and the scenario's objectives are decided for each cell: the cell must meet them in
+each of its rounds. The table, the CSV and the page show which cells do.
 
-Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong usage,
-3 an objective was missed or is undecided in a cell, as where a trial was not made.`,
+Exit codes: 0 made, or ended by Ctrl-C; 1 failure, including single trials; 2 wrong usage;
+3 in some cell an objective was missed or is undecided, for example for want of a trial.`,
 		Example: `  sixnines sweep nats --over rate=1k/s..64k/s:log:13
   sixnines sweep kafka --over rate=1k/s..64k/s:log:7 --over size=256B,1KiB --rounds 6
   sixnines sweep rabbitmq --over option.confirms=true,false --over producers=1,4,16 --csv out.csv
@@ -105,14 +104,14 @@ Exit codes: 0 made or ended by Ctrl-C, 1 failure, also of single trials, 2 wrong
 	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {
 		f.StringArrayVar(&o.over, "over", nil, "an `AXIS`: rate=1k/s..64k/s:log:13, size=256B,1KiB; repeatable")
 		f.IntVar(&o.rounds, "rounds", 3, "make `N` runs of each cell, 1 to 1000")
-		f.BoolVar(&o.fresh, "fresh-broker", false, "start a broker for each trial, where sixnines starts it")
+		f.BoolVar(&o.fresh, "fresh-broker", false, "start a new broker for each trial, if sixnines starts it")
 		pauseFlag(f, &o.pause)
-		f.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; takes --rate max or --loop closed")
-		f.BoolVar(&o.yes, "yes", false, "make more than 1,000 trials, or go on for more than a day")
+		f.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; needs --rate max or --loop closed")
+		f.BoolVar(&o.yes, "yes", false, "allow more than 1,000 trials, or more than a day")
 		resumeFlag(f, &o.resume, "sweep", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
-		f.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; one that is there is replaced")
+		f.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; an existing file is replaced")
 		o.passing.flag(f)
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
@@ -159,9 +158,9 @@ func (s *sweepRuns) make(ctx context.Context) error {
 func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions) (*sweepPlan, error) {
 	switch {
 	case len(o.over) == 0:
-		return nil, wrongUsage("say such as --over rate=1k/s..64k/s:log:13", "there is nothing to sweep over")
+		return nil, wrongUsage("add for example --over rate=1k/s..64k/s:log:13", "nothing to sweep over")
 	case o.rounds < 1 || o.rounds > mostRepeats:
-		return nil, wrongUsage("3 are the least that give the knee an interval, and 6 the least that give one to a median", "--rounds cannot be %d: it is 1 to %d", o.rounds, mostRepeats)
+		return nil, wrongUsage("an interval for the knee needs at least 3, an interval for a median at least 6", "--rounds cannot be %d: it is 1 to %d", o.rounds, mostRepeats)
 	}
 	var axes []sweep.Axis
 	for _, text := range o.over {
@@ -172,7 +171,7 @@ func (a *app) planSweep(args []string, flags []scenario.Override, o sweepOptions
 		}
 		axis, err := sweep.ParseAxis(named)
 		if err != nil {
-			return nil, &fault{exitUsage, err, "sixnines schema prints the fields of a scenario; an axis is such as rate=1k/s..64k/s:log:13 or size=256B,1KiB"}
+			return nil, &fault{exitUsage, err, "sixnines schema prints the fields of a scenario; an axis looks like rate=1k/s..64k/s:log:13 or size=256B,1KiB"}
 		}
 		axis.Name = strings.TrimSpace(name)
 		axes = append(axes, axis)
@@ -223,7 +222,7 @@ func (p *sweepPlan) sameWorkloads() error {
 	for _, c := range p.cells {
 		if !slices.EqualFunc(p.workloads, c.scenario.Parts(), same) {
 			return wrongUsage("sweep over the fields of workloads, such as workloads.NAME.rate, or make several sweeps",
-				"the cells %s and %s have other workloads, or others in the background", p.cells[0].label, c.label)
+				"the cells %s and %s have different workloads or background workloads", p.cells[0].label, c.label)
 		}
 	}
 	return nil
@@ -240,7 +239,7 @@ func (p *sweepPlan) scalable() error {
 		found = true
 		for _, c := range p.cells {
 			if w := c.scenario.Parts()[i].Workload; w.Loop != scenario.Closed && !w.Rate.IsMax() {
-				return wrongUsage("say --rate max, or --loop closed", "--usl is about the highest throughput, and %s asks for %s", c.Name, w.Rate)
+				return wrongUsage("use --rate max or --loop closed", "--usl needs the highest throughput, but %s asks for %s", c.Name, w.Rate)
 			}
 		}
 	}
@@ -282,8 +281,8 @@ func (p *sweepPlan) affordable(a *app, base *scenario.Scenario, flags []scenario
 
 // tooLong refuses n trials, which take that many nanoseconds, without --yes.
 func tooLong(n int, takes float64) error {
-	return wrongUsage("use --yes to do it anyway; fewer values, fewer --rounds or a shorter --duration take less",
-		"%s take about %s, and the starts of brokers", plural(n, "trial"), longTime(takes))
+	return wrongUsage("add --yes to run them anyway; fewer values, fewer --rounds or a shorter --duration take less time",
+		"%s take about %s, plus the time to start brokers", plural(n, "trial"), longTime(takes))
 }
 
 // longTime writes a time in nanoseconds, in days and years where it is long.
@@ -332,7 +331,7 @@ func (env *Env) withoutSecrets(at sweep.Cell, e driver.Entry) error {
 			return fmt.Errorf("write the axis %s down: %w", at[i].Name, err)
 		}
 		if !bytes.Equal(whole, shown) {
-			return wrongUsage("put it into a variable of the environment and write ${NAME} for it", "the axis %s shows a password or a login, and its values stand in the sweep's files", at[i].Name)
+			return wrongUsage("put it into an environment variable and write ${NAME} instead", "the axis %s contains a password or a login, and its values are written to the sweep's files", at[i].Name)
 		}
 	}
 	return nil

@@ -43,9 +43,9 @@ func (s *sweepRuns) announce() {
 	left, least := s.left(func(c *cell) time.Duration { return c.lasts() + s.pause })
 	s.note("%s: %s in %s", s.planned.title, plural(len(s.planned.cells), "cell"), plural(s.Rounds, "round"))
 	if left == len(s.Trials) {
-		s.note("%s in random order take %s and the starts of brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
+		s.note("%s in random order take %s, plus the time to start brokers; results in %s", plural(left, "trial"), longTime(float64(least)), s.dir)
 	} else {
-		s.note("%s of %d are made; the others take %s and the starts of brokers; results in %s", plural(len(s.Trials)-left, "trial"), len(s.Trials), longTime(float64(least)), s.dir)
+		s.note("%s of %d already made; the others take %s, plus the time to start brokers; results in %s", plural(len(s.Trials)-left, "trial"), len(s.Trials), longTime(float64(least)), s.dir)
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *sweepRuns) show(ended error) error {
 	s.note("report  %s", filepath.Join(s.dir, "sweep.html"))
 	s.noteLeft("trial")
 	if ended = cmp.Or(ended, s.failures(trials.Failed)); ended != nil {
-		return failed("the same command with --resume "+s.dir+" makes them again; manifest.json there has the errors", ended)
+		return failed("the same command with --resume "+s.dir+" repeats them; manifest.json there has the errors", ended)
 	}
 	return s.judged()
 }

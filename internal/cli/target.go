@@ -75,7 +75,7 @@ func (env *Env) complete(s *scenario.Scenario, flags []scenario.Override) (drive
 	return e, nil
 }
 
-const scenarioHint = "sixnines schema prints what a scenario may hold, sixnines run --help what each flag takes"
+const scenarioHint = "sixnines schema prints the keys of scenarios, sixnines run --help the flags"
 
 // named returns the scenario that an argument of run stands for.
 func (env *Env) named(arg string) (*scenario.Scenario, error) {
@@ -93,7 +93,7 @@ func (env *Env) named(arg string) (*scenario.Scenario, error) {
 	switch {
 	case isDriver && isFile:
 		return nil, wrongUsage(fmt.Sprintf("write ./%s for the file, or --set target.driver=%s for the driver", arg, arg),
-			"%q is a driver, and a file here is called that, too", arg)
+			"%q is both a driver and a file here", arg)
 	case isDriver:
 		s := &scenario.Scenario{}
 		return s, s.Apply(scenario.Override{Key: "target.driver", Value: arg, Flag: "BROKER"})
@@ -108,9 +108,9 @@ func (env *Env) named(arg string) (*scenario.Scenario, error) {
 		}
 		return s, err
 	case err == nil:
-		return nil, wrongUsage("name a file of it", "%s is a directory, not a scenario", arg)
+		return nil, wrongUsage("name a file in it", "%s is a directory, not a scenario", arg)
 	case strings.Contains(arg, "://"): // which may hold a login
-		return nil, wrongUsage("name the driver, and the address after --url: sixnines run nats --url nats://host:4222", "an address stands where a driver or a scenario belongs")
+		return nil, wrongUsage("name the driver, and give the address with --url: sixnines run nats --url nats://host:4222", "an address was given where a driver or a scenario is expected")
 	case looksLikeFile && errors.Is(err, fs.ErrNotExist):
 		return nil, wrongUsage("write one with: sixnines run --dry-run > "+arg, "there is no scenario %s", arg)
 	case looksLikeFile:
@@ -139,7 +139,7 @@ func (env *Env) parse(name string, text []byte) (*scenario.Scenario, error) {
 
 func (env *Env) unknownDriver(name string) error {
 	names := env.Drivers.Names()
-	return wrongUsage(orMeant(name, names, "there are the drivers "+strings.Join(names, ", ")+"; a scenario file ends in .yaml"), "there is no driver %q", name)
+	return wrongUsage(orMeant(name, names, "the drivers are "+strings.Join(names, ", ")+"; a scenario file ends in .yaml"), "there is no driver %q", name)
 }
 
 // placed is an error of usage about the value at a key of a scenario, at the place where
@@ -184,7 +184,7 @@ func wrongOption(s *scenario.Scenario, wrong *driver.OptionError) scenario.Error
 func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 	switch {
 	case needsURL(s, e):
-		return wrongUsage("say where the broker is, such as --url "+e.DefaultURL,
+		return wrongUsage("give the broker's address, such as --url "+e.DefaultURL,
 			"driver %s needs an address: sixnines cannot start this broker", e.Name)
 	}
 	p, managed, err := managedProduct(s, e)
@@ -193,8 +193,8 @@ func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 	}
 	// With settings the user decides what the broker asks for.
 	if login := credentials(s, e); managed && login != "" && len(s.Target.Settings) == 0 {
-		return wrongUsage("name the server with --url, or leave --option "+login+" out",
-			"the %s that sixnines starts itself asks nobody to log in, so option %s would measure nothing", p.Name, login)
+		return wrongUsage("give another server with --url, or leave --option "+login+" out",
+			"the %s that sixnines starts itself requires no login, so option %s would have no effect", p.Name, login)
 	}
 	return checkTLS(s)
 }
@@ -207,7 +207,7 @@ func checkTLS(s *scenario.Scenario) error {
 	}
 	files := driver.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
 	if _, err := files.Config("localhost"); err != nil {
-		return &fault{exitUsage, err, "--tls-ca takes the authority's PEM file, --tls-cert and --tls-key, together, the client's own"}
+		return &fault{exitUsage, err, "--tls-ca takes the CA's PEM file; --tls-cert and --tls-key together take the client's"}
 	}
 	return nil
 }

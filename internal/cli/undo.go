@@ -41,7 +41,7 @@ func (a *app) restore(ctx context.Context, say func(string)) {
 	a.restored.Do(func() {
 		found, err := a.recover(ctx, false)
 		if err != nil {
-			say("look for what killed runs left: " + oneLine(err.Error()))
+			say("could not look for what killed runs left: " + oneLine(err.Error()))
 		}
 		if text := restoredLine(found); text != "" {
 			say(text)
@@ -70,10 +70,10 @@ func restoredLine(found []journal.Finding) string {
 	waits := of(found, journal.ToUndo)
 	var parts []string
 	if len(undone) > 0 {
-		parts = append(parts, "undone what killed runs left: "+strings.Join(undone, "; "))
+		parts = append(parts, "cleaned up after killed runs: "+strings.Join(undone, "; "))
 	}
 	if len(kept) > 0 {
-		parts = append(parts, "not undone of what killed runs left: "+strings.Join(kept, "; ")+"; see sixnines doctor")
+		parts = append(parts, "could not clean up after killed runs: "+strings.Join(kept, "; ")+"; see sixnines doctor")
 	}
 	if len(waits) > 0 {
 		parts = append(parts, "left by killed runs: "+strings.Join(waits, "; ")+": sixnines doctor --clean --exec does it")
@@ -110,13 +110,13 @@ func (env *Env) checkLeft(ctx context.Context, clean, asked bool) vitals.Check {
 	for _, s := range []struct {
 		state journal.State
 		words string
-	}{{journal.Undone, "undone: "}, {journal.ToUndo, "to undo: "}, {journal.Kept, "cannot be undone: "}} {
+	}{{journal.Undone, "cleaned up: "}, {journal.ToUndo, "to clean up: "}, {journal.Kept, "cannot be cleaned up: "}} {
 		for _, text := range of(found, s.state) {
 			says = append(says, s.words+text)
 		}
 	}
 	if len(of(found, journal.ToUndo)) > 0 {
-		c.Status, c.Advice = vitals.StatusWarn, "sixnines doctor --clean undoes it, and so does the next run"
+		c.Status, c.Advice = vitals.StatusWarn, "sixnines doctor --clean does this, as does the next run"
 	}
 	if slices.ContainsFunc(found, func(x journal.Finding) bool { return x.State == journal.ToUndo && x.Asked }) {
 		c.Advice = "sixnines doctor --clean --exec undoes it, commands included; look at them first"

@@ -30,19 +30,19 @@ func (a *app) verifyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify FILE… | DIR… [flags]",
 		Short: "Recompute every figure of a result",
-		Long: `Recompute every published figure and the verdict of result files from their
-intervals, and from the raw file if there is one, and name every difference, every
-contradiction in the records, and what the header says otherwise than the scenario in
-it. The seal at the end of a file shows which other records were changed after they had
-been written. It is no proof: it can be computed again.
+		Long: `Recompute every published figure and the verdict of result files from their intervals,
+and from the raw file if there is one. Report every difference, every contradiction
+between records, and every difference between the header and the scenario in it. The seal
+at the end of a file shows whether other records were changed after they were written. It
+is not a proof, since anyone can recompute it.
 
 A DIR stands for all results in it and below it.
 
-The file of a killed run has no figures to compare with; it is checked as far as it
-goes and reported as cut short.
+The file of a killed run has no figures to compare with; it is checked as far as it goes
+and reported as cut short.
 
-Exit codes: 0 everything agrees, 1 something differs, 2 wrong usage: a file is
-missing, or is not a result.`,
+Exit codes: 0 everything agrees; 1 something differs; 2 wrong usage: a file is missing,
+or is not a result.`,
 		Example: `  sixnines verify results/*.jsonl
   sixnines verify a.jsonl --raw moved/a.raw`,
 		Args:              counted(1, -1, "at least one result FILE or DIR"),
@@ -53,8 +53,8 @@ missing, or is not a result.`,
 				return err
 			}
 			if raw != "" && len(args) > 1 {
-				return wrongUsage("verify one result at a time, or leave --raw out: each result knows its raw file",
-					"--raw names the raw file of one result, not of %d", len(args))
+				return wrongUsage("verify one result at a time, or leave --raw out: each result records the name of its raw file",
+					"--raw gives the raw file of one result, but there are %d", len(args))
 			}
 			return a.verify(args, raw, asJSON)
 		},
@@ -96,7 +96,7 @@ func (env *Env) verifyFile(file, raw string) (verified, error) {
 	for _, part := range run.Parts() {
 		problems := judge.Verify(part, env.Tool)
 		if part.Summary != nil && part.Closing == nil {
-			fmt.Fprintf(env.Stderr, "%s: written by an earlier version: it has no seal, its header and the times of its intervals are not checked, and rules that have changed since show as differences\n", file)
+			fmt.Fprintf(env.Stderr, "%s: written by an earlier version: it has no seal, its header and interval times are not checked, and rules that changed since then show as differences\n", file)
 		}
 		if part.Summary == nil {
 			// That it ends early is known; what else is wrong is not excused by it.
@@ -134,10 +134,10 @@ func (env *Env) verifyRaw(v *verified, run *result.Run, named string) error {
 	problems, err := judge.VerifyRaw(run, env.path(path))
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && named == "":
-		fmt.Fprintf(env.Stderr, "%s: its raw file %s is not there; the intervals alone are checked\n", v.File, path)
+		fmt.Fprintf(env.Stderr, "%s: its raw file %s does not exist; only the intervals are checked\n", v.File, path)
 		return nil
 	case errors.Is(err, fs.ErrNotExist):
-		return wrongUsage("name the file that sixnines run --raw wrote", "there is no file %s", path)
+		return wrongUsage("name the file that sixnines run --raw wrote", "%s does not exist", path)
 	case err != nil:
 		return failed("name the file that sixnines run --raw wrote for this result", err)
 	}
@@ -155,7 +155,7 @@ func (env *Env) printVerified(v verified) {
 	case !v.OK:
 		fmt.Fprintf(env.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)
 	case v.CutShort:
-		fmt.Fprintf(env.Stdout, "%s: OK, cut short: what is there is consistent\n", v.File)
+		fmt.Fprintf(env.Stdout, "%s: OK, cut short: the existing records are consistent\n", v.File)
 	default:
 		fmt.Fprintf(env.Stdout, "%s: OK: every figure agrees with %s\n", v.File, from)
 	}

@@ -62,7 +62,7 @@ func (a *app) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "version",
-		Short: "Say which version this is",
+		Short: "Print the version",
 		Args:  counted(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if asJSON {

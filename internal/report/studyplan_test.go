@@ -13,7 +13,7 @@ func TestStudyPlan(t *testing.T) {
 	s := studyOutcome(t).Study
 	for _, width := range []int{60, 80, 140} {
 		var b bytes.Buffer
-		if err := StudyPlan(&b, s, []StudyLength{{"quick", "5 trials of 5 cells, about 52 s with 0 starts of brokers, which are long words"}}, Options{Width: width}); err != nil {
+		if err := StudyPlan(&b, s, []StudyLength{{"quick", "5 trials of 5 cells, about 52 s including 0 broker starts, which are long words"}}, Options{Width: width}); err != nil {
 			t.Fatal(err)
 		}
 		for l := range strings.Lines(b.String()) {

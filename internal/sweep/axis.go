@@ -25,7 +25,7 @@ type Axis struct {
 }
 
 // axisForm shows the notation of an axis, for errors.
-const axisForm = "an axis is such as rate=1k/s..64k/s:log:13, producers=1..64:lin:8 or size=256B,1KiB"
+const axisForm = "an axis looks like rate=1k/s..64k/s:log:13, producers=1..64:lin:8 or size=256B,1KiB"
 
 // ParseAxis reads an axis: a field, an equals sign, and its values:
 //

@@ -39,7 +39,7 @@ func TestParseAxis(t *testing.T) {
 
 func TestParseAxisErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"rate":                             "names no field (an axis is such as rate=1k/s..64k/s:log:13",
+		"rate":                             "names no field (an axis looks like rate=1k/s..64k/s:log:13",
 		"=1":                               "names no field",
 		"rte=1/s":                          "did you mean rate?",
 		"workload.rte=1/s":                 `unknown key "rte" in workload (did you mean rate?)`,
