@@ -54,13 +54,13 @@ func unanswered(byDesign bool) string {
 // publishSide lists the publish account: the first is the sum of the others.
 // byDesign says that there are no acknowledgements.
 func publishSide(c *result.Counters, byDesign bool) []entry {
-	fate := "handed to the client, and the broker did not answer"
+	fate := "handed to the client, but not answered by the broker"
 	if byDesign {
-		fate = "handed to the client; nothing acknowledges a publish here, so nobody knows whether the broker had them"
+		fate = "handed to the client; publishes are not acknowledged here, so it is not known whether they reached the broker"
 	}
 	return []entry{
 		{"scheduled", c.Scheduled, "messages due in the measured window", alwaysShown},
-		{"not sent", c.NotSent, "due, but the run ended before they could be sent; they count in the distribution as lower bounds", alarming | atEnd},
+		{"not sent", c.NotSent, "due, but the run ended before they could be sent; counted in the distribution as lower bounds", alarming | atEnd},
 		{"rejected", c.Rejected, "refused by the client at once", alarming},
 		{"acked", c.Acked, "acknowledged by the broker", 0},
 		{"nacked", c.Nacked, "refused by the broker", alarming},
@@ -71,21 +71,21 @@ func publishSide(c *result.Counters, byDesign bool) []entry {
 // deliverySide lists the delivery account: the first is the sum of the others.
 func deliverySide(c *result.Counters) []entry {
 	return []entry{
-		{"expected", c.Expected, "messages handed to the client, times the delivery groups of their topics", 0},
+		{"expected", c.Expected, "messages handed to the client × delivery groups of their topics", 0},
 		{"received", c.Received, "arrived intact, counted once", alwaysShown},
 		{"corrupted", c.Corrupted, "arrived with a wrong checksum", alarming},
-		{"missing", c.Missing, "did not arrive within the drain limit; they count in the distribution as lower bounds", impliedIf(c.LostAcked+c.Undelivered == c.Missing) | alarming | atEnd | alwaysShown},
+		{"missing", c.Missing, "did not arrive within the drain limit; counted in the distribution as lower bounds", impliedIf(c.LostAcked+c.Undelivered == c.Missing) | alarming | atEnd | alwaysShown},
 	}
 }
 
 // publishSide and deliverySide list the accounts of the run. Accounts are closed only at a
 // run's end; for a run that was cut short they include the remainder as an entry.
 func (s *subject) publishSide() []entry {
-	return s.open(publishSide(&s.sum.Counters, neverAcknowledges(&s.run.Header)), "due or handed to the client, and without an answer when the run was cut short: nobody knows what became of them")
+	return s.open(publishSide(&s.sum.Counters, neverAcknowledges(&s.run.Header)), "due or handed to the client, and unanswered when the run was cut short: their outcome is not known")
 }
 
 func (s *subject) deliverySide() []entry {
-	return s.open(deliverySide(&s.sum.Counters), "not arrived when the run was cut short: nobody knows whether they did")
+	return s.open(deliverySide(&s.sum.Counters), "not arrived when the run was cut short: it is not known whether they did later")
 }
 
 // open adds an entry with the remainder of the sum to the account of a run that was cut short.
@@ -127,35 +127,35 @@ func (s *subject) unbalanced() string {
 // otherCounters lists the counters outside the two accounts.
 func otherCounters(c *result.Counters) []entry {
 	all := []entry{
-		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them, and later ones arrived: the guarantee is violated", alarming | atEnd | alwaysShown},
-		{"undelivered", c.Undelivered, "acknowledged, and missing when the run ended; the broker may still hold them", alarming | atEnd},
+		{"lost acked", c.LostAcked, "missing although the broker had acknowledged them and later ones arrived: the guarantee is violated", alarming | atEnd | alwaysShown},
+		{"undelivered", c.Undelivered, "acknowledged, but missing when the run ended; the broker may still hold them", alarming | atEnd},
 		{"duplicated", c.Duplicated, "arrived more than once", alarming},
 		{"redelivered", c.Redelivered, "marked by the broker as delivered before", 0},
 		{"reordered", c.Reordered, "first copies that arrived after a later message of the same producer in the same ordered stream (RFC 4737)", alarming},
-		{"late", c.Late, "arrived after the tool had forgotten them: whether they are new or duplicates is not known", alarming},
-		{"foreign", c.Foreign, "messages of another run, or not of this tool", alarming},
+		{"late", c.Late, "arrived after the tool had stopped tracking them: they may be new or duplicates", alarming},
+		{"foreign", c.Foreign, "messages of another run or another program", alarming},
 		{"late replies", c.LateReplies, "replies that arrived after the timeout of their request", alarming},
-		{"last unknown", c.LastUnknown, "reached the slowest consumer after the tool had forgotten them; they count in delivery.last as lower bounds", alarming},
-		{"censored", c.Censored, "unresolved messages; they count in the distributions as lower bounds", impliedIf(c.Missing+c.NotSent > 0) | alarming | atEnd},
+		{"last unknown", c.LastUnknown, "reached the slowest consumer after the tool had stopped tracking them; counted in delivery.last as lower bounds", alarming},
+		{"censored", c.Censored, "unresolved messages; counted in the distributions as lower bounds", impliedIf(c.Missing+c.NotSent > 0) | alarming | atEnd},
 		{"timed out", c.TimedOut, "not answered within the timeout; they may have been resolved later", alarming},
 		{"negative", c.Negative, "differences below zero, recorded as 0", alarming},
 		{"out of range", c.OutOfRange, "values beyond the range of the histograms, recorded at its end", alarming},
-		{"violations", c.Violations, "times the driver broke its contract", alarming},
-		{"thread takeovers", c.Takeovers, "blocked sends whose thread's other producers went on on a spare thread", 0},
-		{"returned", c.Returned, "returned by the broker, which could not route them", alarming},
-		{"denied", c.Denied, "refused by the broker, which does not say which messages they were; they also count above, as unknown or missing", alarming},
-		{"dropped", c.Dropped, "dropped by the client library, as it reports itself", alarming},
+		{"violations", c.Violations, "messages for which the driver violated its contract", alarming},
+		{"thread takeovers", c.Takeovers, "blocked sends; the other producers of that thread continued on a spare thread", 0},
+		{"returned", c.Returned, "returned by the broker because it could not route them", alarming},
+		{"denied", c.Denied, "refused by a broker that does not identify the messages; they are also counted above as unknown or missing", alarming},
+		{"dropped", c.Dropped, "reported by the client library as dropped", alarming},
 	}
 	if c.EndedReceived > 0 {
-		all = append(all, entry{"ended and received", c.EndedReceived, "deliveries of messages that the broker refused, or that were given up, before or after them", 0})
+		all = append(all, entry{"ended and received", c.EndedReceived, "deliveries of messages that had been refused by the broker or given up, or were so later", 0})
 	}
 	if c.Earlier == 0 {
 		return all
 	}
 	return append(all,
-		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; in no account and no latency", 0},
-		entry{"earlier missing", c.EarlierMissing, "gaps among them: sequence numbers between those received of the same producer", alarming | atEnd},
-		entry{"earlier duplicated", c.EarlierDuplicated, "of them, arrived more than once", alarming})
+		entry{"earlier", c.Earlier, "messages that earlier runs had left, each counted once; not part of any account or latency", 0},
+		entry{"earlier missing", c.EarlierMissing, "gaps among these: missing sequence numbers between received ones of the same producer", alarming | atEnd},
+		entry{"earlier duplicated", c.EarlierDuplicated, "those of them that arrived more than once", alarming})
 }
 
 // fate is one row of the matrix of publish fate against delivery.
@@ -195,8 +195,8 @@ func fates(c *result.Counters, byDesign bool) []fate {
 		return -1
 	}
 	return []fate{
-		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, "missing here: " + ackedMissing(c), ackedMissing(c)},
-		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "the broker refused these: none should arrive", ""},
+		{"acked", arrived(c.Acked, c.LostAcked+c.Undelivered), c.LostAcked + c.Undelivered, "missing ones: " + ackedMissing(c), ackedMissing(c)},
+		{"nacked", arrived(c.Nacked, c.MissingNacked), c.MissingNacked, "refused by the broker: none should arrive", ""},
 		{unanswered(byDesign), arrived(c.Unknown, c.MissingUnknown), c.MissingUnknown, "never acknowledged: no guarantee violated", ""},
 	}
 }
@@ -206,11 +206,11 @@ func fates(c *result.Counters, byDesign bool) []fate {
 func ackedMissing(c *result.Counters) string {
 	switch {
 	case c.Undelivered == 0:
-		return "lost although acknowledged, the guarantee is violated"
+		return "lost although acknowledged: the guarantee is violated"
 	case c.LostAcked == 0:
-		return "undelivered when the run ended, the broker may still hold them"
+		return "undelivered when the run ended: the broker may still hold them"
 	}
-	return fmt.Sprintf("%s lost although acknowledged, the guarantee is violated; %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
+	return fmt.Sprintf("%s lost although acknowledged (the guarantee is violated), %s undelivered when the run ended", count(c.LostAcked), count(c.Undelivered))
 }
 
 // dueRate returns the messages due in the window per second. With random arrivals, and on a
@@ -225,18 +225,18 @@ func rateLine(s *subject) []entryText {
 	}
 	r := s.sum.Rate
 	if r.Asked > 0 {
-		out = append(out, entryText{"asked", rate(r.Asked), "messages a second in the schedule"})
+		out = append(out, entryText{"asked", rate(r.Asked), "messages per second in the schedule"})
 	}
 	if due := dueRate(r); rate(due) != rate(r.Asked) {
-		out = append(out, entryText{"due", rate(due), "what the schedule had in the measured window"})
+		out = append(out, entryText{"due", rate(due), "messages per second that were due in the measured window"})
 	}
 	sent := rate(r.Sent)
 	if kept, ok := r.SentShare(); ok {
 		sent += " (" + exactShare(kept) + ")"
 	}
-	out = append(out, entryText{"sent", sent, "over the measured window, and as a share of the messages due in it"})
+	out = append(out, entryText{"sent", sent, "per second of the measured window, and as a share of the messages due in it"})
 	if r.Asked > 0 && !math.IsNaN(r.WorstSecond) {
-		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst second, or in a shorter window: a run that stalls and catches up has the full rate overall, but not here"})
+		out = append(out, entryText{"worst second", exactShare(r.WorstSecond) + " of due", "sent ÷ due in the worst second (or in the window, if it is shorter): a run that stalls and catches up has the full rate overall but not here"})
 	}
 	return out
 }
@@ -259,7 +259,7 @@ func availabilityLine(a *result.Availability) []entryText {
 	}
 	unknown := ""
 	if a.Unknown > 0 {
-		unknown = "; " + count(a.Unknown) + " had no time to be, since the drain was shorter"
+		unknown = "; " + count(a.Unknown) + " could not be assessed, because the drain was shorter"
 	}
 	return []entryText{{"availability", exactShare(a.Share) + " (95 %: " + exactShare(a.Low) + " – " + exactShare(a.High) + ")",
 		count(a.Answered) + " of " + count(a.Of) + " were " + what + " within " + duration(a.Limit) + " (workload.timeout) of when they were " + since + unknown}}
@@ -298,7 +298,7 @@ func stoppedLine(s *subject) []entryText {
 	if t == nil || t.Needs > 0 || t.Until == "" {
 		return nil
 	}
-	return []entryText{{"clock stopped by", plain(t.Until), "what ended the measurement"}}
+	return []entryText{{"clock stopped by", plain(t.Until), "the event that ended the measurement"}}
 }
 
 // deploymentLines describes the broker that was started for the run; nil if the run started
@@ -317,10 +317,10 @@ func deploymentLines(d *result.Deployment) []entryText {
 		settings = append(settings, plain(name+"="+d.Settings[name]))
 	}
 	if len(settings) > 0 {
-		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker, as in effect"})
+		out = append(out, entryText{"settings", strings.Join(settings, " "), "of the broker, as they were in effect"})
 	}
 	if f := d.FileSystem; f != nil {
-		out = append(out, entryText{"data on", plain(f.Type + " of " + size(f.Bytes) + " for each node"), "made for the run in an image on a loop device: its power fails, and the machine itself does not"})
+		out = append(out, entryText{"data on", plain(f.Type + " of " + size(f.Bytes) + " for each node"), "made for the run in an image on a loop device: a power failure affects it and not the machine"})
 	}
 	return out
 }
@@ -329,11 +329,11 @@ func deploymentLines(d *result.Deployment) []entryText {
 func semanticsLines(s *result.Semantics) []entryText {
 	all := []entryText{
 		{"durability", s.Durability, "where a message is when it counts as safe"},
-		{"replication", s.Replication, "how many copies, and how many are waited for"},
-		{"acknowledgement", s.Acknowledgment, "what the broker's answer to a publish means"},
+		{"replication", s.Replication, "how many copies there are, and how many an acknowledgement waits for"},
+		{"acknowledgement", s.Acknowledgment, "what an acknowledged publish means"},
 		{"ordering", s.Ordering, "which order is guaranteed"},
 		{"delivery", s.Delivery, "how often a message may arrive"},
-		{"batching", s.Batching, "whether messages wait for others"},
+		{"batching", s.Batching, "whether messages wait to be sent together"},
 		{"consumption", s.Consumption, "push or pull, and how far ahead"},
 		{"transport", s.Transport, "how bytes are transported"},
 	}

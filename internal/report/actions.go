@@ -41,7 +41,7 @@ func actionBlocks(s *subject) (out document) {
 		}
 	}
 	if u := unexplainedWords(s.sum.Unexplained); u != "" {
-		out.say("  cost      ", "no action explains: "+u, warning)
+		out.say("  cost      ", "not explained by any action: "+u, warning)
 	}
 	return out
 }
@@ -53,7 +53,7 @@ func actionsTable(s *subject) *table {
 		return nil
 	}
 	x := &table{Name: "Actions", Head: columnHeads("lrrrr", "action", "planned", "happened", "lasted", "felt until"), Even: true,
-		Caption: "What was to happen in the window and did, from its start. An action is felt until what it changed is as before: its backlog gone, its connections there again."}
+		Caption: "Planned actions and when they happened, from the start of the window. The effect of an action lasts until everything it changed is as before: the backlog is gone and the connections are restored."}
 	for _, a := range s.stretches() {
 		planned, happened, lasted, felt := "all sent", "no", "–", "–"
 		if !a.Action.Filled {

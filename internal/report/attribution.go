@@ -9,7 +9,7 @@ func attributionTables(s *subject) []*table {
 	var out []*table
 	for _, a := range s.sum.Attribution {
 		x := &table{Name: "Likely causes of the slowest messages: " + metricName(a.Metric), Head: columnHeads("llrrr", "what", "verdict", "messages", "share", "by chance"),
-			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance is the share that would overlap it at random times of the window: only what is far above that is named a cause; the rest coincided and is not shown to be one. A message may count for several."}
+			Caption: "The " + plural(int64(a.Messages), "slowest message") + ", from " + duration(a.From) + " up. By chance: the share that would overlap it at random times of the window. Only sources far above that share are named as causes; others coincided and are not shown to be causes. A message may count for several."}
 		for _, c := range a.Causes {
 			r := x.add(sourceName(c.Source), "coincided", count(int64(c.Messages)), share(c.Share), share(c.Expected)).styled(1, faint)
 			if c.Named { // for other causes the figures are enough

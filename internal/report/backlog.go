@@ -13,7 +13,7 @@ func backlogLines(s *subject) []entryText {
 	}
 	out := []entryText{
 		{"fill", rate(k.FillRate), count(k.Filled) + " messages before " + since + " at " + duration(k.From)},
-		{"peak", count(k.Peak) + " waiting", "deliveries sent and not yet received, at " + duration(k.PeakAt)},
+		{"peak", count(k.Peak) + " waiting", "deliveries sent but not yet received, at " + duration(k.PeakAt)},
 		{"drain", rate(k.DrainRate), count(k.Drained) + " deliveries"},
 	}
 	if k.DrainRate == 0 && k.Gone > 0 {
@@ -22,7 +22,7 @@ func backlogLines(s *subject) []entryText {
 	if k.Gone > 0 {
 		return append(out, entryText{"gone after", duration(max(0, k.Gone-k.From)), "from when " + since + " until the backlog was gone"})
 	}
-	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent and not received at the end"})
+	return append(out, entryText{"not gone", count(k.Left) + " left", "deliveries sent but not received at the end"})
 }
 
 // backlogTable returns a backlog over time.

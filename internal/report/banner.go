@@ -23,10 +23,10 @@ func bannersOf(s *subject) []banner {
 	switch h.Mode {
 	case result.ModeClosed:
 		out = append(out, banner{result.ReasonClosedLoop, "CLOSED LOOP – COORDINATED OMISSION",
-			"each message waited for the last answer, so a slow broker was sent less: these figures leave out the time that users would have waited", true, true})
+			"each message waited for the previous answer, so a slow broker received less load: these figures omit the time that users would have waited", true, true})
 	case result.ModeFlatOut:
 		out = append(out, banner{result.ReasonUnpaced, "UNPACED",
-			"messages were sent as fast as possible, without a schedule: there is no response time, and the service time is that of full buffers", true, true})
+			"messages were sent as fast as possible, without a schedule: response times do not exist, and service times are those of full buffers", true, true})
 	}
 	if s.sum.Verdict.Status == result.Unstable {
 		b := banner{"", "OVERLOAD",
@@ -35,19 +35,19 @@ func bannersOf(s *subject) []banner {
 			return r.Status == result.Unstable && r.Code == result.ReasonGeneratorLimit
 		}) {
 			b = banner{"", "GENERATOR AT ITS LIMIT",
-				"it could not keep the rate, and messages that were due waited in it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld", true, false}
+				"the generator could not keep up with the rate, so due messages waited inside it: response percentiles depend on the length of the run and say nothing about the broker, so they are withheld", true, false}
 		}
 		out = append(out, b)
 	}
 	if s.cut {
 		out = append(out, banner{"", "CUT SHORT",
-			"the file ends without a summary, so the run was killed: the figures cover what had been written", true, true})
+			"the file ends without a summary, so the run was killed: the figures cover what was written before", true, true})
 	}
 	if d := plain(s.run.Damaged); d != "" {
 		out = append(out, banner{"", "DAMAGED FILE", d, true, true})
 	}
 	if s.sum.Interrupted {
-		out = append(out, banner{result.ReasonInterrupted, "INTERRUPTED", "the run was interrupted; it is complete up to that moment", false, false})
+		out = append(out, banner{result.ReasonInterrupted, "INTERRUPTED", "the run was interrupted; it is complete up to that instant", false, false})
 	}
 	if h.SameHost {
 		out = append(out, banner{result.ReasonSameHost, "BROKER ON THIS HOST", "the broker and the generator share this machine's processors", false, false})
@@ -185,7 +185,7 @@ func headline(s *subject) []string {
 		mode += " (unpaced)"
 	}
 	if h.Synchronous != nil {
-		mode += ", each producer waits for its answer"
+		mode += ", each producer waits for the answer"
 	}
 	out = append(out, loadText(h), mode, fleetText(h), shortDuration(float64(window(s)))+" window")
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
@@ -210,7 +210,7 @@ func loadText(h *result.Header) string {
 		load = rate(h.Rate) + " × " + load
 	}
 	if h.Mode == result.ModeConsume {
-		load = "what was left as " + plain(h.Existing)
+		load = "messages left as " + plain(h.Existing)
 	}
 	return load
 }

@@ -43,4 +43,4 @@ func blocksNotes(s *subject) []string {
 }
 
 // blocksMeaning explains the difference between the two intervals.
-const blocksMeaning = "By messages: exact if messages were independent. By stretches: exact for as many independent messages as those of the run are worth, so that a burst counts as one event; where slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."
+const blocksMeaning = "By messages: exact if messages are independent. By stretches: exact for the effective number of independent messages in the run, so a burst counts as one event; if slow messages come in bursts, this interval is the right one, and it is wider. Both describe this run, not the next."

@@ -55,7 +55,7 @@ func (c *Capacity) findings() (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	switch {
 	case c.Holds == 0 && c.Fails == 0:
-		say("No tested rate was shown to hold, and none was shown to fail.")
+		say("No tested rate was shown to hold or to fail.")
 	case c.Holds == 0:
 		say("No tested rate holds: %s fails.", rate(c.Fails))
 	case c.AtLeast():
@@ -67,10 +67,10 @@ func (c *Capacity) findings() (out []string) {
 		say("Limited by %s: %s", c.Limit, ended(plain(c.Why)))
 	}
 	if c.Above != (sweep.Bracket{}) {
-		say("From below it holds %s, from above %s: %s.", rateOrNone(c.Below.Holds), rateOrNone(c.Above.Holds), hysteresisText(c.Hysteresis))
+		say("Approached from below, %s holds; from above, %s: %s.", rateOrNone(c.Below.Holds), rateOrNone(c.Above.Holds), hysteresisText(c.Hysteresis))
 	}
 	if c.Stopped != "" {
-		say("The search ended early: %s; the same command with --resume %s goes on.", plain(c.Stopped), plain(c.Directory))
+		say("The search ended early: %s; the same command with --resume %s continues.", plain(c.Stopped), plain(c.Directory))
 	}
 	if f := c.Sizing; f != nil {
 		systems := plural(f.Machines, "such system")
@@ -85,11 +85,11 @@ func (c *Capacity) findings() (out []string) {
 // hysteresisText says whether the system carries less after an overload.
 func hysteresisText(h sweep.Hysteresis) string {
 	if h.Rate == 0 {
-		return "no hysteresis was seen"
+		return "no hysteresis was found"
 	}
 	verdict := "hysteresis is not shown"
 	if h.Shown {
-		verdict = "hysteresis: after an overload it carries less"
+		verdict = "hysteresis: the system carries less after an overload"
 	}
 	return verdict + fmt.Sprintf(" (at %s the objectives were met in %d of %d trials on a fresh system and in %d of %d after an overload, p = %.2g)",
 		rate(h.Rate), h.Fresh.Met, h.Fresh.Of, h.After.Met, h.After.Of, h.P)
@@ -98,9 +98,9 @@ func hysteresisText(h sweep.Hysteresis) string {
 // confirmed returns what an answer is based on.
 func (c *Capacity) confirmed(by bool) string {
 	if by {
-		return fmt.Sprintf(", with %s confidence, confirmed by fresh trials", spell.Percent(c.Confidence))
+		return fmt.Sprintf(", with %s confidence, confirmed by new trials", spell.Percent(c.Confidence))
 	}
-	return ", not confirmed by fresh trials"
+	return ", not confirmed by new trials"
 }
 
 func rateOrNone(perSecond float64) string {

@@ -99,10 +99,10 @@ func pick(all []*chart, k Kind) (*chart, error) {
 	}
 	for _, known := range Kinds() {
 		if k == known {
-			return nil, fmt.Errorf("these results hold nothing for a picture of kind %q", k)
+			return nil, fmt.Errorf("these results have no data for a picture of kind %q", k)
 		}
 	}
-	return nil, fmt.Errorf("unknown kind of picture %q; there are %v", k, Kinds())
+	return nil, fmt.Errorf("unknown kind of picture %q; the kinds are %v", k, Kinds())
 }
 
 // of returns the line with the name what; if there are several runs, the name includes the
@@ -146,7 +146,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 				continue
 			}
 			if s.sum.Verdict.Status == result.Unstable && k.Metric.IsResponse() {
-				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, and the curve depends on its length."
+				c.Caption += " Response of " + s.title + " is left out: the run was overloaded, so the curve depends on its length."
 				continue
 			}
 			name := k.Head
@@ -168,7 +168,7 @@ func percentilesChart(subjects []*subject, f family) *chart {
 		}
 	}
 	if len(subjects) > fewLines {
-		c.Caption += " Of so many results only the first latency is drawn, without bands; the tables have all."
+		c.Caption += " With this many results only the first latency is drawn, without bands; the tables show all."
 	}
 	if f.Key == "lag" {
 		c.Caption += " Lag below " + duration(lagFloor) + " is not drawn."
@@ -239,13 +239,13 @@ func momentCaption(moments []moment) string {
 		out = append(out, "Steady: "+strings.Join(steady, "; ")+".")
 	}
 	if refused {
-		out = append(out, "Marks at the top are stretches in which messages were refused: these are slower than any latency, and a line of latencies has a gap where they reach it.")
+		out = append(out, "Marks at the top are stretches in which messages were refused. A refused message counts as slower than any latency, so a line has a gap where refused messages reach its percentile.")
 	}
 	if pauses {
 		out = append(out, "Shaded spans are pauses of the generator itself: it may have caused what happens there.")
 	}
 	if strips {
-		out = append(out, "Marks at the bottom are stretches in which something was counted that may have delayed it: garbage collection, throttling, steal, other processes on the processors, a broker that waited for a processor of this machine, swapping, a retransmission.")
+		out = append(out, "Marks at the bottom are stretches with events that may have delayed it: garbage collection, throttling, steal, other processes on the processors, a broker that waited for a processor of this machine, swapping, a retransmission.")
 	}
 	return strings.Join(out, " ")
 }
@@ -278,6 +278,6 @@ func histogramChart(subjects []*subject, f family) *chart {
 			c.add(l)
 		}
 	}
-	c.Caption = fmt.Sprintf("Messages in bins of equal width on a logarithmic axis (%d for each factor of ten). More than one hump means more than one way of being slow.", densityBins)
+	c.Caption = fmt.Sprintf("Messages in bins of equal width on a logarithmic axis (%d for each factor of ten). Several humps mean several causes of slowness.", densityBins)
 	return c
 }

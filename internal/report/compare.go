@@ -290,7 +290,7 @@ func replacedTexts(c *compare.Comparison) []string {
 	first := fmt.Sprintf("%s, by verdict alone (INVALID: A %d, B %d)", plural(int64(n), "pair"), sides["A"], sides["B"])
 	for _, s := range []string{"A", "B"} {
 		if n >= 3 && sides[s] == n && len(sides) == 1 {
-			first += "; always " + s + ": perhaps what it does is why"
+			first += "; always " + s + ": perhaps because of what " + s + " does"
 		}
 	}
 	return append([]string{first}, out...)
@@ -321,7 +321,7 @@ func compareAbout(m compare.Metric, c *compare.Comparison) string {
 	}
 	switch {
 	case !m.Judged:
-		return "information, not judged: these intervals hold for this table alone"
+		return "for information, not judged: these intervals hold for this table only"
 	case judged > 1:
 		return "judged: the 95 % intervals hold for all judged tables at once"
 	}

@@ -264,7 +264,7 @@ func TestCompareHTML(t *testing.T) {
 	})
 	text := write(c, sides)
 	for _, want := range []string{`<span class="status">SLOWER`, "batching", "INVALID", `<td class="bad">SLOWER`, "16.0 µs",
-		`data-chart="shift-delivery.response-0"`, `data-chart="curves-delivery.response-0"`, `data-chart="dots-delivery.response-0"`, "less than matters, 5 %"} {
+		`data-chart="shift-delivery.response-0"`, `data-chart="curves-delivery.response-0"`, `data-chart="dots-delivery.response-0"`, "too small to matter, 5 %"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -74,7 +74,7 @@ func few(pairs []comparedPair) string {
 	if len(pairs) <= mostCompared {
 		return ""
 	}
-	return fmt.Sprintf(" The first %d pairs are drawn; the tables rest on all %d.", mostCompared, len(pairs))
+	return fmt.Sprintf(" The first %d pairs are drawn; the tables use all %d.", mostCompared, len(pairs))
 }
 
 // percentileAt returns a percentile's coordinate, rounded as in the data of a page.
@@ -104,7 +104,7 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 	}
 	x := &chart{Key: "shift-" + string(m.Metric), Title: "Change by percentile: " + metricName(m.Metric),
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: changeScale, Label: "B against A"},
-		Caption: "Above zero B is slower. The line is the change over the pairs, the coloured band holds all percentiles at once with 95 % confidence, and each grey dot is a pair of runs.",
+		Caption: "Above zero, B is slower. The line is the change over the pairs, the coloured band contains all percentiles at once with 95 % confidence, and each grey dot is a pair of runs.",
 		Alt:     "Change by percentile: " + strings.Join(words, "; ") + "."}
 	x.Until = l.X[len(l.X)-1] + dotRoom
 	x.Lines = append(x.Lines, l)
@@ -127,14 +127,14 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 		x.Lines = append(x.Lines, dots)
 	}
 	if c.MinEffect > 0 && c.Refused == "" {
-		matters := line{Name: "less than matters, " + percentage(c.MinEffect), Colour: 7, Dash: 1, Thin: true}
+		matters := line{Name: "too small to matter, " + percentage(c.MinEffect), Colour: 7, Dash: 1, Thin: true}
 		matters.Legend = matters.Name
 		for _, at := range l.X {
 			matters.X, matters.Y = append(matters.X, at), append(matters.Y, 0)
 			matters.Lo, matters.Hi = append(matters.Lo, 1/(1+c.MinEffect)-1), append(matters.Hi, c.MinEffect)
 		}
 		x.Lines = append(x.Lines, matters)
-		x.Caption += " The grey band is what does not matter: a percentile is SLOWER or FASTER if the whole of the coloured band is outside of it."
+		x.Caption += " The grey band is the range of changes that do not matter: a percentile is SLOWER or FASTER if the whole coloured band is outside it."
 	}
 	x.Caption += few(pairs)
 	return x
@@ -145,7 +145,7 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 func compareCurves(m result.Metric, pairs []comparedPair) *chart {
 	x := &chart{Key: "curves-" + string(m), Title: "All runs by percentile: " + metricName(m),
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
-		Caption: "Each thin line is a run, each thick one the median of a side's runs at each percentile. How far apart the lines of one side are is what an interval within one run cannot tell." + few(pairs)}
+		Caption: "Each thin line is a run; a thick line is the median of one side's runs at each percentile. The distance between the lines of one side is uncertainty that an interval within one run cannot show." + few(pairs)}
 	var thin []line
 	for side := range 2 {
 		var own []line
@@ -193,7 +193,7 @@ func medianCurve(curves []line) line {
 func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 	x := &chart{Key: "dots-" + string(m.Metric), Title: "Percentiles of each run: " + metricName(m.Metric),
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
-		Caption: "Each dot is a run, A left and B right of its percentile, from the first pair to the last: a drift shows as a slope." + few(pairs)}
+		Caption: "Each dot is a run, A to the left and B to the right of its percentile, from the first pair to the last: a drift shows as a slope." + few(pairs)}
 	drawn := pairs[:min(len(pairs), mostCompared)]
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
@@ -225,7 +225,7 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 // throughputDots draws what each run came to flat out.
 func throughputDots(c *compare.Comparison, pairs []comparedPair) *chart {
 	x := &chart{Key: "throughput", Title: "Throughput of each run", X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: rateScale, Label: "messages a second"},
-		Caption: "Each dot is a run, by its pair."}
+		Caption: "Each dot is a run, ordered by pair."}
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
 		for _, p := range pairs {

@@ -47,7 +47,7 @@ func comparePageTitle(all []*compare.Comparison) string {
 }
 
 // forcedText says that a ranking was made on request, in spite of decisive differences.
-const forcedText = "Ranked in spite of decisive differences, because --rank-unlike asked for it."
+const forcedText = "Ranked despite decisive differences, as --rank-unlike requests."
 
 // guaranteesText returns the guarantees in which the sides differ, if the outcome does not
 // say so.
@@ -200,14 +200,14 @@ func differences(c *compare.Comparison, in medium) block {
 	}
 	out := document{x}
 	if c.Refused != "" && !c.Asked {
-		out.say("  ", "So there is no ranking; the figures are shown side by side. --rank-unlike ranks them in spite of this.", strong)
+		out.say("  ", "So the sides are not ranked, and the figures are shown side by side. --rank-unlike ranks them anyway.", strong)
 	}
 	return part{Title: name, Blocks: out}
 }
 
 // compareLegend explains the columns.
 func compareLegend(c *compare.Comparison) []string {
-	columns := fmt.Sprintf("A and B: the geometric mean of the runs, and in a table without a change their median. Change: that of B against that of A, which is the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
+	columns := fmt.Sprintf("A and B: the geometric mean of the runs, or their median in a table without changes. Change: from A to B, as the mean over the pairs, with its interval by sign flips of %d pairs; p = %.3g.", len(c.Pairs), c.P)
 	if c.Refused != "" {
 		return []string{columns}
 	}
@@ -215,7 +215,7 @@ func compareLegend(c *compare.Comparison) []string {
 		columns,
 		fmt.Sprintf("SLOWER and FASTER: the whole interval is beyond ±%s (downwards %s). Within: the whole interval lies inside. Otherwise not decided.",
 			percentage(c.MinEffect), change(1/(1+c.MinEffect))),
-		"The maximum is shown and not judged: it grows with the length of a run.",
+		"The maximum is shown but not judged: it grows with the length of a run.",
 	}
 }
 

@@ -29,7 +29,7 @@ func correctedName(h *result.Header) string {
 // correctedNote says what a corrected service time is.
 func correctedNote(h *result.Header) string {
 	return correctedName(h) + ": the service time with HdrHistogram's correction for coordinated omission. " +
-		"It is for comparison with tools that publish such figures: it is not measured, and not judged. Response time is what users wait."
+		"It allows comparison with tools that publish such figures; it is not measured and not judged. Users wait for the response time."
 }
 
 // notes returns the notes of the family's columns in a run, each once.

@@ -8,7 +8,7 @@ import (
 // original words. It is nil if nothing happened.
 func eventsTable(s *subject) *table {
 	x := &table{Name: "Events", Head: columnHeads("rlr", "at", "what", "times"), Even: true,
-		Caption: "What the broker, its client or the run reported besides messages, from the start of the measured window. The first ones in the same words stand alone, those that follow together."}
+		Caption: "Reports of the broker, its client or the run other than messages, with times from the start of the measured window. The first reports with the same text are listed one by one, later ones together."}
 	for _, e := range s.run.Events {
 		if e.Workload != "" && e.Workload != s.run.Header.Workload {
 			continue

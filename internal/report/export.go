@@ -60,7 +60,7 @@ func metricsOf(run *result.Run) []string {
 // is streamed: memory does not grow with the run.
 func Hlog(w io.Writer, path string) error {
 	if path == "" {
-		return errors.New("a histogram log is made from a result file, and this result has none")
+		return errors.New("a histogram log needs the result file, and this result has none")
 	}
 	f, err := os.Open(path)
 	if err != nil {

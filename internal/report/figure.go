@@ -143,7 +143,7 @@ func (f figure) notes() []string {
 		out = append(out, "lower bound: unresolved messages reach it")
 	}
 	if f.sequential() {
-		out = append(out, "its interval holds whenever the run ended (--until)")
+		out = append(out, "its interval holds no matter when the run ended (--until)")
 	}
 	if f.nearFloor() {
 		out = append(out, "only "+timesFloor(*f.FloorRatio)+" the noise floor")
@@ -267,13 +267,13 @@ func kinds() []family {
 			About:   "Response counts from the instant a message was due, service from the instant it was handed to the client; both end when the broker acknowledged it. Their difference is what a closed loop would have hidden.",
 			Columns: []column{col(result.PublishResponse, "response"), col(result.PublishService, "service"), corrected(result.PublishService)}},
 		{Name: "Service time of the probe", Key: "probe",
-			About:   "The probe is one producer and one consumer at a low rate, in a process and on a topic of their own, which measure the same broker at the same time. If the load's service time is longer than the probe's, the difference is in the load's own connections, queues or client.",
+			About:   "The probe is one producer and one consumer at a low rate, in a separate process and on a separate topic, that measure the same broker at the same time. If the load's service time is longer than the probe's, the difference is in the load's own connections, queues or client.",
 			Columns: []column{col(result.ProbeService, "service")}},
 		{Name: "Lag", Key: "lag",
-			About:   "How late messages were sent, and how late deliveries, replies and acknowledgements were read. Own lag is the generator's own delay in sending; blocked lag was caused by a blocked send or a full in-flight limit, and so by the system under test. Receive lag is how long a delivery or reply (or an acknowledgement) waited in this machine before it was read: the generator's own delay in receiving, a part of the service time.",
+			About:   "How late messages were sent, and how late deliveries, replies and acknowledgements were read. Own lag is the generator's own delay in sending. Blocked lag is caused by a blocked send or a full in-flight limit, so by the system under test. Receive lag is how long a delivery or reply (or an acknowledgement) waited in this machine before it was read: the generator's own delay in receiving, a part of the service time.",
 			Columns: []column{col(result.LagOwn, "own"), col(result.LagBlocked, "blocked"), col(result.LagReceive, "receive"), col(result.LagReceiveAck, "receive (ack)")}},
 		{Name: "Stages of the service time", Key: "stage", Apart: true,
-			About:   "Of a sample of the messages: from the send call until the client wrote to the socket, from there until the answer arrived in this machine, from there until it was read, and from there to the callback. Upper bounds where the client writes or reads several at a time.",
+			About:   "For a sample of the messages: from the send call until the client wrote to the socket, then until the answer arrived at this machine, then until it was read, then until the callback. These are upper bounds if the client writes or reads several messages at a time.",
 			Columns: []column{col(result.StageClient, "to the socket"), col(result.StageBroker, "to the arrival"), col(result.StageReceive, "to the read"), col(result.StageCallback, "to the callback")}},
 	}
 }

@@ -56,7 +56,7 @@ func TestHTMLShowsWhatIsBehindTheFigures(t *testing.T) {
 		"÷ floor", "2.5 ×", "Noise floor: a broker that does nothing",
 		"by stretches", "556 ms – 916 ms", "the longest episode is 12 % of the window",
 		"The slowest messages: delivery response", "consumer 1, orders.1/0", "acknowledgement, orders.1",
-		"What delayed the generator", "hiccup.idle.max", "cpu.max throttled the generator", "p99.995 must be below it",
+		"What delayed the generator", "hiccup.idle.max", "cpu.max throttled the generator", "p99.995 must be below the limit",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %q", want)

@@ -31,7 +31,7 @@ func floorText(h *result.Header) string {
 	if id := plain(f.ID); id != "" {
 		text += ", run " + id
 	}
-	return text + "); percentiles below " + strconv.Itoa(floorFactor) + " times it are marked, because they say as much about the machine as about the broker"
+	return text + "); percentiles below " + strconv.Itoa(floorFactor) + " times this floor are marked, because they say as much about the machine as about the broker"
 }
 
 // floorTexts says of several runs what noise floor they have, each floor once

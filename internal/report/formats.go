@@ -26,12 +26,12 @@ func Formats() []Format {
 		{Name: "html", Extension: ".html", About: "one self-contained page with pictures", Write: HTML},
 		{Name: "markdown", Extension: ".md", About: "tables for a pull request or a README",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return Markdown(w, runs) }},
-		{Name: "json", Extension: ".json", About: "the summary, one object a line for each result", Write: jsonLines},
-		{Name: "csv", Extension: ".csv", About: "the published figures, one a line",
+		{Name: "json", Extension: ".json", About: "the summary, one object per line for each result", Write: jsonLines},
+		{Name: "csv", Extension: ".csv", About: "the published figures, one per line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return CSV(w, runs) }},
-		{Name: "csv-time", Extension: ".csv", About: "what happened in each interval, one value a line",
+		{Name: "csv-time", Extension: ".csv", About: "the values of each interval, one per line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TimeCSV(w, runs) }},
-		{Name: "csv-tail", Extension: ".csv", About: "the slowest messages, one a line",
+		{Name: "csv-tail", Extension: ".csv", About: "the slowest messages, one per line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TailCSV(w, runs) }},
 		{Name: "openmetrics", Extension: ".prom", About: "distributions, counters, verdict and figures for monitoring systems",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return OpenMetrics(w, runs) }},
@@ -55,7 +55,7 @@ func FormatOf(name string) (Format, error) {
 		}
 		names = append(names, f.Name)
 	}
-	return Format{}, fmt.Errorf("unknown format %q; there are %s", name, strings.Join(names, ", "))
+	return Format{}, fmt.Errorf("unknown format %q; the formats are %s", name, strings.Join(names, ", "))
 }
 
 func (o Options) kind() Kind {
@@ -74,7 +74,7 @@ func single(name string, write func(io.Writer, *result.Run, Options) error) func
 		case 1:
 			return write(w, runs[0], opt)
 		}
-		return fmt.Errorf("the format %s holds one result, not %d: write one file for each", name, len(runs))
+		return fmt.Errorf("a file of format %s holds one result, not %d: write one file for each", name, len(runs))
 	}
 }
 

@@ -274,7 +274,7 @@ func (h *heatmap) marks(l heatLayout) (keys []heatKey, rows int) {
 		}
 	}
 	if h.has(func(c heatCell) bool { return c.Partly }) {
-		keys = append(keys, heatKey{partly: true, text: "without some rounds"})
+		keys = append(keys, heatKey{partly: true, text: "some rounds missing"})
 	}
 	x := l.x0
 	for i := range keys {

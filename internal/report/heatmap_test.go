@@ -111,7 +111,7 @@ func TestHeatPlane(t *testing.T) {
 		{[]string{"rate=1k/s,2k/s", "size=256B,1KiB", "topics=1"}, 4, ""},
 		{[]string{"rate=1k/s,2k/s", "size=256B,1KiB", "topics=1,2"}, 0, ""},
 		{[]string{"pattern=publish,deliver", "loop=open,closed"}, 4, ""},
-		{[]string{"rate=1k/s,2k/s", "producers=1..100:lin:100"}, 0, "There are no heat maps: an axis has more than 60 values."},
+		{[]string{"rate=1k/s,2k/s", "producers=1..100:lin:100"}, 0, "No heat maps: an axis has more than 60 values."},
 	} {
 		maps, why := sweepHeat(swept(t, tt.axes...).Table)
 		if len(maps) != tt.maps || why != tt.why {

@@ -93,7 +93,7 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	}
 	switch status := s.sum.Verdict.Status; {
 	case s.run.Header.Background:
-		c.Output = strings.Join(slices.Concat([]string{s.status() + ", in the background: not judged"}, reasons), "\n")
+		c.Output = strings.Join(slices.Concat([]string{s.status() + ", a background workload: not judged"}, reasons), "\n")
 	case s.cut:
 		c.Error = "the run was cut short: it has no verdict"
 	case status == result.Invalid, status == result.Unstable:

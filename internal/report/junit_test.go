@@ -51,7 +51,7 @@ func TestJUnitOfTheBackground(t *testing.T) {
 	run := judgedRun("x", result.Unstable)
 	run.Header.Workload, run.Header.Background = "traffic", true
 	suites, err := JUnitSuites([]*result.Run{run}, false)
-	if err != nil || len(suites[0].Cases) != 1 || suites[0].Cases[0].Failure != "" || !strings.Contains(suites[0].Cases[0].Output, "OVERLOADED, in the background: not judged") {
+	if err != nil || len(suites[0].Cases) != 1 || suites[0].Cases[0].Failure != "" || !strings.Contains(suites[0].Cases[0].Output, "OVERLOADED, a background workload: not judged") {
 		t.Errorf("%+v, %v", suites, err)
 	}
 }

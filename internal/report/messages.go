@@ -24,7 +24,7 @@ func messageTables(s *subject) part {
 	if c.Expected > 0 {
 		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
 	}
-	add(countersTable("Besides", "Counted separately; no message is dropped from the counts.", s.otherCounters()))
+	add(countersTable("Besides", "Counted separately; every message is counted.", s.otherCounters()))
 	for _, x := range lostTables(s) {
 		add(x)
 	}

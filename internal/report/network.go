@@ -54,8 +54,8 @@ func networkTable(s *subject) *table {
 		return nil
 	}
 	x := &table{Name: "Conditions of the network", Head: columnHeads("lllrrrll", "of", "each way", "by", "round trip before", "during", "after", "lost", "means"), Even: true, Spill: true,
-		Caption: "Round trips are medians of handshakes of the path alone, as the kernel timed them; those before are its floor. Lost: packets that the condition loss dropped, counted where that happened, of all. " +
-			"Means: what carried at its rate, and by how much packets left later than they were due, on average and at most."}
+		Caption: "Round trips are medians of TCP handshakes over the path, timed by the kernel; those before the conditions are the path's floor. Lost: packets dropped by the condition loss, of all packets, counted where they were dropped. " +
+			"Means: the rate of the limiter, and how much later than due packets left, on average and at most."}
 	for _, n := range all {
 		name := "the whole run"
 		for _, a := range s.stretches() {
@@ -69,7 +69,7 @@ func networkTable(s *subject) *table {
 				lost = append(lost, fmt.Sprintf("%s of %s %s (%s)", count(m.Lost), count(m.Packets), plain(m.Way), spell.Share(float64(m.Lost)/float64(m.Packets))))
 			}
 			if m.Overflow > 0 {
-				lost = append(lost, count(m.Overflow)+" "+plain(m.Way)+" since its queue was full")
+				lost = append(lost, count(m.Overflow)+" "+plain(m.Way)+" because its queue was full")
 			}
 			if m.Rate > 0 {
 				means = append(means, fmt.Sprintf("%s: %s Mbit/s", plain(m.Way), spell.Number(m.Rate/1e6)))

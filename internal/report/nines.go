@@ -144,9 +144,9 @@ func oneIn(worse float64) string {
 func (a UserModel) sessionText() string {
 	n := a.Requests
 	if n > math.MaxInt64/a.Pages {
-		return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session"
+		return plural(a.Requests, "request") + " per page × " + plural(a.Pages, "page") + " per session"
 	}
-	return plural(a.Requests, "request") + " a page × " + plural(a.Pages, "page") + " a session = " + plural(n*a.Pages, "response") + " for each user"
+	return plural(a.Requests, "request") + " per page × " + plural(a.Pages, "page") + " per session = " + plural(n*a.Pages, "response") + " per user"
 }
 
 // assumption explains the assumptions behind the shares of users.
@@ -187,7 +187,7 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 	out.add(gap{})
 	out.say("", assumption, faint)
 	if m != "" {
-		out.say("", "Measured is the "+metricName(m)+".", faint)
+		out.say("", "Measured: the "+metricName(m)+".", faint)
 	}
 	p := newPrinter(opt)
 	p.document(out)
@@ -198,7 +198,7 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 // there is one.
 func (a UserModel) neededText(s *subject, m result.Metric) string {
 	needed := a.needed()
-	text := "For " + userShare(a.Users) + " of users to see nothing slower than a limit, p" + needed + " must be below it"
+	text := "For " + userShare(a.Users) + " of users to get no response slower than a limit, p" + needed + " must be below the limit"
 	if s != nil && m != "" {
 		text += " (" + metricName(m) + " p" + needed + " is " + s.figureAt(m, needed).text() + ")"
 	}

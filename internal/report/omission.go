@@ -56,7 +56,7 @@ func omissionSentence(open, closed *subject) string {
 			}
 		}
 		if len(parts) > 0 {
-			return fmt.Sprintf("Coordinated omission: for the same driver, pattern and size the %s %s. A closed loop sends nothing while the broker is slow, and so leaves out the time that users would have waited; an open loop counts it.",
+			return fmt.Sprintf("Coordinated omission: for the same driver, pattern and size the %s %s. A closed loop sends nothing while the broker is slow, so it omits the time that users would have waited; an open loop counts it.",
 				metricName(m), strings.Join(parts, "; its "))
 		}
 	}

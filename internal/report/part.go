@@ -22,21 +22,21 @@ func Parts() []Part {
 		return func(s *subject) document { return percentilesOf([]*subject{s}, inTerminal, wanted) }
 	}
 	return []Part{
-		{"reasons", "all that the verdict found", func(s *subject) document { return document{verdictOf(s, false, false, inTerminal)} }},
-		{"objectives", "what was found of each objective", one(objectivesTable)},
+		{"reasons", "all reasons of the verdict", func(s *subject) document { return document{verdictOf(s, false, false, inTerminal)} }},
+		{"objectives", "the outcome of each objective", one(objectivesTable)},
 		{"latencies", "all percentiles of all latencies", percentiles(func(f family) bool { return f.Key != "lag" })},
 		{"lag", "the generator's own delay, and what blocked it", percentiles(func(f family) bool { return f.Key == "lag" })},
 		{"agents", "what each agent of a fleet recorded itself", one(agentsTable)},
-		{"actions", "what was to happen in the window, when it did and how long it lasted", several(func(s *subject) []*table { return []*table{actionsTable(s), networkTable(s)} })},
+		{"actions", "planned actions, when they happened and how long they lasted", several(func(s *subject) []*table { return []*table{actionsTable(s), networkTable(s)} })},
 		{"costs", "what actions cost in latency, availability and messages", several(costTables)},
-		{"events", "what the broker and its client reported besides messages", one(eventsTable)},
-		{"steady", "how p50 and p99 went on over the window", one(steadyTable)},
+		{"events", "reports of the broker and its client", one(eventsTable)},
+		{"steady", "how p50 and p99 developed over the window", one(steadyTable)},
 		{"causes", "likely causes of the slowest messages", several(attributionTables)},
 		{"stages", "where the time of a message goes", one(stageTable)},
-		{"tail", "the slowest messages, and how sure the tail is", several(func(s *subject) []*table {
+		{"tail", "the slowest messages, and the uncertainty of the tail", several(func(s *subject) []*table {
 			return append([]*table{blocksTable(s)}, tailTables(s)...)
 		})},
-		{"accounts", "what became of the messages", messageLines},
+		{"accounts", "the fate of the messages", messageLines},
 		{"setup", "guarantees, settings, the broker, cold figures", setupLines},
 	}
 }

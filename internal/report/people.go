@@ -14,7 +14,7 @@ func peopleTable(s *subject) *table {
 	}
 	a := UsualUserModel()
 	x := &table{Name: "Per user and page", Head: columnHeads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",
-		Caption: a.sessionText() + ", an assumption (sixnines nines takes others). The share of users who see at least one slower response."}
+		Caption: a.sessionText() + " (an assumption; sixnines nines takes other numbers). The share of users who get at least one slower response."}
 	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
 		f := s.figureAt(m, p)
 		if !f.ok() {
@@ -43,6 +43,6 @@ func peopleLine(s *subject) string {
 	a := UsualUserModel()
 	e := stats.Meet(worseThan("99"), a.responses())
 	return "per user and page: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
-		" (independent) of users see one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to see none, p" + a.needed() + " must be fast enough, here " +
+		" (independent) of users get one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to get none, p" + a.needed() + " must be fast enough, here " +
 		s.figureAt(m, a.needed()).text() + ". Other numbers: sixnines nines"
 }

@@ -16,7 +16,7 @@ func readBackLines(s *subject) []entryText {
 		return nil
 	}
 	read := plural(int(b.Read), "message") + " from " + plural(len(b.Places)+int(b.MorePlaces), "place")
-	out := []entryText{{"read back", read, "by a fresh session, from the beginning to the end that the broker named"}}
+	out := []entryText{{"read back", read, "by a new session, from the beginning to the end that the broker reported"}}
 	switch b.Outcome {
 	case result.ReadBackDone:
 	case result.ReadBackNothingKept:
@@ -25,7 +25,7 @@ func readBackLines(s *subject) []entryText {
 		out[0].Value += ", not all"
 		out[0].Means = plain(b.Why)
 	default:
-		out[0] = entryText{"read back", "it could not be", plain(b.Why)}
+		out[0] = entryText{"read back", "not possible", plain(b.Why)}
 	}
 	acked := s.sum.Counters.Acked
 	add := func(n int64, name, value, means string) {
@@ -34,11 +34,11 @@ func readBackLines(s *subject) []entryText {
 		}
 	}
 	for i := range b.Places {
-		add(boolCount(b.Places[i].Absent), "absent", plain(b.Places[i].Topic), "the broker does not have it any more, nor the messages in it")
-		add(boolCount(b.Places[i].Until == result.ReadToSilence), "end unsure", plain(b.Places[i].Topic), "the broker names no end: it was read until no message came, so there may be more")
+		add(boolCount(b.Places[i].Absent), "absent", plain(b.Places[i].Topic), "the broker no longer has it, nor its messages")
+		add(boolCount(b.Places[i].Until == result.ReadToSilence), "end unsure", plain(b.Places[i].Topic), "the broker reports no end: it was read until no more messages came, so there may be more")
 	}
 	if s.sum.Counters.Expected > 0 {
-		add(b.Kept, "kept", count(b.Kept), "acknowledged, not delivered in time, and still at the broker: late, and not lost")
+		add(b.Kept, "kept", count(b.Kept), "acknowledged, not delivered in time, and still at the broker: late, not lost")
 	}
 	if b.Decided() && acked > 0 || b.LostAcked > 0 {
 		lost := count(b.LostAcked)
@@ -47,13 +47,13 @@ func readBackLines(s *subject) []entryText {
 		}
 		out = append(out, entryText{"lost although acknowledged", lost, "neither delivered nor kept: the guarantee is violated"})
 	}
-	add(b.Removed, "removed or lost", count(b.Removed), "acknowledged, not delivered and not kept, where the broker removes messages by a limit or as it hands them out")
+	add(b.Removed, "removed or lost", count(b.Removed), "acknowledged, not delivered and not kept, at a broker that removes messages at a limit or when it delivers them")
 	add(b.Dropped, "dropped by a limit", count(b.Dropped), "acknowledged, not delivered, and among the oldest messages, as many of which a limit of the broker has removed: not lost by it")
-	add(b.NotInLog-b.LostAcked, "gone from the log", count(b.NotInLog)+acknowledgedWhen(b.Gone), "acknowledged, and not in the broker's log any more, whether consumers had received them or not")
-	add(b.KeptUnknown, "taken without an answer", count(b.KeptUnknown), "never acknowledged, and kept")
-	add(b.GoneUnknown, "unanswered and gone", count(b.GoneUnknown), "never acknowledged, and not kept: no guarantee violated")
-	add(b.KeptRefused, "refused and kept", count(b.KeptRefused), "the broker refused them and has them all the same")
-	add(b.Unread, "not known", count(b.Unread), "whether the broker keeps them could not be read")
+	add(b.NotInLog-b.LostAcked, "gone from the log", count(b.NotInLog)+acknowledgedWhen(b.Gone), "acknowledged, but no longer in the broker's log, whether or not consumers had received them")
+	add(b.KeptUnknown, "taken without an answer", count(b.KeptUnknown), "never acknowledged, but kept")
+	add(b.GoneUnknown, "unanswered and gone", count(b.GoneUnknown), "never acknowledged and not kept: no guarantee violated")
+	add(b.KeptRefused, "refused and kept", count(b.KeptRefused), "refused by the broker, which has them nevertheless")
+	add(b.Unread, "not known", count(b.Unread), "it could not be determined whether the broker has them")
 	return append(out, copyLines(b)...)
 }
 
@@ -194,7 +194,7 @@ func lostTables(s *subject) (out []*table) {
 		t := &table{Name: x.name, Head: columnHeads("rlrrrrr", "producer", "topic", "from", "to", "messages", "acked from", "to"),
 			Caption: "Ranges of sequence numbers, and when the broker acknowledged the oldest and the newest message of each, from the window's start."}
 		if x.l.MoreRanges > 0 {
-			t.Caption += " The longest, the first and the last are listed, and " + count(x.l.MoreRanges) + " others are not."
+			t.Caption += " The longest, the first and the last are listed; " + count(x.l.MoreRanges) + " others are not."
 		}
 		for i := range x.l.Ranges {
 			r := &x.l.Ranges[i]

@@ -178,10 +178,10 @@ func TestScreenClaimsNoAcceptance(t *testing.T) {
 	c := &r.Summary.Counters
 	*c = result.Counters{Scheduled: 9, Taken: 9, Sent: 9, Unknown: 9}
 	for _, tt := range []struct{ ack, refusals, says string }{
-		{"none", "", "not known if the broker took or refused them"}, // of an earlier version
-		{"none", result.RefusalsSilent, "not known if the broker took or refused them"},
-		{"none", result.RefusalsReported, "no refusal reported, not known which the broker took"},
-		{"broker", result.RefusalsSilent, "none unanswered, not known if the broker refused any"},
+		{"none", "", "not known whether the broker accepted or refused them"}, // of an earlier version
+		{"none", result.RefusalsSilent, "not known whether the broker accepted or refused them"},
+		{"none", result.RefusalsReported, "no refusal reported, not known which ones the broker accepted"},
+		{"broker", result.RefusalsSilent, "none unanswered, not known whether the broker refused any"},
 		{"broker", result.RefusalsReported, "none unanswered, no refusal reported"},
 		{"broker", "answered", "none refused or unanswered"},
 		{"broker", "", "none refused or unanswered"},

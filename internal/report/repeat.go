@@ -79,8 +79,8 @@ func repeatTables(prepared []*subject, wanted func(result.Metric) bool) []*table
 	var out []*table
 	for _, r := range repeatsOf(prepared) {
 		if len(r.runs) < 2 {
-			out = append(out, &table{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": intervals here are those within this run. " +
-				"The spread between runs needs several: report all files of the set together."}})
+			out = append(out, &table{Name: "Between runs", After: []string{trialText(r.runs[0].run.Header.Trial) + ": the intervals here are those within this run. " +
+				"To see the spread between runs, report all files of the set together."}})
 			continue
 		}
 		for _, f := range kinds() {
@@ -126,7 +126,7 @@ func (r *repeats) table(m result.Metric) *table {
 	}
 	x := &table{Name: "Between " + count(int64(len(columns))) + " runs: " + r.what(metricName(m)), Explain: true, Spill: true,
 		Head:    columnHeads("lrrrrlr", "", "least", "median", "most", "95 % within a run", "larger", "95 % of the median"),
-		Caption: "Set " + r.name() + ". Least, median and most are over the percentiles of the runs; nothing is merged or averaged. Beside them is the 95 % interval within a typical run (the one of middle width). Where the runs differ by more than its width, it does not predict the next run."}
+		Caption: "Set " + r.name() + ". Least, median and most are taken over the percentiles of the runs; nothing is merged or averaged. The 95 % interval is that within a typical run (the one of median width). If the runs differ by more than its width, it does not predict the next run."}
 	for i, p := range rows() {
 		var figures []figure
 		for _, c := range columns {
@@ -162,11 +162,11 @@ func largerText(all []row) []string {
 	case len(between) == 0 && len(within) == 0:
 		return nil
 	case len(between) == 0:
-		return []string{"The runs differ by no more than the width of the interval within one."}
+		return []string{"The runs differ by no more than the width of the interval within a run."}
 	case len(within) == 0:
-		return []string{"At every percentile the runs differ by more than the width of the interval within one."}
+		return []string{"At every percentile the runs differ by more than the width of the interval within a run."}
 	}
-	return []string{"The runs differ by more than the width of the interval within one at " + strings.Join(between, ", ") + ", not at " + strings.Join(within, ", ") + "."}
+	return []string{"The runs differ by more than the width of the interval within a run at " + strings.Join(between, ", ") + ", not at " + strings.Join(within, ", ") + "."}
 }
 
 // planned says if runs of the set are not here.
@@ -174,7 +174,7 @@ func (r *repeats) planned(have int) string {
 	if r.of == 0 || r.arm != "" || have >= r.of {
 		return ""
 	}
-	return "Only " + count(int64(have)) + " of the " + count(int64(r.of)) + " runs of the set are here."
+	return "Only " + count(int64(have)) + " of the " + count(int64(r.of)) + " runs of the set are included."
 }
 
 // spreadRow returns the row of one percentile of several runs; false if fewer than two
@@ -212,7 +212,7 @@ func spreadRow(percentile string, figures []figure) (row, bool) {
 		notes = append(notes, "no figure in "+plural(int64(n), "run"))
 	}
 	if slices.ContainsFunc(have, func(f figure) bool { return f.AtLeast }) {
-		notes = append(notes, "lower bounds among them")
+		notes = append(notes, "some are lower bounds")
 	}
 	out.noted(strings.Join(notes, "; "))
 	return out, true
@@ -268,7 +268,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			if len(c.Lines) < 2 {
 				continue
 			}
-			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", a line each. The distance between the lines is what no interval of a single run shows."
+			c.Caption = "The " + metricName(m) + " of each run of the set " + r.name() + ", one line each. The distance between the lines is uncertainty that no interval of a single run shows."
 			c.Lines = append(c.Lines, floorCurves(r.runs, f)...)
 			out = append(out, c)
 		}

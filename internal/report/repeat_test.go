@@ -73,7 +73,7 @@ func TestRepeatsAreThoseOfASet(t *testing.T) {
 		t.Errorf("sets of %v runs, want of 3, 2 and 4: the run that belongs to none stands alone", got)
 	}
 	text := strings.Join(strings.Fields(terminal(t, Options{Width: 120}, runs[0])), " ")
-	if !strings.Contains(text, "run 1 of 3 of the set 0011223344556677") || !strings.Contains(text, "needs several") {
+	if !strings.Contains(text, "run 1 of 3 of the set 0011223344556677") || !strings.Contains(text, "report all files of the set together") {
 		t.Errorf("one run of a set does not say what is missing:\n%s", text)
 	}
 	text = terminal(t, Options{Width: 120}, runs[:2]...)

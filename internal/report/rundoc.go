@@ -133,7 +133,7 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	case len(reasons) > 0:
 		behind = append(behind, reasons)
 	case in == onPage && s.sum.Verdict.Status == result.Valid && len(s.limits()) == 0 && !slices.ContainsFunc(s.banners, func(b banner) bool { return b.Loud }):
-		behind = append(behind, text{Class: "reasons", Text: "Nothing was found that makes these figures suspect."})
+		behind = append(behind, text{Class: "reasons", Text: "No reason to suspect these figures was found."})
 	}
 	for _, b := range s.banners {
 		if many && b.Loud {

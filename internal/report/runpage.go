@@ -21,13 +21,13 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 	}
 	drawn := append([]*chart{}, charts(prepared)...)
 	return writePage(w, runsTitle(prepared), "latency report", drawn, runsDocument(prepared, drawn, opt, onPage),
-		"Response time counts from the instant a message was due, so a stall of the broker delays every message that was due in it. Service time counts from the instant it was sent, which is what most tools report. Histograms are merged; no percentile here is an average of percentiles.",
+		"Response time counts from the instant a message was due, so a stall of the broker delays every message that was due during it. Service time counts from the instant it was sent, as in most tools. Histograms are merged; no percentile here is an average of percentiles.",
 		credits(toolOf(prepared[0].run)))
 }
 
 // credits names the programs that made a page with live charts.
 func credits(tool string) string {
-	return "Written by " + tool + ". Charts by uPlot 1.6.32, © 2022 Leon Sorokin, MIT licence. This file loads nothing from anywhere."
+	return "Written by " + tool + ". Charts by uPlot 1.6.32, © 2022 Leon Sorokin, MIT licence. This file loads nothing from the network."
 }
 
 // toolOf is what wrote a result, for people.
@@ -138,7 +138,7 @@ func cardsOf(s *subject) []card {
 	case c.LostAcked > 0:
 		add("missing", "missing", count(c.Missing), bad, count(c.LostAcked)+" of them acknowledged and lost")
 	case c.Undelivered > 0:
-		add("missing", "missing", count(c.Missing), bad, count(c.Undelivered)+" of them acknowledged and not yet delivered")
+		add("missing", "missing", count(c.Missing), bad, count(c.Undelivered)+" of them acknowledged but not yet delivered")
 	default:
 		add("missing", "missing", count(c.Missing), normal, "of "+count(c.Expected)+" expected")
 	}
@@ -258,7 +258,7 @@ func fingerprint(x *table, h *result.Header) {
 	add("name", h.Tool.Name+" "+h.Tool.Version, "")
 	add("revision", h.Tool.Revision, "")
 	add("compiler", h.Tool.Go, "")
-	add("raw file", h.Raw, "forty bytes a message: verify recomputes every figure from it")
+	add("raw file", h.Raw, "40 bytes per message: verify recomputes every figure from it")
 }
 
 // scenarioText is the scenario as readers see it: indented, or as it is if it

@@ -114,7 +114,7 @@ func setupLine(s *subject) []string {
 		out = append(out, plain(h.Mode))
 	}
 	if h.Synchronous != nil {
-		out = append(out, "each producer waits for its answer")
+		out = append(out, "each producer waits for the answer")
 	}
 	out = append(out, shortDuration(float64(window(s))))
 	if s.sum.Interrupted {
@@ -170,7 +170,7 @@ func screenTable(s *subject, width int) (out document) {
 		if columns == 1 || x.total() <= width {
 			out.add(x)
 			if columns > 1 && slices.ContainsFunc(main.Figures, func(f figure) bool { return slices.Contains(screenRows(), f.Percentile) && f.byMessages() }) {
-				out.say("  ", byMessagesMark+" by messages, as if they were independent: it decides nothing", faint)
+				out.say("  ", byMessagesMark+" assumes independent messages; it decides nothing", faint)
 			}
 			break
 		}
@@ -182,7 +182,7 @@ func screenTable(s *subject, width int) (out document) {
 		}
 		out.say("  ", line, warning)
 		if d := s.column(m).Dist; main.Metric != m && d.Total() > d.Count {
-			out.say("  ", "service times are those of the "+count(d.Count)+" of "+count(d.Total())+" messages that came through", warning)
+			out.say("  ", "service times are those of the "+count(d.Count)+" of "+count(d.Total())+" messages that succeeded", warning)
 		}
 	}
 	return out
@@ -344,7 +344,7 @@ func screenObjectives(s *subject, most, width int) (out document) {
 	case left > 0:
 		out.say("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
 	case cut:
-		out.say("  ", "what was found in full: --show objectives", faint)
+		out.say("  ", "full findings: --show objectives", faint)
 	}
 	return out
 }
@@ -405,7 +405,7 @@ func screenNotes(s *subject) []string {
 			if first != last {
 				first += " to " + last
 			}
-			out = append(out, first+": less than 3 times this machine's noise floor: as much about the machine as about the broker")
+			out = append(out, first+": below 3 times this machine's noise floor, so as much about the machine as about the broker")
 		}
 	}
 	for _, r := range s.reasons() {
@@ -414,7 +414,7 @@ func screenNotes(s *subject) []string {
 		}
 	}
 	if s.sum.Interrupted {
-		out = append(out, "the window was ended early; it is complete up to there")
+		out = append(out, "the window was ended early; it is complete up to that instant")
 	}
 	return out
 }

@@ -71,19 +71,19 @@ func refusalWords(h *result.Header) string {
 	switch h.Refusals {
 	case result.RefusalsReported:
 		if never {
-			return "no refusal reported, not known which the broker took"
+			return "no refusal reported, not known which ones the broker accepted"
 		}
 		return "none unanswered, no refusal reported"
 	case result.RefusalsSilent:
 		if !never {
-			return "none unanswered, not known if the broker refused any"
+			return "none unanswered, not known whether the broker refused any"
 		}
 	default:
 		if !never {
 			return "none refused or unanswered"
 		}
 	}
-	return "not known if the broker took or refused them"
+	return "not known whether the broker accepted or refused them"
 }
 
 // screenAccounts are what was sent and what became of it, in a line or two.

@@ -62,7 +62,7 @@ func comparison(subjects []*subject) (out document) {
 	if len(good) > 0 {
 		out.say("  ", strings.Join(good, " ")+": nothing lost, duplicated, reordered or refused", normal)
 	}
-	out.say("  ", "all of it: the same command with --full; parts of it: --show", faint)
+	out.say("  ", "everything: the same command with --full; parts: --show", faint)
 	return out
 }
 

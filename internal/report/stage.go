@@ -7,7 +7,7 @@ import "sixnines/result"
 func stageTable(s *subject) *table {
 	any := false
 	x := &table{Name: "Where the time goes", Head: columnHeads("lrrrrrr", "stage", "p50", "p90", "p99", "p99.9", "max", "messages"),
-		Caption: "The stages of a message in order. Until the send call the time is the generator's or that of a blocked send; until the socket the client library's; until the answer has arrived in this machine that of kernels, network and broker; until it is read the generator's again; and then the client library's. The last four are of a sample of the messages, and upper bounds where the client writes or reads several at a time.",
+		Caption: "The stages of a message in order. The time until the send call is the generator's, or that of a blocked send. The time until the socket is the client library's. The time until the answer arrives at this machine is that of kernels, network and broker. The time until it is read is the generator's again, and the rest is the client library's. The last four are measured for a sample of the messages; they are upper bounds if the client writes or reads several messages at a time.",
 		After:   []string{"A percentile of the whole is not the sum of its stages' percentiles: the message that is slowest in one stage need not be the slowest in another."}}
 	broker := "written → arrived"
 	if s.column(result.StageReceive) == nil { // of an older file, or a system that does not tell

@@ -94,7 +94,7 @@ func sweepCaption(t *sweep.Table) string {
 	if len(names) == 0 {
 		text = ""
 	}
-	text += "Each figure is that of the median round; nothing is merged or averaged, and INVALID rounds are left out. "
+	text += "Each figure is from the median round; nothing is merged or averaged, and INVALID rounds are left out. "
 	if t.Rounds >= 6 {
 		text += "From – to is the 95 % interval of the median over rounds; in cells with fewer than six usable rounds, or some without the figure, it spans the intervals within the runs."
 	} else {
@@ -102,7 +102,7 @@ func sweepCaption(t *sweep.Table) string {
 	}
 	text += " Rounds that are UNSTABLE or refused count as slower than all others. Processor time is per message."
 	if t.Workload != "" {
-		text += " The processor time of the generator and the broker is that of all workloads together."
+		text += " The processor time of the generator and the broker covers all workloads together."
 	}
 	if len(t.Asked()) > 0 {
 		text += " An objective is met if every round shows it, INVALID and UNSTABLE ones included, and missed if one shows the opposite; otherwise it is undecided or meaningless."

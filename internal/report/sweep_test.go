@@ -136,7 +136,7 @@ func TestSweepPage(t *testing.T) {
 		want   []string
 	}{
 		{[]string{"rate=1k/s,2k/s,4k/s,8k/s"}, 2, []string{"Grey: UNSTABLE", ">p50<", ">p99.9<", `class="pause"`, "UNSTABLE", "rate asked", "asked"}},
-		{[]string{"size=256B,1KiB", "rate=1k/s,2k/s,4k/s,8k/s"}, 8, []string{"p99 over rate and size", "A line has a gap, or ends, where", "size=256B", "size=1KiB", "p99.9 over rate asked"}},
+		{[]string{"size=256B,1KiB", "rate=1k/s,2k/s,4k/s,8k/s"}, 8, []string{"p99 over rate and size", "A line has a gap or ends where", "size=256B", "size=1KiB", "p99.9 over rate asked"}},
 		{[]string{"producers=1,2,4"}, 2, []string{"producers"}},
 		{[]string{"workloads.traffic.rate=1k/s,2k/s"}, 2, []string{">2 k/s<", "p99.9"}},
 		{[]string{"pattern=publish,deliver"}, 0, []string{"publish"}},

@@ -27,7 +27,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	}
 	if len(curves) == 1 {
 		c := latencyChart(curves[0].Rows, x, "latency", "Latency over "+x.Label)
-		c.Caption += "Grey: UNSTABLE, the system carries less than is due and has no steady latency."
+		c.Caption += "Grey: UNSTABLE, the system carries less than the schedule asks for and has no steady latency."
 		for i, p := range sweep.Percentiles() {
 			c.Lines = append(c.Lines, sweepLine(curves[0], x, c.Y, rowName(p), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
 		}
@@ -36,7 +36,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	} else {
 		for _, p := range sweep.Percentiles() {
 			c := latencyChart(curves[0].Rows, x, "latency-"+p, rowName(p)+" over "+x.Label)
-			c.Caption += "A line has a gap, or ends, where there is no figure: UNSTABLE, refused, INVALID or too few messages; the table says which."
+			c.Caption += "A line has a gap or ends where a figure is missing: UNSTABLE, refused, INVALID or too few messages; the table says which."
 			for i, curve := range curves[:min(len(curves), mostCurves)] {
 				c.Lines = append(c.Lines, sweepLine(curve, x, c.Y, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))
 			}
@@ -44,7 +44,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		}
 	}
 	c := &chart{Key: "achieved", Title: "Achieved over " + x.Label, X: x, Y: axis{Scale: rateScale, Label: "messages a second"},
-		Caption: "What was sent in the window, or, flat out, what was carried. Where it stays below the rate asked for, the system or the generator carries no more."}
+		Caption: "Messages per second that were sent in the window (with rate max: carried). Below the rate asked for, the system or the generator is at its limit."}
 	if key == t.RateKey() && x.Scale == logRateScale {
 		c.Y.Scale = logRateScale
 	}
@@ -68,7 +68,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 	add(c)
 	for _, c := range out {
 		if len(curves) > mostCurves {
-			c.Caption += fmt.Sprintf(" The first %d of %d combinations of the other axes are drawn; the table has all.", mostCurves, len(curves))
+			c.Caption += fmt.Sprintf(" The first %d of %d combinations of the other axes are drawn; the table shows all.", mostCurves, len(curves))
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 	case across < 0:
 		return nil, ""
 	case len(t.Axes[across].Values) > mostHeat || len(t.Axes[up].Values) > mostHeat:
-		return nil, fmt.Sprintf("There are no heat maps: an axis has more than %d values.", mostHeat)
+		return nil, fmt.Sprintf("No heat maps: an axis has more than %d values.", mostHeat)
 	}
 	columns, rows := heatOrder(t.Axes[across]), heatOrder(t.Axes[up])
 	if _, numbers := t.Axes[up].Numbers(); numbers {
@@ -59,15 +59,15 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 			return
 		}
 		if !h.numbered() {
-			h.Caption += " Its cells are too narrow for their numbers, which are in the table."
+			h.Caption += " The cells are too narrow for numbers; see the table."
 		}
 		if unlike {
-			h.Caption += " Of a cell whose runs have different guarantees the first row of the table is drawn."
+			h.Caption += " If the runs of a cell have different guarantees, the first row of the table is drawn."
 		}
 		h.Alt = heatAlt(h)
 		maps = append(maps, h)
 	}
-	add("achieved", "Achieved", "Messages a second that were sent in the window, or, flat out, carried. Hatched at the bottom: UNSTABLE, the system carried no more than this.", logRateScale, func(r *sweep.Row) heatCell {
+	add("achieved", "Achieved", "Messages per second that were sent in the window (with rate max: carried). Hatched at the bottom: UNSTABLE, the system carried no more than this.", logRateScale, func(r *sweep.Row) heatCell {
 		c := heatFigure(r, r.Achieved, sweepNumber(r.Achieved, rate))
 		if c.Value > 0 && r.Unstable() {
 			c.State = heatOverloaded

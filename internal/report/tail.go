@@ -25,7 +25,7 @@ func tailTables(s *subject) []*table {
 	for _, m := range metrics {
 		x := &table{Name: "The slowest messages: " + metricName(m), Folded: true, Brief: tailBrief, Rest: ": see the page, or --format csv-tail",
 			Head:    columnHeads("rrrlllrrr", "latency", "due at", "own lag", "overlapped", "from", "to", "sent at", "done at", "sequence"),
-			Caption: "Times are from the start of the window. Own lag is how late the generator itself was with the message. Overlapped is what happened between due and done, the longest first; an overlap may be chance. --format csv-tail has all of them."}
+			Caption: "Times are from the start of the window. Own lag is how late the generator itself sent the message. Overlapped lists what happened between due and done, the longest first; an overlap may be chance. --format csv-tail has all messages."}
 		for _, e := range s.run.Tail {
 			if e.Metric != m {
 				continue

@@ -82,9 +82,9 @@ func timeChart(subjects []*subject, f family) *chart {
 		few = !draw("p99.9", 2, 0, func(p result.PointMetric) int64 { return p.P999 })
 		draw("max", 3, 2, largest)
 	}
-	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval are of that interval alone. "
+	c.Caption = "Percentiles of " + strings.Join(metrics, " and ") + " of the messages resolved in each interval. Percentiles of an interval cover that interval only. "
 	if few {
-		c.Caption += "Of a percentile that an interval has too few messages for – p99 takes " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + " – nothing is drawn. "
+		c.Caption += "Where an interval has too few messages for a percentile (p99 needs " + count(stats.MinSamples(0.99, 0.95)) + ", p99.9 " + count(stats.MinSamples(0.999, 0.95)) + "), the percentile is not drawn. "
 	}
 	c.Caption += momentCaption(c.Moments)
 	return c
@@ -111,7 +111,7 @@ func rateChart(subjects []*subject) *chart {
 			c.overTime(subjects, i, spans, "received", 2, received, perSecond(func(c *result.Counters) int64 { return c.Received }))
 		}
 	}
-	c.Caption = "Due is what the schedule had for the interval, sent what was handed to the client in it, received what arrived in it. Sent below due is a delay that counts as response time. " + momentCaption(c.Moments)
+	c.Caption = "Due: messages that the schedule had for the interval. Sent: messages handed to the client in it. Received: messages that arrived in it. Where sent is below due, the delay counts as response time. " + momentCaption(c.Moments)
 	return c
 }
 
@@ -123,7 +123,7 @@ func inFlightChart(subjects []*subject) *chart {
 		c.overTime(subjects, i, spans, "in flight", 0, 0, func(sp span) float64 { return float64(sp.InFlight) })
 		c.overTime(subjects, i, spans, "due, not sent", 1, 1, func(sp span) float64 { return float64(sp.Backlog) })
 	}
-	c.Caption = "Unanswered messages, and messages that were due and not yet sent, at the end of each interval. A line that climbs to the end is overload. " + momentCaption(c.Moments)
+	c.Caption = "Unanswered messages, and messages that were due and not yet sent, at the end of each interval. A line that climbs to the end means overload. " + momentCaption(c.Moments)
 	return c
 }
 
@@ -148,9 +148,9 @@ func backlogChart(subjects []*subject) *chart {
 			})
 		}
 	}
-	c.Caption = "Deliveries that were sent and not yet received at the end of each interval. "
+	c.Caption = "Deliveries that were sent but not yet received at the end of each interval. "
 	if told != "" {
-		c.Caption += "As the broker reports: messages that it held and that were " + told + ", when it was last asked in the interval, all messages included. "
+		c.Caption += "As the broker reports: the messages it held that were " + told + ", when it was last asked in the interval, all messages included. "
 	}
 	c.Caption += momentCaption(c.Moments)
 	return c
@@ -159,14 +159,14 @@ func backlogChart(subjects []*subject) *chart {
 // hiccupsChart draws the delays within the generator over time: the longest waits of the
 // meters, of goroutines for a processor, and for the collector.
 func hiccupsChart(subjects []*subject) *chart {
-	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "the most in an interval"}, subjects)
+	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "maximum of an interval"}, subjects)
 	c.vitals(subjects, func(v float64) float64 {
 		if v < lagFloor {
 			return math.NaN()
 		}
 		return math.Log10(v)
 	}, result.VitalHiccupThreadMax, result.VitalHiccupGoroutineMax, result.VitalHiccupIdleMax, result.VitalGoLatencyP99, result.VitalGoGCPauseMax, result.VitalCgroupThrottleTime)
-	c.Caption = "How late idle threads and goroutines woke up, how long goroutines waited for a processor, and how long garbage collection or a processor quota paused the generator; the largest of each interval. A delay that all of them show is the machine's."
+	c.Caption = "How late idle threads and goroutines woke up, how long goroutines waited for a processor, and how long garbage collection or a processor quota paused the generator; the largest of each interval. A delay that all of them show is caused by the machine."
 	return c
 }
 

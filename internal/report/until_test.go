@@ -16,7 +16,7 @@ func TestUntilIsShown(t *testing.T) {
 	run.Summary.Verdict.Reasons = append(run.Summary.Verdict.Reasons, result.Reason{Status: result.Valid, Code: "until", Text: "ended by --until after 23s"})
 	run.Summary.Histograms[result.DeliveryResponse].Figures["99"].Interval.Sequential = true
 	for _, f := range subjectOf(run).column(result.DeliveryResponse).Figures {
-		note, mark := strings.Contains(strings.Join(f.notes(), " "), "holds whenever the run ended"), strings.Contains(f.mark(), "sequential")
+		note, mark := strings.Contains(strings.Join(f.notes(), " "), "holds no matter when the run ended"), strings.Contains(f.mark(), "sequential")
 		if want := f.Percentile == "99"; note != want || mark != want {
 			t.Errorf("p%s: %q, %q", f.Percentile, f.notes(), f.mark())
 		}
