@@ -95,7 +95,7 @@ holds, or the search ended before its answer was confirmed.`,
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {
-		f.TextVar(&o.wanted, "for", o.wanted, "compute compute how many such systems a load of this `RATE` needs")
+		f.TextVar(&o.wanted, "for", o.wanted, "compute how many such systems a load of this `RATE` needs")
 		f.Var(&o.headroom, "headroom", "the share of its capacity that each of them keeps free, such as 50%")
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
