@@ -80,8 +80,6 @@ func (c faultCell) matrixRun() (all []matrixAct) {
 	add(!strings.Contains(c.leads, "transfer"), 5*time.Second, "transfer: leader")
 	add(c.fixed, time.Second, "disconnect: producers")
 	add(c.fixed, time.Second, "disconnect: all")
-	add(false, c.restartTime(), "kill: {node: all}, restart: 100ms")
-	add(c.fixed, time.Second, "disconnect: producers") // whose connections are others now
 	return all
 }
 
