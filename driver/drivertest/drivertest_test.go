@@ -26,6 +26,7 @@ func TestFlaws(t *testing.T) {
 		"makes up how refusals are learned":   "semantics are filled",
 		"has a library of no version":         "semantics are filled",
 		"dials by itself":                     "connections are the engine's",
+		"keeps whose a connection is":         "connections are the engine's",
 		"leaves connections open":             "connections are the engine's",
 		"loses":                               "every message arrives once",
 		"duplicates":                          "every message arrives once",

@@ -264,12 +264,15 @@ type fakeSession struct {
 	busy      atomic.Int32 // how many Deliver are running
 }
 
-func (s *fakeSession) connect(ctx context.Context) (net.Conn, error) {
+func (s *fakeSession) connect(ctx context.Context, role driver.Role) (net.Conn, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
 		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
+	}
+	if !s.f.is("keeps whose a connection is") {
+		ctx = driver.WithRole(ctx, role)
 	}
 	c, err := s.f.dial(ctx, s.target)
 	if err != nil {

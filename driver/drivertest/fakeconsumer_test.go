@@ -84,7 +84,7 @@ func (s *fakeSession) Consumer(ctx context.Context, spec driver.ConsumerSpec, de
 }
 
 func (s *fakeSession) consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver, respond func(driver.Message) []byte) (*fakeConsumer, error) {
-	if _, err := s.connect(ctx); err != nil {
+	if _, err := s.connect(ctx, driver.RoleConsumer); err != nil {
 		return nil, err
 	}
 	c := &fakeConsumer{s: s, group: spec.Group, ack: spec.Ack, deliver: deliver, respond: respond, idle: make(chan struct{})}

@@ -46,7 +46,7 @@ func (s *fakeSession) Producer(ctx context.Context, spec driver.ProducerSpec, ac
 }
 
 func (s *fakeSession) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (*fakeProducer, error) {
-	conn, err := s.connect(ctx)
+	conn, err := s.connect(ctx, driver.RoleProducer)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package drivertest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"sync"
 	"sync/atomic"
@@ -31,6 +32,11 @@ type conn struct {
 func newNetwork() *network { return &network{open: map[*conn]struct{}{}, used: make(chan struct{})} }
 
 func (n *network) dial(ctx context.Context, netw, address string) (net.Conn, error) {
+	switch r := driver.RoleOf(ctx); r {
+	case "", driver.RoleControl, driver.RoleProducer, driver.RoleConsumer:
+	default:
+		return nil, fmt.Errorf("drivertest: a connection is dialled with the role %q, which the contract does not have", r)
+	}
 	c, err := new(net.Dialer).DialContext(ctx, netw, address)
 	if err != nil {
 		return nil, err

@@ -19,10 +19,6 @@ type consumer struct {
 	closed   atomic.Bool
 }
 
-// slowConsumer is the role of the connection of a consumer that takes its time, which
-// would hold up those that it shares one with.
-const slowConsumer kit.Role = "slow-consumer"
-
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
 	switch {
@@ -32,8 +28,8 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		return nil, fmt.Errorf("redis: group %q: %w: every subscriber gets every message", spec.Group, driver.ErrUnsupported)
 	}
 	c := &consumer{session: s, gate: kit.NewGate(deliver), key: kit.Key{Role: kit.Consumer, Conn: spec.Conn}}
-	if spec.Slow {
-		c.key = kit.Key{Role: slowConsumer, Conn: spec.ID}
+	if spec.Slow { // it would hold up those that it shares a connection with
+		c.key = kit.Key{Role: kit.Consumer, Conn: spec.ID, Slow: true}
 	}
 	for _, topic := range spec.Topics {
 		channel, err := s.channel(topic)

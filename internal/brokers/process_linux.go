@@ -34,7 +34,7 @@ func thaw(p *os.Process) error      { return p.Signal(syscall.SIGCONT) }
 
 // restLimit is how long the threads of a process may take to stop after
 // SIGSTOP. Usually it takes microseconds; a thread that waits for a disk takes longer.
-const restLimit = time.Second
+const restLimit = 10 * time.Second
 
 // awaitFrozen returns when all threads have stopped: SIGSTOP only asks them to. If they do not,
 // the process is continued.

@@ -23,6 +23,8 @@ const (
 type Key struct {
 	Role Role
 	Conn int
+	// Slow is one of its own for a consumer that takes its time: Conn is its driver.ConsumerSpec.ID.
+	Slow bool
 }
 
 // String returns the name by which people see the connection.
@@ -30,7 +32,11 @@ func (k Key) String() string {
 	if k.Role == Control {
 		return string(k.Role)
 	}
-	return string(k.Role) + "-" + strconv.Itoa(k.Conn)
+	name := string(k.Role) + "-" + strconv.Itoa(k.Conn)
+	if k.Slow {
+		name = "slow-" + name
+	}
+	return name
 }
 
 // Grace limits an orderly end to two seconds, and to three quarters of the time until
