@@ -75,6 +75,8 @@ func (c faultCell) matrixRun() (all []matrixAct) {
 	}
 	for _, choice := range choices() {
 		add(c.cannot(choice), 1500*time.Millisecond, "stall: {node: %s}, for: 200ms", choice)
+	}
+	for _, choice := range []string{"leader", "followers"} {
 		add(c.cannot(choice), 1500*time.Millisecond, "cut: {from: clients, to: %s}, for: 100ms", choice)
 	}
 	add(!strings.Contains(c.leads, "transfer"), 5*time.Second, "transfer: leader")
@@ -99,9 +101,10 @@ func matrixSkipped(text string) bool {
 
 // Each sort of action with each subject on each managed broker is refused by the plan, with what would work, or can be.
 func TestFaultsMatrix(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "scenario.yaml")
 	for _, c := range slices.Concat(faultCells(), unledCells()) {
 		t.Run(c.String()+" "+c.options, func(t *testing.T) {
+			t.Parallel() // each waits for the kernel's namespaces
+			file := filepath.Join(t.TempDir(), "scenario.yaml")
 			for _, a := range c.matrix() {
 				if matrixSkipped(a.text) {
 					continue
