@@ -21,7 +21,7 @@ type Allow struct {
 	Targets []string // HOST:PORT, or HOST:* for all ports; empty: all
 	Rate    int64    // most messages a second, at any instant; 0: all
 	Size    int64    // largest payload, in bytes; 0: all
-	// Files are names of files that plans may name, by what they are for: a [FileUse], or the name of an option of
+	// Files are names of files that plans may name, by what they are for, such as [FileCA], or the name of an option of
 	// the driver that is one.
 	Files map[string][]string
 	// Environment are the variables of this process's environment that plans may read.

@@ -45,21 +45,16 @@ func until(t *testing.T, what string, is func() bool) {
 // stub carries plans out without a broker.
 type stub struct {
 	name    string
-	rate    float64
-	refuse  error                             // of Load
-	prepare error                             // of Run, before the start
-	at      func(i int)                       // called before record i
-	hang    chan struct{}                     // not nil: the run ends when it is closed, whatever it is told
-	pace    time.Duration                     // between records; 5 ms by default
-	began   chan int64                        // gets the common start
-	plan    func(p *agent.Plan, dir []string) // sees the plan
+	refuse  error         // of Load
+	prepare error         // of Run, before the start
+	at      func(i int)   // called before record i
+	hang    chan struct{} // not nil: the run ends when it is closed, whatever it is told
+	pace    time.Duration // between records; 5 ms by default
+	began   chan int64    // gets the common start
 }
 
-func (s *stub) Load(p *agent.Plan) (agent.Load, error) {
-	if s.plan != nil {
-		s.plan(p, nil)
-	}
-	return agent.Load{Rate: s.rate, Size: 100}, s.refuse
+func (s *stub) Load(*agent.Plan) (agent.Load, error) {
+	return agent.Load{Rate: 1, Size: 100}, s.refuse
 }
 
 func (s *stub) Run(ctx context.Context, p *agent.Plan, stage agent.Stage) error {
@@ -460,13 +455,4 @@ func (f *fleet) messages(run, subject string) uint64 {
 		return 0
 	}
 	return i.State.Subjects[subject]
-}
-
-// found are the agents that are there.
-func (f *fleet) found() []wire.Found {
-	all, err := wire.Find(context.Background(), f.conn, version, wire.Search{Quiet: 100 * time.Millisecond})
-	if err != nil {
-		f.t.Error(err)
-	}
-	return all
 }
