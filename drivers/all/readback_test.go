@@ -3,6 +3,7 @@ package all_test
 import (
 	"context"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -84,6 +85,26 @@ target: {options: {`+tt.options+`}}
 				t.Errorf("%d acknowledged messages are lost: %+v", b.NotInLog, b.Lost)
 			}
 		})
+	}
+}
+
+// A quorum queue hands a consumer that acknowledges nothing 2,000 messages unless it asks for more, and never
+// more than 65,535: reading back takes as many consumers as the queue has messages for.
+func TestReadBackOfQuorumQueue(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts RabbitMQ; not with -short")
+	}
+	c := brokertest.Start(t, "rabbitmq", brokers.Options{})
+	e, _ := all.Set().Lookup("rabbitmq")
+	for _, messages := range []int64{2500, 70_000} {
+		run := measure(t.Context(), t, config(e, c, parse(t, fmt.Sprintf(`
+workload: {rate: max, messages: %d, pattern: publish, size: 32B}
+phases: {warmup: 0s, drain: 60s, read_back: 120s}
+target: {options: {queue_type: quorum}}
+`, messages))))
+		if b, n := run.ReadBack, run.Counters; b == nil || b.Outcome != result.ReadBackDone || b.Kept != n.Acked || n.Acked != messages || b.LostAcked != 0 {
+			t.Errorf("%d of %d acknowledged: %+v", n.Acked, messages, b)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -39,8 +40,8 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 // acknowledged: it must say twice, so far apart, that it has no more.
 const readPause = 500 * time.Millisecond
 
-// ReadBack implements driver.BackReader by a consumer that acknowledges nothing, until the queue says
-// that it has no more to hand out. Closing its channel gives all messages back to the queue.
+// ReadBack implements driver.BackReader by consumers that acknowledge nothing, until the queue says
+// that it has no more to hand out. Closing their channels gives all messages back to the queue.
 func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	name := s.topology.placeQueue(p)
 	found := driver.Reading{Until: driver.ReadToCount}
@@ -58,11 +59,8 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		if err != nil {
 			return err
 		}
-		reading, err := conn.Channel(ctx, r)
-		if err != nil {
-			return err
-		}
-		if err := reading.Consume(ctx, name, 1, false, nil); err != nil {
+		var reading []*wire.Channel
+		if reading, err = r.another(ctx, conn, name, reading); err != nil {
 			return err
 		}
 		for idle := 0; idle < 2; {
@@ -78,14 +76,24 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 			if err != nil {
 				return err
 			}
-			if n := r.read.Load(); left == 0 && n == before && n >= expected {
-				idle++
-			} else {
+			switch n := r.read.Load(); {
+			case n != before:
 				idle = 0
+			case left > 0: // a consumer has all that it may have without acknowledging
+				idle = 0
+				if reading, err = r.another(ctx, conn, name, reading); err != nil {
+					return err
+				}
+			case n < expected:
+				idle = 0
+			default:
+				idle++
 			}
 		}
-		if err := reading.Close(ctx); err != nil {
-			return err
+		for _, ch := range reading {
+			if err := ch.Close(ctx); err != nil {
+				return err
+			}
 		}
 		found.Messages = r.read.Load()
 		return asking.Close(ctx)
@@ -103,7 +111,20 @@ func removes(argument string) bool {
 	return false
 }
 
-// backReader is the wire.Handler of a channel that reads back.
+// another adds a channel with a consumer of the queue to those that read. A quorum queue gives a consumer
+// 2,000 messages at most without a prefetch, and as many as that says with one.
+func (r *backReader) another(ctx context.Context, conn *wire.Conn, queue string, reading []*wire.Channel) ([]*wire.Channel, error) {
+	ch, err := conn.Channel(ctx, r)
+	if err != nil {
+		return reading, err
+	}
+	if err := ch.Prefetch(ctx, math.MaxUint16); err != nil {
+		return reading, err
+	}
+	return append(reading, ch), ch.Consume(ctx, queue, 1, false, nil)
+}
+
+// backReader is the wire.Handler of the channels that read back.
 type backReader struct {
 	silent
 	take  driver.Take
@@ -118,7 +139,12 @@ func (r *backReader) Deliver(d wire.Delivery) {
 }
 
 // End implements wire.Handler.
-func (r *backReader) End(err error) { r.ended <- err }
+func (r *backReader) End(err error) {
+	select {
+	case r.ended <- err:
+	default: // another channel has ended already
+	}
+}
 
 // placeQueue returns the name of the queue that a place is.
 func (t *topology) placeQueue(p driver.Place) string {

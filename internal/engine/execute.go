@@ -118,6 +118,9 @@ func (r *run) readBack(ctx context.Context, col *collector, aborted bool) error 
 			}
 			wrote = true
 		}
+		for _, st := range ld.accounts.Sending.Streams { // without a schedule, a load ends with its last message
+			st.End()
+		}
 		ld.accounts.Back.Read(ctx)
 	}
 	return nil
