@@ -53,7 +53,7 @@ all: bin/sixnines
 faults: export SIXNINES_BROKERS_REQUIRED = 1
 faults: export SIXNINES_FAULTS = all
 faults: brokers
-	$(GO) test $(TAGGED) -count=1 -timeout=4h -v -run='^(TestFaults|TestFaultsMatrix|TestFaultsHappen|TestInstants|TestRefusedFaults|TestFaultsNeedPrivileges|TestStallOracleOfBrokers)$$' ./internal/cli
+	$(GO) test $(TAGGED) -count=1 -timeout=4h -v -run='^(TestFaults|TestPairs|TestFaultsMatrix|TestFaultsHappen|TestInstants|TestRefusedFaults|TestFaultsNeedPrivileges|TestStallOracleOfBrokers)$$' ./internal/cli
 
 bin/sixnines:
 	CGO_ENABLED=0 $(GO) build -trimpath $(STAMP) -o $@ ./cmd/sixnines
