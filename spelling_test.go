@@ -3,12 +3,9 @@ package sixnines_test
 import (
 	"go/ast"
 	"go/constant"
-	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,10 +27,7 @@ func asWritten() []string {
 
 // Durations are written in one way, "2.38 ms", and not in Go's, "2.382ms".
 func TestDurationsAreSpelledInOneWay(t *testing.T) {
-	exports := map[string]string{}
-	for _, p := range list(t, "-export", "-deps", "./...") {
-		exports[p.ImportPath] = p.Export
-	}
+	exports := exported(t, "./...")
 	for _, dir := range spelled() {
 		set := token.NewFileSet()
 		var files []*ast.File
@@ -47,7 +41,7 @@ func TestDurationsAreSpelledInOneWay(t *testing.T) {
 			}
 		}
 		info := &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Selections: map[*ast.SelectorExpr]*types.Selection{}, Uses: map[*ast.Ident]types.Object{}}
-		conf := types.Config{Importer: importer.ForCompiler(set, "gc", func(path string) (io.ReadCloser, error) { return os.Open(exports[path]) })}
+		conf := types.Config{Importer: gcImporter(set, exports)}
 		if _, err := conf.Check(module+"/"+dir, set, files, info); err != nil {
 			t.Fatal(err)
 		}

@@ -45,6 +45,25 @@ func (e *OptionError) Error() string {
 // Unwrap returns ErrOption.
 func (e *OptionError) Unwrap() error { return ErrOption }
 
+// AbsentError says that this build of the program lists a driver and does not have it; it wraps
+// [ErrUnsupported].
+type AbsentError struct {
+	Driver string
+	Lacks  string // what the build has not: "libzmq"
+	Build  string // how to have a build with it, as an order
+}
+
+// Error returns the driver, the class, what is missing and what to do.
+func (e *AbsentError) Error() string { return e.Why() + "; " + e.Build }
+
+// Why returns the text of the error without what to do.
+func (e *AbsentError) Why() string {
+	return fmt.Sprintf("%s: %v: not in this build, which has no %s", e.Driver, ErrUnsupported, e.Lacks)
+}
+
+// Unwrap returns ErrUnsupported.
+func (e *AbsentError) Unwrap() error { return ErrUnsupported }
+
 // Classes lists all error classes, in the order in which they are reported.
 func Classes() []error {
 	return []error{ErrNotConnected, ErrUnauthorized, ErrRejected, ErrThrottled, ErrTooLarge,

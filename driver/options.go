@@ -212,7 +212,7 @@ func (f option) typeName() string {
 		return "boolean"
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return "whole number"
+		return wholeNumber
 	case reflect.Float32, reflect.Float64:
 		return "number"
 	case reflect.Slice:
@@ -235,6 +235,9 @@ func (f option) text() string {
 	return fmt.Sprint(f.value.Interface())
 }
 
+// wholeNumber is the type of options that are integers.
+const wholeNumber = "whole number"
+
 // expected describes the allowed values, for errors.
 func (f option) expected() string {
 	var s string
@@ -243,7 +246,7 @@ func (f option) expected() string {
 		s = "a string"
 	case "boolean":
 		s = "true or false"
-	case "whole number":
+	case wholeNumber:
 		s = "a whole number"
 	case "number":
 		s = "a number"
@@ -306,7 +309,7 @@ func (f option) set(raw any) error {
 			ok = !math.IsNaN(x) && !f.value.OverflowFloat(x) && f.within(x, func(s string) (float64, bool) { return floatOf(s) })
 			f.value.SetFloat(x)
 		}
-	case "whole number":
+	case wholeNumber:
 		var n int64
 		if n, ok = intOf(raw); ok {
 			ok = f.within(float64(n), func(s string) (float64, bool) { n, ok := intOf(s); return float64(n), ok })

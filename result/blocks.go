@@ -3,8 +3,6 @@ package result
 import (
 	"slices"
 	"strings"
-
-	"sixnines/internal/histograms"
 )
 
 // maxBlocks is the largest number of blocks of a run. When a run would exceed it, each
@@ -54,22 +52,22 @@ func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 		}
 		x := r.Metrics[m]
 		for len(x.blocks) <= at {
-			x.blocks = append(x.blocks, histograms.Block{})
+			x.blocks = append(x.blocks, Block{})
 		}
 		// The metric of Header.Until needs a finer resolution than a sixteenth.
 		waited, _, _ := strings.Cut(r.Header.Until, " ")
-		x.blocks[at] = x.blocks[at].Join(histograms.BlockOf(v.index, string(m) == waited))
+		x.blocks[at] = x.blocks[at].Join(blockOf(v.index, string(m) == waited))
 	}
 }
 
 // Blocks returns a metric's blocks in order of time, and the number of intervals in each;
 // the last block may have fewer. It returns nil for metrics without blocks: only response
 // times, service times, lag.own and lag.blocked have them.
-func (r *Run) Blocks(m Metric) (blocks []histograms.Block, intervals int) {
+func (r *Run) Blocks(m Metric) (blocks []Block, intervals int) {
 	x := r.Metrics[m]
 	if x == nil || !m.blocked() || r.measured == 0 {
 		return nil, 0
 	}
 	n := (r.measured-1)/r.perBlock + 1
-	return append(slices.Clip(x.blocks), make([]histograms.Block, n-len(x.blocks))...), r.perBlock
+	return append(slices.Clip(x.blocks), make([]Block, n-len(x.blocks))...), r.perBlock
 }

@@ -76,7 +76,7 @@ func TestBlocksHoldTheRun(t *testing.T) {
 						coarser++
 					}
 				}
-				got := b.Above(v)
+				got := b.Above(edge)
 				if got < above || got > coarser || edge > 2_500_000 && got > finer {
 					t.Errorf("block %d of %d: %d values above %d, want %d to %d", i, len(blocks), got, edge, above, coarser)
 				}
@@ -99,7 +99,7 @@ func TestBlocksAfterTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	blocks, _ := run.Blocks(DeliveryResponse)
-	if last := &blocks[len(blocks)-1]; len(blocks) != 5 || last.Count() != int64(len(all[4]))+1 || last.Above(histograms.BlockValueOf(4e7)) != 1 {
+	if last := &blocks[len(blocks)-1]; len(blocks) != 5 || last.Count() != int64(len(all[4]))+1 || last.Above(4e7) != 1 {
 		t.Errorf("%d blocks, the last %+v", len(blocks), last)
 	}
 }

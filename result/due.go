@@ -202,11 +202,12 @@ func (y *Merged) take(x *Merged, c *DueCell) {
 		}
 		y.Max = max(y.Max, min(b.high, x.Max))
 	}
-	ranks := histograms.NewRanks(len(joined), func(i int) (low, high, count int64) {
-		b := joined[i]
-		return b.low, b.high, b.n
+	ranks := histograms.RanksIn(func(visit func(low, high, n int64)) {
+		for _, b := range joined {
+			visit(b.low, b.high, b.n)
+		}
 	})
-	y.blocks = append(y.blocks, histograms.BlockOf(ranks, true))
+	y.blocks = append(y.blocks, blockOf(ranks, true))
 	for _, b := range cell.own {
 		y.Own[b.Band].Add(b)
 	}

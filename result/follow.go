@@ -6,11 +6,11 @@ import "sixnines/internal/histograms"
 // [Run.Add] does, but from its buckets instead of its text: decoding a histogram
 // for every interval would produce garbage to collect while the load goes on. The
 // run's Metrics must have the metric, with an empty histogram of the buckets'
-// geometry. Follow leaves out what only charts over time need.
-func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error {
+// geometry; buckets calls visit as [Histogram.Buckets] does. Follow leaves out what only charts over time need.
+func (r *Run) Follow(m Metric, v *Interval, buckets func(visit func(low, high, n int64))) error {
 	r.Counters.Add(v.Counters)
-	part := v.Metrics[m]
-	if part == nil || buckets.Count() == 0 {
+	part, ranks := v.Metrics[m], histograms.RanksIn(buckets)
+	if part == nil || ranks.Count() == 0 {
 		r.addBlocks(v.Phase, nil)
 		return nil
 	}
@@ -20,7 +20,7 @@ func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error
 	}
 	x.Min, x.Max = min(x.Min, part.Min), max(x.Max, part.Max)
 	var failed error
-	buckets.Buckets(func(_, high, n int64) {
+	ranks.Buckets(func(_, high, n int64) {
 		if err := x.Hist.Record(high, n); err != nil {
 			failed = err
 		}
@@ -35,6 +35,6 @@ func (r *Run) Follow(m Metric, v *Interval, buckets *histograms.RankIndex) error
 	if err := x.addSlots(part.Slots, slots); err != nil {
 		return err
 	}
-	r.addBlocks(v.Phase, map[Metric]values{m: {index: buckets}})
+	r.addBlocks(v.Phase, map[Metric]values{m: {index: ranks}})
 	return nil
 }

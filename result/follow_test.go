@@ -39,7 +39,7 @@ func TestFollowIsAdd(t *testing.T) {
 		if err := added.Add(Record{Interval: v}); err != nil {
 			t.Fatal(err)
 		}
-		if err := followed.Follow(m, v, histograms.NewRankIndex(share)); err != nil {
+		if err := followed.Follow(m, v, histograms.NewRankIndex(share).Buckets); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -53,7 +53,7 @@ func TestFollowIsAdd(t *testing.T) {
 		t.Errorf("%d blocks of %d, followed %d of %d", len(ab), an, len(fb), fn)
 	}
 	if err := followed.Follow(m, &Interval{Phase: PhaseMeasure, Metrics: map[Metric]*MetricInterval{m: {Slots: [][2]int64{{200, 1}}}}},
-		histograms.NewRanks(1, func(int) (int64, int64, int64) { return 7, 7, 1 })); err == nil {
+		func(visit func(low, high, n int64)) { visit(7, 7, 1) }); err == nil {
 		t.Error("a slot beyond the window")
 	}
 }

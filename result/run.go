@@ -55,7 +55,7 @@ type Merged struct {
 	// Own has an entry for each band for response metrics; it is nil for others.
 	Own []OwnBand
 
-	blocks []histograms.Block
+	blocks []Block
 	due    []DueCell // of messages that were answered; in runs with actions
 }
 

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"reflect"
 	"strings"
 	"unicode/utf8"
@@ -54,7 +55,7 @@ func (d *decoder) errors() Errors {
 
 // failWith adds an error that has no position yet.
 func (d *decoder) failWith(n *strict.Node, key string, err error) {
-	if e, ok := err.(*Error); ok {
+	if e := new(Error); errors.As(err, &e) {
 		d.Fail(n, key, e.Cause, e.Hint)
 		return
 	}

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -12,7 +11,7 @@ func parseDuration(s string) (time.Duration, error) {
 	d, err := spell.ParseDuration(s)
 	if err != nil {
 		what := "the duration "
-		if strings.HasPrefix(err.Error(), "is not") {
+		if causedBy(err, spell.NotNumber, spell.NotDuration) {
 			what = ""
 		}
 		return 0, because(what+quote(s), err, spell.DurationForm)

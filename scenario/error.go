@@ -88,5 +88,11 @@ func because(what string, err error, form string) *Error {
 	return wrong(what+" "+err.Error(), form)
 }
 
+// causedBy reports whether a value could not be read for one of the causes, which are those of [spell.Error].
+func causedBy(err error, causes ...string) bool {
+	read := new(spell.Error)
+	return errors.As(err, &read) && slices.Contains(causes, read.Cause)
+}
+
 // quote returns s for an error's one line: quoted, and cut if it is long.
 func quote(s string) string { return strict.Quote(s) }

@@ -33,7 +33,7 @@ func ParseSize(s string) (Size, error) {
 		return 0, wrong("the size "+quote(s)+" is negative", spell.BytesForm)
 	}
 	what := "the size " + quote(s)
-	if err.Error() == "is not a number" {
+	if causedBy(err, spell.NotNumber) {
 		what = quote(s) + " is not a size: the part before its unit"
 	}
 	return 0, because(what, err, spell.BytesForm)

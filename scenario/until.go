@@ -106,11 +106,15 @@ func (u Until) String() string {
 	if u.IsZero() {
 		return ""
 	}
-	width := u.Width.String()
+	return strings.TrimSpace(u.Metric+" "+percentileName(u.Percent)) + " ±" + u.HalfWidth()
+}
+
+// HalfWidth returns the half-width as ParseUntil reads it: "5%" or "50µs".
+func (u Until) HalfWidth() string {
 	if u.Share > 0 {
-		width = strconv.FormatFloat(math.Round(u.Share*1e6)/1e4, 'f', -1, 64) + "%"
+		return strconv.FormatFloat(math.Round(u.Share*1e6)/1e4, 'f', -1, 64) + "%"
 	}
-	return strings.TrimSpace(u.Metric+" "+percentileName(u.Percent)) + " ±" + width
+	return u.Width.String()
 }
 
 // Longest returns the greatest length of the window: AtMost with Until, else Duration.

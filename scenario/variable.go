@@ -94,16 +94,23 @@ func (env Environment) replace(text string, each func(at int, value string)) (st
 	return b.String(), nil
 }
 
+// valueError is what is wrong with the value of a variable: it names the variable and nothing
+// of the text around it.
+type valueError struct{ wrong *Error }
+
+func (e *valueError) Error() string { return e.wrong.Error() }
+func (e *valueError) Unwrap() error { return e.wrong }
+
 // value returns the value of a variable; or is the text to suggest if it is not set.
 func (env Environment) value(name, or string) (string, error) {
 	value, set := env(name)
 	switch {
 	case set && value == "":
-		return "", wrong("the environment variable "+name+" is empty", "give it a value, or "+or)
+		return "", &valueError{wrong("the environment variable "+name+" is empty", "give it a value, or "+or)}
 	case !set:
-		return "", wrong("the environment variable "+name+" is not set", "set it, or "+or)
+		return "", &valueError{wrong("the environment variable "+name+" is not set", "set it, or "+or)}
 	case !utf8.ValidString(value):
-		return "", wrong("the environment variable "+name+" is not UTF-8", "")
+		return "", &valueError{wrong("the environment variable "+name+" is not UTF-8", "")}
 	}
 	return value, nil
 }
@@ -165,8 +172,7 @@ func (d *decoder) expand(n *strict.Node, key string) *strict.Node {
 // withoutText returns err without a quotation of the text, which may be a secret: such an
 // error is about $ and braces. An error that only names a variable stays as it is.
 func withoutText(err error) error {
-	var e *Error
-	if !errors.As(err, &e) || strings.HasPrefix(e.Cause, "the environment variable ") {
+	if errors.As(err, new(*valueError)) {
 		return err
 	}
 	return wrong("its $ begins no valid variable", "write ${NAME} or ${NAME:-default}, $${ for the text ${, and $$NAME for the text $NAME")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"sixnines/driver"
@@ -166,14 +165,15 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 
 // reach logs in once and asks what the broker is.
 func (s *session) reach(ctx context.Context) error {
+	asked := false
 	err := s.talk(ctx, "", func(d *exchange) error {
-		s.welcome = d.welcome
+		asked, s.welcome = true, d.welcome
 		const topic = "$SYS/broker/version"
 		found, err := d.retained(topic)
 		s.product = found[topic]
 		return err
 	})
-	if err != nil && !strings.HasPrefix(err.Error(), "mqtt: ") {
+	if err != nil && asked {
 		err = fmt.Errorf("mqtt: ask the broker for its version: %w", err)
 	}
 	return err

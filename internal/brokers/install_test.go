@@ -20,7 +20,7 @@ func toolbox(h Home) Product {
 	return Product{Name: "toolbox", Clusters: []int{1}, find: func(context.Context, Home) (Installation, error) {
 		for _, dir := range []string{"a", "b"} {
 			if text, err := os.ReadFile(h.Path(dir, "done")); err != nil || string(text) != "yes\n" {
-				return Installation{}, notInstalled("toolbox", h.Path(dir))
+				return Installation{}, notInstalled(h.Path(dir))
 			}
 		}
 		return Installation{Version: "1", Path: h.Path("a"), Origin: "installed by sixnines"}, nil

@@ -42,7 +42,7 @@ func (j javaProduct) find(ctx context.Context, h Home) (Installation, error) {
 	}
 	dir := h.Path(j.dir)
 	if _, err := j.versionIn(dir); err != nil {
-		return Installation{}, notInstalled(j.name, j.scripts[0]+" on PATH", j.variable, dir)
+		return Installation{}, notInstalled(j.scripts[0]+" on PATH", j.variable, dir)
 	}
 	return j.installed(ctx, h, j.name, dir)
 }
@@ -51,7 +51,7 @@ func (j javaProduct) find(ctx context.Context, h Home) (Installation, error) {
 func (j javaProduct) installed(_ context.Context, h Home, product, dir string) (Installation, error) {
 	version, err := j.versionIn(dir)
 	if err != nil {
-		return Installation{}, notInstalled(product, dir)
+		return Installation{}, notInstalled(dir)
 	}
 	return withJava(h, product, Installation{Version: version, Path: dir, Origin: byUs})
 }
@@ -74,7 +74,7 @@ func (j javaProduct) versionIn(dir string) (string, error) {
 // withJava returns in if Java is installed, else an error that wraps [ErrNotInstalled].
 func withJava(h Home, product string, in Installation) (Installation, error) {
 	if _, ok := java(h); !ok {
-		return Installation{}, notInstalled(product, "java on PATH or below JAVA_HOME")
+		return Installation{}, notInstalled("java on PATH or below JAVA_HOME")
 	}
 	return in, nil
 }

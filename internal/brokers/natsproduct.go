@@ -59,7 +59,7 @@ func findNATS(ctx context.Context, h Home) (Installation, error) {
 	if len(h.Self) == 0 {
 		return Installation{}, fmt.Errorf("the server is built in, but nothing says how this program becomes it; set %s to a nats-server", natsVariable)
 	}
-	return Installation{Version: server.VERSION, Path: h.Self[0], Origin: "built in"}, nil
+	return Installation{Version: server.VERSION, Path: h.Self[0], Origin: builtIn}, nil
 }
 
 // natsNode is where one server of a cluster listens.
@@ -102,7 +102,7 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 		if err := os.WriteFile(p.command[len(p.command)-1], []byte(c.String()), 0o600); err != nil {
 			return nil, err
 		}
-		if o.Detach && in.Origin == "built in" {
+		if o.Detach && in.Origin == builtIn {
 			p.command = append(p.command, "-detach")
 		}
 		address := n.place.at(n.client)
@@ -136,7 +136,7 @@ func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, er
 // natsProcess runs the server with a configuration file, the last argument.
 func natsProcess(in Installation, o *Options, n natsNode) process {
 	command := []string{in.Path}
-	if in.Origin == "built in" {
+	if in.Origin == builtIn {
 		command = append([]string(nil), o.Home.Self...)
 	}
 	return process{name: n.name, place: n.place, command: append(command, "-c", filepath.Join(o.Dir, n.name+".conf")),

@@ -72,7 +72,7 @@ func TestNATSProduct(t *testing.T) {
 		"jetstream.sync_interval": "always", "max_connections": "77",
 	}})
 	t.Logf("%s %s (%s) at %s in %s", c.Product, c.Version, c.Origin, c.URL, c.Dir)
-	if c.Origin != "built in" || c.Version == "" || c.URLFor("jetstream") != c.URL {
+	if c.Origin != builtIn || c.Version == "" || c.URLFor("jetstream") != c.URL {
 		t.Errorf("reported as %+v", c)
 	}
 	if _, err := nats.Connect(c.URL, nats.UserInfo("ada", "byron")); !errors.Is(err, nats.ErrAuthorization) {
@@ -275,7 +275,7 @@ func TestNATSRefusesNonsense(t *testing.T) {
 
 func TestNATSIsFound(t *testing.T) {
 	in, err := NATS().Find(t.Context(), natsHome())
-	if err != nil || in.Origin != "built in" || in.Version == "" {
+	if err != nil || in.Origin != builtIn || in.Version == "" {
 		t.Errorf("%+v, %v", in, err)
 	}
 	if _, err := NATS().Find(t.Context(), Home{}); err == nil {

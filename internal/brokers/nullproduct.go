@@ -44,7 +44,7 @@ func Null() Product {
 			if len(h.Self) == 0 {
 				return Installation{}, errors.New("the null broker is built in, but nothing says how this program becomes it")
 			}
-			return Installation{Version: nullVersion, Path: h.Self[0], Origin: "built in"}, nil
+			return Installation{Version: nullVersion, Path: h.Self[0], Origin: builtIn}, nil
 		},
 		plan: func(context.Context, Home) ([]Step, error) {
 			return nil, errors.New("the null broker is built in; there is nothing to install")

@@ -17,7 +17,7 @@ func TestNullProduct(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Stop(t.Context())
-	if !strings.HasPrefix(c.URL, "null://127.0.0.1:") || c.Origin != "built in" || c.Version == "" || c.URLFor("null") != c.URL || c.Info["log"] != log {
+	if !strings.HasPrefix(c.URL, "null://127.0.0.1:") || c.Origin != builtIn || c.Version == "" || c.URLFor("null") != c.URL || c.Info["log"] != log {
 		t.Errorf("reported as %+v", c)
 	}
 	if s := c.Settings; s["seed"] != "1" || s["server"] != "1us,2us@5s" || !strings.HasPrefix(s["delay"], "rare(") {

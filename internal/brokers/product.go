@@ -10,7 +10,7 @@ import (
 )
 
 // ErrNotInstalled says that a product is not on this machine. Errors that wrap it
-// say how to install it.
+// say what was looked for.
 var ErrNotInstalled = errors.New("not installed")
 
 // ErrUnusable says that an installation, on PATH or named by a variable, is
@@ -55,8 +55,11 @@ type Product struct {
 type Installation struct {
 	Version string // the product's own, such as "4.3.1"
 	Path    string // the program, or the directory that holds it
-	Origin  string // where it comes from: "on PATH", "named by KAFKA_HOME", "installed by sixnines", "built in"
+	Origin  string // where it comes from: "on PATH", "named by KAFKA_HOME", "installed by sixnines", or builtIn
 }
+
+// builtIn is the origin of a broker that is this program under another name.
+const builtIn = "built in"
 
 // Products lists all products, by name. There is no other registry.
 func Products() []Product {
@@ -128,6 +131,6 @@ func (p Product) Plan(ctx context.Context, h Home) ([]Step, error) {
 }
 
 // notInstalled returns the error of a find that found nothing of what it looked for.
-func notInstalled(p string, looked ...string) error {
-	return fmt.Errorf("%w: there is no %s; run: sixnines broker install %s", ErrNotInstalled, strings.Join(looked, ", nor "), p)
+func notInstalled(looked ...string) error {
+	return fmt.Errorf("%w: there is no %s", ErrNotInstalled, strings.Join(looked, ", nor "))
 }

@@ -36,7 +36,7 @@ func findProgram(ctx context.Context, h Home, p program) (Installation, error) {
 	} else if path := h.Path(p.built...); len(p.built) > 0 && executable(path) {
 		in = Installation{Path: path, Origin: byUs}
 	} else {
-		return in, notInstalled(p.product, p.name+" on PATH")
+		return in, notInstalled(p.name + " on PATH")
 	}
 	if len(p.version) == 0 {
 		return in, nil

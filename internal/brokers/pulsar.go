@@ -74,7 +74,7 @@ func installedPulsar(_ context.Context, h Home, product, dir string) (Installati
 	inner := filepath.Join(dir, "apache-"+filepath.Base(dir))
 	version, err := pulsarIn(inner)
 	if err != nil {
-		return Installation{}, notInstalled(product, dir)
+		return Installation{}, notInstalled(dir)
 	}
 	return withJava(h, product, Installation{Version: version, Path: inner, Origin: byUs})
 }
@@ -113,7 +113,7 @@ func deployPulsar(_ context.Context, in Installation, o *Options) (*deployment, 
 	}
 	vm, ok := java(o.Home)
 	if !ok {
-		return nil, notInstalled("pulsar", "java on PATH or below JAVA_HOME")
+		return nil, notInstalled("java on PATH or below JAVA_HOME")
 	}
 	settings, err := readProperties(filepath.Join(in.Path, "conf", "standalone.conf"))
 	if err != nil {

@@ -45,7 +45,7 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	var in Installation
 	for _, tool := range []string{"erl", "epmd"} {
 		if _, ok := h.LookPath(tool); !ok {
-			return in, notInstalled("rabbitmq", tool+" on PATH, which comes with Erlang")
+			return in, notInstalled(tool + " on PATH, which comes with Erlang")
 		}
 	}
 	if path := h.Getenv("RABBITMQ_HOME"); path != "" {
@@ -56,7 +56,7 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	} else {
 		path, ok := h.LookPath("rabbitmq-server")
 		if !ok {
-			return in, notInstalled("rabbitmq", "rabbitmq-server on PATH")
+			return in, notInstalled("rabbitmq-server on PATH")
 		}
 		if resolved, err := filepath.EvalSymlinks(path); err == nil {
 			path = resolved
@@ -166,7 +166,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 
 	epmd, ok := o.Home.LookPath("epmd")
 	if !ok {
-		return nil, notInstalled("rabbitmq", "epmd on PATH")
+		return nil, notInstalled("epmd on PATH")
 	}
 	d := &deployment{urls: map[string]string{}, info: map[string]string{}}
 	// Nodes ask for each other at the epmd of the other's address.

@@ -33,7 +33,7 @@ func exitCode(err error) int {
 func sleeper(script string) Product {
 	return Product{Name: "sleeper", Clusters: []int{1, 2, 3},
 		find: func(context.Context, Home) (Installation, error) {
-			return Installation{Version: "1", Origin: "built in"}, nil
+			return Installation{Version: "1", Origin: builtIn}, nil
 		},
 		deploy: func(_ context.Context, _ Installation, o *Options) (*deployment, error) {
 			d := &deployment{url: "sleeper://" + loopback(o.Port), helpers: []process{{name: "helper", command: []string{"/bin/sh", "-c", "exec sleep 600"},

@@ -125,7 +125,7 @@ func versionedProgram(p program) func(ctx context.Context, h Home, product, dir 
 	return func(ctx context.Context, h Home, product, dir string) (Installation, error) {
 		path := filepath.Join(dir, p.name)
 		if !executable(path) {
-			return Installation{}, notInstalled(product, path)
+			return Installation{}, notInstalled(path)
 		}
 		return p.asked(ctx, h, Installation{Path: path, Origin: byUs})
 	}

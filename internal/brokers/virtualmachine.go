@@ -33,7 +33,7 @@ const (
 func newVirtualMachine(product, libs string, in Installation, o *Options) (virtualMachine, map[string]string, error) {
 	program, ok := java(o.Home)
 	if !ok {
-		return virtualMachine{}, nil, notInstalled(product, "java on PATH or below JAVA_HOME")
+		return virtualMachine{}, nil, notInstalled("java on PATH or below JAVA_HOME")
 	}
 	vm := virtualMachine{program: program, libs: filepath.Join(in.Path, libs), heap: "512m", dir: o.Dir}
 	own := maps.Clone(o.Settings)

@@ -27,13 +27,13 @@ func ZeroMQ() Product {
 func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	tool, ok := h.LookPath("pkg-config")
 	if !ok {
-		return Installation{}, notInstalled("zeromq", "pkg-config on PATH")
+		return Installation{}, notInstalled("pkg-config on PATH")
 	}
 	if !slices.ContainsFunc([]string{"gcc", "clang", "cc"}, func(compiler string) bool {
 		_, ok := h.LookPath(compiler)
 		return ok
 	}) {
-		return Installation{}, notInstalled("zeromq", "C compiler on PATH")
+		return Installation{}, notInstalled("C compiler on PATH")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -46,7 +46,7 @@ func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	version, err := ask("--modversion")
 	var status *exec.ExitError
 	if errors.As(err, &status) {
-		return Installation{}, notInstalled("zeromq", "libzmq that pkg-config knows")
+		return Installation{}, notInstalled("libzmq that pkg-config knows")
 	}
 	if err != nil {
 		return Installation{}, fmt.Errorf("ask %s for libzmq: %w", tool, err)

@@ -111,7 +111,7 @@ func brokerFault(err error, p brokers.Product, place string) error {
 	case errors.Is(err, brokers.ErrSetting):
 		return &fault{code: exitUsage, cause: err, hint: "correct it, or leave it out; docs/brokers has the settings"}
 	case errors.Is(err, brokers.ErrNotInstalled):
-		return failed("sixnines broker install "+p.Name+before("; or name its directory in ", p.Variable), trimmed{err, "; run: sixnines"})
+		return failed("sixnines broker install "+p.Name+before("; or name its directory in ", p.Variable), err)
 	case errors.Is(err, brokers.ErrUnusable) && p.Variable != "":
 		return failed("correct "+p.Variable+", or unset it to use another installation; sixnines broker list shows which is used", err)
 	case errors.Is(err, brokers.ErrUnusable):
@@ -143,17 +143,3 @@ func directoryHint(place string) string {
 	}
 	return "set " + place + " to a writable directory"
 }
-
-// trimmed is an error whose text ends before a separator: the text after it repeats the
-// hint.
-type trimmed struct {
-	error
-	sign string
-}
-
-func (t trimmed) Error() string {
-	text, _, _ := strings.Cut(t.error.Error(), t.sign)
-	return text
-}
-
-func (t trimmed) Unwrap() error { return t.error }

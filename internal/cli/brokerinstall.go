@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -140,7 +141,9 @@ func (a *app) install(ctx context.Context, products []brokers.Product, o install
 			return err
 		}
 	}
-	return installFault(failures)
+	return installFault(failures, slices.ContainsFunc(products, func(p brokers.Product) bool {
+		return report[p.Name].State == "failed" && strings.Contains(p.Name, "@")
+	}))
 }
 
 // here notes where the product is.
@@ -214,8 +217,9 @@ func (env *Env) runJobs(ctx context.Context, h brokers.Home, jobs []job, report 
 	return failures, nil
 }
 
-// installFault is the error of an installation in which something failed.
-func installFault(failures []error) error {
+// installFault is the error of an installation in which something failed; versioned: such as
+// kafka@9.9.9.
+func installFault(failures []error, versioned bool) error {
 	if len(failures) == 0 {
 		return nil
 	}
@@ -228,7 +232,7 @@ func installFault(failures []error) error {
 	case errors.Is(err, errEnded):
 		return failed("what has been installed is kept; run the same command again for the rest", err)
 	}
-	if strings.Contains(err.Error(), "@") { // such as kafka@9.9.9
+	if versioned {
 		return failed("what has been installed is kept; check that this version exists, fix what the message names, and run the same command again", err)
 	}
 	return failed("what has been installed is kept; fix what the message names and run the same command again", err)

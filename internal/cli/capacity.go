@@ -38,8 +38,8 @@ type capacityOptions struct {
 func (a *app) capacityCommand() *cobra.Command {
 	var flags overrides
 	o := capacityOptions{most: scenario.PerSecond(scenario.MaxOpenRate),
-		within:   percentFlag{share: 0.03, least: 0.001, most: 1, flag: "--within 3%"},
-		headroom: percentFlag{most: 0.99, flag: "--headroom 50%"}}
+		within:   percentFlag{share: 0.03, least: 0.001, most: 1, flag: "--within", example: "3%"},
+		headroom: percentFlag{most: 0.99, flag: "--headroom", example: "50%"}}
 	cmd := &cobra.Command{
 		Use:   "capacity [BROKER | SCENARIO.yaml | -] --slo EXPR [flags]",
 		Short: "Find the highest rate that meets an objective",

@@ -37,7 +37,7 @@ type compareOptions struct {
 
 // comparisonFlags adds the flags that compare and ab share.
 func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
-	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect 5%"}
+	o.minEffect = percentFlag{share: compare.DefaultMinEffect, most: 10, flag: "--min-effect", example: "5%"}
 	f.Var(&o.minEffect, "min-effect", "the smallest change that matters, such as 5%; with 0% every change matters and a gate passes improvements only")
 	f.StringSliceVar(&o.metrics, "metric", nil, "judge `METRIC`, such as delivery.service; repeatable; default: the first response time, or the throughput with rate: max")
 	f.StringSliceVar(&o.percentiles, "percentile", nil, "compare these `PERCENTILES` only, such as 50,99,99.9; fewer percentiles have narrower intervals")

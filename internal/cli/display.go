@@ -25,17 +25,18 @@ type display interface {
 // What Ctrl-C does, for the live view.
 const (
 	endsWindow = "Ctrl-C ends the window early and keeps the result"
+	endsEarly  = "Ctrl-C ends the window early"
 	endsSeries = "Ctrl-C ends after this run"
 )
 
 // display returns the display that suits stderr for runs of a scenario; ctrlC says what
-// Ctrl-C does.
-func (env *Env) display(quiet bool, ctrlC string, s *scenario.Scenario) display {
+// Ctrl-C does, once more in fewer words for narrow terminals.
+func (env *Env) display(quiet bool, s *scenario.Scenario, ctrlC ...string) display {
 	if quiet {
 		return silence{}
 	}
 	if _, ok := env.terminal(env.Stderr); ok {
-		return newLive(env, ctrlC, len(s.Workloads))
+		return newLive(env, len(s.Workloads), ctrlC...)
 	}
 	return &lines{to: env.Stderr, ascii: env.ascii()}
 }

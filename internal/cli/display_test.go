@@ -35,7 +35,7 @@ func several() engine.Progress {
 // wrong in one.
 func TestLiveRowsOfSeveralWorkloads(t *testing.T) {
 	now := time.Now()
-	m := &model{ctrlC: endsWindow, started: now, at: now, columns: 120, height: heightFor(4), last: several()}
+	m := &model{ctrlC: []string{endsWindow, endsEarly}, started: now, at: now, columns: 120, height: heightFor(4), last: several()}
 	rows := m.rows(now)
 	if len(rows) != 6 || len(rows) != m.height-1 {
 		t.Fatalf("%q", rows)
@@ -119,7 +119,7 @@ func TestLiveRows(t *testing.T) {
 		measuring(), busy, {Phase: result.PhaseMeasure}, {Phase: result.PhaseDrain, InFlight: 3}, {Phase: result.PhaseMeasure, Elapsed: 200 * time.Hour, Left: time.Nanosecond}, several()} {
 		for _, columns := range []int{1, 20, 40, 80, 300} {
 			for _, ascii := range []bool{false, true} {
-				m := &model{ctrlC: endsWindow, started: now, at: now, columns: columns, height: heightFor(len(p.Workloads)), ascii: ascii, last: p}
+				m := &model{ctrlC: []string{endsWindow, endsEarly}, started: now, at: now, columns: columns, height: heightFor(len(p.Workloads)), ascii: ascii, last: p}
 				for _, at := range []time.Time{now, now.Add(300 * time.Millisecond), now.Add(time.Hour)} {
 					if n := len(m.rows(at)); n >= m.height {
 						t.Errorf("%d rows leave none for the cursor", n)
@@ -144,7 +144,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 	for _, kind := range []string{"xterm-256color", "tmux-256color", "xterm-kitty", "alacritty", "vt100"} {
 		var b bytes.Buffer
 		a := &app{Env: Env{Stderr: &b, Environ: []string{"TERM=" + kind}, Terminal: everything}}
-		l := newLive(&a.Env, endsWindow, 0)
+		l := newLive(&a.Env, 0, endsWindow)
 		l.observe(measuring())
 		l.say("a note")
 		l.close()
@@ -167,7 +167,7 @@ func TestLiveLeavesNothing(t *testing.T) {
 // On a narrow terminal the bar and the remarks give way, not the figures.
 func TestLiveRowsOfANarrowTerminal(t *testing.T) {
 	now := time.Now()
-	m := &model{ctrlC: endsWindow, started: now, at: now, columns: 60, height: heightFor(0), last: measuring()}
+	m := &model{ctrlC: []string{endsWindow, endsEarly}, started: now, at: now, columns: 60, height: heightFor(0), last: measuring()}
 	rows := strings.Split(ansi.Strip(strings.Join(m.rows(now), "\n")), "\n")
 	for i, want := range []string{"7.0 s left", "in flight 2", "max 1.20 ms   delivery.response", "no loss seen   Ctrl-C ends the window early"} {
 		if !strings.HasSuffix(rows[i], want) {

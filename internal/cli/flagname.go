@@ -38,9 +38,9 @@ func withTwoDashes(root *cobra.Command, args []string) []string {
 func unknownFlag(cmd *cobra.Command, name string) error {
 	names := flagNames(cmd)
 	hint := "see " + cmd.CommandPath() + " --help"
-	switch near := elsewhereCalled(name); {
-	case near != "" && slices.Contains(names, strings.Fields(near)[0]):
-		hint = fmt.Sprintf("did you mean --%s? %s", near, hint)
+	switch near, value := elsewhereCalled(name); {
+	case slices.Contains(names, near):
+		hint = fmt.Sprintf("did you mean --%s%s? %s", near, value, hint)
 	case spell.Nearest(name, names) != "":
 		hint = fmt.Sprintf("did you mean --%s? %s", spell.Nearest(name, names), hint)
 	default:
@@ -57,15 +57,15 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 	return wrongUsage(hint, "unknown flag --%s for %q", name, cmd.CommandPath())
 }
 
-// elsewhereCalled returns the name here of a flag of other load generators; empty: it is
-// not known.
-func elsewhereCalled(flag string) string {
+// elsewhereCalled returns the name here of a flag of other load generators, and the value that it
+// needs, behind a space, if it is an option of a driver; empty: it is not known.
+func elsewhereCalled(flag string) (name, value string) {
 	flag = strings.ReplaceAll(flag, "_", "-")
 	switch flag {
 	case "password", "token":
-		return "option " + flag + "=env:NAME"
+		return "option", " " + flag + "=env:NAME"
 	case "user", "acks", "linger", "batch-size":
-		return "option " + strings.ReplaceAll(flag, "-", "_") + "=…"
+		return "option", " " + strings.ReplaceAll(flag, "-", "_") + "=…"
 	}
 	for _, x := range []struct{ here, elsewhere string }{
 		{"rate", "throughput qps rps target-rate"},
@@ -86,10 +86,10 @@ func elsewhereCalled(flag string) string {
 		{"warmup", "warm-up ramp-up"},
 	} {
 		if slices.Contains(strings.Fields(x.elsewhere), flag) {
-			return x.here
+			return x.here, ""
 		}
 	}
-	return ""
+	return "", ""
 }
 
 // flagNames are the names of a command's flags that are shown.

@@ -36,7 +36,7 @@ type live struct {
 }
 
 // newLive shows runs with the given number of named workloads; 0: one unnamed workload.
-func newLive(env *Env, ctrlC string, workloads int) *live {
+func newLive(env *Env, workloads int, ctrlC ...string) *live {
 	profile := colorprofile.Ascii
 	if env.colour(env.Stderr) {
 		profile = colorprofile.ANSI
@@ -88,7 +88,7 @@ type model struct {
 	columns int
 	height  int // rows, always
 	ascii   bool
-	ctrlC   string // what it does
+	ctrlC   []string // what it does, the longest text first
 
 	last engine.Progress
 	at   time.Time // when last came
@@ -219,8 +219,7 @@ func (m *model) bottom(phase, trouble string) string {
 		trouble = alarm(trouble)
 	}
 	if phase == result.PhaseMeasure {
-		short, _, _ := strings.Cut(m.ctrlC, " and ")
-		return m.aside("  "+trouble, m.ctrlC, short)
+		return m.aside("  "+trouble, m.ctrlC...)
 	}
 	return "  " + trouble
 }

@@ -10,7 +10,8 @@ import (
 type percentFlag struct {
 	share       float64
 	least, most float64 // what it may be
-	flag        string  // its name, with an example: "--min-effect 5%"
+	flag        string  // its name: "--min-effect"
+	example     string  // a value: "5%"
 }
 
 func (p *percentFlag) String() string { return spell.PercentText(p.share) }
@@ -21,6 +22,5 @@ func (p *percentFlag) Set(text string) error {
 		p.share = share
 		return nil
 	}
-	name, _, _ := strings.Cut(p.flag, " ")
-	return wrongUsage("write it as "+p.flag, "%s cannot be %q: it takes a percentage from %s to %s", name, text, spell.PercentText(p.least), spell.PercentText(p.most))
+	return wrongUsage("write it as "+p.flag+" "+p.example, "%s cannot be %q: it takes a percentage from %s to %s", p.flag, text, spell.PercentText(p.least), spell.PercentText(p.most))
 }

@@ -212,7 +212,7 @@ func (a *app) runOnce(ctx context.Context, s *scenario.Scenario, e driver.Entry,
 		}()
 	}
 
-	show := a.display(o.quiet, endsWindow, s)
+	show := a.display(o.quiet, s, endsWindow, endsEarly)
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()

@@ -156,7 +156,7 @@ type trialSpec struct {
 func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
 	c := &s.cells[turn.Trial.Cell]
 	sc := *cmp.Or(o.scenario, c.scenario)
-	show := s.display(s.quiet, endsSeries, &sc)
+	show := s.display(s.quiet, &sc, endsSeries)
 	defer show.close()
 	if turn.Pause > 0 {
 		show.say(o.where + " begins in " + seconds(turn.Pause))

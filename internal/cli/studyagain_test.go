@@ -115,7 +115,7 @@ func scenarioOf(t *testing.T, c study.Cell) *scenario.Scenario {
 type absent struct{ driver.Driver }
 
 func (absent) Open(context.Context, driver.Target) (driver.Session, error) {
-	return nil, fmt.Errorf("absent: %w: not in this build; build it otherwise", driver.ErrUnsupported)
+	return nil, &driver.AbsentError{Driver: "absent", Lacks: "library; of any kind", Build: "build it otherwise"}
 }
 
 // A system whose driver is not in the build is left out before anything is run, with
@@ -132,7 +132,7 @@ func TestStudyNotBuilt(t *testing.T) {
 	c := studyCell{Cell: cells[0], chosen: true,
 		cell: cell{scenario: scenarioOf(t, cells[0]), entry: driver.Entry{Name: "absent", Driver: absent{}, Capabilities: driver.Capabilities{Brokerless: true}}}}
 	missing := (&app{}).missingProducts(t.Context(), &studyPlan{study: st, cells: []studyCell{c}})
-	if x := missing["a"]; !strings.Contains(x.Why, "not in this build") || x.How != "build it otherwise" {
+	if x := missing["a"]; x.Why != "absent: unsupported: not in this build, which has no library; of any kind" || x.How != "build it otherwise" {
 		t.Errorf("%+v", missing)
 	}
 }

@@ -247,11 +247,11 @@ func notBuilt(ctx context.Context, c studyCell) *study.Skipped {
 		session.Close(ctx) // nothing is connected yet
 		return nil
 	}
-	if !errors.Is(err, driver.ErrUnsupported) {
+	var absent *driver.AbsentError
+	if !errors.As(err, &absent) {
 		return nil // the run will say what it is
 	}
-	why, how, _ := strings.Cut(oneLine(err.Error()), "; ")
-	return &study.Skipped{System: c.System.Name, Why: why, How: how}
+	return &study.Skipped{System: c.System.Name, Why: absent.Why(), How: absent.Build}
 }
 
 // plannedCell is a cell of a list, in JSON.

@@ -1,32 +1,16 @@
 package histograms
 
-import (
-	"math"
-	"slices"
-	"sort"
+import "sixnines/internal/loglinear"
 
-	"sixnines/internal/loglinear"
-)
-
-// Block is the histogram of one metric in one part of the measured window: one
-// interval or, in long runs, 2, 4, 8, … of them. Values resolved after the window
-// belong to the last block. It is for resampling and coarser than an interval's
-// histogram, see [BlockValues]. Methods but Above are safe for concurrent use.
-type Block struct {
-	count   int64
-	buckets []uint16 // values of the grid, ascending, of non-empty buckets only
-	counts  []uint32 // of each bucket, saturating
-	above   []int64  // counts from each bucket on; computed by the first call of Above
-}
-
-// BlockValues is the number of values of a block's grid. Value v of the grid stands for
-// those in (BlockValue(v−1), BlockValue(v)]. For the slowest tenth of an interval that is
-// 1/256 of an octave, or 0.3 %; for the others only 64 values an octave are used, 1 % each.
+// BlockValues is the number of values of the grid of blocks, see package result. Value v of the
+// grid stands for those in (BlockValue(v−1), BlockValue(v)]. For the slowest tenth of an interval
+// that is 1/256 of an octave, or 0.3 %; for the others only 64 values an octave are used, 1 % each.
 const BlockValues = (63 - blockBits + 1) << blockBits
 
 const (
 	blockBits = 8
 	bodyBits  = 6 // of values not in the slowest tenth
+	joined    = 1<<(blockBits-bodyBits) - 1
 )
 
 // BlockValue returns the largest value, in ns, that value v of the grid stands for.
@@ -39,114 +23,21 @@ func BlockValueOf(ns int64) int {
 	return loglinear.Grid(blockBits).Index(max(ns, 0))
 }
 
-// CoarseValue returns the smallest value of the grid that value v of a block may
-// stand for: v itself, or the first of the four that are joined outside the
-// slowest tenth, if v is the last of them.
-func CoarseValue(v int) int {
-	const low = 1<<(blockBits-bodyBits) - 1
-	if v >= 1<<blockBits && v&low == low {
-		return v &^ low
+// CoarseCeiling returns the last of the four values of the grid that are joined outside the
+// slowest tenth and of which v is one.
+func CoarseCeiling(v int) int {
+	if v >= 1<<blockBits {
+		return v | joined
 	}
 	return v
 }
 
-// Count returns how many values the block has.
-func (b *Block) Count() int64 { return b.count }
-
-// Above returns how many values are above value v of the grid. It is not safe for
-// concurrent use: the first call stores sums.
-func (b *Block) Above(v int) int64 {
-	if b.above == nil {
-		b.above = make([]int64, len(b.buckets)+1)
-		for i := len(b.counts) - 1; i >= 0; i-- {
-			b.above[i] = b.above[i+1] + int64(b.counts[i])
-		}
+// CoarseValue returns the smallest value of the grid that value v of a block may
+// stand for: v itself, or the first of the four that are joined outside the
+// slowest tenth, if v is the last of them.
+func CoarseValue(v int) int {
+	if v >= 1<<blockBits && v&joined == joined {
+		return v &^ joined
 	}
-	return b.above[sort.Search(len(b.buckets), func(i int) bool { return int(b.buckets[i]) > v })]
-}
-
-// Quantile returns the q-quantile of the block by nearest rank, in ns, 0 < q ≤ 1;
-// 0 for an empty block.
-func (b *Block) Quantile(q float64) int64 {
-	rank := int64(math.Ceil(q * float64(b.count)))
-	for i, n := range b.counts {
-		if rank -= int64(n); rank <= 0 {
-			return BlockValue(int(b.buckets[i]))
-		}
-	}
-	return 0
-}
-
-// JoinBlocks returns the sum of blocks and does not change them.
-func JoinBlocks(blocks []Block) Block {
-	switch n := len(blocks); n {
-	case 0:
-		return Block{}
-	case 1:
-		return blocks[0]
-	default:
-		return JoinBlocks(blocks[:n/2]).Join(JoinBlocks(blocks[n/2:]))
-	}
-}
-
-// BlockOf returns the block of an interval's values. If fine, it uses the whole
-// grid for all values, not only for the slowest tenth.
-func BlockOf(x *RankIndex, fine bool) Block {
-	body := x.Count() - x.Count()/10
-	if fine {
-		body = 0
-	}
-	b := Block{count: x.Count()}
-	var before int64
-	for i, upTo := range x.cumulative {
-		v := BlockValueOf(x.high[i])
-		if upTo <= body && v >= 1<<blockBits {
-			v |= 1<<(blockBits-bodyBits) - 1 // up to the next of the 64: never better than it was
-		}
-		b.put(uint16(v), upTo-before)
-		before = upTo
-	}
-	return b
-}
-
-// With returns the block with n further values of ns nanoseconds, and does not change it.
-func (b Block) With(ns, n int64) Block {
-	more := Block{count: n}
-	more.put(uint16(BlockValueOf(ns)), n)
-	return b.Join(more)
-}
-
-// put adds n values to bucket v, or to the last bucket if that is higher.
-func (b *Block) put(v uint16, n int64) {
-	last := len(b.buckets) - 1
-	if last >= 0 && v <= b.buckets[last] {
-		b.counts[last] = saturated(int64(b.counts[last]) + n)
-		return
-	}
-	b.buckets, b.counts = append(b.buckets, v), append(b.counts, saturated(n))
-}
-
-func saturated(n int64) uint32 { return uint32(min(max(n, 0), math.MaxUint32)) }
-
-// Join returns the sum of both blocks and does not change them.
-func (a Block) Join(b Block) Block {
-	if a.count == 0 {
-		return b
-	}
-	if b.count == 0 {
-		return a
-	}
-	sum := Block{count: a.count + b.count,
-		buckets: make([]uint16, 0, len(a.buckets)+len(b.buckets)), counts: make([]uint32, 0, len(a.buckets)+len(b.buckets))}
-	for i, k := 0, 0; i < len(a.buckets) || k < len(b.buckets); {
-		if k == len(b.buckets) || i < len(a.buckets) && a.buckets[i] <= b.buckets[k] {
-			sum.put(a.buckets[i], int64(a.counts[i]))
-			i++
-			continue
-		}
-		sum.put(b.buckets[k], int64(b.counts[k]))
-		k++
-	}
-	sum.buckets, sum.counts = slices.Clip(sum.buckets), slices.Clip(sum.counts)
-	return sum
+	return v
 }

@@ -73,9 +73,12 @@ type Counted interface {
 }
 
 // RanksOf is [NewRankIndex] for histograms of other types.
-func RanksOf(h Counted) *RankIndex {
+func RanksOf(h Counted) *RankIndex { return RanksIn(h.Buckets) }
+
+// RanksIn returns the index of the buckets that buckets visits, see [Counted].
+func RanksIn(buckets func(visit func(low, high, n int64))) *RankIndex {
 	x := new(RankIndex)
-	h.Buckets(x.put)
+	buckets(x.put)
 	return x
 }
 
@@ -98,18 +101,6 @@ func newRankIndex(filled int) *RankIndex {
 func (x *RankIndex) add(g hdrGeometry, i int, count int64) {
 	low, high := g.edges(i)
 	x.put(low, high, count)
-}
-
-// NewRanks returns the index of n buckets, which bucket yields in ascending order with
-// both edges inclusive. It leaves empty buckets out.
-func NewRanks(n int, bucket func(i int) (low, high, count int64)) *RankIndex {
-	x := new(RankIndex)
-	for i := range n {
-		if low, high, count := bucket(i); count > 0 {
-			x.put(low, high, count)
-		}
-	}
-	return x
 }
 
 // Buckets calls visit with the edges, both inclusive, and the count of each bucket

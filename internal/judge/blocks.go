@@ -25,11 +25,23 @@ const (
 )
 
 // blockCounts are the blocks of a metric in the form that statistics take.
-type blockCounts []histograms.Block
+type blockCounts []result.Block
 
 func (b blockCounts) Len() int                 { return len(b) }
 func (b blockCounts) Count(i int) int64        { return b[i].Count() }
-func (b blockCounts) Above(i int, v int) int64 { return b[i].Above(v) }
+func (b blockCounts) Above(i int, v int) int64 { return b[i].Above(histograms.BlockValue(v)) }
+
+// sumOf returns the sum of blocks and does not change them.
+func sumOf(blocks []result.Block) result.Block {
+	switch n := len(blocks); n {
+	case 0:
+		return result.Block{}
+	case 1:
+		return blocks[0]
+	default:
+		return sumOf(blocks[:n/2]).Join(sumOf(blocks[n/2:]))
+	}
+}
 
 // unresolvedReach and refusedReach say why an interval has no upper end.
 const (

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"sixnines/internal/histograms"
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -155,7 +154,7 @@ func (p *calmPart) trend(window int64, q float64, fewest int64) result.Trend {
 // timedBlock is a stretch of the window with the values of a metric in it.
 type timedBlock struct {
 	start, end int64 // ns from the window's start
-	histograms.Block
+	result.Block
 }
 
 // blocksInTime returns a metric's blocks with their times.
@@ -187,7 +186,7 @@ func stretches(b []timedBlock, window, fewest int64) []timedBlock {
 	shortest := min(int64(time.Second), window/steadyParts)
 	shortest -= shortest / 100 // the ends of intervals jitter
 	var all []timedBlock
-	var part []histograms.Block
+	var part []result.Block
 	var count, start int64
 	for i := range b {
 		if len(part) == 0 {
@@ -197,11 +196,11 @@ func stretches(b []timedBlock, window, fewest int64) []timedBlock {
 		if count += b[i].Count(); count < fewest || b[i].end-start < shortest {
 			continue
 		}
-		all = append(all, timedBlock{start, b[i].end, histograms.JoinBlocks(part)})
+		all = append(all, timedBlock{start, b[i].end, sumOf(part)})
 		part, count = nil, 0
 	}
 	if last := len(all) - 1; last >= 0 && len(part) > 0 {
-		all[last] = timedBlock{all[last].start, b[len(b)-1].end, histograms.JoinBlocks(append(part, all[last].Block))}
+		all[last] = timedBlock{all[last].start, b[len(b)-1].end, sumOf(append(part, all[last].Block))}
 	}
 	return all
 }
@@ -376,7 +375,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			from = max(from, c.From)
 		}
 	}
-	var all, rest []histograms.Block
+	var all, rest []result.Block
 	blocks := blocksInTime(e.run, s.Metric)
 	for _, part := range calm(blocks, e.acts) {
 		for _, b := range part.blocks {
@@ -386,7 +385,7 @@ func (e *evidence) warmUpReaches() *result.Reason {
 			}
 		}
 	}
-	whole, part := histograms.JoinBlocks(all), histograms.JoinBlocks(rest)
+	whole, part := sumOf(all), sumOf(rest)
 	for _, name := range result.Percentiles() {
 		q := stats.Fraction(percentOf(name))
 		if _, ok := e.summary.Histograms[s.Metric].At(name); !ok || stats.SupportOf(part.Count(), q) == stats.NotSupported {

@@ -376,15 +376,14 @@ func (r *Recorder) Added(visit func(m result.Metric, low, high, count int64)) {
 	}
 }
 
-// LastRanks are the values of id that the last Snapshot added.
-func (r *Recorder) LastRanks(id ID) *histograms.RankIndex {
-	k := r.seen[id]
-	return histograms.NewRanks(len(k.delta), func(i int) (low, high, count int64) {
-		if k.delta[i] == 0 {
-			return 0, 0, 0
+// LastBuckets calls visit with the edges, both inclusive, and the count of each bucket of id in which the
+// last Snapshot added values, in ascending order.
+func (r *Recorder) LastBuckets(id ID, visit func(low, high, n int64)) {
+	for i, n := range r.seen[id].delta {
+		if n != 0 {
+			visit(r.geo.Floor(i), r.geo.Ceiling(i), n)
 		}
-		return r.geo.Floor(i), r.geo.Ceiling(i), k.delta[i]
-	})
+	}
 }
 
 // Layout returns the least and the largest value and the significant digits of the histograms that

@@ -224,17 +224,7 @@ func window(s *subject) int64 {
 }
 
 // brokerLine names the server: name and version, and how it was started.
-func brokerLine(h *result.Header) string {
-	line := brokerName(h)
-	switch m := plain(h.Managed); {
-	case m == "":
-		return line
-	case line == "" || strings.Contains(m, line):
-		return m
-	default:
-		return line + ", " + m
-	}
-}
+func brokerLine(h *result.Header) string { return joinNonEmpty(", ", brokerName(h), plain(h.Managed)) }
 
 // brokerName is the server's name and version.
 func brokerName(h *result.Header) string {

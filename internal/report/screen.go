@@ -7,6 +7,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 
+	"sixnines/internal/stats"
 	"sixnines/result"
 	"sixnines/semantics"
 )
@@ -379,7 +380,7 @@ func steadyLine(s *subject) string {
 	if st == nil || s.run.Header.Mode == result.ModeFlatOut || s.sum.Verdict.Status == result.Unstable {
 		return ""
 	}
-	const none = "not assessed"
+	const none = string(stats.NotAssessed)
 	switch {
 	case st.P50.Class == none:
 		return "steady state not assessed: a longer run is needed (--duration)"

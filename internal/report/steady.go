@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"time"
 
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -22,7 +23,7 @@ func steadyTable(s *subject) *table {
 		course result.Trend
 	}{{"p50", st.P50}, {"p99", st.P99}} {
 		class := plain(c.course.Class)
-		if class == "" || class == "not assessed" {
+		if class == "" || class == string(stats.NotAssessed) {
 			continue // the text says why
 		}
 		from := "nowhere"
@@ -46,10 +47,10 @@ func steadyTable(s *subject) *table {
 
 // classStyle is what a class of a series means for the figures.
 func classStyle(class string) style {
-	switch class {
-	case "flat":
+	switch stats.Steadiness(class) {
+	case stats.Flat:
 		return good
-	case "warm-up", "level shift":
+	case stats.WarmUp, stats.LevelShift:
 		return warning
 	}
 	return bad

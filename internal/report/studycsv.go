@@ -70,7 +70,7 @@ func (v *studyView) csvLines(c *csv.Writer, lead []string, cell *study.CellOutco
 	headline := study.HeadlineOf(p)
 	line := func(m result.Metric, name string) {
 		f := study.Read(p, name, m)
-		if f.Missing == "not measured" {
+		if f.Missing == study.NotMeasured {
 			return
 		}
 		value, low, high, mark, why := decimal(f.Value), "", "", "", plain(f.Unfit)

@@ -18,6 +18,12 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Cause }
 
+// Causes that callers tell from others.
+const (
+	NotNumber   = "is not a number"
+	NotDuration = "is not a duration"
+)
+
 // Decimal reads an unsigned number that may have a fraction and an exponent: it is
 // n/scale, where scale is a power of ten.
 func Decimal(s string) (n, scale uint64, err error) {
@@ -25,7 +31,7 @@ func Decimal(s string) (n, scale uint64, err error) {
 	if i := strings.IndexAny(s, "eE"); i > 0 {
 		digits := s[i+1:]
 		if exponent, err = strconv.Atoi(digits); err != nil || len(strings.TrimPrefix(digits, "+")) > 3 {
-			return 0, 0, &Error{Cause: "is not a number"}
+			return 0, 0, &Error{Cause: NotNumber}
 		}
 		mantissa = s[:i]
 	}
@@ -34,7 +40,7 @@ func Decimal(s string) (n, scale uint64, err error) {
 	case strings.Contains(s, ","):
 		return 0, 0, &Error{"has a comma, which could divide thousands or be the decimal point", "write " + strings.ReplaceAll(s, ",", "") + " or " + strings.Replace(s, ",", ".", 1)}
 	case whole == "" || dotted && fraction == "" || strings.Trim(whole+fraction, "0123456789") != "":
-		return 0, 0, &Error{Cause: "is not a number"}
+		return 0, 0, &Error{Cause: NotNumber}
 	}
 	fraction = strings.TrimRight(fraction, "0")
 	for exponent > 0 && fraction != "" {
@@ -280,10 +286,10 @@ func notDuration(s string) error {
 	small := strings.ToLower(s)
 	if small != s && !strings.Contains(s, "M") { // a capital M is a million, or a month
 		if _, err := ParseDuration(small); err == nil {
-			return &Error{"is not a duration", "write " + small}
+			return &Error{NotDuration, "write " + small}
 		}
 	}
-	return &Error{"is not a duration", DurationForm}
+	return &Error{NotDuration, DurationForm}
 }
 
 // ParsePercent reads a fraction that is written in percent, exactly: 33.3% is the number

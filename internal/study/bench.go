@@ -70,7 +70,7 @@ func readBench(r *gofast.Result, name string) Figure {
 	case "bench.bytes":
 		f.Value = float64(r.Bytes)
 	default:
-		f.Missing = "not measured"
+		f.Missing = NotMeasured
 	}
 	return f
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/stats"
 )
 
 // over calls [ReadRounds] and notes the files used.
@@ -122,7 +123,7 @@ func (d *decider) steady() Verdict {
 			if run != nil && invalidRun(run) {
 				continue // absentOf counts it unless another round was made in its place
 			}
-			if run == nil || run.Summary == nil || run.Summary.Steady == nil || decidesNothing(run.Summary.Verdict) || run.Summary.Steady.P50.Class == "not assessed" {
+			if run == nil || run.Summary == nil || run.Summary.Steady == nil || decidesNothing(run.Summary.Verdict) || run.Summary.Steady.P50.Class == string(stats.NotAssessed) {
 				other++
 				continue
 			}

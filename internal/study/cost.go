@@ -22,7 +22,7 @@ func costFigures() map[string]Unit {
 func (f *Figure) cost(run *result.Run, name string) {
 	s := run.Summary
 	if len(s.Costs) == 0 && run.ReadBack == nil {
-		f.Missing = "not measured"
+		f.Missing = NotMeasured
 		return
 	}
 	exact := func(n int64) { f.Value, f.Low, f.High, f.Bounded = float64(n), float64(n), float64(n), true }
@@ -95,7 +95,7 @@ func undated(run *result.Run) (n int64) {
 // longest reads the longest outage or recovery of all actions.
 func (f *Figure) longest(all []result.Cost, recovery bool) {
 	if len(all) == 0 {
-		f.Missing = "not measured"
+		f.Missing = NotMeasured
 		return
 	}
 	var w result.Within

@@ -26,6 +26,9 @@ const (
 	Part        Unit = "" // a share or a ratio
 )
 
+// NotMeasured is why a number is missing that no run of its kind has.
+const NotMeasured = "not measured"
+
 // Figure is one figure of one run.
 type Figure struct {
 	Name  string
@@ -382,7 +385,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 		known = false
 	}
 	if !known {
-		f.Missing = "not measured"
+		f.Missing = NotMeasured
 	}
 }
 

@@ -1,6 +1,7 @@
 package vitals
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -73,10 +74,8 @@ func (m machine) cpuFacts(f *facts) {
 	f.addOr("physical cores", cores, err)
 	m.file(f, "online", "sys/devices/system/cpu/online")
 	m.file(f, "smt", "sys/devices/system/cpu/smt/control")
-	m.file(f, "isolated", "sys/devices/system/cpu/isolated")
-	if n := len(f.list) - 1; f.list[n].Value == Unknown && f.list[n].Note == "the source is empty" {
-		f.list[n] = Fact{Section: "cpu", Name: "isolated", Value: "none"}
-	}
+	isolated, err := m.word("sys/devices/system/cpu/isolated")
+	f.addOr("isolated", cmp.Or(isolated, "none"), err)
 	governor, err := m.governor()
 	f.addOr("governor", governor, err)
 	turbo, err := m.turbo()

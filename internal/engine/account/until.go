@@ -2,7 +2,6 @@ package account
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"sixnines/internal/engine/plan"
@@ -43,7 +42,8 @@ func (f *Follower) Add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) 
 		f.sofar = &result.Run{Header: result.Header{Until: f.Until.String(), Slot: recorder.Slot, Window: p.Length},
 			Metrics: map[result.Metric]*result.Merged{m: {Hist: result.NewHistogram(rec.Layout())}}}
 	}
-	if err := f.sofar.Follow(m, &v, rec.LastRanks(f.Metric)); err != nil {
+	added := func(visit func(low, high, n int64)) { rec.LastBuckets(f.Metric, visit) }
+	if err := f.sofar.Follow(m, &v, added); err != nil {
 		return false, fmt.Errorf("follow %s: %w", m, err)
 	}
 	if float64(v.End) < f.next {
@@ -60,6 +60,5 @@ func (f *Follower) Text() string {
 	if w := f.found.Width(); w != "" {
 		known = "known " + w
 	}
-	_, asked, _ := strings.Cut(f.Until.String(), "±")
-	return fmt.Sprintf("p%s %s, asked ±%s", f.Until.Percentile(), known, asked)
+	return fmt.Sprintf("p%s %s, asked ±%s", f.Until.Percentile(), known, f.Until.HalfWidth())
 }

@@ -45,11 +45,11 @@ func segments(t *testing.T, text string, change func(k int, l *enginetest.Load))
 		if change != nil {
 			change(k, &l)
 		}
-		run, err := enginetest.Run(t, l)
-		if err != nil {
+		if _, err := enginetest.Run(t, l); err != nil {
 			t.Fatal(err)
 		}
-		if run, err = result.Load(l.File); err != nil {
+		run, err := result.Load(l.File)
+		if err != nil {
 			t.Fatal(err)
 		}
 		for _, part := range run.Parts() {
