@@ -128,12 +128,21 @@ func (s *session) ReadReplica(ctx context.Context, p driver.Place, r driver.Repl
 // times in a row once in 1.6 million.
 const mostPlacings = 64
 
+// placingLimit is how long the making of one consumer may take: one that is placed at a server that has just ended is
+// answered by nobody.
+const placingLimit = 2 * time.Second
+
 // consumerAt makes a consumer that acknowledges nothing and reads the copy of the stream that the named server has,
 // since a consumer's leader reads its own; with an empty name it may be any.
 func (s *session) consumerAt(ctx context.Context, library js.JetStream, stream, server string) (js.Consumer, error) {
 	for range mostPlacings {
-		in, err := library.CreateConsumer(ctx, stream, js.ConsumerConfig{AckPolicy: js.AckNonePolicy, DeliverPolicy: js.DeliverAllPolicy,
+		limited, cancel := context.WithTimeout(ctx, placingLimit)
+		in, err := library.CreateConsumer(limited, stream, js.ConsumerConfig{AckPolicy: js.AckNonePolicy, DeliverPolicy: js.DeliverAllPolicy,
 			MemoryStorage: true, Replicas: 1, InactiveThreshold: time.Minute})
+		cancel()
+		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -188,12 +188,9 @@ func (b *Back) know(all []driver.Place) {
 // readPlace reads a place once. What came before an error stays ticked off, since it was kept, until the place
 // is read to its end: a broker that elects a leader meanwhile may no longer have what the last one had.
 func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	quiet := time.AfterFunc(silence, func() {
-		cancel(fmt.Errorf("%w: nothing came in %v", driver.ErrTimeout, silence))
-	})
-	defer quiet.Stop()
+	whole := ctx
+	ctx, quiet, stop := untilSilent(ctx)
+	defer stop()
 	p.corrupted, p.foreign, p.duplicated, p.unmeasured = 0, 0, 0, 0
 	again := make([]*integrity.Ledger, len(b.streams)) // of this reading alone, so that copies are counted
 	p.head = newHead(len(b.streams))
@@ -206,7 +203,8 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 	case err == nil:
 		p.read, p.reading, p.since, p.ledgers, p.forgotten = true, reading, 0, again, forgotten(again)
 		b.decideHead(p)
-		b.readReplicas(ctx, back, p, quiet)
+		quiet.Stop()
+		b.readReplicas(whole, back, p)
 	case errors.Is(err, driver.ErrNoTopic):
 		now := clock.Now()
 		if p.since == 0 {
@@ -223,6 +221,19 @@ func (b *Back) readPlace(ctx context.Context, back driver.BackReader, p *place) 
 		}
 	}
 	return err
+}
+
+// untilSilent returns a context that ends when the timer, which runs already, has not been put off for silence,
+// and a function that ends both.
+func untilSilent(ctx context.Context) (_ context.Context, quiet *time.Timer, stop func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	quiet = time.AfterFunc(silence, func() {
+		cancel(fmt.Errorf("%w: nothing came in %v", driver.ErrTimeout, silence))
+	})
+	return ctx, quiet, func() {
+		quiet.Stop()
+		cancel(nil)
+	}
 }
 
 // taking returns a function that calls take and puts off when nothing has come for too long, and one after

@@ -102,8 +102,9 @@ func (r *replica) placed(k driver.Kept, of *stream.Stream, seq uint64) {
 	}
 }
 
-// readReplicas reads the copies of p that can be read, after p itself.
-func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *place, quiet *time.Timer) {
+// readReplicas reads the copies of p that can be read, after p itself, each until it is silent for too long: one
+// that does not answer says nothing of the next.
+func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *place) {
 	for _, r := range p.replicas {
 		if r.Answer != driver.ReplicaContents {
 			continue
@@ -112,22 +113,28 @@ func (b *Back) readReplicas(ctx context.Context, back driver.BackReader, p *plac
 			r.has = p.ledgers
 			continue
 		}
-		quiet.Reset(silence)
-		take, over := taking(quiet, func(k driver.Kept) {
-			if of, seq, what := b.identify(p, k.Payload); what == measured {
-				mark(r.has, of, seq)
-			}
-		})
-		_, err := back.(driver.ReplicaReader).ReadReplica(ctx, p.Place, r.Replica, take)
-		over()
-		if errors.Is(err, driver.ErrNoTopic) {
-			err = nil // it has nothing
-		}
-		if err == nil && forgotten(r.has)+forgotten(r.due) > 0 {
-			err = errForgotten
-		}
-		r.failed("", err)
+		b.readReplica(ctx, back.(driver.ReplicaReader), p, r)
 	}
+}
+
+// readReplica reads one copy of p.
+func (b *Back) readReplica(ctx context.Context, back driver.ReplicaReader, p *place, r *replica) {
+	ctx, quiet, stop := untilSilent(ctx)
+	defer stop()
+	take, over := taking(quiet, func(k driver.Kept) {
+		if of, seq, what := b.identify(p, k.Payload); what == measured {
+			mark(r.has, of, seq)
+		}
+	})
+	_, err := back.ReadReplica(ctx, p.Place, r.Replica, take)
+	over()
+	if errors.Is(err, driver.ErrNoTopic) {
+		err = nil // it has nothing
+	}
+	if err == nil && forgotten(r.has)+forgotten(r.due) > 0 {
+		err = errForgotten
+	}
+	r.failed("", err)
 }
 
 // CountReplicas counts an acknowledged message by the copies that have it.
