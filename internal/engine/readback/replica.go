@@ -17,6 +17,9 @@ import (
 // answer.
 const asking = 10 * time.Second
 
+// askingOnce is how long one request for them may take: what was sent to a server as it ended is answered by nobody.
+const askingOnce = 2 * time.Second
+
 // replica is a copy of a place.
 type replica struct {
 	driver.Replica
@@ -36,11 +39,16 @@ func (b *Back) ask(ctx context.Context, back driver.BackReader, p *place) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, asking)
 	defer cancel()
-	all, err := of.Replicas(ctx, p.Place)
-	for err != nil && !driver.Final(err) { // a cluster that has lost a server may not answer at once
+	once := func() ([]driver.Replica, error) {
+		ctx, cancel := context.WithTimeout(ctx, askingOnce)
+		defer cancel()
+		return of.Replicas(ctx, p.Place)
+	}
+	all, err := once()
+	for err != nil && !driver.Final(err) { // a cluster that has lost a server may not answer at once, nor every request
 		select {
 		case <-time.After(firstPause):
-			all, err = of.Replicas(ctx, p.Place)
+			all, err = once()
 			continue
 		case <-ctx.Done():
 		}
