@@ -28,7 +28,7 @@ func TestCleanRemovesInterfaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := &Env{Environ: []string{"SIXNINES_HOME=" + t.TempDir()}}
-	if c := env.checkLeft(t.Context(), true, false); c.Status != vitals.StatusOK || !strings.Contains(c.Found, "undone: remove the interface "+name) {
+	if c := env.checkLeft(t.Context(), true, false); c.Status != vitals.StatusOK || !strings.Contains(c.Found, "cleaned up: remove the interface "+name) {
 		t.Errorf("%+v", c)
 	}
 	if _, err := netlink.LinkByName(name); !errors.As(err, new(netlink.LinkNotFoundError)) {
