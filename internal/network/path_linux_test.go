@@ -91,7 +91,8 @@ func TestDelayIsOneWayEachWay(t *testing.T) {
 	server := l.listen(t)
 	echo(server)
 	port := server.Addr().(*net.TCPAddr).Port
-	median := func(delay time.Duration) time.Duration {
+	// A tenth of the round trips is shorter: what wakes up late on a busy machine is in the others.
+	short := func(delay time.Duration) time.Duration {
 		p := prepared(t, l, port, scenario.Conditions{Delay: delay}, NFQueue)
 		begin(t, p)
 		c := l.dial(t, server.Addr())
@@ -100,10 +101,10 @@ func TestDelayIsOneWayEachWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("%v: %+v", delay, p.Counts())
-		return all[len(all)/2]
+		return all[len(all)/10]
 	}
 	vitalstest.Injected(t, func() (complaint string) {
-		floor, delayed := median(time.Microsecond), median(5*time.Millisecond)
+		floor, delayed := short(time.Microsecond), short(5*time.Millisecond)
 		shift := delayed - floor
 		t.Logf("round trip %v with 0 ms, %v with 5 ms each way: %v more", floor, delayed, shift)
 		if ratio := float64(shift) / float64(10*time.Millisecond); math.Abs(ratio-1) > 0.02 {

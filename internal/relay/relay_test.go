@@ -124,7 +124,7 @@ func TestDelayIsOneWayEachWay(t *testing.T) {
 			all = append(all, time.Since(began))
 		}
 		slices.Sort(all)
-		return all[len(all)/2]
+		return all[len(all)/10] // what wakes up late on a busy machine is in the others
 	}
 	vitalstest.Injected(t, func() (complaint string) {
 		floor, near := median(t, c, 100), connect()
