@@ -45,6 +45,7 @@ const (
 	ReasonBrokerEnded        ReasonCode = "broker-ended"
 	ReasonAgentLost          ReasonCode = "agent-lost"
 	ReasonAgent              ReasonCode = "agent"
+	ReasonAgentsApart        ReasonCode = "agents-apart"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
@@ -203,6 +204,7 @@ func Reasons() []ReasonProperties {
 		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended by itself", "see why: --show events, and the broker's log"},
 		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
 		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
+		{ReasonAgentsApart, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "agents began apart", "begin all agents at one instant, and set the clocks of their machines"},
 		{ReasonSelfInflicted, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},

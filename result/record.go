@@ -157,6 +157,8 @@ type Agent struct {
 	Segment Segment `json:"segment"`
 	Host    string  `json:"host,omitempty"` // the name of its machine
 	Domain  string  `json:"clock_domain"`   // see Clock.Domain
+	// Started is when its window began, by its machine's wall clock.
+	Started time.Time `json:"started"`
 	// End is when its window ended, ns from its start: that of the whole, or sooner if it was interrupted.
 	End int64 `json:"window_end"`
 	// Lost says that its result has no end: it was killed, or could not be reached any more. What its

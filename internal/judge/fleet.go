@@ -29,7 +29,7 @@ func agentsLost(e *evidence) []result.Reason {
 		Means: "what their segments had due from then on was not sent, and the system under test had less load"})
 }
 
-// agentsInvalid: an agent's own result is invalid. Its figures are part of those of the whole, in which they
+// agentsInvalid: an agent's own result is suspect or worse. Its figures are part of those of the whole, in which they
 // need not show.
 func agentsInvalid(e *evidence) []result.Reason {
 	f := e.run.Header.Fleet
@@ -38,15 +38,15 @@ func agentsInvalid(e *evidence) []result.Reason {
 	}
 	var invalid []string
 	for _, a := range f.Agents {
-		if a.Status == result.Invalid {
-			invalid = append(invalid, a.Name+" ("+codesOf(a.Codes)+")")
+		if !a.Lost && a.Status != result.Valid {
+			invalid = append(invalid, a.Name+" ("+string(a.Status)+": "+codesOf(a.Codes)+")")
 		}
 	}
 	if len(invalid) == 0 {
 		return nil
 	}
 	return single(result.Reason{Status: result.Suspect, Code: result.ReasonAgent,
-		Found: "alone, the results of these agents are INVALID: " + strings.Join(invalid, ", "),
+		Found: "alone, the results of these agents are not VALID: " + strings.Join(invalid, ", "),
 		Means: "their messages are among those of the whole"})
 }
 
@@ -57,4 +57,33 @@ func codesOf(all []result.ReasonCode) string {
 		names = append(names, string(c))
 	}
 	return strings.Join(names, ", ")
+}
+
+// agentsApart: the windows of some agents began later than those of others. Meanwhile the system under test had
+// less load than the scenario's.
+func agentsApart(e *evidence) []result.Reason {
+	f := e.run.Header.Fleet
+	if f == nil || len(f.Agents) < 2 || e.in.End <= 0 {
+		return nil
+	}
+	first, last := f.Agents[0].Started, f.Agents[0].Started
+	for _, a := range f.Agents {
+		if a.Started.Before(first) {
+			first = a.Started
+		}
+		if a.Started.After(last) {
+			last = a.Started
+		}
+	}
+	apart := last.Sub(first).Nanoseconds()
+	r := result.Reason{Code: result.ReasonAgentsApart, Found: fmt.Sprintf("the windows of the agents began up to %s apart, by the clocks of their machines", spell.Duration(apart)),
+		Means: "they had the system under test to themselves for that time, or the clocks differ"}
+	if apart >= e.in.End {
+		r.Status = result.Invalid
+		return single(r)
+	}
+	if apart == 0 {
+		return nil
+	}
+	return e.suspectFrom(float64(apart)/float64(e.in.End), r)
 }

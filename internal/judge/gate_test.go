@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -64,10 +65,16 @@ func TestGates(t *testing.T) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Lost: true}}}
 		}, "agent-lost", result.Suspect, "of 2 agents 1 did not finish: b", ""},
 		{"an agent that is invalid alone", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Invalid, Codes: []result.ReasonCode{"frozen"}}, {Name: "b", Status: result.Suspect}}}
-		}, "agent", result.Suspect, "INVALID: a (frozen)", ""},
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Invalid, Codes: []result.ReasonCode{"frozen"}}, {Name: "b", Status: result.Valid}}}
+		}, "agent", result.Suspect, "not VALID: a (INVALID: frozen)", ""},
+		{"an agent that is suspect alone", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Suspect, Codes: []result.ReasonCode{"cpu"}}}}
+		}, "agent", result.Suspect, "not VALID: b (SUSPECT: cpu)", ""},
+		{"agents one after the other", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Valid, Started: time.Time{}.Add(time.Minute)}}}
+		}, "agents-apart", result.Invalid, "up to 60.0 s apart", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Suspect}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Valid}}}
 		}, "", result.Valid, "", ""},
 		{"contract violations", count(func(c *result.Counters) { c.Violations = 2 }), "violations", result.Invalid, "2 times", ""},
 		{"suspended", vital(result.VitalHostSuspended, 3e9), "suspended", result.Invalid, "3.00 s", ""},

@@ -94,7 +94,7 @@ func slower(a, b []result.SetupTime) []result.SetupTime {
 // agentOf describes an agent by its own result.
 func agentOf(a *agent, h *result.Header, e *ending, load int) result.Agent {
 	run := e.runs[load]
-	x := result.Agent{Name: a.name, Host: a.host, ID: h.ID, Segment: *h.Segment, Domain: h.Clock.Domain, Lost: !e.closed[load],
+	x := result.Agent{Name: a.name, Host: a.host, ID: h.ID, Segment: *h.Segment, Domain: h.Clock.Domain, Started: h.Started, Lost: !e.closed[load],
 		End: int64(h.Window), Sent: run.Counters.Sent}
 	if c := run.Closing; c != nil {
 		x.End = c.End
