@@ -22,10 +22,25 @@ func NewCurve() (pair nkeys.KeyPair, public string, err error) {
 	return pair, public, err
 }
 
+// curveKeyLength is how many characters a public key for [Seal] and [Open] has: 35 bytes in base32.
+const curveKeyLength = 56
+
+// checkCurveKey refuses what is no public key. nkeys decodes it into a buffer of 35 bytes without looking at the
+// length, and panics where the text is longer.
+func checkCurveKey(public string) error {
+	if len(public) != curveKeyLength || !nkeys.IsValidPublicCurveKey(public) {
+		return fmt.Errorf("%w: %.80q is not the public key of a curve", ErrMalformed, public)
+	}
+	return nil
+}
+
 // Seal encrypts the values of variables, by their names, for the agent with the public key. Only that can open
 // them: the server of the control plane, its streams and its logs cannot.
 func Seal(sender nkeys.KeyPair, recipient string, values map[string]string) ([]byte, error) {
 	if err := checkValues(values); err != nil {
+		return nil, err
+	}
+	if err := checkCurveKey(recipient); err != nil {
 		return nil, err
 	}
 	text, err := json.Marshal(values)
@@ -46,6 +61,9 @@ func Seal(sender nkeys.KeyPair, recipient string, values map[string]string) ([]b
 func Open(own nkeys.KeyPair, sender string, sealed []byte) (map[string]string, error) {
 	if len(sealed) > MaxSealed {
 		return nil, fmt.Errorf("%w: %d bytes of sealed values", ErrMalformed, len(sealed))
+	}
+	if err := checkCurveKey(sender); err != nil {
+		return nil, err
 	}
 	text, err := own.Open(sealed, sender)
 	if err != nil {

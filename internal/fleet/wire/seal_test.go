@@ -55,6 +55,25 @@ func TestOnlyTheAgentOpensWhatIsSealedForIt(t *testing.T) {
 	}
 }
 
+func TestAKeyThatIsNoneIsRefused(t *testing.T) {
+	pair, public, err := NewCurve()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sealed, err := Seal(pair, public, map[string]string{"A": "b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range []string{"", "X", public[:55], public + "AAAAAAA", public + "\n", strings.Repeat("A", 63), strings.Repeat("A", 1<<16)} {
+		if _, err := Open(pair, key, sealed); !errors.Is(err, ErrMalformed) {
+			t.Errorf("opened with %.70q: %v", key, err)
+		}
+		if _, err := Seal(pair, key, nil); !errors.Is(err, ErrMalformed) {
+			t.Errorf("sealed with %.70q: %v", key, err)
+		}
+	}
+}
+
 func FuzzOpen(f *testing.F) {
 	coordinator, sender, err := NewCurve()
 	if err != nil {
@@ -69,6 +88,7 @@ func FuzzOpen(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(sender, sealed)
+	f.Add(sender+"AAAAAAA", sealed)
 	f.Fuzz(func(t *testing.T, sender string, sealed []byte) {
 		if _, err := Open(agent, sender, sealed); err != nil && !errors.Is(err, ErrMalformed) {
 			t.Error(err)
