@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
@@ -190,5 +191,46 @@ func TestLittlesLawWhereItDoesNotApply(t *testing.T) {
 		if l, ok := assess(t, measure(t, text, mem.Entry(), "")); ok {
 			t.Errorf("%s: %+v", text, l)
 		}
+	}
+}
+
+// flushing is a broker whose producers, when they are closed, wait for a second, in which answers still come.
+type flushing struct{ driver.Driver }
+
+type flushingSession struct{ driver.Session }
+
+type flushingProducer struct{ driver.Producer }
+
+func (d flushing) Open(ctx context.Context, t driver.Target) (driver.Session, error) {
+	s, err := d.Driver.Open(ctx, t)
+	return flushingSession{s}, err
+}
+
+func (s flushingSession) Producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks) (driver.Producer, error) {
+	p, err := s.Session.Producer(ctx, spec, acks)
+	return flushingProducer{p}, err
+}
+
+func (p flushingProducer) Close(ctx context.Context) error {
+	time.Sleep(time.Second)
+	return p.Producer.Close(ctx)
+}
+
+// Answers that come after the drain, while the producers close, have times in flight of which nothing was
+// counted: they are in the distribution, and the law does not apply.
+func TestLittlesLawDoesNotApplyToAnswersAfterTheDrain(t *testing.T) {
+	const text = `
+phases: {warmup: 100ms, duration: 1s, drain: 100ms}
+target: {driver: mem, options: {ack: broker, ack_delay: 500ms}}
+workload: {rate: 1000/s, pattern: publish}
+`
+	e := mem.Entry()
+	e.Driver = flushing{e.Driver}
+	r := measure(t, text, e, "")
+	if r.Counters.Acked != 1000 {
+		t.Errorf("%d of 1,000 acknowledged", r.Counters.Acked)
+	}
+	if l, ok := assess(t, r); ok {
+		t.Errorf("%+v", l)
 	}
 }

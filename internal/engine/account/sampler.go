@@ -66,7 +66,8 @@ type sampler struct {
 	lateDifference float64 // Σ differences of the looks that came late from those before
 	lateness       int64   // ns by which the thread was woken late, summed over wakes; lateLook each at most
 	wakes          int64
-	span           int64 // ns from the window's start to the last look
+	span           int64   // ns from the window's start to the last look
+	left           float64 // what was in flight when the watch ended
 	stop           atomic.Bool
 	done           chan struct{} // closed when watch has ended
 }
@@ -133,7 +134,7 @@ func (w *sampler) watch(start int64) {
 		}
 		before = inFlight
 	}
-	w.span = clock.Now() - start
+	w.span, w.left = clock.Now()-start, w.look()
 }
 
 // look returns the number in flight. The counters are read there and back, so
@@ -162,6 +163,10 @@ func (w *sampler) finish() {
 	<-w.done
 }
 
+// outlived reports whether messages came to their regular end only after the watch: while the clients closed,
+// for example, after a drain that did not wait for them. Their stamps hold times that no look saw.
+func (w *sampler) outlived() bool { return w.left != 0 && w.look() == 0 }
+
 // assess adds to the closing record's vitals what the sampler saw, if everything that
 // was sent came to its regular end: a message that did not has no time in flight. It is called after
 // finish.
@@ -170,7 +175,7 @@ func (w *sampler) assess(total *result.Counters, rec *recorder.Recorder, readNs 
 		rec.Clamped() > 0 {
 		return
 	}
-	if w.acked && total.Unknown > 0 {
+	if w.acked && total.Unknown > 0 || w.outlived() {
 		return
 	}
 	n, mean, deviation := rec.Moments(w.metric)
