@@ -19,7 +19,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 	l := m.loads[i]
 	v := result.Interval{Workload: l.header.Workload, Phase: result.PhaseClosing, Closing: &result.Closing{Intervals: l.written}}
 	lost := map[int64]int64{}
-	little := littles{}
+	little := littles{partly: !closedBy(ends, i)}
 	var all []*result.Interval
 	for _, a := range m.agents {
 		x := a.closing[i]
@@ -119,10 +119,16 @@ func slowest(all []result.Exemplar) (kept []result.Exemplar) {
 	return kept
 }
 
+// closedBy reports whether all agents wrote the closing record of load i.
+func closedBy(ends []*ending, i int) bool {
+	return !slices.ContainsFunc(ends, func(e *ending) bool { return !e.closed[i] })
+}
+
 // littles adds what the agents' samplers counted: numbers in flight add up, and so do the squares of the
-// errors that chance makes in them.
+// errors that chance makes in them. If an agent counted nothing the sum is of fewer messages than the stamps
+// are, and there is no check.
 type littles struct {
-	known                    bool
+	known, partly            bool
 	area, errors, late, span float64 // message·ns; its square; ns; ns
 	samples                  float64
 }
@@ -132,6 +138,7 @@ func (x *littles) add(v map[result.Vital]float64) {
 	span, b := v[result.VitalLittleSpan]
 	tolerance, c := v[result.VitalLittleTolerance]
 	if !a || !b || !c {
+		x.partly = true
 		return
 	}
 	x.area += sampled * span
@@ -142,7 +149,10 @@ func (x *littles) add(v map[result.Vital]float64) {
 }
 
 func (x *littles) put(v map[result.Vital]float64) {
-	if !x.known || x.span <= 0 {
+	if x.partly || !x.known || x.span <= 0 {
+		for _, name := range []result.Vital{result.VitalLittleSampled, result.VitalLittleSpan, result.VitalLittleSamples, result.VitalLittleTolerance, result.VitalLittleReadLate} {
+			delete(v, name)
+		}
 		return
 	}
 	v[result.VitalLittleSampled], v[result.VitalLittleSpan], v[result.VitalLittleSamples] = x.area/x.span, x.span, x.samples
