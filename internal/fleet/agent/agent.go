@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -117,9 +116,12 @@ func (a *agent) introduce() (err error) {
 	if err != nil {
 		return fmt.Errorf("make a key: %w", err)
 	}
+	if a.Login.Identity, err = wire.NewIdentity(); err != nil {
+		return err
+	}
 	a.curve = pair
-	a.hello = wire.Hello{ID: rand.Text(), Name: cmp.Or(a.Name, host), Labels: a.Labels, Host: host, Boot: clock.Boot(), Clock: clock.Domain(),
-		System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), PID: os.Getpid(), Started: time.Now().UTC(), Curve: public,
+	a.hello = wire.Hello{ID: a.Login.Identity.ID(), Name: cmp.Or(a.Name, host), Labels: a.Labels, Host: host, Boot: clock.Boot(), Clock: clock.Domain(),
+		System: runtime.GOOS + "/" + runtime.GOARCH, Cores: runtime.NumCPU(), Addresses: wire.OwnAddresses(), PID: os.Getpid(), Started: time.Now().UTC(), Curve: public,
 		Allows: a.Allow.shown(a.Drivers)}
 	return a.hello.Check()
 }

@@ -2,31 +2,44 @@ package control
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
+	"sixnines/internal/filelock"
+	"sixnines/internal/fleet/wire"
 	"sixnines/internal/selfsigned"
 )
 
 // keep is what of a control plane stays when it is started again.
 type keep struct {
 	name  string // of the server
-	token string
+	token string // of coordinators
+	join  string // of agents
 	pair  tls.Certificate
 }
 
+// namePrefix begins the names of the servers that sixnines starts.
+const namePrefix = "sixnines-fleet-"
+
 // keepIn reads what is kept in dir, or makes it.
 func keepIn(dir string) (k keep, err error) {
-	if k.name, err = kept(dir, "name", func() (string, error) { return "sixnines-fleet-" + strings.ToLower(rand.Text()), nil }); err != nil {
+	if k.name, err = kept(dir, "name", func() (string, error) { return namePrefix + strings.ToLower(rand.Text()), nil }); err != nil {
 		return k, err
 	}
-	if k.token, err = kept(dir, "token", func() (string, error) { return rand.Text() + rand.Text(), nil }); err != nil {
+	secret := func() (string, error) { return rand.Text() + rand.Text(), nil }
+	if k.token, err = kept(dir, "token", secret); err != nil {
+		return k, err
+	}
+	if k.join, err = kept(dir, "join", secret); err != nil {
 		return k, err
 	}
 	both, err := kept(dir, "certificate.pem", func() (string, error) {
@@ -65,6 +78,83 @@ func kept(dir, name string, make func() (string, error)) (string, error) {
 		return "", err
 	}
 	return made, os.Rename(path+".new", path)
+}
+
+// addressFile has, in a control plane's directory, where it listens or did last: HOST:PORT.
+const addressFile = "address"
+
+// portIn returns the port to listen on: the one that is asked for; else the one of before, where agents that have lost it
+// look for it, if it is free; else 0.
+func portIn(dir string, asked int) (int, error) {
+	if asked != 0 {
+		return asked, nil
+	}
+	text, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	_, port, err := net.SplitHostPort(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", filepath.Join(dir, addressFile), err)
+	}
+	l, err := net.Listen("tcp", net.JoinHostPort("", port))
+	if err != nil {
+		return 0, nil // somebody else has it
+	}
+	if err := l.Close(); err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(port)
+}
+
+// note writes down where it listens.
+func (s *Server) note(dir string) error {
+	l := s.Login()
+	path := filepath.Join(dir, addressFile)
+	if err := os.WriteFile(path+".new", []byte(strings.TrimPrefix(l.URL, "tls://")), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}
+
+// ErrNone is wrapped by the error of [Running] where no control plane runs.
+var ErrNone = errors.New("no control plane runs there")
+
+// Running is how a process of this user connects to the control plane that another process runs in dir.
+func Running(dir string) (wire.Login, error) {
+	none := func(err error) error { return fmt.Errorf("%w, in %s%s", ErrNone, dir, before(": ", err)) }
+	lock := filepath.Join(dir, "lock")
+	if _, err := os.Stat(lock); err != nil {
+		return wire.Login{}, none(nil)
+	}
+	unlock, err := filelock.Take(lock)
+	if err == nil {
+		unlock()
+		return wire.Login{}, none(nil)
+	}
+	if !errors.Is(err, filelock.ErrBusy) {
+		return wire.Login{}, err
+	}
+	address, err := os.ReadFile(filepath.Join(dir, addressFile))
+	if err != nil {
+		return wire.Login{}, none(err)
+	}
+	k, err := keepIn(dir)
+	if err != nil {
+		return wire.Login{}, err
+	}
+	sum := sha256.Sum256(k.pair.Certificate[0])
+	return wire.Login{URL: "tls://" + string(address), Token: k.token, Pin: hex.EncodeToString(sum[:])}, nil
+}
+
+func before(mark string, err error) string {
+	if err == nil {
+		return ""
+	}
+	return mark + err.Error()
 }
 
 // ownDir makes a directory into which nobody else can look.

@@ -39,7 +39,7 @@ const DefaultStore = 8 << 30
 // maxPayload is the longest message: that of a plan with a long scenario, and not much more.
 const maxPayload = 4 << 20
 
-// Server is a control plane in this process. Its connections are encrypted, and clients need its token.
+// Server is a control plane in this process. Its connections are encrypted, and clients need one of its tokens: see access.
 type Server struct {
 	server *server.Server
 	unlock func()
@@ -67,13 +67,16 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 	if err != nil {
 		return nil, doing(err)
 	}
+	if o.Port, err = portIn(o.Dir, o.Port); err != nil {
+		return nil, doing(err)
+	}
 	log := &logger{say: o.Log}
 	s, err := server.NewServer(&server.Options{
 		ServerName: keep.name, Host: o.Host, Port: cmp.Or(o.Port, server.RANDOM_PORT),
 		NoSigs: true,                                          // signals are the program's
 		TLS:    true, TLSTimeout: 10, TLSHandshakeFirst: true, // nothing is said before the handshake
-		TLSConfig:     &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{keep.pair}},
-		Authorization: keep.token, AuthTimeout: 10,
+		TLSConfig:                  &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{keep.pair}},
+		CustomClientAuthentication: &access{keep.token, keep.join}, AlwaysEnableNonce: true, AuthTimeout: 10,
 		MaxPayload: maxPayload, MaxConn: 2 * wire.MaxAgents,
 		JetStream: true, StoreDir: filepath.Join(o.Dir, "store"), SyncAlways: true,
 		JetStreamMaxStore: cmp.Or(o.Store, DefaultStore), JetStreamMaxMemory: 64 << 20,
@@ -101,27 +104,32 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 		stop()
 		return nil, doing(cmp.Or(cause, errors.New("its streams could not be opened")))
 	}
-	return &Server{server: s, unlock: unlock, keep: keep, host: o.Host, port: s.Addr().(*net.TCPAddr).Port}, nil
+	c := &Server{server: s, unlock: unlock, keep: keep, host: o.Host, port: s.Addr().(*net.TCPAddr).Port}
+	if err := c.note(o.Dir); err != nil {
+		stop()
+		return nil, doing(err)
+	}
+	return c, nil
 }
 
 // Login is how this process connects to it.
-func (s *Server) Login() wire.Login { return s.login("127.0.0.1") }
+func (s *Server) Login() wire.Login { return s.login("127.0.0.1", s.keep.token) }
 
 // JoinAt is how agents connect to it, by a host that is an address of this machine.
-func (s *Server) JoinAt(host string) wire.Login { return s.login(host) }
+func (s *Server) JoinAt(host string) wire.Login { return s.login(host, s.keep.join) }
 
-func (s *Server) login(host string) wire.Login {
+func (s *Server) login(host, token string) wire.Login {
 	if ip := net.ParseIP(s.host); ip != nil && !ip.IsUnspecified() {
 		host = s.host
 	}
 	sum := sha256.Sum256(s.keep.pair.Certificate[0])
-	return wire.Login{URL: "tls://" + net.JoinHostPort(host, strconv.Itoa(s.port)), Token: s.keep.token, Pin: hex.EncodeToString(sum[:])}
+	return wire.Login{URL: "tls://" + net.JoinHostPort(host, strconv.Itoa(s.port)), Token: token, Pin: hex.EncodeToString(sum[:])}
 }
 
 // Line is the command that makes another machine an agent of this control plane, which it reaches at host. It
 // has the token in the environment, which other users of that machine cannot read.
 func (s *Server) Line(host string) string {
-	l := s.login(host)
+	l := s.JoinAt(host)
 	return fmt.Sprintf("%s=%s sixnines agent --join %s --pin %s", wire.TokenVariable, l.Token, l.URL, l.Pin)
 }
 

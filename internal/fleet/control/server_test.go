@@ -215,7 +215,10 @@ func TestAPortThatIsTaken(t *testing.T) {
 func TestTheLineToPaste(t *testing.T) {
 	s := start(t, t.TempDir(), nil)
 	defer s.Close()
-	l := s.Login()
+	l := s.JoinAt("10.0.0.1")
+	if l.Token == s.Login().Token {
+		t.Error("agents are given the token of coordinators")
+	}
 	if got, want := s.Line("10.0.0.1"), "SIXNINES_FLEET_TOKEN="+l.Token+" sixnines agent --join "+l.URL+" --pin "+l.Pin; got != want {
 		t.Errorf("%s; want %s, since it listens there alone", got, want)
 	}

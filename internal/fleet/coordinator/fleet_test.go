@@ -250,7 +250,7 @@ func (f *fleet) join(s *stub, change ...func(*agent.Config)) *joined {
 // try is join for an agent that may not be able to.
 func (f *fleet) try(s *stub, change ...func(*agent.Config)) *joined {
 	f.t.Helper()
-	l := f.server.Login()
+	l := f.server.JoinAt("127.0.0.1")
 	_, address, _ := strings.Cut(l.URL, "://")
 	j := &joined{stub: s, ended: make(chan error, 1), relay: newRelay(f.t, address), dir: filepath.Join(f.dir, s.name)}
 	l.URL = "tls://" + j.relay.address

@@ -313,7 +313,7 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 func (r *run) start(own context.Context, stream jetstream.Stream) error {
 	at := clock.Now() + int64(r.Lead)
 	r.started = Started{Run: r.Run, Scenario: r.Scenario, Clock: clock.Domain(), Start: at}
-	manifest := &wire.Manifest{Run: r.Run, Scenario: r.text, Clock: clock.Domain(), Start: at, Limit: int64(r.Limit)}
+	manifest := &wire.Manifest{Run: r.Run, Scenario: r.text, Clock: clock.Domain(), Start: at, Limit: int64(r.Limit), Patience: int64(r.Patience)}
 	for _, m := range r.members {
 		r.started.Members = append(r.started.Members, m.Member)
 		manifest.Members = append(manifest.Members, wire.Member{Hello: m.Hello, Segment: m.Segment, Offset: m.Offset, Bound: m.Bound})

@@ -19,11 +19,13 @@ const (
 	maxWord      = 128     // bytes of a version, a host's name, a label's value
 	maxSentence  = 2048    // bytes of a text for people
 	maxTargetLen = 300     // bytes of HOST:PORT
+	maxAddresses = 256     // of an agent's machine
+	idLength     = 26      // characters of an agent's number: 130 bits
 )
 
 var (
 	runName   = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-	agentID   = regexp.MustCompile(`^[A-Z2-7]{26}$`) // rand.Text's
+	agentID   = regexp.MustCompile(`^[A-Z2-7]{26}$`) // idLength of base32
 	agentName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 	labelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9./_-]{0,62}$`)
 )

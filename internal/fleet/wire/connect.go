@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -16,6 +17,9 @@ var ErrRefused = errors.New("refused")
 
 // connectPatience is how long one server may take to let a client in.
 const connectPatience = 5 * time.Second
+
+// greetingPatience is connectPatience with a server that may be one that says nothing before the TLS handshake.
+const greetingPatience = 2 * time.Second
 
 // Connect connects to the control plane. While no server answers it tries again, until ctx ends, and waiting is
 // called, if it is not nil, with the first such error. The caller closes the connection. It connects again by
@@ -30,18 +34,28 @@ func Connect(ctx context.Context, l Login, waiting, lost func(error)) (*nats.Con
 			lost(fmt.Errorf("the connection to %s is over: %w", l.Shown(), err))
 		}
 	}))
+	// A server that begins with TLS says nothing to a client that waits for its greeting first, so both are tried in turn.
+	unknown, first := l.Pin == "" && l.secured(), false
 	for {
 		patience := connectPatience
+		if unknown && !first {
+			patience = greetingPatience
+		}
 		if end, ok := ctx.Deadline(); ok {
 			patience = max(time.Millisecond, min(patience, time.Until(end)))
 		}
-		c, err := nats.Connect(l.URL, append(options, nats.Timeout(patience))...)
+		now := append(options, nats.Timeout(patience))
+		if first {
+			now = append(now, nats.TLSHandshakeFirst())
+		}
+		c, err := nats.Connect(l.URL, now...)
 		if err == nil {
 			return c, nil
 		}
-		if final(err) {
+		if final(err) && !(first && errors.As(err, new(tls.RecordHeaderError))) {
 			return nil, fmt.Errorf("%s: %w: %w", l.Shown(), ErrRefused, err)
 		}
+		first = unknown && !first && isTimeout(err)
 		err = fmt.Errorf("%s does not answer: %w", l.Shown(), err)
 		if waiting != nil {
 			waiting(err)
@@ -66,4 +80,16 @@ func final(err error) bool {
 		}
 	}
 	return errors.As(err, &certificate) || errors.As(err, &record)
+}
+
+// isTimeout reports whether a server was reached, or may have been, and said nothing.
+func isTimeout(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, nats.ErrTimeout) || errors.As(err, &timeout) && timeout.Timeout()
+}
+
+// secured reports whether the connection is encrypted.
+func (l *Login) secured() bool {
+	all, err := l.servers()
+	return err == nil && l.encrypted(all[0])
 }

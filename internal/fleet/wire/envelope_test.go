@@ -34,7 +34,7 @@ func messages() []Message {
 		&Ask{},
 		&Status{ID: id, State: Delivering, Run: "run-1", Point: Closed, Late: -5, Records: 9, Delivered: 8, Ending: Left, Why: "evicted"},
 		&Pulse{Run: "run-1"},
-		&Manifest{Run: "run-1", Scenario: "{}", Members: Members{{Hello: h, Segment: segment, Offset: -3, Bound: 4}, {Hello: h, Segment: Segment{Of: 1}}}, Clock: "c", Start: 5, Limit: 6},
+		&Manifest{Run: "run-1", Scenario: "{}", Members: Members{{Hello: h, Segment: segment, Offset: -3, Bound: 4}, {Hello: h, Segment: Segment{Of: 1}}}, Clock: "c", Start: 5, Limit: 6, Patience: int64(time.Second)},
 	}
 }
 

@@ -39,7 +39,7 @@ func Find(ctx context.Context, nc *nats.Conn, version string, s Search) ([]Found
 	if err != nil {
 		return nil, err
 	}
-	inbox := nats.NewInbox()
+	inbox := nc.NewInbox()
 	answers, err := nc.SubscribeSync(inbox)
 	if err != nil {
 		return nil, fmt.Errorf("ask for agents: %w", err)

@@ -2,25 +2,29 @@ package wire
 
 import (
 	"fmt"
+	"net"
+	"net/netip"
 	"time"
 )
 
 // Hello is what an agent says of itself. It does not change while the agent lives.
 type Hello struct {
-	ID     string            `json:"id"`   // made anew with each process, so that two agents never have the same
+	ID     string            `json:"id"`   // made anew with each process, see [Identity]: two agents never have the same
 	Name   string            `json:"name"` // by which people call it; unique in a fleet
 	Labels map[string]string `json:"labels,omitempty"`
 	// Host is the machine's name, and Clock that of the monotonic clock: agents with equal Clock on one
 	// Host read the same one, and agents with equal Boot run on one machine, whatever its name.
-	Host    string    `json:"host"`
-	Boot    string    `json:"boot,omitempty"` // boot id; empty where the machine does not tell
-	Clock   string    `json:"clock"`
-	System  string    `json:"system"` // operating system and architecture
-	Cores   int       `json:"cores"`
-	PID     int       `json:"pid"`
-	Started time.Time `json:"started"`
-	Curve   string    `json:"curve"` // public key for [Seal]
-	Allows  Allows    `json:"allows"`
+	Host   string `json:"host"`
+	Boot   string `json:"boot,omitempty"` // boot id; empty where the machine does not tell
+	Clock  string `json:"clock"`
+	System string `json:"system"` // operating system and architecture
+	Cores  int    `json:"cores"`
+	// Addresses are those of the machine's interfaces but loopback, by which a broker on it is known.
+	Addresses []string  `json:"addresses,omitempty"`
+	PID       int       `json:"pid"`
+	Started   time.Time `json:"started"`
+	Curve     string    `json:"curve"` // public key for [Seal]
+	Allows    Allows    `json:"allows"`
 }
 
 // Allows is what an agent carries out, whoever asks. It is shown, and the agent decides.
@@ -43,7 +47,7 @@ func (h *Hello) Check() error {
 		checkID(h.ID), CheckName(h.Name), CheckLabels(h.Labels),
 		checkText("the host", h.Host, 0, maxWord), checkText("the boot id", h.Boot, 0, maxWord),
 		checkText("the clock", h.Clock, 1, 2*maxWord), checkText("the system", h.System, 1, maxWord), checkText("the key", h.Curve, 1, maxWord),
-		h.Allows.check(),
+		h.Allows.check(), checkAddresses(h.Addresses),
 	} {
 		if err != nil {
 			return err
@@ -58,6 +62,30 @@ func (h *Hello) Check() error {
 		return fmt.Errorf("started at %v", h.Started)
 	}
 	return nil
+}
+
+func checkAddresses(all []string) error {
+	if len(all) > maxAddresses {
+		return fmt.Errorf("%d addresses; at most %d", len(all), maxAddresses)
+	}
+	for _, a := range all {
+		if _, err := netip.ParseAddr(a); err != nil || len(a) > maxWord {
+			return fmt.Errorf("%.80q is not an address", a)
+		}
+	}
+	return nil
+}
+
+// OwnAddresses are the addresses of this machine's interfaces but loopback, at most as many as a [Hello] holds.
+func OwnAddresses() []string {
+	var own []string
+	all, _ := net.InterfaceAddrs() // without them a broker here is not known as such
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLoopback() && len(own) < maxAddresses {
+			own = append(own, n.IP.String())
+		}
+	}
+	return own
 }
 
 func (a *Allows) check() error {

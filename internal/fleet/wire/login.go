@@ -33,6 +33,8 @@ type Login struct {
 	Pin string
 	// Name is that of the connection at the server.
 	Name string
+	// Identity is an agent's, who proves it to a server known by its Pin. nil: not an agent.
+	Identity *Identity
 }
 
 // ErrLogin is wrapped by errors about a login that cannot be used as it is.
@@ -162,6 +164,9 @@ func (l *Login) options() ([]nats.Option, error) {
 			return nil, fmt.Errorf("%w: the file %s: %w; it has a user's JWT and seed", ErrLogin, l.Creds, err)
 		}
 		o = append(o, nats.UserCredentials(l.Creds))
+	}
+	if l.Identity != nil && l.Pin != "" {
+		o = append(o, l.Identity.options()...)
 	}
 	if !l.encrypted(all[0]) {
 		return o, nil

@@ -3,6 +3,7 @@ package wire
 import (
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"sixnines/scenario"
@@ -16,8 +17,9 @@ type Manifest struct {
 	// Clock is the coordinator's clock, see [Hello], and Start the common start on it, ns.
 	Clock string `json:"clock"`
 	Start int64  `json:"start"`
-	// Limit is how long after the start the run may last, ns.
-	Limit int64 `json:"limit"`
+	// Limit is how long after the start the run may last, and Patience for how long an agent may be silent, ns.
+	Limit    int64 `json:"limit"`
+	Patience int64 `json:"patience"`
 }
 
 // Members are the agents of a run.
@@ -52,6 +54,8 @@ func (m *Manifest) Check() error {
 		return fmt.Errorf("%d agents; 1 to %d", len(m.Members), MaxAgents)
 	case m.Start <= 0 || m.Limit <= 0 || m.Limit > int64(4*scenario.MaxDuration):
 		return fmt.Errorf("a start at %d and a limit of %d ns", m.Start, m.Limit)
+	case m.Patience < int64(time.Second) || m.Patience > int64(time.Hour):
+		return fmt.Errorf("a patience of %d ns", m.Patience)
 	}
 	for i := range m.Members {
 		x := &m.Members[i]
