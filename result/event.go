@@ -46,6 +46,10 @@ func (e Event) Since(origin int64) Event {
 		if e.Kind == EventActionOver {
 			a.Began -= origin
 		}
+		if a.Network != nil {
+			n := a.Network.Since(origin)
+			a.Network = &n
+		}
 		e.Action = &a
 	}
 	return e

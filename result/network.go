@@ -1,5 +1,7 @@
 package result
 
+import "slices"
+
 // Network is what a path between clients and brokers was like: the conditions that were asked for, by which means, and what
 // was measured.
 type Network struct {
@@ -17,6 +19,18 @@ type Network struct {
 	After  *RoundTrips `json:"after,omitempty"`
 }
 
+// Since returns it with instants that count from an origin.
+func (n Network) Since(origin int64) Network {
+	n.Means = slices.Clone(n.Means)
+	for i := range n.Means {
+		if m := &n.Means[i]; m.Done != 0 {
+			m.Asked -= origin
+			m.Done -= origin
+		}
+	}
+	return n
+}
+
 // Conditions are of one direction.
 type Conditions struct {
 	Delay   int64   `json:"delay,omitempty"`   // ns, one way
@@ -31,6 +45,10 @@ type NetworkMeans struct {
 	Way   string   `json:"way"`   // "to brokers", "from brokers"
 	Means string   `json:"means"` // "netem", "tcx", "tbf", "nfqueue"
 	Gave  []string `json:"gave"`  // "delay", "jitter", "loss", "reorder", "rate"
+	// Asked and Done bound when the means took effect, or was taken away, by the event that has this, ns since the window's start: a
+	// path has several means, which do not begin at once. Both are 0 in the header.
+	Asked int64 `json:"asked,omitempty"`
+	Done  int64 `json:"done,omitempty"`
 	// The counts are of the whole time, and absent from the event at which it began.
 	Packets   int64 `json:"packets,omitempty"`
 	Lost      int64 `json:"lost,omitempty"`      // of these, by the condition loss, counted where they were dropped

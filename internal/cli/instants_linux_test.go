@@ -109,30 +109,24 @@ func (s *seen) compare(number int, step faultStep) {
 		case "cut":
 			s.cut(step, e)
 		case "network":
-			for what, is := range s.changes() {
-				if n := uses(e.Action.Network, what); n > 0 {
-					s.within(step, e, "a change by "+string(what), 1, is, true)
+			for _, m := range e.Action.Network.Means {
+				if is, traced := s.changes()[network.Means(m.Means)]; traced {
+					at := e
+					at.At, at.Action = m.Asked, &result.Acted{Asked: m.Asked, Done: m.Done}
+					s.within(step, at, m.Means+" "+m.Way, 1, is, true)
 				}
 			}
 		}
 	}
 }
 
-// uses returns how many means of a kind a network has.
-func uses(n *result.Network, what network.Means) (all int) {
-	for _, m := range n.Means {
-		if m.Means == string(what) {
-			all++
-		}
-	}
-	return all
-}
-
 // changes are what the kernel traces of means of networks.
 func (s *seen) changes() map[network.Means]func(traced) bool {
 	return map[network.Means]func(traced) bool{
-		network.TBF:     func(x traced) bool { return strings.HasPrefix(x.kind, "qdisc_") && s.family.has(x.task) },
-		network.NFQueue: func(x traced) bool { return x.kind == "sys_setsockopt" && s.family.has(x.task) },
+		network.TBF: func(x traced) bool { return strings.HasPrefix(x.kind, "qdisc_") && s.family.has(x.task) },
+		network.NFQueue: func(x traced) bool {
+			return x.kind == "sys_sendto" && s.family.process(x.task) != s.family.root && s.family.has(x.task)
+		},
 	}
 }
 

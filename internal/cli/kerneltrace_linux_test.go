@@ -22,17 +22,17 @@ type kernelTrace struct{ dir string }
 // kernelTraced are the events that are written, with filters.
 func kernelTraced() map[string]string {
 	return map[string]string{
-		"signal/signal_generate":        "sig==9||sig==15||sig==18||sig==19",
-		"sched/sched_process_fork":      "",
-		"sched/sched_process_exec":      "",
-		"sched/sched_process_exit":      "",
-		"sock/inet_sock_set_state":      "oldstate==1&&newstate==4", // from TCP_ESTABLISHED to TCP_FIN_WAIT1
-		"net/net_dev_start_xmit":        `name~"s9-*"||name=="eth0"`,
-		"skb/kfree_skb":                 "protocol==2048",
-		"qdisc/qdisc_create":            "",
-		"qdisc/qdisc_destroy":           "",
-		"syscalls/sys_enter_bpf":        "cmd==28",               // BPF_LINK_CREATE
-		"syscalls/sys_enter_setsockopt": "level==0&&optname==64", // IPT_SO_SET_REPLACE
+		"signal/signal_generate":    "sig==9||sig==15||sig==18||sig==19",
+		"sched/sched_process_fork":  "",
+		"sched/sched_process_exec":  "",
+		"sched/sched_process_exit":  "",
+		"sock/inet_sock_set_state":  "oldstate==1&&newstate==4", // from TCP_ESTABLISHED to TCP_FIN_WAIT1
+		"net/net_dev_start_xmit":    `name~"s9-*"||name=="eth0"`,
+		"skb/kfree_skb":             "protocol==2048",
+		"qdisc/qdisc_create":        "",
+		"qdisc/qdisc_destroy":       "",
+		"syscalls/sys_enter_bpf":    "cmd==28",               // BPF_LINK_CREATE
+		"syscalls/sys_enter_sendto": "addr_len==12&&len==44", // netlink, and as long as what has a queue hold packets or let them pass
 	}
 }
 

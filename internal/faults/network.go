@@ -284,6 +284,10 @@ func (c *conditions) Ahead() time.Duration { return handshakesTime + 500*time.Mi
 // Describe implements actions.Describer.
 func (c *conditions) Describe(e *result.Event) {
 	now := *c.record
+	now.Means = slices.Clone(now.Means)
+	for i, when := range c.made.Instants() {
+		now.Means[i].Asked, now.Means[i].Done = when.Asked, when.Done
+	}
 	e.Action.Network, e.Action.Asked, e.Action.Done = &now, c.asked, c.done
 }
 

@@ -102,12 +102,12 @@ func unlessGone(err error) error {
 	return err
 }
 
-// counted reads what the discipline counted.
+// counted reads what the discipline counted; nothing, where it is not there.
 func (d discipline) counted() (c Counts, err error) {
 	err = d.Device.at(func(l netlink.Link) error {
 		all, err := netlink.QdiscList(l)
 		for _, q := range all {
-			if s := q.Attrs().Statistics; q.Attrs().Parent == netlink.HANDLE_ROOT && s != nil && s.Basic != nil && s.Queue != nil {
+			if s := q.Attrs().Statistics; q.Attrs().Parent == netlink.HANDLE_ROOT && q.Attrs().Handle == handle && s != nil && s.Basic != nil && s.Queue != nil {
 				c = Counts{Packets: int64(s.Basic.Packets), Bytes: int64(s.Basic.Bytes), Overflow: int64(s.Queue.Drops)}
 			}
 		}

@@ -193,6 +193,16 @@ func (p Plan) Has(m Means) bool {
 	return slices.ContainsFunc(p.Uses, func(u Use) bool { return u.Means == m })
 }
 
+// by returns the numbers of the uses of a means.
+func (p Plan) by(m Means) (all []int) {
+	for i, u := range p.Uses {
+		if u.Means == m {
+			all = append(all, i)
+		}
+	}
+	return all
+}
+
 // String says the plan in a line: the means of each way with their parts of the conditions.
 func (p Plan) String() string {
 	var parts []string

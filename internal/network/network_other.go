@@ -47,6 +47,9 @@ func (p *Path) End() (int64, error) { return 0, errNoMeans }
 // Close fails.
 func (p *Path) Close() error { return errNoMeans }
 
+// Instants returns nothing.
+func (p *Path) Instants() []Instant { return nil }
+
 // Counts returns nothing.
 func (p *Path) Counts() []Counts { return nil }
 

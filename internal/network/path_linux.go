@@ -25,10 +25,74 @@ type Path struct {
 	losses  []*loss
 	lossUse []int // the use of each loss
 	queues  *child.Process
+	orders  *json.Encoder // to the process of the queues
 	answers *bufio.Reader
-	rules   []rules
-	undo    []func() error // of what was done, in its order
-	counts  []Counts       // of each use
+	rules   []step   // in force from Prepare to Close: without packets that wait they change nothing
+	steps   []step   // by which conditions begin, in their order
+	counts  []Counts // of each use
+}
+
+// step is a change of the machine.
+type step struct {
+	do, undo func() error
+	uses     []int          // in the plan, which it puts into effect
+	noted    *journal.Entry // nil: what is done ends with this process, or nobody keeps notes
+	done     bool           // or done in part
+	when     Instant        // when it was last done or undone
+}
+
+// timed calls f and keeps when that was.
+func (s *step) timed(f func() error) error {
+	s.when.Asked = clock.Now()
+	err := f()
+	s.when.Done = clock.Now()
+	return err
+}
+
+// note adds how a change is undone to a journal, where there is one. It takes as long as a disk does, so it is done before the
+// instant of the change.
+func (p *Path) note(u journal.Undoing, do func() error, uses ...int) (s step, err error) {
+	s = step{do: do, uses: uses, undo: func() error { _, err := u.Undo(context.Background()); return err }}
+	if p.journal != nil {
+		s.noted, err = p.journal.Note("network conditions", u)
+	}
+	return s, err
+}
+
+// doAll does what was not done, in order, until one fails.
+func doAll(all []step) error {
+	for i := range all {
+		all[i].done = true
+		if err := all[i].timed(all[i].do); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// undoAll undoes what was done, the latest first. Everything is tried, whatever fails; what fails stays noted.
+func undoAll(all []step) (err error) {
+	for i := range slices.Backward(all) {
+		s := &all[i]
+		if !s.done {
+			continue
+		}
+		s.done = false
+		if e := s.timed(s.undo); e != nil {
+			err, s.noted = errors.Join(err, e), nil
+		}
+	}
+	return err
+}
+
+// eraseAll erases the notes of what is undone or was never done.
+func eraseAll(all []step) (err error) {
+	for i := range all {
+		if s := &all[i]; s.noted != nil && !s.done {
+			err = errors.Join(err, s.noted.Erase())
+		}
+	}
+	return err
 }
 
 // Options say how a plan is carried out.
@@ -39,7 +103,8 @@ type Options struct {
 	Relay   *relay.Relay     // through which clients connect; nil: plans without a relay only
 }
 
-// Prepare gets everything ready that changes nothing yet. The path must be closed.
+// Prepare gets everything ready, so that little is left to do when the conditions begin. Packets pass as before, but for
+// rules that let them pass. The path must be closed.
 func (p Plan) Prepare(o Options) (path *Path, err error) {
 	path = &Path{plan: p, journal: o.Journal, relay: o.Relay, counts: make([]Counts, len(p.Uses))}
 	defer func() {
@@ -51,16 +116,47 @@ func (p Plan) Prepare(o Options) (path *Path, err error) {
 		return path, errors.New("network: clients do not connect through a relay")
 	}
 	for i, u := range p.Uses {
-		if u.Means != TCX {
-			continue
+		switch u.Means {
+		case TCX:
+			err = path.prepareLoss(i, u.Way)
+		case Netem, TBF:
+			d := &discipline{u.Way.Out}
+			err = path.prepared(path.note(d, func() error { return d.add(u.Means, u.Way.Conditions) }, i))
 		}
-		l, err := newLoss(u.Way.In, u.Way.Conditions.Loss)
 		if err != nil {
 			return path, err
 		}
-		path.losses, path.lossUse = append(path.losses, l), append(path.lossUse, i)
 	}
-	return path, path.startQueues(o)
+	if err := path.startQueues(o); err != nil {
+		return path, err
+	}
+	if p.Has(Relay) { // its conditions end with it, and it with this process
+		path.steps = append(path.steps, step{do: path.beginRelayed, undo: path.endRelayed, uses: p.by(Relay)})
+	}
+	return path, doAll(path.rules)
+}
+
+// prepared adds a step.
+func (p *Path) prepared(s step, err error) error {
+	p.steps = append(p.steps, s)
+	return err
+}
+
+// prepareLoss prepares the loss of a use. It goes when its descriptor is closed.
+func (p *Path) prepareLoss(use int, w Way) error {
+	l, err := newLoss(w.In, w.Conditions.Loss)
+	if err != nil {
+		return err
+	}
+	p.losses, p.lossUse = append(p.losses, l), append(p.lossUse, use)
+	s, err := segmentsOf(w.Out)
+	if err != nil {
+		return err
+	}
+	if err := p.prepared(p.note(&s, func() error { return s.set(1) })); err != nil {
+		return err
+	}
+	return p.prepared(step{do: l.attach, undo: l.detach, uses: []int{use}}, nil)
 }
 
 // queued is a queue of the plan: what it does to the packets of a way that arrive in one namespace.
@@ -126,8 +222,8 @@ func (p *Path) startQueues(o Options) error {
 	if err != nil {
 		return fmt.Errorf("network: start the process of the queues: %w", err)
 	}
-	p.queues, p.answers = process, bufio.NewReader(process.Out)
-	if err := json.NewEncoder(process.In).Encode(specs); err != nil {
+	p.queues, p.orders, p.answers = process, json.NewEncoder(process.In), bufio.NewReader(process.Out)
+	if err := p.orders.Encode(specs); err != nil {
 		return fmt.Errorf("network: the process of the queues: %w", err)
 	}
 	var numbers opened
@@ -137,7 +233,27 @@ func (p *Path) startQueues(o Options) error {
 	// A name of its own: the chain of another run must not be meant.
 	name := fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
 	for i, q := range all {
-		p.rules = append(p.rules, rulesOf(q.way, q.spec.Namespace, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i])...)
+		for _, r := range rulesOf(q.way, q.spec.Namespace, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i]) {
+			s, err := p.note(&r, r.add)
+			if p.rules = append(p.rules, s); err != nil {
+				return err
+			}
+		}
+	}
+	return p.prepared(step{do: func() error { return p.hold(true) }, undo: func() error { return p.hold(false) }, uses: p.plan.by(NFQueue)}, nil)
+}
+
+// hold has packets wait in the queues, or pass them.
+func (p *Path) hold(is bool) error {
+	var done obeyed
+	if err := p.orders.Encode(order{Hold: is}); err != nil {
+		return fmt.Errorf("network: the process of the queues: %w", err)
+	}
+	if err := p.answer(&done); err != nil {
+		return err
+	}
+	if done.Error != "" {
+		return fmt.Errorf("network: the process of the queues: %s", done.Error)
 	}
 	return nil
 }
@@ -154,42 +270,12 @@ func (p *Path) answer(to any) error {
 // Begin puts the conditions into effect, and returns when that was done, CLOCK_MONOTONIC ns. If it fails, End
 // undoes what was done.
 func (p *Path) Begin() (happened int64, err error) {
-	for i, l := range p.losses {
-		s, err := segmentsOf(p.plan.Uses[p.lossUse[i]].Way.Out)
-		if err != nil {
-			return 0, err
-		}
-		if err := p.do(&s, func() error { return s.set(1) }); err != nil {
-			return 0, err
-		}
-		p.undo = append(p.undo, l.detach)
-		if err := l.attach(); err != nil {
-			return 0, err
-		}
-	}
-	for _, u := range p.plan.Uses {
-		if u.Means != Netem && u.Means != TBF {
-			continue
-		}
-		d := discipline{u.Way.Out}
-		if err := p.do(&d, func() error { return d.add(u.Means, u.Way.Conditions) }); err != nil {
-			return 0, err
-		}
-	}
-	for _, r := range p.rules {
-		if err := p.do(&r, r.add); err != nil {
-			return 0, err
-		}
-	}
-	if p.plan.Has(Relay) {
-		return p.beginRelayed()
-	}
-	return clock.Now(), nil
+	err = doAll(p.steps)
+	return clock.Now(), err
 }
 
-// beginRelayed gives the relay the conditions of its ways. They end with the relay, which ends with this process, so nothing
-// is noted.
-func (p *Path) beginRelayed() (happened int64, err error) {
+// beginRelayed gives the relay the conditions of its ways.
+func (p *Path) beginRelayed() error {
 	var to, from relay.Conditions
 	for _, u := range p.plan.Uses {
 		if u.Means == Relay {
@@ -197,9 +283,8 @@ func (p *Path) beginRelayed() (happened int64, err error) {
 			*relayed(u.Way, &to, &from) = relay.Conditions{Delay: c.Delay, Jitter: c.Jitter, Rate: int64(c.Rate)}
 		}
 	}
-	p.undo = append(p.undo, p.endRelayed)
-	done, err := p.relay.Condition(to, from)
-	return done.At, err
+	_, err := p.relay.Condition(to, from)
+	return err
 }
 
 // endRelayed takes the conditions away, and notes what was counted.
@@ -226,35 +311,19 @@ func relayed[T any](w Way, to, from *T) *T {
 	return to
 }
 
-// do notes how an act is undone, does it, and keeps how it is undone.
-func (p *Path) do(u journal.Undoing, act func() error) error {
-	undo := func() error { _, err := u.Undo(context.Background()); return err }
-	if p.journal != nil {
-		entry, err := p.journal.Note("network conditions", u)
-		if err != nil {
-			return err
-		}
-		undo = func() error { return entry.Undo(context.Background()) }
-	}
-	p.undo = append(p.undo, undo)
-	return act()
-}
-
 // End takes the conditions away, the latest first, and returns when, CLOCK_MONOTONIC ns. Everything is tried, whatever fails. It
 // may be called again.
 func (p *Path) End() (happened int64, err error) {
 	for i, u := range p.plan.Uses {
-		if len(p.undo) > 0 && (u.Means == Netem || u.Means == TBF) {
-			if c, e := (discipline{u.Way.Out}).counted(); e == nil {
+		if u.Means == Netem || u.Means == TBF {
+			if c, e := (discipline{u.Way.Out}).counted(); e == nil && c.Packets > 0 {
 				p.counts[i] = c
 			}
 		}
 	}
-	for _, undo := range slices.Backward(p.undo) {
-		err = errors.Join(err, undo())
-	}
-	p.undo = nil
+	err = undoAll(p.steps)
 	happened = clock.Now()
+	err = errors.Join(err, eraseAll(p.steps))
 	for i, l := range p.losses {
 		c, e := l.count()
 		p.counts[p.lossUse[i]], err = c, errors.Join(err, e)
@@ -268,6 +337,7 @@ const lastWords = 5 * time.Second
 // Close ends everything, the conditions too.
 func (p *Path) Close() error {
 	_, err := p.End()
+	err = errors.Join(err, undoAll(p.rules), eraseAll(p.rules))
 	for _, l := range p.losses {
 		err = errors.Join(err, l.close())
 	}
@@ -301,6 +371,17 @@ func sum(a, b Counts) Counts {
 	a.Packets, a.Lost, a.Reordered, a.Overflow = a.Packets+b.Packets, a.Lost+b.Lost, a.Reordered+b.Reordered, a.Overflow+b.Overflow
 	a.Bytes, a.Busy, a.Late, a.LateMost = a.Bytes+b.Bytes, a.Busy+b.Busy, max(a.Late, b.Late), max(a.LateMost, b.LateMost)
 	return a
+}
+
+// Instants returns when each use of the plan was put into effect or taken away, whichever was the latest, in its order.
+func (p *Path) Instants() []Instant {
+	all := make([]Instant, len(p.plan.Uses))
+	for _, s := range p.steps {
+		for _, i := range s.uses {
+			all[i] = s.when
+		}
+	}
+	return all
 }
 
 // Counts returns what each use of the plan counted, in its order. The path must be closed.

@@ -28,7 +28,7 @@ const (
 	cfgCommand, cfgParams, cfgMost, cfgMask, cfgFlags = 1, 2, 3, 4, 5
 	bind                                              = 1
 	copyMeta, copyPacket                              = 1, 2
-	flagGSO                                           = 4
+	flagFailOpen, flagGSO                             = 1, 4
 
 	attrHeader, attrVerdict, attrSize = 1, 2, 13
 
@@ -46,6 +46,8 @@ type queue struct {
 	fd       int
 	number   uint16
 	schedule *schedule
+	whole    bool        // packets stay as large as the sender's kernel made them
+	over     atomic.Bool // no packet waits any more
 
 	held       []waiting // packets that wait, by the instants at which they leave
 	first      int       // index of the first of them; those before it have left
@@ -66,13 +68,14 @@ type waiting struct {
 	limited bool   // it waits for the rate
 }
 
-// openQueue opens a queue in the namespace of the calling thread under a number that nobody uses.
+// openQueue opens a queue in the namespace of the calling thread under a number that nobody uses. Packets pass it
+// until hold.
 func openQueue(s queueSpec) (*queue, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER)
 	if err != nil {
 		return nil, fmt.Errorf("a netfilter socket: %w", err)
 	}
-	q := &queue{fd: fd, schedule: newSchedule(s), in: make([]byte, 1<<17), out: make([]byte, 0, 64), held: make([]waiting, 0, mostQueued)}
+	q := &queue{fd: fd, schedule: newSchedule(s), whole: s.whole(), in: make([]byte, 1<<17), out: make([]byte, 0, 64), held: make([]waiting, 0, mostQueued)}
 	if err := q.configure(s); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
@@ -109,21 +112,53 @@ func (q *queue) configure(s queueSpec) error {
 	if err := q.ask(attr(nil, cfgParams, params)); err != nil {
 		return fmt.Errorf("the parameters of a queue: %w", err)
 	}
-	if err := q.ask(attr(nil, cfgMost, binary.BigEndian.AppendUint32(nil, mostQueued))); err != nil {
-		return fmt.Errorf("the length of a queue: %w", err)
-	}
-	if s.whole() {
-		flags := attr(nil, cfgFlags, binary.BigEndian.AppendUint32(nil, flagGSO))
-		if err := q.ask(attr(flags, cfgMask, binary.BigEndian.AppendUint32(nil, flagGSO))); err != nil {
-			return fmt.Errorf("whole packets in a queue: %w", err)
+	q.over.Store(true)
+	for _, attrs := range [][]byte{flagged(flagFailOpen | flagGSO), most(0)} {
+		if err := q.ask(attrs); err != nil {
+			return fmt.Errorf("a queue that packets pass: %w", err)
 		}
 	}
 	return nil
 }
 
+// flagged sets which flags of a queue hold: that packets pass when it is full, and that large ones stay whole.
+func flagged(flags uint32) []byte {
+	all := attr(nil, cfgFlags, binary.BigEndian.AppendUint32(nil, flags))
+	return attr(all, cfgMask, binary.BigEndian.AppendUint32(nil, flagFailOpen|flagGSO))
+}
+
+// most sets how many packets wait at most.
+func most(n uint32) []byte { return attr(nil, cfgMost, binary.BigEndian.AppendUint32(nil, n)) }
+
+// hold has packets wait from now on, or pass from now on, as if the queue were always full: the kernel then asks nobody, and
+// those that wait leave at once. One message does it, so it happens at one instant, and has happened when this returns. It may
+// be called while run runs, which reads the kernel's answer and is woken by it.
+func (q *queue) hold(is bool) error {
+	if q.over.Swap(!is) == !is {
+		return nil
+	}
+	switch {
+	case !is:
+		return q.send(append(flagged(flagFailOpen|flagGSO), most(0)...))
+	case q.whole:
+		return q.send(append(flagged(flagGSO), most(mostQueued)...))
+	}
+	return q.send(append(flagged(0), most(mostQueued)...))
+}
+
+// send sends a configuration, which the kernel carries out before this returns.
+func (q *queue) send(attrs []byte) error {
+	m := q.message(nil, msgConfig, unix.NLM_F_REQUEST|unix.NLM_F_ACK, attrs)
+	binary.NativeEndian.PutUint32(m[8:], configured)
+	return unix.Sendto(q.fd, m, 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK})
+}
+
+// configured is the sequence number of configurations. Verdicts have 0.
+const configured = 1
+
 // ask sends a configuration and reads the kernel's answer.
 func (q *queue) ask(attrs []byte) error {
-	if _, err := unix.Write(q.fd, q.message(nil, msgConfig, unix.NLM_F_REQUEST|unix.NLM_F_ACK, attrs)); err != nil {
+	if err := q.send(attrs); err != nil {
 		return err
 	}
 	if _, err := unix.Poll([]unix.PollFd{{Fd: int32(q.fd), Events: unix.POLLIN}}, 1000); err != nil {
@@ -133,10 +168,17 @@ func (q *queue) ask(attrs []byte) error {
 	if err != nil {
 		return err
 	}
-	if n >= 20 && binary.NativeEndian.Uint16(q.in[4:]) == unix.NLMSG_ERROR {
-		if e := int32(binary.NativeEndian.Uint32(q.in[16:])); e != 0 {
-			return unix.Errno(-e)
-		}
+	return refusal(q.in[:n])
+}
+
+// refusal returns why the kernel did not carry out a configuration, by a message of it; nil: it did, or the message is not about
+// one.
+func refusal(b []byte) error {
+	if len(b) < 20 || binary.NativeEndian.Uint16(b[4:]) != unix.NLMSG_ERROR || binary.NativeEndian.Uint32(b[8:]) != configured {
+		return nil
+	}
+	if e := int32(binary.NativeEndian.Uint32(b[16:])); e != 0 {
+		return unix.Errno(-e)
 	}
 	return nil
 }
@@ -169,7 +211,7 @@ const (
 	mostEarly = int64(100 * time.Microsecond)
 )
 
-// run lets packets go when they are due, until stop. Then those that wait leave at once.
+// run lets packets go when they are due, until stop. Then, and when they are not held any more, those that wait leave at once.
 //
 // The thread keeps Go's processor: with Go's own blocking calls each wake-up took 0.1 ms longer
 // (measured). What is left of a wake-up's delay is known from those before: the thread wakes earlier by that, and lets packets
@@ -180,6 +222,9 @@ func (q *queue) run(stop *atomic.Bool) error {
 			return err
 		}
 		now := clock.Now()
+		if q.over.Load() {
+			now = ending - q.early
+		}
 		q.release(now + q.early)
 		if q.first == len(q.held) {
 			q.wait(idle)
@@ -232,6 +277,8 @@ func (q *queue) read() error {
 				if id, size, ok := parsePacket(b[20:length]); ok {
 					q.packet(now, id, size)
 				}
+			} else if err := refusal(b[:length]); err != nil {
+				return fmt.Errorf("a queue of netfilter does not take its mode: %w", err)
 			}
 			b = b[min(len(b), (length+3)&^3):]
 		}

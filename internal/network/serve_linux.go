@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Serve is the process of the queues. It reads what they are to do, one line, writes their
-// numbers, and lets packets go until in is closed. Then those that wait leave at once, and it writes what it counted.
+// Serve is the process of the queues. It reads what they are to do, one line, writes their numbers, and then carries out
+// and answers each order: whether packets wait, or pass. When in is closed they pass, those that wait leave at once, and it
+// writes what it counted.
 // Nothing is collected meanwhile: the queues allocate nothing, and have a thread and a processor of Go's each.
 func Serve(in io.Reader, out io.Writer) error {
 	var specs []queueSpec
@@ -32,9 +33,9 @@ func Serve(in io.Reader, out io.Writer) error {
 	var stop atomic.Bool
 	var running sync.WaitGroup
 	type start struct {
-		i      int
-		number uint16
-		err    error
+		i   int
+		q   *queue
+		err error
 	}
 	started := make(chan start, len(specs))
 	counts, errs := make([]Counts, len(specs)), make([]error, len(specs))
@@ -47,21 +48,23 @@ func Serve(in io.Reader, out io.Writer) error {
 				started <- start{i: i, err: err}
 				return
 			}
-			started <- start{i: i, number: q.number}
+			started <- start{i: i, q: q}
 			errs[i] = q.run(&stop)
 			counts[i] = q.counts()
 			_ = unix.Close(q.fd)
 		})
 	}
-	numbers := opened{Queues: make([]uint16, len(specs))}
+	queues, numbers := make([]*queue, 0, len(specs)), opened{Queues: make([]uint16, len(specs))}
 	for range specs {
 		s := <-started
-		numbers.Queues[s.i], err = s.number, errors.Join(err, s.err)
+		if err = errors.Join(err, s.err); s.q != nil {
+			numbers.Queues[s.i], queues = s.q.number, append(queues, s.q)
+		}
 	}
 	answers := json.NewEncoder(out)
 	if err == nil {
 		if err = answers.Encode(numbers); err == nil {
-			_, _ = io.Copy(io.Discard, lines) // until it is closed
+			err = obey(json.NewDecoder(lines), answers, queues)
 		}
 	}
 	stop.Store(true)
@@ -70,6 +73,28 @@ func Serve(in io.Reader, out io.Writer) error {
 		return fmt.Errorf("network: %w", err)
 	}
 	return answers.Encode(counts)
+}
+
+// obey carries out orders until they end.
+func obey(orders *json.Decoder, answers *json.Encoder, queues []*queue) (err error) {
+	all := func(hold bool) (err error) {
+		for _, q := range queues {
+			err = errors.Join(err, q.hold(hold))
+		}
+		return err
+	}
+	for err == nil {
+		var o order
+		if orders.Decode(&o) != nil { // it is closed
+			return all(false)
+		}
+		var answer obeyed
+		if err := all(o.Hold); err != nil {
+			answer.Error = err.Error()
+		}
+		err = answers.Encode(answer)
+	}
+	return errors.Join(err, all(false))
 }
 
 // openIn opens a queue in its namespace, in which the calling thread is from then on. The thread runs before all that are

@@ -29,6 +29,19 @@ type opened struct {
 	Queues []uint16 `json:"queues"`
 }
 
+// order is what the process of the queues is asked for then: that packets wait, or that they pass.
+type order struct {
+	Hold bool `json:"hold"`
+}
+
+// obeyed is its answer.
+type obeyed struct {
+	Error string `json:"error,omitempty"`
+}
+
+// Instant is when a change happened: not before Asked and not after Done, CLOCK_MONOTONIC ns. Both are 0 if it has not.
+type Instant struct{ Asked, Done int64 }
+
 // Counts is what happened to the packets of one way by one means.
 type Counts struct {
 	Packets   int64 // that came

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -172,4 +173,48 @@ func TestKilledProcessLeavesNothing(t *testing.T) {
 func (l lab) states(t *testing.T) string {
 	t.Helper()
 	return state(t, l.client) + state(t, l.broker)
+}
+
+// A path that is prepared carries packets at once, and so does one whose conditions are over: what a queue held leaves then. The
+// delay is longer than any test waits.
+func TestPacketsPassBesideTheConditions(t *testing.T) {
+	l := newLab(t, NFQueue)
+	server := l.listen(t)
+	echo(server)
+	p := prepared(t, l, server.Addr().(*net.TCPAddr).Port, scenario.Conditions{Delay: time.Hour}, NFQueue)
+	c := l.dial(t, server.Addr())
+	roundTrips(t, c, 20)
+	begun := begin(t, p)
+	if _, err := c.Write(make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Now().Add(50 * time.Millisecond)); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := c.Read(make([]byte, 64)); err == nil {
+		t.Errorf("%d bytes came back at once", n)
+	}
+	during := p.Instants()
+	over, err := p.End()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.SetReadDeadline(time.Time{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(c, make([]byte, 64)); err != nil {
+		t.Fatal(err)
+	}
+	roundTrips(t, c, 20) // the rules are still there
+	for i, after := range p.Instants() {
+		if b := during[i]; b.Asked == 0 || b.Asked > b.Done || b.Done > begun || after.Asked < begun || after.Asked > after.Done || after.Done > over {
+			t.Errorf("began at %+v, before %d; was over at %+v, before %d", b, begun, after, over)
+		}
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n := p.Counts(); n[0].Packets == 0 || n[0].Lost+n[0].Overflow+n[1].Lost+n[1].Overflow != 0 {
+		t.Errorf("%+v", n)
+	}
 }
