@@ -14,6 +14,7 @@ package result
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -148,6 +149,16 @@ type Segment struct {
 // Fleet is what ran a scenario together, each agent a segment.
 type Fleet struct {
 	Agents []Agent `json:"agents"` // in the order of their segments
+}
+
+// Incomplete reports whether the result of some agent has no end. It may be called on nil, which is no fleet.
+func (f *Fleet) Incomplete() bool {
+	return f != nil && slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.Lost })
+}
+
+// Uneven reports whether the windows of some agents ended before those of others. It may be called on nil, too.
+func (f *Fleet) Uneven() bool {
+	return f != nil && slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.End != f.Agents[0].End })
 }
 
 // Agent is one process of a fleet, and what its own result says.

@@ -6,6 +6,7 @@ import "fmt"
 // for concurrent use.
 type Sum struct {
 	lowest, highest, digits int64
+	geometry                hdrGeometry
 	counts                  []int64 // nil: nothing was added since the layout is unknown
 	total                   int64
 	top                     int // one more than the highest counter that is not zero
@@ -15,6 +16,7 @@ type Sum struct {
 func (s *Sum) Add(c *Counts) error {
 	if s.counts == nil {
 		s.lowest, s.highest, s.digits, s.counts = c.lowest, c.highest, c.Digits, make([]int64, c.geometry.counts())
+		s.geometry = c.geometry
 	}
 	if c.lowest != s.lowest || c.highest != s.highest || c.Digits != s.digits {
 		return fmt.Errorf("a histogram of %s among histograms of %s, whose buckets cannot be added", c.Layout(), layout(s.lowest, s.highest, s.digits))
@@ -32,6 +34,17 @@ func (s *Sum) Known() bool { return s.counts != nil }
 
 // Count returns the number of values.
 func (s *Sum) Count() int64 { return s.total }
+
+// Ranks returns the order statistics of the sum so far.
+func (s *Sum) Ranks() *RankIndex {
+	x := &RankIndex{}
+	for i, n := range s.counts[:s.top] {
+		if n > 0 {
+			x.add(s.geometry, i, n)
+		}
+	}
+	return x
+}
 
 // Reset takes all values away and keeps the layout.
 func (s *Sum) Reset() {

@@ -128,7 +128,7 @@ func slowest(run *result.Run) (found []Problem) {
 			add(i, "%d is slower than %d before it, and the slowest come first", t.Value, last.Value)
 		case t.Sent != -1 && t.Value > x.Max:
 			add(i, "%d is beyond the maximum of %d", t.Value, x.Max)
-		case last == nil && !unresolved[t.Metric] && t.Value != x.Max:
+		case last == nil && !unresolved[t.Metric] && t.Value != x.Max && !run.Header.Fleet.Incomplete(): // a lost agent does not say which were its slowest
 			add(i, "it is the slowest with %d, and the maximum is %d", t.Value, x.Max)
 		}
 		if slot := run.Header.Slot; t.Sent != -1 && t.Metric.IsResponse() && slot > 0 && t.Intended >= 0 {

@@ -162,7 +162,7 @@ func (t *timetable) whole() {
 	if t.paced() && h.Until == "" && !c.Interrupted && c.End != int64(h.Window) {
 		t.add("closing.window_end", "it is %d, and a window of %s that nobody ended early ends at %d", c.End, spell.Period(h.Window), int64(h.Window))
 	}
-	if c.Interrupted && h.Window > 0 && c.End >= int64(h.Window) {
+	if c.Interrupted && h.Window > 0 && c.End >= int64(h.Window) && !h.Fleet.Uneven() {
 		t.add("closing.interrupted", "the window of %s was interrupted, and lasted until %d", spell.Period(h.Window), c.End)
 	}
 	last := int64(0)

@@ -173,6 +173,9 @@ func differs(a, b *result.Header) string {
 
 // common returns the facts that all have.
 func common(all [][]result.Fact) (facts []result.Fact) {
+	if len(all) == 0 {
+		return nil
+	}
 	for _, f := range all[0] {
 		if !slices.ContainsFunc(all, func(other []result.Fact) bool { return !slices.Contains(other, f) }) {
 			facts = append(facts, f)

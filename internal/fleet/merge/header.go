@@ -19,13 +19,19 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	} else {
 		h.ID = m.loads[0].header.ID
 	}
-	h.Tool, h.Segment, h.Raw, h.Trial, h.Floor, h.Limit = m.tool, nil, "", nil, nil, nil
+	h.Tool, h.Segment, h.Raw, h.Trial, h.Floor, h.Limit = m.whole.Tool, nil, "", m.whole.Trial, nil, nil
+	h.Managed, h.Deployment = m.whole.Managed, m.whole.Deployment
+	if i < len(m.whole.Scenarios) {
+		h.Scenario = m.whole.Scenarios[i]
+	}
 	h.Fleet = &result.Fleet{}
 	var facts [][]result.Fact
 	h.Rate = 0
 	for j, a := range m.agents {
 		x := a.headers[i]
-		facts = append(facts, x.Machine)
+		if len(x.Machine) > 0 { // an agent that was lost before it began has none
+			facts = append(facts, x.Machine)
+		}
 		h.SameHost = h.SameHost || x.SameHost
 		h.Clock.Bracket, h.Clock.ReadNs = max(h.Clock.Bracket, x.Clock.Bracket), max(h.Clock.ReadNs, x.Clock.ReadNs)
 		if x.Clock.Domain != h.Clock.Domain {

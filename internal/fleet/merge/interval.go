@@ -12,13 +12,20 @@ import (
 	"sixnines/scenario"
 )
 
-// interval merges intervals of one workload and phase, at most a few of each agent, and writes one.
-func (m *merger) interval(l *load, phase string, all []*result.Interval) error {
-	v := result.Interval{Workload: l.header.Workload, Phase: phase, Start: l.end}
+// piece is an interval of an agent.
+type piece struct {
+	*result.Interval
+	agent int
+}
+
+// interval merges intervals of one workload and phase, at most a few of each agent, and writes one. With until, the end of the
+// workload's window, it ends no sooner.
+func (m *merger) interval(l *load, phase string, all []piece, until int64) error {
+	v := result.Interval{Workload: l.header.Workload, Phase: phase, Start: l.end, End: max(until, l.end+1)}
 	for _, x := range all {
 		v.End = max(v.End, x.End)
 		v.Counters.Add(x.Counters)
-		if err := l.sums.add(x); err != nil {
+		if err := l.sums.add(x.Interval); err != nil {
 			return err
 		}
 		v.Pauses = append(v.Pauses, x.Pauses...)
@@ -45,49 +52,78 @@ func backlog(c result.Counters) int64 {
 
 // inFlight is what is not resolved. It follows from the counters so far, as in an agent's own result, unless an
 // agent gave messages up: then the agents' own numbers are added.
-func (l *load) inFlight(all []*result.Interval) int64 {
+func (l *load) inFlight(all []piece) int64 {
 	n := judge.InFlight(l.header, l.counted)
 	if !l.given {
 		return n
 	}
 	n = 0
-	for _, x := range all {
-		n += x.InFlight
+	for i, x := range all {
+		if !followed(all, i) {
+			n += x.InFlight
+		}
 	}
 	return n
 }
 
+// followed reports whether an agent has another interval after number i of all.
+func followed(all []piece, i int) bool {
+	return slices.ContainsFunc(all[i+1:], func(x piece) bool { return x.agent == all[i].agent })
+}
+
+// readings are an interval's levels and, if another interval of its agent follows, its end.
+func (x piece) readings(more bool) []result.Level {
+	if !more {
+		return x.Levels
+	}
+	last := result.Level{At: x.End, Due: x.Counters.Scheduled, Sent: x.Counters.Sent + x.Counters.Rejected, InFlight: x.InFlight}
+	for _, r := range x.Levels {
+		last.Due, last.Sent = last.Due-r.Due, last.Sent-r.Sent
+	}
+	return append(slices.Clone(x.Levels), last)
+}
+
 // levels adds the agents' readings within an interval, those of one stretch of the grid together. An agent that
 // has no reading in a stretch counts with what it had next.
-func (m *merger) levels(l *load, all []*result.Interval) []result.Level {
+func (m *merger) levels(l *load, all []piece) []result.Level {
 	grid := int64(scenario.IntervalFor(l.header.Window))
 	if grid <= 0 || int64(l.header.Interval) <= grid {
 		return nil
 	}
-	byStretch := map[int64]*result.Level{}
-	for _, x := range all {
-		for _, r := range x.Levels {
-			k := r.At / grid
-			s := byStretch[k]
+	type place struct {
+		stretch int64
+		agent   int
+	}
+	byStretch, inFlight := map[int64]*result.Level{}, map[place]int64{}
+	end := int64(0)
+	for i, x := range all {
+		end = max(end, x.End)
+		for _, r := range x.readings(followed(all, i)) {
+			k := place{r.At / grid, x.agent}
+			s := byStretch[k.stretch]
 			if s == nil {
 				s = &result.Level{}
-				byStretch[k] = s
+				byStretch[k.stretch] = s
 			}
 			s.At = max(s.At, r.At)
-			s.Due, s.Sent, s.InFlight = s.Due+r.Due, s.Sent+r.Sent, s.InFlight+r.InFlight
+			s.Due, s.Sent, s.InFlight = s.Due+r.Due, s.Sent+r.Sent, s.InFlight+r.InFlight-inFlight[k]
+			inFlight[k] = r.InFlight
 		}
 	}
 	var levels []result.Level
+	var early result.Level // what agents counted before the interval began: it is part of the first reading
 	due, sent := l.counted.Scheduled, l.counted.Sent+l.counted.Rejected
-	end := int64(0)
-	for _, x := range all {
-		end = max(end, x.End)
-	}
 	for _, k := range slices.Sorted(maps.Keys(byStretch)) {
 		s := byStretch[k]
-		if s.At <= l.end || s.At > end {
+		switch {
+		case s.At <= l.end:
+			early.Due, early.Sent = early.Due+s.Due, early.Sent+s.Sent
+			continue
+		case s.At > end:
 			continue
 		}
+		s.Due, s.Sent = s.Due+early.Due, s.Sent+early.Sent
+		early = result.Level{}
 		due, sent = due+s.Due, sent+s.Sent
 		s.Backlog = max(0, due-sent)
 		levels = append(levels, *s)

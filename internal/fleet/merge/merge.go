@@ -5,6 +5,7 @@ package merge
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -25,10 +26,23 @@ type Source struct {
 	Path string // of its result file
 }
 
+// Whole is what only the coordinator knows of a run. It goes into the headers as it is.
+type Whole struct {
+	Tool result.Tool
+	// Trial is the run's place among several that belong together; nil: alone.
+	Trial *result.Trial
+	// Managed and Deployment describe the broker that the coordinator started for the run; empty: none.
+	Managed    string
+	Deployment *result.Deployment
+	// Scenarios are those of the headers, in their order; nil: as the agents have them. They differ from these in
+	// where the broker is, and in the names of variables.
+	Scenarios []json.RawMessage
+}
+
 // Files merges the results of all agents into a new file, and returns it as it was read back. It keeps
 // one interval of each agent in memory. Errors wrap ErrDiffer where the results do not belong together;
 // then, as after every error, the file does not exist.
-func Files(path string, sources []Source, tool result.Tool) (run *result.Run, err error) {
+func Files(path string, sources []Source, whole Whole) (run *result.Run, err error) {
 	agents := make([]*agent, len(sources))
 	for i, s := range sources {
 		if agents[i], err = open(s); err != nil {
@@ -50,13 +64,13 @@ func Files(path string, sources []Source, tool result.Tool) (run *result.Run, er
 			_ = os.Remove(path)
 		}
 	}()
-	return (&merger{agents: agents, tool: tool, writer: w, path: path}).merge()
+	return (&merger{agents: agents, whole: whole, writer: w, path: path}).merge()
 }
 
 // merger writes one file. It belongs to one goroutine.
 type merger struct {
 	agents []*agent
-	tool   result.Tool
+	whole  Whole
 	writer *resultfile.Writer
 	path   string
 	loads  []*load // in the order of the headers
@@ -70,6 +84,9 @@ type load struct {
 	end     int64           // of the last interval, ns from its window's start
 	written int64           // intervals
 	given   bool            // some agent gave messages up, so that its counters do not tell what is in flight
+	window  int64           // when the last agent's window ended, ns from its start
+	unread  int             // intervals of agents' windows that were not merged yet
+	drained []piece         // intervals of agents' drains that were not merged yet
 }
 
 func (m *merger) merge() (*result.Run, error) {
@@ -90,6 +107,15 @@ func (m *merger) merge() (*result.Run, error) {
 				unknown = c.Sent - c.Acked - c.Nacked
 			}
 			l.given = l.given || c.TimedOut > 0 || h.Ack != ackNone && unknown > 0
+			for _, p := range e.runs[i].Series {
+				if p.Phase == result.PhaseMeasure {
+					l.window = max(l.window, p.End)
+					l.unread++
+				}
+			}
+			if closing := e.runs[i].Closing; closing != nil {
+				l.window = max(l.window, closing.End)
+			}
 		}
 		m.loads = append(m.loads, l)
 		if err := m.writer.Header(*h); err != nil {
@@ -141,31 +167,50 @@ func (m *merger) intervals(ends []*ending) error {
 		if !more {
 			return nil
 		}
-		type key struct {
-			load  int
-			phase string
-		}
-		groups := map[key][]*result.Interval{}
+		measured := make([][]piece, len(m.loads))
 		for j, a := range m.agents {
 			for v := a.peek(); v != nil && a.ends(v)/grid == at; v = a.peek() {
-				k := key{a.load(v.Workload), v.Phase}
-				v.Counters.Scheduled += ends[j].atLast(k.load, v.End)
-				groups[k] = append(groups[k], v)
+				i := a.load(v.Workload)
+				l := m.loads[i]
+				v.Counters.Scheduled += ends[j].atLast(i, v.End)
+				if v.Phase == result.PhaseMeasure {
+					measured[i] = append(measured[i], piece{v, j})
+					l.unread--
+				} else {
+					l.drained = append(l.drained, piece{v, j})
+				}
 				if err := a.next(); err != nil {
 					return err
 				}
 			}
 		}
-		for i := range m.loads {
-			for _, phase := range []string{result.PhaseMeasure, result.PhaseDrain} {
-				if all := groups[key{i, phase}]; len(all) > 0 {
-					if err := m.interval(m.loads[i], phase, all); err != nil {
-						return err
-					}
-				}
+		for i, l := range m.loads {
+			if err := m.stretch(l, measured[i]); err != nil {
+				return err
 			}
 		}
 	}
+}
+
+// stretch writes the intervals of a workload that ended in one stretch. The windows of agents may have ended one after
+// the other: what some of them had in the drain meanwhile waits until all windows are over.
+func (m *merger) stretch(l *load, measured []piece) error {
+	over, until := l.unread == 0, int64(0)
+	if over {
+		until = l.window
+	}
+	if len(measured) > 0 {
+		if err := m.interval(l, result.PhaseMeasure, measured, until); err != nil {
+			return err
+		}
+	}
+	if !over || len(l.drained) == 0 {
+		return nil
+	}
+	drained := l.drained
+	l.drained = nil
+	l.end = max(l.end, until)
+	return m.interval(l, result.PhaseDrain, drained, 0)
 }
 
 // events returns the agents' events in order of time. What one action of the plan did to several agents is one

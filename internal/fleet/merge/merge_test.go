@@ -9,7 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"sixnines/internal/engine"
 	"sixnines/internal/engine/enginetest"
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/judge"
@@ -45,7 +47,7 @@ func segments(t *testing.T, text string, change func(k int, l *enginetest.Load))
 		if change != nil {
 			change(k, &l)
 		}
-		if _, err := enginetest.Run(t, l); err != nil {
+		if _, err := enginetest.Run(t, l); err != nil && !(l.Abort > 0 && errors.Is(err, engine.ErrAborted)) {
 			t.Fatal(err)
 		}
 		run, err := result.Load(l.File)
@@ -64,7 +66,7 @@ func segments(t *testing.T, text string, change func(k int, l *enginetest.Load))
 
 func merged(t *testing.T, sources []merge.Source) *result.Run {
 	t.Helper()
-	run, err := merge.Files(filepath.Join(t.TempDir(), "merged.jsonl"), sources, result.Tool{Name: "sixnines", Version: "test"})
+	run, err := merge.Files(filepath.Join(t.TempDir(), "merged.jsonl"), sources, merge.Whole{Tool: result.Tool{Name: "sixnines", Version: "test"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -222,7 +224,7 @@ func TestMergeRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			out := filepath.Join(t.TempDir(), "merged.jsonl")
-			_, err := merge.Files(out, c.sources, result.Tool{})
+			_, err := merge.Files(out, c.sources, merge.Whole{})
 			if !errors.Is(err, merge.ErrDiffer) || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
@@ -230,5 +232,48 @@ func TestMergeRefuses(t *testing.T) {
 				t.Errorf("a file was left: %v", err)
 			}
 		})
+	}
+}
+
+// The windows of agents need not end together, and their intervals not at the same instants: the merged intervals follow
+// each other all the same, and no more is sent in them than was due.
+func TestWindowsEndApart(t *testing.T) {
+	text := strings.Replace(loads()["poisson"], "phases: {warmup: 200ms, duration: 3s, drain: 1s}\nrecord: {interval: 100ms}", "phases: {warmup: 200ms, duration: 60s, drain: 1s}\nrecord: {interval: 1s}", 1)
+	for name, ends := range map[string][agents]time.Duration{
+		"in one interval":   {5100 * time.Millisecond, 5200 * time.Millisecond, 5150 * time.Millisecond},
+		"in several":        {5900 * time.Millisecond, 6020 * time.Millisecond, 7450 * time.Millisecond},
+		"one goes on":       {3500 * time.Millisecond, 0, 3300 * time.Millisecond},
+		"one stops at once": {5100 * time.Millisecond, -5300 * time.Millisecond, 5450 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, sources := segments(t, text, func(k int, l *enginetest.Load) {
+				if l.Interrupt = ends[k]; ends[k] < 0 {
+					l.Interrupt, l.Abort = 0, -ends[k]
+				}
+			})
+			merged(t, sources) // which verifies it
+		})
+	}
+}
+
+// Of a lost agent it is not known which its slowest messages were, though the slowest of all may be among them.
+func TestALostAgentWasTheSlowest(t *testing.T) {
+	_, sources := segments(t, loads()["constant"], func(k int, l *enginetest.Load) {
+		if k == 1 {
+			l.Scenario = strings.Replace(l.Scenario, "delay: 3ms", "delay: 30ms", 1)
+		}
+	})
+	for _, s := range sources { // the same scenario but for the delay
+		text, err := os.ReadFile(s.Path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(s.Path, bytes.ReplaceAll(text, []byte("30ms"), []byte("3ms")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cut(t, sources[1].Path, 12)
+	if run := merged(t, sources); run.Metrics[result.DeliveryResponse].Max < 30e6 {
+		t.Errorf("the slowest took %d ns", run.Metrics[result.DeliveryResponse].Max)
 	}
 }
