@@ -85,10 +85,11 @@ func layers() []layer {
 		{"faults", "internal/faults", "basics contract files actions brokers network", "what happens to a broker during a run is done by what started it; the engine knows no broker"},
 
 		{"merge", "internal/fleet/merge", "files writing schedule judge encodings", "agents' results are merged from their records alone, so that anyone can do it again"},
+		{"fleetrun", "internal/fleet/fleetrun", "words basics contract files writing schedule encodings engine merge fleet", "a run on a fleet joins the engine, the control plane and merging, which do not know each other"},
 		{"fleet", "internal/fleet/...", "words basics contract files fleet", "a fleet carries plans and records, and knows neither how a run measures nor how it is judged"},
 
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
-		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers network faults selftest cli", "commands are given the drivers: only the program links them"},
+		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers network faults selftest merge fleet fleetrun cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
 		{"examples", "examples/...", "library contract vocabulary files", "examples import what users can import"},
 		{"benchmarks", "benchmarks/...", "brokers benchmarks", "a reference program shares no code with what it is compared with"},

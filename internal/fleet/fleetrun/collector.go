@@ -1,0 +1,192 @@
+package fleetrun
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/internal/fleet/coordinator"
+	"sixnines/internal/fleet/merge"
+	"sixnines/result"
+)
+
+// Collector keeps what the agents record, each in a file of its own, and merges that into one result. It implements
+// coordinator.Collector, and belongs to one run.
+type Collector struct {
+	// File is the result; it must not exist. The agents' are in [Dir] of it.
+	File  string
+	Whole merge.Whole
+	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
+	Begun func()
+	// Observe, if not nil, is called with what all agents together did last, about once an interval.
+	Observe func(engine.Progress)
+
+	started  *coordinator.Started
+	files    []*os.File
+	begins   *time.Timer
+	progress *progress
+	run      *result.Run
+}
+
+// agentsSuffix ends the name of the directory of the agents' results.
+const agentsSuffix = ".agents"
+
+// Dir is the directory that has the results of the agents of a merged one.
+func Dir(file string) string { return strings.TrimSuffix(file, ".jsonl") + agentsSuffix }
+
+// IsDir reports whether a directory has results of agents, by its name.
+func IsDir(name string) bool { return strings.HasSuffix(name, agentsSuffix) }
+
+// Sources are the agents of a merged result, with the files that are beside it.
+func Sources(file string, f *result.Fleet) (all []merge.Source) {
+	for _, a := range f.Agents {
+		all = append(all, merge.Source{Name: a.Name, Host: a.Host, Path: filepath.Join(Dir(file), a.Name+".jsonl")})
+	}
+	return all
+}
+
+// Result is the merged result; nil: there is none.
+func (c *Collector) Result() *result.Run { return c.run }
+
+// Begin implements coordinator.Collector.
+func (c *Collector) Begin(s *coordinator.Started) error {
+	if _, err := os.Stat(c.File); !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: %w", c.File, errors.Join(err, fs.ErrExist))
+	}
+	dir := Dir(c.File)
+	if err := os.RemoveAll(dir); err != nil { // of a run that was killed before it had a result
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	c.started = s
+	for _, m := range s.Members {
+		f, err := os.OpenFile(c.path(m), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		if err != nil {
+			return err
+		}
+		c.files = append(c.files, f)
+	}
+	if c.Observe != nil {
+		c.progress = newProgress(len(s.Members), c.Observe)
+	}
+	if c.Begun != nil {
+		c.begins = time.AfterFunc(time.Duration(s.Start-clock.Now()), c.Begun)
+	}
+	return nil
+}
+
+// path is where the result of an agent is.
+func (c *Collector) path(m coordinator.Member) string {
+	return filepath.Join(Dir(c.File), m.Name+".jsonl")
+}
+
+// Collect implements coordinator.Collector.
+func (c *Collector) Collect(of int, _ uint64, record []byte) error {
+	if _, err := c.files[of].Write(record); err != nil {
+		return err
+	}
+	if c.progress != nil {
+		c.progress.add(of, record)
+	}
+	return nil
+}
+
+// Close closes what is open. What was collected stays.
+func (c *Collector) Close() error {
+	var errs []error
+	if c.begins != nil {
+		c.begins.Stop()
+	}
+	for _, f := range c.files {
+		errs = append(errs, f.Close())
+	}
+	c.files = nil
+	return errors.Join(errs...)
+}
+
+// Finish implements coordinator.Collector.
+func (c *Collector) Finish(ends []coordinator.End) error {
+	for _, f := range c.files {
+		if err := f.Sync(); err != nil {
+			return err
+		}
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if err := c.complete(); err != nil {
+		return err
+	}
+	var sources []merge.Source
+	for _, m := range c.started.Members {
+		sources = append(sources, merge.Source{Name: m.Name, Host: m.Host, Path: c.path(m)})
+	}
+	run, err := merge.Files(c.File, sources, c.Whole)
+	if err != nil {
+		return err
+	}
+	c.run = run
+	return nil
+}
+
+// errNothing is the error of a run of which no agent delivered anything.
+var errNothing = errors.New("no agent has delivered anything")
+
+// complete gives agents that were lost before they delivered anything the headers of the others, so that what their
+// segments had due is accounted for.
+func (c *Collector) complete() error {
+	all := make([][]result.Header, len(c.started.Members))
+	most := -1
+	for i, m := range c.started.Members {
+		var err error
+		if all[i], err = headersOf(c.path(m)); err != nil {
+			return err
+		}
+		if most < 0 || len(all[i]) > len(all[most]) {
+			most = i
+		}
+	}
+	if most < 0 || len(all[most]) == 0 {
+		return errNothing
+	}
+	for i, m := range c.started.Members {
+		if len(all[i]) == len(all[most]) {
+			continue
+		}
+		if err := writeLost(c.path(m), all[most], m, c.started.Start); err != nil {
+			return fmt.Errorf("write down that agent %s is lost: %w", m.Name, err)
+		}
+	}
+	return nil
+}
+
+// headersOf returns the headers of a result, which may be empty.
+func headersOf(path string) ([]result.Header, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	b := bufio.NewReader(f)
+	if _, err := b.Peek(1); err != nil {
+		return nil, nil
+	}
+	var all []result.Header
+	r := result.NewReader(b)
+	for {
+		record, err := r.Next()
+		if err != nil || record.Header == nil {
+			return all, nil // what is wrong with the rest, merging says
+		}
+		all = append(all, *record.Header)
+	}
+}

@@ -1,0 +1,102 @@
+package fleetrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"path/filepath"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/engine"
+	"sixnines/internal/fleet/agent"
+	"sixnines/internal/fleet/wire"
+	"sixnines/internal/layout"
+	"sixnines/internal/schedule"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// Runner carries out an agent's plans by the engine. It implements [agent.Runner].
+type Runner struct {
+	Tool result.Tool
+	// Idle is [engine.Config].Idle.
+	Idle []string
+}
+
+// resultName is the name of an agent's own result in the directory of its plan.
+const resultName = "result.jsonl"
+
+// Load implements [agent.Runner].
+func (r *Runner) Load(p *agent.Plan) (agent.Load, error) {
+	if err := errors.Join(Check(p.Scenario), engine.Check(p.Scenario, p.Entry)); err != nil {
+		return agent.Load{}, err
+	}
+	l := agent.Load{Size: int64(p.Scenario.Heaviest())}
+	for _, part := range p.Scenario.Parts() {
+		rate, err := rateOf(part.Scenario, p.Segment)
+		if err != nil {
+			return agent.Load{}, ofWorkload(part.Name, err)
+		}
+		l.Rate += rate
+	}
+	return l, nil
+}
+
+// rateOf is the most messages a second that a segment of a scenario with one workload sends; +Inf: as fast as possible.
+func rateOf(s *scenario.Scenario, g wire.Segment) (float64, error) {
+	w := s.Workload
+	share, local, err := layout.Divide(&w, g.Number, g.Of)
+	switch {
+	case err != nil:
+		return 0, err
+	case w.Loop == scenario.Closed && w.Think > 0:
+		return float64(local.Producers*local.Outstanding) / w.Think.Seconds(), nil
+	case w.Loop == scenario.Closed || w.Rate.IsMax():
+		return math.Inf(1), nil
+	}
+	plan, err := schedule.New(&w, s.Phases.Longest(), s.Seed)
+	if err != nil {
+		return 0, err
+	}
+	part := float64(len(share.Producers)) / float64(w.Producers)
+	if k := w.Arrivals.Kind; k == scenario.Constant || k == scenario.Poisson { // how far chance exceeds it in a second is no part of it
+		return plan.MeanRate() * part, nil
+	}
+	half := min(time.Second, s.Phases.Longest()) / 2
+	return float64(plan.Most(half)) / (2 * half).Seconds() * part, nil // which bounds what any two halves have
+}
+
+func ofWorkload(name string, err error) error {
+	if name == "" {
+		return err
+	}
+	return fmt.Errorf("workload %s: %w", name, err)
+}
+
+// Run implements [agent.Runner].
+func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
+	file := filepath.Join(p.Dir, resultName)
+	over, sent := make(chan struct{}), make(chan error, 1)
+	go func() { sent <- follow(file, over, s.Record) }()
+	_, err := engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
+		Segment: &result.Segment{Index: p.Segment.Number, Of: p.Segment.Of}, Start: starts(s), Abort: s.Abort()})
+	close(over)
+	return errors.Join(err, <-sent)
+}
+
+// starts returns what the engine asks for the start of its window: the common one, or as soon after it as this
+// process can.
+func starts(s agent.Stage) func(ctx context.Context, earliest int64) (int64, error) {
+	return func(ctx context.Context, earliest int64) (int64, error) {
+		ahead := earliest - clock.Now()
+		common, err := s.Reach(ctx, wire.Ready)
+		if err != nil {
+			return 0, err
+		}
+		start := max(common, clock.Now()+ahead)
+		s.Began(start - common)
+		return start, nil
+	}
+}
