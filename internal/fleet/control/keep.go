@@ -30,27 +30,37 @@ type keep struct {
 // namePrefix begins the names of the servers that sixnines starts.
 const namePrefix = "sixnines-fleet-"
 
-// keepIn reads what is kept in dir, or makes it.
-func keepIn(dir string) (k keep, err error) {
+// The files of a control plane's keys.
+const (
+	tokenFile       = "token"
+	joinFile        = "join"
+	certificateFile = "certificate.pem"
+)
+
+// keepIn reads what is kept in dir, or makes it, the certificate for hosts; nil: for this machine's.
+func keepIn(dir string, hosts []string) (k keep, err error) {
 	if k.name, err = kept(dir, "name", func() (string, error) { return namePrefix + strings.ToLower(rand.Text()), nil }); err != nil {
 		return k, err
 	}
 	secret := func() (string, error) { return rand.Text() + rand.Text(), nil }
-	if k.token, err = kept(dir, "token", secret); err != nil {
+	if k.token, err = kept(dir, tokenFile, secret); err != nil {
 		return k, err
 	}
-	if k.join, err = kept(dir, "join", secret); err != nil {
+	if k.join, err = kept(dir, joinFile, secret); err != nil {
 		return k, err
 	}
-	both, err := kept(dir, "certificate.pem", func() (string, error) {
-		public, private, err := selfsigned.Certificate("sixnines fleet", hosts()...)
+	both, err := kept(dir, certificateFile, func() (string, error) {
+		if hosts == nil {
+			hosts = ownHosts()
+		}
+		public, private, err := selfsigned.Certificate("sixnines fleet", hosts...)
 		return string(public) + string(private), err
 	})
 	if err != nil {
 		return k, err
 	}
 	if k.pair, err = tls.X509KeyPair([]byte(both), []byte(both)); err != nil {
-		err = fmt.Errorf("%s: %w", filepath.Join(dir, "certificate.pem"), err)
+		err = fmt.Errorf("%s: %w", filepath.Join(dir, certificateFile), err)
 	}
 	return k, err
 }
@@ -69,15 +79,20 @@ func kept(dir, name string, make func() (string, error)) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return made, write(path, made)
+}
+
+// write writes a file that nobody else can read, at once.
+func write(path, text string) error {
 	f, err := os.OpenFile(path+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = f.WriteString(made)
+	_, err = f.WriteString(text)
 	if err = errors.Join(err, f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
-		return "", err
+		return err
 	}
-	return made, os.Rename(path+".new", path)
+	return os.Rename(path+".new", path)
 }
 
 // addressFile has, in a control plane's directory, where it listens or did last: HOST:PORT.
@@ -142,12 +157,17 @@ func Running(dir string) (wire.Login, error) {
 	if err != nil {
 		return wire.Login{}, none(err)
 	}
-	k, err := keepIn(dir)
+	k, err := keepIn(dir, nil)
 	if err != nil {
 		return wire.Login{}, err
 	}
+	return wire.Login{URL: "tls://" + string(address), Token: k.token, Pin: k.pin()}, nil
+}
+
+// pin is the SHA-256 of the certificate.
+func (k *keep) pin() string {
 	sum := sha256.Sum256(k.pair.Certificate[0])
-	return wire.Login{URL: "tls://" + string(address), Token: k.token, Pin: hex.EncodeToString(sum[:])}, nil
+	return hex.EncodeToString(sum[:])
 }
 
 func before(mark string, err error) string {
@@ -165,8 +185,8 @@ func ownDir(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
-// hosts are the names and addresses of this machine.
-func hosts() []string {
+// ownHosts are the names and addresses of this machine.
+func ownHosts() []string {
 	all := []string{"localhost"}
 	if name, err := os.Hostname(); err == nil {
 		all = append(all, name)

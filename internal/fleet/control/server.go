@@ -3,9 +3,7 @@ package control
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"net"
@@ -24,6 +22,8 @@ type Options struct {
 	// Dir is its directory; it is made if it is not there. A control plane that is started where another one was
 	// has the same certificate, token and streams.
 	Dir string
+	// Keys, if not empty, is a directory with keys that were made before, see [MakeKeys], which it has from now on.
+	Keys string
 	// Host and Port are where it listens; all addresses without a host, and a free port without a port.
 	Host string
 	Port int
@@ -63,7 +63,10 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 			unlock()
 		}
 	}()
-	keep, err := keepIn(o.Dir)
+	if err := takeKeys(o.Keys, o.Dir); err != nil {
+		return nil, doing(err)
+	}
+	keep, err := keepIn(o.Dir, nil)
 	if err != nil {
 		return nil, doing(err)
 	}
@@ -122,8 +125,7 @@ func (s *Server) login(host, token string) wire.Login {
 	if ip := net.ParseIP(s.host); ip != nil && !ip.IsUnspecified() {
 		host = s.host
 	}
-	sum := sha256.Sum256(s.keep.pair.Certificate[0])
-	return wire.Login{URL: "tls://" + net.JoinHostPort(host, strconv.Itoa(s.port)), Token: token, Pin: hex.EncodeToString(sum[:])}
+	return wire.Login{URL: "tls://" + net.JoinHostPort(host, strconv.Itoa(s.port)), Token: token, Pin: s.keep.pin()}
 }
 
 // Line is the command that makes another machine an agent of this control plane, which it reaches at host. It

@@ -273,3 +273,34 @@ func TestTheServerUnderTestIsNotTheControlPlane(t *testing.T) {
 		}
 	}
 }
+
+// A control plane that is given keys has those, whatever it had before, and keeps them.
+func TestKeysThatWereMadeBefore(t *testing.T) {
+	keys, dir := filepath.Join(t.TempDir(), "keys"), t.TempDir()
+	pin, err := MakeKeys(keys, "control.example")
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir, nil).Close() // with keys of its own
+	s, err := Start(t.Context(), Options{Dir: dir, Host: "127.0.0.1", Keys: keys})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for name, login := range map[string]wire.Login{tokenFile: s.Login(), joinFile: s.JoinAt("127.0.0.1")} {
+		secret, err := os.ReadFile(filepath.Join(keys, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if login.Token != string(secret) || login.Pin != pin {
+			t.Errorf("%s and certificate are not those that were made", name)
+		}
+	}
+	there, err := Running(dir)
+	if err != nil || there.Token != s.Login().Token || there.Pin != pin {
+		t.Errorf("another process does not find them: %v", err)
+	}
+	if _, err := Start(t.Context(), Options{Dir: t.TempDir(), Host: "127.0.0.1", Keys: t.TempDir()}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a directory without keys: %v", err)
+	}
+}
