@@ -41,7 +41,7 @@ func layers() []layer {
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
 		{"encodings", "internal/histograms internal/seal", "words", "results are read, written and judged by the same encodings, which know no result"},
-		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/pid internal/relay internal/ring internal/selfsigned internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
+		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/numbers internal/pid internal/relay internal/ring internal/selfsigned internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},
 		{"files", "scenario result", "words texts vocabulary encodings", "a program that reads results links nothing else of Sixnines"},
@@ -106,6 +106,7 @@ func libraries() []library {
 		{"golang.org/x/sys/...", "internal/clock internal/disk internal/engine/send internal/engine/watch internal/netns internal/network internal/rawfile internal/selftest internal/thread/... internal/transport internal/vitals benchmarks/bareloop"},
 		{"github.com/HdrHistogram/hdrhistogram-go", "internal/histograms result internal/recorder internal/selftest"},
 		{"gonum.org/v1/gonum/...", "internal/stats internal/sweep"},
+		{"github.com/RoaringBitmap/roaring/...", "internal/numbers"},
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
 		{"github.com/nats-io/nats-server/...", "internal/brokers internal/fleet/control"},
@@ -328,12 +329,12 @@ func TestImports(t *testing.T) {
 // Programs that contain a driver, read results or run scenarios with drivers of
 // their own choice link no client library.
 func TestNobodyLinksAClientUnasked(t *testing.T) {
-	const hdrHistogram, sys, yaml, gonum = "github.com/HdrHistogram/... ", "golang.org/x/sys/... ", "go.yaml.in/yaml/... ", "gonum.org/v1/gonum/... "
+	const hdrHistogram, sys, yaml, gonum, roaring = "github.com/HdrHistogram/... ", "golang.org/x/sys/... ", "go.yaml.in/yaml/... ", "gonum.org/v1/gonum/... ", "github.com/RoaringBitmap/... github.com/bits-and-blooms/bitset "
 	for _, tt := range []struct{ packages, may string }{
 		{"./driver/...", ""},
 		{"./result", hdrHistogram},
 		{"./scenario", yaml},
-		{". ./internal/engine", hdrHistogram + sys + yaml + gonum},
+		{". ./internal/engine", hdrHistogram + sys + yaml + gonum + roaring},
 	} {
 		for _, p := range list(t, append([]string{"-deps"}, strings.Fields(tt.packages)...)...) {
 			if name, ours := local(p.ImportPath); ours && matches("drivers/...", name) || !p.Standard && !ours && !matches(tt.may, name) {

@@ -29,6 +29,7 @@ const (
 	Data      Kind = iota // part of the load
 	Readiness             // sent before the load until every consumer has seen one
 	Reply                 // a responder's answer
+	Outside               // part of the load before or after the window, where another process receives it
 )
 
 // Envelope identifies and times a message. Little-endian, 32 bytes:

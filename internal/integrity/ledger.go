@@ -1,8 +1,10 @@
 package integrity
 
 import (
+	"cmp"
 	"iter"
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -45,11 +47,15 @@ type Ledger struct {
 	// forgotten counts the numbers ticked off in chunks that left the ring when incomplete
 	// was full, late the Marks that returned Late.
 	forgotten, late int64
+
+	journal bool     // what News has not had is remembered; fixed before the first Mark
+	left    []*chunk // with a journal: those that left the ring, complete or forgotten, and News has not had; guarded by mu
 }
 
 type chunk struct {
 	number uint64
 	bits   [chunkSpan / 64]atomic.Uint64
+	told   *[chunkSpan / 64]uint64 // what News has had of it, which is the only one to read or write it; nil: nothing
 }
 
 func (c *chunk) has(seq uint64) bool {
@@ -131,7 +137,11 @@ func (l *Ledger) chunkOf(number uint64) (*chunk, Mark) {
 
 // retire stores a chunk that leaves the ring. The caller holds mu.
 func (l *Ledger) retire(c *chunk) {
-	if !c.complete() {
+	complete := c.complete()
+	if l.journal && (complete || len(l.incomplete) >= incompleteLimit) {
+		l.left = append(l.left, c)
+	}
+	if !complete {
 		if len(l.incomplete) < incompleteLimit {
 			l.keep(c)
 		} else {
@@ -225,4 +235,43 @@ func (l *Ledger) allOf(number uint64) bool {
 		return c.complete()
 	}
 	return l.isDone(number)
+}
+
+// Journal makes the ledger remember what News has not had yet, in twice the memory. It is called before the
+// first Mark.
+func (l *Ledger) Journal() { l.journal = true }
+
+// News calls each with the numbers that were ticked off since the last call: of a chunk that begins with from,
+// those of the bits set in words, which is valid until each returns. Numbers that are ticked off meanwhile
+// may come with the next call. It is safe for concurrent use with Mark, but not with itself.
+func (l *Ledger) News(each func(from uint64, words []uint64)) {
+	l.mu.Lock()
+	var all []*chunk
+	for i := range l.ring {
+		if c := l.ring[i].Load(); c != nil {
+			all = append(all, c)
+		}
+	}
+	for _, c := range l.incomplete {
+		all = append(all, c)
+	}
+	all = append(all, l.left...)
+	l.left = nil
+	l.mu.Unlock()
+	var news [chunkSpan / 64]uint64
+	slices.SortFunc(all, func(a, b *chunk) int { return cmp.Compare(a.number, b.number) })
+	for _, c := range slices.Compact(all) {
+		if c.told == nil {
+			c.told = new([chunkSpan / 64]uint64)
+		}
+		found := uint64(0)
+		for i := range c.bits {
+			b := c.bits[i].Load()
+			news[i], c.told[i] = b&^c.told[i], b
+			found |= news[i]
+		}
+		if found != 0 {
+			each(c.number*chunkSpan, news[:])
+		}
+	}
 }
