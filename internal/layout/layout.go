@@ -27,6 +27,7 @@ type Stream struct {
 	Topic    int // index into Topics
 	Index    int // among the streams of its topic
 	FanOut   int // delivery groups bound to its topic
+	Number   int // among the streams of the whole workload, of which this layout may be a part
 }
 
 // Consumer is a subscription.
@@ -39,6 +40,7 @@ type Consumer struct {
 // Group is a delivery group: each message of its topics is delivered to one of its members.
 type Group struct {
 	Topics  []int // indices into Layout.Topics
+	Number  int   // among the groups of the whole workload, of which this layout may be a part
 	members int   // consumers
 	// Base gives, by topic, where the streams of that topic begin in the
 	// group's tables; −1 where the group is not bound to the topic.
@@ -126,7 +128,10 @@ func Of(w *scenario.Workload) *Layout {
 		}
 	}
 	for i := range l.Streams {
-		l.Streams[i].FanOut = bound[l.Streams[i].Topic]
+		l.Streams[i].FanOut, l.Streams[i].Number = bound[l.Streams[i].Topic], i
+	}
+	for i := range l.Groups {
+		l.Groups[i].Number = i
 	}
 	return l
 }
