@@ -23,6 +23,11 @@ type Closing struct {
 	// that earlier runs had left.
 	EarlierFrom int64 `json:"earlier_from,omitempty"`
 	EarlierTo   int64 `json:"earlier_to,omitempty"`
+	// Of the merged result of processes that receive what others send: Twice counts deliveries that two processes
+	// received and recorded, of which one is a duplicate, and Unobserved those of which nothing is known,
+	// because a process that may have received them was lost.
+	Twice      int64 `json:"twice,omitempty"`
+	Unobserved int64 `json:"unobserved,omitempty"`
 }
 
 // Resolved returns when the last measured message was resolved, or, if nothing shows that,

@@ -42,6 +42,9 @@ type Interval struct {
 	// ReadBack is what the broker had kept, in the closing record of a run that read it back;
 	// nil: it did not.
 	ReadBack *ReadBack `json:"read_back,omitempty"`
+	// Ledger is which messages were sent and received in the interval, in the result of a process with a
+	// Segment.Role; nil: the process receives what it sends, or merges the results of others.
+	Ledger *Ledger `json:"ledger,omitempty"`
 }
 
 // Level is a reading of what was due, sent and in flight within a long interval,

@@ -144,7 +144,18 @@ type Header struct {
 type Segment struct {
 	Index int `json:"index"` // from 0
 	Of    int `json:"of"`    // number of segments
+	// Role is RoleProducers or RoleConsumers where messages are sent by one process and received by another: the
+	// process has part Part (from 0) of the Parts of that role. Empty: each process receives what it sends.
+	Role  string `json:"role,omitempty"`
+	Part  int    `json:"part,omitempty"`
+	Parts int    `json:"parts,omitempty"`
 }
+
+// The values of Segment.Role.
+const (
+	RoleProducers = "producers"
+	RoleConsumers = "consumers"
+)
 
 // Fleet is what ran a scenario together, each agent a segment.
 type Fleet struct {

@@ -107,7 +107,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	for _, topic := range t.Topics {
 		key := name{s.run, topic}
 		if there := s.broker.topics[key]; there != nil {
-			there.owner = s
+			if !t.Existing { // else another session removes it
+				there.owner = s
+			}
 			continue
 		}
 		s.broker.topics[key] = newTopic(s)

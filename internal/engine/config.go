@@ -61,6 +61,8 @@ type Config struct {
 	// Segment, if not nil, is which part of each workload this process runs: other processes run the others
 	// beside it, each with producers, topics and consumers of its own.
 	Segment *result.Segment
+	// Peers are the other processes, if Segment has a role; else nil.
+	Peers *Peers
 	// Start, if not nil, is called when the load could begin, from the run's goroutine, and returns when its
 	// window begins, CLOCK_MONOTONIC: at earliest or later. Processes that run segments of one scenario begin
 	// at one instant. Its error ends the run.
@@ -109,6 +111,12 @@ type Exporter interface {
 	// values in each.
 	Interval(v *result.Interval, added func(visit func(m result.Metric, low, high, count int64)))
 }
+
+// Peers are the processes of a run in which messages are sent by one process and received by another.
+type Peers = plan.Peers
+
+// Point is a point of a run at which peers wait for each other, see package plan.
+type Point = plan.Point
 
 // Usage is what one of the broker's processes has used.
 type Usage = watch.Usage

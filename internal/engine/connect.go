@@ -40,13 +40,19 @@ func (ld *load) connect(ctx context.Context) error {
 		span = 1 << 22
 	} else if ld.Schedule != nil {
 		span = int(min(1<<22, ld.Schedule.Most(s.Phases.Drain+time.Second)/uint64(len(ld.Layout.Streams))+1))
+	} else if ld.Arrives != nil {
+		span = int(min(1<<22, ld.Arrives.Most(s.Phases.Drain+time.Second)/uint64(len(ld.Layout.Streams))+1))
 	}
 	ld.sending.MakeLanes(lanes, span)
+	streams := ld.sending.Streams
 	var credits []*credit.Credits
-	for _, st := range ld.sending.Streams {
+	for _, st := range streams {
 		credits = append(credits, &ld.sending.LaneOf(st).Credits)
 	}
-	ld.receiving.Bind(ld.sending.Streams, credits, span)
+	if ld.Flow.Listens {
+		streams = ld.receiving.Remote()
+	}
+	ld.receiving.Bind(streams, credits, span)
 	if ld.accounts.Back != nil {
 		ld.accounts.Back.Bind(ld.sending.Streams)
 	}

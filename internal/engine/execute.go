@@ -87,6 +87,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		_ = r.close()
 		return nil, err
 	}
+	r.part()
 	leftOver = errors.Join(leftOver, r.close())
 	res, err := col.finish(leftOver, aborted)
 	if err != nil {
@@ -139,7 +140,11 @@ func (r *run) setUp(ctx context.Context) error {
 		case <-setup.Done():
 		}
 	}()
-	for _, step := range []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).awaitReadiness} {
+	steps := []func(*load, context.Context) error{(*load).open, (*load).connect, (*load).awaitReadiness}
+	for i, step := range steps {
+		if err := r.meet(setup, i); err != nil {
+			return err
+		}
 		for _, ld := range r.loads {
 			err := step(ld, setup)
 			if why := r.RefusedEarly(); why != nil {
@@ -151,6 +156,9 @@ func (r *run) setUp(ctx context.Context) error {
 				return ofWorkload(ld.Part.Name, err)
 			}
 		}
+	}
+	if err := r.meet(setup, len(steps)); err != nil {
+		return err
 	}
 	if ctx.Err() != nil {
 		return fmt.Errorf("%w before the load began", plan.ErrAborted)

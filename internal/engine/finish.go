@@ -44,6 +44,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		maps.Copy(closing.Vitals, vitals)
 		ld.accounts.KeepPauses(pauses)
 		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.Reported.Pauses
+		closing.Ledger = ld.accounts.Ledger(true, r.breath.take)
 		closing.Closing = ld.accounts.Closing(now, r.interrupted, aborted)
 		if err := r.out.Interval(closing); err != nil {
 			return nil, err

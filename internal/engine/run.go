@@ -82,7 +82,7 @@ func newRun(c Config) (*run, error) {
 // settingsOf returns the part of c that the loads need.
 func settingsOf(c Config) plan.Settings {
 	return plan.Settings{Entry: c.Entry, Url: cmp.Or(c.URL, c.Scenario.Target.URL, c.Entry.DefaultURL), Options: c.Options,
-		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Segment: c.Segment, Threads: c.Pacers, File: c.File, Abort: c.Abort, Down: c.Down}
+		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Segment: c.Segment, Peers: c.Peers, Threads: c.Pacers, File: c.File, Abort: c.Abort, Down: c.Down}
 }
 
 // progress calls the observer, if the caller gave one. The run's goroutine and the collector call it,

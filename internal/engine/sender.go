@@ -30,6 +30,8 @@ func newSender(out *send.Sending, in *receive.Receiving) sender {
 	switch {
 	case out.Flow.Consumes:
 		return consuming{out, in}
+	case out.Flow.Listens:
+		return listening{out}
 	case out.Schedule != nil:
 		return send.NewPaced(out)
 	case out.Flow.Timed:

@@ -32,7 +32,7 @@ const (
 // say how long to warm up.
 func (ld *load) warmsUntilStable() bool {
 	return ld.Managed && ld.Flow.Timed && ld.Warmup > 0 &&
-		ld.Scenario.DefaultWarmup() && !ld.Flow.Publishes && ld.Workload.Existing == ""
+		ld.Scenario.DefaultWarmup() && !ld.Flow.Publishes && !ld.Flow.Listens && ld.Workload.Existing == ""
 }
 
 // warmUntilStable sends one message after the other, through all producers in turn, until the

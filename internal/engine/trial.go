@@ -25,7 +25,7 @@ const (
 // messages for later it would keep these, too.
 func (ld *load) tries() bool {
 	w := ld.Workload
-	return w.Existing == "" && !w.Retains() && !ld.Flow.Consumes && len(ld.receiving.Late.Consumers) == 0
+	return w.Existing == "" && !w.Retains() && !ld.Flow.Consumes && !ld.Flow.Listens && len(ld.receiving.Late.Consumers) == 0
 }
 
 // try sends a message by each producer to each of its topics, and returns when the broker

@@ -43,11 +43,15 @@ func contradictions(run *result.Run, same bool) (found []Problem) {
 		}
 	}
 	if c := &run.Counters; c.Taken > 0 && run.Summary != nil { // else an older version's file, or cut short
+		twice := int64(0)
+		if run.Closing != nil {
+			twice = run.Closing.Twice
+		}
 		for _, k := range []struct {
 			metric result.Metric
 			count  int64
 			name   string
-		}{{result.DeliveryService, c.Received, "received"}, {result.PublishService, c.Acked, "acknowledged"}} {
+		}{{result.DeliveryService, c.Received + twice, "received"}, {result.PublishService, c.Acked, "acknowledged"}} {
 			if x := run.Metrics[k.metric]; x != nil && count(x) != k.count {
 				add("metrics."+string(k.metric), "%d values of %s", count(x), spell.Plural(k.count, "message")+" "+k.name)
 			}

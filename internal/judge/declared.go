@@ -22,6 +22,9 @@ import (
 func Declare(h *result.Header, s *scenario.Scenario) {
 	w := &s.Workload
 	h.Name, h.Driver, h.Pattern, h.Mode = s.Name, s.Target.Driver, string(w.Pattern), modeOf(w)
+	if g := h.Segment; g != nil && g.Role == result.RoleProducers {
+		h.Pattern = string(scenario.Publish) // other processes receive what it sends
+	}
 	h.Interval, h.Window = s.Record.Interval, s.Phases.Longest()
 	if w.Messages > 0 {
 		h.Window = 0 // the number of messages ends it
@@ -198,11 +201,17 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 	}
 	producers := s.Workload.Producers
 	if g := h.Segment; g != nil {
-		share, local, err := layout.Divide(&s.Workload, g.Index, g.Of)
+		share, err := ShareOf(&s.Workload, *g)
 		if err != nil {
 			return []Problem{{"header.segment", err.Error()}}
 		}
-		p, producers = p.Of(share.Producers), local.Producers
+		if g.Role == result.RoleConsumers {
+			if h.Rate != 0 {
+				found = append(found, Problem{"header.rate", fmt.Sprintf("it is %v, and the process sends nothing", h.Rate)})
+			}
+			return found
+		}
+		p, producers = p.Of(share.Producers), len(share.Producers)
 	}
 	if !same(h.Rate, p.MeanRate()) {
 		found = append(found, Problem{"header.rate", fmt.Sprintf("it is %v, by the schedule %v", h.Rate, p.MeanRate())})
@@ -223,9 +232,12 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 		due = 0
 		for i := range f.Agents {
 			a := &f.Agents[i]
-			share, _, err := layout.Divide(&s.Workload, a.Segment.Index, a.Segment.Of)
+			share, err := ShareOf(&s.Workload, a.Segment)
 			if err != nil {
 				return append(found, Problem{fmt.Sprintf("header.fleet.agents.%d.segment", i), err.Error()})
+			}
+			if a.Segment.Role == result.RoleConsumers {
+				continue
 			}
 			end := a.End
 			if a.Lost {
@@ -238,6 +250,16 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 		found = append(found, Problem{"counters.scheduled", fmt.Sprintf("the intervals yield %d, the schedule has %d due in the window", run.Counters.Scheduled, due)})
 	}
 	return found
+}
+
+// ShareOf returns what a segment has of a workload. The error says why it cannot be divided so.
+func ShareOf(w *scenario.Workload, g result.Segment) (s layout.Share, err error) {
+	if g.Role != "" {
+		s, _, _, err = layout.DivideRole(w, layout.Role(g.Role), g.Part, g.Parts)
+	} else {
+		s, _, err = layout.Divide(w, g.Index, g.Of)
+	}
+	return s, err
 }
 
 // dueBefore returns how many messages of a plan are due in the window before an instant, ns from its start.

@@ -94,6 +94,9 @@ func (l *lines) interval(v *result.Interval) ([]byte, error) {
 	if v.ReadBack != nil && err == nil {
 		b, err = appendRare(b, `,"read_back":`, v.ReadBack)
 	}
+	if v.Ledger != nil && err == nil {
+		b, err = appendRare(b, `,"ledger":`, v.Ledger)
+	}
 	b = append(b, '}')
 	l.buffer = b
 	return b, err

@@ -220,6 +220,9 @@ func (a *Accounts) accountMissing(total *result.Counters, keep *keeping, intende
 			}
 		}
 	}
+	if a.Flow.Listens { // what is missing, and which copies are duplicates, follows from the ledgers of all
+		return lost
+	}
 	// A damaged copy of what came whole as well is a duplicate.
 	if copies := total.Corrupted - absent; copies > 0 {
 		total.Corrupted -= copies

@@ -81,6 +81,9 @@ func (a *Accounts) Counts() result.Counters {
 		c.Earlier += k.Earlier.Load()
 		c.EarlierDuplicated += k.EarlierAgain.Load()
 	}
+	if a.Flow.Listens { // how many were sent, other processes know
+		c.Expected = c.Received + c.Corrupted
+	}
 	if a.Schedule == nil { // else it is what the schedule has: see dueBy
 		c.Scheduled = c.Sent + c.Rejected
 	}
@@ -180,6 +183,9 @@ func (a *Accounts) inFlight(c result.Counters) int64 {
 func (a *Accounts) Resolved() bool {
 	if a.NeverBegan() {
 		return true
+	}
+	if a.Flow.Listens {
+		return false // what is still on its way, it does not know
 	}
 	if !a.Sending.IsPast() {
 		return false

@@ -33,6 +33,7 @@ type Flow struct {
 	Replies   bool // deliveries are the answers of responders
 	Publishes bool // there are producers only
 	Consumes  bool // there are consumers only, of what earlier runs left
+	Listens   bool // there are consumers only, of what other processes send in this run
 
 	// Closes is what ends a message's time in flight, and so makes room for another one.
 	// Sampled is what ends it for Little's law: an acknowledgement where there is one,
@@ -71,6 +72,12 @@ func Of(w *scenario.Workload, ack driver.AckKind) Flow {
 		f.Primary, f.Main = f.AckResponse, f.AckService.Metric()
 	}
 	return f
+}
+
+// Listen makes it the flow of a process that only receives what others send in the same run: nothing is in flight by
+// its own account.
+func (f *Flow) Listen() {
+	f.Listens, f.Acked, f.Closes, f.Sampled = true, false, Never, Never
 }
 
 func closes(w *scenario.Workload, f Flow) End {

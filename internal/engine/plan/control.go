@@ -56,6 +56,7 @@ type Settings struct {
 	SameMachine bool            // the caller says that the broker is on this machine
 	DropEvery   int64           // fault injection: every n-th measured message is dropped silently; 0: no message
 	Segment     *result.Segment // which part of each workload the process runs; nil: the whole
+	Peers       *Peers          // the other processes, if Segment has a role
 	Threads     int             // the most that send on a load's schedule; 0: the number is chosen for the machine
 	File        string          // the result's; empty: it is only returned
 	Abort       <-chan struct{} // closed to end the run at once, without a drain; nil: never

@@ -32,6 +32,7 @@ type Plan struct {
 	OwnsDialing bool             // the client makes its connections itself, unseen by the engine
 	Layout      *layout.Layout   // who sends to and reads from what
 	Schedule    *schedule.Plan   // when messages are due; nil: the load is unpaced, in closed loops or only consumes
+	Arrives     *schedule.Plan   // when those are due that other processes send; nil: the process receives what it sends itself
 	Sizes       *schedule.Sizes  // sizes of payloads; nil: all are alike
 	Material    payload.Material // what bodies are cut from; nil: they are made of no files
 	Seed        uint64           // of what is drawn beside the schedule: the scenario's, or of the segment
@@ -81,7 +82,7 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 		return nil, fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	p.Reset()
-	for p.Id == 0 {
+	for p.Id = p.sharedId(); p.Id == 0; {
 		p.Id = rand.Uint32()
 	}
 	if p.Name = w.Existing; p.Name == "" {
@@ -98,6 +99,9 @@ func (p *Plan) layOut() (err error) {
 		p.Layout = layout.Of(p.Workload)
 		return nil
 	}
+	if g.Role != "" {
+		return p.layOutRole()
+	}
 	if p.share, p.Workload, err = layout.Divide(p.Workload, g.Index, g.Of); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
@@ -111,9 +115,9 @@ func (p *Plan) layOut() (err error) {
 	return nil
 }
 
-// ProducerNumber returns the number in the scenario's workload of a producer of this process.
+// ProducerNumber returns the number in the scenario's workload of a producer of this process's layout.
 func (p *Plan) ProducerNumber(i int) int {
-	if p.Segment == nil {
+	if p.Segment == nil || p.Flow.Listens {
 		return i
 	}
 	return p.share.Producers[i]
@@ -136,6 +140,10 @@ func (p *Plan) planSchedule() error {
 	s, err := schedule.New(&p.Scenario.Workload, p.Length, p.Scenario.Seed)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if p.Flow.Listens {
+		p.Arrives = s
+		return nil
 	}
 	if p.Segment != nil {
 		s = s.Of(p.share.Producers)

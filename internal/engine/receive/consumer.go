@@ -30,6 +30,7 @@ type Consumer struct {
 	raw       *observe.RawSink // nil: there is no raw file
 	Conn      *transport.Conn  // nil: it is not known which connection it is
 	sampled   uint32           // of a large fan-out only every n-th delivery is checked for corruption; 0: each is
+	crosses   bool             // other processes send what it receives
 	unordered bool             // several responders answer one producer: replies have no order
 
 	// Tap is on Conn, from just before the window on; nil before that, and if stages are not followed.
@@ -102,7 +103,7 @@ func (c *Consumer) identify(m *message, d *driver.Message, now int64) bool {
 		c.count++
 		verify = c.count%c.sampled == 0
 	}
-	if m.Get(d.Payload, verify) != integrity.Good || m.Run != c.plan.Id || m.Kind != c.kind || int(m.Stream) >= len(c.streams) {
+	if m.Get(d.Payload, verify) != integrity.Good || m.Run != c.plan.Id || !c.takes(m.Kind) || int(m.Stream) >= len(c.streams) {
 		c.unexpected(&m.Envelope, d.Payload, now)
 		return false
 	}
@@ -113,8 +114,17 @@ func (c *Consumer) identify(m *message, d *driver.Message, now int64) bool {
 		return false
 	}
 	m.sent, m.partition, m.size, m.redelivered = m.Intended+m.Lag, d.Partition, len(d.Payload), d.Redelivered
-	m.measured = m.Intended >= c.plan.Start.Load() && m.Intended < c.plan.End.Load()
+	if c.crosses {
+		m.measured = m.Kind == integrity.Data // the sender knows: see send
+	} else {
+		m.measured = m.Intended >= c.plan.Start.Load() && m.Intended < c.plan.End.Load()
+	}
 	return true
+}
+
+// takes reports whether it waits for messages of a kind.
+func (c *Consumer) takes(k integrity.Kind) bool {
+	return k == c.kind || c.crosses && k == integrity.Outside
 }
 
 // isNew ticks a message off in its group's ledger and reports whether it is the first copy. Other

@@ -14,14 +14,15 @@ import (
 type Group struct {
 	plan    layout.Group
 	span    int                                // of sequence numbers that a ledger holds without a lock
+	journal bool                               // ledgers tell what is new
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
 	ended   []stream.Marks                     // by stream, likewise: messages that it received although they were refused or given up
 	seen    []atomic.Bool                      // by the group's topics: a first message has arrived
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
-func newGroup(p layout.Group, span int) *Group {
-	return &Group{plan: p, span: span, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
+func newGroup(p layout.Group, span int, journal bool) *Group {
+	return &Group{plan: p, span: span, journal: journal, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
 }
 
 // index returns the index of a stream's ledger; false: the group is not bound to its topic.
@@ -36,7 +37,11 @@ func (g *Group) ledger(i int) *integrity.Ledger {
 	if l := g.ledgers[i].Load(); l != nil {
 		return l
 	}
-	g.ledgers[i].CompareAndSwap(nil, integrity.NewLedger(g.span))
+	l := integrity.NewLedger(g.span)
+	if g.journal {
+		l.Journal()
+	}
+	g.ledgers[i].CompareAndSwap(nil, l)
 	return g.ledgers[i].Load()
 }
 
@@ -48,6 +53,18 @@ func (g *Group) Ledger(st *stream.Stream) (l *integrity.Ledger, bound bool) {
 	}
 	return g.ledger(i), true
 }
+
+// News calls each with what the group has received of a stream since the last call, see [integrity.Ledger.News].
+func (g *Group) News(st *stream.Stream, each func(from uint64, words []uint64)) {
+	if i, bound := g.index(st); bound {
+		if l := g.ledgers[i].Load(); l != nil {
+			l.News(each)
+		}
+	}
+}
+
+// Number is the group's in the whole workload.
+func (g *Group) Number() int { return g.plan.Number }
 
 // receivedEnded notes, once, that the group received a message of the window that was refused or
 // given up, whichever came first.

@@ -68,9 +68,20 @@ func (r *Receiving) AddPause(length time.Duration, hold func() int64) *Pause {
 func (r *Receiving) Bind(streams []*stream.Stream, credits []*credit.Credits, span int) {
 	r.streams, r.credits = streams, credits
 	for _, g := range r.Layout.Groups {
-		r.Groups = append(r.Groups, newGroup(g, span))
+		r.Groups = append(r.Groups, newGroup(g, span, r.Crosses()))
 	}
 }
+
+// Remote returns the streams of the layout, which other processes send.
+func (r *Receiving) Remote() (all []*stream.Stream) {
+	for i, s := range r.Layout.Streams {
+		all = append(all, &stream.Stream{ID: uint32(i), Plan: s})
+	}
+	return all
+}
+
+// Streams are those of which its consumers receive messages, by number.
+func (r *Receiving) Streams() []*stream.Stream { return r.streams }
 
 // ConnectConsumers connects the consumers of the load, and its responders. Those that connect
 // later it notes in Late. The shards of the recorder begin after those of the producers' lanes.
@@ -145,6 +156,7 @@ func (r *Receiving) NewConsumer(group, shard int, kind integrity.Kind) *Consumer
 	if n := r.Layout.MaxFanOut(); n > FullChecks {
 		c.sampled = uint32(n / FullChecks)
 	}
+	c.crosses = r.Crosses()
 	c.tail = r.Recording.TailOf(r.Flow.Response).Part(int(c.index), true)
 	c.unordered = r.Flow.Replies && r.Workload.Consumers > 1
 	c.expected = [][]uint64{make([]uint64, c.group.plan.Streams)}
@@ -200,7 +212,14 @@ func (r *Receiving) ready(now, sent int64) {
 // and unordered responders or an unordered broker add one; replies come to the one producer that asked.
 // It is called when no more can come.
 func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
-	waited, ways, coming := now-r.End.Load(), 0, false
+	newest, ways := r.Ways(g)
+	coming := newest != 0 && now-newest < (now-r.End.Load())/2
+	return coming && ways > 1, !coming
+}
+
+// Ways returns by how many ways messages come to the group, and when the newest measured message came,
+// CLOCK_MONOTONIC; 0: none came. It is called when no more can come.
+func (r *Receiving) Ways(g *Group) (newest int64, ways int) {
 	for _, c := range r.Consumers {
 		if c.group != g {
 			continue
@@ -212,9 +231,9 @@ func (r *Receiving) StillComing(g *Group, now int64) (may, ended bool) {
 		if ways += own; r.Flow.Replies {
 			ways = own
 		}
-		coming = coming || c.newest != 0 && now-c.newest < waited/2
+		newest = max(newest, c.newest)
 	}
-	return coming && ways > 1, !coming
+	return newest, ways
 }
 
 // lateConsumers are the consumers of a load that connect during it, or after it.

@@ -113,14 +113,14 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, d departure) error {
 // build writes the envelope and the key of the next message of st into sl, and returns the
 // payload: of its body's memory as much as the message's size.
 func (l *lane) build(st *stream.Stream, sl *credit.Slot, d *departure) []byte {
-	envelope := integrity.Envelope{Run: l.plan.Id, Stream: st.ID, Kind: d.kind, Intended: d.intended, Sequence: st.Next, Lag: d.sent - d.intended}
+	envelope := integrity.Envelope{Run: l.plan.Id, Stream: uint32(st.Plan.Number), Kind: l.kindOf(d), Intended: d.intended, Sequence: st.Next, Lag: d.sent - d.intended}
 	if envelope.Lag > 0 && d.own > 0 {
 		envelope.Own = uint8((d.own*7 + envelope.Lag/2) / envelope.Lag)
 	}
 	payload, sum := sl.Payload, sl.Sum
 	if l.plan.Sizes != nil {
 		// Counted from the window's start: runs have equal sizes whatever came before.
-		class := l.plan.Sizes.Class(st.ID, st.Next-st.First)
+		class := l.plan.Sizes.Class(uint32(st.Plan.Number), st.Next-st.First)
 		size := l.plan.Sizes.Classes()[class]
 		// The capacity is cut, too: a client that appends must not overwrite the rest of the body.
 		payload, sum = payload[:size:size], sl.Sums[class]
@@ -137,6 +137,14 @@ func (l *lane) build(st *stream.Stream, sl *credit.Slot, d *departure) []byte {
 		sl.Measured.Store(d.measured)
 	}
 	return payload
+}
+
+// kindOf returns the kind in the envelope. Another process cannot see by its own window which messages are measured.
+func (l *lane) kindOf(d *departure) integrity.Kind {
+	if d.data() && !d.measured && l.plan.Crosses() {
+		return integrity.Outside
+	}
+	return d.kind
 }
 
 // takeBack counts a message that Send has refused, and frees its slot and its credit.

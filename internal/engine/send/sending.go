@@ -101,12 +101,21 @@ func (s *Sending) MakeLanes(n, span int) {
 		}
 		s.Lanes = append(s.Lanes, l)
 	}
+	if s.Flow.Listens {
+		return
+	}
 	var ready chan stream.Completion
 	owner := -1
 	for id, sp := range s.Layout.Streams {
 		st := &stream.Stream{ID: uint32(id), Plan: sp}
 		if acked {
 			st.Acked = integrity.NewLedger(span)
+			if s.Crosses() {
+				st.Acked.Journal()
+			}
+		}
+		for _, m := range []*stream.Marks{&st.Rejected, &st.Nacked, &st.GaveUp} {
+			m.Journal = s.Crosses()
 		}
 		if sp.FanOut > 1 {
 			st.Fan = integrity.NewFan(span)

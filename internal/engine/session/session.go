@@ -63,11 +63,14 @@ func (s *Session) Open(ctx context.Context) (err error) {
 
 // Topology is what the load needs at the broker.
 func (s *Session) Topology() driver.Topology {
-	w := s.Workload
+	w, all := s.Workload, s.Workload
+	if s.Crosses() {
+		all = &s.Scenario.Workload // one process provisions for all
+	}
 	return driver.Topology{Topics: s.Layout.Topics, Groups: s.Layout.GroupNames,
-		Producers: w.Producers, Consumers: w.Consumers, MaxSize: int(w.Size.Largest()), Slow: s.Scenario.Slow(),
+		Producers: all.Producers, Consumers: all.Consumers, MaxSize: int(w.Size.Largest()), Slow: s.Scenario.Slow(),
 		Late: s.ComesLate, KeySize: int(w.KeySize), Headers: stream.HeadersOf(w.Headers),
-		Keep: w.Retains(), Existing: w.Existing != "", ReadBack: s.Scenario.Phases.ReadBack > 0}
+		Keep: w.Retains(), Existing: w.Existing != "" || !s.Provisions(), ReadBack: s.Scenario.Phases.ReadBack > 0}
 }
 
 // Again opens another session with the same run at the broker, which provisions nothing. The caller
@@ -136,7 +139,7 @@ func (s *Session) notify(e driver.Event) {
 // Refusals says how producers learn that the broker refuses their messages; empty: the load has no
 // producers, or no broker. Open has returned.
 func (s *Session) Refusals() string {
-	if s.Flow.Consumes || s.Entry.Capabilities.Brokerless {
+	if s.Flow.Consumes || s.Flow.Listens || s.Entry.Capabilities.Brokerless {
 		return ""
 	}
 	how := driver.RefusalsAnswered
@@ -153,7 +156,7 @@ func (s *Session) Close() error {
 	defer cancel()
 	var errs []error
 	// A run that measured nothing does not remove what others have made.
-	if s.Main != nil && s.Semantics.Transport != "" && (s.Workload.Existing == "" || s.Measured) {
+	if s.Main != nil && s.Semantics.Transport != "" && s.Provisions() && (s.Workload.Existing == "" || s.Measured) {
 		errs = append(errs, s.Main.Deprovision(ctx))
 	}
 	for _, s := range []driver.Session{s.Responders, s.Main} {

@@ -4,6 +4,8 @@
 package stream
 
 import (
+	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,8 +21,8 @@ import (
 // connection's pacer, or its producer's loop. Others read it when that has ended. A lane that changes
 // pacers takes its streams along.
 type Stream struct {
-	ID       uint32          // index among the load's streams; in every envelope
-	Plan     layout.Stream   // its producer and topic in the layout
+	ID       uint32          // index among the load's streams
+	Plan     layout.Stream   // its producer and topic in the layout; its number is in every envelope
 	Producer driver.Producer // the client that sends it
 	Flusher  driver.Flusher  // Producer, if it buffers; nil: it does not
 	Waiter   *Waiter         // gets each completion, for a closed loop; nil on a schedule or flat out
@@ -62,15 +64,20 @@ type Stream struct {
 // take no memory before the first, and a bit each from then on. The methods are
 // safe for concurrent use.
 type Marks struct {
-	ledger atomic.Pointer[integrity.Ledger] // nil before the first
-	N      atomic.Int64                     // how many there are; a number is in the ledger before it counts here
+	Journal bool                             // News tells what is new; set before the first Add
+	ledger  atomic.Pointer[integrity.Ledger] // nil before the first
+	N       atomic.Int64                     // how many there are; a number is in the ledger before it counts here
 }
 
 // Add adds a number, and reports whether it is new.
 func (m *Marks) Add(seq uint64) bool {
 	l := m.ledger.Load()
 	if l == nil {
-		m.ledger.CompareAndSwap(nil, integrity.NewLedger(0))
+		made := integrity.NewLedger(0)
+		if m.Journal {
+			made.Journal()
+		}
+		m.ledger.CompareAndSwap(nil, made)
 		l = m.ledger.Load()
 	}
 	if l.Mark(seq) == integrity.Duplicate {
@@ -78,6 +85,13 @@ func (m *Marks) Add(seq uint64) bool {
 	}
 	m.N.Add(1)
 	return true
+}
+
+// News calls each with the numbers that were added since the last call, see [integrity.Ledger.News].
+func (m *Marks) News(each func(from uint64, words []uint64)) {
+	if l := m.ledger.Load(); l != nil {
+		l.News(each)
+	}
 }
 
 // Has reports whether the number was added.
@@ -109,6 +123,15 @@ func (st *Stream) CameDamaged(seq uint64) bool {
 	}
 	st.tampered[seq]--
 	return true
+}
+
+// DamagedNumbers returns how many deliveries of a message came damaged: pairs of number and count, in order. It takes
+// no lock: it is called when no more can come.
+func (st *Stream) DamagedNumbers() (all [][2]int64) {
+	for _, seq := range slices.Sorted(maps.Keys(st.tampered)) {
+		all = append(all, [2]int64{int64(seq), int64(st.tampered[seq])})
+	}
+	return all
 }
 
 // Send hands a message to the client. The client may use payload and key until it is done with token.
