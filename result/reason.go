@@ -201,7 +201,7 @@ func Reasons() []ReasonProperties {
 		{ReasonSuspended, ByMachine, HeldOnce, EffectUnknown, ShownAsWhy, "the machine was suspended", "disable sleep and run again"},
 		{ReasonConsumersAbsent, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
 		{ReasonAction, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
-		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended by itself", "see why: --show events, and the broker's log"},
+		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended unexpectedly", "see why: --show events, and the broker's log"},
 		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
 		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
 		{ReasonAgentsApart, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "agents began apart", "begin all agents at one instant, and set the clocks of their machines"},

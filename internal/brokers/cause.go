@@ -64,7 +64,7 @@ func cause(said string) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "it said nothing"
+		return "it printed nothing"
 	}
 	if innermost != "" {
 		lines = append(lines, innermost)

@@ -52,7 +52,7 @@ Caused by: java.lang.Error: what came of it
 			"java.io.IOException: Failed to bind Pulsar broker on /127.0.0.1:15509; " +
 			"Caused by: io.netty.channel.unix.Errors$NativeIoException: bind(..) failed with error(-98): Address already in use"},
 		{"no complaint", "starting\nthat was all\n\n", "that was all"},
-		{"nothing", "\n \n", "it said nothing"},
+		{"nothing", "\n \n", "it printed nothing"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if got := cause(tt.said); got != tt.want {

@@ -153,7 +153,7 @@ func Start(ctx context.Context, p Product, o Options) (*Cluster, error) {
 		return fail(ErrBrokerless)
 	}
 	if !slices.Contains(p.Clusters, o.Nodes) {
-		return fail(fmt.Errorf("%d nodes are asked for; there can be %v", o.Nodes, p.Clusters))
+		return fail(fmt.Errorf("%d nodes were requested; possible are %v", o.Nodes, p.Clusters))
 	}
 	in, err := p.find(ctx, o.Home)
 	if err != nil {

@@ -22,7 +22,7 @@ type Disks struct {
 }
 
 // ErrNoDisk says that a node's data are on no file system of its own, or that it has no data on disk.
-var ErrNoDisk = errors.New("its data are on no file system of its own")
+var ErrNoDisk = errors.New("its data are not on a file system of their own")
 
 // CheckDisks returns why Options.Disks is impossible for the product or here: an error that wraps [ErrNoDisk]
 // or [disk.ErrUnavailable].
@@ -42,7 +42,7 @@ func (c *Cluster) makeDisks(p Product, o *Options, nodes []process) error {
 		return err
 	}
 	if o.Detach || c.keep {
-		return errors.New("a file system of its own ends with the run, so its data cannot be kept; leave the directory out")
+		return errors.New("its own file system is removed at the end of the run, so its data cannot be kept; leave the directory out")
 	}
 	for _, n := range nodes {
 		if err := os.MkdirAll(n.dir, 0o755); err != nil {
@@ -200,7 +200,7 @@ func (c *Cluster) CorruptData(node int, pattern string, bits int, draw *rand.Ran
 	case err != nil:
 		return fail(err)
 	case c.keep:
-		return fail(errors.New("its directory is kept, and so not ours to damage"))
+		return fail(errors.New("its directory is kept after the run, so it must not be damaged"))
 	case dir == "":
 		return fail(fmt.Errorf("%w: it keeps nothing on disk", ErrNoDisk))
 	}

@@ -95,7 +95,7 @@ func (s *State) end(ctx context.Context, p Process, gently bool) error {
 	if s.ended(context.WithoutCancel(ctx), p, killLimit) {
 		return nil
 	}
-	return fmt.Errorf("%s (process %d) does not end although it was killed: it hangs in the kernel, or belongs to another user; look at it with ps", p.Name, p.PID)
+	return fmt.Errorf("%s (process %d) did not end although it was killed: it hangs in the kernel or belongs to another user; inspect it with ps", p.Name, p.PID)
 }
 
 // ended waits until the process has ended, for at most limit and until ctx ends, and
@@ -105,7 +105,7 @@ func (s *State) ended(ctx context.Context, p Process, limit time.Duration) bool 
 	defer cancel()
 	return poll(ctx, nil, func(context.Context) error {
 		if s.alive(p) {
-			return errors.New("it still runs")
+			return errors.New("it is still running")
 		}
 		return nil
 	}) == nil

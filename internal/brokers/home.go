@@ -38,7 +38,7 @@ func DefaultDir(environ []string) (string, error) {
 	if dir, err := os.UserCacheDir(); err == nil {
 		return filepath.Join(dir, "sixnines"), nil
 	}
-	return "", errors.New("brokers: no place to install to: neither " + HomeVariable + " nor HOME is set")
+	return "", errors.New("brokers: no directory for installations: neither " + HomeVariable + " nor HOME is set")
 }
 
 // Getenv returns the variable's value, the last one given, or "".

@@ -17,7 +17,7 @@ import (
 
 // ErrNeedsPerson says that this process cannot run a step of an installation: it
 // lacks the administrator's rights, or the system has no apt-get.
-var ErrNeedsPerson = errors.New("needs a person")
+var ErrNeedsPerson = errors.New("needs a manual step")
 
 // Installer runs the steps of installations, one after the other. A lock file
 // ensures that only one installer at a time works in a home. Not safe for concurrent use.
@@ -52,7 +52,7 @@ func (in *Installer) Check(ctx context.Context, steps []Step) error {
 			continue
 		}
 		if _, ok := in.home.LookPath(s.Command[0]); !ok {
-			return fmt.Errorf("brokers: %s: %w: there is no %s here, so this is no Debian", s.Doc, ErrNeedsPerson, s.Command[0])
+			return fmt.Errorf("brokers: %s: %w: %s was not found, so this is not a Debian system", s.Doc, ErrNeedsPerson, s.Command[0])
 		}
 		if os.Geteuid() == 0 || in.asRoot != nil {
 			continue
@@ -64,7 +64,7 @@ func (in *Installer) Check(ctx context.Context, steps []Step) error {
 			ok = c.Run() == nil
 		}
 		if !ok {
-			return fmt.Errorf("brokers: %s: %w: it takes the administrator, and sudo does not let us without a password", s.Doc, ErrNeedsPerson)
+			return fmt.Errorf("brokers: %s: %w: it needs administrator rights, and sudo asks for a password", s.Doc, ErrNeedsPerson)
 		}
 		in.asRoot = []string{sudo, "-n", "--"}
 	}
@@ -88,7 +88,7 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 		return found, nil
 	}
 	if len(steps) == 0 {
-		return fail(errors.New("there is nothing that could be done for it"))
+		return fail(errors.New("it has no automatic installation"))
 	}
 	if err := in.Check(ctx, steps); err != nil {
 		return fail(err)
@@ -131,7 +131,7 @@ func (in *Installer) Install(ctx context.Context, p Product, steps []Step, say f
 	}
 	found, err := p.find(ctx, in.home)
 	if err != nil {
-		return fail(fmt.Errorf("everything was done, and yet: %w", err))
+		return fail(fmt.Errorf("all steps succeeded, but: %w", err))
 	}
 	return found, nil
 }
@@ -148,7 +148,7 @@ func (in *Installer) moves(steps []Step) ([]move, error) {
 			for _, path := range []string{from, to} {
 				rel, err := filepath.Rel(in.home.Dir, path)
 				if err != nil || !filepath.IsLocal(rel) || rel == "." {
-					return nil, fmt.Errorf("%s: %s does not lie below %s", s.Doc, path, in.home.Dir)
+					return nil, fmt.Errorf("%s: %s is not below %s", s.Doc, path, in.home.Dir)
 				}
 			}
 			all = append(all, move{from, to})
@@ -201,7 +201,7 @@ func (in *Installer) command(ctx context.Context, s Step) (string, error) {
 	if !strings.ContainsRune(program, filepath.Separator) {
 		path, ok := in.home.LookPath(program)
 		if !ok {
-			return "", fmt.Errorf("%s: there is no %s on PATH; install it, or do by hand: %s", s.Doc, program, s)
+			return "", fmt.Errorf("%s: %s is not on PATH; install it, or run by hand: %s", s.Doc, program, s)
 		}
 		program = path
 	}
@@ -250,7 +250,7 @@ func lastLines(text string, n int) string {
 		}
 	}
 	if len(lines) == 0 {
-		return "it said nothing"
+		return "it printed nothing"
 	}
 	return strings.Join(lines[max(0, len(lines)-n):], "; ")
 }

@@ -107,12 +107,12 @@ func TestInstallThatFailsLeavesNothing(t *testing.T) {
 	}
 	missing := filling(h, "a", "")
 	missing.Command = []string{"no-such-program"}
-	if _, err = in.Install(t.Context(), toolbox(h), []Step{missing}, nil); err == nil || !strings.Contains(err.Error(), "no no-such-program on PATH") {
+	if _, err = in.Install(t.Context(), toolbox(h), []Step{missing}, nil); err == nil || !strings.Contains(err.Error(), "no-such-program is not on PATH") {
 		t.Errorf("%v", err)
 	}
 	outside := filling(h, "a", write)
 	outside.Moves = map[string]string{h.Path("a.part"): filepath.Join(h.Dir, "..", "elsewhere")}
-	if _, err = in.Install(t.Context(), toolbox(h), []Step{outside}, nil); err == nil || !strings.Contains(err.Error(), "does not lie below") {
+	if _, err = in.Install(t.Context(), toolbox(h), []Step{outside}, nil); err == nil || !strings.Contains(err.Error(), "is not below") {
 		t.Errorf("%v", err)
 	}
 }

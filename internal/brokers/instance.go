@@ -59,7 +59,7 @@ func (i *Instance) Err() error {
 	if i.stopping {
 		return nil
 	}
-	return fmt.Errorf("brokers: %s (process %d) ended by itself: %s: %s", i.Name, i.PID, i.how(), i.lastWords())
+	return fmt.Errorf("brokers: %s (process %d) ended unexpectedly: %s: %s", i.Name, i.PID, i.how(), i.lastWords())
 }
 
 // how describes how the process ended. done must be closed.
@@ -118,7 +118,7 @@ func (i *Instance) killed(ctx context.Context) error {
 	if i.gone(context.WithoutCancel(ctx), killLimit) {
 		return nil
 	}
-	return fmt.Errorf("brokers: %s (process %d) does not end although it was killed: it hangs in the kernel; look at it with ps", i.Name, i.PID)
+	return fmt.Errorf("brokers: %s (process %d) did not end although it was killed: it hangs in the kernel; inspect it with ps", i.Name, i.PID)
 }
 
 func (i *Instance) closeInput() {

@@ -68,7 +68,7 @@ func (j javaProduct) versionIn(dir string) (string, error) {
 			return version, nil
 		}
 	}
-	return "", fmt.Errorf("there is no %s….jar in it: %w", j.jar, os.ErrNotExist)
+	return "", fmt.Errorf("it contains no %s….jar: %w", j.jar, os.ErrNotExist)
 }
 
 // withJava returns in if Java is installed, else an error that wraps [ErrNotInstalled].

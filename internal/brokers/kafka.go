@@ -46,7 +46,7 @@ func Kafka() Product {
 // neither groups nor the creation of topics are still in use, and clients claim to
 // speak with them.
 func Kafka08() Product {
-	return oldKafka("kafka-0.8", kafka08, "Apache Kafka 0.8.2 with ZooKeeper: the oldest protocol that is spoken here")
+	return oldKafka("kafka-0.8", kafka08, "Apache Kafka 0.8.2 with ZooKeeper: the oldest supported protocol")
 }
 
 // Kafka09 is Kafka 0.9.0.0 with a ZooKeeper of its own.
@@ -116,7 +116,7 @@ func planKafka(h Home, version string) []Step {
 	pom.WriteString("</dependencies></project>\n")
 	dir, staged := h.Path(kafkaPrefix+version), h.Path(kafkaPrefix+version+".part")
 	return append(planJava(h), Step{
-		Doc: "fetch Kafka " + version + " and what it depends on from Maven Central",
+		Doc: "fetch Kafka " + version + " and its dependencies from Maven Central",
 		Command: []string{"mvn", "--quiet", "--batch-mode", "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies",
 			"-DoutputDirectory=libs", "-DincludeScope=runtime"},
 		Dir:   staged,

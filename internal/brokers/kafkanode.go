@@ -163,7 +163,7 @@ func kafkaAccess(settings map[string]string, o *Options, dir string) error {
 		return nil
 	}
 	if strings.ContainsAny(o.User+o.Password, "\"\\\r\n") || o.User == "" {
-		return fmt.Errorf("kafka: a user with a name is needed, and neither name nor password may have quotes or backslashes")
+		return fmt.Errorf("kafka: the user needs a name, and name and password must not contain quotes or backslashes")
 	}
 	const prefix = "listener.name.client."
 	settings["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"

@@ -27,7 +27,7 @@ func kafkaAsk(ctx context.Context, address string, q kmsg.Request) (kmsg.Respons
 		return nil, err
 	}
 	fail := func(err error) (kmsg.Response, error) {
-		return nil, fmt.Errorf("%s answers a request of Kafka's (%s): %w", address, kmsg.NameForKey(q.Key()), err)
+		return nil, fmt.Errorf("%s answered a Kafka request (%s): %w", address, kmsg.NameForKey(q.Key()), err)
 	}
 	var head [8]byte // size, correlation
 	if _, err := io.ReadFull(c, head[:]); err != nil {
@@ -35,7 +35,7 @@ func kafkaAsk(ctx context.Context, address string, q kmsg.Request) (kmsg.Respons
 	}
 	size := int64(binary.BigEndian.Uint32(head[:])) - 4
 	if got := binary.BigEndian.Uint32(head[4:]); got != correlation || size < 0 || size > kafkaMost {
-		return fail(errors.New("this is no answer of Kafka's"))
+		return fail(errors.New("this is not a Kafka response"))
 	}
 	body := make([]byte, size)
 	if _, err := io.ReadFull(c, body); err != nil {
@@ -135,7 +135,7 @@ func kafkaPlacement(ctx context.Context, addresses []string, k int, d Destinatio
 		for _, id := range p.Replicas {
 			switch k := int(id) - 1; {
 			case k < 0 || k >= len(addresses):
-				return found, 0, fmt.Errorf("broker %d has a replica and is not one of the %d nodes", id, len(addresses))
+				return found, 0, fmt.Errorf("broker %d has a replica but is not one of the %d nodes", id, len(addresses))
 			case id != p.Leader:
 				found.Followers = append(found.Followers, k)
 				if slices.Contains(p.ISR, id) {

@@ -14,7 +14,7 @@ import (
 // the old protocol: they have neither encryption nor login here.
 func deployKafkaZooKeeper(vm virtualMachine, in Installation, o *Options, own map[string]string) (*deployment, error) {
 	if o.TLS != nil || o.User != "" || o.Password != "" {
-		return nil, fmt.Errorf("kafka %s: encryption and login are to be had from 3.3 on", in.Version)
+		return nil, fmt.Errorf("kafka %s: encryption and login need version 3.3 or later", in.Version)
 	}
 	ports, err := o.ports(o.Nodes + 1)
 	if err != nil {

@@ -76,9 +76,9 @@ func (c *Cluster) leader(ctx context.Context, d Destination) (p Placement, runni
 	case len(nodes) == 1:
 		return Placement{}, running, nil
 	case c.roles.placement == nil:
-		return p, nil, fmt.Errorf("nothing here asks %s for leaders; name nodes by their numbers", c.Product)
+		return p, nil, fmt.Errorf("sixnines cannot ask %s for leaders; name nodes by number", c.Product)
 	case len(running) == 0:
-		return p, nil, fmt.Errorf("no node runs that could be asked: %w", os.ErrProcessDone)
+		return p, nil, fmt.Errorf("no node is running that could be asked: %w", os.ErrProcessDone)
 	}
 	if p, err = c.roles.placement(ctx, running, d); err != nil {
 		return p, nil, err
@@ -106,7 +106,7 @@ func (c *Cluster) Transfer(ctx context.Context, d Destination) (Transferred, err
 	}
 	switch {
 	case len(c.Members()) == 1:
-		return fail(fmt.Errorf("%w: there is one node", ErrNoTransfer))
+		return fail(fmt.Errorf("%w: the broker has one node", ErrNoTransfer))
 	case c.roles.transfer == nil:
 		return fail(fmt.Errorf("%w: %s", ErrNoTransfer, c.roles.why))
 	}
@@ -115,7 +115,7 @@ func (c *Cluster) Transfer(ctx context.Context, d Destination) (Transferred, err
 		return fail(err)
 	}
 	if len(p.Followers) == 0 {
-		return fail(fmt.Errorf("%w: no other node keeps it", ErrNoTransfer))
+		return fail(fmt.Errorf("%w: no other node has a replica", ErrNoTransfer))
 	}
 	moved := Transferred{From: p.Leader, At: clock.Now()}
 	if err := c.roles.transfer(ctx, running, d, p); err != nil {

@@ -123,7 +123,7 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 // password on its command line.
 func mosquittoPassword(user, password string) (string, error) {
 	if strings.ContainsAny(user, ":\r\n") {
-		return "", errors.New("a user's name can have no colon and no line's end")
+		return "", errors.New("a user name must not contain colons or line breaks")
 	}
 	const iterations = 101
 	salt := make([]byte, 12)
@@ -156,7 +156,7 @@ func greetedByMosquitto(ctx context.Context, address string) error {
 		return err
 	}
 	if answer[0] != 0x20 {
-		return fmt.Errorf("it answers with % x, which is no CONNACK", answer)
+		return fmt.Errorf("it answered with % x, which is not a CONNACK", answer)
 	}
 	return nil
 }

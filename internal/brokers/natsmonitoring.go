@@ -56,7 +56,7 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 		}
 		m := js.Meta
 		if m.Leader == "" || m.Size != len(nodes) {
-			return fmt.Errorf("%s knows the leader %q of %d servers; there are %d", n.name, m.Leader, m.Size, len(nodes))
+			return fmt.Errorf("%s reports the leader %q of %d servers, but there are %d", n.name, m.Leader, m.Size, len(nodes))
 		}
 		for _, a := range js.Accounts {
 			for _, s := range a.Streams {
@@ -70,7 +70,7 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 		}
 		led = true
 		if len(m.Replicas) != len(nodes)-1 {
-			return fmt.Errorf("%s leads %d servers; there are %d", n.name, 1+len(m.Replicas), len(nodes))
+			return fmt.Errorf("%s leads %d servers, but there are %d", n.name, 1+len(m.Replicas), len(nodes))
 		}
 		for _, r := range m.Replicas {
 			if !r.Current {
@@ -79,7 +79,7 @@ func agreed(ctx context.Context, nodes []natsNode) error {
 		}
 	}
 	if !led {
-		return errors.New("the servers do not agree on who leads them")
+		return errors.New("the servers do not agree on the leader")
 	}
 	for _, n := range nodes {
 		if err := monitored(ctx, n, "/healthz", new(any)); err != nil {

@@ -34,7 +34,7 @@ func NATS() Product {
 		Variable: natsVariable,
 		find:     findNATS,
 		plan: func(context.Context, Home) ([]Step, error) {
-			return nil, errors.New("the server is built in; there is nothing to install")
+			return nil, errors.New("the server is built in; nothing needs to be installed")
 		},
 		// Before 2.2 there was no MQTT, nor JetStream.
 		versions: &versions{prefix: "nats-server-", usual: server.VERSION, oldest: "2.2.0", find: versionedProgram(natsServer()),
@@ -57,7 +57,7 @@ func findNATS(ctx context.Context, h Home) (Installation, error) {
 		return findProgram(ctx, h, natsServer())
 	}
 	if len(h.Self) == 0 {
-		return Installation{}, fmt.Errorf("the server is built in, but nothing says how this program becomes it; set %s to a nats-server", natsVariable)
+		return Installation{}, fmt.Errorf("the server is built in, but this program cannot start itself as one; set %s to a nats-server", natsVariable)
 	}
 	return Installation{Version: server.VERSION, Path: h.Self[0], Origin: builtIn}, nil
 }
@@ -71,7 +71,7 @@ type natsNode struct {
 
 func deployNATS(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32 {
-		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32))
+		return nil, fmt.Errorf("messages of up to %s were requested, but it carries at most %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32))
 	}
 	if err := refuse(o.Settings, "listen", "port", "host", "net", "http", "http_port", "https", "https_port", "server_name", "cluster.listen", "cluster.host", "cluster.port", "cluster.routes"); err != nil {
 		return nil, err
@@ -200,7 +200,7 @@ func greetedByNATS(ctx context.Context, address string, jetstream bool) error {
 	}
 	text, ok := strings.CutPrefix(line, "INFO ")
 	if !ok {
-		return fmt.Errorf("%s greets with %.80q, not as a NATS server does", address, line)
+		return fmt.Errorf("%s greeted with %.80q, unlike a NATS server", address, line)
 	}
 	var info struct {
 		JetStream bool `json:"jetstream"`

@@ -254,9 +254,9 @@ func TestNATSRefusesNonsense(t *testing.T) {
 	for name, want := range map[string]string{
 		"no_such_thing":           "no_such_thing",
 		"jetstream.no_such_thing": "no_such_thing",
-		"a b":                     "want the name of a line",
-		"jetstream..x":            "want the name of a line",
-		"jetstream.x{":            "want the name of a line",
+		"a b":                     "give the name of a line",
+		"jetstream..x":            "give the name of a line",
+		"jetstream.x{":            "give the name of a line",
 	} {
 		c, err := Start(t.Context(), NATS(), Options{Home: natsHome(), Settings: map[string]string{name: "1"}})
 		if err == nil {

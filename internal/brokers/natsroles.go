@@ -55,7 +55,7 @@ func natsPlacement(ctx context.Context, nodes []natsNode, running []int, d Desti
 		for _, r := range a.Cluster.Replicas {
 			f := number(r.Name)
 			if f < 0 {
-				return Placement{}, fmt.Errorf("server %q has a replica and is not one of the %d nodes", r.Name, len(nodes))
+				return Placement{}, fmt.Errorf("server %q has a replica but is not one of the %d nodes", r.Name, len(nodes))
 			}
 			p.Followers = append(p.Followers, f)
 			if r.Current {
@@ -70,7 +70,7 @@ func natsPlacement(ctx context.Context, nodes []natsNode, running []int, d Desti
 	case len(errs) > 0:
 		return Placement{}, errors.Join(errs...)
 	}
-	return Placement{}, fmt.Errorf("%w: no node that runs has it", ErrNoLeader)
+	return Placement{}, fmt.Errorf("%w: no running node has it", ErrNoLeader)
 }
 
 // natsAssetAt returns the stream or consumer as the server describes it; nil: the server does not have it.
@@ -109,7 +109,7 @@ func stepDown(ctx context.Context, address, subject string, o *Options) error {
 	}
 	if o.TLS != nil {
 		if o.TLS.CA != "" {
-			return fmt.Errorf("%w: the server wants a client's certificate", ErrNoTransfer)
+			return fmt.Errorf("%w: the server requires a client certificate", ErrNoTransfer)
 		}
 		encrypted := tls.Client(c, &tls.Config{InsecureSkipVerify: true}) // the server is one that we started
 		c, lines = encrypted, bufio.NewReader(encrypted)

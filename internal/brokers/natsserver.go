@@ -19,7 +19,7 @@ func ServeNATS(stdin io.Reader, stderr io.Writer, args []string) int {
 	flags := flag.NewFlagSet("nats", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	config := flags.String("c", "", "the configuration `file`")
-	detach := flags.Bool("detach", false, "go on when standard input ends")
+	detach := flags.Bool("detach", false, "keep running when standard input ends")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

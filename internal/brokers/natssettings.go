@@ -17,11 +17,11 @@ type natsSettings map[string]string
 func (s natsSettings) overlay(others map[string]string) error {
 	for name := range others {
 		if name == "" || strings.ContainsAny(name, " \t\r\n{}#\"") || slices.Contains(strings.Split(name, "."), "") {
-			return fmt.Errorf("%w %q: want the name of a line of nats-server's configuration, with dots between blocks, such as jetstream.sync_interval", ErrSetting, name)
+			return fmt.Errorf("%w %q: give the name of a line in nats-server's configuration, with dots between blocks, such as jetstream.sync_interval", ErrSetting, name)
 		}
 		for block := range others {
 			if strings.HasPrefix(name, block+".") {
-				return fmt.Errorf("%w %s beside %s: the one says all of the other's block", ErrSetting, block, name)
+				return fmt.Errorf("%w %s beside %s: one of them sets the whole block of the other", ErrSetting, block, name)
 			}
 		}
 		maps.DeleteFunc(s, func(own, _ string) bool { return strings.HasPrefix(own, name+".") })

@@ -16,11 +16,11 @@ type NodeState string
 
 // The states of a node.
 const (
-	NodeStarting NodeState = "starting"        // its process does not answer yet
-	NodeRunning  NodeState = "running"         // it has answered, and was neither frozen nor ended since
-	NodeFrozen   NodeState = "frozen"          // by Freeze
-	NodeEnded    NodeState = "ended by us"     // by Kill, Terminate or Stop
-	NodeDied     NodeState = "ended by itself" // and so is an error of the cluster
+	NodeStarting NodeState = "starting"           // its process does not answer yet
+	NodeRunning  NodeState = "running"            // it has answered, and was neither frozen nor ended since
+	NodeFrozen   NodeState = "frozen"             // by Freeze
+	NodeEnded    NodeState = "ended by sixnines"  // by Kill, Terminate or Stop
+	NodeDied     NodeState = "ended unexpectedly" // and so is an error of the cluster
 )
 
 // Node is a node of a cluster as it is now. A node is the process that serves clients and takes part in
@@ -73,7 +73,7 @@ func (c *Cluster) Down() error {
 			return nil
 		}
 	}
-	return fmt.Errorf("no node of %s runs, and none is started again: %w", c.Product, os.ErrProcessDone)
+	return fmt.Errorf("no node of %s is running, and none will be started again: %w", c.Product, os.ErrProcessDone)
 }
 
 // Change says what was done to nodes and when, in nanoseconds of CLOCK_MONOTONIC as by clock.Now.
@@ -116,7 +116,7 @@ func (c *Cluster) choose(what string, nodes []int) (chosen, error) {
 		}
 	}
 	if len(all.numbers) == 0 {
-		return fail(fmt.Errorf("no node runs: %w", os.ErrProcessDone))
+		return fail(fmt.Errorf("no node is running: %w", os.ErrProcessDone))
 	}
 	return all, nil
 }
@@ -131,7 +131,7 @@ func (c *Cluster) numbers(nodes []int) ([]int, error) {
 	nodes = slices.Compact(slices.Sorted(slices.Values(nodes)))
 	for _, k := range nodes {
 		if k < 0 || k >= len(c.nodes) {
-			return nil, fmt.Errorf("there is no node %d; the nodes have the numbers 0 to %d", k, len(c.nodes)-1)
+			return nil, fmt.Errorf("node %d does not exist; the nodes are numbered from 0 to %d", k, len(c.nodes)-1)
 		}
 	}
 	return nodes, nil
@@ -283,7 +283,7 @@ func (c *Cluster) Resume(ctx context.Context, nodes ...int) (Change, error) {
 	case c.stopped:
 		err = errors.New("it was stopped")
 	case len(members) == 0:
-		err = errors.New("all nodes still run")
+		err = errors.New("all nodes are still running")
 	default:
 		for _, m := range members {
 			if c.died == nil {
@@ -374,7 +374,7 @@ func (c *Cluster) together(ctx context.Context) error {
 		}
 		return c.ready(ctx)
 	}); err != nil {
-		return fmt.Errorf("the nodes run, but do not answer together: %w", err)
+		return fmt.Errorf("the nodes are running but do not work together: %w", err)
 	}
 	return nil
 }

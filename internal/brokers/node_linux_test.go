@@ -107,10 +107,10 @@ func TestNodesAreChangedOneByOne(t *testing.T) {
 	}
 	c.is(t, NodeRunning, NodeRunning, NodeRunning)
 	if len(died) > 0 {
-		t.Errorf("ended by us: %v", <-died)
+		t.Errorf("ended by sixnines: %v", <-died)
 	}
 
-	// What ends by itself is an error, also when it runs again and when all others are ended by us.
+	// What ends by itself is an error, also when it runs again and when all others are ended by sixnines.
 	if err := syscall.Kill(c.Members()[1].PID, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}

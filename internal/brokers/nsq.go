@@ -62,7 +62,7 @@ replace github.com/judwhite/go-svc => github.com/mreiferson/go-svc v1.2.2-0.2021
 
 func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if o.User != "" || o.Password != "" {
-		return nil, fmt.Errorf("nsqd has no logins of its own; it asks a server that the setting auth-http-address names")
+		return nil, fmt.Errorf("nsqd has no logins; it asks the server that the setting auth-http-address names")
 	}
 	if err := refuse(o.Settings, "tcp-address", "http-address", "config"); err != nil {
 		return nil, err

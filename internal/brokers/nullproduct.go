@@ -36,18 +36,18 @@ func Null() Product {
 	return Product{
 		Name:     "null",
 		Diskless: "it keeps nothing on disk",
-		Summary:  "does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself; built in",
+		Summary:  "does nothing, or delays and queues messages as configured: for the noise floor and for tests of the tool; built in",
 		Drivers:  []string{"null"},
 		Clusters: []int{1},
 		Starts:   1500 * time.Millisecond,
 		find: func(_ context.Context, h Home) (Installation, error) {
 			if len(h.Self) == 0 {
-				return Installation{}, errors.New("the null broker is built in, but nothing says how this program becomes it")
+				return Installation{}, errors.New("the null broker is built in, but this program cannot start itself as one")
 			}
 			return Installation{Version: nullVersion, Path: h.Self[0], Origin: builtIn}, nil
 		},
 		plan: func(context.Context, Home) ([]Step, error) {
-			return nil, errors.New("the null broker is built in; there is nothing to install")
+			return nil, errors.New("the null broker is built in; nothing needs to be installed")
 		},
 		deploy: deployNull,
 	}
@@ -61,9 +61,9 @@ func deployNull(_ context.Context, in Installation, o *Options) (*deployment, er
 	case o.TLS != nil:
 		return nil, errors.New("the null broker does not encrypt")
 	case o.User != "" || o.Password != "":
-		return nil, errors.New("the null broker knows no users")
+		return nil, errors.New("the null broker has no logins")
 	case o.MaxMessage > nullbroker.MaxPayload:
-		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(nullbroker.MaxPayload))
+		return nil, fmt.Errorf("messages of up to %s were requested, but it carries at most %s", spell.Size(o.MaxMessage), spell.Size(nullbroker.MaxPayload))
 	}
 	settings, err := nullSettings(o.Settings)
 	if err != nil {
@@ -112,7 +112,7 @@ func nullSettings(asked map[string]string) (map[string]string, error) {
 			value = law.String()
 		case "seed":
 			if _, err := strconv.ParseUint(value, 10, 64); err != nil {
-				return nil, fmt.Errorf("%w seed: %q: want a whole number from 0 to 18446744073709551615", ErrSetting, value)
+				return nil, fmt.Errorf("%w seed: %q is not a whole number from 0 to 18446744073709551615", ErrSetting, value)
 			}
 		case "log":
 			path, err := logPath(value)
@@ -121,7 +121,7 @@ func nullSettings(asked map[string]string) (map[string]string, error) {
 			}
 			value = path
 		default:
-			return nil, fmt.Errorf("%w %s: the null broker has delay, server, seed and log", ErrSetting, name)
+			return nil, fmt.Errorf("%w %s: the settings of the null broker are delay, server, seed and log", ErrSetting, name)
 		}
 		s[name] = value
 	}
@@ -130,7 +130,7 @@ func nullSettings(asked map[string]string) (map[string]string, error) {
 
 func logPath(value string) (string, error) {
 	if value == "" {
-		return "", errors.New("want the name of a file")
+		return "", errors.New("give the name of a file")
 	}
 	path, err := filepath.Abs(value)
 	if err != nil {
@@ -142,7 +142,7 @@ func logPath(value string) (string, error) {
 	if info, err := os.Stat(filepath.Dir(path)); err != nil {
 		return "", err
 	} else if !info.IsDir() {
-		return "", fmt.Errorf("%s is no directory", filepath.Dir(path))
+		return "", fmt.Errorf("%s is not a directory", filepath.Dir(path))
 	}
 	return path, nil
 }

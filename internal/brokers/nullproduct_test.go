@@ -48,14 +48,14 @@ func TestNullRefusesSettings(t *testing.T) {
 		settings map[string]string
 		word     string
 	}{
-		"unknown":         {map[string]string{"dealy": "none"}, "has delay, server, seed and log"},
+		"unknown":         {map[string]string{"dealy": "none"}, "null broker are delay, server, seed and log"},
 		"law":             {map[string]string{"delay": "normal(1ms)"}, "want none, 1ms, exponential("},
 		"server":          {map[string]string{"server": "100"}, "wrong setting server"},
-		"seed":            {map[string]string{"seed": "-1"}, "want a whole number"},
-		"no log":          {map[string]string{"log": " "}, "want the name of a file"},
+		"seed":            {map[string]string{"seed": "-1"}, "is not a whole number"},
+		"no log":          {map[string]string{"log": " "}, "give the name of a file"},
 		"log is there":    {map[string]string{"log": there}, "exists"},
 		"log in nothing":  {map[string]string{"log": there + ".not/log"}, "no such file"},
-		"log in a file":   {map[string]string{"log": there + "/log"}, "is no directory"},
+		"log in a file":   {map[string]string{"log": there + "/log"}, "is not a directory"},
 		"several at once": {map[string]string{"delay": "none", "seed": "x"}, "seed"},
 	} {
 		c, err := Start(t.Context(), Null(), Options{Home: natsHome(), Settings: tt.settings})
@@ -68,7 +68,7 @@ func TestNullRefusesSettings(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for name, o := range map[string]Options{"users": {User: "ada"}, "encrypt": {TLS: &ServerTLS{}}, "carries": {MaxMessage: nullbroker.MaxPayload + 1}} {
+	for name, o := range map[string]Options{"logins": {User: "ada"}, "encrypt": {TLS: &ServerTLS{}}, "carries": {MaxMessage: nullbroker.MaxPayload + 1}} {
 		o.Home = natsHome()
 		if _, err := Start(t.Context(), Null(), o); err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %v", name, err)

@@ -65,7 +65,7 @@ func (o *Options) apart() (err error) {
 		return nil
 	}
 	if o.Detach {
-		return errors.New("the nodes of a broker that outlives this process cannot have network namespaces, which end with it")
+		return errors.New("a broker that outlives this process cannot have network namespaces, which end with the process")
 	}
 	o.network, err = netns.New()
 	return err

@@ -46,7 +46,7 @@ func reservePorts(n, but int) ([]reservation, error) {
 // nothing stays reserved.
 func reserveWithin(low, high, n, but int) ([]reservation, error) {
 	var all []reservation
-	last := errors.New("no other is left")
+	last := errors.New("no other port is free")
 	first := rand.IntN(high - low + 1)
 	for k := 0; k <= high-low && len(all) < n; k++ {
 		port := low + (first+k)%(high-low+1)
@@ -65,7 +65,7 @@ func reserveWithin(low, high, n, but int) ([]reservation, error) {
 		all = append(all, reservation{port, held})
 	}
 	if len(all) < n {
-		err := fmt.Errorf("of the ports %d to %d only %d are free, %d are needed; stop what listens there: %w", low, high, len(all), n, last)
+		err := fmt.Errorf("only %d ports from %d to %d are free, but %d are needed; stop the processes that listen there: %w", low, high, len(all), n, last)
 		return nil, errors.Join(err, release(all))
 	}
 	return all, nil

@@ -49,7 +49,7 @@ func TestPortsStayFree(t *testing.T) {
 			t.Fatalf("a broker cannot listen at a reserved port: %v", err)
 		}
 		l.Close()
-		if _, err := reserveWithin(p, p, 1, 0); err == nil || !strings.Contains(err.Error(), "stop what listens") {
+		if _, err := reserveWithin(p, p, 1, 0); err == nil || !strings.Contains(err.Error(), "stop the processes that listen") {
 			t.Errorf("port %d is given out twice: %v", p, err)
 		}
 	}

@@ -113,7 +113,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		if i.stdin != nil {
 			i.stdin.Close()
 		}
-		return nil, fmt.Errorf("start %s: %w; check that %s exists and may be executed", p.name, err, p.command[0])
+		return nil, fmt.Errorf("start %s: %w; check that %s exists and is executable", p.name, err, p.command[0])
 	}
 	if p.forked != nil {
 		if err := p.forked(i); err != nil {
@@ -175,7 +175,7 @@ func poll(ctx context.Context, ended <-chan struct{}, ready func(context.Context
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w; it last said: %w", context.Cause(ctx), err)
+			return fmt.Errorf("%w; its last message: %w", context.Cause(ctx), err)
 		case <-ended:
 			return err
 		case <-pause.C:

@@ -52,7 +52,7 @@ func awaitFrozen(p *os.Process) error {
 		case <-look.C:
 		case <-limit.C:
 			p.Signal(syscall.SIGCONT)
-			return fmt.Errorf("it still runs %s after SIGSTOP, so something continued it; is it traced by a debugger?", spell.Period(restLimit))
+			return fmt.Errorf("it is still running %s after SIGSTOP, so something continued it, perhaps a debugger that traces it", spell.Period(restLimit))
 		}
 	}
 }
@@ -149,7 +149,7 @@ func parseStat(text []byte) (stat, error) {
 	fields := bytes.Fields(text[end+1:])
 	// fields[0] is the third of the manual page, so the n-th is fields[n-3].
 	if end < 0 || len(fields) < 24-2 || len(fields[0]) != 1 {
-		return stat{}, fmt.Errorf("%q is not what /proc/PID/stat holds", text)
+		return stat{}, fmt.Errorf("%q is not the content of a /proc/PID/stat", text)
 	}
 	s := stat{state: fields[0][0]}
 	for _, f := range []struct {

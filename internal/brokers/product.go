@@ -132,5 +132,5 @@ func (p Product) Plan(ctx context.Context, h Home) ([]Step, error) {
 
 // notInstalled returns the error of a find that found nothing of what it looked for.
 func notInstalled(looked ...string) error {
-	return fmt.Errorf("%w: there is no %s", ErrNotInstalled, strings.Join(looked, ", nor "))
+	return fmt.Errorf("%w: no %s", ErrNotInstalled, strings.Join(looked, ", no "))
 }

@@ -65,7 +65,7 @@ func (p program) asked(ctx context.Context, h Home, in Installation) (Installati
 		case err != nil:
 			return in, fmt.Errorf("%w: %w", problem, err)
 		}
-		return in, fmt.Errorf("%w, but says nothing", problem)
+		return in, fmt.Errorf("%w, but printed nothing", problem)
 	}
 	return in, nil
 }

@@ -87,7 +87,7 @@ func pulsarIn(dir string) (string, error) {
 		return "", err
 	}
 	if len(jars) == 0 {
-		return "", fmt.Errorf("there is no lib/%s….jar in it: %w", prefix, os.ErrNotExist)
+		return "", fmt.Errorf("it contains no lib/%s….jar: %w", prefix, os.ErrNotExist)
 	}
 	return strings.TrimSuffix(strings.TrimPrefix(filepath.Base(jars[0]), prefix), ".jar"), nil
 }
@@ -276,7 +276,7 @@ func pulsarAnswers(ctx context.Context, control, token string) error {
 		return fmt.Errorf("%s: %w", control, err)
 	}
 	if !slices.Contains(namespaces, "public/default") {
-		return fmt.Errorf("there is no namespace public/default among %q yet", namespaces)
+		return fmt.Errorf("the namespace public/default is not among %q yet", namespaces)
 	}
 	return nil
 }

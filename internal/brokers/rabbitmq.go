@@ -51,7 +51,7 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 	if path := h.Getenv("RABBITMQ_HOME"); path != "" {
 		in = Installation{Path: path, Origin: "named by RABBITMQ_HOME"}
 		if err := checkRabbitHome(path); err != nil {
-			return in, fmt.Errorf("%w: RABBITMQ_HOME names %s: %w; it wants the directory that holds sbin/rabbitmq-server", ErrUnusable, path, err)
+			return in, fmt.Errorf("%w: RABBITMQ_HOME is %s: %w; it must be the directory that contains sbin/rabbitmq-server", ErrUnusable, path, err)
 		}
 	} else {
 		path, ok := h.LookPath("rabbitmq-server")
@@ -70,7 +70,7 @@ func findRabbitMQ(_ context.Context, h Home) (Installation, error) {
 		homes = append(homes, packaged...)
 		i := slices.IndexFunc(homes, func(home string) bool { return checkRabbitHome(home) == nil })
 		if i < 0 {
-			return in, fmt.Errorf("%w: %s is on PATH, but not where RabbitMQ lies; it wants the directory that holds sbin/rabbitmq-server and plugins", ErrUnusable, path)
+			return in, fmt.Errorf("%w: %s is on PATH, but not in RabbitMQ's directory, which contains sbin/rabbitmq-server and plugins", ErrUnusable, path)
 		}
 		in = Installation{Path: homes[i], Origin: "on PATH"}
 	}
@@ -126,7 +126,7 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	}
 	policy := settings["policy"]
 	if policy != "" && !json.Valid([]byte(policy)) {
-		return nil, fmt.Errorf("%w policy: %q is no JSON; it wants the definition of a policy, such as {\"ha-mode\":\"all\"}", ErrSetting, policy)
+		return nil, fmt.Errorf("%w policy: %q is not JSON; give the definition of a policy, such as {\"ha-mode\":\"all\"}", ErrSetting, policy)
 	}
 	delete(settings, "plugins")
 	delete(settings, "policy")

@@ -41,7 +41,7 @@ func rabbitRoles(nodes []rabbitNode, h Home, env []string) roles {
 		transfer: func(ctx context.Context, running []int, d Destination, p Placement) error {
 			able := slices.DeleteFunc(slices.Clone(p.Followers), func(k int) bool { return !slices.Contains(running, k) })
 			if len(able) == 0 {
-				return fmt.Errorf("%w: no other node with a replica runs", ErrNoTransfer)
+				return fmt.Errorf("%w: no other node with a replica is running", ErrNoTransfer)
 			}
 			said, err := firstOf(running, func(k int) (string, error) {
 				return call(ctx, k, fmt.Sprintf(rabbitMove, erlangBinary(d.Name), nodes[able[0]]))
@@ -99,7 +99,7 @@ func erlangBinary(text string) string {
 func erlang(ctx context.Context, h Home, env []string, n rabbitNode, expression string) (string, error) {
 	path, ok := h.LookPath("erl_call")
 	if !ok {
-		return "", fmt.Errorf("there is no erl_call on PATH, which comes with Erlang (Debian's package erlang-base)")
+		return "", fmt.Errorf("erl_call, which comes with Erlang (Debian's package erlang-base), is not on PATH")
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*answerLimit)
 	defer cancel()
@@ -123,12 +123,12 @@ func rabbitPlacement(said string, nodes []rabbitNode) (Placement, error) {
 	for _, name := range strings.Fields(said) {
 		k := slices.IndexFunc(nodes, func(n rabbitNode) bool { return n.String() == name })
 		if k < 0 {
-			return Placement{}, fmt.Errorf("%w: the broker names %q", ErrNoLeader, name)
+			return Placement{}, fmt.Errorf("%w: the broker reports %q", ErrNoLeader, name)
 		}
 		numbers = append(numbers, k)
 	}
 	if len(numbers) == 0 {
-		return Placement{}, errors.New("the broker names no node")
+		return Placement{}, errors.New("the broker reports no node")
 	}
 	return Placement{Leader: numbers[0], Followers: without(numbers[1:], numbers[0])}, nil
 }

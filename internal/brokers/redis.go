@@ -57,7 +57,7 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 	maps.DeleteFunc(watching, func(name, value string) bool { return !isSentinels(name, value) })
 	if o.Nodes == 1 {
 		if len(watching) > 0 {
-			return nil, fmt.Errorf("%w %s*: one node has no Sentinels; ask for three", ErrSetting, sentinelPrefix)
+			return nil, fmt.Errorf("%w %s*: a single node has no Sentinels; use three nodes", ErrSetting, sentinelPrefix)
 		}
 		ports, err := o.ports(1)
 		if err != nil {
@@ -86,7 +86,7 @@ func deployReplicas(in Installation, o *Options, own, watching map[string]string
 		return nil, err
 	}
 	if o.TLS != nil || slices.ContainsFunc(slices.Collect(maps.Keys(own)), func(name string) bool { return strings.HasPrefix(name, "tls-") }) {
-		return nil, fmt.Errorf("encryption is to be had with one node; nodes and Sentinels speak plainly with each other")
+		return nil, fmt.Errorf("encryption is available with one node only; several nodes and their Sentinels talk without it")
 	}
 	ports, err := o.ports(2 * o.Nodes)
 	if err != nil {
@@ -161,7 +161,7 @@ func redisNode(in Installation, o *Options, where place, name, dir string, port 
 	var text strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
 		if strings.ContainsAny(name+settings[name], "\r\n") {
-			return node, at, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, name)
+			return node, at, fmt.Errorf("%w %q: names and values must not contain line breaks", ErrSetting, name)
 		}
 		fmt.Fprintf(&text, "%s %s\n", name, settings[name])
 	}
@@ -229,7 +229,7 @@ func redisSettings(o *Options, at place, port int) (settings map[string]string, 
 	case o.User == "" || o.User == "default":
 		settings["requirepass"] = redisQuote(o.Password)
 	case strings.ContainsFunc(o.User, func(r rune) bool { return r <= ' ' || r == '"' || r == '\'' || r > '~' }):
-		return nil, nil, fmt.Errorf("user %q: names of users have neither spaces nor quotes", o.User)
+		return nil, nil, fmt.Errorf("user %q: user names must not contain spaces or quotes", o.User)
 	default:
 		// A client without a login is the user "default", who may do everything unless
 		// switched off. The password's hash needs no quoting.
@@ -281,7 +281,7 @@ func pingRedis(ctx context.Context, network, address string, o *Options) error {
 			return nil // a login that only Options.Settings knows
 		}
 		if !strings.HasPrefix(line, "+") {
-			return fmt.Errorf("%s is answered with %s", words[0], strings.TrimSpace(line))
+			return fmt.Errorf("the answer to %s is %s", words[0], strings.TrimSpace(line))
 		}
 	}
 	return nil

@@ -49,7 +49,7 @@ func sentinels(in Installation, o *Options, places []place, master int, ports []
 		}
 		for setting, value := range own {
 			if strings.ContainsAny(setting+value, "\r\n") {
-				return nil, nil, fmt.Errorf("%w %q: neither names nor values have several lines", ErrSetting, setting)
+				return nil, nil, fmt.Errorf("%w %q: names and values must not contain line breaks", ErrSetting, setting)
 			}
 			fmt.Fprintf(&text, "sentinel %s %s %s\n", setting, sentinelMaster, value)
 		}
@@ -104,12 +104,12 @@ func sentinelPlacement(ctx context.Context, address string, servers []string) (P
 		return Placement{}, err
 	}
 	if len(said) != 2 {
-		return Placement{}, fmt.Errorf("%w: the Sentinel at %s knows of no master", ErrNoLeader, address)
+		return Placement{}, fmt.Errorf("%w: the Sentinel at %s reports no master", ErrNoLeader, address)
 	}
 	master := net.JoinHostPort(said[0], said[1])
 	leader := slices.Index(servers, master)
 	if leader < 0 {
-		return Placement{}, fmt.Errorf("the Sentinel at %s names %s as the master, which is not one of the nodes", address, master)
+		return Placement{}, fmt.Errorf("the Sentinel at %s reports the master %s, which is not one of the nodes", address, master)
 	}
 	p := Placement{Leader: leader}
 	for k := range servers {
@@ -134,7 +134,7 @@ func sentinelsReady(ctx context.Context, addresses []string) error {
 		}
 		others := strconv.Itoa(len(addresses) - 1)
 		if facts["num-slaves"] != others || facts["num-other-sentinels"] != others || facts["flags"] != "master" {
-			return fmt.Errorf("the Sentinel at %s knows %s replicas and %s other Sentinels of %s, and a master that is %q",
+			return fmt.Errorf("the Sentinel at %s reports %s replicas and %s other Sentinels of %s, and a master that is %q",
 				address, facts["num-slaves"], facts["num-other-sentinels"], others, facts["flags"])
 		}
 	}
@@ -175,7 +175,7 @@ func redisAnswer(r *bufio.Reader) ([]string, error) {
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if line == "" {
-		return nil, errors.New("an empty line is no answer of Redis's")
+		return nil, errors.New("an empty line is not a Redis reply")
 	}
 	kind, rest := line[0], line[1:]
 	switch kind {
@@ -186,7 +186,7 @@ func redisAnswer(r *bufio.Reader) ([]string, error) {
 	}
 	n, err := strconv.Atoi(rest)
 	if err != nil || n > redisMost || kind != '$' && kind != '*' {
-		return nil, fmt.Errorf("%.80q is no answer of Redis's", line)
+		return nil, fmt.Errorf("%.80q is not a Redis reply", line)
 	}
 	if n < 0 {
 		return nil, nil

@@ -22,7 +22,7 @@ func refuse(settings map[string]string, ours ...string) error {
 			begin, all := strings.CutSuffix(own, "*")
 			return strings.EqualFold(name, own) || all && len(name) >= len(begin) && strings.EqualFold(name[:len(begin)], begin)
 		}) {
-			return fmt.Errorf("%w %s: sixnines itself decides where a broker listens and how its processes run", ErrSetting, name)
+			return fmt.Errorf("%w %s: sixnines decides where a broker listens and how its processes run", ErrSetting, name)
 		}
 	}
 	return nil

@@ -27,7 +27,7 @@ const (
 func NATSStreaming() Product {
 	return Product{
 		Name:     "nats-streaming",
-		Diskless: "it keeps messages in memory unless told otherwise, and its files beside its configuration",
+		Diskless: "it keeps messages in memory by default, and its files beside its configuration",
 		Summary:  "NATS Streaming (STAN, archived): memory and file store",
 		Drivers:  []string{"stan"},
 		Clusters: []int{1},
@@ -58,7 +58,7 @@ func planSTAN(h Home, version string) []Step {
 
 func deploySTAN(_ context.Context, in Installation, o *Options) (*deployment, error) {
 	if o.MaxMessage < 0 || o.MaxMessage > math.MaxInt32-stanOverhead {
-		return nil, fmt.Errorf("messages of up to %s are asked for; it carries up to %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32-stanOverhead))
+		return nil, fmt.Errorf("messages of up to %s were requested, but it carries at most %s", spell.Size(o.MaxMessage), spell.Size(math.MaxInt32-stanOverhead))
 	}
 	if err := refuse(o.Settings, "port", "p", "addr", "a", "http_port", "m", "config", "c", "stan_config", "sc", "clustered"); err != nil {
 		return nil, err

@@ -131,10 +131,10 @@ func ReadState(h Home, product string) (*State, error) {
 	}
 	s, err := parseState(text)
 	if err == nil && s.Product != product {
-		err = fmt.Errorf("it is of %q", s.Product)
+		err = fmt.Errorf("it belongs to %q", s.Product)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("brokers: %s is not what is written there of a running broker: %w; if no %s of sixnines runs, remove it", path, err, product)
+		return nil, fmt.Errorf("brokers: %s is not the record of a running broker: %w; if sixnines runs no %s, remove it", path, err, product)
 	}
 	return s, nil
 }
@@ -151,7 +151,7 @@ func parseState(text []byte) (*State, error) {
 	for _, p := range s.List {
 		// Signals to 0 and below go to whole groups.
 		if p.PID <= 1 || p.Start == "" {
-			return nil, fmt.Errorf("process %q has the number %d and the start %q", p.Name, p.PID, p.Start)
+			return nil, fmt.Errorf("process %q has the id %d and the start time %q", p.Name, p.PID, p.Start)
 		}
 	}
 	return &s, nil

@@ -12,10 +12,10 @@ import (
 
 // ErrOneVersion says that a product is available in one version only: it is built in, or
 // a Debian package.
-var ErrOneVersion = errors.New("is had in one version only")
+var ErrOneVersion = errors.New("can be installed in one version only")
 
 // ErrVersion says that a version is malformed or cannot be started.
-var ErrVersion = errors.New("not a version that can be started")
+var ErrVersion = errors.New("not a version that sixnines can start")
 
 // versions says how chosen versions of a product are installed side by side.
 type versions struct {
@@ -56,7 +56,7 @@ func (p Product) InVersion(version string) (Product, error) {
 	case v == nil:
 		return p, fmt.Errorf("%s %w", p.Name, ErrOneVersion)
 	case !wholeVersion.MatchString(version):
-		return p, fmt.Errorf("%s@%.40s: %w: a whole version is wanted, such as %s@%s", p.Name, version, ErrVersion, p.Name, v.usual)
+		return p, fmt.Errorf("%s@%.40s: %w: give a full version, such as %s@%s", p.Name, version, ErrVersion, p.Name, v.usual)
 	case slices.Compare(versionOf(version), versionOf(v.oldest)) < 0:
 		return p, fmt.Errorf("%s@%s: %w: the oldest is %s", p.Name, version, ErrVersion, v.oldest)
 	}
@@ -70,7 +70,7 @@ func (p Product) at(name, version string) Product {
 	p.find = func(ctx context.Context, h Home) (Installation, error) {
 		in, err := v.find(ctx, h, name, h.Path(v.prefix+version))
 		if err == nil && in.Version != version {
-			err = fmt.Errorf("%w: %s is of version %s", ErrUnusable, in.Path, in.Version)
+			err = fmt.Errorf("%w: %s has version %s", ErrUnusable, in.Path, in.Version)
 		}
 		return in, err
 	}

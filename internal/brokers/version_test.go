@@ -30,9 +30,9 @@ func TestInVersionRefuses(t *testing.T) {
 		says             string
 	}{
 		{"kafka", "3.9", ErrVersion, "such as kafka@" + kafkaVersion},
-		{"kafka", "", ErrVersion, "a whole version"},
-		{"kafka", "3.9.1.part", ErrVersion, "a whole version"},
-		{"kafka", "../3.9.1", ErrVersion, "a whole version"},
+		{"kafka", "", ErrVersion, "give a full version"},
+		{"kafka", "3.9.1.part", ErrVersion, "give a full version"},
+		{"kafka", "../3.9.1", ErrVersion, "give a full version"},
 		{"kafka", "0.7.2.9", ErrVersion, "the oldest is 0.8.2.2"},
 		{"nats", "2.1.9", ErrVersion, "the oldest is 2.2.0"},
 		{"redis", "7.2.1", ErrOneVersion, "redis"},
@@ -117,7 +117,7 @@ func TestInstalledVersions(t *testing.T) {
 	if in, err := all[0].Find(t.Context(), h); err != nil || in.Version != "2.9.25" || in.Path != old || in.Origin != byUs {
 		t.Errorf("%+v, %v", in, err)
 	}
-	if _, err := all[1].Find(t.Context(), h); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "is of version 2.10.3") {
+	if _, err := all[1].Find(t.Context(), h); !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "has version 2.10.3") {
 		t.Errorf("%v", err)
 	}
 	if in, err := p.Find(t.Context(), h); err != nil || in.Version != "2.9.9" {
@@ -138,7 +138,7 @@ func TestWhyFailed(t *testing.T) {
 	for text, want := range map[string]string{
 		"a\nb\n\nc\nd\n": "b; c; d",
 		"[ERROR] no such thing\n[ERROR] read on\n": "no such thing",
-		"": "it said nothing",
+		"": "it printed nothing",
 	} {
 		if got := whyFailed(text); got != want {
 			t.Errorf("%q: %q", text, got)

@@ -15,7 +15,7 @@ import (
 func ZeroMQ() Product {
 	return Product{
 		Name:    "zeromq",
-		Summary: "ZeroMQ's library, to build its drivers with: it has no broker",
+		Summary: "ZeroMQ's library, for building its drivers: it has no broker",
 		Drivers: []string{"zeromq", "zeromq-pipeline"},
 		find:    findZeroMQ,
 		plan:    planDebian("libzmq3-dev", "pkg-config", "gcc", "libc6-dev"),
@@ -46,10 +46,10 @@ func findZeroMQ(ctx context.Context, h Home) (Installation, error) {
 	version, err := ask("--modversion")
 	var status *exec.ExitError
 	if errors.As(err, &status) {
-		return Installation{}, notInstalled("libzmq that pkg-config knows")
+		return Installation{}, notInstalled("libzmq known to pkg-config")
 	}
 	if err != nil {
-		return Installation{}, fmt.Errorf("ask %s for libzmq: %w", tool, err)
+		return Installation{}, fmt.Errorf("look up libzmq with %s: %w", tool, err)
 	}
 	dir, err := ask("--variable=libdir")
 	if err != nil || dir == "" {

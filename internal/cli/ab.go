@@ -202,7 +202,7 @@ func comparableArms(arms []cell, of string, gate bool) error {
 	}
 	words := func(names []string) string {
 		if len(names) == 0 {
-			return "one workload without a name"
+			return "a single, unnamed workload"
 		}
 		return "the workloads " + strings.Join(names, ", ")
 	}

@@ -125,7 +125,7 @@ func (env *Env) listBrokers(ctx context.Context, h brokers.Home, asJSON bool) er
 		}
 		switch brokers.Condition(r.State) {
 		case brokers.Gone, brokers.Damaged:
-			fmt.Fprintf(env.Stderr, "%s has ended by itself, or the machine was restarted: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
+			fmt.Fprintf(env.Stderr, "%s has ended unexpectedly, or the machine was restarted: sixnines broker logs %s, sixnines broker down %s\n", r.Name, r.Name, r.Name)
 		}
 	}
 	return nil

@@ -96,7 +96,7 @@ func TestFaultsNeedPrivileges(t *testing.T) {
 		"cut: {from: clients, to: 0}, for: 1s": {"cut needs a network namespace for each node", "to stall or freeze a node needs no privileges"},
 		"power: {node: 0}, restart: 1s":        {"power: ", "kill: {node: 0} only ends the processes"},
 		"disk: {full: true}, for: 1s":          {"disk: ", "kill: {node: all} only ends the processes"},
-		"network: {loss: 1%}, for: 1s":         {"network: no means here can do that", "docs/network.md"},
+		"network: {loss: 1%}, for: 1s":         {"network: no mechanism of this machine can do that", "docs/network.md"},
 		"network: {delay: 5ms}, for: 1s":       {"", ""},
 		"stall: {node: 0}, for: 1s":            {"", ""},
 	} {

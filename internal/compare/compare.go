@@ -37,12 +37,12 @@ func (o Options) Validate() error {
 	}
 	for _, p := range o.Percentiles {
 		if !slices.Contains(result.Percentiles(), p) {
-			return fmt.Errorf("percentile %q is not published; there are %s", p, strings.Join(result.Percentiles(), ", "))
+			return fmt.Errorf("percentile %q is not published; choose from %s", p, strings.Join(result.Percentiles(), ", "))
 		}
 	}
 	for _, m := range o.Metrics {
 		if !slices.Contains(result.Metrics(), m) {
-			return fmt.Errorf("there is no metric %q", m)
+			return fmt.Errorf("unknown metric %q", m)
 		}
 	}
 	return nil
@@ -166,7 +166,7 @@ func (c *Comparison) conclude() {
 		note(throughput, *c.Throughput)
 	}
 	if c.Background {
-		c.Outcome, c.Text = Unjudged, "In the background: shown and not judged."
+		c.Outcome, c.Text = Unjudged, "A background workload: shown but not judged."
 		return
 	}
 	several := 0
@@ -219,16 +219,16 @@ func (c *Comparison) conclude() {
 	}
 	switch c.Outcome {
 	case Nothing, TooFew:
-		c.Ungated = fmt.Sprintf("a gate needs at least %d usable pairs of runs, and there are %d", MinPairs, n)
+		c.Ungated = fmt.Sprintf("a gate needs at least %d usable pairs of runs, but there are %d", MinPairs, n)
 	case Unranked:
-		c.Ungated = "there is no ranking, so nothing could fail: " + c.Refused
+		c.Ungated = "nothing is ranked, so nothing could fail: " + c.Refused
 	case NoFigure:
 		c.Ungated = "no percentile is supported in every run, so nothing could fail"
 	}
 	if c.Kind == KindAA {
 		switch {
 		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
-			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One A/A comparison in twenty may do this; several in a row mean that pairs are not independent on this machine."
+			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One in twenty A/A comparisons may do this; several in a row mean that pairs are not independent on this machine."
 		case c.Outcome == Same || c.Outcome == NotSlower || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
@@ -251,7 +251,7 @@ func (c *Comparison) Unshown() string {
 // price says why a requested change prevents a ranking, and what the figures mean instead.
 func (c *Comparison) price() string {
 	if c.Guarantees == "" {
-		return c.Refused + ", as asked for: the changes show the effect, and neither side is called slower."
+		return c.Refused + ", as requested: the changes show the effect, and neither side is called slower."
 	}
 	return c.Guarantees + " The changes show what that costs or saves; neither side is called slower."
 }

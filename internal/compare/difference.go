@@ -88,7 +88,7 @@ func differences(sets [2][]run) []Difference {
 		d := Difference{What: a.name, A: texts[0], B: texts[1], Weight: a.weight, Why: a.why, from: a.from, mixed: len(sorts[0])+len(sorts[1]) > 2}
 		switch {
 		case d.mixed && a.weight == Decisive:
-			d.Why = "the runs of one set differ among themselves"
+			d.Why = "the runs within one set differ"
 		case d.Guarantee():
 			d.weigh(&sets[0][0].Header, &sets[1][0].Header)
 		}
@@ -207,7 +207,7 @@ func orderOf(all []couple, ab bool) *Difference {
 		if first[0] == 0 {
 			when[0], when[1] = when[1], when[0]
 		}
-		return &Difference{What: "order", A: when[0], B: when[1], Weight: Small, Why: "what the first of two runs leaves behind is part of the difference; sixnines ab runs them in random order"}
+		return &Difference{What: "order", A: when[0], B: when[1], Weight: Small, Why: "after-effects of the first run of a pair are part of the difference; sixnines ab runs them in random order"}
 	}
 	return nil
 }

@@ -60,7 +60,7 @@ func (c *Comparison) failures(everyone []couple) *Judged {
 			words = append(words, fmt.Sprintf("%s in %d", kinds[i].did, n))
 		}
 	}
-	j.Text = fmt.Sprintf("B failed in %d pairs in which A did not, and A in %d in which B did not (p = %.2g)", s.worse, s.better, j.P)
+	j.Text = fmt.Sprintf("only B failed in %d pairs, only A in %d (p = %.2g)", s.worse, s.better, j.P)
 	if len(words) > 0 {
 		j.Text += ": B " + all(words)
 	}

@@ -158,8 +158,8 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 		}
 		f.note(without, text)
 	}
-	f.note(invalid, "INVALID from this percentile on, or a lower one")
-	f.note(censored, "a lower bound only: unresolved or refused messages reach it")
+	f.note(invalid, "INVALID from this percentile or a lower one")
+	f.note(censored, "only a lower bound: unresolved or refused messages reach it")
 	f.note(suspect, "SUSPECT")
 	f.note(floored, "less than 3 times the noise floor: as much about the machine as about the broker")
 	f.note(few, "from fewer than 4 events")

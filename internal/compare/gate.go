@@ -146,7 +146,7 @@ func (c *Comparison) gate(everyone []couple, o Options) {
 		return
 	}
 	if n := len(c.Pairs); n < MinPairs {
-		g.add(&Judged{Of: OfPairs, Answer: Open, Cause: TooFewPairs, Text: fmt.Sprintf("a gate needs at least %d usable pairs of runs, and there are %d", MinPairs, n)})
+		g.add(&Judged{Of: OfPairs, Answer: Open, Cause: TooFewPairs, Text: fmt.Sprintf("a gate needs at least %d usable pairs of runs, but there are %d", MinPairs, n)})
 	} else {
 		c.gateRows(o)
 	}
@@ -208,7 +208,7 @@ func (c *Comparison) gateRows(o Options) {
 		}
 	}
 	if !slices.ContainsFunc(c.Gate.Judged, func(j Judged) bool { return j.Of == OfThroughput || j.Of == OfPercentile }) {
-		c.Gate.add(&Judged{Of: OfPercentile, Answer: Open, Cause: Missing, Text: "no figure is there to be judged"})
+		c.Gate.add(&Judged{Of: OfPercentile, Answer: Open, Cause: Missing, Text: "there are no figures to judge"})
 	}
 }
 
@@ -259,5 +259,5 @@ func (c *Comparison) replacedOnes() *Judged {
 		}
 	}
 	return &Judged{Of: OfReplaced, Answer: Open, Cause: Excluded, Better: s.better, Worse: s.worse, P: p,
-		Text: fmt.Sprintf("pairs were replaced in which A alone was INVALID %d times and B alone %d times (p = %.2g): what a side does is perhaps why, and the pairs made instead are a choice", s.better, s.worse, p)}
+		Text: fmt.Sprintf("pairs were replaced in which only A was INVALID %d times and only B %d times (p = %.2g): the side itself may be the reason, so the replacing pairs may be a biased selection", s.better, s.worse, p)}
 }

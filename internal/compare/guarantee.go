@@ -64,7 +64,7 @@ func behindWords(a attribute, of, to *result.Header) (Difference, bool) {
 	order, ranked := compareGuarantee(a.name, of, to)
 	d := Difference{What: a.name, A: a.value, B: a.value, Weight: Decisive, Why: whyPromise, from: a.from, order: order, ranked: ranked}
 	if !ranked && of.Driver == to.Driver {
-		d.Weight, d.Why = Large, "whether they are alike is not known"
+		d.Weight, d.Why = Large, "it is not known whether they are the same"
 	}
 	return d, stated(a.name, of) && stated(a.name, to) && (!ranked || order != 0)
 }

@@ -19,7 +19,7 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	metrics, judged := measured(pairs), o.Metrics
 	for _, m := range judged {
 		if !slices.Contains(metrics, m) {
-			return fmt.Errorf("%s is not measured in any run; there are %v: %w", m, metrics, ErrInput)
+			return fmt.Errorf("%s is not measured in any run, only %v are: %w", m, metrics, ErrInput)
 		}
 	}
 	rates := c.throughputs(pairs)
@@ -107,10 +107,10 @@ func (c *Comparison) state(together []figure) error {
 			c.P = min(c.P, p.P)
 		}
 		if !p.Bounded {
-			f.row.Notes = append(f.row.Notes, "no interval: at another percentile the pairs have two differences only, each in half of them; more pairs are needed")
+			f.row.Notes = append(f.row.Notes, "no interval: at another percentile the pairs have only two differences, each in half of the pairs; more pairs are needed")
 			if f.judged && c.Refused == "" {
 				f.row.Outcome = Undecided
-				f.row.judged = &Judged{Answer: Open, Cause: NoInterval, Text: "the pairs allow no interval"}
+				f.row.judged = &Judged{Answer: Open, Cause: NoInterval, Text: "the pairs do not allow an interval"}
 			}
 			continue
 		}
@@ -184,7 +184,7 @@ func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
 		f.row.judged = &Judged{Answer: Open, Cause: SuspectRuns, Text: why}
 	}
 	if n < MinPairs {
-		take(fmt.Sprintf("%s of %d are free of suspect figures, and %d are needed", spell.Plural(n, "pair"), len(f.suspect), MinPairs))
+		take(fmt.Sprintf("%s of %d are free of suspect figures, but %d are needed", spell.Plural(n, "pair"), len(f.suspect), MinPairs))
 		return nil
 	}
 	s, err := shiftOf(family, clean)
@@ -246,7 +246,7 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	}
 	j := &Judged{Better: s.better, Worse: s.worse}
 	j.Answer, j.P = s.judge(oneSided/float64(family), silent)
-	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d B worse by more than %s in %d, not so in %d, not known in %d (p = %.2g)",
+	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d pairs B is worse by more than %s in %d, not in %d, and in %d it is not known (p = %.2g)",
 		len(c.Pairs), percent(c.MinEffect), s.worse, s.better, silent, j.P)
 	switch {
 	case j.Answer == Worse && more:
@@ -255,7 +255,7 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 		f.row.Outcome = NotSlower
 	case j.Answer != Open:
 	case f.unsupported:
-		j.Cause, j.Text = Unsupported, "asked for, and no run has messages enough"
+		j.Cause, j.Text = Unsupported, "requested, but no run has enough messages"
 	case clean < len(c.Pairs) && none == 0:
 		j.Cause = SuspectRuns
 	default:
@@ -296,7 +296,7 @@ func remark(r *Row, least float64, moreIsBetter bool) []string {
 	}
 	switch r.Outcome {
 	case Undecided, NotSlower:
-		return []string{"shown " + word + ", but not decided whether by more than " + percent(least)}
+		return []string{"shown " + word + ", but it is not decided whether by more than " + percent(least)}
 	case Same:
 		return []string{"shown " + word + ", by too little to matter"}
 	}

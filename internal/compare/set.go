@@ -39,11 +39,11 @@ func unfit(r *result.Run) string {
 	case s == nil:
 		return "cut short"
 	case s.Aborted:
-		return "aborted: messages in flight were not awaited"
+		return "aborted: the run did not wait for messages in flight"
 	case s.Verdict.Status == result.Invalid || s.Verdict.Status == result.Unstable:
 		return verdictOf(s)
 	case s.Verdict.Status != result.Valid && s.Verdict.Status != result.Suspect:
-		return "it has no verdict"
+		return "the run has no verdict"
 	}
 	return ""
 }
@@ -156,7 +156,7 @@ func couples(sets [2][]run) (all []couple, left []Left, ab bool) {
 	}
 	for i := range sets {
 		for _, r := range sets[i][n:] {
-			left = append(left, Left{Side: side(i), Run: r.name(), Why: "no partner: the other set has " + fmt.Sprint(n)})
+			left = append(left, Left{Side: side(i), Run: r.name(), Why: "no partner: the other set has only " + fmt.Sprint(n)})
 		}
 	}
 	return all, left, false

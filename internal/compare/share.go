@@ -28,7 +28,7 @@ func shares() []share {
 			c := &r.Summary.Counters
 			return max(0, c.Missing-c.LostAcked-c.MissingNacked), max(c.Expected, c.Scheduled)
 		}},
-		{OfUnanswered, "never acknowledged nor refused", func(r *result.Run) (n, of int64) {
+		{OfUnanswered, "neither acknowledged nor refused", func(r *result.Run) (n, of int64) {
 			if r.Header.Ack == "" || r.Header.Ack == "none" {
 				return 0, 0 // without acknowledgements the number is unknown
 			}
@@ -94,7 +94,7 @@ func (c *Comparison) share(pairs []couple, x share) *Judged {
 		return fmt.Sprintf("%s in %s", spell.Count(total[i]), spell.Plural(runs[i], "run"))
 	}
 	j := &Judged{Of: x.of, Better: s.better, Worse: s.worse,
-		Text: fmt.Sprintf("messages %s: A %s, B %s; B more in %d pairs", x.name, words(0), words(1), s.worse)}
+		Text: fmt.Sprintf("messages %s: A %s, B %s; more in B in %d pairs", x.name, words(0), words(1), s.worse)}
 	j.bySigns(s, 0)
 	return j
 }
@@ -125,7 +125,7 @@ func (c *Comparison) sentShare(pairs []couple) *Judged {
 	if s.worse+s.better == 0 {
 		return nil
 	}
-	j := &Judged{Of: OfRate, Better: s.better, Worse: s.worse, Text: fmt.Sprintf("sent of what was due: B less by more than %s in %d pairs", percent(c.MinEffect), s.worse)}
+	j := &Judged{Of: OfRate, Better: s.better, Worse: s.worse, Text: fmt.Sprintf("share of due messages that was sent: lower in B by more than %s in %d pairs", percent(c.MinEffect), s.worse)}
 	j.bySigns(s, 0)
 	return j
 }

@@ -182,7 +182,7 @@ func guarantees(follows []Difference) string {
 	for _, p := range []struct {
 		begin string
 		texts []string
-	}{{"B gives weaker guarantees: ", weaker}, {"B gives stronger guarantees: ", stronger}, {"B gives other guarantees: ", other},
+	}{{"B gives weaker guarantees: ", weaker}, {"B gives stronger guarantees: ", stronger}, {"B gives different guarantees: ", other},
 		{"It is not known whether B gives weaker or stronger guarantees: ", unknown}} {
 		if len(p.texts) > 0 {
 			parts = append(parts, p.begin+all(p.texts)+".")

@@ -129,7 +129,7 @@ func TestGuaranteesAreRankedByLevels(t *testing.T) {
 			h.Semantics.Durability, h.Semantics.Levels.Durability = "none of our business", semantics.Synced
 		}, `B gives stronger guarantees: durability "none of our business" instead of "memory".`},
 		"as durable": {func(h *result.Header) { h.Semantics.Durability = "memory of one node" },
-			`B gives other guarantees: durability "memory of one node" instead of "memory".`},
+			`B gives different guarantees: durability "memory of one node" instead of "memory".`},
 		"not known": {func(h *result.Header) {
 			h.Semantics.Durability, h.Semantics.Levels.Durability = "as the broker is configured", semantics.NotKnown
 		}, `It is not known whether B gives weaker or stronger guarantees: durability "as the broker is configured" instead of "memory".`},

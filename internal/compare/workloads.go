@@ -56,7 +56,7 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 		all = append(all, c)
 	}
 	if len(all) == 0 {
-		return nil, fmt.Errorf("compare: A has %s and B has %s, and no name is in both; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
+		return nil, fmt.Errorf("compare: A has %s and B has %s, but they share no name; --of NAME chooses one: %w", workloadsText(names[0]), workloadsText(names[1]), ErrInput)
 	}
 	return all, nil
 }
@@ -90,7 +90,7 @@ func chosen(run *result.Run, workload string, beside map[*result.Run][]*result.R
 
 func workloadsText(names []string) string {
 	if len(names) == 1 && names[0] == "" {
-		return "one workload without a name"
+		return "a single, unnamed workload"
 	}
 	return "the workloads " + all(names)
 }

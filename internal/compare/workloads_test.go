@@ -86,10 +86,10 @@ func TestWorkloadsThatCannotBeCompared(t *testing.T) {
 	o := standard()
 	o.Workload = "other"
 	for want, err := range map[string]error{
-		"one workload without a name": errorOf(Workloads(a, several, standard())),
-		"another one workload":        errorOf(Workloads(append(several[:5:5], b[5]), several, standard())),
-		"no workload other":           errorOf(Workloads(a, several, o)),
-		"set B has no run":            errorOf(Workloads(a, nil, standard())),
+		"a single, unnamed workload":         errorOf(Workloads(a, several, standard())),
+		"another a single, unnamed workload": errorOf(Workloads(append(several[:5:5], b[5]), several, standard())),
+		"no workload other":                  errorOf(Workloads(a, several, o)),
+		"set B has no run":                   errorOf(Workloads(a, nil, standard())),
 	} {
 		if !errors.Is(err, ErrInput) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)

@@ -66,7 +66,7 @@ func stepOf(a *scenario.Act, number int, event func(result.Event), others func(*
 		s.Doer = own(a)
 	}
 	if s.Doer == nil && err == nil {
-		err = errors.New("nothing here can do that")
+		err = errors.New("this program cannot do that")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: the action %s: %w", plan.ErrUsage, s.Text, err)
@@ -76,7 +76,7 @@ func stepOf(a *scenario.Act, number int, event func(result.Event), others func(*
 
 // comes is the event of consumers that connect late.
 func (ld *load) comes() result.Event {
-	return result.Event{Kind: result.EventConsumers, Detail: "those that come late connect", Count: int64(len(ld.Layout.Consumers))}
+	return result.Event{Kind: result.EventConsumers, Detail: "late consumers connect", Count: int64(len(ld.Layout.Consumers))}
 }
 
 // startActs has all acts done when they are due. The window is fixed.
@@ -148,7 +148,7 @@ type cut struct {
 func (c cut) Do(context.Context, int64) (happened int64, err error) {
 	open := c.connections()
 	if len(open) == 0 {
-		return 0, fmt.Errorf("no open connection is one of %s, so nothing was cut: they are lost, and not made again yet", c.whose)
+		return 0, fmt.Errorf("no connection of %s is open, so nothing was cut: earlier connections are lost and not yet open again", c.whose)
 	}
 	happened = clock.Now()
 	for _, conn := range open {

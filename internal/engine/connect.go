@@ -85,7 +85,7 @@ func (ld *load) connectProducers(ctx context.Context, lanes int) error {
 		if ld.Flow.Replies {
 			rr, ok := ld.session.Main.(driver.RequestReplier)
 			if !ok {
-				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, ld.Entry.Name)
+				return fmt.Errorf("%w: driver %s announces request–reply but does not implement it", driver.ErrUnsupported, ld.Entry.Name)
 			}
 			c := ld.receiving.NewConsumer(0, int(st.ID), integrity.Reply)
 			st.Producer, err = rr.Requester(ctx, spec, l.Acks, c.Deliver)

@@ -53,27 +53,27 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	case w.Groups > 0 && !can.Groups:
 		return refuse("driver %s has no consumer groups; leave workload.groups out", e.Name)
 	case w.Groups == 0 && w.Consumers > w.Topics && w.Pattern != scenario.RequestReply && !can.FanOut:
-		return refuse("driver %s gives a message to one consumer only; set workload.groups to 1, or as many topics as consumers", e.Name)
+		return refuse("driver %s delivers each message to one consumer only; set workload.groups to 1, or use as many topics as consumers", e.Name)
 	case !w.Keys.IsZero() && !can.Keys:
-		return refuse("messages of driver %s have no keys, as records of Kafka have; leave workload.keys out, or use driver kafka", e.Name)
+		return refuse("messages of driver %s have no keys; leave workload.keys out, or use a driver such as kafka", e.Name)
 	case !w.Headers.IsZero() && !can.Headers:
-		return refuse("messages of driver %s carry no headers; leave workload.headers out, or use a driver of which sixnines drivers show says that it can", e.Name)
+		return refuse("messages of driver %s carry no headers; leave workload.headers out, or choose a driver that can (see sixnines drivers show)", e.Name)
 	case s.ComesLate() && !can.Keeps:
-		return refuse("driver %s keeps nothing for consumers that are not connected, so those that come late would miss what was sent before; leave workload.consumer.from (--consumers-from) or the action start out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
+		return refuse("driver %s keeps no messages for consumers that are not connected, so late consumers would miss everything sent before; leave workload.consumer.from (--consumers-from) or the action start out, or choose a driver that keeps messages (see sixnines drivers show)", e.Name)
 	case (w.Retains() || w.Existing != "") && !can.Keeps:
-		return refuse("driver %s keeps no messages for consumers that come later; leave workload.lifetime and workload.existing out, or choose a driver of which sixnines drivers show says that it can keep messages", e.Name)
+		return refuse("driver %s keeps no messages for later consumers; leave workload.lifetime and workload.existing out, or choose a driver that keeps messages (see sixnines drivers show)", e.Name)
 	case s.Phases.ReadBack > 0 && !can.ReadsBack && !s.CanLose():
-		return refuse("the broker of driver %s keeps nothing that could be read back; leave phases.read_back out, or choose a driver of which sixnines drivers show says that it reads back what is kept", e.Name)
+		return refuse("the broker of driver %s keeps no messages that could be read back; leave phases.read_back out, or choose a driver that can read back (see sixnines drivers show)", e.Name)
 	case can.OwnsDialing && len(scenario.OfKind(s.Acts(), scenario.ActionDisconnect)) > 0:
-		return refuse("driver %s makes its connections itself, so nobody else can cut them; leave the action disconnect out, or choose a driver or client that connects through sixnines", e.Name)
+		return refuse("driver %s opens its connections itself, so sixnines cannot cut them; leave the action disconnect out, or choose a driver or client whose connections sixnines opens", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:
-		return refuse("consumers of driver %s acknowledge nothing to the broker; leave workload.consumer.ack out", e.Name)
+		return refuse("consumers of driver %s send no acknowledgements to the broker; leave workload.consumer.ack out", e.Name)
 	case w.Loop == scenario.Closed && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
-		return refuse("a closed loop waits for an answer, and a publish through driver %s with these options has none; use pattern deliver, roundtrip or request-reply", e.Name)
+		return refuse("a closed loop waits for answers, but publishes of driver %s with these options get none; use pattern deliver, roundtrip or request-reply", e.Name)
 	case w.InFlight.Each > 0 && w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
-		return refuse("workload.in_flight.each has a producer wait for answers, and a publish through driver %s with these options has none; use pattern deliver, roundtrip or request-reply", e.Name)
+		return refuse("workload.in_flight.each makes producers wait for answers, but publishes of driver %s with these options get none; use pattern deliver, roundtrip or request-reply", e.Name)
 	}
 	if _, err := payload.Load(w.Payload); err != nil {
 		return refuse("%w", err)

@@ -18,9 +18,9 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	if r.config.Path != nil {
 		network, err := r.config.Path.End()
-		e := result.Event{At: clock.Now(), Kind: result.EventNetwork, Detail: "the path is as it was", Network: network}
+		e := result.Event{At: clock.Now(), Kind: result.EventNetwork, Detail: "the network conditions have been removed", Network: network}
 		if err != nil {
-			e.Kind, e.Detail = result.EventError, "the network was not undone: "+err.Error()
+			e.Kind, e.Detail = result.EventError, "the network conditions could not be removed: "+err.Error()
 		}
 		r.out.Event(e)
 	}
@@ -52,7 +52,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		if dropped, err := ld.recording.CloseRaw(); err != nil {
 			return nil, err
 		} else if dropped > 0 {
-			r.out.Event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit", Count: dropped})
+			r.out.Event(result.Event{At: now, Kind: result.EventRawFull, Detail: "rows that did not fit into the raw file", Count: dropped})
 		}
 	}
 	return r.out.End(func(part *result.Run) result.Summary {

@@ -41,7 +41,7 @@ func (r *run) writeHeader(start int64) error {
 			h.Machine = append(h.Machine, result.Fact(f))
 		}
 		h.Machine = append(h.Machine, generatorFact("processors while measuring", strconv.Itoa(runtime.GOMAXPROCS(0)),
-			"one more for each pacer, the meter of hiccups and the sampler of what is in flight"))
+			"plus one for each pacer, the hiccup meter and the in-flight sampler"))
 	}
 	var headers []result.Header
 	for _, ld := range r.loads {

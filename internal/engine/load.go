@@ -74,7 +74,7 @@ func (ld *load) open(ctx context.Context) error {
 		all := ld.metrics()
 		i := slices.IndexFunc(all, f.Of)
 		if i < 0 {
-			return fmt.Errorf("%w: with these options driver %s does not time %s, so no interval of it can be waited for", plan.ErrUsage, ld.Entry.Name, f.Until.Metric)
+			return fmt.Errorf("%w: driver %s with these options does not measure %s, so the run cannot wait for its interval", plan.ErrUsage, ld.Entry.Name, f.Until.Metric)
 		}
 		f.Metric = all[i]
 	}
@@ -109,7 +109,7 @@ func (ld *load) startStages() {
 	s := &ld.recording.Stages
 	d := ld.session.Dialers[0]
 	if s.Why == "" && d.Mark() != s.Attributed {
-		ld.recording.RefuseStages("the driver makes more connections during the run")
+		ld.recording.RefuseStages("the driver opens more connections during the run")
 	}
 	for _, d := range ld.session.Dialers {
 		d.OnDial(func() {})
@@ -144,7 +144,7 @@ func (ld *load) startStages() {
 			}
 		}
 		if !s.Off.Swap(true) {
-			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver made another connection: stage times end here"})
+			ld.Event(result.Event{At: clock.Now(), Kind: result.EventStages, Detail: "the driver opened another connection: stage times end here"})
 		}
 	})
 }
@@ -170,13 +170,13 @@ func (ld *load) receiveFact() (value, note string) {
 	case !ld.Flow.Timed:
 		return "not measured", "rate: max has no schedule"
 	case all == 0:
-		return "not measured", "nothing comes back"
+		return "not measured", "no answers or deliveries"
 	case known == 0 && ld.Interrupted:
-		return "not measured", "consumers connect late or pause: received data waits for them"
+		return "not measured", "consumers connect late or pause, and received data waits for them"
 	case known == 0 && ld.OwnsDialing:
-		return "not known", "driver " + ld.Entry.Name + " makes its connections itself"
+		return "not known", "driver " + ld.Entry.Name + " opens its connections itself"
 	case known == 0:
-		return "not known", "no connection is a producer's or a consumer's alone, or the system gives no receive time stamps"
+		return "not known", "no connection belongs to a single producer or consumer, or the system provides no receive time stamps"
 	case known < all:
 		return fmt.Sprintf("known for %d of %d producers' and consumers' connections", known, all), "by the kernel's receive time stamps"
 	}

@@ -281,7 +281,7 @@ func TestProbeLeftOut(t *testing.T) {
 		long        bool
 	}{
 		{"off", "off", Config{Entry: nats.Entry(), URL: b.URL, Probe: probeCommand(t)}, "", false},
-		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "is in the process of the load", true},
+		{"a broker in the process", "auto", Config{Entry: mem.Entry(), Probe: probeCommand(t)}, "runs in the same process as the load", true},
 		{"a library", "on", Config{Entry: nats.Entry(), URL: b.URL}, "only the command", false},
 		{"a process that cannot be started", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/nowhere/at/all"}}, "/nowhere/at/all", false},
 		{"a process that is no probe", "on", Config{Entry: nats.Entry(), URL: b.URL, Probe: []string{"/bin/echo", "hello"}}, "its report cannot be read", true},

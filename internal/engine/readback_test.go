@@ -87,7 +87,7 @@ func TestReadBackFromABrokerThatIsAway(t *testing.T) {
 	}{
 		{"for a while", &reader{away: 3}, result.ReadBackDone, 7, ""},
 		{"for good", &reader{away: 1 << 30}, result.ReadBackFailed, 0, "no longer than 10s"},
-		{"stays down, as is known", &reader{away: 1 << 30, down: errors.New("no node runs")}, result.ReadBackFailed, 0, "no node runs"},
+		{"stays down, as is known", &reader{away: 1 << 30, down: errors.New("no node is running")}, result.ReadBackFailed, 0, "no node is running"},
 		{"breaks off", &reader{breaks: 2}, result.ReadBackDone, 7, ""},
 		{"always breaks off", &reader{breaks: 1 << 30}, result.ReadBackFailed, 0, "broken off"},
 		{"has no place at first", &reader{absent: 2}, result.ReadBackDone, 7, ""},

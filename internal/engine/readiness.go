@@ -52,7 +52,7 @@ func (ld *load) awaitReadiness(ctx context.Context) error {
 		for time.Now().Before(patience) && !ld.receiving.SeenEverywhere(missing) {
 			select {
 			case <-ctx.Done():
-				return fmt.Errorf("%w: no consumer of topic %s has received a message in %s, and the broker says nothing; may this user publish and read there, is something else consuming, or is the broker overloaded?",
+				return fmt.Errorf("%w: no consumer of topic %s has received a message in %s, and the broker reports no error; check that this user may publish and read there, that no other program consumes from it, and that the broker is not overloaded",
 					driver.ErrTimeout, ld.Layout.Topics[missing], spell.Period(time.Duration(clock.Now()-began).Round(time.Millisecond)))
 			case <-time.After(200 * time.Microsecond):
 			}

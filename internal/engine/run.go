@@ -51,7 +51,7 @@ func newRun(c Config) (*run, error) {
 	r.Via = c.Via
 	r.acts = actions.New(r.Life)
 	if c.Scenario.Network != nil && c.Path == nil {
-		return nil, fmt.Errorf("%w: the scenario's network is made by the command sixnines, and not by this program: leave network out", plan.ErrUsage)
+		return nil, fmt.Errorf("%w: only the command sixnines can set network conditions, not this program: leave network out", plan.ErrUsage)
 	}
 	for _, p := range c.Scenario.Parts() {
 		if err := check(p.Scenario, c.Entry); err != nil {

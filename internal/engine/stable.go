@@ -49,7 +49,7 @@ func (ld *load) warmUntilStable(ctx context.Context) {
 		for from := clock.Now(); len(took) < stableFewest || clock.Now()-from < int64(stableRound); next++ {
 			if clock.Now() >= limit {
 				ld.Event(result.Event{At: clock.Now(), Kind: result.EventWarmUp, Detail: fmt.Sprintf(
-					"the latency of single messages was not stable after %s: p50 fell from %s to %s, and was still falling",
+					"the latency of single messages was not stable after %s: p50 fell from %s to %s and was still falling",
 					spell.Period(time.Duration(limit-began)), spell.Duration(first), spell.Duration(last))})
 				return
 			}

@@ -263,7 +263,7 @@ func TestStagesAreLeftOutWhereTheyCannotBeKnown(t *testing.T) {
 		{"two connections a producer", text, startRelay(t, &delayer{more: 1}), "relay", "2 connections"},
 		{"one during the probes", text, startRelay(t, &delayer{every: 1}), "relay", "during the run"},
 		{"no connection of ours", text, mem.Entry(), "", "mem"},
-		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &delayer{}), "relay", "flat out"},
+		{"flat out", "phases: {warmup: 50ms}\nworkload: {rate: max, messages: 1000, size: 64B}", startRelay(t, &delayer{}), "relay", "with rate max"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -33,7 +33,7 @@ func TestBrokerThatEndsIsAnEvent(t *testing.T) {
 			if looks++; looks == 1 {
 				return []Usage{{Name: "node-1", CPU: time.Second, RSS: 1}}
 			}
-			return []Usage{{Name: "node-1", Missing: true, Ended: died, Death: "node-1 ended by itself: exit status 3"}}
+			return []Usage{{Name: "node-1", Missing: true, Ended: died, Death: "node-1 ended unexpectedly: exit status 3"}}
 		}})
 	var told []string
 	for _, e := range r.Events {

@@ -81,7 +81,7 @@ func (t *Target) choose(ctx context.Context, act *scenario.Act, choice scenario.
 	all := t.numbers()
 	if k, is := choice.Number(); is {
 		if k >= len(all) {
-			return nil, fmt.Errorf("there is no node %d: there are %d, numbered from 0", k, len(all))
+			return nil, fmt.Errorf("node %d does not exist: the broker has %d, numbered from 0", k, len(all))
 		}
 		return []int{k}, nil
 	}
@@ -100,7 +100,7 @@ func (t *Target) choose(ctx context.Context, act *scenario.Act, choice scenario.
 	case choice == scenario.Leader:
 		return []int{p.Leader}, nil
 	case len(p.Followers) == 0:
-		return nil, fmt.Errorf("node %d leads, and no other keeps a replica: there are no followers", p.Leader)
+		return nil, fmt.Errorf("node %d leads and no other node has a replica, so there are no followers", p.Leader)
 	}
 	return p.Followers, nil
 }

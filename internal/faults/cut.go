@@ -112,7 +112,7 @@ func (c *cut) hold(ctx context.Context, at int64) (happened int64, err error) {
 func (c *cut) links(ctx context.Context) ([]netns.Link, error) {
 	network := c.target.Cluster.Network()
 	if network == nil {
-		return nil, errors.New("the broker's nodes are not in network namespaces of their own")
+		return nil, errors.New("the broker's nodes do not have their own network namespaces")
 	}
 	c.ends = map[netip.Addr]int{network.Host(): result.ClientsEnd}
 	for k, a := range c.target.Cluster.Addresses() {

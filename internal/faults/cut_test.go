@@ -99,7 +99,7 @@ func TestEndsOfACut(t *testing.T) {
 		}
 	}
 	loopback := &Target{Cluster: start(t, "nats")}
-	if _, err := doer(t, loopback, "{at: 1s, cut: {from: 0, to: 1}, for: 1s}").Do(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "not in network namespaces") {
+	if _, err := doer(t, loopback, "{at: 1s, cut: {from: 0, to: 1}, for: 1s}").Do(t.Context(), 0); err == nil || !strings.Contains(err.Error(), "do not have their own network namespaces") {
 		t.Errorf("on loopback: %v", err)
 	}
 }

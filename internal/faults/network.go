@@ -49,7 +49,7 @@ func (n *Network) brokers(ctx context.Context) (all []netip.AddrPort, err error)
 		at = at[strings.LastIndexByte(at, '@')+1:]
 		host, port, err := net.SplitHostPort(at)
 		if err != nil {
-			return nil, fmt.Errorf("the port of the broker is needed: write target.url with it, such as HOST:PORT: %w", err)
+			return nil, fmt.Errorf("network conditions need the broker's port: write it in target.url, such as HOST:PORT: %w", err)
 		}
 		number, err := net.DefaultResolver.LookupPort(ctx, "tcp", port)
 		if err != nil {

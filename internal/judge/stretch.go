@@ -203,7 +203,7 @@ func (e *evidence) unfinished() (first *Stretch) {
 	return first
 }
 
-// brokerEnded: a process of the broker ended by itself. One that an action ended has no such event, and
+// brokerEnded: a process of the broker ended unexpectedly. One that an action ended has no such event, and
 // no action explains that another one ended meanwhile.
 func brokerEnded(e *evidence) []result.Reason {
 	n, words := int64(0), ""
@@ -215,7 +215,7 @@ func brokerEnded(e *evidence) []result.Reason {
 	if n == 0 {
 		return nil
 	}
-	found := "a process of the broker ended by itself"
+	found := "a process of the broker ended unexpectedly"
 	if n > 1 {
 		found = fmt.Sprintf("processes of the broker ended by themselves, %s", spell.Times(n))
 	}

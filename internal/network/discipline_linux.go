@@ -24,7 +24,7 @@ const ours = "s9-"
 // check returns why the device cannot be one of ours.
 func (d Device) check() error {
 	if d.Name == "" || d.Namespace == "" && !strings.HasPrefix(d.Name, ours) {
-		return fmt.Errorf("the device %q is not one of sixnines", d.Name)
+		return fmt.Errorf("the device %q was not created by sixnines", d.Name)
 	}
 	return nil
 }
@@ -136,5 +136,5 @@ func disciplineOf(means Means, c scenario.Conditions, index int) (netlink.Qdisc,
 		}
 		return netlink.NewNetem(attrs, n), nil
 	}
-	return nil, fmt.Errorf("%s is no queueing discipline", means)
+	return nil, fmt.Errorf("%s is not a queueing discipline", means)
 }

@@ -36,7 +36,7 @@ const thresholdBits = 31
 func newLoss(in Device, share scenario.Share) (*loss, error) {
 	counted, err := ebpf.NewMap(&ebpf.MapSpec{Name: "sixnines_loss", Type: ebpf.Array, KeySize: 4, ValueSize: 8, MaxEntries: 2})
 	if err != nil {
-		return nil, fmt.Errorf("a map of the program that drops: %w", err)
+		return nil, fmt.Errorf("create the map of the packet-dropping program: %w", err)
 	}
 	// Draws below the threshold are dropped. It is compared with its predecessor, which fits.
 	threshold := max(1, int64(float64(share)*(1<<thresholdBits)))
@@ -60,7 +60,7 @@ func newLoss(in Device, share scenario.Share) (*loss, error) {
 		asm.Return().WithSymbol("exit"),
 	}})
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the program that drops: %w", err), counted.Close())
+		return nil, errors.Join(fmt.Errorf("load the packet-dropping program: %w", err), counted.Close())
 	}
 	return &loss{counted: counted, program: program, in: in}, nil
 }
@@ -82,7 +82,7 @@ func (l *loss) count() (Counts, error) {
 	var n [2]int64
 	for k := range n {
 		if err := l.counted.Lookup(uint32(k), &n[k]); err != nil {
-			return Counts{}, fmt.Errorf("what the program that drops counted: %w", err)
+			return Counts{}, fmt.Errorf("read the counts of the packet-dropping program: %w", err)
 		}
 	}
 	return Counts{Packets: n[0] + n[1], Lost: n[1]}, nil

@@ -47,9 +47,9 @@ type Properties struct {
 func All() []Properties {
 	return []Properties{
 		{Means: Netem, Device: true, Can: []Aspect{Delay, Loss, Reorder, Rate}, What: "the kernel's network emulator"},
-		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a program in the kernel that drops packets and counts them"},
+		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a kernel program that drops packets and counts them"},
 		{Means: TBF, Device: true, Can: []Aspect{Rate}, What: "the kernel's token bucket"},
-		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a queue of packets that a process of ours lets go when they are due"},
+		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a packet queue from which a sixnines process releases packets when they are due"},
 		{Means: Relay, Can: []Aspect{Delay, Jitter, Rate}, What: "a process of ours through which clients connect"},
 	}
 }
@@ -150,7 +150,7 @@ func (m Machine) Plan(ways []Way) (Plan, error) {
 			p.not(fmt.Sprintf("%s, which needs no privileges: TCP hides packets from it, so it can neither lose nor reorder them", Relay))
 		}
 		if len(left) > 0 {
-			return Plan{}, fmt.Errorf("no means here can do that: %s", strings.Join(p.Not, "; "))
+			return Plan{}, fmt.Errorf("no mechanism of this machine can do that: %s", strings.Join(p.Not, "; "))
 		}
 	}
 	return p, nil
@@ -176,7 +176,7 @@ func (m Machine) lacks(means Properties, w Way) string {
 		return w.Unrelayed
 	}
 	if means.Device && (w.Out.Name == "" || w.In.Name == "") {
-		return "it needs a device of sixnines's own, which a managed broker in a namespace has, and loopback and other machines have not"
+		return "it needs a network device that sixnines creates: a managed broker in a namespace has one, loopback and other machines do not"
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ func TestPlan(t *testing.T) {
 		{"netem does all", ours, all, nil, "to brokers: delay, loss, rate by netem", ""},
 		{"netem reorders by jitter", ours, jitter, nil, "to brokers: loss by netem; to brokers: delay, jitter by nfqueue", ""},
 		{"without netem", ours, all, []Means{Netem}, "to brokers: loss by tcx; to brokers: rate by tbf; to brokers: delay by nfqueue", "netem: broken"},
-		{"on loopback", loop, all, nil, "to brokers: delay, loss, rate by nfqueue", "device of sixnines's own"},
+		{"on loopback", loop, all, nil, "to brokers: delay, loss, rate by nfqueue", "device that sixnines creates"},
 		{"another machine", away, all, nil, "to brokers: delay, loss, rate by nfqueue", ""},
 		{"another machine, reordered", away, scenario.Conditions{Delay: 1, Reorder: 0.1}, nil, "from-brokers", ""},
 		{"no privileges", loop, scenario.Conditions{Delay: 1, Rate: 1e6}, privileged, "to brokers: delay, rate by relay", "nfqueue: broken"},

@@ -13,13 +13,13 @@ import (
 )
 
 // errNoMeans is what this system answers.
-var errNoMeans = errors.New("network: conditions are made on Linux only: run sixnines there")
+var errNoMeans = errors.New("network: conditions are available on Linux only")
 
 // Look finds no means on this system.
 func Look() Machine {
 	m := Machine{Why: map[Means]string{}}
 	for _, p := range All() {
-		m.Why[p.Means] = "it is for Linux"
+		m.Why[p.Means] = "it needs Linux"
 	}
 	return m
 }

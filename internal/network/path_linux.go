@@ -212,7 +212,7 @@ func (p *Path) startQueues(o Options) error {
 		return nil
 	}
 	if len(o.Command) == 0 {
-		return errors.New("network: the path of this program is not known, and the queues are a process of it")
+		return errors.New("network: the path of this program is not known, so the process of the queues cannot be started")
 	}
 	specs := make([]queueSpec, len(all))
 	for i, q := range all {

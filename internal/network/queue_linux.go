@@ -103,19 +103,19 @@ func (q *queue) configure(s queueSpec) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("a queue of netfilter: %w", err)
+		return fmt.Errorf("create a netfilter queue: %w", err)
 	}
 	params := append(binary.BigEndian.AppendUint32(nil, 0), copyMeta)
 	if s.Conditions.Rate > 0 {
 		params = append(binary.BigEndian.AppendUint32(nil, headerBytes), copyPacket)
 	}
 	if err := q.ask(attr(nil, cfgParams, params)); err != nil {
-		return fmt.Errorf("the parameters of a queue: %w", err)
+		return fmt.Errorf("set the parameters of a netfilter queue: %w", err)
 	}
 	q.over.Store(true)
 	for _, attrs := range [][]byte{flagged(flagFailOpen | flagGSO), most(0)} {
 		if err := q.ask(attrs); err != nil {
-			return fmt.Errorf("a queue that packets pass: %w", err)
+			return fmt.Errorf("let packets pass a netfilter queue: %w", err)
 		}
 	}
 	return nil
@@ -265,7 +265,7 @@ func (q *queue) read() error {
 		case unix.ENOBUFS:
 			continue
 		default:
-			return fmt.Errorf("read a queue of netfilter: %w", errno)
+			return fmt.Errorf("read a netfilter queue: %w", errno)
 		}
 		now := clock.Now()
 		for b := q.in[:n]; len(b) >= 20; {

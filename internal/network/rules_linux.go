@@ -97,9 +97,9 @@ func (r *rules) Kind() string { return rulesKind }
 func (r *rules) Check() error {
 	switch {
 	case !strings.HasPrefix(r.Chain, journal.Mark):
-		return fmt.Errorf("the chain %q is not one of sixnines", r.Chain)
+		return fmt.Errorf("the chain %q was not created by sixnines", r.Chain)
 	case r.Program != restore4 && r.Program != restore6, r.Hook != hookIn && r.Hook != hookOut:
-		return fmt.Errorf("rules of %s by %s are not made by sixnines", r.Hook, r.Program)
+		return fmt.Errorf("rules of %s by %s were not created by sixnines", r.Hook, r.Program)
 	}
 	return nil
 }

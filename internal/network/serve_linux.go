@@ -23,10 +23,10 @@ func Serve(in io.Reader, out io.Writer) error {
 	lines := bufio.NewReader(in)
 	text, err := lines.ReadBytes('\n')
 	if err != nil {
-		return fmt.Errorf("network: read what the queues are to do: %w", err)
+		return fmt.Errorf("network: read the configuration of the queues: %w", err)
 	}
 	if err := json.Unmarshal(text, &specs); err != nil {
-		return fmt.Errorf("network: read what the queues are to do: %w", err)
+		return fmt.Errorf("network: read the configuration of the queues: %w", err)
 	}
 	runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + len(specs))
 	debug.SetGCPercent(-1)

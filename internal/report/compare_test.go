@@ -324,7 +324,7 @@ func TestCompareMissingFigures(t *testing.T) {
 			if n == 5 {
 				delete(r.Summary.Histograms, result.DeliveryResponse)
 			}
-		}, []string{"in 1 of 20 runs not supported", "by signs, since some pairs have no ratio: of 10 B worse by more than 5 % in 0, not so in 9, not known in 1"}},
+		}, []string{"in 1 of 20 runs not supported", "by signs, since some pairs have no ratio: of 10 pairs B is worse by more than 5 % in 0, not in 9, and in 1 it is not known"}},
 		"deliveries": {func(side, n int, r *result.Run) {
 			r.Header.Mode, r.Header.Rate, r.Summary.Rate = result.ModeFlatOut, 0, result.Rate{}
 			r.Summary.Throughput = &result.Throughput{PerSecond: 4e5, Received: 10, ReceivedPerSecond: 3e5}

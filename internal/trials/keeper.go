@@ -5,7 +5,7 @@ import "fmt"
 // Broker is a broker that was started for trials.
 type Broker interface {
 	fmt.Stringer
-	Err() error // why it ended by itself; nil while it runs
+	Err() error // why it ended unexpectedly; nil while it runs
 	Stop()
 }
 
@@ -28,7 +28,7 @@ func (k *Keeper) Get(key string, start func() (Broker, error)) (Broker, error) {
 		k.why = "the first"
 	case k.broker == nil, k.why != "":
 	case k.broker.Err() != nil:
-		k.why = "the one before ended by itself"
+		k.why = "the one before ended unexpectedly"
 	case k.key != key:
 		k.why = "the one before has other settings"
 	default:

@@ -80,7 +80,7 @@ func TestKeeper(t *testing.T) {
 	if got := strings.Join(served, " "); got != "1 1 2 2 3 4 0 5 5 6 0" {
 		t.Error(got)
 	}
-	if got := strings.Join(why, "; "); got != "the first; the one before has other settings; the one before has other settings; the one before ended by itself; a trial failed; the cell has one for each trial" {
+	if got := strings.Join(why, "; "); got != "the first; the one before has other settings; the one before has other settings; the one before ended unexpectedly; a trial failed; the cell has one for each trial" {
 		t.Error(got)
 	}
 }

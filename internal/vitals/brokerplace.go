@@ -18,7 +18,7 @@ import (
 func CheckBroker(ctx context.Context, hosts []string) Check {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
-		c := unknown(fmt.Errorf("addresses of this machine: %w", err), "see whether the broker is on this machine")
+		c := unknown(fmt.Errorf("addresses of this machine: %w", err), "check yourself whether the broker is on this machine")
 		c.Name = brokerCheck
 		return c
 	}
@@ -35,7 +35,7 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 	for _, host := range hosts {
 		addresses, err := lookup(host)
 		if err != nil {
-			return unknown(err, "see that the broker's name can be resolved from here")
+			return unknown(err, "make sure that the broker's name can be resolved from here")
 		}
 		if slices.ContainsFunc(addresses, func(a net.IPAddr) bool { return isOwn(a.IP, own) }) {
 			here = append(here, host)
@@ -43,12 +43,12 @@ func placeBroker(hosts []string, own []net.Addr, lookup func(string) ([]net.IPAd
 			elsewhere = append(elsewhere, host)
 		}
 	}
-	const shared = "it shares the processors with the generator: use a machine of its own, or pin both to different cores; every result says what it uses"
+	const shared = "broker and generator share the processors: run the broker on another machine, or pin both to different cores; every result shows how much the broker uses"
 	switch {
 	case len(elsewhere) == 0:
 		return note("on this machine: "+strings.Join(here, ", "), shared)
 	case len(here) == 0:
-		return good("elsewhere: " + strings.Join(elsewhere, ", ") + "; the network card counts, and for one-way latency time synchronisation")
+		return good("elsewhere: " + strings.Join(elsewhere, ", ") + "; the network card matters, and for one-way latency the time synchronisation")
 	}
 	return note(fmt.Sprintf("on this machine: %s; elsewhere: %s", strings.Join(here, ", "), strings.Join(elsewhere, ", ")), shared)
 }
@@ -77,7 +77,7 @@ func BrokerHosts(address string) ([]string, error) {
 			host = strings.Trim(rest, "[]")
 		}
 		if host == "" || strings.ContainsAny(host, " \t") {
-			return nil, errors.New("there is no host in it")
+			return nil, errors.New("the address has no host")
 		}
 		hosts = append(hosts, host)
 	}

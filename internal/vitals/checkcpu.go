@@ -15,7 +15,7 @@ func (m machine) checkCores(n int) Check {
 	case n < 2:
 		return fail(found, "use a machine with at least 4 cores: generator and broker take turns on a single core")
 	case n < 4:
-		return warn(found, "the broker and the generator will share cores: use 4 or more, or put the broker on a host of its own")
+		return warn(found, "the broker and the generator will share cores: use 4 or more, or run the broker on another host")
 	}
 	return good(found)
 }
@@ -25,13 +25,13 @@ func (m machine) checkQuota(cores int) Check {
 	q, err := readQuota(m.root)
 	switch {
 	case err != nil:
-		return unknown(err, "see whether a CPU limit applies to this process")
+		return unknown(err, "check yourself whether a CPU limit applies to this process")
 	case q.limited && q.cores < float64(cores):
 		return warn(fmt.Sprintf("%.3g cores, %s", q.cores, q.note("set at "+q.at)), advice)
 	case q.limited:
-		return note(fmt.Sprintf("%.3g cores, no less than the %d usable, %s", q.cores, cores, q.note("set at "+q.at)), advice)
+		return note(fmt.Sprintf("%.3g cores, at least the %d usable, %s", q.cores, cores, q.note("set at "+q.at)), advice)
 	case q.hidden:
-		return note("none found, "+q.note(""), "ask the container's host whether it limits the CPU")
+		return note("none found, "+q.note(""), "check on the container's host whether the CPU is limited")
 	}
 	return good("none, " + q.note(""))
 }
@@ -40,11 +40,11 @@ func (m machine) checkGovernor() Check {
 	g, err := m.governor()
 	switch {
 	case err != nil:
-		return unknown(err, "in a virtual machine ask its host for the performance governor; else nothing can be set")
+		return unknown(err, "in a virtual machine, have the performance governor set on the host; otherwise nothing can be set")
 	case g == "performance":
 		return good(g)
 	}
-	return warn(g, "cpupower frequency-set -g performance: a core that has to raise its frequency first is slow at the beginning")
+	return warn(g, "cpupower frequency-set -g performance: a core that first has to raise its frequency is slow at the beginning")
 }
 
 func (m machine) checkTurbo() Check {
@@ -55,17 +55,17 @@ func (m machine) checkTurbo() Check {
 	case t == "off":
 		return good(t)
 	}
-	return note(t, "for figures to compare across runs switch it off: with it the speed depends on load and temperature")
+	return note(t, "switch it off to compare figures across runs: with it the speed depends on load and temperature")
 }
 
 func checkSteal(p probe) Check {
-	const advice = "use a machine with cores of its own: a run with more than 0.5 % steal is SUSPECT"
+	const advice = "use a machine with dedicated cores: a run with more than 0.5 % steal is SUSPECT"
 	total := p.cpu.total()
 	switch {
 	case p.cpuErr != nil:
 		return unknown(p.cpuErr, advice)
 	case total == 0:
-		return note("no tick passed while measuring", advice)
+		return note("no clock tick passed during the measurement", advice)
 	}
 	share := 100 * float64(p.cpu.steal) / float64(total)
 	found := fmt.Sprintf("%.1f %% (%d of %d ticks)", share, p.cpu.steal, total)
@@ -79,7 +79,7 @@ func checkSteal(p probe) Check {
 }
 
 func (m machine) checkLoad(cores int) Check {
-	const advice = "stop what else is running: see top; the average falls within a minute"
+	const advice = "stop other programs (see top); the average falls within a minute"
 	text, err := m.word("proc/loadavg")
 	if err != nil {
 		return unknown(err, advice)
@@ -100,7 +100,7 @@ func (m machine) checkLoad(cores int) Check {
 }
 
 func checkRealtime() Check {
-	const advice = "to give pacing threads priority over other programs: ulimit -r 50 (limits.conf: rtprio), or CAP_SYS_NICE"
+	const advice = "to give pacing threads priority over other programs, set ulimit -r 50 (limits.conf: rtprio) or grant CAP_SYS_NICE"
 	prio, err := realtimeLimit()
 	switch {
 	case err != nil:
@@ -113,13 +113,13 @@ func checkRealtime() Check {
 
 func checkSleepStates() Check {
 	if err := latencyControl(); err != nil {
-		return note("cannot be held off: "+err.Error(), "run as root, or boot with processor.max_cstate=1: waking a sleeping core takes up to some hundred microseconds")
+		return note("cannot be prevented: "+err.Error(), "run as root, or boot with processor.max_cstate=1: waking a sleeping core takes up to several hundred microseconds")
 	}
-	return good("can be held off (/dev/cpu_dma_latency)")
+	return good("can be prevented (/dev/cpu_dma_latency)")
 }
 
 func (m machine) checkSMT() Check {
-	const advice = "for figures that do not depend on the other thread of a core: echo off > /sys/devices/system/cpu/smt/control, or pin generator and broker to cores of their own"
+	const advice = "to make figures independent of the other thread of a core: echo off > /sys/devices/system/cpu/smt/control, or pin generator and broker to separate cores"
 	active, err := m.word("sys/devices/system/cpu/smt/active")
 	control, controlErr := m.word("sys/devices/system/cpu/smt/control")
 	hypervisor, _ := m.hypervisor()
@@ -130,7 +130,7 @@ func (m machine) checkSMT() Check {
 		return note("two threads share each core", advice)
 	case hypervisor != "none" && hypervisor != "":
 		// A virtual machine may not show what the host has.
-		return note("off, as far as a virtual machine can see", "ask who runs the host whether two of its processors may be one core")
+		return note("off, as far as a virtual machine can see", "ask the operator of the host whether two of its processors may be one core")
 	case controlErr == nil:
 		return good(control)
 	}
@@ -148,14 +148,14 @@ func (m machine) checkIsolated() Check {
 	}
 	allowed, err := m.field("proc/self/status", "Cpus_allowed_list")
 	if err != nil {
-		return note(v, "isolated processors are used by programs that are pinned to them alone: taskset -c "+v)
+		return note(v, "only programs that are pinned to isolated processors use them: taskset -c "+v)
 	}
 	return note(fmt.Sprintf("%s; this process may use %s", v, allowed),
-		"isolated processors are used by programs that are pinned to them alone: taskset -c "+v)
+		"only programs that are pinned to isolated processors use them: taskset -c "+v)
 }
 
 func (m machine) checkMitigations() Check {
-	const advice = "they make system calls slower: compare only machines with the same mitigations; never switch them off where others' code runs"
+	const advice = "they slow down system calls: compare only machines with the same mitigations; never switch them off where other people's code runs"
 	on, open, err := m.mitigations()
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (m machine) checkMitigations() Check {
 }
 
 func (m machine) checkVirtual() Check {
-	const advice = "give it processors of its own, without overcommitment, otherwise others' load is in the figures; watch cpu steal, which some hypervisors do not report"
+	const advice = "give it dedicated processors without overcommitment, otherwise the load of other machines affects the figures; watch cpu steal, which some hypervisors do not report"
 	v, err := m.hypervisor()
 	switch {
 	case err != nil:
@@ -181,7 +181,7 @@ func (m machine) checkVirtual() Check {
 }
 
 func (m machine) checkContainer() Check {
-	const advice = "limits, other containers and settings of the host apply and cannot be seen: measure on the host if you can"
+	const advice = "limits, other containers and settings of the host apply but cannot be seen: measure on the host if you can"
 	v, sign := m.container()
 	switch v {
 	case Unknown:

@@ -10,7 +10,7 @@ import (
 )
 
 func (m machine) checkMemory() Check {
-	const advice = "free some: garbage collection and the page cache slow down when memory is short"
+	const advice = "free some memory: garbage collection and the page cache slow down when it is short"
 	total, err := m.kibibytes("MemTotal")
 	if err != nil {
 		return unknown(err, advice)
@@ -22,7 +22,7 @@ func (m machine) checkMemory() Check {
 	found := fmt.Sprintf("%s of %s available", spell.Size(int64(free<<10)), spell.Size(int64(total<<10)))
 	if left, err := readMemory(m.root); err == nil && left.limited && uint64(left.bytes) < free<<10 {
 		free = uint64(left.bytes) >> 10
-		found += fmt.Sprintf("; a limit set at %s leaves %s", left.at, spell.Size(int64(free<<10)))
+		found += fmt.Sprintf("; the limit of %s leaves %s", left.at, spell.Size(int64(free<<10)))
 	}
 	switch {
 	case free < 256<<10:
@@ -34,7 +34,7 @@ func (m machine) checkMemory() Check {
 }
 
 func (m machine) checkSwap() Check {
-	const advice = "swapoff -a while measuring: it takes milliseconds to read a page back from disk"
+	const advice = "swapoff -a while measuring: reading a page back from disk takes milliseconds"
 	total, err := m.kibibytes("SwapTotal")
 	if err != nil {
 		return unknown(err, advice)
@@ -66,7 +66,7 @@ func (m machine) kibibytes(key string) (uint64, error) {
 }
 
 func (m machine) checkHugePages() Check {
-	const advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: a thread that touches memory waits while a huge page is made"
+	const advice = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled: a thread that touches memory waits while a huge page is assembled"
 	v, err := m.word("sys/kernel/mm/transparent_hugepage/enabled")
 	switch {
 	case err != nil:
@@ -78,7 +78,7 @@ func (m machine) checkHugePages() Check {
 }
 
 func checkOpenFiles() Check {
-	const advice = "ulimit -n 65536 (limits.conf: nofile): every connection takes one here and one in the broker"
+	const advice = "ulimit -n 65536 (limits.conf: nofile): every connection takes one descriptor here and one in the broker"
 	soft, _, err := nofileLimit()
 	switch {
 	case err != nil:

@@ -34,7 +34,7 @@ func (m machine) checkLoopback() Check {
 }
 
 func (m machine) checkSlowStart() Check {
-	const advice = "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 on both sides: large messages after a pause go out in several rounds otherwise"
+	const advice = "sysctl -w net.ipv4.tcp_slow_start_after_idle=0 on both sides: otherwise large messages after a pause are sent in several rounds"
 	v, err := m.word("proc/sys/net/ipv4/tcp_slow_start_after_idle")
 	switch {
 	case err != nil:
@@ -62,7 +62,7 @@ type coalescing struct {
 }
 
 func checkOffloads(p probe) Check {
-	const advice = "ethtool -K lo tso on gso on gro on: without, a large message crosses the stack in many small pieces"
+	const advice = "ethtool -K lo tso on gso on gro on: otherwise a large message passes through the stack in many small pieces"
 	if p.nic == nil {
 		return unknown(errNotOffered, advice)
 	}
@@ -87,7 +87,7 @@ func checkOffloads(p probe) Check {
 
 // checkCards looks at the interfaces that have a device behind them and are up.
 func (m machine) checkCards(p probe) Check {
-	const advice = "it matters for brokers elsewhere: see ethtool and ip link"
+	const advice = "this matters for brokers on other machines: see ethtool and ip link"
 	entries, err := fs.ReadDir(m.root, "sys/class/net")
 	if err != nil {
 		return unknown(err, advice)
@@ -109,7 +109,7 @@ func (m machine) checkCards(p probe) Check {
 		}
 	}
 	if len(found) == 0 {
-		return note("none found", "brokers on this machine need none")
+		return note("none found", "brokers on this machine need no network card")
 	}
 	worst.Found = strings.Join(found, "; ")
 	return worst
@@ -135,7 +135,7 @@ func (m machine) card(p probe, name string) Check {
 	default:
 		parts = append(parts, spell.Count(mbit)+" Mbit/s")
 		if mbit < slowLink {
-			status, advice = StatusWarn, append(advice, fmt.Sprintf("use a faster link: 1 KiB takes %s on the wire alone", spell.Nanoseconds(1e3*8*1024/float64(mbit))))
+			status, advice = StatusWarn, append(advice, fmt.Sprintf("use a faster link: 1 KiB takes %s on the wire", spell.Nanoseconds(1e3*8*1024/float64(mbit))))
 		}
 	}
 	c, err := coalescing{}, errNotOffered
@@ -150,11 +150,11 @@ func (m machine) card(p probe, name string) Check {
 	case c.adaptive:
 		parts = append(parts, fmt.Sprintf("interrupts are coalesced adaptively, now for %d µs", c.rxDelay))
 		status = worse(status, StatusNote)
-		advice = append(advice, "ethtool -C "+name+" adaptive-rx off rx-usecs 0, for brokers elsewhere: otherwise latency depends on the load before")
+		advice = append(advice, "ethtool -C "+name+" adaptive-rx off rx-usecs 0, for brokers on other machines: otherwise latency depends on the preceding load")
 	case c.rxDelay > 0 || c.txDelay > 0:
 		parts = append(parts, fmt.Sprintf("interrupts are coalesced for %d µs (receive), %d µs (send)", c.rxDelay, c.txDelay))
 		status = worse(status, StatusNote)
-		advice = append(advice, "ethtool -C "+name+" rx-usecs 0, for brokers elsewhere: each reply takes this much longer")
+		advice = append(advice, "ethtool -C "+name+" rx-usecs 0, for brokers on other machines: each reply takes this much longer")
 	default:
 		parts = append(parts, "interrupts are not coalesced")
 	}

@@ -12,9 +12,9 @@ func checkTimer(p probe) Check {
 	found := fmt.Sprintf("wake-ups are late by p50 %s, p99 %s, max %s (%s)",
 		spell.Duration(rank(p.late, 50)), spell.Duration(rank(p.late, 99)), spell.Duration(rank(p.late, 100)), spell.Plural(len(p.late), "wake-up"))
 	if p.slackErr != nil {
-		return note(found+"; "+p.slackErr.Error(), "on Linux wake-ups are precise to tens of microseconds")
+		return note(found+"; "+p.slackErr.Error(), "on Linux, wake-ups are precise to tens of microseconds")
 	}
-	const advice = "find what takes the cores: other load, power saving (see cpu sleep states), a busy hypervisor; or allow more spinning"
+	const advice = "find out what delays wake-ups: other load, power saving (see cpu sleep states), a busy hypervisor; or allow more spinning"
 	switch {
 	case rank(p.late, 99) > time.Millisecond || rank(p.late, 100) > 10*time.Millisecond:
 		return warn(found, advice)
@@ -26,7 +26,7 @@ func checkTimer(p probe) Check {
 
 func (m machine) checkClockSource() Check {
 	s, err := m.word("sys/devices/system/clocksource/clocksource0/current_clocksource")
-	const advice = "boot with clocksource=tsc if the processor's counter is stable: other clock sources take a system call or more for each reading"
+	const advice = "boot with clocksource=tsc if the processor's counter is stable: other clock sources take at least a system call for each reading"
 	switch {
 	case err != nil:
 		return unknown(err, advice)
@@ -53,13 +53,13 @@ func checkClockRead(ns float64) Check {
 func checkBracket(width time.Duration) Check {
 	found := fmt.Sprintf("mapped to the system's clock within %s", spell.Duration(width))
 	if width > 10*time.Microsecond {
-		return warn(found, "start again without load: instants of several processes are comparable only to within this")
+		return warn(found, "start again without load: instants of different processes can be compared only to this precision")
 	}
 	return good(found)
 }
 
 func checkSlack(p probe) Check {
-	const advice = "allow prctl(PR_SET_TIMERSLACK), which a system call filter seems to forbid: wake-ups are late by the slack otherwise"
+	const advice = "allow prctl(PR_SET_TIMERSLACK), which a system call filter seems to forbid: otherwise wake-ups are late by the slack"
 	if p.slackErr != nil {
 		return note("cannot be set: "+p.slackErr.Error(), advice)
 	}
@@ -76,13 +76,13 @@ func checkSuspend(p probe) Check {
 	case p.asleepErr != nil:
 		return unknown(p.asleepErr, advice)
 	case p.asleep > time.Second:
-		return note(fmt.Sprintf("the machine was asleep for %s since it was started", spell.Period(p.asleep.Round(time.Second))), advice)
+		return note(fmt.Sprintf("the machine has been asleep for %s since it was started", spell.Period(p.asleep.Round(time.Second))), advice)
 	}
-	return good("the machine was never asleep since it was started")
+	return good("the machine has not been asleep since it was started")
 }
 
 func checkSync(p probe) Check {
-	const advice = "needed for one-way latency across hosts only: run chrony or another time service"
+	const advice = "needed only for one-way latency across hosts: run chrony or another time service"
 	tracked := ""
 	if p.chronyErr == nil {
 		tracked = "; chrony: " + p.chrony.String()
@@ -94,11 +94,11 @@ func checkSync(p probe) Check {
 	case err != nil:
 		return unknown(err, advice)
 	case !s.synchronised && p.chronyErr == nil && p.chrony.synchronised():
-		return note("no time service told the kernel that the clock is synchronised"+tracked, "chrony may not set the clock: allow it, or make sure that the host sets it")
+		return note("no time service has reported to the kernel that the clock is synchronised"+tracked, "chrony lacks permission to set the clock: grant it, or make sure that the host sets the clock")
 	case !s.synchronised:
 		return note("no time service synchronises the clock"+tracked, advice)
 	case s.maxError > syncLimit:
-		return note(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked), "use a nearer time server: one-way latency across hosts is known only to within this")
+		return note(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked), "use a nearer time server: one-way latency across hosts is known only to this precision")
 	}
 	return good(fmt.Sprintf("synchronised, error at most %s%s", spell.Duration(s.maxError), tracked))
 }

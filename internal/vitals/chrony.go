@@ -56,7 +56,7 @@ func askChrony() (tracking, error) {
 func parseTracking(text string) (tracking, error) {
 	column := strings.Split(strings.TrimSpace(text), ",")
 	if len(column) != 14 {
-		return tracking{}, fmt.Errorf("chronyc: %d columns, 14 were expected", len(column))
+		return tracking{}, fmt.Errorf("chronyc: %d columns instead of 14", len(column))
 	}
 	stratum, err := strconv.Atoi(column[2])
 	if err != nil {

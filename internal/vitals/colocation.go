@@ -109,7 +109,7 @@ func othersBetween(before, after map[int]processCPU, self int, elapsed time.Dura
 const tellProcesses = 5
 
 func (m machine) checkOthers(p probe) Check {
-	const advice = "stop them, or move them to another machine: the measurement lacks the processor time that they use, and waits while they run"
+	const advice = "stop them, or move them to another machine: they take processor time from the measurement and delay it while they run"
 	if p.othersErr != nil {
 		return unknown(p.othersErr, advice)
 	}

@@ -31,7 +31,7 @@ const (
 )
 
 // errIdleUsage is wrapped by errors about the idle process's arguments.
-var errIdleUsage = errors.New("vitals: the idle process needs a period of 100 µs to 100 ms and a threshold that is no shorter, both in ns; it is started by a monitor")
+var errIdleUsage = errors.New("vitals: the idle process needs a period of 100 µs to 100 ms and a threshold no shorter than that, both in ns; only a monitor starts it")
 
 // idleArguments returns the arguments that a monitor appends to Options.Idle.
 func idleArguments(period, threshold int64) []string {

@@ -161,7 +161,7 @@ func (p *idleProcess) listen() {
 		filled = copy(buffer, rest)
 		if err != nil {
 			p.Kill() // it may still run; without its pipe it is of no use
-			p.end(fmt.Errorf("idle process: it ended by itself: %s", p.Why()))
+			p.end(fmt.Errorf("idle process: it ended unexpectedly: %s", p.Why()))
 			return
 		}
 	}

@@ -78,8 +78,8 @@ func TestIdleThatDiesIsMissing(t *testing.T) {
 	if err := unix.Kill(m.idle.PID(), unix.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
-	await(t, func() bool { return missed(m, result.VitalHiccupIdleP99, "it ended by itself") })
-	if !missed(m, "pause.idle", "it ended by itself") {
+	await(t, func() bool { return missed(m, result.VitalHiccupIdleP99, "it ended unexpectedly") })
+	if !missed(m, "pause.idle", "it ended unexpectedly") {
 		t.Errorf("missing: %q", m.Missing())
 	}
 	if len(m.Sample().Values) == 0 {

@@ -44,7 +44,7 @@ func findPeers(root fs.FS, connections []Connection) ([]int, error) {
 	case len(found) > 0:
 		return found, nil
 	case len(sockets) > 0:
-		return nil, errors.New("the process at the other end of the connections cannot be seen: it is another user's, or in another container")
+		return nil, errors.New("the process at the other end of the connections cannot be seen: it belongs to another user or runs in another container")
 	}
 	return nil, errElsewhere // in this process
 }

@@ -13,7 +13,7 @@ import (
 type Connection struct{ Local, Remote netip.AddrPort }
 
 // errElsewhere says that no process of the broker runs on this machine. It is not a failure.
-var errElsewhere = errors.New("no other process of this machine has the other ends of the connections")
+var errElsewhere = errors.New("the other ends of the connections belong to no other process of this machine")
 
 // sourceWatcher is a source of values and a watcher of pauses.
 type sourceWatcher interface {

@@ -183,7 +183,7 @@ func (x *Executor) undo(s *Step, limit time.Duration) {
 	undone, err := guarded(0, func() (int64, error) { return undoer.Undo(ctx) })
 	switch {
 	case err != nil:
-		s.failed(fmt.Errorf("it was not undone: %w", err))
+		s.failed(fmt.Errorf("it could not be undone: %w", err))
 	case began != 0:
 		s.told(result.EventActionOver, undone, s.At+int64(s.For), began)
 	}

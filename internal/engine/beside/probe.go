@@ -59,15 +59,15 @@ func Start(s *session.Session, rec *observe.Recording, command []string) *Probe 
 	switch {
 	case !p.Wanted:
 	case len(command) == 0:
-		p.leftOut = "this program has no process for it: only the command sixnines has"
+		p.leftOut = "this program cannot start a probe process; only the command sixnines can"
 	case e.Capabilities.Brokerless:
-		p.leftOut = "driver " + e.Name + " has no broker that two loads could share"
+		p.leftOut = "driver " + e.Name + " has no broker that the load and the probe could share"
 	case e.InProcess:
-		p.leftOut = "the broker of driver " + e.Name + " is in the process of the load"
+		p.leftOut = "the broker of driver " + e.Name + " runs in the same process as the load"
 	case s.Via != nil:
 		p.leftOut = "its connections would not pass through the relay that gives the path its conditions"
 	case s.Warmup == 0 && s.Scenario.Record.Probe == scenario.ProbeAuto:
-		p.leftOut = "without a warm-up it would connect in the window; with --probe=on the run waits for it"
+		p.leftOut = "without a warm-up the probe would connect during the window; with --probe=on the run waits for it"
 	default:
 		var err error
 		if p.process, err = probe.Start(command); err != nil {
@@ -84,7 +84,7 @@ func (p *Probe) Begin() {
 	}
 	if p.plan.Flow.Closes == flow.Never {
 		p.End(false)
-		p.process, p.leftOut = nil, "nothing is acknowledged that it could time"
+		p.process, p.leftOut = nil, "the broker acknowledges nothing that the probe could time"
 		return
 	}
 	if err := p.process.Begin(probe.Scenario(p.plan.Scenario, p.plan.Entry, p.plan.Url, p.plan.Options)); err != nil && p.process.Failure() == "" {
@@ -106,7 +106,7 @@ func (p *Probe) Fact() (value, note string) {
 		p.reported = true
 		return "left out", p.leftOut
 	}
-	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a process of their own, on a topic of their own at the same broker"
+	return fmt.Sprintf("%s of %s beside the load", spell.Rate(float64(probe.Rate)), p.plan.Workload.Size), "one producer and one consumer in a separate process, on a separate topic of the same broker"
 }
 
 // Collect takes what the probe has reported. Intervals wholly within the window are recorded; the

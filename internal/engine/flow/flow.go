@@ -140,7 +140,7 @@ func ConsumerAck(s string) (driver.ConsumerAck, error) {
 	}
 	var n int
 	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || n < 1 {
-		return driver.ConsumerAck{}, fmt.Errorf("workload.consumer.ack %q is none of none, each, or a number of messages", s)
+		return driver.ConsumerAck{}, fmt.Errorf("workload.consumer.ack %q is not none, each, or a number of messages", s)
 	}
 	return driver.ConsumerAck{Mode: driver.AckEvery, Every: n}, nil
 }

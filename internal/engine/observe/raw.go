@@ -55,7 +55,7 @@ func RawPath(file string) string { return strings.TrimSuffix(file, ".jsonl") + "
 func (r *Recording) OpenRaw(id string) error {
 	w := r.Workload
 	if r.File == "" {
-		return fmt.Errorf("%w: record.raw needs a result file to lie beside", plan.ErrUsage)
+		return fmt.Errorf("%w: record.raw writes a file beside the result file, and this run writes no result file", plan.ErrUsage)
 	}
 	var messages float64
 	switch {
@@ -65,7 +65,7 @@ func (r *Recording) OpenRaw(id string) error {
 		n, _ := r.Schedule.Total()
 		messages = float64(n) * 1.01
 	default:
-		return fmt.Errorf("%w: how many rows the raw file needs is not known beforehand flat out or in a closed loop; give workload.messages", plan.ErrUsage)
+		return fmt.Errorf("%w: with rate max or a closed loop, the number of rows in the raw file is not known beforehand; give workload.messages", plan.ErrUsage)
 	}
 	perMessage := 1.0 + float64(max(1, r.Layout.MaxFanOut()))
 	if r.Flow.Acked {

@@ -59,13 +59,13 @@ func (r *Recording) PlanStages() {
 	r.Stages.OnAck = r.Flow.Publishes
 	switch {
 	case !r.Flow.Timed:
-		r.RefuseStages("flat out a client writes many messages at a time")
+		r.RefuseStages("with rate max a client writes many messages at a time")
 	case r.OwnsDialing:
-		r.RefuseStages("driver %s makes its connections itself", r.Entry.Name)
+		r.RefuseStages("driver %s opens its connections itself", r.Entry.Name)
 	case r.Interrupted:
 		r.RefuseStages("consumers connect late or pause")
 	case r.Flow.Closes == flow.Never:
-		r.RefuseStages("nothing comes back")
+		r.RefuseStages("no answers or deliveries")
 	}
 }
 
@@ -86,9 +86,9 @@ func (r *Recording) Attribute(who driver.Role, d *transport.Dialer, mark int, fi
 		}
 		return made[0]
 	case first:
-		r.RefuseStages("%d connections were made for a %s, which is not one", len(made), who)
+		r.RefuseStages("%d connections were opened for a %s instead of one", len(made), who)
 	default:
-		r.RefuseStages("more connections were made for %ss than were asked for", who)
+		r.RefuseStages("more connections were opened for %ss than requested", who)
 	}
 	return nil
 }
@@ -255,5 +255,5 @@ func (r *Recording) StageFact() (value, note string) {
 	} else if r.Flow.Response == recorder.RoundTripResponse {
 		end = "reply"
 	}
-	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections saw them written and read"
+	return fmt.Sprintf("one message in %d, up to its %s", stageEvery, end), "as the engine's connections observed its writes and reads"
 }

@@ -50,17 +50,17 @@ func Load(p scenario.Payload) (Material, error) {
 	for _, name := range names {
 		text, err := readAtMost(name, left+1)
 		if err != nil {
-			return refuse("name what can be read", err)
+			return refuse("name readable files", err)
 		}
 		if left -= int64(len(text)); left < 0 {
-			return refuse("take a part of it", fmt.Errorf("more than %d MiB", mostMaterial>>20))
+			return refuse("use fewer or smaller files", fmt.Errorf("more than %d MiB", mostMaterial>>20))
 		}
 		if len(text) > 0 {
 			m = append(m, text)
 		}
 	}
 	if len(m) == 0 {
-		return refuse("name one with something in it", fmt.Errorf("there is nothing in it"))
+		return refuse("name a file or directory with content", fmt.Errorf("it is empty"))
 	}
 	return m, nil
 }

@@ -119,8 +119,8 @@ func TestBodiesOfFiles(t *testing.T) {
 		"file:" + filepath.Join(dir, "none"):     "no such file",
 		"file:" + dir:                            "is not a regular file",
 		"corpus:" + filepath.Join(dir, "a"):      "not a directory",
-		"corpus:" + filepath.Join(dir, "below"):  "there is nothing in it",
-		"file:" + filepath.Join(dir, "empty"):    "there is nothing in it",
+		"corpus:" + filepath.Join(dir, "below"):  "it is empty",
+		"file:" + filepath.Join(dir, "empty"):    "it is empty",
 		"corpus:" + filepath.Join(dir, "nobody"): "no such file",
 	} {
 		if _, err := Load(payloadOf(t, payload)); err == nil || !strings.Contains(err.Error(), want) {

@@ -109,7 +109,7 @@ func (p *prober) connect(ctx context.Context) error {
 		if p.replies {
 			rr, ok := p.responders.(driver.RequestReplier)
 			if !ok {
-				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, p.entry.Name)
+				return fmt.Errorf("%w: driver %s announces request–reply but does not implement it", driver.ErrUnsupported, p.entry.Name)
 			}
 			var reply []byte
 			consumer, err = rr.Responder(ctx, spec, func(m driver.Message) []byte {
@@ -128,7 +128,7 @@ func (p *prober) connect(ctx context.Context) error {
 	if p.replies {
 		rr, ok := p.main.(driver.RequestReplier)
 		if !ok {
-			return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, p.entry.Name)
+			return fmt.Errorf("%w: driver %s announces request–reply but does not implement it", driver.ErrUnsupported, p.entry.Name)
 		}
 		p.producer, err = rr.Requester(ctx, spec, p, p.deliver)
 	} else {

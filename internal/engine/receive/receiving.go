@@ -104,7 +104,7 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 		if r.Flow.Replies {
 			rr, ok := r.Session.Responders.(driver.RequestReplier)
 			if !ok {
-				return fmt.Errorf("%w: driver %s announces request–reply and does not have it", driver.ErrUnsupported, r.Entry.Name)
+				return fmt.Errorf("%w: driver %s announces request–reply but does not implement it", driver.ErrUnsupported, r.Entry.Name)
 			}
 			p := &responder{work: r.NewWork()}
 			client, err = rr.Responder(ctx, spec, p.respond)

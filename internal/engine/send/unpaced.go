@@ -131,7 +131,7 @@ func (u *unpaced) Prepare(ctx context.Context) (ahead time.Duration, err error) 
 		case <-u.Abort:
 			err = fmt.Errorf("%w in the warm-up", plan.ErrAborted)
 		case <-time.After(u.Warmup + u.Scenario.Phases.Drain):
-			err = fmt.Errorf("%w: a message of the warm-up could not be sent for %s: is the broker overloaded, or does it hang?",
+			err = fmt.Errorf("%w: a message of the warm-up could not be sent for %s; the broker may be overloaded or hanging",
 				driver.ErrTimeout, spell.Period(u.Scenario.Phases.Drain))
 		}
 		if err != nil {

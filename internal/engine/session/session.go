@@ -53,7 +53,7 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	w := s.Workload
 	s.Semantics, err = s.Main.Provision(ctx, s.Topology())
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
-		return fmt.Errorf("%w: nothing is at the broker as %s for so many topics and groups; run with lifetime: keep, and give the name that it tells: %w", plan.ErrUsage, w.Existing, err)
+		return fmt.Errorf("%w: the broker has no topics and groups with the name %s in this number; make them by a run with lifetime: keep, and give the name that it prints: %w", plan.ErrUsage, w.Existing, err)
 	}
 	if tls := s.Scenario.Target.TLS; tls != nil && tls.InsecureSkipVerify {
 		s.Semantics.Warnings = append(s.Semantics.Warnings, "the server's certificate is not checked")

@@ -24,7 +24,7 @@ func (st *Stream) SetKeys(p *plan.Plan) error {
 	}
 	sender, ok := st.Producer.(driver.KeySender)
 	if !ok {
-		return fmt.Errorf("%w: driver %s announces keys and does not have them", driver.ErrUnsupported, p.Entry.Name)
+		return fmt.Errorf("%w: driver %s announces keys but does not implement them", driver.ErrUnsupported, p.Entry.Name)
 	}
 	st.Keys = &streamKeys{Send: sender.SendKeyed, Source: keys.New(keys.Spec{Kind: keys.Kind(k.Kind), Size: int(p.Workload.KeySize),
 		Space: k.Space, Skew: k.Skew, Seed: p.Seed}, uint32(st.Plan.Number))}

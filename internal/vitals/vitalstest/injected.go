@@ -30,7 +30,7 @@ func Injected(t *testing.T, try func() (complaint string)) {
 		t.Log(complaint)
 	}
 	if busy == tries {
-		why := "other programs wanted all processors before each try: " + complaint
+		why := "other programs used all processors before each attempt: " + complaint
 		if err := note(os.Getenv("SIXNINES_SKIPPED"), t.Name()+": "+why); err != nil {
 			t.Fatal(err)
 		}
