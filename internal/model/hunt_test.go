@@ -29,17 +29,29 @@ var seeds = flag.Int("seeds", 1000, "how many scenarios to run")
 // whatever the scenario and the broker's faults.
 func TestHunt(t *testing.T) {
 	if *only != 0 {
-		if d := hunt(t, *only, new(costsSeen)); d != "" {
+		if d := hunt(t, *only, *acting, new(costsSeen)); d != "" {
 			t.Fatal(d)
 		}
 		text, interrupted := Draw(*only, *acting)
 		t.Logf("no difference\n%sinterrupted: %v", text, interrupted)
 		return
 	}
-	n := uint64(hunttest.Cases(t, *seeds, 0))
+	huntAll(t, hunttest.Cases(t, *seeds, 0), *acting)
+}
+
+// So do they where each scenario has actions, and what these cost.
+func TestHuntWithActions(t *testing.T) {
+	if *only != 0 || *acting != 0 {
+		t.Skip("the flags -seed and -acting are for TestHunt")
+	}
+	huntAll(t, hunttest.Cases(t, 60, 0), 100)
+}
+
+// huntAll hunts by n seeds. Of a hundred scenarios as many have actions.
+func huntAll(t *testing.T, n, acting int) {
 	var seen costsSeen
 	t.Cleanup(func() { // when all lanes have ended
-		if t.Logf("costs of actions: %+v", &seen.counts); n >= 300 && *acting == 100 && min(seen.counts.Effects, seen.counts.None, seen.counts.Unknown, seen.counts.Outages) == 0 {
+		if t.Logf("costs of actions: %+v", &seen.counts); n >= 300 && acting == 100 && min(seen.counts.Effects, seen.counts.None, seen.counts.Unknown, seen.counts.Outages) == 0 {
 			t.Errorf("a kind of cost was never there to be compared: %+v", &seen.counts)
 		}
 	})
@@ -48,8 +60,8 @@ func TestHunt(t *testing.T) {
 		t.Run(strconv.FormatUint(lane, 10), func(t *testing.T) {
 			t.Parallel()
 			different := 0
-			for seed := *first + lane; seed < *first+n && different < 5; seed += lanes {
-				if d := hunt(t, seed, &seen); d != "" {
+			for seed := *first + lane; seed < *first+uint64(n) && different < 5; seed += lanes {
+				if d := hunt(t, seed, acting, &seen); d != "" {
 					t.Error(d)
 					different++
 				}
@@ -59,10 +71,10 @@ func TestHunt(t *testing.T) {
 }
 
 // hunt runs the scenario of a seed and returns in what it differs.
-func hunt(t *testing.T, seed uint64, seen *costsSeen) string {
-	text, interrupted := Draw(seed, *acting)
+func hunt(t *testing.T, seed uint64, acting int, seen *costsSeen) string {
+	text, interrupted := Draw(seed, acting)
 	report := func(format string, args ...any) string {
-		return fmt.Sprintf("seed %d: %s\n%sinterrupted: %v\nagain: go test ./internal/model -run Hunt -acting %d -seed %d", seed, fmt.Sprintf(format, args...), text, interrupted, *acting, seed)
+		return fmt.Sprintf("seed %d: %s\n%sinterrupted: %v\nagain: go test ./internal/model -run Hunt -acting %d -seed %d", seed, fmt.Sprintf(format, args...), text, interrupted, acting, seed)
 	}
 	s, err := scenario.Parse("drawn.yaml", []byte(text))
 	if err != nil {
