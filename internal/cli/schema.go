@@ -42,6 +42,8 @@ func schemas() []published {
 		ours("shrink", "what chaos shrink --json prints"),
 		ours("doctor", "what doctor --json prints"),
 		ours("brokers", "what broker list --json prints"),
+		ours("fleet", "what fleet list --json prints"),
+		ours("fleetdoctor", "what fleet doctor --json prints"),
 		ours("version", "what version --json prints"),
 	}
 }

@@ -51,6 +51,14 @@ func schemaSpecs() map[string]generate.Spec {
 			ID: "urn:sixnines:brokers:1", Title: "Sixnines brokers, version 1", Description: "what sixnines broker list --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[[]brokerRow]()}, Sources: []string{"."},
 		},
+		"fleet.schema.json": {
+			ID: "urn:sixnines:fleet:1", Title: "Sixnines fleet, version 1", Description: "what sixnines fleet list --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[[]agentRow]()}, Sources: []string{"."},
+		},
+		"fleetdoctor.schema.json": {
+			ID: "urn:sixnines:fleetdoctor:1", Title: "Sixnines fleet doctor, version 1", Description: "what sixnines fleet doctor --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[fleetDoctorObject]()}, Sources: []string{".", "../vitals"},
+		},
 		"version.schema.json": {
 			ID: "urn:sixnines:version:1", Title: "Sixnines version, version 1", Description: "what sixnines version --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[versionObject]()}, Sources: []string{"."},

@@ -82,6 +82,8 @@ func TestScripts(t *testing.T) {
 			"squat":       cmdSquat,
 			"tried":       cmdTried,
 			"unplugged":   cmdUnplugged,
+			"plane":       cmdPlane,
+			"join":        cmdJoin,
 		},
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector

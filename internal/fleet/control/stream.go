@@ -43,11 +43,8 @@ func MakeStream(ctx context.Context, nc *nats.Conn, run string, bytes int64) (je
 		c.Replicas = copies
 	}
 	s, err := js.CreateStream(ctx, c)
-	if errors.Is(err, jetstream.ErrJetStreamNotEnabled) || errors.Is(err, jetstream.ErrJetStreamNotEnabledForAccount) {
-		err = fmt.Errorf("%w: the control plane needs a NATS server with JetStream", err)
-	}
 	if err != nil {
-		return nil, doing(err)
+		return nil, doing(withoutStreams(err))
 	}
 	return s, nil
 }

@@ -3,9 +3,7 @@ package coordinator
 import (
 	"bytes"
 	"context"
-
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -182,12 +180,6 @@ func (r *run) publishManifest(ctx context.Context, m *wire.Manifest) error {
 		return fmt.Errorf("write down what the run is: %w", err)
 	}
 	return nil
-}
-
-// self is what SameClock needs to know of this process.
-func (r *run) self() *wire.Hello {
-	host, _ := os.Hostname() // an empty name is no agent's: the clocks are then compared
-	return &wire.Hello{Host: host, Clock: clock.Domain()}
 }
 
 func before(mark, text string) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -41,17 +40,7 @@ func (m *member) over() bool { return m.end != nil || m.status.Ending != "" }
 
 // each calls do for all members at the same time, but no more than so many, and returns when all calls have.
 func each(members []*member, do func(*member)) {
-	const most = 64
-	var all sync.WaitGroup
-	places := make(chan struct{}, most)
-	for _, m := range members {
-		places <- struct{}{}
-		all.Go(func() {
-			do(m)
-			<-places
-		})
-	}
-	all.Wait()
+	atOnce(len(members), func(i int) { do(members[i]) })
 }
 
 // The patience with an agent's answer, and how often it is asked.
@@ -179,30 +168,10 @@ func (r *run) hear(msg *nats.Msg) {
 	m.status, m.heard = s, clock.Now()
 }
 
-// probes is how often an agent's clock is asked before the start.
-const probes = 20
-
 // offset estimates how far an agent's clock is from this one.
 func (r *run) offset(ctx context.Context, m *member) (offset, bound int64, err error) {
-	if wire.SameClock(&m.Hello, r.self()) {
-		return 0, 0, nil
-	}
-	e, err := clocksync.NewEstimator(clocksync.Config{Keep: 10 * time.Millisecond})
-	if err != nil {
-		return 0, 0, err
-	}
-	for number := range uint32(probes) {
-		x, err := exchange(ctx, r.Conn, m.ID, number)
-		if err != nil {
-			return 0, 0, err
-		}
-		e.Add(x)
-	}
-	at, ok := e.At(clock.Now() + int64(r.Lead))
-	if !ok {
-		return 0, 0, errors.New("its answers contradict each other")
-	}
-	return at.Offset, at.Bound, nil
+	c, err := AskClock(ctx, r.Conn, &m.Hello, r.Lead)
+	return c.Offset, c.Bound, err
 }
 
 // exchange asks an agent for its time.

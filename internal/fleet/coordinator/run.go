@@ -250,6 +250,9 @@ func list(names []string) string {
 	return strings.Join(names, ", ")
 }
 
+// pulse is how often, at least, a coordinator says that it is there.
+const pulse = time.Second
+
 // beat says once a second that the run has a coordinator, until the function is called.
 func (r *run) beat(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -262,7 +265,7 @@ func (r *run) beat(ctx context.Context) (stop func()) {
 	say()
 	go func() {
 		defer close(done)
-		tick := time.NewTicker(min(time.Second, r.Patience/4))
+		tick := time.NewTicker(min(pulse, r.Patience/4))
 		defer tick.Stop()
 		for {
 			select {

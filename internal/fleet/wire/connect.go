@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -14,6 +15,39 @@ import (
 // ErrRefused is wrapped by the errors of [Connect] about a server that lets nobody in with this login, or that
 // is not the one that it should be. Trying again is of no use.
 var ErrRefused = errors.New("refused")
+
+// Conn is a connection to the control plane.
+type Conn = nats.Conn
+
+// Why says what about a login an error of [Connect] is.
+func Why(err error) Problem {
+	is := func(of ...error) bool {
+		return slices.ContainsFunc(of, func(e error) bool { return errors.Is(err, e) })
+	}
+	switch {
+	case is(ErrExpired, nats.ErrAuthExpired):
+		return Expired
+	case is(ErrLogin):
+		return Unusable
+	case is(nats.ErrAuthorization, nats.ErrAuthRevoked, nats.ErrNkeysNotSupported):
+		return Unknown
+	case is(ErrRefused):
+		return Untrusted
+	}
+	return Other
+}
+
+// Problem is what is wrong with a login.
+type Problem int
+
+// The problems.
+const (
+	Other     Problem = iota // nothing of the login
+	Unusable                 // it contradicts itself, or its files cannot be read
+	Expired                  // it was valid once
+	Unknown                  // the server does not let it in
+	Untrusted                // the server is not the one that it should be, or speaks another protocol
+)
 
 // connectPatience is how long one server may take to let a client in.
 const connectPatience = 5 * time.Second

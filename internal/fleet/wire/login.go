@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nats-io/jwt/v2"
 	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nkeys"
 )
@@ -153,15 +154,8 @@ func (l *Login) options() ([]nats.Option, error) {
 		}
 		o = append(o, key)
 	case l.Creds != "":
-		text, err := os.ReadFile(l.Creds)
-		if err == nil {
-			_, err = nkeys.ParseDecoratedJWT(text)
-		}
-		if err == nil {
-			_, err = nkeys.ParseDecoratedUserNKey(text)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: the file %s: %w; it has a user's JWT and seed", ErrLogin, l.Creds, err)
+		if err := checkCreds(l.Creds); err != nil {
+			return nil, fmt.Errorf("%w: the file %s: %w", ErrLogin, l.Creds, err)
 		}
 		o = append(o, nats.UserCredentials(l.Creds))
 	}
@@ -180,6 +174,32 @@ func (l *Login) options() ([]nats.Option, error) {
 	}
 	return o, nil
 }
+
+// checkCreds returns what is wrong with a file of credentials.
+func checkCreds(file string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	token, err := nkeys.ParseDecoratedJWT(text)
+	if err == nil {
+		_, err = nkeys.ParseDecoratedUserNKey(text)
+	}
+	if err != nil {
+		return fmt.Errorf("%w; it has a user's JWT and seed", err)
+	}
+	claims, err := jwt.DecodeUserClaims(token)
+	if err != nil {
+		return fmt.Errorf("its JWT is not a user's: %w", err)
+	}
+	if at := time.Unix(claims.Expires, 0); claims.Expires > 0 && time.Now().After(at) {
+		return fmt.Errorf("%w, on %s", ErrExpired, at.UTC().Format(time.RFC3339))
+	}
+	return nil
+}
+
+// ErrExpired is wrapped by errors about credentials that were valid once.
+var ErrExpired = errors.New("the credentials have expired")
 
 // tls is the configuration of an encrypted connection.
 func (l *Login) tls() (*tls.Config, error) {
@@ -222,3 +242,6 @@ var errPin = errors.New("the server's certificate is not the one whose SHA-256 w
 
 // TokenVariable is the environment variable that has a token for the control plane.
 const TokenVariable = "SIXNINES_FLEET_TOKEN"
+
+// AddressVariable is the environment variable that has the address of the control plane for commands about a fleet.
+const AddressVariable = "SIXNINES_FLEET"
