@@ -86,7 +86,7 @@ func (p *workers) Provision(ctx context.Context, _ driver.Topology) (driver.Sema
 			err = errors.New("it is nil")
 		}
 		if err != nil {
-			p.all = nil // none was set up, so none is torn down
+			p.all = nil // no worker was set up, so none is torn down
 			return driver.Semantics{}, fmt.Errorf("requester: make Requester %d: %w", i, err)
 		}
 		p.all = append(p.all, &worker{number: i, requester: r})

@@ -25,7 +25,7 @@ type Cost struct {
 	Why    string       `json:"why,omitempty"`
 	Former *FormerLevel `json:"former,omitempty"` // nil: not known
 	// Detected is how long after From the first message was due that was late, refused or
-	// never answered; nil: none was.
+	// never answered; nil: all were answered.
 	Detected *Within `json:"detected,omitempty"`
 	// Unavailable is the longest time for which what was due was refused or had no answer,
 	// and Recovered how long after From the latency was back; nil: not known. Without an effect
@@ -68,7 +68,7 @@ type Cost struct {
 type Unexplained struct {
 	Refused     int64 `json:"refused,omitempty"`
 	Unanswered  int64 `json:"unanswered,omitempty"`
-	LostAcked   int64 `json:"lost_acked,omitempty"` // with those of which is not known when they were acknowledged
+	LostAcked   int64 `json:"lost_acked,omitempty"` // including those whose time of acknowledgement is not known
 	Duplicated  int64 `json:"duplicated,omitempty"`
 	Redelivered int64 `json:"redelivered,omitempty"`
 	Reordered   int64 `json:"reordered,omitempty"`
@@ -115,7 +115,7 @@ type Reconnects struct {
 	Made int64 `json:"made"`
 	// Mean and Longest are how long it took, ns, if every connection made again is the one
 	// that was lost first. The mean of all does not depend on that, the longest is no shorter
-	// in truth. Both are 0 if none was made again.
+	// in truth. Both are 0 if no connection was made again.
 	Mean    int64 `json:"mean,omitempty"`
 	Longest int64 `json:"longest,omitempty"`
 }

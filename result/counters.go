@@ -58,7 +58,7 @@ type Counters struct {
 	Redelivered int64 `json:"redelivered"` // marked by the broker as delivered before
 	Reordered   int64 `json:"reordered"`   // RFC 4737: sequence below the highest seen in its stream
 	Late        int64 `json:"late"`        // beyond the window of memory: new or duplicate, not known
-	Foreign     int64 `json:"foreign"`     // another run's, or no message of ours
+	Foreign     int64 `json:"foreign"`     // another run's, or not a message of Sixnines
 	// Earlier are the messages that earlier runs left where this one used what
 	// existed, each counted once for each delivery group; they are in no
 	// distribution and in neither account.

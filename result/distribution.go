@@ -73,7 +73,7 @@ type Bounds struct {
 	// OpenRefused says that refused messages reach High: print "refused" for it. Open is true.
 	OpenRefused bool
 	// Sequential says that the interval holds whenever the run ended, see Until. Other
-	// intervals are for a length that is fixed beforehand.
+	// intervals are for a length that is fixed before the run.
 	Sequential bool
 }
 

@@ -15,7 +15,7 @@ type distributionForm struct {
 	Percentiles map[string]int64    `json:"percentiles"`
 	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
 	// Sequential names the percentile whose interval holds at whatever moment the
-	// run ended, see Until; those of others are for a length fixed beforehand.
+	// run ended, see Until; those of others are for a length fixed before the run.
 	Sequential map[string]bool `json:"sequential,omitempty"`
 	// Unsupported percentiles are not printed as numbers: the samples needed.
 	Unsupported map[string]int64 `json:"unsupported,omitempty"`

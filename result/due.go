@@ -131,7 +131,7 @@ func (r *Run) addDue(p *Point, shares map[Metric]values) {
 }
 
 // Due returns the answered messages of a response metric by when they were due, in cells of
-// equal length, of which the last may be shorter; nil in runs without actions.
+// equal length, except that the last may be shorter; nil in runs without actions.
 func (r *Run) Due(m Metric) []DueCell {
 	x := r.Metrics[m]
 	if x == nil || r.cell == 0 || !m.IsResponse() {

@@ -11,11 +11,11 @@ import (
 // The first ones with the same kind and detail are written each. Then one record stands
 // for all that came since the record before it: it is written when twice as long has
 // passed as before that one, and when the run ends. Of details that are new when there are
-// hundreds, the kind alone is told apart.
+// hundreds, only the kinds are distinguished.
 type Event struct {
 	Type     string    `json:"type"`               // "event"
 	Workload string    `json:"workload,omitempty"` // Header.Workload; empty: the whole run's
-	Agent    string    `json:"agent,omitempty"`    // whose result in a fleet it is from; empty: of all, or there is no fleet
+	Agent    string    `json:"agent,omitempty"`    // the agent of a fleet whose result it is from; empty: from all agents, or not a fleet
 	At       int64     `json:"at"`                 // of the first
 	Kind     EventKind `json:"kind"`
 	Detail   string    `json:"detail,omitempty"`
@@ -94,7 +94,7 @@ const (
 	EventActionFailed EventKind = "action failed" // it did not happen, or was not undone
 	// The broker and the consumers.
 	EventBrokerEnded EventKind = "broker ended"     // one of its processes ended
-	EventConsumers   EventKind = "consumers"        // late consumers are told to connect
+	EventConsumers   EventKind = "consumers"        // late consumers begin to connect
 	EventAbsent      EventKind = "consumers absent" // Count consumers could not connect
 	// The run itself.
 	EventInterrupted EventKind = "interrupted"

@@ -137,7 +137,7 @@ type OwnBand struct {
 	Own      int64 `json:"own"`            // Σ own lag, ns
 	Received int64 `json:"recv,omitempty"` // Σ receive lag, ns; in none of the others but Majority
 	Total    int64 `json:"total"`          // Σ value, ns
-	Majority int64 `json:"majority"`       // messages of which own and receive lag are more than half
+	Majority int64 `json:"majority"`       // messages whose latency is more than half own and receive lag
 }
 
 // Add adds the sums of another band.

@@ -7,7 +7,7 @@ import "slices"
 type Network struct {
 	Between   []string `json:"between"`             // the two ends: "clients", "brokers"
 	Direction string   `json:"direction,omitempty"` // "both", "to-brokers" or "from-brokers"
-	Profile   string   `json:"profile,omitempty"`   // the name of the figures that were asked for
+	Profile   string   `json:"profile,omitempty"`   // the name of the requested figures
 	// Asked holds for each direction by itself: a delay of both makes a round trip twice as much longer.
 	Asked Conditions     `json:"asked"`
 	Means []NetworkMeans `json:"means"`         // what was used

@@ -101,7 +101,7 @@ type ReadBackOutcome string
 const (
 	ReadBackDone        ReadBackOutcome = "done"         // all places were read to their ends
 	ReadBackPartly      ReadBackOutcome = "partly"       // some were not
-	ReadBackFailed      ReadBackOutcome = "failed"       // none was
+	ReadBackFailed      ReadBackOutcome = "failed"       // no place was read
 	ReadBackNothingKept ReadBackOutcome = "nothing kept" // the broker keeps nothing that could be read
 )
 
@@ -141,7 +141,7 @@ type NotAskable string
 
 // The values of NotAskable.
 const (
-	NotAskableOneCopy    NotAskable = "one copy"    // there is no other
+	NotAskableOneCopy    NotAskable = "one copy"    // no other copy exists
 	NotAskableLeaderOnly NotAskable = "leader only" // the broker reads from the leader's copy alone
 	NotAskableNoRequest  NotAskable = "no request"  // no request of the protocol names a copy
 	NotAskableVersion    NotAskable = "version"     // later versions of the broker can be asked

@@ -53,7 +53,7 @@ type Summary struct {
 	// effect: outside of From to Gone of all Costs. Nil without Costs.
 	Outside map[Metric]*Distribution `json:"outside,omitempty"`
 	// ClosedLoop is what a closed loop of as many producers, each with one message at a time,
-	// would have told of Costs' Metric: those of Outside, and for each outage of Costs one
+	// would have recorded of Costs' Metric: those of Outside, and for each outage of Costs one
 	// message of each producer, which waits for as long. Nil if no action had an effect.
 	ClosedLoop *Distribution `json:"closed_loop,omitempty"`
 	// Seal is always the last; nil in results of earlier versions, and in one that is
@@ -67,7 +67,7 @@ type Until struct {
 	Text  string `json:"until"` // as it was asked
 	Ended string `json:"ended"` // one of the Ended constants
 	Value int64  `json:"value"` // the figure, ns
-	Low   int64  `json:"low"`   // its 95 % interval, ns; both 0: there is none
+	Low   int64  `json:"low"`   // its 95 % interval, ns; both 0: no interval
 	High  int64  `json:"high"`
 	// Open says that the interval has no upper end, because unresolved messages
 	// reach it: High is a lower bound.
@@ -106,7 +106,7 @@ type Availability struct {
 	// Unknown were given up before Limit was over: they had no time to be answered.
 	Unknown int64 `json:"unknown,omitempty"`
 	// Share is Answered ÷ Of, and Low to High its exact 95 % interval (Clopper and
-	// Pearson) for so many messages, one delivered to several consumers being one: Low as
+	// Pearson) for this number of messages, one delivered to several consumers being one: Low as
 	// if none of those unknown had been answered, High as if all had.
 	Share float64 `json:"share"`
 	Low   float64 `json:"low"`
@@ -217,7 +217,7 @@ type Throughput struct {
 	Bytes     int64         `json:"bytes"`
 	Elapsed   time.Duration `json:"elapsed_ns"`
 	PerSecond float64       `json:"per_second"`
-	// Received counts deliveries; zero where nobody consumes.
+	// Received counts deliveries; zero without consumers.
 	Received          int64   `json:"received"`
 	ReceivedPerSecond float64 `json:"received_per_second"`
 	// WarmUp counts the deliveries of what the warm-up had sent, or its acknowledgements if
@@ -250,7 +250,7 @@ const (
 	Invalid  Status = "INVALID"
 )
 
-// Verdict says whether the numbers are to be believed, and why not. It prints as
+// Verdict says whether the numbers can be trusted, and why not. It prints as
 // "VALID", "VALID to p99", "SUSPECT", "OVERLOADED", …
 type Verdict struct {
 	Status Status `json:"status"`
@@ -258,7 +258,7 @@ type Verdict struct {
 	// latency that is valid, where some beyond it are not: "99". Empty: Status
 	// speaks for all of them.
 	ValidTo string `json:"valid_to,omitempty"`
-	// Limits says for each latency of which a part is not to be believed where that
+	// Limits says for each latency that is partly not to be trusted where that
 	// part begins, in the order of [Metrics].
 	Limits  []Limit  `json:"limits,omitempty"`
 	Reasons []Reason `json:"reasons"`
@@ -267,14 +267,14 @@ type Verdict struct {
 // Limit says from which percentile on a metric is suspect, and from which it is invalid.
 type Limit struct {
 	Metric Metric `json:"metric"`
-	// ValidTo is the highest percentile below; empty: there is none.
+	// ValidTo is the highest percentile below; empty: no percentile is below.
 	ValidTo string `json:"valid_to,omitempty"`
 	From    string `json:"suspect_from"` // the first that is suspect or invalid, and so are all beyond it
 	Why     string `json:"why"`          // a few words: "36 % own lag"
 	// Codes are those of the reasons in Why; nil in results of earlier versions.
 	Codes []ReasonCode `json:"codes,omitempty"`
 	// InvalidFrom is the first percentile that is invalid: From or a higher one. All beyond
-	// it are invalid, too. Empty: none is, as in results of earlier versions.
+	// it are invalid, too. Empty: no percentile is invalid, as in results of earlier versions.
 	InvalidFrom string `json:"invalid_from,omitempty"`
 	InvalidWhy  string `json:"invalid_why,omitempty"` // a few words
 	// InvalidCodes are those of the reasons in InvalidWhy, as Codes are.

@@ -73,7 +73,7 @@ const (
 	VitalHostSwapIn      Vital = "host.swap.in"
 	VitalHostRetransmits Vital = "host.tcp.retransmits" // in this network namespace
 
-	VitalTCPRetransmissions Vital = "tcp.retransmissions" // absent without connections of ours
+	VitalTCPRetransmissions Vital = "tcp.retransmissions" // absent where Sixnines opens no connection
 	VitalTCPRTTMax          Vital = "tcp.rtt.max"         // smoothed, over all samples and connections of the interval
 	VitalTCPRTTMean         Vital = "tcp.rtt.mean"
 

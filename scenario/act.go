@@ -269,7 +269,7 @@ func checkStop(v *validator, a *Act) {
 	}
 }
 
-// checkDisconnect checks that the load has the connections that are to be cut.
+// checkDisconnect checks that the load has the connections that the action cuts.
 func checkDisconnect(v *validator, a *Act) {
 	s := v.s
 	w := &s.Workload

@@ -20,7 +20,7 @@ type Action struct {
 	Stop       Subject `yaml:"stop,omitempty" doc:"who sends nothing from then on" enum:"producers"`
 	Disconnect Subject `yaml:"disconnect,omitempty" doc:"whose connections are cut" enum:"producers,consumers,all"`
 	Stall      *Nodes  `yaml:"stall,omitempty" doc:"which of the broker's nodes do nothing for a time"`
-	Freeze     *Nodes  `yaml:"freeze,omitempty" doc:"another word for stall, for nodes that others are to miss"`
+	Freeze     *Nodes  `yaml:"freeze,omitempty" doc:"the same as stall, for nodes whose absence others should notice"`
 	Kill       *Nodes  `yaml:"kill,omitempty" doc:"which of the broker's nodes are killed"`
 	Terminate  *Nodes  `yaml:"terminate,omitempty" doc:"which of the broker's nodes are asked to end"`
 	Power      *Nodes  `yaml:"power,omitempty" doc:"which of the broker's nodes have a power failure: what they have not synced is gone"`
@@ -29,12 +29,12 @@ type Action struct {
 	Disk     *Disk    `yaml:"disk,omitempty" doc:"what happens to the disks of the broker's nodes for a time"`
 	Corrupt  *Corrupt `yaml:"corrupt,omitempty" doc:"in which files of the broker's nodes bits are turned over"`
 	Rolling  *Rolling `yaml:"rolling,omitempty" doc:"which of the broker's nodes are restarted one after the other"`
-	Cut      *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients hear nothing of each other for a time"`
+	Cut      *Cut     `yaml:"cut,omitempty" doc:"which nodes and clients cannot reach each other for a time"`
 	Network  *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for a time"`
-	Transfer Subject  `yaml:"transfer,omitempty" doc:"who gives its place to another node, as planned" enum:"leader"`
-	Exec     *Exec    `yaml:"exec,omitempty" doc:"which commands of yours are run, such as for a broker that sixnines has not started"`
+	Transfer Subject  `yaml:"transfer,omitempty" doc:"whose role moves to another node, in an orderly way" enum:"leader"`
+	Exec     *Exec    `yaml:"exec,omitempty" doc:"which commands to run, such as for a broker that sixnines has not started"`
 	// Workload names the workload whose producers and consumers are meant; empty: all workloads.
-	Workload string        `yaml:"workload,omitempty" doc:"of several workloads, the one that is meant; default all"`
+	Workload string        `yaml:"workload,omitempty" doc:"with several workloads: the one it applies to; default all"`
 	For      time.Duration `yaml:"for,omitempty" doc:"how long it lasts; then it is undone" min:"1ms" max:"168h"`
 
 	key string // its key in errors; empty: actions[i], by its position in the list

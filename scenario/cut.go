@@ -121,7 +121,7 @@ func checkCut(v *validator, a *Act) {
 	}
 }
 
-// Apart reports whether the nodes of a broker that is started for the run are to be in network
+// Apart reports whether the nodes of a broker that is started for the run need network
 // namespaces of their own, since an action, or the network of the whole run, is on the paths between them.
 func (s *Scenario) Apart() bool {
 	return s.Network != nil && s.Network.Resolved().Among() || slices.ContainsFunc(s.Actions, func(a Action) bool { return a.Cut != nil || a.Network != nil && a.Network.Resolved().Among() })

@@ -9,7 +9,7 @@ import (
 
 // Disk are the parameters of an action that happens to the disks of nodes.
 type Disk struct {
-	Full bool `yaml:"full,omitempty" doc:"all space that is free is taken"`
+	Full bool `yaml:"full,omitempty" doc:"fill all free space"`
 	Node Node `yaml:"node,omitempty" doc:"which nodes: a number from 0, leader, followers, random or all; default all" pattern:"[0-9]{1,3}|leader|followers|random|all"`
 }
 
@@ -69,7 +69,7 @@ func checkDisk(v *validator, a *Act) {
 	checkNodes(v, a)
 }
 
-// checkCorrupt checks which files are to be damaged.
+// checkCorrupt checks the choice of files to damage.
 func checkCorrupt(v *validator, a *Act) {
 	_, err := path.Match(a.Corrupt.File, "x")
 	v.refuse(a.Corrupt.File == "", "the action corrupt does not say which files", "write corrupt: {node: 0, file: \"*.blk\"}", strict.Join(a.key, string(a.Kind)), a.key)

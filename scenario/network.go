@@ -15,7 +15,7 @@ import (
 type Conditions struct {
 	Delay   time.Duration `yaml:"delay,omitempty" doc:"how much later each packet arrives, one way; where it holds for both directions, a round trip takes twice as long" min:"1us" max:"10s"`
 	Jitter  time.Duration `yaml:"jitter,omitempty" doc:"how far the delay of a packet may be from delay, earlier or later, drawn evenly; packets keep their order" min:"1us" max:"10s"`
-	Loss    Share         `yaml:"loss,omitempty" doc:"share of packets that are lost, each drawn by itself" max:"100%"`
+	Loss    Share         `yaml:"loss,omitempty" doc:"share of packets that are lost, drawn independently" max:"100%"`
 	Reorder Share         `yaml:"reorder,omitempty" doc:"share of packets that are not delayed, so that they overtake those before them; needs delay" max:"100%"`
 	Rate    BitRate       `yaml:"rate,omitempty" doc:"what the path carries at most, in bits of IP packets a second; packets queue for up to 100ms, or 256KiB if that is more, and are dropped beyond" min:"8kbit" max:"100gbit"`
 }

@@ -70,7 +70,7 @@ func (n Node) subject() Subject {
 	return Subject("node " + string(n))
 }
 
-// meets reports whether two choices may be of the same node, as far as is known beforehand.
+// meets reports whether two choices may be of the same node, as far as is known before the run.
 func (n Node) meets(other Node) bool {
 	any := func(n Node) bool { return n == EveryNode || n == RandomNode }
 	return n == other || any(n) || any(other) // which number leads is not known: an act that finds its node taken fails

@@ -175,7 +175,7 @@ func (s *Scenario) DefaultWarmup() bool { return s.chosen && s.Phases.Warmup == 
 // hundredth of the window, from 5 ms to 1 s: a short run then has enough intervals to
 // compute confidence intervals that do not assume independent messages. For a window beyond
 // 10,000 seconds it is a ten-thousandth of it, in whole seconds and at most a minute, so that
-// the file stays small. It is one second if the window is not known beforehand (0).
+// the file stays small. It is one second if the length of the window is not known (0).
 func IntervalFor(window time.Duration) time.Duration {
 	switch {
 	case window <= 0:

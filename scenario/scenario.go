@@ -30,7 +30,7 @@ const Version = 1
 type Scenario struct {
 	Version     int      `yaml:"version,omitempty" doc:"version of the scenario format; 1" min:"1"`
 	Name        string   `yaml:"name,omitempty" doc:"what to call the run; letters, digits, - and _" pattern:"[A-Za-z0-9_-]{1,64}"`
-	Description string   `yaml:"description,omitempty" doc:"words for people, shown in reports"`
+	Description string   `yaml:"description,omitempty" doc:"free text, shown in reports"`
 	Seed        uint64   `yaml:"seed,omitempty" doc:"seed of everything random: arrivals, phases, bodies; default 1" min:"1"`
 	Target      Target   `yaml:"target,omitempty" doc:"the system under test"`
 	Workload    Workload `yaml:"workload,omitempty" doc:"the load"`
@@ -134,24 +134,24 @@ const (
 type Workload struct {
 	Pattern  Pattern  `yaml:"pattern,omitempty" doc:"what is measured; default deliver" enum:"publish,deliver,roundtrip,request-reply,consume"`
 	Loop     Loop     `yaml:"loop,omitempty" doc:"open: a schedule the broker cannot slow down; closed: wait for each answer; default open" enum:"open,closed"`
-	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: flat out, unpaced; default 1000/s"`
+	Rate     Rate     `yaml:"rate,omitempty" doc:"total over all producers, such as 3000/s; max: as fast as possible, without a schedule; default 1000/s"`
 	Arrivals Arrivals `yaml:"arrivals,omitempty" doc:"when messages are due; default constant"`
 	Size     Sizes    `yaml:"size,omitempty" doc:"size of a payload, envelope included; at least 32B; default 256B" min:"32B" max:"1GiB"`
 	Payload  Payload  `yaml:"payload,omitempty" doc:"what a payload is made of, after the envelope of 32 bytes; default random"`
-	Keys     Keys     `yaml:"keys,omitempty" doc:"messages' keys, where the broker has any: none, fixed, unique, or zipf:1.1@10000, which is one of so many, that of rank r as often as r^-1.1; default none"`
+	Keys     Keys     `yaml:"keys,omitempty" doc:"messages' keys, where the broker has any: none, fixed, unique, or zipf:1.1@10000, which is one of 10000 keys, the key of rank r as often as r^-1.1; default none"`
 	KeySize  Size     `yaml:"key_size,omitempty" doc:"length of a key; default 16B where there are keys" min:"8B" max:"64KiB"`
-	Headers  Headers  `yaml:"headers,omitempty" doc:"what goes with every message beside its payload, where the broker carries any: so many with values of a size (4x32B), or names and values; default none"`
+	Headers  Headers  `yaml:"headers,omitempty" doc:"headers of every message, where the broker carries any: a number of them with values of a size (4x32B), or names and values; default none"`
 	// Messages ends the measured window after this number of messages instead of
 	// after Phases.Duration; only for unpaced loads, closed loops and the pattern consume.
-	Messages  uint64 `yaml:"messages,omitempty" doc:"end the window after so many messages; flat out, closed loop or consume only" min:"1" max:"281474976710655"`
+	Messages  uint64 `yaml:"messages,omitempty" doc:"end the window after this number of messages; only with rate max, in a closed loop or with pattern consume" min:"1" max:"281474976710655"`
 	Producers int    `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
 	Consumers int    `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
 	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
 	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
 	// Lifetime and Existing let one run fill topics and another one drain them;
 	// see [Workload.Retains].
-	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result tells; default run, with existing keep" enum:"run,keep"`
-	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result tells, 8 hexadecimal digits such as 431daeca, with the messages in it" pattern:"[0-9a-f]{8}"`
+	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result shows; default run, with existing keep" enum:"run,keep"`
+	Existing    string      `yaml:"existing,omitempty" doc:"use what a run with lifetime: keep has left, by the name that its result shows, 8 hexadecimal digits such as 431daeca, with the messages in it" pattern:"[0-9a-f]{8}"`
 	Connections Connections `yaml:"connections,omitempty" doc:"how many connections to use"`
 	InFlight    InFlight    `yaml:"in_flight,omitempty" doc:"limits to what is unanswered at a time"`
 	// Timeout is how long an unanswered message counts as in flight. After that it is
@@ -174,11 +174,11 @@ type Connections struct {
 // trip, if Each limits it; else the broker's acknowledgement; else, with pattern deliver,
 // the first delivery.
 type InFlight struct {
-	Messages int `yaml:"messages,omitempty" doc:"at most so many unanswered messages over all producers, and at least one for each connection; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
+	Messages int `yaml:"messages,omitempty" doc:"limit of unanswered messages over all producers, at least one for each connection; default 65536 where acknowledged, else no limit" min:"1" max:"16777216"`
 	// Each gives every producer its own connection, so that no producer waits for
 	// the answer to another one's message.
-	Each  int  `yaml:"each,omitempty" doc:"instead of messages: at most so many unanswered messages of each producer, which has a connection of its own then; 1: it waits for each answer before it sends again, and the schedule does not" min:"1" max:"65536"`
-	Bytes Size `yaml:"bytes,omitempty" doc:"at most so many unanswered bytes, each message counted as the largest; default 256MiB" min:"32B" max:"1024GiB"`
+	Each  int  `yaml:"each,omitempty" doc:"instead of messages: limit of unanswered messages of each producer, each with its own connection; 1: a producer waits for each answer before it sends again, while the schedule goes on" min:"1" max:"65536"`
+	Bytes Size `yaml:"bytes,omitempty" doc:"limit of unanswered bytes; each message counts as the largest; default 256MiB" min:"32B" max:"1024GiB"`
 }
 
 // Limit returns how many messages may be unanswered at a time, over all of the workload's
@@ -193,7 +193,7 @@ func (w *Workload) Limit() int {
 // Consumer is how consumers behave.
 type Consumer struct {
 	Ack  string        `yaml:"ack,omitempty" doc:"acknowledge to the broker: none, each, or a number of messages; default the driver's" pattern:"none|each|[1-9][0-9]{0,8}"`
-	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, copies and damaged ones too, after it was stamped: the callback, or the responder's to a request, waits for so long and uses no processor" min:"0s" max:"24h"`
+	Work time.Duration `yaml:"work,omitempty" other:"delay" doc:"simulated work per message, copies and damaged ones too, after it was stamped: the callback, or the responder's to a request, waits for this time and uses no processor" min:"0s" max:"24h"`
 	// From makes consumers connect during or after the load, so that they find the
 	// messages that the broker has kept. With From filled the load ends with the window.
 	From Begin `yaml:"from,omitempty" doc:"when consumers connect: filled, when all producers are done, or a time after the window's start such as 30s; default: before the load"`
@@ -211,14 +211,14 @@ type Phases struct {
 	Duration time.Duration `yaml:"duration,omitempty" doc:"the measured window; default 10s, the steps' total for a step schedule, none with messages" min:"1ms" max:"168h"`
 	// Until extends the window beyond Duration until the confidence interval of a
 	// percentile is narrow enough, and at most to AtMost; see [ParseUntil].
-	Until  Until         `yaml:"until,omitempty" doc:"go on until an interval is so narrow, such as delivery.response p99 ±5%; duration is then the least length"`
+	Until  Until         `yaml:"until,omitempty" doc:"lengthen the window until an interval is this narrow, such as delivery.response p99 ±5%; duration is then its minimum"`
 	AtMost time.Duration `yaml:"at_most,omitempty" doc:"with until: the greatest length of the window; default ten times the duration, at least 60s" min:"1ms" max:"168h"`
 	// Drain is the longest wait for the last measured message after the window; the
 	// load goes on meanwhile.
 	Drain time.Duration `yaml:"drain,omitempty" doc:"how long to wait, at most, for the last measured message; default 10s, 10m where consumers come late" min:"1ms" max:"24h"`
 	// ReadBack is how long reading what the broker keeps may take when the run is over, until the
 	// broker is there again included; 0: nothing is read back.
-	ReadBack time.Duration `yaml:"read_back,omitempty" doc:"when the run is over, read everything that the broker still keeps, for at most so long, and tell which acknowledged messages are lost; default 2m with actions that can lose messages, else nothing is read" min:"1ms" max:"24h"`
+	ReadBack time.Duration `yaml:"read_back,omitempty" doc:"when the run is over, read everything that the broker still keeps, for at most this time, and report which acknowledged messages are lost; default 2m with actions that can lose messages, else nothing is read" min:"1ms" max:"24h"`
 }
 
 // Record is what is written down.
@@ -228,7 +228,7 @@ type Record struct {
 	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
 	// Probe says whether a producer and a consumer at a low rate measure the same broker
 	// at the same time, in their own process and on their own topic.
-	Probe Probe `yaml:"probe,omitempty" doc:"measure the same broker beside the load, by a producer and a consumer at a low rate in a process of their own; auto: from two connections or 10,000/s upward; default auto" enum:"auto,on,off"`
+	Probe Probe `yaml:"probe,omitempty" doc:"measure the same broker beside the load, by a producer and a consumer at a low rate in a separate process; auto: from two connections or 10,000/s upward; default auto" enum:"auto,on,off"`
 }
 
 // Probe says whether there is a probe beside the load.

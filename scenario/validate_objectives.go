@@ -213,7 +213,7 @@ func (o Objective) Samples() int64 {
 }
 
 // planned returns the mean number of messages in the longest window and an upper bound of
-// the number that can be expected; known is false if they are not known beforehand.
+// the number that can be expected; known is false if it depends on the run.
 func (s *Scenario) planned() (mean, most float64, known bool) {
 	w, d := &s.Workload, s.Phases.Longest().Seconds()
 	a := &w.Arrivals

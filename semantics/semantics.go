@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// NotKnown is the level of any guarantee that nobody can tell: the protocol has no way to
+// NotKnown is the level of a guarantee that cannot be known: the protocol has no way to
 // ask, or the broker does not answer. It is neither weaker nor stronger than another
 // level, nor equal to itself.
 const NotKnown = "not known"
@@ -20,7 +20,7 @@ type Durability string
 
 // The levels of durability, from the weakest.
 const (
-	NotStored Durability = "not stored" // whoever is not connected never gets it
+	NotStored Durability = "not stored" // consumers that are not connected never get it
 	Memory    Durability = "memory"     // lost with the broker's process; snapshots, or a file written later, may have it
 	PageCache Durability = "page cache" // survives the process, not the machine; synced now and then, or when the system likes
 	Synced    Durability = "synced"     // on disk before it counts as taken
@@ -87,7 +87,7 @@ type Replication struct {
 }
 
 // Compare is that of [Durability.Compare]. Two of one level are compared by their numbers,
-// of which none may be missing, and which must not disagree.
+// which must all be present and must not disagree.
 func (r Replication) Compare(other Replication) (int, bool) {
 	order, known := ranked(r.Level, other.Level, copyings())
 	if !known || order != 0 || r.Level == OneCopy {

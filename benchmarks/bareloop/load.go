@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// maxMessages bounds the arrays: 24 bytes a message, touched beforehand.
+// maxMessages bounds the arrays: 24 bytes a message, touched before the run.
 const maxMessages = 100_000_000
 
-// load says what is to be sent.
+// load describes the messages to send.
 type load struct {
 	url, subject     string
 	rate             uint64 // messages a second

@@ -1,4 +1,4 @@
-// Package exact describes values of which every one is kept: what reference
+// Package exact describes values that are all kept: what reference
 // programs print.
 package exact
 

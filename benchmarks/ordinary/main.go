@@ -53,7 +53,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// load says what is to be sent.
+// load describes the messages to send.
 type load struct {
 	client, url, topic string
 	rate, size         int
@@ -110,7 +110,7 @@ type trial struct {
 	refused     atomic.Int64
 }
 
-// acknowledged is told of the next message; err: the broker has refused it.
+// acknowledged notes the answer to the next message; err: the broker refused it.
 func (t *trial) acknowledged(err error) {
 	n := t.count.Load()
 	if int(n) >= len(t.acked) || err != nil {

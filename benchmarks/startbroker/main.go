@@ -33,7 +33,7 @@ func main() {
 	}
 }
 
-// answer is what is told of a broker.
+// answer is what the program prints about a broker.
 type answer struct {
 	URL     string            `json:"url"`
 	URLs    map[string]string `json:"urls"`    // by driver

@@ -21,7 +21,7 @@
 // does not take for one. Messages have one data section, and headers as application
 // properties.
 //
-// A message is Done when its outcome has come, or, if it is sent settled, when it has
+// A message is Done when its outcome has arrived, or, if it is sent settled, when it has
 // been written. go-amqp delivers an outcome to the goroutine that waits for that message,
 // so one goroutine for each producer waits for outcomes in the order of sending: an
 // outcome that overtakes those of earlier messages is seen after them.

@@ -188,7 +188,7 @@ func (r *receiver) deliver(m *amqp.Message) error {
 	c.gate.Lock()
 	defer c.gate.Unlock()
 	if c.gate.IsShut() {
-		return driver.ErrClosed // it comes again to somebody else, if it is to be accepted
+		return driver.ErrClosed // a message that must be accepted is delivered again to another consumer
 	}
 	c.deliver(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
 	if c.every == 0 {

@@ -135,7 +135,7 @@ func (f *feed) create(ctx context.Context, config js.ConsumerConfig) (js.Consume
 	if s.existing() && unchangeable(err) {
 		return info, fmt.Errorf("%w: %w: group %q was made for other acknowledgements; consume with those that it was filled for", err, driver.ErrUnsupported, f.consumer.spec.Group)
 	}
-	if f.consumer.spec.Group != "" && unchangeable(err) { // a group that acknowledges otherwise than Provision thought
+	if f.consumer.spec.Group != "" && unchangeable(err) { // the group acknowledges differently from what Provision assumed
 		if err := s.api.deleteConsumer(ctx, f.stream.name, config.Name); err != nil {
 			return info, err
 		}

@@ -132,7 +132,7 @@ func (f *feed) receive(turn int, m js.Msg) {
 	f.confirm(m)
 }
 
-// confirm acknowledges the message, or notes that it is to be.
+// confirm acknowledges the message, or notes that it needs an acknowledgement.
 func (f *feed) confirm(m js.Msg) {
 	switch f.acks {
 	case js.AckNonePolicy:

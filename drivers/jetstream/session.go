@@ -137,7 +137,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return s.semantics(ctx, t, info), nil
 }
 
-// findStream returns a stream that is to be there.
+// findStream returns a stream that must exist.
 func (s *session) findStream(ctx context.Context, st stream) (js.StreamInfo, error) {
 	info, there, err := s.api.streamInfo(ctx, st.name)
 	if err != nil {

@@ -163,7 +163,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return sem, nil
 }
 
-// note notes a group that is to be deleted.
+// note notes a group to delete.
 func (s *session) note(group string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

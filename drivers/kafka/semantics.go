@@ -62,7 +62,7 @@ func (s *session) inspect(ctx context.Context) error {
 	return nil
 }
 
-// semantics reads back the settings in effect of the topics, all of which are
+// semantics reads back the settings in effect of the topics, which all are
 // alike if we created them.
 func (s *session) semantics(ctx context.Context, topics []string) (driver.Semantics, error) {
 	o := &s.options

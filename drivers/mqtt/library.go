@@ -28,7 +28,7 @@ func (o Options) software() semantics.Client {
 	return kit.Library(path.Base(library3), library3)
 }
 
-// nobody is a topic without subscribers. Unsubscribing from it is a round trip to the
+// nobody is a topic without subscribers. To unsubscribe from it is a round trip to the
 // broker that both libraries offer: neither can send a ping on request.
 func (s *session) nobody() string { return "sixnines/" + s.Target.Run + "/nobody-" + s.Nonce }
 

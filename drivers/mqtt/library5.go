@@ -206,7 +206,7 @@ func (c *connection5) send(p *producer, token uint64, payload []byte) error {
 		}
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	case err != nil:
-		p.aliases = nil // the broker has not been told of a new one
+		p.aliases = nil // the broker does not know a new one
 		err = classified5(err)
 	}
 	return err

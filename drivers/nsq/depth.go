@@ -78,7 +78,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: it has no channel %q", name, driver.ErrNotConnected, channel)
 }
 
-// find looks for a topic that is to be there, with what the groups have not consumed.
+// find looks for a topic that must exist, with what the groups have not consumed.
 // A channel that is made now would begin empty, unless it is the first: messages lie
 // in the topic until then.
 func (s *session) find(ctx context.Context, topic string, groups []string) error {

@@ -32,7 +32,7 @@ type handler struct {
 	held     []*nsq.Message // delivered, and to be finished together
 	draining bool           // messages are finished at once: the connection waits for their answers
 	refused  kit.Refusals   // of nsqd, in a row
-	told     bool           // an event has told of the first
+	told     bool           // an event has reported the first
 }
 
 // start implements subscriber. go-nsq does not wait for nsqd's answer to the

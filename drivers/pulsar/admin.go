@@ -13,7 +13,7 @@ import (
 	"sixnines/driver"
 )
 
-// errExists is what the web service says of what is there already.
+// errExists is the web service's answer about what exists already.
 var errExists = errors.New("it exists")
 
 // position is a place in a topic as the web service reads it.

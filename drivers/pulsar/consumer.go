@@ -26,7 +26,7 @@ type consumer struct {
 	due          []pulsar.MessageID // not acknowledged yet
 	closed       atomic.Bool
 	stop         func()
-	leave        chan struct{} // closed by stop: nothing is to be delivered any more
+	leave        chan struct{} // closed by stop: no more deliveries
 	left         chan struct{} // closed when nothing is
 }
 

@@ -216,8 +216,8 @@ func (in *receiver) deliver(d wire.Delivery, now bool) {
 	defer c.gate.Unlock()
 	switch {
 	case c.gate.IsShut():
-		return // it comes again to somebody else, if it is to be acknowledged
-	case again: // but this one is to be acknowledged, too
+		return // a message that must be acknowledged is delivered again to another consumer
+	case again: // but this one must be acknowledged, too
 	case c.answer == nil:
 		c.deliver(m)
 	default:

@@ -154,7 +154,7 @@ func (t *topology) plan(want driver.Topology) error {
 				limits = wire.Table{"x-max-length-bytes": int64(sinkBytes), "x-stream-max-segment-size-bytes": int64(sinkSegment)}
 			}
 			if want.ReadBack {
-				limits = nil // all is to be found there
+				limits = nil // a limit would remove messages that are read back
 			}
 			t.queues = append(t.queues, queue{name, []string{topic}, t.args(limits)})
 			continue
@@ -260,7 +260,7 @@ func (t *topology) destinations() (all []driver.Destination) {
 	return all
 }
 
-// left returns the queues, and the topics with exchanges, that are to be deleted.
+// left returns the queues, and the topics with exchanges, that must be deleted.
 func (t *topology) left() (queues, exchanges []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

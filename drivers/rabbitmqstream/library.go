@@ -186,7 +186,7 @@ func (c *libraryConnection) join(ctx context.Context, m libraryMember) error {
 	}, func() { c.shut(m) }))
 }
 
-// add has a member told of the end, and watched.
+// add registers a member, which learns of the end and is watched.
 func (c *libraryConnection) add(m libraryMember) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 type frames struct {
 	*consumer
 	answers     entries
-	out         []byte // what is to be written
+	out         []byte // bytes not yet written
 	outstanding int    // acknowledgements that are not answered
 	scratch     []byte
 }

@@ -123,7 +123,7 @@ func (s *session) find(ctx context.Context, key string) error {
 	return nil
 }
 
-// note notes a stream that is to be removed.
+// note notes a stream to remove.
 func (s *session) note(key string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -31,7 +31,7 @@ func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
 const backSilence = 2 * time.Second
 
 // ReadBack implements driver.BackReader by a subscription that no server remembers, up to the sequence
-// number that the monitoring tells. Without it nobody tells where a channel ends, or whether there is one.
+// number that the monitoring tells. Without it the end of a channel, and whether it exists, cannot be known.
 func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
 	none, channel := driver.Reading{}, s.channel(p.Topic)
 	var state channelState

@@ -22,7 +22,7 @@ type link struct {
 	writing sync.Mutex // guards frame and the order of writes
 	frame   []byte
 
-	asking  chan struct{} // holds one value while nobody waits for an answer
+	asking  chan struct{} // holds one value while no caller waits for an answer
 	answers chan struct{}
 
 	mu            sync.Mutex
@@ -126,7 +126,7 @@ func (l *link) read(buffer int) {
 		case 'K':
 			select {
 			case l.answers <- struct{}{}:
-			default: // nobody asked
+			default: // no caller waits
 			}
 		case 'M':
 			l.mu.Lock()

@@ -11,7 +11,7 @@ import (
 type Trial struct {
 	Actions []result.Action
 	Costs   []result.Cost // in order of time
-	// Undated are lost messages of which it is not known when they were acknowledged: they are in no cost.
+	// Undated are lost messages whose time of acknowledgement is not known: no cost includes them.
 	Undated int64
 	// Unfit says why nothing of it counts, and Suspect why it decides nothing; both are empty for
 	// other runs.

@@ -127,7 +127,7 @@ type Cluster struct {
 type member struct {
 	spec process
 	*Instance
-	dark     bool // its power failed, and its file system is to be recovered
+	dark     bool // its power failed, and its file system must be recovered
 	starting bool // a start is under way: Instance is the process before, or nil
 }
 

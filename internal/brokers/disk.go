@@ -184,7 +184,7 @@ func (c *Cluster) EmptyDisk(_ context.Context, nodes ...int) (Change, error) {
 }
 
 // CorruptData turns over bits of a node's files, see [disk.Corrupt], whether it runs or not. It fails where the
-// data are to be kept: they are the user's.
+// data must be kept: they are the user's.
 func (c *Cluster) CorruptData(node int, pattern string, bits int, draw *rand.Rand) ([]disk.Flip, error) {
 	fail := func(err error) ([]disk.Flip, error) {
 		return nil, fmt.Errorf("brokers: corrupt data of %s: %w", c.Product, err)

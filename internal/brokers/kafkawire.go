@@ -118,7 +118,7 @@ func kafkaRoles(addresses []string) roles {
 	}
 }
 
-// kafkaPlacement asks a broker where a partition is, and of which epoch its leader is. Without one the leader
+// kafkaPlacement asks a broker where a partition is, and for its leader's epoch. Without a leader the leader
 // is -1.
 func kafkaPlacement(ctx context.Context, addresses []string, k int, d Destination) (found Placement, epoch int32, err error) {
 	a, err := kafkaMetadata(ctx, addresses[k], d.Name)

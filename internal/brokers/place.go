@@ -59,7 +59,7 @@ func (o *Options) places(n int) ([]place, error) {
 	return all, nil
 }
 
-// apart makes the network of a cluster whose nodes are to be apart.
+// apart makes the network of a cluster whose nodes have separate namespaces.
 func (o *Options) apart() (err error) {
 	if !o.Apart {
 		return nil

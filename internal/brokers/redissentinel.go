@@ -120,7 +120,7 @@ func sentinelPlacement(ctx context.Context, address string, servers []string) (P
 	return p, nil
 }
 
-// sentinelsReady returns nil if the Sentinel knows all of its peers and as many replicas, all of which follow
+// sentinelsReady returns nil if the Sentinel knows all of its peers and all replicas, and all of these follow
 // the master.
 func sentinelsReady(ctx context.Context, addresses []string) error {
 	for _, address := range addresses {

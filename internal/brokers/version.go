@@ -36,7 +36,7 @@ const byUs = "installed by sixnines"
 // wholeVersion is three numbers, or the four of Kafka 0.x.
 var wholeVersion = regexp.MustCompile(`^[0-9]{1,6}(\.[0-9]{1,6}){2,3}$`)
 
-// Versioned returns the names of the products of which a version can be chosen.
+// Versioned returns the names of the products whose version can be chosen.
 func Versioned() []string {
 	var names []string
 	for _, p := range Products() {

@@ -26,7 +26,7 @@ type installation struct {
 	Path    string   `json:"path,omitempty"`
 	Origin  string   `json:"origin,omitempty"`
 	State   string   `json:"state"`            // "here", "installed", "to install" or "failed"
-	Script  []string `json:"script,omitempty"` // what is to be done, as lines for a shell
+	Script  []string `json:"script,omitempty"` // the steps, as lines for a shell
 	Error   string   `json:"error,omitempty"`
 }
 

@@ -25,7 +25,7 @@ func newCell(s *scenario.Scenario, e driver.Entry) cell {
 	return cell{Cell: trials.Cell{Set: randomHex(), Takes: s.Phases.Warmup + s.Phases.Duration}, scenario: s, entry: e}
 }
 
-// What a trial takes beside its window, as far as can be said beforehand.
+// The time that a trial takes beside its window, as far as it is known before the trial.
 const (
 	startTakes = 2500 * time.Millisecond // a broker, until it answers
 	readTakes  = 2 * time.Second         // reading back what the broker keeps
@@ -73,7 +73,7 @@ type design struct {
 	seed     uint64 // of the order
 	rounds   int
 	cells    []cell
-	places   []trials.Place // the trials that are known beforehand, in order
+	places   []trials.Place // the trials that are known before the first, in order
 	sameSeed bool           // all rounds have one seed; else each has the next one
 	// file names the result of a trial; number is its place in the order.
 	file func(number string, at trials.Place) string

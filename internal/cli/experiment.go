@@ -7,7 +7,7 @@ import "context"
 type experiment interface {
 	// check refuses invalid requests, before anything is run or written.
 	check(ctx context.Context, a *app) error
-	// plan returns the cells, and the trials that are known beforehand.
+	// plan returns the cells, and the trials that are known before the first.
 	plan() (design, error)
 	// begin receives the series in its directory, and loads the results made before.
 	begin(s *series) error

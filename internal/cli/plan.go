@@ -22,7 +22,7 @@ import (
 type plan struct {
 	Workload   string `json:"workload,omitempty"` // of several, which
 	Broker     string `json:"broker"`
-	Messages   int64  `json:"messages"`   // in the window; 0: not known beforehand
+	Messages   int64  `json:"messages"`   // in the window; 0: not known before the run
 	Exact      bool   `json:"exact"`      // Messages is a number, not the mean of a random one
 	Deliveries int64  `json:"deliveries"` // of these messages
 	FanOut     fanOut `json:"fan_out"`    // delivery groups for each message

@@ -42,7 +42,7 @@ func (env *Env) printTrials(r *selftest.Report) error {
 	return err
 }
 
-// listTrials prints what there is to be tried.
+// listTrials prints the trials.
 func (env *Env) listTrials(trials []selftest.Trial, o selftestOptions) error {
 	takes := func(t selftest.Trial) time.Duration {
 		if o.short {

@@ -59,7 +59,7 @@ func verdictOf(s *result.Summary) string {
 	return why
 }
 
-// Invalid says why a run, or a compared workload of it, is INVALID; it is empty if none is.
+// Invalid says why a run, or a compared workload of it, is INVALID; it is empty if neither is.
 // of is the only workload to compare; empty: all. Background workloads do not count. An ab
 // replaces the pair of such a run.
 func Invalid(run *result.Run, of string) string {

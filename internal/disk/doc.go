@@ -1,4 +1,4 @@
-// Package disk makes file systems that can fail: ext4 in an image file of ours on a loop device. A power
+// Package disk makes file systems that can fail: ext4 in an image file that it creates, on a loop device. A power
 // failure drops exactly what was not synced, and the image's size bounds what filling it costs. The disks of
 // the machine do not fail, and nothing outside the image is touched.
 //

@@ -144,7 +144,7 @@ type cut struct {
 	whose scenario.Subject
 }
 
-// Do cuts them, and returns when, CLOCK_MONOTONIC. It fails where none is open, and joins the errors of cutting.
+// Do cuts them, and returns when, CLOCK_MONOTONIC. It fails if no connection is open, and joins the errors of cutting.
 func (c cut) Do(context.Context, int64) (happened int64, err error) {
 	open := c.connections()
 	if len(open) == 0 {

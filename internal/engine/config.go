@@ -32,7 +32,7 @@ type Config struct {
 	// Usage, if not nil, returns what each of the broker's processes has used
 	// since it started. It is called once an interval, from one goroutine at a time.
 	Usage func() []Usage
-	// Down, if not nil, returns why the broker answers nobody any more, and nil while it may. It is called when
+	// Down, if not nil, returns why the broker answers no client any more, and nil while it may answer. It is called when
 	// the load is over, so that nothing waits for a broker that stays down.
 	Down func() error
 	// SameHost says that the broker runs on this machine. A loopback address

@@ -37,7 +37,7 @@ type load struct {
 
 	sender   sender         // uses sending and receiving
 	observer func(Progress) // Config.Observer; nil: no progress is reported
-	// provisioned is Config.Provisioned; nil: nobody asks where the destinations are.
+	// provisioned is Config.Provisioned; nil: no action needs the places of the destinations.
 	provisioned func(workload string, d driver.DestinationNamer)
 	steps       []*actions.Step // what is to happen in its window
 	breathe     func()          // gives way between two pieces of the collector's work

@@ -14,7 +14,7 @@ import (
 // methods: Prepare, Start and Finish at most once each, in this order.
 type sender interface {
 	// Prepare brings the load to where the start of its window may be fixed, and
-	// returns how long before the window Start is to be called.
+	// returns how long before the window Start must be called.
 	Prepare(ctx context.Context) (ahead time.Duration, err error)
 	// Start begins to send, on goroutines of its own, and returns. The window is fixed.
 	Start()

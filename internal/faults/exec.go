@@ -45,7 +45,7 @@ type execute struct {
 	commands scenario.Exec
 
 	undo    *undoing       // nil: nothing undoes it
-	noted   *journal.Entry // nil: nobody notes it
+	noted   *journal.Entry // nil: no journal
 	started bool           // the command may have had an effect
 	ran     *result.Command
 }

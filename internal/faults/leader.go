@@ -70,7 +70,7 @@ func (x *transfer) Do(ctx context.Context, at int64) (happened int64, err error)
 	return x.changed(brokers.Change{At: x.moved.At, Complete: x.moved.Complete}, nil)
 }
 
-// Undo implements actions.Undoer: nothing is to be restored, and it says when the other node led.
+// Undo implements actions.Undoer: it restores nothing, and says when the other node led.
 func (x *transfer) Undo(context.Context) (happened int64, err error) {
 	x.release()
 	return x.moved.Complete, nil

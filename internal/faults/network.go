@@ -109,7 +109,7 @@ func (t *Target) Path(ctx context.Context, asked scenario.Network) (*Path, error
 	return p, err
 }
 
-// ways returns the ways of a path. The nodes of a cluster in namespaces are reached through devices of ours.
+// ways returns the ways of a path. The nodes of a cluster in namespaces are reached through devices that Sixnines creates.
 func (t *Target) ways(asked scenario.Network, brokers []netip.AddrPort) ([]network.Way, error) {
 	var apart *netns.Network
 	if t.Cluster != nil {
@@ -145,7 +145,7 @@ func (n *Network) relayable(asked scenario.Network, ways []network.Way) []networ
 func (t *Target) NeedsRelay(ctx context.Context, whole *scenario.Network, acts []scenario.Act) bool {
 	relayed := func(n scenario.Network) bool {
 		p, err := t.Path(ctx, n)
-		return err == nil && p.plan.Has(network.Relay) // an error is told where the path is needed
+		return err == nil && p.plan.Has(network.Relay) // an error is reported where the path is needed
 	}
 	return whole != nil && relayed(*whole) || slices.ContainsFunc(acts, func(a scenario.Act) bool {
 		return a.Kind == scenario.ActionNetwork && relayed(*a.Network) || a.Kind == scenario.ActionCut && t.relays(&a)
@@ -243,7 +243,7 @@ const (
 	handshakesMost = 2000
 )
 
-// measure times handshakes; nil: there is nobody to ask.
+// measure times handshakes; nil: no address is known.
 func (p *Path) measure(ctx context.Context) *result.RoundTrips {
 	if !p.probed.IsValid() {
 		return nil
@@ -253,7 +253,7 @@ func (p *Path) measure(ctx context.Context) *result.RoundTrips {
 	return roundTrips(network.Measure(ctx, p.probed, p.via(), handshakes, 0))
 }
 
-// via is the relay through which the path leads; nil: there is none in it.
+// via is the relay through which the path leads; nil: it leads through no relay.
 func (p *Path) via() *relay.Via {
 	if !p.plan.Has(network.Relay) || p.network.Relay == nil {
 		return nil

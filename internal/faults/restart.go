@@ -30,7 +30,7 @@ func (e *end) Do(ctx context.Context, at int64) (happened int64, err error) {
 type restart struct{ end }
 
 // Undo implements actions.Undoer: it starts the nodes again, and returns when they were started. At the end
-// of a run nobody needs them.
+// of a run they are not needed.
 func (r *restart) Undo(ctx context.Context) (happened int64, err error) {
 	if r.chosen == nil || actions.Ends(ctx) {
 		return 0, nil

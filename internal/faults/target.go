@@ -1,5 +1,5 @@
 // Package faults does what happens to a run's broker: the doers of the acts that the engine leaves to its
-// caller. Each is exact by itself: it finds out beforehand what it acts on, waits for its instant, and
+// caller. Each is exact by itself: it first finds out what it acts on, waits for its instant, and
 // says when the system was asked.
 package faults
 
@@ -23,7 +23,7 @@ type Target struct {
 	Cluster *brokers.Cluster // nil: the broker was not started for the run
 	Seed    uint64           // of the scenario: it draws random nodes
 	Network *Network
-	Journal *journal.Journal // what a killed process leaves stopped; nil: nobody notes it
+	Journal *journal.Journal // what a killed process leaves stopped; nil: no journal
 
 	mu    sync.Mutex     // guards the rest
 	taken map[int]string // by node: the act that it is under

@@ -24,7 +24,7 @@ func BlockValueOf(ns int64) int {
 }
 
 // CoarseCeiling returns the last of the four values of the grid that are joined outside the
-// slowest tenth and of which v is one.
+// slowest tenth, which include v.
 func CoarseCeiling(v int) int {
 	if v >= 1<<blockBits {
 		return v | joined

@@ -14,7 +14,7 @@ import (
 )
 
 // Counts is a decoded histogram: the counters that are not zero. A result file has one for
-// each metric of each interval, with tens of thousands of counters of which few are used.
+// each metric of each interval, with tens of thousands of counters, few of them used.
 type Counts struct {
 	Digits          int64 // significant decimal digits, 0 to 5
 	lowest, highest int64

@@ -1,5 +1,5 @@
 // Package hunttest says how much a test that draws cases at random draws: a sample in
-// continuous integration, and as many as a night has time for under make hunt.
+// continuous integration, and a whole night's under make hunt.
 package hunttest
 
 import (
@@ -11,7 +11,7 @@ import (
 // Variable is the environment's name for how many cases a hunt draws.
 const Variable = "SIXNINES_HUNT"
 
-// Cases returns how many cases to draw: few, or as many as the environment asks for,
+// Cases returns how many cases to draw: few, or the number that the environment sets,
 // most of them at most. most 0 is no limit. It fails the test where the environment has
 // no number.
 func Cases(t testing.TB, few, most int) int {

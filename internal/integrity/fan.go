@@ -52,7 +52,7 @@ func (f *Fan) Add(seq uint64, at int64) (groups uint32, latest int64) {
 		}
 	}
 	i := seq % fanSpan
-	// latest is raised before count: whoever counts the last group then sees all instants.
+	// latest is raised before count: the goroutine that counts the last group then sees all instants.
 	for old := c.latest[i].Load(); at > old && !c.latest[i].CompareAndSwap(old, at); old = c.latest[i].Load() {
 	}
 	groups = c.count[i].Add(1)

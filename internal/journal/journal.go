@@ -53,7 +53,7 @@ type Undoing interface {
 type Kind struct {
 	Name string         // of what Undoing.Kind returns; it never changes
 	New  func() Undoing // a pointer, into which JSON is read
-	// Lasting says that what is to be undone outlives a restart of the machine, as files do.
+	// Lasting says that the change outlives a restart of the machine, as files do.
 	Lasting bool
 	// Asked says that what an ended process left is undone only where somebody asks for it: it runs what a user wrote.
 	Asked bool

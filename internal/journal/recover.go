@@ -36,7 +36,7 @@ type Finding struct {
 	PID   int       // the process that made it; 0: unknown
 	At    time.Time // of the process's first record, by the wall clock; zero: unknown
 	For   string    // for what the act was; empty: unknown
-	Text  string    // what is to be done: "continue process 4711 (nats-1)"; of what cannot be read: what it is
+	Text  string    // the step: "continue process 4711 (nats-1)"; of an entry that cannot be read: what it is
 	State State
 	Asked bool  // it is undone only where somebody asks for it, see [Kind]
 	Err   error // why it is kept

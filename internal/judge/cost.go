@@ -266,7 +266,7 @@ func setOutside(run *result.Run, s *result.Summary) {
 	s.ClosedLoop = closedLoopSays(run, s.Costs, part)
 }
 
-// closedLoopSays returns what a closed loop would have told of the metric of costs; outside has
+// closedLoopSays returns what a closed loop would have recorded of the metric of costs; outside has
 // the messages that were due outside of effects. It is nil if none had an effect.
 func closedLoopSays(run *result.Run, all []result.Cost, outside *result.Run) *result.Distribution {
 	scenario, err := scenario.FromRecord("header", run.Header.Scenario)

@@ -181,7 +181,7 @@ func unexplained(run *result.Run, all []result.Cost) *result.Unexplained {
 }
 
 // reconnects returns the connections that were lost in [from, until), and those made again from
-// there on, as far as as many had been lost; nil if none was lost.
+// there on, at most the number that had been lost; nil if none was lost.
 func reconnects(run *result.Run, from, until int64) *result.Reconnects {
 	events := slices.Clone(run.Events)
 	slices.SortStableFunc(events, func(a, b result.Event) int { return cmp.Compare(a.At, b.At) })

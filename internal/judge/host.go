@@ -136,7 +136,7 @@ func (e *evidence) slowedSeconds() (found []stretch) {
 	return found
 }
 
-// shares returns the means of a vital that is a share, one for each second of the window of which
+// shares returns the means of a vital that is a share, one for each second of the window for which
 // at least half is known, or one for the window if it is shorter. Some intervals of 0.1 s have
 // no sample of the broker; the next interval then has it.
 func (e *evidence) shares(vital result.Vital, known func(*result.Point) bool) (all []amount) {

@@ -130,7 +130,7 @@ func readBack(run *result.Run) (found []Problem) {
 	return found
 }
 
-// checkLosses checks a list of lost messages, of which there are n.
+// checkLosses checks a list of n lost messages.
 func checkLosses(name string, l *result.Losses, n int64) (found []Problem) {
 	add := func(format string, a ...any) {
 		found = append(found, Problem{"read_back." + name, fmt.Sprintf(format, a...)})

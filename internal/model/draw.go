@@ -227,7 +227,7 @@ func (d *drawing) target() {
 	}
 }
 
-// levels reports whether the load is to be long enough for the latency before an action to be known.
+// levels reports whether the load must be long enough for the latency before an action to be known.
 func (d *drawing) levels() bool { return d.acting && (d.kind == single || d.kind == paused) }
 
 // faults draws which messages have which faults.

@@ -19,7 +19,7 @@ type play struct {
 	from     int64 // when its window begins, in the time of the run
 	warmup   int64
 	window   int64 // as planned; never: a number of messages ends it
-	ending   int64 // end of the window as known beforehand: planned, or interrupted
+	ending   int64 // end of the window as known before it: planned, or interrupted
 	end      int64 // end of the window as simulated
 	drain    int64
 	stops    bool // the load stops with its window

@@ -23,7 +23,7 @@ type Moments struct {
 	Takes       int       // bit c: consumer c gets messages that come at the very instant at which it is closed
 }
 
-// stalls returns the action that has all of the broker do nothing for a time; nil: there is none.
+// stalls returns the action during which the whole broker does nothing; nil: no such action.
 func stalls(s *scenario.Scenario) *scenario.Act {
 	all := s.Acts()
 	i := slices.IndexFunc(all, func(a scenario.Act) bool { return a.Kind == scenario.ActionStall })

@@ -4,7 +4,7 @@ package model
 // place in flight. Shorter sends are not recorded and count as the generator's own lag.
 type waits []wait
 
-// wait is one such period, or several joined, of which blocked is the sum, ns.
+// wait is one such period, or several joined; blocked is their sum, ns.
 type wait struct{ from, to, blocked int64 }
 
 // keptApart is how many waits are stored separately; waits at most joined apart, ns, become one.

@@ -3,7 +3,7 @@ package model
 // world is all loads of a run, at one broker.
 type world struct {
 	plays  []*play
-	end    int64 // of the last window, as known beforehand
+	end    int64 // of the last window, as known before it
 	denied int64 // when the first message would have been sent after the load stopped
 	ice    frost // when the broker paused, in the time of the run
 	left   int64 // when the clients of the previous loads were closed

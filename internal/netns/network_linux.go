@@ -118,7 +118,7 @@ func linkName() string {
 	return linkPrefix + strconv.Itoa(os.Getpid()) + "-" + strconv.FormatUint(uint64(numbers.Add(1)%1000), 10)
 }
 
-// plug makes a pair of interfaces: one with a name and an address in the namespace of which h
+// plug makes a pair of interfaces: one with a name and an address in the namespace to which h
 // is the handle, the other a port of the bridge.
 func (n *Network) plug(h *netlink.Handle, name, port string, addr netip.Addr) error {
 	pair := &netlink.Veth{LinkAttrs: netlink.LinkAttrs{Name: name}, PeerName: port, PeerNamespace: netlink.NsFd(n.hub.fd())}

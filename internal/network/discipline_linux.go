@@ -13,15 +13,15 @@ import (
 	"sixnines/scenario"
 )
 
-// discipline is a queueing discipline at the root of a device of ours.
+// discipline is a queueing discipline at the root of a device that Sixnines creates.
 type discipline struct {
 	Device Device `json:"device"`
 }
 
-// ours is how the names of our devices in this process's namespace begin; in one of ours everything is.
+// ours is the prefix of our devices' names in this process's namespace; in a namespace that we made every device is ours.
 const ours = "s9-"
 
-// check returns why the device cannot be one of ours.
+// check returns why the device cannot be ours.
 func (d Device) check() error {
 	if d.Name == "" || d.Namespace == "" && !strings.HasPrefix(d.Name, ours) {
 		return fmt.Errorf("the device %q was not created by sixnines", d.Name)

@@ -8,6 +8,6 @@
 //
 // Everything that is made in the kernel is either gone with this process, however it ends (programs at
 // TCX, queues), or has a name with the mark of this program and a record in the journal by which it is removed
-// later, see [Kinds] (rules, disciplines of devices). Rules bypass a queue that nobody reads, so that a path is whole at
+// later, see [Kinds] (rules, disciplines of devices). Rules bypass a queue without a reader, so that a path is whole at
 // once when the process is killed. Nothing that others made is changed.
 package network

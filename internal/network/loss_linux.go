@@ -13,9 +13,9 @@ import (
 	"sixnines/scenario"
 )
 
-// loss is a program at TCX that drops packets that arrive at a device of ours. The kernel takes it away when
+// loss is a program at TCX that drops packets that arrive at one of our devices. The kernel takes it away when
 // its descriptors are closed, so when this process ends in any way. Packets are not dropped where they leave: the sender's
-// TCP is told of that at once, and sends them again without the loss of a path (measured: 3 counted of 147).
+// TCP learns of that at once, and sends them again without the loss of a path (measured: 3 counted of 147).
 type loss struct {
 	counted *ebpf.Map // of packets: 0 passed, 1 dropped
 	program *ebpf.Program
@@ -100,7 +100,7 @@ func (l *loss) detach() error {
 
 func (l *loss) close() error { return errors.Join(l.detach(), l.program.Close(), l.counted.Close()) }
 
-// segments is how many packets a device of ours may hand on as one large one. Where packets are lost it is one: a large one
+// segments is how many packets one of our devices may hand on as one large one. Where packets are lost it is one: a large one
 // would be lost with all of them.
 type segments struct {
 	Device Device `json:"device"`

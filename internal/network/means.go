@@ -13,11 +13,11 @@ type Means string
 
 // The means, the best first.
 const (
-	Netem   Means = "netem"   // the kernel's queueing discipline sch_netem, on a device of ours
-	TCX     Means = "tcx"     // a program of ours in the kernel that drops, on a device of ours
-	TBF     Means = "tbf"     // the kernel's token bucket sch_tbf, on a device of ours
-	NFQueue Means = "nfqueue" // a process of ours that lets packets go when they are due
-	Relay   Means = "relay"   // a process of ours through which clients connect, see package relay
+	Netem   Means = "netem"   // the kernel's queueing discipline sch_netem, on one of our devices
+	TCX     Means = "tcx"     // our program in the kernel that drops, on one of our devices
+	TBF     Means = "tbf"     // the kernel's token bucket sch_tbf, on one of our devices
+	NFQueue Means = "nfqueue" // our process, which releases packets when they are due
+	Relay   Means = "relay"   // our process, through which clients connect, see package relay
 )
 
 // Aspect is a part of conditions.
@@ -35,7 +35,7 @@ const (
 // Properties is what a means can do.
 type Properties struct {
 	Means   Means
-	Device  bool     // it needs devices of ours
+	Device  bool     // it needs devices that Sixnines creates
 	Can     []Aspect // in the order of preference against the other means
 	What    string   // a noun with what it is good for
 	Without string   // what is missing where it does not work, and what to do
@@ -50,7 +50,7 @@ func All() []Properties {
 		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a kernel program that drops packets and counts them"},
 		{Means: TBF, Device: true, Can: []Aspect{Rate}, What: "the kernel's token bucket"},
 		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a packet queue from which a sixnines process releases packets when they are due"},
-		{Means: Relay, Can: []Aspect{Delay, Jitter, Rate}, What: "a process of ours through which clients connect"},
+		{Means: Relay, Can: []Aspect{Delay, Jitter, Rate}, What: "a sixnines process through which clients connect"},
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"sixnines/scenario"
 )
 
-// Path is a path that is to be given conditions, has them, or had them. One goroutine uses it.
+// Path is a path before, under, or after its conditions. One goroutine uses it.
 type Path struct {
 	plan    Plan
 	journal *journal.Journal
@@ -99,7 +99,7 @@ func eraseAll(all []step) (err error) {
 type Options struct {
 	Command []string         // the program that serves the queues, see [Serve]; empty: plans without queues only
 	Seed    uint64           // of what is drawn
-	Journal *journal.Journal // nil: nobody undoes what a killed process left
+	Journal *journal.Journal // nil: what a killed process leaves is not undone
 	Relay   *relay.Relay     // through which clients connect; nil: plans without a relay only
 }
 

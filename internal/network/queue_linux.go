@@ -68,7 +68,7 @@ type waiting struct {
 	limited bool   // it waits for the rate
 }
 
-// openQueue opens a queue in the namespace of the calling thread under a number that nobody uses. Packets pass it
+// openQueue opens a queue in the namespace of the calling thread under a free number. Packets pass it
 // until hold.
 func openQueue(s queueSpec) (*queue, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, unix.NETLINK_NETFILTER)

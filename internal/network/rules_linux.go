@@ -28,7 +28,7 @@ const (
 // missing says what to do where they are not installed.
 const missing = "the program iptables-legacy-restore is not installed: apt-get install iptables, or your system's package of that name"
 
-// rules are a chain of ours in the table mangle, with the jump to it, which queue the packets of a way.
+// rules are our chain in the table mangle, with the jump to it, which queue the packets of a way.
 type rules struct {
 	Namespace string `json:"namespace,omitempty"`
 	Program   string `json:"program"` // restore4 or restore6

@@ -20,8 +20,8 @@ type Way struct {
 	Arrive []string
 	// Leaves says that the packets are received on another machine: here they only leave.
 	Leaves bool
-	// Out and In are devices of ours through which all packets of the way leave and arrive, and no others;
-	// the zero value: there is none.
+	// Out and In are our devices through which all packets of the way leave and arrive, and no others;
+	// the zero value: no device.
 	Out, In Device
 	// Unrelayed says why its connections cannot go through a relay; empty: they can.
 	Unrelayed  string
@@ -35,7 +35,7 @@ type Device struct {
 }
 
 // Between returns the two ways between clients in this process's namespace and brokers at the
-// addresses. A broker of which all addresses are this machine's own is local: packets of both ways are received
+// addresses. A broker whose addresses are all this machine's own is local: packets of both ways are received
 // here. Otherwise those to the brokers leave.
 func Between(n scenario.Network, brokers []netip.AddrPort, local func(netip.Addr) bool) []Way {
 	n = n.Resolved()

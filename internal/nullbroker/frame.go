@@ -225,7 +225,7 @@ func AppendPublish(b []byte, handle uint32, reply string, payload []byte) []byte
 	return append(append(b, reply...), payload...)
 }
 
-// AppendConfirmed appends a publication that is to be confirmed by its number.
+// AppendConfirmed appends a publication that the broker confirms by its number.
 func AppendConfirmed(b []byte, handle, number uint32, reply string, payload []byte) []byte {
 	b = begin(b, OpConfirmed, 2+len(reply)+len(payload), handle, number)
 	b = binary.LittleEndian.AppendUint16(b, uint16(len(reply)))

@@ -1,5 +1,5 @@
 // Package pid tells processes apart. The system gives the number of a process that has ended to
-// another one, so whoever keeps a number in a file keeps with it when the process was made, and
+// another one, so a file that holds a number also holds the process's start time, and
 // in which start of the machine.
 package pid
 

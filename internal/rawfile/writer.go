@@ -1,4 +1,4 @@
-// Package rawfile writes raw files, of which package result reads the rows.
+// Package rawfile writes raw files, whose rows package result reads.
 package rawfile
 
 import (

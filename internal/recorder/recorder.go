@@ -49,7 +49,7 @@ type Recorder struct {
 	lags    []atomic.Int64 // by slot: the largest lag of the messages due in it, ns
 
 	// Rare events have no shards: lower bounds of messages given up, by bucket, and messages
-	// given up and refused by the slot in which they were due, of which the last element counts
+	// given up and refused by the slot in which they were due; the last element counts
 	// those whose slot is unknown.
 	censored, unanswered, refused [ids]sparse
 

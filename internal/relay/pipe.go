@@ -124,7 +124,7 @@ func (p *pipe) write() {
 	}
 }
 
-// giveUp wakes whoever waits in the pipe.
+// giveUp wakes the goroutines that wait in the pipe.
 func (p *pipe) giveUp() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -106,7 +106,7 @@ func (s *subject) status() string {
 }
 
 // limits returns, one line for each latency, from which percentile on it is suspect and invalid,
-// and why; nil for an INVALID or UNSTABLE run, all of which is worse.
+// and why; nil for an INVALID or UNSTABLE run, whose verdict says more.
 func (s *subject) limits() []string {
 	v := s.sum.Verdict
 	if v.Status != result.Valid && v.Status != result.Suspect {

@@ -31,7 +31,7 @@ type SummaryObject struct {
 	Rate        result.Rate                            `json:"rate"`
 	Throughput  *result.Throughput                     `json:"throughput,omitempty"`
 	Histograms  map[result.Metric]*result.Distribution `json:"histograms"` // by metric, times in ns
-	Result      string                                 `json:"result"`     // path of the result file; empty: there is none
+	Result      string                                 `json:"result"`     // path of the result file; empty: no file
 	ID          string                                 `json:"id"`         // of the run, random, 16 hexadecimal digits
 	Name        string                                 `json:"name"`       // of the scenario
 	Driver      string                                 `json:"driver"`

@@ -129,7 +129,7 @@ func whyNotAskable(why result.NotAskable) string {
 	return string(why)
 }
 
-// copyTable lists the copies of the places; nil: none is known.
+// copyTable lists the copies of the places; nil: no copy is known.
 func copyTable(s *subject) *table {
 	b := s.sum.ReadBack
 	if b == nil {

@@ -1,5 +1,5 @@
 // Package seal computes what the seal at a result file's end says: counts and checksums of its
-// lines. Whoever writes a file and whoever reads it count alike.
+// lines. The writer and the reader of a file count in the same way.
 package seal
 
 import (

@@ -15,7 +15,7 @@ import (
 )
 
 // Certificate returns a certificate and its private key, both PEM. It is valid for a year, for a server of these hosts
-// (names and IP addresses), or for a client if there are none. name is its subject.
+// (names and IP addresses), or for a client if hosts is empty. name is its subject.
 func Certificate(name string, hosts ...string) (public, private []byte, err error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -153,7 +153,7 @@ func simulate(c clockCase, seed uint64, seconds int) (all []clockReading, delays
 		return int64(d)
 	}
 	const every, late = 100 * time.Millisecond, 5 * time.Second
-	stepped := int64(seconds) * 1e9 / 2 // only if there is to be one
+	stepped := int64(seconds) * 1e9 / 2 // only for a stepped clock
 	shown := func(t int64) int64 {
 		if c.steps > 0 && t >= stepped {
 			return c.clock.at(t) + int64(5*time.Millisecond)

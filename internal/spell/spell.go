@@ -55,7 +55,7 @@ func Rate(perSecond float64) string {
 	return Number(perSecond) + "/s"
 }
 
-// Span says which values lie within limits, of which either may be empty: "1 to 9", "at
+// Span says which values lie within limits; either limit may be empty: "1 to 9", "at
 // least 1", "at most 9"; nothing where both are.
 func Span(low, high string) string {
 	switch {

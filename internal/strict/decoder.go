@@ -207,7 +207,7 @@ func (d *Decoder) key(n *Node, parent string, seen map[string]*Node, depth int) 
 	return true
 }
 
-// firstGiven is the hint about a key that is there twice.
+// firstGiven is the hint about a key that occurs twice.
 func (d *Decoder) firstGiven(first *Node) string {
 	if d.Flag {
 		return "remove one of them"

@@ -138,7 +138,7 @@ func (f *Figure) outside(run *result.Run, m result.Metric, text string, percent 
 	}
 }
 
-// costRead reads a figure of what actions cost; false: it is none of these.
+// costRead reads a figure of what actions cost; false: it is not one of these.
 func (f *Figure) costRead(run *result.Run, name string, metric result.Metric) bool {
 	if rest, ok := strings.CutPrefix(name, outsidePrefix); ok {
 		text, percent, _ := percentile(rest)

@@ -115,7 +115,7 @@ func amount(x float64) string {
 	return strconv.FormatFloat(significant(x, 4), 'f', -1, 64)
 }
 
-// kneeAt is a knee, or the reason why none is given.
+// kneeAt is a knee, or the reason why no knee is given.
 type kneeAt struct {
 	rate    float64
 	between [2]float64

@@ -40,7 +40,7 @@ func counterNames() []string {
 }
 
 // collector exposes loads to Prometheus's library. Its families are not known
-// beforehand, so it is an unchecked collector: Describe sends nothing.
+// in advance, so it is an unchecked collector: Describe sends nothing.
 type collector struct {
 	loads func() (phase string, all []*load)
 }

@@ -49,7 +49,7 @@ type Pushes struct {
 	Made, Failed int
 	Last         error // of the last push; nil: it succeeded
 	Failure      error // the last failure; nil: no push failed
-	Unreported   int   // runs with a result of which no push after their end succeeded; set by Close
+	Unreported   int   // runs with a result for which no push succeeded after their end; set by Close
 }
 
 // Target is where to push. Its headers may be secret and are in no error.

@@ -211,7 +211,7 @@ func (m machine) memoryFacts(f *facts) {
 		f.addOr(s.fact, v, err)
 	}
 	m.file(f, "swappiness", "proc/sys/vm/swappiness")
-	// When the kernel writes back by itself what nobody synced: how much a power failure can take.
+	// When the kernel writes back data without a sync: how much a power failure can take.
 	for _, s := range []string{"dirty_expire_centisecs", "dirty_writeback_centisecs", "dirty_background_ratio", "dirty_background_bytes", "dirty_ratio", "dirty_bytes"} {
 		m.file(f, "vm."+s, "proc/sys/vm/"+s)
 	}

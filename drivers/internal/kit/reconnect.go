@@ -23,7 +23,7 @@ const (
 type Refusals struct{ n int }
 
 // Add counts err, and returns how long to wait before the next attempt where the usual
-// pause is as given; false: there is to be none.
+// pause is as given; false: no pause.
 func (r *Refusals) Add(err error, usual time.Duration) (pause time.Duration, again bool) {
 	if !errors.Is(err, driver.ErrUnauthorized) {
 		return usual, true

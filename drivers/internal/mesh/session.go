@@ -110,7 +110,7 @@ func (s *Session[S, R]) Provision(_ context.Context, t driver.Topology) (driver.
 			return driver.Semantics{}, fmt.Errorf("%s: %w", s.Driver, err)
 		}
 	}
-	s.Room.largest.Store(int64(t.MaxSize)) // the run's other sessions are not told of it
+	s.Room.largest.Store(int64(t.MaxSize)) // the run's other sessions do not learn it
 	sem := driver.Semantics{
 		Levels: semantics.Levels{Durability: semantics.NotStored, Replication: semantics.Replication{Level: semantics.OneCopy},
 			Ordering: semantics.PerTopic, Delivery: semantics.AtMostOnce},

@@ -12,7 +12,7 @@ import (
 // Publisher sends messages over a link, by one goroutine at a time.
 //
 // Where it may, it makes the protocol's PUB frame itself and adds it to what the
-// connection collects or, where each message is to be written at once, writes it to the one on
+// connection collects or, where each message must be written at once, writes it to the one on
 // which the client has logged in and which the client goes on to look after
 // (answers to pings, reconnecting, subscriptions). The client's own Publish
 // writes at once too, given a write buffer of one byte, but afterwards wakes

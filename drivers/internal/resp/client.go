@@ -141,7 +141,7 @@ func (c *Conn) Transport() string {
 	return network
 }
 
-// connect makes a connection under the name, logs in, and sets up what is to be on it.
+// connect makes a connection under the name, logs in, and sets up its state.
 func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
 	var none C
 	servers := cl.Servers

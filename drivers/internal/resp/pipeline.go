@@ -263,7 +263,7 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []by
 	return nil
 }
 
-// collect adds a command to what is to be written. writing is held.
+// collect appends a command to the unwritten bytes. The caller holds writing.
 func (p *Pipeline) collect(c *Command, payload []byte) error {
 	switch {
 	case p.broken:

@@ -14,7 +14,7 @@ import (
 type reported struct {
 	Counters result.Counters  // sums over the intervals so far
 	To       int64            // end of the last interval, CLOCK_MONOTONIC; 0 without intervals
-	schedule *schedule.Merged // what of the window's schedule dueBy has not walked; nil: it has not begun
+	schedule *schedule.Merged // the part of the window's schedule after what dueBy has walked; nil: it has not begun
 	next     int64            // when the first message of that is due, ns from the window's start
 	more     bool             // there is one
 	due      int64            // messages that dueBy has walked

@@ -54,7 +54,7 @@ func (f *Follower) Add(p *plan.Plan, rec *recorder.Recorder, v result.Interval) 
 	return f.found.Narrow() && time.Duration(v.End) >= p.Scenario.Phases.Duration, nil
 }
 
-// Text says how exactly the percentile is known by now, and how exactly it is to be.
+// Text says how exactly the percentile is known by now, and how exactly it must be.
 func (f *Follower) Text() string {
 	known := "not known yet"
 	if w := f.found.Width(); w != "" {

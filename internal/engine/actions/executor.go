@@ -28,7 +28,7 @@ const (
 // ending is the key of the contexts of Undo at the end of a run.
 type ending struct{}
 
-// Ends reports whether the context of an Undo is that of the end of the run: the machine is to be as it was,
+// Ends reports whether the context of an Undo is that of the end of the run: the machine must be as it was,
 // and the run needs nothing any more.
 func Ends(ctx context.Context) bool { return ctx.Value(ending{}) != nil }
 

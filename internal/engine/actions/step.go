@@ -12,7 +12,7 @@ import (
 // that fails.
 type Doer interface {
 	// Do does the act, and returns when it happened, CLOCK_MONOTONIC; 0: when Do returned.
-	// at is when it was to happen. The context ends when the act is to be undone, and with the run; an act
+	// at is when it was due. The context ends when the act must be undone, and with the run; an act
 	// that had not happened by then returns the context's error.
 	Do(ctx context.Context, at int64) (happened int64, err error)
 }

@@ -32,7 +32,7 @@ import (
 // deliveries do, only the instant of sending is known of a message, and the counts in expiry by that
 // instant decide: a bucket that was swept has no credits left to take back.
 type Credits struct {
-	// Limit is how many messages may be in flight; 0: as many as there are slots. It does not
+	// Limit is how many messages may be in flight; 0: one for each slot. It does not
 	// change after [Credits.Plan].
 	Limit   int64
 	counted bool    // InFlight is kept

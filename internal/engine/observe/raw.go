@@ -90,7 +90,7 @@ func (r *Recording) OpenRaw(id string) error {
 	return nil
 }
 
-// mostAhead bounds the blocks whose memory is made ready beforehand, of 40 KiB each.
+// mostAhead bounds the blocks whose memory is touched before their first use, of 40 KiB each.
 const mostAhead = 2000
 
 // ReadyRaw makes the memory ready for the rows of the next two intervals. A row that

@@ -20,7 +20,7 @@ type Recording struct {
 	Stages   stages
 	raw      *rawfile.Writer // nil: there is no raw file, or it is closed
 	rawSinks []*RawSink      // of lanes and consumers; made while the load connects
-	rawAhead int64           // blocks of the raw file that are made ready beforehand
+	rawAhead int64           // blocks of the raw file whose memory is touched before their first use
 }
 
 // Metrics returns what is recorded of the load itself. What it returns depends on PlanStages.

@@ -38,7 +38,7 @@ type log struct {
 	order []*repeated
 }
 
-// add takes an event, and calls write with what is to be written now.
+// add takes an event, and calls write with the events to write now.
 func (l *log) add(e result.Event, write func(result.Event)) {
 	if e.Action != nil { // the plan bounds them
 		write(e)

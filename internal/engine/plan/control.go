@@ -60,7 +60,7 @@ type Settings struct {
 	Threads     int             // the most that send on a load's schedule; 0: the number is chosen for the machine
 	File        string          // the result's; empty: it is only returned
 	Abort       <-chan struct{} // closed to end the run at once, without a drain; nil: never
-	Down        func() error    // why the broker answers nobody any more; nil: it may, and so may one without the function
+	Down        func() error    // why the broker answers no client any more; nil result or nil function: it may still answer
 }
 
 // DriverOptions are those with which the driver is opened at a target.

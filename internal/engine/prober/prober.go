@@ -83,7 +83,7 @@ type prober struct {
 
 	// start and end of the window, CLOCK_MONOTONIC; 0: not known yet. Run's goroutine stores, end first.
 	start, end atomic.Int64
-	stop       chan struct{}           // closed by Run's goroutine when nothing more is to be sent
+	stop       chan struct{}           // closed by Run's goroutine after the last message to send
 	refused    context.CancelCauseFunc // ends the setup with an error; safe for concurrent use
 	answered   atomic.Bool             // the broker has acknowledged a first message
 	seen       atomic.Bool             // a first message was delivered

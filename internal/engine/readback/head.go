@@ -56,7 +56,7 @@ func (b *Back) decideHead(p *place) {
 	p.head.exact = p.head.decided && !p.head.disordered && before+after > p.reading.Dropped
 }
 
-// fate returns that of a message that is gone from a place of which a limit has removed some.
+// fate returns what became of a message that is gone from a place where a limit has removed some.
 func (h *head) fate(st *stream.Stream, seq uint64) Fate {
 	switch {
 	case h.decided && seq < h.oldest[st.ID]:

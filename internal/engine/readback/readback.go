@@ -309,7 +309,7 @@ func (b *Back) identify(p *place, payload []byte) (of *stream.Stream, seq uint64
 	return of, e.Sequence, measured
 }
 
-// mark ticks a message off in the ledger of its stream, which it makes if there is none.
+// mark ticks a message off in the ledger of its stream, which it makes if it does not exist yet.
 func mark(ledgers []*integrity.Ledger, of *stream.Stream, seq uint64) integrity.Mark {
 	if ledgers[of.ID] == nil {
 		ledgers[of.ID] = integrity.NewLedger(0)

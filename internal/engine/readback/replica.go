@@ -17,7 +17,7 @@ import (
 // answer.
 const asking = 10 * time.Second
 
-// askingOnce is how long one request for them may take: what was sent to a server as it ended is answered by nobody.
+// askingOnce is how long one request for them may take: a request that reaches a server as it ends gets no answer.
 const askingOnce = 2 * time.Second
 
 // replica is a copy of a place.

@@ -55,7 +55,7 @@ type Receiving struct {
 	FirstTook atomic.Int64 // ns that the first took
 }
 
-// AddPause adds a pause of the load's consumers, which is to begin after those before it; hold
+// AddPause adds a pause of the load's consumers, which must begin after those before it; hold
 // reads how much was sent and has come. Consumers have not connected yet.
 func (r *Receiving) AddPause(length time.Duration, hold func() int64) *Pause {
 	p := newPause(length, hold)
@@ -96,7 +96,7 @@ func (r *Receiving) ConnectConsumers(ctx context.Context, lanes int) error {
 		r.Depth.add(spec, cp.Group)
 		if r.ComesLate || r.Flow.Consumes && r.Part.Name != "" {
 			// Beside other loads one that only consumes begins with its window: in their
-			// warm-up it would consume much of what is to be measured.
+			// warm-up it would consume many messages of the measurement.
 			r.Late.Consumers = append(r.Late.Consumers, LateConsumer{spec, r.NewConsumer(cp.Group, lanes+i, integrity.Data).Deliver})
 			continue
 		}

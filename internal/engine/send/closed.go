@@ -65,7 +65,7 @@ func (c *closed) loop(producer int, ready chan stream.Completion, limit *window.
 	check := time.NewTicker(often)
 	defer check.Stop()
 	// gather takes the answers that came, and gives up what has timed out. It sets look, the instant
-	// at which it is to be called again.
+	// at which the caller calls it again.
 	look := clock.Now() + int64(often)
 	gather := func() {
 		c.Quiesce(window.OrderLoad)

@@ -83,7 +83,7 @@ func (p *Pacer) pace() {
 	}
 }
 
-// wait returns when the first lane is to be looked at; false if the run is over before.
+// wait returns when the first lane needs attention; false if the run is over before.
 func (p *Pacer) wait() bool {
 	c := p.control
 	until := p.queue.first().key
@@ -210,7 +210,7 @@ func (p *Pacer) blockedOf(start, now int64) int64 {
 }
 
 // serve sends what is due of a lane. What is overdue is sent together. It sets
-// when the lane is to be looked at again.
+// when the lane needs attention again.
 func (p *Pacer) serve(l *lane) {
 	p.current = l
 	now := clock.Now()

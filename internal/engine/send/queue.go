@@ -1,10 +1,10 @@
 package send
 
-// laneQueue is a pacer's lanes by when they are to be looked at, the earliest
+// laneQueue is a pacer's lanes by when they need attention, the earliest
 // first: a binary heap.
 type laneQueue []*lane
 
-// first returns the lane that is to be looked at first.
+// first returns the lane that needs attention first.
 func (q laneQueue) first() *lane { return q[0] }
 
 // order makes a heap of lanes in any order.

@@ -60,7 +60,7 @@ type Sending struct {
 	// Counters, which any goroutine adds to and reads.
 	Violations atomic.Int64 // of the driver's contract: a token that is not borrowed, or is acknowledged twice
 	Takeovers  atomic.Int64 // how often a spare pacer took the other lanes of one whose send blocks
-	due        atomic.Int64 // measured messages so far, if some are to be dropped
+	due        atomic.Int64 // measured messages so far, if some must be dropped
 }
 
 // NewSending returns what sends the messages of p. It has no connections yet.

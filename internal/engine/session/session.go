@@ -43,7 +43,7 @@ type Session struct {
 }
 
 // Open opens the session of producers and consumers, and provisions. The error wraps plan.ErrUsage where
-// what is to be used does not exist, or is the driver's. What was opened is left for Close.
+// what it uses does not exist, or is the driver's. What was opened is left for Close.
 func (s *Session) Open(ctx context.Context) (err error) {
 	began := clock.Now()
 	if s.Main, err = s.openSession(ctx); err != nil {
