@@ -110,8 +110,8 @@ func libraries() []library {
 		{"go.yaml.in/yaml/...", "internal/strict scenario internal/study"},
 		{"github.com/santhosh-tekuri/jsonschema/...", "internal/jsonschema/generate"},
 		{"github.com/nats-io/nats-server/...", "internal/brokers internal/fleet/control"},
-		{"github.com/nats-io/nats.go/... github.com/nats-io/nkeys github.com/nats-io/jwt/...", clients + " internal/fleet/..."}, // the control plane of a fleet is NATS
-		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"},                                                    // the requests of Kafka's protocol, without a client
+		{"github.com/nats-io/nats.go/... github.com/nats-io/nkeys github.com/nats-io/jwt/...", clients + " internal/cli internal/fleet/..."}, // the control plane of a fleet is NATS, to which commands connect
+		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"},                                                                 // the requests of Kafka's protocol, without a client
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},
 		{"go.opentelemetry.io/...", "internal/telemetry"},
 		{"git.sr.ht/~sbinet/gg/... codeberg.org/go-fonts/liberation/... golang.org/x/image/...", "internal/report"},

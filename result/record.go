@@ -162,6 +162,15 @@ type Fleet struct {
 	Agents []Agent `json:"agents"` // in the order of their segments
 }
 
+// agentsSuffix ends the names of directories that have results of agents.
+const agentsSuffix = ".agents"
+
+// AgentsDir is the directory beside a merged result that has the results of the agents.
+func AgentsDir(file string) string { return strings.TrimSuffix(file, ".jsonl") + agentsSuffix }
+
+// IsAgentsDir reports whether a directory has results of agents, by its name.
+func IsAgentsDir(name string) bool { return strings.HasSuffix(name, agentsSuffix) }
+
 // Incomplete reports whether the result of some agent has no end. It may be called on nil, which is no fleet.
 func (f *Fleet) Incomplete() bool {
 	return f != nil && slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.Lost })

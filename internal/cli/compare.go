@@ -385,6 +385,9 @@ func (env *Env) resultsIn(names []string) ([]string, error) {
 		}
 		before := len(files)
 		err := fs.WalkDir(os.DirFS(env.path(name)), ".", func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() && path != "." && result.IsAgentsDir(path) { // each is of a part of a run, whose merged result is beside them
+				return fs.SkipDir
+			}
 			if err != nil || !isResult(path) {
 				return err
 			}

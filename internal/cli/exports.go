@@ -13,7 +13,10 @@ import (
 // call do if an exporter cannot be started.
 func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) error {
 	if o.metrics == "" && o.otlp == "" {
-		return do()
+		return a.onFleet(&o, do)
+	}
+	if err := o.fleet.check(&o); err != nil {
+		return err
 	}
 	say := func(format string, args ...any) {
 		if !o.quiet {

@@ -56,6 +56,7 @@ type outputOptions struct {
 	metrics string // address; empty: none
 	otlp    string // URL; empty: none
 	resume  string // directory of a series to go on with; empty: a new one
+	fleet   fleetOptions
 }
 
 // outputFlags adds them; out says what goes into the directory.

@@ -19,6 +19,9 @@ import (
 func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) error {
 	show := "sixnines drivers show " + e.Name
 	usage := func(hint string) error { return &fault{exitUsage, err, hint} }
+	if errors.As(err, new(*fault)) {
+		return err // of a fleet, which says itself what to do
+	}
 	var (
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError

@@ -71,6 +71,7 @@ type app struct {
 	Env
 	live          *telemetry.Live   // the metrics that monitoring systems scrape; nil: not asked for
 	push          *telemetry.Pusher // pushes metrics to a collector; nil: not asked for
+	fleet         *fleet            // what makes the runs instead of this process; nil: this process makes them
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
 	journal       *journal.Journal  // how this process's acts on the machine are undone
 	restored      sync.Once         // what killed processes left was undone

@@ -41,10 +41,18 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			return nil, err // before a broker is started for it
 		}
 	}
+	if a.fleet != nil {
+		if err := fleetPossible(s); err != nil {
+			return nil, err
+		}
+	}
 	a.restore(stops.early, show.say)
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
-		Floor: a.noiseFloor(s, show.say), Limit: a.generatorLimit(s, show.say), Idle: a.self(idleCommand), Probe: a.self(probe.Command),
+		Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
+	if a.fleet == nil { // they are this machine's
+		config.Floor, config.Limit = a.noiseFloor(s, show.say), a.generatorLimit(s, show.say)
+	}
 	target := &faults.Target{Seed: s.Seed, Journal: a.journal, Network: a.networkOf(s, e)}
 	config.Doer = target.Doer
 	if a.live != nil {
@@ -97,7 +105,11 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		defer release()
 		config.Path = held
 	}
-	run, err = execute(stops, config)
+	if a.fleet != nil {
+		run, err = a.makeOnFleet(stops, show, m, config)
+	} else {
+		run, err = execute(stops, config)
+	}
 	err = conceal(err, s, e)
 	death := conceal(died(), s, e)
 	switch {

@@ -118,7 +118,7 @@ undecided; 4 a run is INVALID or overloaded.`,
 		o.outputFlags(f, "`DIR` for the result and its report; -: write only the records, to stdout, as they are made")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do; run nothing")
 	})
-	a.take(cmd, append(scenarioFlags(&flags), faults, repeats, output)...)
+	a.take(cmd, append(scenarioFlags(&flags), o.fleet.section(), faults, repeats, output)...)
 	o.showing.complete(cmd)
 	return cmd
 }
@@ -159,6 +159,9 @@ func (a *app) run(ctx context.Context, args []string, flags []scenario.Override,
 	}
 	if len(scenarios) == 1 { // a refusal makes no directory
 		if _, err := planOfAll(scenarios[0].scenario, scenarios[0].entry); err != nil {
+			return err
+		}
+		if err := a.fleetRefusal(scenarios); err != nil {
 			return err
 		}
 	}

@@ -84,6 +84,7 @@ func TestScripts(t *testing.T) {
 			"unplugged":   cmdUnplugged,
 			"plane":       cmdPlane,
 			"join":        cmdJoin,
+			"muster":      cmdMuster,
 		},
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector
@@ -259,10 +260,16 @@ func cmdCopyOne(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), text, 0o644))
 }
 
-// cmdTamper: tamper FILE BEFORE changes the first digit after the last BEFORE
-// in the file.
+// cmdTamper: tamper GLOB BEFORE changes the first digit after the last BEFORE
+// in the one file that matches.
 func cmdTamper(ts *testscript.TestScript, _ bool, args []string) {
-	text := []byte(ts.ReadFile(args[0]))
+	matches, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(matches) != 1 {
+		ts.Fatalf("%s matches %d files, not one: %q", args[0], len(matches), matches)
+	}
+	text, err := os.ReadFile(matches[0])
+	ts.Check(err)
 	i := bytes.LastIndex(text, []byte(args[1]))
 	if i < 0 {
 		ts.Fatalf("no %q in %s", args[1], args[0])
@@ -273,7 +280,7 @@ func cmdTamper(ts *testscript.TestScript, _ bool, args []string) {
 			if text[i] == '0' {
 				text[i] = '1' // a number does not begin with it
 			}
-			ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o644))
+			ts.Check(os.WriteFile(matches[0], text, 0o644))
 			return
 		}
 	}

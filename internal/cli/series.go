@@ -40,6 +40,9 @@ func (a *app) begin(o outputOptions, d design) (*series, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := a.fleetRefusal(d.cells); err != nil {
+		return nil, err
+	}
 	m.Tool, m.Binary = a.Tool.Version, a.binary()
 	if !s.resumed {
 		if err := a.makeDir(o.out); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"sixnines/internal/fleet/merge"
 	"sixnines/internal/judge"
 	"sixnines/result"
 )
@@ -18,7 +19,8 @@ type verified struct {
 	File     string          `json:"file"`
 	OK       bool            `json:"ok"`
 	CutShort bool            `json:"cut_short"`
-	Raw      string          `json:"raw,omitempty"` // the raw file compared with
+	Raw      string          `json:"raw,omitempty"`    // the raw file compared with
+	Agents   int             `json:"agents,omitempty"` // results of agents from which it was merged again
 	Problems []judge.Problem `json:"problems"`
 }
 
@@ -35,6 +37,9 @@ and from the raw file if there is one. Report every difference, every contradict
 between records, and every difference between the header and the scenario in it. The seal
 at the end of a file shows whether other records were changed after they were written. It
 is not a proof, since anyone can recompute it.
+
+A result of a fleet is also merged again from the agents' results, if they are beside it,
+and these are verified as well.
 
 A DIR stands for all results in it and below it.
 
@@ -116,8 +121,46 @@ func (env *Env) verifyFile(file, raw string) (verified, error) {
 	if err := env.verifyRaw(&v, run, raw); err != nil {
 		return verified{}, err
 	}
+	if err := env.verifyAgents(&v, run); err != nil {
+		return verified{}, err
+	}
 	v.OK = len(v.Problems) == 0
 	return v, nil
+}
+
+// verifyAgents merges a result of a fleet again from those of its agents, if they are beside it, and verifies these.
+func (env *Env) verifyAgents(v *verified, run *result.Run) error {
+	sources := env.fleetFiles(v.File, &run.Header)
+	if sources == nil || v.CutShort {
+		return nil
+	}
+	for i, s := range sources {
+		of, err := result.Load(s.Path)
+		if err != nil {
+			return failed("the agents' results lie beside it in one directory; remove that to verify the merged result alone", fmt.Errorf("agent %s: %w", s.Name, err))
+		}
+		for _, part := range of.Parts() {
+			for _, p := range judge.Verify(part, env.Tool) {
+				if p.Where == "file" && run.Header.Fleet.Agents[i].Lost {
+					continue // that it ends early is known
+				}
+				p.Where = "agents." + s.Name + "." + p.Where
+				v.Problems = append(v.Problems, p)
+			}
+		}
+	}
+	differences, err := merge.Again(env.path(v.File), sources)
+	if errors.Is(err, merge.ErrDiffer) {
+		differences, err = []string{err.Error()}, nil
+	}
+	if err != nil {
+		return failed("the agents' results lie beside it in one directory; remove that to verify the merged result alone", err)
+	}
+	for _, text := range differences {
+		v.Problems = append(v.Problems, judge.Problem{Where: "merged", Text: text})
+	}
+	v.Agents = len(sources)
+	return nil
 }
 
 // verifyRaw compares with the raw file: the one named, or the run's own. That
@@ -151,6 +194,9 @@ func (env *Env) printVerified(v verified) {
 		fmt.Fprintf(env.Stdout, "%s: %s\n", v.File, oneLine(p.String()))
 	}
 	from := "the intervals" + before(" and ", v.Raw)
+	if v.Agents > 0 {
+		from += " and the results of " + plural(v.Agents, "agent")
+	}
 	switch {
 	case !v.OK:
 		fmt.Fprintf(env.Stdout, "%s: DIFFERENT: %s from %s\n", v.File, differing(len(v.Problems)), from)

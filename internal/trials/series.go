@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/result"
 )
 
 // lockName is the file whose lock a process holds while it works in the directory.
@@ -193,6 +194,9 @@ func (s *Series) clear(t *Trial) error {
 		if err := os.Remove(filepath.Join(s.dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("trials: remove what is left of a trial: %w", err)
 		}
+	}
+	if err := os.RemoveAll(result.AgentsDir(filepath.Join(s.dir, t.File))); err != nil { // of a run on a fleet
+		return fmt.Errorf("trials: remove what is left of a trial: %w", err)
 	}
 	*t = t.plan()
 	return nil

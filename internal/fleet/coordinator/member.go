@@ -109,7 +109,7 @@ func (r *run) sendPlans(ctx context.Context) error {
 			}
 			p.Sealed, p.Sender = sealed, r.public
 		}
-		refused[m.index] = r.request(ctx, m, wire.RequestPlan, p)
+		refused[m.index] = r.requestPlan(ctx, m, p)
 	})
 	var all []error
 	for i, err := range refused {
@@ -121,6 +121,25 @@ func (r *run) sendPlans(ctx context.Context) error {
 		return nil
 	}
 	return fmt.Errorf("%w: %w", ErrRefused, errors.Join(all...))
+}
+
+// busyFor is how long an agent may be busy with the end of its last run.
+const busyFor = 5 * time.Second
+
+// requestPlan sends an agent its plan, and again while it is still busy with the end of its last run.
+func (r *run) requestPlan(ctx context.Context, m *member, p *wire.Plan) error {
+	for end := clock.Now() + int64(busyFor); ; {
+		err := r.request(ctx, m, wire.RequestPlan, p)
+		refused := (*Refused)(nil)
+		if !errors.As(err, &refused) || refused.Refused != wire.RefusedBusy || clock.Now() > end {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
 }
 
 // until takes what the agents say until a point is reached, and returns why it is not.

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"sixnines/internal/clock"
@@ -20,7 +19,7 @@ import (
 // Collector keeps what the agents record, each in a file of its own, and merges that into one result. It implements
 // coordinator.Collector, and belongs to one run.
 type Collector struct {
-	// File is the result; it must not exist. The agents' are in [Dir] of it.
+	// File is the result; it must not exist. The agents' are in [result.AgentsDir] of it.
 	File  string
 	Whole merge.Whole
 	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
@@ -35,19 +34,10 @@ type Collector struct {
 	run      *result.Run
 }
 
-// agentsSuffix ends the name of the directory of the agents' results.
-const agentsSuffix = ".agents"
-
-// Dir is the directory that has the results of the agents of a merged one.
-func Dir(file string) string { return strings.TrimSuffix(file, ".jsonl") + agentsSuffix }
-
-// IsDir reports whether a directory has results of agents, by its name.
-func IsDir(name string) bool { return strings.HasSuffix(name, agentsSuffix) }
-
 // Sources are the agents of a merged result, with the files that are beside it.
 func Sources(file string, f *result.Fleet) (all []merge.Source) {
 	for _, a := range f.Agents {
-		all = append(all, merge.Source{Name: a.Name, Host: a.Host, Path: filepath.Join(Dir(file), a.Name+".jsonl")})
+		all = append(all, merge.Source{Name: a.Name, Host: a.Host, Path: filepath.Join(result.AgentsDir(file), a.Name+".jsonl")})
 	}
 	return all
 }
@@ -60,7 +50,7 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 	if _, err := os.Stat(c.File); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", c.File, errors.Join(err, fs.ErrExist))
 	}
-	dir := Dir(c.File)
+	dir := result.AgentsDir(c.File)
 	if err := os.RemoveAll(dir); err != nil { // of a run that was killed before it had a result
 		return err
 	}
@@ -86,7 +76,7 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 
 // path is where the result of an agent is.
 func (c *Collector) path(m coordinator.Member) string {
-	return filepath.Join(Dir(c.File), m.Name+".jsonl")
+	return filepath.Join(result.AgentsDir(c.File), m.Name+".jsonl")
 }
 
 // Collect implements coordinator.Collector.

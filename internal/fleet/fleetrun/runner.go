@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/fleet/wire"
 	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
+	"sixnines/internal/secret"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -83,7 +84,11 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 	_, err := engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
 		Segment: &result.Segment{Index: p.Segment.Number, Of: p.Segment.Of}, Start: starts(s), Abort: s.Abort()})
 	close(over)
-	return errors.Join(err, <-sent)
+	if err = errors.Join(err, <-sent); err == nil {
+		return nil
+	}
+	// Why it ended goes to the coordinator in clear, and clients quote addresses.
+	return errors.New(secret.Conceal(err.Error(), p.Scenario.Secrets(p.Entry.Secret)))
 }
 
 // starts returns what the engine asks for the start of its window: the common one, or as soon after it as this

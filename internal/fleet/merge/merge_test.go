@@ -78,6 +78,38 @@ func merged(t *testing.T, sources []merge.Source) *result.Run {
 	return run
 }
 
+// A merged result can be made again from the agents' results, and what was changed in either is found.
+func TestMergedAgain(t *testing.T) {
+	for _, name := range []string{"poisson", "several"} {
+		t.Run(name, func(t *testing.T) {
+			_, sources := segments(t, loads()[name], nil)
+			file := merged(t, sources).Path
+			if found, err := merge.Again(file, sources); err != nil || len(found) > 0 {
+				t.Errorf("%q, %v", found, err)
+			}
+			for _, change := range []struct{ file, from, to string }{
+				{file, `"sent":`, `"sent":1`},
+				{file, `"rate":`, `"rate":1`},
+				{sources[1].Path, `"phase":"measure"`, `"phase":"drain"`},
+			} {
+				text, err := os.ReadFile(change.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(change.file, bytes.Replace(text, []byte(change.from), []byte(change.to), 1), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if found, err := merge.Again(file, sources); err == nil && len(found) == 0 {
+					t.Errorf("%s became %s, and nothing was found", change.from, change.to)
+				}
+				if err := os.WriteFile(change.file, text, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 // buckets returns a histogram's counts.
 func buckets(h *result.Histogram) map[int64]int64 {
 	all := map[int64]int64{}

@@ -1,0 +1,261 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/nats-io/nats.go"
+	"github.com/spf13/pflag"
+
+	"sixnines/internal/engine"
+	"sixnines/internal/fleet/coordinator"
+	"sixnines/internal/fleet/fleetrun"
+	"sixnines/internal/fleet/merge"
+	"sixnines/internal/fleet/wire"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// fleetOptions are the flags that have the agents of a fleet make the runs.
+type fleetOptions struct {
+	fleetLogin
+	agents int
+	labels []string // KEY=VALUE: an agent must have all of them
+}
+
+// section has the flags.
+func (o *fleetOptions) section() section {
+	return sectionOf("Fleet", func(f *pflag.FlagSet) {
+		o.flags(f, "fleet", "fleet-", "have agents on other machines send and receive: `URL` of their control plane, such as tls://host:4222; see docs/fleet.md")
+		f.IntVar(&o.agents, "fleet-agents", 0, "divide the load between `N` agents; default: all that are there")
+		f.StringArrayVar(&o.labels, "fleet-label", nil, "only agents with the label `KEY=VALUE`, repeatable")
+	})
+}
+
+// check refuses flags that do not go together.
+func (o *fleetOptions) check(out *outputOptions) error {
+	switch {
+	case o.login.URL == "" && (o.agents != 0 || len(o.labels) > 0):
+		return wrongUsage("name the control plane with --fleet URL", "--fleet-agents and --fleet-label are for a fleet, and no fleet is named")
+	case o.login.URL == "":
+		return nil
+	case o.agents < 0 || o.agents > wire.MaxAgents:
+		return wrongUsage("leave it out to use all agents", "--fleet-agents cannot be %d", o.agents)
+	case out.out == toStdout:
+		return wrongUsage("name a directory with --out", "--out - writes records as they are made, and those of a fleet are merged at the end")
+	case out.metrics != "" || out.otlp != "":
+		return wrongUsage("leave them out", "--metrics and --otlp export what this process measures, and a fleet measures elsewhere")
+	}
+	for _, text := range o.labels {
+		key, value, ok := strings.Cut(text, "=")
+		if err := wire.CheckLabels(map[string]string{key: value}); err != nil || !ok {
+			return wrongUsage("write it as --fleet-label zone=b", "--fleet-label: %q is not KEY=VALUE", text)
+		}
+	}
+	return nil
+}
+
+// chooses reports whether an agent has all labels that are asked for.
+func (o *fleetOptions) chooses(h wire.Hello) bool {
+	return !slices.ContainsFunc(o.labels, func(text string) bool {
+		key, value, _ := strings.Cut(text, "=") // checked
+		has, known := h.Labels[key]
+		return !known || has != value
+	})
+}
+
+// fleet has the agents that make the runs of a command.
+type fleet struct {
+	*fleetOptions
+	conn *nats.Conn // nil: nothing was run yet
+}
+
+// onFleet calls do while the agents of a fleet make the runs, if the flags ask for that.
+func (a *app) onFleet(o *outputOptions, do func() error) error {
+	if err := o.fleet.check(o); err != nil {
+		return err
+	}
+	if o.fleet.login.URL == "" {
+		return do()
+	}
+	if _, err := o.fleet.given(&a.Env); err != nil {
+		return err
+	}
+	a.fleet = &fleet{fleetOptions: &o.fleet}
+	defer func() {
+		if a.fleet.conn != nil {
+			a.fleet.conn.Close()
+		}
+		a.fleet = nil
+	}()
+	return do()
+}
+
+// fleetPossible refuses what the agents of a fleet cannot run.
+func fleetPossible(s *scenario.Scenario) error {
+	if err := fleetrun.Check(s); err != nil {
+		return fleetUnable(err)
+	}
+	if s.Network != nil {
+		return placed(wrongUsage("leave it out, or make the run on one machine", "network conditions are of this machine's paths, and a fleet's agents are on others"), s, "network")
+	}
+	for _, act := range s.Acts() {
+		if act.Properties().Run {
+			return placed(wrongUsage("leave it out, or make the run on one machine", "%s happens to more than the clients, and a fleet's agents have only these", act.Kind), s, act.Key())
+		}
+	}
+	return nil
+}
+
+// fleetRefusal refuses loads that the agents of a fleet cannot run, if they are to make the runs.
+func (a *app) fleetRefusal(cells []cell) error {
+	if a.fleet == nil {
+		return nil
+	}
+	for i := range cells {
+		if err := fleetPossible(cells[i].scenario); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fleetUnable is the error about a scenario that no fleet, or not this one, can run.
+func fleetUnable(err error) error {
+	return &fault{exitUsage, err, "change the scenario, or leave --fleet out; docs/fleet.md says what a fleet can run"}
+}
+
+// notInName are the characters that the name of a run on a fleet cannot have.
+func notInName() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) }
+
+// makeOnFleet has the agents make a run whose broker config describes.
+func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config engine.Config) (*result.Run, error) {
+	whole := merge.Whole{Tool: a.Tool, Trial: m.trial, Managed: config.Managed, Deployment: config.Deployment}
+	for _, p := range m.scenario.Parts() {
+		s := p.Scenario.Redacted(m.entry.Secret)
+		s.Target.Driver = m.entry.Name
+		text, err := s.MarshalJSON()
+		if err != nil {
+			return nil, fmt.Errorf("encode the scenario: %w", err)
+		}
+		whole.Scenarios = append(whole.Scenarios, json.RawMessage(text))
+	}
+	if a.fleet.conn == nil {
+		conn, err := a.fleet.connect(stops.early, &a.Env, "run", controlPatience)
+		if err != nil {
+			return nil, err
+		}
+		a.fleet.conn = conn
+	}
+	c := &fleetrun.Collector{File: config.File, Whole: whole, Observe: config.Observer,
+		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}
+	defer c.Close()
+	name := notInName().ReplaceAllString(strings.TrimSuffix(filepath.Base(m.file), ".jsonl"), "-")
+	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
+		Scenario: remote(m.scenario, config), Entry: m.entry, Divider: fleetrun.Divider{}, Collector: c,
+		Agents: a.fleet.agents, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
+	show.say("run " + plan.Run)
+	show.observe(engine.Progress{Phase: phaseConnect})
+	o, err := coordinate(stops, plan)
+	switch {
+	case stops.vain.Load():
+		return nil, cmp.Or(os.RemoveAll(result.AgentsDir(config.File)), err)
+	case err != nil:
+		return c.Result(), a.fleet.fault(fleetFault(err))
+	}
+	for _, h := range o.Late {
+		show.say("agent " + h.Name + " joined after the load was divided, and has no part in the run")
+	}
+	return c.Result(), unfinished(stops, o, m.file)
+}
+
+// remote is a scenario as agents carry it out: its broker is where config says.
+func remote(s *scenario.Scenario, config engine.Config) *scenario.Scenario {
+	r := *s
+	if config.URL != "" {
+		r.Target.URL, r.Target.Managed, r.Target.Nodes, r.Target.Settings = config.URL, "", 0, nil
+		r.Target.Options = maps.Clone(config.Options)
+		if r.Target.Options == nil {
+			r.Target.Options = map[string]any{}
+		}
+		maps.Copy(r.Target.Options, s.Target.Options)
+	}
+	return &r
+}
+
+// coordinate leads the agents until the run is over, or until a signal ends the wait for it.
+func coordinate(stops *interrupts, c coordinator.Config) (*coordinator.Outcome, error) {
+	type outcome struct {
+		o   *coordinator.Outcome
+		err error
+	}
+	ctx, giveUp := context.WithCancel(stops.early)
+	defer giveUp()
+	done := make(chan outcome, 1)
+	go func() {
+		o, err := coordinator.Run(ctx, c)
+		done <- outcome{o, err}
+	}()
+	select {
+	case x := <-done:
+		return x.o, x.err
+	case <-stops.giveUp:
+		return nil, fmt.Errorf("%w: gave up waiting for the agents, which keep what they have recorded", engine.ErrAborted)
+	}
+}
+
+// unfinished is the error of a run that some agents did not finish, though nobody ended it; nil: there is none.
+func unfinished(stops *interrupts, o *coordinator.Outcome, file string) error {
+	asked := stops.early.Err() != nil
+	var lost []string
+	for i, e := range o.Ends {
+		if e.Missing == 0 && (e.Ending == wire.Completed || asked && e.Ending == wire.Interrupted) {
+			continue
+		}
+		lost = append(lost, fmt.Sprintf("agent %s: %s%s", o.Started.Members[i].Name, e.Ending, before(": ", e.Why)))
+	}
+	select {
+	case <-stops.abort:
+		return engine.ErrAborted
+	default:
+	}
+	if lost == nil {
+		return nil
+	}
+	return failed("the result in "+file+" has what the agents recorded, and counts the rest of their segments as not sent; see the agents' output, and repeat the run", errors.New(strings.Join(lost, "; ")))
+}
+
+// fleetFault says what to do about an error before the start of a run on a fleet.
+func fleetFault(err error) error {
+	switch {
+	case errors.Is(err, fleetrun.ErrScenario):
+		return fleetUnable(err)
+	case errors.Is(err, coordinator.ErrMissing):
+		return failed("start sixnines agent on more machines, or lower --fleet-agents; sixnines fleet list shows which agents are there", err)
+	case errors.Is(err, coordinator.ErrRefused):
+		return &fault{exitUsage, err, "change the scenario, or what the agents allow; sixnines fleet list shows that"}
+	case errors.Is(err, coordinator.ErrFailed):
+		return failed("see the output of that agent; the broker's address must be reachable from its machine", err)
+	}
+	return err
+}
+
+// fleetFiles are the files of the agents of a merged result that are beside it; none, if they are not.
+func (env *Env) fleetFiles(file string, h *result.Header) []merge.Source {
+	if h.Fleet == nil {
+		return nil
+	}
+	if info, err := os.Stat(result.AgentsDir(env.path(file))); err != nil || !info.IsDir() {
+		return nil
+	}
+	return fleetrun.Sources(env.path(file), h.Fleet)
+}
