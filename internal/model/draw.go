@@ -311,8 +311,9 @@ func (d *drawing) schedule(l *drawnLoad) {
 			l.add("connections: {producers: %d}", 1+d.IntN(l.producers))
 		}
 	}
-	// If several connections wait for places in one queue, their order is undefined.
-	if l.producers > 1 && d.has("stall_for") && !d.has("queue") {
+	// If several connections wait for places in one queue, their order is undefined, and the first one that waits has the
+	// thread of the others for a time.
+	if l.producers > 1 && (d.has("stall_for") || d.kind == paused) && !d.has("queue") {
 		d.option("queue: 5000")
 	}
 	rate := func(of float64) string { return fmt.Sprintf("%d/%v", 1+int(of*float64(l.messages)), l.window) }
