@@ -12,10 +12,10 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// A session that was given Sentinels finds the new master when the master is killed: producer and consumer of
+// A session that was given Sentinels finds the new master when the master is killed or frozen: producer and consumer of
 // both clients connect to it, and messages go on.
 func TestFailover(t *testing.T) {
-	c := brokertest.Start(t, "redis", brokers.Options{Nodes: 3, Settings: map[string]string{"sentinel.down-after-milliseconds": "1000"}})
+	c := brokertest.Start(t, "redis", brokers.Options{Nodes: 3, Settings: map[string]string{"sentinel.down-after-milliseconds": "1000", "sentinel.failover-timeout": "1000"}})
 	type side struct {
 		acks, got sessiontest.Counter
 		producer  driver.Producer
@@ -60,4 +60,15 @@ func TestFailover(t *testing.T) {
 		t.Error(err)
 	}
 	flow()
+	// A master that is frozen keeps its connections open. Messages go on when another one is the master, while it is frozen.
+	if p, err = c.Leader(ctx, brokers.Destination{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Freeze(ctx, p.Leader); err != nil {
+		t.Fatal(err)
+	}
+	flow()
+	if _, err := c.Thaw(ctx, p.Leader); err != nil {
+		t.Error(err)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 
 	"github.com/gomodule/redigo/redis"
@@ -25,8 +26,10 @@ type Client struct {
 	Via     string  // by what messages are sent and received: Direct or Library
 
 	// master is what Sentinels, which Servers are then, call the master that serves; empty: Servers serve.
-	master string
-	asked  atomic.Bool // the server has asked for a client's certificate
+	master   string
+	masters  masters
+	watching sync.WaitGroup // for Sentinels that tell of a new master
+	asked    atomic.Bool    // the server has asked for a client's certificate
 }
 
 // NewClient checks the target's address and what it takes to log in. The driver's name
@@ -113,6 +116,8 @@ func (cl *Client) database() (int, error) {
 type Conn struct {
 	kit.Conn
 	redis redis.Conn
+	// master ends when Sentinels make another server the master; nil: none are asked.
+	master context.Context
 }
 
 // Late returns the connection as one that can be read late, if it can be: without
@@ -143,20 +148,28 @@ func (c *Conn) Transport() string {
 
 // connect makes a connection under the name, logs in, and sets up its state.
 func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
-	var none C
-	servers := cl.Servers
-	if cl.master != "" {
-		master, err := cl.askSentinels(ctx)
-		if err != nil {
-			return none, err
-		}
-		servers = []kit.Server{master}
+	if cl.master == "" {
+		return connectTo(ctx, cl, cl.Servers, name, setUp)
 	}
-	return connectTo(ctx, cl, servers, name, func(c *Conn) (C, error) {
+	var none C
+	at, err := cl.askSentinels(ctx)
+	if err != nil {
+		return none, err
+	}
+	master := cl.masters.at(cl.Life, at.Address)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(master, func() { cancel(context.Cause(master)) })()
+	return connectTo(ctx, cl, []kit.Server{at}, name, func(c *Conn) (C, error) {
 		if err := cl.leads(c); err != nil {
 			return none, err
 		}
-		return setUp(c)
+		c.master = master
+		made, err := setUp(c)
+		if err == nil {
+			context.AfterFunc(master, func() { c.Close() })
+		}
+		return made, err
 	})
 }
 
@@ -218,10 +231,22 @@ func NewLink[W any, P interface {
 	*W
 	kit.Wire
 }](cl *Client, role kit.Role, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
+	var master context.Context // of the latest connection
 	return kit.NewLink[W, P](cl.Base, kit.LinkConfig[W]{
 		Name: name, Role: role, Passes: passes, Wait: cl.Options.ReconnectWait,
+		Lost: func(why error) error {
+			if master != nil && master.Err() != nil {
+				return context.Cause(master)
+			}
+			return why
+		},
 		GiveUp: func(tried int) bool { return cl.Options.MaxReconnects >= 0 && tried >= cl.Options.MaxReconnects },
-		Dial:   func(ctx context.Context) (*W, error) { return connect(ctx, cl, name, setUp) },
+		Dial: func(ctx context.Context) (*W, error) {
+			return connect(ctx, cl, name, func(c *Conn) (*W, error) {
+				master = c.master
+				return setUp(c)
+			})
+		},
 	})
 }
 

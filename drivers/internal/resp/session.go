@@ -41,6 +41,7 @@ func (s *Session) Reach(ctx context.Context) (err error) {
 	if s.Control, err = NewControl(ctx, s.Client); err != nil {
 		return err
 	}
+	s.watchSentinels()
 	return s.Look(ctx)
 }
 
@@ -51,6 +52,7 @@ func (s *Session) Close(ctx context.Context, also ...func(context.Context)) erro
 	if s.Control != nil {
 		s.Control.Close(ctx)
 	}
+	s.watching.Wait() // the session's end ends them
 	return err
 }
 
