@@ -38,7 +38,9 @@ type SentNumbers struct {
 type ReceivedNumbers struct {
 	Group  int    `json:"group"`
 	Stream int    `json:"stream"`
-	New    string `json:"new"`
+	New    string `json:"new,omitempty"`
+	// Late are those of the window that came after a later one of the stream to the same consumer and partition.
+	Late string `json:"late,omitempty"`
 }
 
 // DamagedNumbers are the deliveries of a stream's messages that came with a wrong checksum, and whose envelope still

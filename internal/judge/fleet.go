@@ -24,9 +24,13 @@ func agentsLost(e *evidence) []result.Reason {
 	if len(lost) == 0 {
 		return nil
 	}
-	return single(result.Reason{Status: result.Suspect, Code: result.ReasonAgentLost,
+	r := result.Reason{Status: result.Suspect, Code: result.ReasonAgentLost,
 		Found: fmt.Sprintf("of %s %s did not finish: %s", spell.Plural(int64(len(f.Agents)), "agent"), spell.Count(int64(len(lost))), strings.Join(lost, ", ")),
-		Means: "what their segments had due from then on was not sent, and the system under test had less load"})
+		Means: "what their segments had due from then on was not sent, and the system under test had less load"}
+	if c := e.run.Closing; c != nil && c.Unobserved > 0 {
+		r.Means = fmt.Sprintf("it is not known whether %s came to them; what other agents sent or received is accounted for", spell.Plural(c.Unobserved, "message"))
+	}
+	return single(r)
 }
 
 // agentsInvalid: an agent's own result is suspect or worse. Its figures are part of those of the whole, in which they

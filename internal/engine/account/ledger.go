@@ -23,8 +23,11 @@ func (a *Accounts) Ledger(closing bool, breathe func()) *result.Ledger {
 	}
 	for _, g := range a.Receiving.Groups {
 		for _, st := range a.Receiving.Streams() {
-			x := result.ReceivedNumbers{Group: g.Number(), Stream: st.Plan.Number, New: news(func(each func(uint64, []uint64)) { g.News(st, each) })}
-			if x.New != "" {
+			x := result.ReceivedNumbers{Group: g.Number(), Stream: st.Plan.Number}
+			// A message that is late was ticked off before that.
+			x.Late = news(func(each func(uint64, []uint64)) { g.Late(st, each) })
+			x.New = news(func(each func(uint64, []uint64)) { g.News(st, each) })
+			if x.New != "" || x.Late != "" {
 				l.Received = append(l.Received, x)
 			}
 		}
@@ -54,7 +57,7 @@ func (a *Accounts) sentNumbers(st *stream.Stream, closing bool) (x result.SentNu
 	if closing {
 		taken = st.Taken
 	}
-	if taken <= 0 {
+	if taken <= 0 && !(closing && st.Begun) {
 		return x, false
 	}
 	x = result.SentNumbers{Stream: st.Plan.Number, First: st.First, Taken: taken, Sent: sent,
@@ -63,7 +66,7 @@ func (a *Accounts) sentNumbers(st *stream.Stream, closing bool) (x result.SentNu
 		x.Acked = news(st.Acked.News)
 	}
 	if closing {
-		x.Latest = st.Latest - a.Start.Load()
+		x.Latest = max(0, st.Latest-a.Start.Load())
 	}
 	return x, true
 }

@@ -17,7 +17,7 @@ import (
 )
 
 // Crew runs a load by producing and consuming agents on one broker, in one bubble, and returns their result files,
-// those of the producing agents first. Of l it takes Scenario, Change and Actions.
+// those of the producing agents first. Of l it takes Scenario, Change, Actions, and Abort for the first agent.
 func Crew(t *testing.T, l Load, producers, consumers int) (files []string) {
 	t.Helper()
 	s, err := Scenario(l.Scenario)
@@ -48,14 +48,23 @@ func Crew(t *testing.T, l Load, producers, consumers int) (files []string) {
 				}},
 				Start: starts.come}
 			if k == 0 {
+				abort := make(chan struct{})
+				c.Abort = abort
 				c.Exporter = beginning{begun: func(start time.Time) {
+					if l.Abort != 0 {
+						time.AfterFunc(time.Until(start.Add(l.Abort)), func() { close(abort) })
+					}
 					for _, a := range l.Actions {
 						time.AfterFunc(time.Until(start.Add(a.At)), func() { a.Do(broker) })
 					}
 				}}
 			}
 			all.Go(func() {
-				if _, errs[k] = engine.Run(t.Context(), c); errs[k] != nil {
+				_, err := engine.Run(t.Context(), c)
+				if l.Abort != 0 && errors.Is(err, engine.ErrAborted) {
+					err = nil
+				}
+				if errs[k] = err; err != nil {
 					meeting.leave()
 					starts.leave()
 				}

@@ -159,6 +159,9 @@ func (c *Consumer) checkOrder(m *message) {
 		*expected = m.Sequence + 1
 	} else if m.measured && !c.unordered {
 		c.Reordered.Add(1)
+		if c.crosses {
+			c.group.late[m.ledger].Add(m.Sequence)
+		}
 	}
 }
 

@@ -17,12 +17,25 @@ type Group struct {
 	journal bool                               // ledgers tell what is new
 	ledgers []atomic.Pointer[integrity.Ledger] // one for each stream of its topics, made with the first message
 	ended   []stream.Marks                     // by stream, likewise: messages that it received although they were refused or given up
+	late    []stream.Marks                     // by stream: measured messages that came after later ones; with a journal only
 	seen    []atomic.Bool                      // by the group's topics: a first message has arrived
 }
 
 // newGroup returns the group of the plan, whose ledgers hold span sequence numbers without a lock.
 func newGroup(p layout.Group, span int, journal bool) *Group {
-	return &Group{plan: p, span: span, journal: journal, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), seen: make([]atomic.Bool, len(p.Topics))}
+	return &Group{plan: p, span: span, journal: journal, ledgers: make([]atomic.Pointer[integrity.Ledger], p.Streams), ended: make([]stream.Marks, p.Streams), late: lateMarks(p.Streams, journal), seen: make([]atomic.Bool, len(p.Topics))}
+}
+
+// lateMarks returns marks for n streams, which tell what is new; nil: nobody asks.
+func lateMarks(n int, journal bool) []stream.Marks {
+	if !journal {
+		return nil
+	}
+	all := make([]stream.Marks, n)
+	for i := range all {
+		all[i].Journal = true
+	}
+	return all
 }
 
 // index returns the index of a stream's ledger; false: the group is not bound to its topic.
@@ -60,6 +73,13 @@ func (g *Group) News(st *stream.Stream, each func(from uint64, words []uint64)) 
 		if l := g.ledgers[i].Load(); l != nil {
 			l.News(each)
 		}
+	}
+}
+
+// Late calls each with the measured messages of a stream that came after later ones, since the last call.
+func (g *Group) Late(st *stream.Stream, each func(from uint64, words []uint64)) {
+	if i, bound := g.index(st); bound && g.late != nil {
+		g.late[i].News(each)
 	}
 }
 

@@ -130,6 +130,9 @@ func belong(agents []*agent) error {
 		return fmt.Errorf("no agent has a result: %w", ErrDiffer)
 	}
 	first := agents[0]
+	if err := crew(agents); err != nil {
+		return err
+	}
 	for i, a := range agents {
 		g := a.segment()
 		switch {
@@ -144,6 +147,36 @@ func belong(agents []*agent) error {
 			if what := differs(first.headers[j], h); what != "" {
 				return fmt.Errorf("%s and %s differ in %s: %w", first.path, a.path, what, ErrDiffer)
 			}
+		}
+	}
+	return nil
+}
+
+// crew reports, by an error that wraps ErrDiffer, agents of which some only send and whose others do not receive that, or
+// not by the same clock.
+func crew(agents []*agent) error {
+	parts := map[string][]int{}
+	for _, a := range agents {
+		g := a.segment()
+		parts[g.Role] = append(parts[g.Role], g.Part)
+		if (g.Role == "") != (agents[0].segment().Role == "") {
+			return fmt.Errorf("%s has a role and others have none, or the other way round: %w", a.path, ErrDiffer)
+		}
+		if g.Role != "" && a.headers[0].Clock.Domain != agents[0].headers[0].Clock.Domain {
+			return fmt.Errorf("%s and %s have different clocks, so what one sends and the other receives has no known latency; use agents on one machine, or agents without roles: %w", agents[0].path, a.path, ErrDiffer)
+		}
+	}
+	for _, role := range []string{result.RoleProducers, result.RoleConsumers} {
+		slices.Sort(parts[role])
+		for i, part := range parts[role] {
+			if part != i {
+				return fmt.Errorf("part %d of the %s is missing, or there twice: %w", i+1, role, ErrDiffer)
+			}
+		}
+	}
+	for _, a := range agents {
+		if g := a.segment(); g.Role != "" && g.Parts != len(parts[g.Role]) {
+			return fmt.Errorf("%s is part %d of %d of the %s, and there are %d: %w", a.path, g.Part+1, g.Parts, g.Role, len(parts[g.Role]), ErrDiffer)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package merge
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -21,13 +22,16 @@ func (m *merger) closing(i int, ends []*ending) error {
 	lost := map[int64]int64{}
 	little := littles{partly: !closedBy(ends, i)}
 	var all []*result.Interval
-	for _, a := range m.agents {
+	for j, a := range m.agents {
 		x := a.closing[i]
 		if x == nil {
 			continue
 		}
 		all = append(all, x)
 		v.Counters.Add(x.Counters)
+		if err := l.books.add(j, x.Ledger); err != nil {
+			return fmt.Errorf("%s: %w", a.path, err)
+		}
 		if err := l.sums.add(x); err != nil {
 			return err
 		}
@@ -53,10 +57,19 @@ func (m *merger) closing(i int, ends []*ending) error {
 		if e.closed[i] {
 			continue
 		}
+		if m.agents[j].segment().Role == result.RoleConsumers { // it has nothing due; see books.close
+			_, v.Closing.Received = lastAnswers(v.Closing, e.runs[i])
+			continue
+		}
 		if err := m.account(l, m.agents[j], e.runs[i], &v); err != nil {
 			return err
 		}
 		v.Closing.Acked, v.Closing.Received = lastAnswers(v.Closing, e.runs[i])
+	}
+	if l.books != nil {
+		if err := l.books.close(l, i, ends, &v, lost); err != nil {
+			return err
+		}
 	}
 	v.Start, v.End = v.Closing.GivenUp, v.Closing.GivenUp
 	little.put(v.Vitals)

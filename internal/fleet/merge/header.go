@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -14,6 +15,12 @@ import (
 // header makes the header of a workload of the merged run.
 func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	h := *m.agents[0].headers[i]
+	for _, a := range m.agents {
+		if a.segment().Role == result.RoleProducers { // which says how the broker refuses
+			h = *a.headers[i]
+			break
+		}
+	}
 	if i == 0 {
 		h.ID = fmt.Sprintf("%016x", rand.Uint64())
 	} else {
@@ -51,6 +58,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	if plan != nil {
 		h.Rate = plan.MeanRate()
 	}
+	h.Pattern = string(s.Workload.Pattern)
 	if s.Workload.Messages == 0 {
 		h.Window = s.Phases.Longest()
 	}
@@ -76,7 +84,7 @@ func planOf(h *result.Header) (*scenario.Scenario, *schedule.Plan, error) {
 
 // partOf returns what a segment has of a scenario's schedule.
 func partOf(s *scenario.Scenario, p *schedule.Plan, g result.Segment) (*schedule.Plan, layout.Share, error) {
-	share, _, err := layout.Divide(&s.Workload, g.Index, g.Of)
+	share, err := judge.ShareOf(&s.Workload, g)
 	if err != nil {
 		return nil, share, err
 	}

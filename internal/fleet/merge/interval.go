@@ -25,12 +25,18 @@ func (m *merger) interval(l *load, phase string, all []piece, until int64) error
 	for _, x := range all {
 		v.End = max(v.End, x.End)
 		v.Counters.Add(x.Counters)
+		if err := l.books.add(x.agent, x.Ledger); err != nil {
+			return fmt.Errorf("%s: %w", m.agents[x.agent].path, err)
+		}
 		if err := l.sums.add(x.Interval); err != nil {
 			return err
 		}
 		v.Pauses = append(v.Pauses, x.Pauses...)
 		v.Vitals = worst(v.Vitals, x.Vitals)
 		v.Depth = deeper(v.Depth, x.Depth)
+	}
+	if l.books != nil { // what a consuming agent expects is what it received
+		v.Counters.Expected = l.books.deliveries()
 	}
 	slices.SortStableFunc(v.Pauses, func(a, b result.Pause) int { return cmp.Compare(a.Start, b.Start) })
 	v.Levels = m.levels(l, all)
@@ -125,6 +131,11 @@ func (m *merger) levels(l *load, all []piece) []result.Level {
 		s.Due, s.Sent = s.Due+early.Due, s.Sent+early.Sent
 		early = result.Level{}
 		due, sent = due+s.Due, sent+s.Sent
+		if over := min(sent-due, s.Sent); over > 0 {
+			// Where an agent's interval ended, messages of that very instant count as sent and not yet as due: they
+			// belong to the next reading.
+			s.Sent, sent, early.Sent = s.Sent-over, sent-over, over
+		}
 		s.Backlog = max(0, due-sent)
 		levels = append(levels, *s)
 	}

@@ -1,6 +1,8 @@
 package merge
 
 import (
+	"slices"
+
 	"sixnines/internal/histograms"
 	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
@@ -18,6 +20,7 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 		last = run.Series[n-1].End
 	}
 	sent := c.Sent + c.Rejected
+	counted := max(c.Scheduled, sent) // as the intervals have it
 	unanswered, missing := c.Sent-c.Acked-c.Nacked, c.Expected-c.Received-c.Corrupted
 	d := result.Counters{Taken: sent, Unknown: unanswered, Missing: missing}
 	if l.header.Ack == ackNone {
@@ -43,6 +46,14 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 	if err != nil {
 		return err
 	}
+	if l.books != nil {
+		extra := l.books.reached(a.segment().Index, dueByStream(part, share, l, v.Closing.End))
+		sent, unanswered = sent+extra, unanswered+extra
+		d.Taken, d.Unknown, d.Sent = d.Taken+extra, d.Unknown+extra, extra
+		if l.header.Sizes == "" {
+			d.BytesSent = extra * l.header.Size
+		}
+	}
 	fan := fanOut(&s.Workload, share)
 	all := make([]int, len(share.Producers))
 	for i := range all {
@@ -63,8 +74,31 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 		acked := due > sent-unanswered && l.header.Ack != ackNone
 		d.Censored += x.censor(run, at, waited, acked, due > sent-missing/max(1, fan[producer]), fan[producer], l.header.Slot.Nanoseconds())
 	}
-	d.Scheduled = due - max(c.Scheduled, sent)
+	d.Scheduled = due - counted
 	return x.finish(v, d)
+}
+
+// dueByStream returns how many messages of a stream of a producing agent are due before end, ns from the window's start.
+func dueByStream(part *schedule.Plan, share layout.Share, l *load, end int64) func(stream int) int64 {
+	return func(stream int) int64 {
+		producer := l.books.whole.Streams[stream].Producer
+		ids := l.books.whole.ByProducer[producer]
+		before := uint64(0)
+		for _, id := range ids {
+			before += l.books.streams[id].first
+		}
+		turn, n := int(before%uint64(len(ids))), int64(0)
+		cursor := part.Producer(slices.Index(share.Producers, producer))
+		for at, more := cursor.Next(); more && at < end; at, more = cursor.Next() {
+			if ids[turn] == stream {
+				n++
+			}
+			if turn++; turn == len(ids) {
+				turn = 0
+			}
+		}
+		return n
+	}
 }
 
 // fanOut returns how many delivery groups get a message of each producer of a share.

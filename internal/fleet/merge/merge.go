@@ -87,6 +87,7 @@ type load struct {
 	window  int64           // when the last agent's window ended, ns from its start
 	unread  int             // intervals of agents' windows that were not merged yet
 	drained []piece         // intervals of agents' drains that were not merged yet
+	books   *books          // nil: agents receive what they send themselves
 }
 
 func (m *merger) merge() (*result.Run, error) {
@@ -100,6 +101,11 @@ func (m *merger) merge() (*result.Run, error) {
 			return nil, err
 		}
 		l := &load{header: h}
+		if s, _, err := planOf(h); err != nil {
+			return nil, err
+		} else if l.books, err = newBooks(s, m.agents); err != nil {
+			return nil, err
+		}
 		for _, e := range ends {
 			c := e.runs[i].Counters
 			unknown := c.Unknown
