@@ -24,6 +24,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		}
 		r.out.Event(e)
 	}
+	r.watch.End()
 	if err := c.rest(); err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -47,4 +48,30 @@ func TestBrokerThatEndsIsAnEvent(t *testing.T) {
 	if r.Counters.Received != 50 {
 		t.Errorf("%+v", r.Counters)
 	}
+}
+
+// So is the end of one that ends when the last interval is written: while what it keeps is read back, for example.
+func TestBrokerThatEndsInTheEndIsAnEvent(t *testing.T) {
+	over := new(brokerEndsWithPath)
+	r := measureConfig(t, Config{Entry: mem.Entry(), Path: over, Scenario: parse(t, "workload: {rate: 100/s}\nphases: {warmup: 0s, duration: 300ms}\nrecord: {interval: 100ms}"),
+		Usage: func() []Usage {
+			if over.ended.IsZero() {
+				return []Usage{{Name: "node-1", CPU: time.Second, RSS: 1}}
+			}
+			return []Usage{{Name: "node-1", Missing: true, Ended: over.ended, Death: "node-1 ended unexpectedly: exit status 3"}}
+		}})
+	i := slices.IndexFunc(r.Summary.Verdict.Reasons, func(x result.Reason) bool { return x.Code == result.ReasonBrokerEnded })
+	if i < 0 || !strings.Contains(r.Summary.Verdict.Reasons[i].Means, "had been resolved by then") {
+		t.Errorf("%+v", r.Summary.Verdict.Reasons)
+	}
+}
+
+// brokerEndsWithPath is a path with whose conditions the broker ends, when clients have left.
+type brokerEndsWithPath struct{ ended time.Time }
+
+func (p *brokerEndsWithPath) Network() *result.Network { return new(result.Network) }
+
+func (p *brokerEndsWithPath) End() (*result.Network, error) {
+	p.ended = time.Now()
+	return new(result.Network), nil
 }

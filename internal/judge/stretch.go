@@ -207,9 +207,13 @@ func (e *evidence) unfinished() (first *Stretch) {
 // no action explains that another one ended meanwhile.
 func brokerEnded(e *evidence) []result.Reason {
 	n, words := int64(0), ""
+	means := "no action of the plan ended it, and the messages had been resolved by then"
 	for i := range e.run.Events {
 		if ev := &e.run.Events[i]; ev.Kind == result.EventBrokerEnded && ev.At >= 0 {
 			n, words = n+ev.Happened(), cmp.Or(words, ev.Detail)
+			if ev.At < e.timed[len(e.timed)-1].End {
+				means = "no action of the plan ended it, and the figures have its absence in them"
+			}
 		}
 	}
 	if n == 0 {
@@ -222,7 +226,7 @@ func brokerEnded(e *evidence) []result.Reason {
 	if words != "" {
 		found += ": " + shortened(words)
 	}
-	return single(result.Reason{Status: result.Suspect, Code: result.ReasonBrokerEnded, Found: found, Means: "no action of the plan ended it, and the figures have its absence in them"})
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonBrokerEnded, Found: found, Means: means})
 }
 
 // Line says in one line when the stretch's action was planned, when it happened and how long it

@@ -101,6 +101,9 @@ func (w *Watch) Begin() {
 	w.brokers.add(nil)
 }
 
+// End reports what has ended since the last call of Vitals: reading back takes long. The collector has ended.
+func (w *Watch) End() { w.brokers.add(nil) }
+
 // Poll looks at the connections if a look is due. It is called several times an interval.
 func (w *Watch) Poll() { w.tcp.poll() }
 
