@@ -80,30 +80,39 @@ const sameCommand = "repeat the rest of the command unchanged"
 
 // pauseFlag adds --pause.
 func pauseFlag(f *pflag.FlagSet, to *time.Duration) {
-	f.Var((*pauseTime)(to), "pause", "wait for this `TIME` between runs")
+	timeFlag(f, to, "pause", 0, "wait for this `TIME` between runs")
 }
 
-// pauseTime is the value of --pause.
-type pauseTime time.Duration
+// timeFlag adds a flag that is a time, with a default.
+func timeFlag(f *pflag.FlagSet, to *time.Duration, name string, by time.Duration, about string) {
+	*to = by
+	f.Var(&timeValue{to, name}, name, about)
+}
 
-func (t *pauseTime) String() string {
-	if *t == 0 {
+// timeValue is the value of such a flag.
+type timeValue struct {
+	to   *time.Duration
+	name string
+}
+
+func (t *timeValue) String() string {
+	if t.to == nil || *t.to == 0 {
 		return ""
 	}
-	return time.Duration(*t).String()
+	return t.to.String()
 }
 
-func (t *pauseTime) Type() string { return "TIME" }
+func (t *timeValue) Type() string { return "TIME" }
 
-func (t *pauseTime) Set(text string) error {
+func (t *timeValue) Set(text string) error {
 	d, err := spell.ParseDuration(text)
 	if read := new(spell.Error); errors.As(err, &read) {
-		return wrongUsage(read.Hint, "--pause: %q %w", text, err)
+		return wrongUsage(read.Hint, "--%s: %q %w", t.name, text, err)
 	}
 	if d > scenario.MaxDuration {
-		return wrongUsage("write for example --pause 10s", "--pause cannot be %v", d)
+		return wrongUsage("write for example --"+t.name+" 10s", "--%s cannot be %s", t.name, spell.Written(d))
 	}
-	*t = pauseTime(d)
+	*t.to = d
 	return nil
 }
 

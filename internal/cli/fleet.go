@@ -34,11 +34,8 @@ const fleetFlag = "`URL` of the control plane, or " + embedded + "; default: the
 
 // onFleet connects to the control plane and calls do.
 func (l *fleetLogin) onFleet(ctx context.Context, env *Env, name string, do func(ctx context.Context, nc *wire.Conn) error) error {
-	if l.login.URL == "" {
-		l.login.URL = env.getenv(wire.AddressVariable)
-	}
-	if l.login.URL == "" {
-		return wrongUsage("name it with --"+l.address+" URL, or set "+wire.AddressVariable, "the control plane is not named")
+	if err := l.named(env); err != nil {
+		return err
 	}
 	ctx, release := env.interruptible(ctx, nil)
 	defer release()

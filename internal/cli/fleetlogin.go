@@ -77,6 +77,17 @@ func (l *fleetLogin) given(env *Env) (wire.Login, error) {
 	return w, nil
 }
 
+// named takes the address from the environment if no flag has it. Without either it is an error.
+func (l *fleetLogin) named(env *Env) error {
+	if l.login.URL == "" {
+		l.login.URL = env.getenv(wire.AddressVariable)
+	}
+	if l.login.URL == "" {
+		return wrongUsage("name it with --"+l.address+" URL, or set "+wire.AddressVariable, "the control plane is not named")
+	}
+	return nil
+}
+
 // connect connects to the control plane, which must answer within a time.
 func (l *fleetLogin) connect(ctx context.Context, env *Env, name string, within time.Duration) (*wire.Conn, error) {
 	w, err := l.given(env)

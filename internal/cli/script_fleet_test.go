@@ -4,8 +4,11 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
@@ -15,10 +18,10 @@ import (
 	"sixnines/internal/fleet/wire"
 )
 
-// cmdPlane: plane starts a control plane, whose address is $SIXNINES_FLEET, whose certificate has the SHA-256 $PIN and
+// cmdPlane: plane DIR starts a control plane, whose address is $SIXNINES_FLEET, whose certificate has the SHA-256 $PIN and
 // is in $CA; $SIXNINES_FLEET_TOKEN is that of coordinators, and $JOIN that of agents.
-func cmdPlane(ts *testscript.TestScript, _ bool, _ []string) {
-	dir := ts.MkAbs("plane")
+func cmdPlane(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
 	s, err := control.Start(context.Background(), control.Options{Dir: dir, Host: "127.0.0.1"})
 	ts.Check(err)
 	ts.Defer(s.Close)
@@ -54,4 +57,28 @@ func cmdJoin(ts *testscript.TestScript, _ bool, args []string) {
 		ended <- err
 		ts.Fatalf("%v", err)
 	}
+}
+
+// cmdPropose: propose NAME FILE sends the scenario in FILE to the agent of this name, as a coordinator that has logged in
+// does, and prints the answer.
+func cmdPropose(ts *testscript.TestScript, _ bool, args []string) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	nc, err := wire.Connect(ctx, wire.Login{URL: ts.Getenv(wire.AddressVariable), Token: ts.Getenv(wire.TokenVariable), Pin: ts.Getenv("PIN")}, nil, nil)
+	ts.Check(err)
+	defer nc.Close()
+	version := BuiltTool().Version
+	found, err := wire.Find(ctx, nc, version, wire.Search{})
+	ts.Check(err)
+	i := slices.IndexFunc(found, func(f wire.Found) bool { return f.Hello.Name == args[0] })
+	if i < 0 {
+		ts.Fatalf("no agent %s", args[0])
+	}
+	text, err := wire.Encode(version, &wire.Plan{Run: "proposed", Scenario: ts.ReadFile(args[1]), Segment: wire.Segment{Of: 1}, Patience: time.Second, Limit: time.Second})
+	ts.Check(err)
+	m, err := nc.RequestWithContext(ctx, wire.RequestSubject(found[i].Hello.ID, wire.RequestPlan), text)
+	ts.Check(err)
+	answer := &wire.Answer{}
+	ts.Check(wire.Decode(version, m.Data, answer))
+	fmt.Fprintf(ts.Stdout(), "%s: %s\n", answer.Refused, answer.Why)
 }

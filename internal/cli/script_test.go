@@ -85,6 +85,7 @@ func TestScripts(t *testing.T) {
 			"plane":       cmdPlane,
 			"join":        cmdJoin,
 			"muster":      cmdMuster,
+			"propose":     cmdPropose,
 		},
 	}
 	if testing.Short() { // those in which most happens at a time, for the race detector

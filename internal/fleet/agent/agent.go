@@ -64,7 +64,7 @@ type agent struct {
 
 // Run joins a fleet and carries out plans until ctx ends. It then ends a run that goes on, as Config.Leave says, and
 // returns nil. An error says why the agent cannot be part of the fleet: it wraps [wire.ErrLogin], [wire.ErrRefused],
-// [ErrTwice] or something of the machine.
+// [ErrTwice], a [*wire.Skew] or something of the machine.
 func Run(ctx context.Context, c Config) error {
 	a := &agent{Config: c}
 	a.Leave = cmp.Or(a.Leave, 20*time.Second)
@@ -151,7 +151,8 @@ func (a *agent) register() (micro.Service, error) {
 	return s, nil
 }
 
-// alone returns an error if another agent of this name joined before this one.
+// alone returns an error if another agent of this name joined before this one, or one of another version is there: no
+// coordinator would lead both.
 func (a *agent) alone(ctx context.Context) error {
 	found, err := wire.Find(ctx, a.conn, a.Version, wire.Search{})
 	if err != nil {
@@ -159,7 +160,10 @@ func (a *agent) alone(ctx context.Context) error {
 	}
 	for _, f := range found {
 		h := f.Hello
-		if f.Skew == nil && h.Name == a.hello.Name && h.ID != a.hello.ID && (h.Started.Before(a.hello.Started) || h.Started.Equal(a.hello.Started) && h.ID < a.hello.ID) {
+		if f.Skew != nil {
+			return fmt.Errorf("there is an agent of another version: %w", f.Skew)
+		}
+		if h.Name == a.hello.Name && h.ID != a.hello.ID && (h.Started.Before(a.hello.Started) || h.Started.Equal(a.hello.Started) && h.ID < a.hello.ID) {
 			return fmt.Errorf("%w: %s, on host %s, process %d, since %s: give this one another name (--name)", ErrTwice, h.Name, h.Host, h.PID, h.Started.Format(time.RFC3339))
 		}
 	}
