@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/pflag"
@@ -29,7 +30,8 @@ import (
 type fleetOptions struct {
 	fleetLogin
 	agents int
-	labels []string // KEY=VALUE: an agent must have all of them
+	labels []string      // KEY=VALUE: an agent must have all of them
+	wait   time.Duration // how long the control plane and the agents may take to be there
 }
 
 // section has the flags.
@@ -37,6 +39,7 @@ func (o *fleetOptions) section() section {
 	return sectionOf("Fleet", func(f *pflag.FlagSet) {
 		o.flags(f, "fleet", "fleet-", "have agents on other machines send and receive: `URL` of their control plane, such as tls://host:4222; see docs/fleet.md")
 		f.IntVar(&o.agents, "fleet-agents", 0, "divide the load between `N` agents; default: all that are there")
+		f.DurationVar(&o.wait, "fleet-wait", time.Minute, "wait for at most this `TIME` until the agents are there and ready")
 		f.StringArrayVar(&o.labels, "fleet-label", nil, "only agents with the label `KEY=VALUE`, repeatable")
 	})
 }
@@ -44,14 +47,14 @@ func (o *fleetOptions) section() section {
 // check refuses flags that do not go together.
 func (o *fleetOptions) check(out *outputOptions) error {
 	switch {
+	case o.wait < time.Second || o.wait > 24*time.Hour:
+		return wrongUsage("it is 1s to 24h", "--fleet-wait cannot be %v", o.wait)
 	case o.login.URL == "" && (o.agents != 0 || len(o.labels) > 0):
 		return wrongUsage("name the control plane with --fleet URL", "--fleet-agents and --fleet-label are for a fleet, and no fleet is named")
 	case o.login.URL == "":
 		return nil
 	case o.agents < 0 || o.agents > wire.MaxAgents:
 		return wrongUsage("leave it out to use all agents", "--fleet-agents cannot be %d", o.agents)
-	case out.out == toStdout:
-		return wrongUsage("name a directory with --out", "--out - writes records as they are made, and those of a fleet are merged at the end")
 	case out.metrics != "" || out.otlp != "":
 		return wrongUsage("leave them out", "--metrics and --otlp export what this process measures, and a fleet measures elsewhere")
 	}
@@ -150,7 +153,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 		whole.Scenarios = append(whole.Scenarios, json.RawMessage(text))
 	}
 	if a.fleet.conn == nil {
-		conn, err := a.fleet.connect(stops.early, &a.Env, "run", controlPatience)
+		conn, err := a.fleet.connect(stops.early, &a.Env, "run", max(controlPatience, a.fleet.wait))
 		if err != nil {
 			return nil, err
 		}
@@ -162,7 +165,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	name := notInName().ReplaceAllString(strings.TrimSuffix(filepath.Base(m.file), ".jsonl"), "-")
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: remote(m.scenario, config), Entry: m.entry, Divider: fleetrun.Divider{}, Collector: c,
-		Agents: a.fleet.agents, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)
