@@ -15,8 +15,8 @@ const EnvelopeSize = 32
 // Version is the version of the envelope's layout.
 const Version = 1
 
-// MaxSequence is the largest sequence number an envelope can carry.
-const MaxSequence = 1<<48 - 1
+// maxSequence is the largest sequence number an envelope can carry.
+const maxSequence = 1<<48 - 1
 
 // MaxStreams is the number of streams an envelope can distinguish.
 const MaxStreams = 1 << 24
@@ -51,7 +51,7 @@ type Envelope struct {
 	Kind     Kind
 	Own      uint8  // 0 to 7
 	Intended int64  // ns, see above
-	Sequence uint64 // 0 to MaxSequence
+	Sequence uint64 // 0 to maxSequence
 	Lag      int64  // sent − intended, ns; Put clamps it to 0 to 2⁴⁸−1
 }
 
@@ -79,7 +79,7 @@ func (e *Envelope) Put(payload []byte, bodySum uint32) {
 	binary.LittleEndian.PutUint32(b[0:], e.Run)
 	binary.LittleEndian.PutUint32(b[4:], e.Stream&0xffffff|uint32(Version|uint8(e.Kind)&7<<2|e.Own<<5)<<24)
 	binary.LittleEndian.PutUint64(b[8:], uint64(e.Intended))
-	binary.LittleEndian.PutUint64(b[16:], e.Sequence&MaxSequence|lag<<48)
+	binary.LittleEndian.PutUint64(b[16:], e.Sequence&maxSequence|lag<<48)
 	binary.LittleEndian.PutUint32(b[24:], uint32(lag>>16))
 	binary.LittleEndian.PutUint32(b[28:], crc32.Update(bodySum, castagnoli, b[:28]))
 }
@@ -109,7 +109,7 @@ func (e *Envelope) Get(payload []byte, verify bool) Check {
 	e.Own = uint8(w >> 29)
 	e.Intended = int64(binary.LittleEndian.Uint64(b[8:]))
 	s := binary.LittleEndian.Uint64(b[16:])
-	e.Sequence = s & MaxSequence
+	e.Sequence = s & maxSequence
 	e.Lag = int64(s>>48 | uint64(binary.LittleEndian.Uint32(b[24:]))<<16)
 	if w>>24&3 != Version {
 		return Damaged

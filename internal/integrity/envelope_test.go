@@ -15,7 +15,7 @@ func TestEnvelopeRoundTrip(t *testing.T) {
 			p[i] = byte(rng.Uint32())
 		}
 		in := Envelope{Run: rng.Uint32(), Stream: rng.Uint32() & 0xffffff, Kind: Kind(rng.IntN(8)),
-			Own: uint8(rng.IntN(8)), Intended: rng.Int64() - rng.Int64(), Sequence: rng.Uint64() & MaxSequence,
+			Own: uint8(rng.IntN(8)), Intended: rng.Int64() - rng.Int64(), Sequence: rng.Uint64() & maxSequence,
 			Lag: rng.Int64N(maxLag + 1)}
 		in.Put(p, BodySum(p))
 		var out Envelope

@@ -158,13 +158,13 @@ func TestHostileClients(t *testing.T) {
 	for name, text := range map[string][]byte{
 		"no hello":                 AppendPing(nil, 1),
 		"a web browser":            []byte("GET / HTTP/1.1\r\n\r\n"),
-		"a length beyond all":      append(AppendHello(nil), 0xff, 0xff, 0xff, 0x7f),
-		"a handle that is not":     AppendPublish(AppendHello(nil), 3, "", nil),
-		"a handle out of turn":     AppendTopic(AppendHello(nil), 1, 3, "a"),
-		"a subscription for two":   AppendSubscribe(AppendSubscribe(AppendHello(nil), 1, 1, "", "a"), 2, 1, "", "b"),
-		"no such subscription":     AppendUnsubscribe(AppendHello(nil), 1, 1),
-		"what only a broker says":  begin(AppendHello(nil), OpAck, 0, 1),
-		"half a frame and the end": AppendHello(nil)[:6],
+		"a length beyond all":      append(appendHello(nil), 0xff, 0xff, 0xff, 0x7f),
+		"a handle that is not":     AppendPublish(appendHello(nil), 3, "", nil),
+		"a handle out of turn":     AppendTopic(appendHello(nil), 1, 3, "a"),
+		"a subscription for two":   AppendSubscribe(AppendSubscribe(appendHello(nil), 1, 1, "", "a"), 2, 1, "", "b"),
+		"no such subscription":     AppendUnsubscribe(appendHello(nil), 1, 1),
+		"what only a broker says":  begin(appendHello(nil), OpAck, 0, 1),
+		"half a frame and the end": appendHello(nil)[:6],
 	} {
 		c := dial(t, address)
 		c.say(text)
@@ -364,13 +364,13 @@ func TestLogGoesOn(t *testing.T) {
 		if err := os.WriteFile(other, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := New(Config{Log: other}); !errors.Is(err, ErrLog) {
+		if _, err := New(Config{Log: other}); !errors.Is(err, errLog) {
 			t.Errorf("a file with %q is taken for a log: %v", text, err)
 		}
 		if now, _ := os.ReadFile(other); string(now) != text {
 			t.Errorf("it became %q", now)
 		}
-		if err := ReadLog(bytes.NewReader([]byte(text)), func(Entry) error { return nil }); !errors.Is(err, ErrLog) {
+		if err := ReadLog(bytes.NewReader([]byte(text)), func(Entry) error { return nil }); !errors.Is(err, errLog) {
 			t.Errorf("%q is read as a log: %v", text, err)
 		}
 	}

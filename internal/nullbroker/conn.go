@@ -165,7 +165,7 @@ func (c *conn) publish(f *Frame, handle, number uint32, confirm bool) error {
 	due := c.arrived
 	if c.broker.log != nil || c.broker.held != nil {
 		m.entry.identify(f.Payload)
-		if m.entry.Kind == NoEnvelope {
+		if m.entry.Kind == noEnvelope {
 			m.entry.Stream, m.entry.Sequence = handle, c.strange
 			c.strange++
 		}

@@ -13,7 +13,7 @@ import (
 type Entry struct {
 	Run      uint32 // of the envelope
 	Stream   uint32 // of the envelope: the producer and topic; 24 bits
-	Kind     uint8  // of the envelope; NoEnvelope: the payload does not begin with one
+	Kind     uint8  // of the envelope; noEnvelope: the payload does not begin with one
 	Sequence uint64 // of the envelope, in the stream
 	// Received is when the broker had read the message, Forwarded when it began
 	// to hand it to the sockets of the subscribers, on CLOCK_MONOTONIC in ns.
@@ -24,8 +24,8 @@ type Entry struct {
 	Planned int64
 }
 
-// NoEnvelope is the Kind of a message that Sixnines did not send.
-const NoEnvelope = 0xff
+// noEnvelope is the Kind of a message that Sixnines did not send.
+const noEnvelope = 0xff
 
 // The log is a header of 8 bytes, "69null\x01\n", and then 40 bytes an entry,
 // little-endian, in the order of forwarding:
@@ -51,28 +51,28 @@ func appendEntry(b []byte, e Entry) []byte {
 func (e *Entry) identify(payload []byte) {
 	var v integrity.Envelope
 	if v.Get(payload, false) != integrity.Good {
-		e.Kind = NoEnvelope
+		e.Kind = noEnvelope
 		return
 	}
 	e.Run, e.Stream, e.Kind, e.Sequence = v.Run, v.Stream, uint8(v.Kind), v.Sequence
 }
 
-// ErrLog says that a file is no log of the null broker.
-var ErrLog = errors.New("not a log of the null broker")
+// errLog says that a file is no log of the null broker.
+var errLog = errors.New("not a log of the null broker")
 
 // ReadLog reads a log to its end and calls each for every entry, in the order
 // of forwarding. An entry that was cut off is left out: so ends the log of a
-// broker that was killed, or of one that goes on. It fails, wrapping [ErrLog],
+// broker that was killed, or of one that goes on. It fails, wrapping [errLog],
 // if r is no log, and with the error of each, if that returns one.
 func ReadLog(r io.Reader, each func(e Entry) error) error {
 	var b [logEntrySize]byte
 	switch _, err := io.ReadFull(r, b[:len(logHeader)]); {
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return fmt.Errorf("%w: it is too short", ErrLog)
+		return fmt.Errorf("%w: it is too short", errLog)
 	case err != nil:
 		return fmt.Errorf("read the null broker's log: %w", err)
 	case string(b[:len(logHeader)]) != logHeader:
-		return fmt.Errorf("%w: it begins with %q", ErrLog, b[:len(logHeader)])
+		return fmt.Errorf("%w: it begins with %q", errLog, b[:len(logHeader)])
 	}
 	for {
 		switch _, err := io.ReadFull(r, b[:]); {

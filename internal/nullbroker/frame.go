@@ -194,8 +194,8 @@ func begin(b []byte, op Op, rest int, numbers ...uint32) []byte {
 	return b
 }
 
-// AppendHello appends a client's first frame.
-func AppendHello(b []byte) []byte { return append(begin(b, OpHello, 1, magic), version) }
+// appendHello appends a client's first frame.
+func appendHello(b []byte) []byte { return append(begin(b, OpHello, 1, magic), version) }
 
 // AppendTopic appends the declaration of a topic.
 func AppendTopic(b []byte, request, handle uint32, topic string) []byte {

@@ -15,7 +15,7 @@ func TestFramesAreReadAsWritten(t *testing.T) {
 		text []byte
 		want Frame
 	}{
-		"hello":       {AppendHello(nil), Frame{Op: OpHello}},
+		"hello":       {appendHello(nil), Frame{Op: OpHello}},
 		"topic":       {AppendTopic(nil, 1, 2, "a"), Frame{Op: OpTopic, Number: 1, Second: 2, Name: []byte("a")}},
 		"subscribe":   {AppendSubscribe(nil, 1, 2, "", long), Frame{Op: OpSubscribe, Number: 1, Second: 2, Group: []byte{}, Name: []byte(long)}},
 		"group":       {AppendSubscribe(nil, 1, 2, long, "a"), Frame{Op: OpSubscribe, Number: 1, Second: 2, Group: []byte(long), Name: []byte("a")}},
@@ -74,7 +74,7 @@ func TestHostileFrames(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	for _, b := range [][]byte{AppendHello(nil), AppendTopic(nil, 1, 2, "a"), AppendSubscribe(nil, 1, 2, "g", "t"), AppendPing(nil, 1),
+	for _, b := range [][]byte{appendHello(nil), AppendTopic(nil, 1, 2, "a"), AppendSubscribe(nil, 1, 2, "g", "t"), AppendPing(nil, 1),
 		AppendPublish(nil, 3, "r", []byte("pay")), AppendConfirmed(nil, 3, 4, "", nil), appendWelcome(nil, Welcome{7, 8, "none", ""})} {
 		f.Add(b)
 	}

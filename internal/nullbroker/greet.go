@@ -10,7 +10,7 @@ import (
 // says of itself. A deadline is the caller's to set. An error that wraps
 // [ErrProtocol] says that somebody else listens there. It reads no byte too many.
 func Greet(c net.Conn) (Welcome, error) {
-	if _, err := c.Write(AppendHello(nil)); err != nil {
+	if _, err := c.Write(appendHello(nil)); err != nil {
 		return Welcome{}, err
 	}
 	const welcomeMost = 4 << 10

@@ -33,31 +33,31 @@ type change struct {
 
 // The limits of a law.
 const (
-	// LongestDelay is the most that a law may ask for. Laws without an end are cut
+	// longestDelay is the most that a law may ask for. Laws without an end are cut
 	// off there.
-	LongestDelay = 10 * time.Second
+	longestDelay = 10 * time.Second
 	// lawMost is how many bytes a law may have as it is written.
 	lawMost = 1000
 	// latestChange is until when a law may change.
 	latestChange = 1000 * time.Hour
 )
 
-// LawNotation says how laws are written.
-const LawNotation = "none, 1ms, exponential(mean=200us), lognormal(median=200us,sigma=0.5), bimodal(a=100us,b=5ms,share=5%) or rare(delay=200ms,every=100000), 1ms+exponential(mean=200us) for a sum, 1ms,3ms@30s for a change 30 s after a run's first message"
+// lawNotation says how laws are written.
+const lawNotation = "none, 1ms, exponential(mean=200us), lognormal(median=200us,sigma=0.5), bimodal(a=100us,b=5ms,share=5%) or rare(delay=200ms,every=100000), 1ms+exponential(mean=200us) for a sum, 1ms,3ms@30s for a change 30 s after a run's first message"
 
-// ErrLaw says that a text is no law.
-var ErrLaw = errors.New("no law of delays")
+// errLaw says that a text is no law.
+var errLaw = errors.New("no law of delays")
 
 // ParseLaw reads a law. Every parameter must be there, once; durations are of
-// 1 ns to [LongestDelay], a lognormal's sigma is above 0 and at most 4, a share
+// 1 ns to [longestDelay], a lognormal's sigma is above 0 and at most 4, a share
 // strictly between 0 and 1 (or 0 % and 100 %), and every is 2 to 1e9. A duration
 // and a plus may stand before any law but none. Further laws, behind commas, say
 // with @ from when on they hold, each later than the one before. The error wraps
-// [ErrLaw] and says what is wanted.
+// [errLaw] and says what is wanted.
 func ParseLaw(text string) (Law, error) {
 	l, err := parseCourse(strings.TrimSpace(text))
 	if err != nil {
-		return Law{}, fmt.Errorf("%w: %q: %w; want %s", ErrLaw, text, err, LawNotation)
+		return Law{}, fmt.Errorf("%w: %q: %w; want %s", errLaw, text, err, lawNotation)
 	}
 	return l, nil
 }
@@ -227,8 +227,8 @@ func (l *Law) set(name, value string) (err error) {
 
 func delayOf(text string) (time.Duration, error) {
 	d, err := time.ParseDuration(text)
-	if err != nil || d <= 0 || d > LongestDelay {
-		return 0, fmt.Errorf("want a duration such as 200us, above 0, at most %v", LongestDelay)
+	if err != nil || d <= 0 || d > longestDelay {
+		return 0, fmt.Errorf("want a duration such as 200us, above 0, at most %v", longestDelay)
 	}
 	return d, nil
 }
@@ -297,7 +297,7 @@ func (l *Law) quantile(p float64) time.Duration {
 			d = float64(l.b)
 		}
 	}
-	return time.Duration(math.Round(min(d+float64(l.shift), float64(LongestDelay))))
+	return time.Duration(math.Round(min(d+float64(l.shift), float64(longestDelay))))
 }
 
 // CDF returns the share of delays that are d at most.
@@ -306,7 +306,7 @@ func (l Law) CDF(d time.Duration) float64 {
 	switch {
 	case beyond < 0:
 		return 0
-	case l.kind == "" || d >= LongestDelay:
+	case l.kind == "" || d >= longestDelay:
 		return 1
 	case l.kind == "exponential":
 		return -math.Expm1(-float64(beyond) / float64(l.a))

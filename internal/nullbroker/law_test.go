@@ -31,14 +31,14 @@ func TestQuantiles(t *testing.T) {
 		{"exponential(mean=1ms)", 0.5, 693147},
 		{"exponential(mean=1ms)", 0.99, 4605170},
 		{"1ms + exponential(mean=1ms)", 0.99, 5605170},
-		{"9s+exponential(mean=10s)", 0.99, LongestDelay},
+		{"9s+exponential(mean=10s)", 0.99, longestDelay},
 		{"2ms+bimodal(a=100us,b=5ms,share=5%)", 0.96, 7 * time.Millisecond},
 		{"lognormal(median=200us,sigma=0.5)", 0.5, 200 * time.Microsecond},
 		{"lognormal(median=200us,sigma=0.5)", 0.9, 379591},
 		{"lognormal(median=200us,sigma=0.5)", 0.99, 640015},
 		{"lognormal(median=200us,sigma=0.5)", 0.999, 937703},
 		{"lognormal(median=200us,sigma=0.5)", 0.9999, 1284116},
-		{"lognormal(median=1ms,sigma=4)", 1 - 1e-12, LongestDelay},
+		{"lognormal(median=1ms,sigma=4)", 1 - 1e-12, longestDelay},
 		{"bimodal(a=100us,b=5ms,share=5%)", 0.95, 100 * time.Microsecond},
 		{"bimodal(a=100us,b=5ms,share=0.05)", 0.9500001, 5 * time.Millisecond},
 		{" rare( delay = 200ms , every = 100000 ) ", 0.99999, 0},
@@ -141,7 +141,7 @@ func TestNoLaws(t *testing.T) {
 		"rare(delay=1ms,every=1e5)":                           "every=1e5",
 	} {
 		_, err := ParseLaw(text)
-		if !errors.Is(err, ErrLaw) || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "want none, ") {
+		if !errors.Is(err, errLaw) || !strings.Contains(err.Error(), word) || !strings.Contains(err.Error(), "want none, ") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -159,7 +159,7 @@ func FuzzParseLaw(f *testing.F) {
 		if again, err := ParseLaw(l.String()); err != nil || !reflect.DeepEqual(again, l) {
 			t.Errorf("%q is read as %s, which is read as %s, %v", text, l, again, err)
 		}
-		if d := l.Quantile(0.999); d < 0 || d > LongestDelay {
+		if d := l.Quantile(0.999); d < 0 || d > longestDelay {
 			t.Errorf("%s: p99.9 is %v", l, d)
 		}
 	})

@@ -49,7 +49,7 @@ func (l *log) resume(path string) error {
 			return err
 		}
 		if string(head) != logHeader[:len(head)] {
-			return fmt.Errorf("%s: %w; name another file", path, ErrLog)
+			return fmt.Errorf("%s: %w; name another file", path, errLog)
 		}
 		_, err := l.file.WriteAt([]byte(logHeader), 0)
 		if err == nil {
@@ -62,7 +62,7 @@ func (l *log) resume(path string) error {
 		return err
 	}
 	if string(head) != logHeader {
-		return fmt.Errorf("%s: %w; name another file", path, ErrLog)
+		return fmt.Errorf("%s: %w; name another file", path, errLog)
 	}
 	whole := info.Size() - (info.Size()-int64(len(logHeader)))%logEntrySize
 	if err := l.file.Truncate(whole); err != nil {

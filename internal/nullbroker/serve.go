@@ -28,7 +28,7 @@ func Main(stdin io.Reader, stderr io.Writer, args []string) int {
 	flags := flag.NewFlagSet("null", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	listen := flags.String("listen", "127.0.0.1:0", "the `address` to listen at")
-	delay := flags.String("delay", "none", "the `law` of delays: "+LawNotation)
+	delay := flags.String("delay", "none", "the `law` of delays: "+lawNotation)
 	server := flags.String("server", "none", "the `law` of a single server's service times")
 	seed := flags.Uint64("seed", 1, "of the delays and service times")
 	logFile := flags.String("log", "", "the `file` that takes an entry for every message")

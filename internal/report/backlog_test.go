@@ -51,14 +51,14 @@ func TestKeptIsShown(t *testing.T) {
 	if !strings.Contains(text.String(), "not gone 17 left") {
 		t.Errorf("what is left is missing from\n%s", text.String())
 	}
-	c, err := chartOf([]*result.Run{keptRun()}, KindBacklog)
+	c, err := chartOf([]*result.Run{keptRun()}, kindBacklog)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(c.Lines) != 2 || c.Lines[0].Y[1] != 1000 || c.Lines[0].Y[3] != 0 || c.Lines[1].Y[2] != 610 {
 		t.Errorf("%+v", c.Lines)
 	}
-	rates, err := chartOf([]*result.Run{keptRun()}, KindRate)
+	rates, err := chartOf([]*result.Run{keptRun()}, kindRate)
 	if err != nil {
 		t.Fatal(err)
 	}

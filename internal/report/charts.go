@@ -11,28 +11,28 @@ import (
 // chartLimit is the largest number of runs in a readable chart.
 const chartLimit = len(lightPalette)
 
-// Kind names a picture, for [SVG] and [PNG].
+// Kind names a picture.
 type Kind string
 
 // The charts. If a run measured several latencies (delivery and publish), the first
 // of them is drawn, in the order of [result.Metrics].
 const (
-	KindPercentiles Kind = "percentiles" // latency by percentile, response and service
-	KindTime        Kind = "time"        // percentiles over time
-	KindRate        Kind = "rate"        // due, sent and received over time
-	KindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
-	KindBacklog     Kind = "backlog"     // messages not yet received by late or paused consumers, over time
-	KindLag         Kind = "lag"         // sending lag by percentile
-	KindHistogram   Kind = "histogram"   // how many messages had which latency
-	KindStages      Kind = "stages"      // the stages of the service time by percentile
-	KindRepeats     Kind = "repeats"     // all runs of a set by percentile
-	KindHiccups     Kind = "hiccups"     // delays within the generator, over time
-	KindProcessors  Kind = "processors"  // the use of the processors over time
+	kindPercentiles Kind = "percentiles" // latency by percentile, response and service
+	kindTime        Kind = "time"        // percentiles over time
+	kindRate        Kind = "rate"        // due, sent and received over time
+	kindInFlight    Kind = "inflight"    // unanswered and overdue messages over time
+	kindBacklog     Kind = "backlog"     // messages not yet received by late or paused consumers, over time
+	kindLag         Kind = "lag"         // sending lag by percentile
+	kindHistogram   Kind = "histogram"   // how many messages had which latency
+	kindStages      Kind = "stages"      // the stages of the service time by percentile
+	kindRepeats     Kind = "repeats"     // all runs of a set by percentile
+	kindHiccups     Kind = "hiccups"     // delays within the generator, over time
+	kindProcessors  Kind = "processors"  // the use of the processors over time
 )
 
 // Kinds lists all kinds of charts.
 func Kinds() []Kind {
-	return []Kind{KindPercentiles, KindTime, KindRate, KindInFlight, KindBacklog, KindLag, KindHistogram, KindStages, KindRepeats, KindHiccups, KindProcessors}
+	return []Kind{kindPercentiles, kindTime, kindRate, kindInFlight, kindBacklog, kindLag, kindHistogram, kindStages, kindRepeats, kindHiccups, kindProcessors}
 }
 
 // charts returns all charts of the runs, in the order of the page, without those that
@@ -125,15 +125,15 @@ func (f family) small() bool { return f.Key == "lag" || f.Key == "probe" || f.Ap
 // percentilesChart draws the latencies of a family by percentile.
 func percentilesChart(subjects []*subject, f family) *chart {
 	c := &chart{
-		Kind: KindPercentiles, Key: "percentiles-" + f.Key, Title: f.Name + " by percentile",
+		Kind: kindPercentiles, Key: "percentiles-" + f.Key, Title: f.Name + " by percentile",
 		X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"},
 		Caption: "Each step to the right is ten times rarer. The curve ends where the number of messages no longer supports a percentile, or where refused messages begin; the band contains each percentile with 95 % confidence. ",
 	}
 	if f.Key == "lag" {
-		c.Kind, c.Small, c.Y.Label = KindLag, true, "lag"
+		c.Kind, c.Small, c.Y.Label = kindLag, true, "lag"
 	}
 	if f.Apart {
-		c.Kind, c.Small = KindStages, true
+		c.Kind, c.Small = kindStages, true
 	}
 	if f.Key == "probe" {
 		c.Small = true
@@ -263,7 +263,7 @@ func firstOf(s *subject, f family) result.Metric {
 
 // histogramChart draws how many messages had which latency.
 func histogramChart(subjects []*subject, f family) *chart {
-	c := &chart{Kind: KindHistogram, Small: true, Key: "histogram-" + f.Key, Title: f.Name + ", distribution",
+	c := &chart{Kind: kindHistogram, Small: true, Key: "histogram-" + f.Key, Title: f.Name + ", distribution",
 		X: axis{Scale: durationScale, Label: "latency"}, Y: axis{Scale: logCountScale, Label: "messages in a bin"}}
 	for i, s := range subjects {
 		for j, k := range f.Columns {

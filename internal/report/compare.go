@@ -17,13 +17,13 @@ import (
 func CompareJSON(w io.Writer, c *compare.Comparison) error {
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	return e.Encode(comparisonObject{*c, ComparisonFormat, ComparisonVersion})
+	return e.Encode(comparisonObject{*c, comparisonFormat, comparisonVersion})
 }
 
-// ComparisonFormat and ComparisonVersion identify the JSON form of a comparison.
+// comparisonFormat and comparisonVersion identify the JSON form of a comparison.
 const (
-	ComparisonFormat  = "sixnines-comparison"
-	ComparisonVersion = 1
+	comparisonFormat  = "sixnines-comparison"
+	comparisonVersion = 1
 )
 
 // comparisonObject is the JSON form of a comparison.

@@ -44,7 +44,7 @@ func TestCorrectedIsMarkedAndNotJudged(t *testing.T) {
 		}
 	}
 	var b bytes.Buffer
-	if err := CSV(&b, []*result.Run{run, plain}); err != nil {
+	if err := writeCSV(&b, []*result.Run{run, plain}); err != nil {
 		t.Fatal(err)
 	}
 	if n := strings.Count(b.String(), ",delivery.service.corrected,99,"); n != 1 {

@@ -11,7 +11,7 @@ import (
 	"sixnines/result"
 )
 
-// CSV writes the published figures in long form, one a line, with the columns
+// writeCSV writes the published figures in long form, one a line, with the columns
 //
 //	run, metric, percentile, value_ns, lo_ns, hi_ns, count, mark, block_lo_ns, block_hi_ns, floor_ratio
 //
@@ -25,7 +25,7 @@ import (
 // ended), suspect; several are joined by "+".
 // block_lo_ns and block_hi_ns hold the interval from resampled stretches of the
 // run, floor_ratio how many times the machine's noise floor the value is.
-func CSV(w io.Writer, runs []*result.Run) error {
+func writeCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func CSV(w io.Writer, runs []*result.Run) error {
 	return c.Error()
 }
 
-// TimeCSV writes what happened over time in long form, one value a line, with
+// writeTimeCSV writes what happened over time in long form, one value a line, with
 // the columns
 //
 //	run, phase, start_ns, end_ns, series, value
@@ -74,7 +74,7 @@ func CSV(w io.Writer, runs []*result.Run) error {
 // .p99.9_ns and .max_ns of each metric, scheduled, sent, acked, received, in_flight, backlog,
 // and vitals.NAME. Percentiles are those of the interval's own histogram; n/a where
 // it has too few messages for one.
-func TimeCSV(w io.Writer, runs []*result.Run) error {
+func writeTimeCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return err

@@ -20,11 +20,11 @@ const (
 	hgrmTicks = 5
 )
 
-// Hgrm writes the percentile distribution of a metric as HdrHistogram's tools
+// writeHgrm writes the percentile distribution of a metric as HdrHistogram's tools
 // do, in milliseconds, for the plotters that read .hgrm files. An empty metric
 // means the first that the run has, in the order of [result.Metrics]. Messages
 // that were never resolved are in it at their lower bounds.
-func Hgrm(w io.Writer, run *result.Run, metric result.Metric) error {
+func writeHgrm(w io.Writer, run *result.Run, metric result.Metric) error {
 	if metric == "" {
 		for _, m := range result.Metrics() {
 			if x := run.Metrics[m]; x != nil && x.Hist != nil {
@@ -54,11 +54,11 @@ func metricsOf(run *result.Run) []string {
 	return out
 }
 
-// Hlog writes the result file at path as a histogram log, format 1.3: a row for
+// writeHlog writes the result file at path as a histogram log, format 1.3: a row for
 // each interval and metric, with the metric as its tag and values in nanoseconds.
 // Unresolved messages have the tag METRIC.censored, with their lower bounds. The file
 // is streamed: memory does not grow with the run.
-func Hlog(w io.Writer, path string) error {
+func writeHlog(w io.Writer, path string) error {
 	if path == "" {
 		return errors.New("a histogram log needs the result file, and this result has none")
 	}

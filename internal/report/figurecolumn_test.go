@@ -23,9 +23,9 @@ func TestFigureColumnsAreInEveryOutput(t *testing.T) {
 	}
 	page := write(func(w io.Writer) error { return HTML(w, runs, Options{}) })
 	text := write(func(w io.Writer) error { return Terminal(w, runs, Options{Width: 140, Full: true}) })
-	md := write(func(w io.Writer) error { return Markdown(w, runs) })
-	values, _, _ := strings.Cut(write(func(w io.Writer) error { return CSV(w, runs) }), "\n")
-	metrics := write(func(w io.Writer) error { return OpenMetrics(w, runs) })
+	md := write(func(w io.Writer) error { return writeMarkdown(w, runs) })
+	values, _, _ := strings.Cut(write(func(w io.Writer) error { return writeCSV(w, runs) }), "\n")
+	metrics := write(func(w io.Writer) error { return writeOpenMetrics(w, runs) })
 	fields := []string{"run", "metric", "percentile"}
 	for _, k := range figureColumns() {
 		if head := k.head.Text; head != "" {

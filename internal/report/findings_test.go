@@ -25,7 +25,7 @@ func TestSteadyPartIsMarked(t *testing.T) {
 	} {
 		run := openRun().make()
 		run.Summary.Steady = &result.Steady{Metric: result.DeliveryResponse, P50: result.Trend{From: c.p50}, P99: result.Trend{From: c.p99}}
-		chart, err := chartOf([]*result.Run{run}, KindTime)
+		chart, err := chartOf([]*result.Run{run}, kindTime)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ func TestAgents(t *testing.T) {
 		{Name: "b", Segment: result.Segment{Index: 1, Of: 2}, Lost: true},
 	}}
 	var text strings.Builder
-	if err := Markdown(&text, []*result.Run{run}); err != nil {
+	if err := writeMarkdown(&text, []*result.Run{run}); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"2 agents", "| a | one | 1 of 2 | 1,234 | 1.00 ms | 2.00 ms | 3.00 ms | SUSPECT |", "| b | – | 2 of 2 | 0 | – | – | – | lost: its result has no end |"} {
@@ -26,7 +26,7 @@ func TestAgents(t *testing.T) {
 	}
 	run.Header.Fleet, run.Header.Segment = nil, &result.Segment{Index: 1, Of: 3}
 	text.Reset()
-	if err := Markdown(&text, []*result.Run{run}); err != nil {
+	if err := writeMarkdown(&text, []*result.Run{run}); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "segment 2 of 3") || strings.Contains(text.String(), "**Agents**") {

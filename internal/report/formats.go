@@ -25,24 +25,24 @@ func Formats() []Format {
 		{Name: "terminal", Extension: ".txt", About: "a table to read", Write: Terminal},
 		{Name: "html", Extension: ".html", About: "one self-contained page with pictures", Write: HTML},
 		{Name: "markdown", Extension: ".md", About: "tables for a pull request or a README",
-			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return Markdown(w, runs) }},
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeMarkdown(w, runs) }},
 		{Name: "json", Extension: ".json", About: "the summary, one object per line for each result", Write: jsonLines},
 		{Name: "csv", Extension: ".csv", About: "the published figures, one per line",
-			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return CSV(w, runs) }},
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeCSV(w, runs) }},
 		{Name: "csv-time", Extension: ".csv", About: "the values of each interval, one per line",
-			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TimeCSV(w, runs) }},
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeTimeCSV(w, runs) }},
 		{Name: "csv-tail", Extension: ".csv", About: "the slowest messages, one per line",
-			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return TailCSV(w, runs) }},
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeTailCSV(w, runs) }},
 		{Name: "openmetrics", Extension: ".prom", About: "distributions, counters, verdict and figures for monitoring systems",
-			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return OpenMetrics(w, runs) }},
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeOpenMetrics(w, runs) }},
 		{Name: "svg", Extension: ".svg", About: "one picture, light or dark as its viewer prefers",
-			Write: func(w io.Writer, runs []*result.Run, opt Options) error { return SVG(w, runs, opt.kind(), opt) }},
+			Write: func(w io.Writer, runs []*result.Run, opt Options) error { return writeSVG(w, runs, opt.kind(), opt) }},
 		{Name: "png", Extension: ".png", About: "one picture", Binary: true,
-			Write: func(w io.Writer, runs []*result.Run, opt Options) error { return PNG(w, runs, opt.kind(), opt) }},
+			Write: func(w io.Writer, runs []*result.Run, opt Options) error { return writePNG(w, runs, opt.kind(), opt) }},
 		{Name: "hgrm", Extension: ".hgrm", About: "a percentile distribution in milliseconds, for HdrHistogram's plotters", Single: true,
-			Write: single("hgrm", func(w io.Writer, run *result.Run, opt Options) error { return Hgrm(w, run, opt.Metric) })},
+			Write: single("hgrm", func(w io.Writer, run *result.Run, opt Options) error { return writeHgrm(w, run, opt.Metric) })},
 		{Name: "hlog", Extension: ".hlog", About: "a histogram log, for HdrHistogram's tools", Single: true,
-			Write: single("hlog", func(w io.Writer, run *result.Run, _ Options) error { return Hlog(w, run.Path) })},
+			Write: single("hlog", func(w io.Writer, run *result.Run, _ Options) error { return writeHlog(w, run.Path) })},
 	}
 }
 
@@ -60,7 +60,7 @@ func FormatOf(name string) (Format, error) {
 
 func (o Options) kind() Kind {
 	if o.Kind == "" {
-		return KindPercentiles
+		return kindPercentiles
 	}
 	return o.Kind
 }
@@ -70,7 +70,7 @@ func single(name string, write func(io.Writer, *result.Run, Options) error) func
 	return func(w io.Writer, runs []*result.Run, opt Options) error {
 		switch len(runs) {
 		case 0:
-			return ErrNoRuns
+			return errNoRuns
 		case 1:
 			return write(w, runs[0], opt)
 		}
@@ -81,7 +81,7 @@ func single(name string, write func(io.Writer, *result.Run, Options) error) func
 // jsonLines writes one object a line for each run.
 func jsonLines(w io.Writer, runs []*result.Run, _ Options) error {
 	if len(runs) == 0 {
-		return ErrNoRuns
+		return errNoRuns
 	}
 	for _, run := range runs {
 		if err := JSON(w, run); err != nil {

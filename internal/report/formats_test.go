@@ -78,8 +78,8 @@ func TestFormatsAreTotal(t *testing.T) {
 				t.Errorf("%s of %s wrote %d bytes and failed", f.Name, name, a.Len())
 			}
 		}
-		if err := f.Write(io.Discard, nil, Options{}); !errors.Is(err, ErrNoRuns) {
-			t.Errorf("%s of no run: error %v, want ErrNoRuns", f.Name, err)
+		if err := f.Write(io.Discard, nil, Options{}); !errors.Is(err, errNoRuns) {
+			t.Errorf("%s of no run: error %v, want errNoRuns", f.Name, err)
 		}
 		err := f.Write(io.Discard, []*result.Run{runs["open"], runs["closed"]}, Options{})
 		if (err != nil) != f.Single {
@@ -95,7 +95,7 @@ func TestPicturesOfEveryKind(t *testing.T) {
 	runs := append(repeatedRuns(2), richRun(), keptRun())
 	for _, k := range Kinds() {
 		var svg, bitmap bytes.Buffer
-		if err := SVG(&svg, runs, k, Options{}); err != nil {
+		if err := writeSVG(&svg, runs, k, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		d := xml.NewDecoder(&svg)
@@ -115,7 +115,7 @@ func TestPicturesOfEveryKind(t *testing.T) {
 				}
 			}
 		}
-		if err := PNG(&bitmap, runs, k, Options{}); err != nil {
+		if err := writePNG(&bitmap, runs, k, Options{}); err != nil {
 			t.Fatal(err)
 		}
 		drawn, err := png.Decode(&bitmap)
@@ -141,17 +141,17 @@ func TestPicturesOfEveryKind(t *testing.T) {
 			t.Errorf("png of %s: %d pixels of lines", k, pixels)
 		}
 	}
-	if err := SVG(io.Discard, runs, "pie", Options{}); err == nil || !strings.Contains(err.Error(), "percentiles") {
+	if err := writeSVG(io.Discard, runs, "pie", Options{}); err == nil || !strings.Contains(err.Error(), "percentiles") {
 		t.Errorf("an unknown kind: error %v, want one that names those there are", err)
 	}
-	if err := PNG(io.Discard, []*result.Run{{}}, KindTime, Options{}); err == nil {
+	if err := writePNG(io.Discard, []*result.Run{{}}, kindTime, Options{}); err == nil {
 		t.Error("a picture of nothing is no error")
 	}
 }
 
 func TestCSVReadsBack(t *testing.T) {
 	var b bytes.Buffer
-	if err := CSV(&b, []*result.Run{lossyRun(), closedRun().make()}); err != nil {
+	if err := writeCSV(&b, []*result.Run{lossyRun(), closedRun().make()}); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := csv.NewReader(&b).ReadAll()
@@ -169,7 +169,7 @@ func TestMarkdownKeepsHostileTextHarmless(t *testing.T) {
 	run := openRun().make()
 	spoil(run, "a|b`c`*d*_e_[f](g)\n# h <i>"+payload)
 	var b bytes.Buffer
-	if err := Markdown(&b, []*result.Run{run}); err != nil {
+	if err := writeMarkdown(&b, []*result.Run{run}); err != nil {
 		t.Fatal(err)
 	}
 	for _, bad := range []string{"<img", "<script", "<i>", "\n# h", "[f](g)", "a|b"} {
@@ -182,7 +182,7 @@ func TestMarkdownKeepsHostileTextHarmless(t *testing.T) {
 func TestHgrmIsInMilliseconds(t *testing.T) {
 	run := openRun().make()
 	var b bytes.Buffer
-	if err := Hgrm(&b, run, result.DeliveryService); err != nil {
+	if err := writeHgrm(&b, run, result.DeliveryService); err != nil {
 		t.Fatal(err)
 	}
 	rows, err := histograms.ReadHgrm(&b)
@@ -193,7 +193,7 @@ func TestHgrmIsInMilliseconds(t *testing.T) {
 	if want := float64(run.Metrics[result.DeliveryService].Hist.Max()); top < want*0.999 || top > want*1.001 {
 		t.Errorf("the last row says %.0f ns, want %.0f", top, want)
 	}
-	if err := Hgrm(io.Discard, run, result.RoundTripService); err == nil || !strings.Contains(err.Error(), "delivery.service") {
+	if err := writeHgrm(io.Discard, run, result.RoundTripService); err == nil || !strings.Contains(err.Error(), "delivery.service") {
 		t.Errorf("an absent metric: error %v, want one that names those there are", err)
 	}
 }
@@ -231,7 +231,7 @@ func TestHlog(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	if err := Hlog(&b, path); err != nil {
+	if err := writeHlog(&b, path); err != nil {
 		t.Fatal(err)
 	}
 	reader := histograms.NewHlogReader(&b)
@@ -255,7 +255,7 @@ func TestHlog(t *testing.T) {
 	if want := "delivery.response delivery.response.censored delivery.service"; strings.Join(tags, " ") != want+" "+want {
 		t.Errorf("tags %v, want %s, twice", tags, want)
 	}
-	if err := Hlog(io.Discard, ""); err == nil {
+	if err := writeHlog(io.Discard, ""); err == nil {
 		t.Error("a run without a file has a histogram log")
 	}
 }

@@ -33,7 +33,7 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 	}{
 		"terminal": {func(w io.Writer) error { return Terminal(w, []*result.Run{run}, Options{Full: true}) },
 			[]string{"VALID to p99  ", "\n  p99.9 suspect: 36 % own lag\n", "\n  delivery service p99 suspect: 0.8 % steal\n"}},
-		"markdown": {func(w io.Writer) error { return Markdown(w, []*result.Run{run}) },
+		"markdown": {func(w io.Writer) error { return writeMarkdown(w, []*result.Run{run}) },
 			[]string{"### VALID to p99: ", "- **p99.9 suspect: 36 % own lag**\n", "- **delivery service p99 suspect: 0.8 % steal**\n"}},
 		"page": {html, []string{`<span class="status">VALID to p99</span>`, `<p class="limit">p99.9 suspect: 36 % own lag</p>`}},
 		"json": {func(w io.Writer) error { return JSON(w, run) },

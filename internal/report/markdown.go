@@ -208,10 +208,10 @@ func (c cell) markdown(m *markdown) {
 	}
 }
 
-// Markdown writes a summary for a pull request or a README (GitHub's dialect):
+// writeMarkdown writes a summary for a pull request or a README (GitHub's dialect):
 // verdict and reasons, the percentiles, the accounts. Several runs stand side
 // by side in the tables.
-func Markdown(w io.Writer, runs []*result.Run) error {
+func writeMarkdown(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return err

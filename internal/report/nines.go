@@ -239,7 +239,7 @@ type ninesEntry struct {
 type measuredEntry struct {
 	Value *int64 `json:"value,omitempty"` // ns
 	Needs int64  `json:"needs,omitempty"` // messages
-	Mark  string `json:"mark,omitempty"`  // as in [CSV]
+	Mark  string `json:"mark,omitempty"`  // as in CSV
 }
 
 func newMeasured(f figure) *measuredEntry {

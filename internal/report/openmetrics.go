@@ -7,10 +7,10 @@ import (
 	"sixnines/result"
 )
 
-// OpenMetrics writes results as OpenMetrics text: the distributions, the counters,
+// writeOpenMetrics writes results as OpenMetrics text: the distributions, the counters,
 // the verdict, and the published figures that are numbers. A run that occurs twice is
 // written once, since a series may have only one value.
-func OpenMetrics(w io.Writer, runs []*result.Run) error {
+func writeOpenMetrics(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return err

@@ -18,7 +18,7 @@ import (
 func exposed(t *testing.T, runs ...*result.Run) map[string]*dto.MetricFamily {
 	t.Helper()
 	var b bytes.Buffer
-	if err := OpenMetrics(&b, runs); err != nil {
+	if err := writeOpenMetrics(&b, runs); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.HasSuffix(b.String(), "\n# EOF\n") || strings.Contains(b.String(), "\n\n") {

@@ -23,9 +23,9 @@ const (
 	pngScale  = float64(pngWidth) / svgWidth
 )
 
-// PNG writes one picture as a bitmap on white. It draws at most the first
+// writePNG writes one picture as a bitmap on white. It draws at most the first
 // eight runs.
-func PNG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
+func writePNG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
 	c, err := chartOf(runs, kind)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func TestCopiesAreReported(t *testing.T) {
 	for _, err := range []error{
 		Terminal(&screen, []*result.Run{run}, Options{Width: 200}),
 		Terminal(&terminal, []*result.Run{run}, Options{Width: 200, Full: true}),
-		Markdown(&markdown, []*result.Run{run}),
+		writeMarkdown(&markdown, []*result.Run{run}),
 		HTML(&page, []*result.Run{run}, Options{}),
 		JSON(&object, run),
 	} {

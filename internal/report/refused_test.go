@@ -44,9 +44,9 @@ func TestRefusedIsPrinted(t *testing.T) {
 	var terminal, markdown, page, table, object bytes.Buffer
 	for _, err := range []error{
 		Terminal(&terminal, []*result.Run{run}, Options{Width: 120, Full: true}),
-		Markdown(&markdown, []*result.Run{run}),
+		writeMarkdown(&markdown, []*result.Run{run}),
 		HTML(&page, []*result.Run{run}, Options{}),
-		CSV(&table, []*result.Run{run}),
+		writeCSV(&table, []*result.Run{run}),
 		JSON(&object, run),
 	} {
 		if err != nil {
@@ -110,7 +110,7 @@ func TestRefusalsOverTime(t *testing.T) {
 	if len(at) != 3 || at[0].From != 3 || math.Abs(at[0].To-3.2) > 1e-9 || at[2].From != 5 || at[0].Pause || at[0].Mark != "" {
 		t.Errorf("marked %+v", at)
 	}
-	c, err := chartOf([]*result.Run{run}, KindTime)
+	c, err := chartOf([]*result.Run{run}, kindTime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,9 +128,9 @@ func TestRefusalsOverTime(t *testing.T) {
 	}
 	var picture, page, bitmap bytes.Buffer
 	for _, err := range []error{
-		SVG(&picture, []*result.Run{run}, KindTime, Options{}),
+		writeSVG(&picture, []*result.Run{run}, kindTime, Options{}),
 		HTML(&page, []*result.Run{run}, Options{}),
-		PNG(&bitmap, []*result.Run{run}, KindTime, Options{}),
+		writePNG(&bitmap, []*result.Run{run}, kindTime, Options{}),
 	} {
 		if err != nil {
 			t.Fatal(err)

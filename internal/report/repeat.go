@@ -248,7 +248,7 @@ func repeatCharts(prepared []*subject) []*chart {
 			if f.Key == "lag" || f.Apart {
 				continue
 			}
-			c := &chart{Kind: KindRepeats, Key: "repeats-" + strconv.Itoa(i) + "-" + f.Key, Title: r.what(f.Name) + " of " + count(int64(len(r.runs))) + " repeated runs",
+			c := &chart{Kind: kindRepeats, Key: "repeats-" + strconv.Itoa(i) + "-" + f.Key, Title: r.what(f.Name) + " of " + count(int64(len(r.runs))) + " repeated runs",
 				X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
 			m := result.Metric("")
 			for _, s := range r.runs {

@@ -96,7 +96,7 @@ func sectionOf(text, heading string) string {
 }
 
 func TestRepeatsShareAPicture(t *testing.T) {
-	c, err := chartOf(repeatedRuns(12), KindRepeats)
+	c, err := chartOf(repeatedRuns(12), kindRepeats)
 	if err != nil {
 		t.Fatal(err)
 	}

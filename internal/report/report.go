@@ -42,10 +42,10 @@ type Options struct {
 	Color bool
 	// ASCII restricts the terminal table to ASCII.
 	ASCII bool
-	// Kind is the picture that [SVG] and [PNG] draw in [Formats]; empty:
-	// [KindPercentiles].
+	// Kind is the picture that SVG and PNG show in [Formats]; empty:
+	// [kindPercentiles].
 	Kind Kind
-	// Metric is the distribution that [Hgrm] writes in [Formats]; empty: the
+	// Metric is the distribution that .hgrm has in [Formats]; empty: the
 	// first that the run has, in the order of [result.Metrics].
 	Metric result.Metric
 	// Command is the command line that reproduces the run, shown as such;
@@ -53,8 +53,8 @@ type Options struct {
 	Command string
 }
 
-// ErrNoRuns is returned when there is nothing to report.
-var ErrNoRuns = errors.New("no result to report: name at least one result file")
+// errNoRuns is returned when there is nothing to report.
+var errNoRuns = errors.New("no result to report: name at least one result file")
 
 // subject is one run, prepared for all formats.
 type subject struct {
@@ -86,7 +86,7 @@ func subjectOf(r *result.Run) *subject {
 // subjects prepares the runs in order. If there are several they have letters.
 func subjects(runs []*result.Run) ([]*subject, error) {
 	if len(runs) == 0 {
-		return nil, ErrNoRuns
+		return nil, errNoRuns
 	}
 	out, shared := make([]*subject, len(runs)), sharedName(runs)
 	for i, r := range runs {

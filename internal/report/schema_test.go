@@ -31,7 +31,7 @@ func TestComparisonSchemaIsPublished(t *testing.T) {
 		Description: "what sixnines compare --json prints, an object for each workload",
 		Roots:       []reflect.Type{reflect.TypeFor[comparisonObject]()},
 		Sources:     []string{".", "../compare", "../actioncost", "../stats", "../../result"},
-		Consts:      map[string]map[string]any{"comparisonObject": {"format": ComparisonFormat, "version": ComparisonVersion}},
+		Consts:      map[string]map[string]any{"comparisonObject": {"format": comparisonFormat, "version": comparisonVersion}},
 	}, *update)
 	if err != nil {
 		t.Error(err)

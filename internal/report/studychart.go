@@ -166,7 +166,7 @@ func medianRun(all []*result.Run, m result.Metric) *result.Run {
 // percentiles draws each cell's latency by percentile: the median run, and thin each
 // other round.
 func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labels []string) *chart {
-	c := &chart{Kind: KindPercentiles, X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
+	c := &chart{Kind: kindPercentiles, X: axis{Scale: percentileScale, Label: "percentile"}, Y: axis{Scale: durationScale, Label: "latency"}}
 	var metrics []string
 	var thin, marks []line
 	withdrawn, suspected := 0, false

@@ -26,10 +26,10 @@ const (
 	stripHeight = 7.0 // of the marks at the foot and at the head
 )
 
-// SVG writes one picture as a file of its own: no scripts, no fonts, no
+// writeSVG writes one picture as a file of its own: no scripts, no fonts, no
 // references, light or dark as its viewer prefers. It draws at most the first
 // eight runs.
-func SVG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
+func writeSVG(w io.Writer, runs []*result.Run, kind Kind, _ Options) error {
 	c, err := chartOf(runs, kind)
 	if err != nil {
 		return err

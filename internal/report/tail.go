@@ -120,7 +120,7 @@ func covered(pauses []result.Pause) int64 {
 	return sum
 }
 
-// TailCSV writes the slowest messages of each metric, one a line, with the
+// writeTailCSV writes the slowest messages of each metric, one a line, with the
 // columns
 //
 //	run, metric, value_ns, producer, consumer, topic, partition, sequence, intended_ns, sent_ns, done_ns, own_ns, mark, met
@@ -130,7 +130,7 @@ func covered(pauses []result.Pause) int64 {
 // happened between intended and done, joined by "; ". Of a message that was never
 // resolved the mark is at-least, done_ns is when it was given up, and sent_ns and
 // own_ns are empty; else there is no mark.
-func TailCSV(w io.Writer, runs []*result.Run) error {
+func writeTailCSV(w io.Writer, runs []*result.Run) error {
 	prepared, err := subjects(runs)
 	if err != nil {
 		return err

@@ -17,7 +17,7 @@ func TestTailOfTheUnresolved(t *testing.T) {
 		t.Errorf("a message that was given up is shown as %+v", x)
 	}
 	var b bytes.Buffer
-	if err := TailCSV(&b, []*result.Run{run}); err != nil {
+	if err := writeTailCSV(&b, []*result.Run{run}); err != nil {
 		t.Fatal(err)
 	}
 	if want := "nats-20k,delivery.response,2000000000,0,1,t,,9,1000000000,,3000000000,,at-least,\n"; !strings.HasSuffix(b.String(), want) {

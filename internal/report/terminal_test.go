@@ -122,8 +122,8 @@ func TestTerminalWithholdsPercentilesOfAnOverloadedRun(t *testing.T) {
 }
 
 func TestTerminalOfNothing(t *testing.T) {
-	if err := Terminal(io.Discard, nil, Options{}); !errors.Is(err, ErrNoRuns) {
-		t.Errorf("error %v, want ErrNoRuns", err)
+	if err := Terminal(io.Discard, nil, Options{}); !errors.Is(err, errNoRuns) {
+		t.Errorf("error %v, want errNoRuns", err)
 	}
 	// A file of which only the header was written.
 	text := terminal(t, Options{}, &result.Run{Header: result.Header{Driver: "nats"}})

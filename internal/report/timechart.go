@@ -42,7 +42,7 @@ func missing() func(span) float64 {
 
 // timeChart draws percentiles of the family's first latency over time.
 func timeChart(subjects []*subject, f family) *chart {
-	c := newTimeChart(KindTime, f.Name+" over time", axis{Scale: durationScale, Label: "latency"}, subjects)
+	c := newTimeChart(kindTime, f.Name+" over time", axis{Scale: durationScale, Label: "latency"}, subjects)
 	c.Key, c.Small = "time-"+f.Key, false
 	var metrics []string
 	few := false
@@ -92,7 +92,7 @@ func timeChart(subjects []*subject, f family) *chart {
 
 // rateChart draws due, sent and received messages a second over time.
 func rateChart(subjects []*subject) *chart {
-	c := newTimeChart(KindRate, "Rate over time", axis{Scale: rateScale, Label: "messages a second"}, subjects)
+	c := newTimeChart(kindRate, "Rate over time", axis{Scale: rateScale, Label: "messages a second"}, subjects)
 	received := 3 // the dash
 	if len(subjects) > 1 {
 		received = 2
@@ -117,7 +117,7 @@ func rateChart(subjects []*subject) *chart {
 
 // inFlightChart draws the unanswered and the overdue messages over time.
 func inFlightChart(subjects []*subject) *chart {
-	c := newTimeChart(KindInFlight, "In flight and overdue over time", axis{Scale: countScale, Label: "messages"}, subjects)
+	c := newTimeChart(kindInFlight, "In flight and overdue over time", axis{Scale: countScale, Label: "messages"}, subjects)
 	for i, s := range subjects {
 		spans := timeline(s.run)
 		c.overTime(subjects, i, spans, "in flight", 0, 0, func(sp span) float64 { return float64(sp.InFlight) })
@@ -130,7 +130,7 @@ func inFlightChart(subjects []*subject) *chart {
 // backlogChart draws the messages that late or paused consumers had not received yet, over
 // time, by the run's own count and by the broker's.
 func backlogChart(subjects []*subject) *chart {
-	c := newTimeChart(KindBacklog, "Backlog over time", axis{Scale: countScale, Label: "deliveries"}, subjects)
+	c := newTimeChart(kindBacklog, "Backlog over time", axis{Scale: countScale, Label: "deliveries"}, subjects)
 	told := ""
 	for i, s := range subjects {
 		if s.sum.Backlog == nil {
@@ -159,7 +159,7 @@ func backlogChart(subjects []*subject) *chart {
 // hiccupsChart draws the delays within the generator over time: the longest waits of the
 // meters, of goroutines for a processor, and for the collector.
 func hiccupsChart(subjects []*subject) *chart {
-	c := newTimeChart(KindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "maximum of an interval"}, subjects)
+	c := newTimeChart(kindHiccups, "What delayed the generator", axis{Scale: durationScale, Label: "maximum of an interval"}, subjects)
 	c.vitals(subjects, func(v float64) float64 {
 		if v < lagFloor {
 			return math.NaN()
@@ -172,7 +172,7 @@ func hiccupsChart(subjects []*subject) *chart {
 
 // processorsChart draws the use of the processors over time.
 func processorsChart(subjects []*subject) *chart {
-	c := newTimeChart(KindProcessors, "Use of the processors", axis{Scale: shareScale, Label: "busy"}, subjects)
+	c := newTimeChart(kindProcessors, "Use of the processors", axis{Scale: shareScale, Label: "busy"}, subjects)
 	c.vitals(subjects, func(v float64) float64 { return v }, result.VitalProcessCPU, result.VitalHostBusy, result.VitalHostSteal)
 	c.Caption = "The generator's own use, which may be more than one core, and the whole machine's."
 	return c

@@ -93,7 +93,7 @@ func TestBackgroundIsDrawnThinly(t *testing.T) {
 			Metrics: map[result.Metric]*result.Merged{}, Summary: &result.Summary{},
 			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Counters: result.Counters{Scheduled: 5, Sent: 5}}}}
 	}
-	c, err := chartOf([]*result.Run{part("events", false), part("traffic", true)}, KindRate)
+	c, err := chartOf([]*result.Run{part("events", false), part("traffic", true)}, kindRate)
 	if err != nil || len(c.Lines) != 4 {
 		t.Fatalf("%+v, %v", c, err)
 	}
@@ -113,7 +113,7 @@ func TestWorkloadsShareWhatIsTheMachines(t *testing.T) {
 			Series: []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{"process.cpu": 0.5, "host.cpu.busy": 0.7}}}}
 	}
 	runs := []*result.Run{part("later", 3*time.Second), part("first", 0)}
-	c, err := chartOf(runs, KindProcessors)
+	c, err := chartOf(runs, kindProcessors)
 	if err != nil || len(c.Lines) != 2 || c.Lines[0].X[0] != 0.5 || c.Lines[0].Name != "generator, of one core" {
 		t.Errorf("%+v, %v", c, err)
 	}
@@ -161,7 +161,7 @@ func TestNoNinesOfIntervalsWithoutMessages(t *testing.T) {
 			t.Errorf("%d/s: %+v", tt.rate, p)
 		}
 		var b bytes.Buffer
-		if err := TimeCSV(&b, []*result.Run{run}); err != nil {
+		if err := writeTimeCSV(&b, []*result.Run{run}); err != nil {
 			t.Fatal(err)
 		}
 		if text := b.String(); !strings.Contains(text, "delivery.response"+tt.also) || strings.Contains(text, "delivery.response"+tt.without) {

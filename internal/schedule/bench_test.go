@@ -13,7 +13,7 @@ func benchmarkPlan(b *testing.B, form string, producers int) *Plan {
 	if err != nil {
 		b.Fatal(err)
 	}
-	return mustPlan(b, workload(scenario.Rate{Messages: 20000, Per: 3 * time.Second}, producers, a), MaxWindow)
+	return mustPlan(b, workload(scenario.Rate{Messages: 20000, Per: 3 * time.Second}, producers, a), maxWindow)
 }
 
 var forms = []struct{ name, form string }{

@@ -221,7 +221,7 @@ func TestWarmupJoinsTheWindow(t *testing.T) {
 		rate := randomRate(r)
 		producers := 1 + r.IntN(20)
 		p := mustPlan(t, workload(rate, producers, scenario.Arrivals{Kind: scenario.Constant}), time.Hour)
-		length := time.Duration(1 + r.Int64N(int64(MaxWindow)))
+		length := time.Duration(1 + r.Int64N(int64(maxWindow)))
 		p = p.WithWarmup(length)
 		f := &p.flows[Before]
 		if f.at(f.first) < -int64(length) {
@@ -338,11 +338,11 @@ func TestNewRefuses(t *testing.T) {
 		{workload(scenario.MaxRate(), 1, scenario.Arrivals{}), time.Second, "no schedule"},
 		{&scenario.Workload{Loop: scenario.Closed, Producers: 1}, time.Second, "no schedule"},
 		{workload(r(1), 1, scenario.Arrivals{}), 0, "a window of 0s"},
-		{workload(r(1), 1, scenario.Arrivals{}), MaxWindow + 1, "a window of"},
+		{workload(r(1), 1, scenario.Arrivals{}), maxWindow + 1, "a window of"},
 		{workload(r(1), 0, scenario.Arrivals{}), time.Second, "0 producers"},
-		{workload(r(1), MaxProducers+1, scenario.Arrivals{}), time.Second, "producers"},
+		{workload(r(1), maxProducers+1, scenario.Arrivals{}), time.Second, "producers"},
 		{workload(scenario.Rate{}, 1, scenario.Arrivals{}), time.Second, "a rate of 0"},
-		{workload(r(MaxRate+1), 1, scenario.Arrivals{}), time.Second, "at most 10000000/s"},
+		{workload(r(maxRate+1), 1, scenario.Arrivals{}), time.Second, "at most 10000000/s"},
 		{workload(scenario.Rate{Messages: 1, Per: 25 * time.Hour}, 1, scenario.Arrivals{}), time.Second, "at most 24h"},
 		{workload(r(1), 1, scenario.Arrivals{Kind: "odd"}), time.Second, "no arrivals are called \"odd\""},
 		{workload(r(1), 1, scenario.Arrivals{Kind: scenario.Step}), time.Second, "without steps"},

@@ -27,7 +27,7 @@ func mustPlan(t testing.TB, w *scenario.Workload, window time.Duration) *Plan {
 // fractional.
 func randomRate(r *rand.Rand) scenario.Rate {
 	per := []time.Duration{time.Second, 3 * time.Second, time.Minute, 7 * time.Millisecond, 24 * time.Hour, 13 * time.Microsecond}[r.IntN(6)]
-	most := new(big.Int).Div(new(big.Int).Mul(big.NewInt(int64(per)), big.NewInt(MaxRate)), big.NewInt(1e9)).Uint64()
+	most := new(big.Int).Div(new(big.Int).Mul(big.NewInt(int64(per)), big.NewInt(maxRate)), big.NewInt(1e9)).Uint64()
 	messages := uint64(1)
 	for range r.IntN(40) {
 		messages = messages*2 + r.Uint64N(2)
@@ -50,14 +50,14 @@ func TestConstantIsExactForDays(t *testing.T) {
 	for range 2000 {
 		rate := randomRate(r)
 		producers := 1 + r.IntN(1000)
-		p := mustPlan(t, workload(rate, producers, scenario.Arrivals{Kind: scenario.Constant}), MaxWindow)
+		p := mustPlan(t, workload(rate, producers, scenario.Arrivals{Kind: scenario.Constant}), maxWindow)
 		total, exact := p.Total()
 		if !exact {
 			t.Fatal("a constant load is exact")
 		}
 		gap := new(big.Rat).Inv(ratio(rate))
 		due := func(n int64) *big.Rat { return new(big.Rat).Mul(gap, new(big.Rat).SetInt64(n)) }
-		if end := new(big.Rat).SetInt64(int64(MaxWindow)); due(int64(total)).Cmp(end) < 0 || due(int64(total)-1).Cmp(end) >= 0 {
+		if end := new(big.Rat).SetInt64(int64(maxWindow)); due(int64(total)).Cmp(end) < 0 || due(int64(total)-1).Cmp(end) >= 0 {
 			t.Fatalf("%d in %v: %d messages do not fill the window", rate.Messages, rate.Per, total)
 		}
 		// By division, anywhere in the window.
@@ -151,7 +151,7 @@ func TestRampIsExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 400 {
 		from, to := randomRate(r), randomRate(r)
-		window := time.Duration(1 + r.Int64N(int64(MaxWindow)))
+		window := time.Duration(1 + r.Int64N(int64(maxWindow)))
 		p := mustPlan(t, workload(scenario.Rate{}, 1, scenario.Arrivals{Kind: scenario.Ramp, From: from, To: to}), window)
 		total, _ := p.Total()
 		// Λ(t) with rationals.
@@ -225,12 +225,12 @@ func TestSineIsWithinANanosecond(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for round := range 300 {
 		rate := randomRate(r)
-		for rate.Float() > MaxRate/2 {
+		for rate.Float() > maxRate/2 {
 			rate = randomRate(r)
 		}
-		period := 1 + r.Int64N(int64(MaxPeriod)>>r.IntN(30))
+		period := 1 + r.Int64N(int64(maxPeriod)>>r.IntN(30))
 		amplitude := []float64{1, 0.5, 1e-9, 0.999999, r.Float64()}[round%5]
-		window := time.Duration(1 + r.Int64N(int64(MaxWindow)))
+		window := time.Duration(1 + r.Int64N(int64(maxWindow)))
 		p := mustPlan(t, workload(rate, 1, scenario.Arrivals{Kind: scenario.Sine, Amplitude: amplitude, Period: time.Duration(period)}), window)
 		total, _ := p.Total()
 		for i := range 30 {

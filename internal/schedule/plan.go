@@ -13,11 +13,11 @@ import (
 
 // Limits of a plan, within which its arithmetic is exact.
 const (
-	MaxWindow    = scenario.MaxDuration  // longest window, and longest warm-up
-	MaxRate      = scenario.MaxOpenRate  // messages a second, at any instant
-	MaxPer       = scenario.MaxPer       // longest denominator of a rate
-	MaxPeriod    = 24 * time.Hour        // longest period of sine and burst
-	MaxProducers = scenario.MaxProducers // producers of a fleet
+	maxWindow    = scenario.MaxDuration  // longest window, and longest warm-up
+	maxRate      = scenario.MaxOpenRate  // messages a second, at any instant
+	maxPer       = scenario.MaxPer       // longest denominator of a rate
+	maxPeriod    = 24 * time.Hour        // longest period of sine and burst
+	maxProducers = scenario.MaxProducers // producers of a fleet
 )
 
 // ErrUnscheduled says that the workload has no schedule: it sends at the maximum rate
@@ -61,11 +61,11 @@ func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error)
 	if w.Loop == scenario.Closed || w.Rate.IsMax() {
 		return nil, ErrUnscheduled
 	}
-	if window <= 0 || window > MaxWindow {
-		return nil, fmt.Errorf("schedule: a window of %v: must be above 0 and at most %v", window, MaxWindow)
+	if window <= 0 || window > maxWindow {
+		return nil, fmt.Errorf("schedule: a window of %v: must be above 0 and at most %v", window, maxWindow)
 	}
-	if w.Producers < 1 || w.Producers > MaxProducers {
-		return nil, fmt.Errorf("schedule: %d producers: must be 1 to %d", w.Producers, MaxProducers)
+	if w.Producers < 1 || w.Producers > maxProducers {
+		return nil, fmt.Errorf("schedule: %d producers: must be 1 to %d", w.Producers, maxProducers)
 	}
 	p := &Plan{producers: w.Producers, window: int64(window), seed: seed}
 	a := &w.Arrivals
@@ -96,10 +96,10 @@ func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error)
 }
 
 // WithWarmup returns the plan with a warm-up of the given length, 0 to
-// [MaxWindow]: the instants of phase [Before] then lie in [−length, 0). It
+// [maxWindow]: the instants of phase [Before] then lie in [−length, 0). It
 // panics on another length.
 func (p *Plan) WithWarmup(length time.Duration) *Plan {
-	if length < 0 || length > MaxWindow {
+	if length < 0 || length > maxWindow {
 		panic(fmt.Sprintf("schedule: a warm-up of %v", length))
 	}
 	q := *p
@@ -172,8 +172,8 @@ func (p *Plan) sine(mean scenario.Rate, a *scenario.Arrivals) error {
 	if err := errors.Join(checkRate(mean), checkPeriod(a.Period)); err != nil {
 		return err
 	}
-	if mean.Float()*(1+a.Amplitude) > MaxRate {
-		return fmt.Errorf("a sine of mean %v rises above %d/s", mean, MaxRate)
+	if mean.Float()*(1+a.Amplitude) > maxRate {
+		return fmt.Errorf("a sine of mean %v rises above %d/s", mean, maxRate)
 	}
 	s := newSine(mean, a.Amplitude, int64(a.Period))
 	f := flow{kind: swung, sine: s}
@@ -239,20 +239,20 @@ func (p *Plan) edges(before scenario.Rate, lambda *big.Rat, after scenario.Rate)
 
 // checkRate reports whether arithmetic with r stays exact.
 func checkRate(r scenario.Rate) error {
-	if r.Messages == 0 || r.Per <= 0 || r.Per > MaxPer {
-		return fmt.Errorf("a rate of %d in %v: must be at least one message a time of at most %v", r.Messages, r.Per, MaxPer)
+	if r.Messages == 0 || r.Per <= 0 || r.Per > maxPer {
+		return fmt.Errorf("a rate of %d in %v: must be at least one message a time of at most %v", r.Messages, r.Per, maxPer)
 	}
 	hi, lo := bits.Mul64(r.Messages, uint64(time.Second))
-	limit, low := bits.Mul64(uint64(r.Per), MaxRate)
+	limit, low := bits.Mul64(uint64(r.Per), maxRate)
 	if hi > limit || hi == limit && lo > low {
-		return fmt.Errorf("a rate of %d in %v: must be at most %d/s", r.Messages, r.Per, MaxRate)
+		return fmt.Errorf("a rate of %d in %v: must be at most %d/s", r.Messages, r.Per, maxRate)
 	}
 	return nil
 }
 
 func checkPeriod(d time.Duration) error {
-	if d <= 0 || d > MaxPeriod {
-		return fmt.Errorf("a period of %v: must be above 0 and at most %v", d, MaxPeriod)
+	if d <= 0 || d > maxPeriod {
+		return fmt.Errorf("a period of %v: must be above 0 and at most %v", d, maxPeriod)
 	}
 	return nil
 }

@@ -211,7 +211,7 @@ func TestFrozen(t *testing.T) {
 
 func TestNextDoesNotAllocate(t *testing.T) {
 	for name, w := range kinds(t, 7) {
-		p := mustPlan(t, w, MaxWindow)
+		p := mustPlan(t, w, maxWindow)
 		c := p.Producer(3)
 		m := p.Merge([]int{1, 2, 4}, Window)
 		all := p.Merge([]int{0, 1, 2, 3, 4, 5, 6}, After)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// MaxTrace is the largest number of instants of a trace in a window. They are kept
+// maxTrace is the largest number of instants of a trace in a window. They are kept
 // in memory, 8 bytes each.
-const MaxTrace = 1 << 25
+const maxTrace = 1 << 25
 
 // maxTraceLine is longer than any instant.
 const maxTraceLine = 4096
@@ -62,8 +62,8 @@ func parseTrace(name string, r io.Reader, window time.Duration) ([]int64, error)
 			return nil, fail("the instant %s comes after a later one (%s): sort the file", text, time.Duration(last))
 		case t >= int64(window):
 			return instants, nil
-		case len(instants) == MaxTrace:
-			return nil, fail("more than %d instants in the window: shorten it or divide the trace", MaxTrace)
+		case len(instants) == maxTrace:
+			return nil, fail("more than %d instants in the window: shorten it or divide the trace", maxTrace)
 		}
 		last = t
 		instants = append(instants, t)

@@ -13,8 +13,8 @@ import (
 	"sixnines/scenario"
 )
 
-// MaxValues is the largest number of values that an axis may have.
-const MaxValues = 10_000
+// maxValues is the largest number of values that an axis may have.
+const maxValues = 10_000
 
 // Axis is one dimension of a sweep: a field of a scenario and its values, each written
 // as in a scenario file or flag.
@@ -89,8 +89,8 @@ func valuesOf(key, text string) ([]string, error) {
 		}
 		list[i] = canonical(key, list[i])
 	}
-	if len(list) > MaxValues {
-		return nil, fmt.Errorf("%d values are too many (at most %d)", len(list), MaxValues)
+	if len(list) > maxValues {
+		return nil, fmt.Errorf("%d values are too many (at most %d)", len(list), maxValues)
 	}
 	return list, nil
 }
@@ -136,8 +136,8 @@ func span(from, to, spacing, count string) ([]string, error) {
 		return nil, fmt.Errorf("%q is no spacing (write lin for equal steps or log for equal factors)", spacing)
 	case err != nil || n < 2:
 		return nil, fmt.Errorf("%q is not how many values a range has (write 2 or more)", count)
-	case n > MaxValues:
-		return nil, fmt.Errorf("%d values are too many (at most %d)", n, MaxValues)
+	case n > maxValues:
+		return nil, fmt.Errorf("%d values are too many (at most %d)", n, maxValues)
 	}
 	a, err := parseNumber(from)
 	if err != nil {

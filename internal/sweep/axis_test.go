@@ -149,7 +149,7 @@ func TestGridOfManyCells(t *testing.T) {
 	}
 	var many []Axis
 	for range 16 {
-		many = append(many, Axis{Name: "x", Key: string(rune('a' + len(many))), Values: make([]string, MaxValues)})
+		many = append(many, Axis{Name: "x", Key: string(rune('a' + len(many))), Values: make([]string, maxValues)})
 	}
 	if g, err := NewGrid(many...); err != nil || g.Len() != math.MaxInt {
 		t.Errorf("%d cells, %v", g.Len(), err)

@@ -111,7 +111,7 @@ func (c Curve) Knee(percentile string, conf float64) Knee {
 			points[i] = append(points[i], Point{Rate: t.x, Latency: float64(f.Value), Unstable: t.outcome.Status == result.Unstable || f.slowest(), Unknown: !t.usable})
 		}
 	}
-	k := FindKnee(points, conf)
+	k := findKnee(points, conf)
 	k.Text += left
 	return k
 }

@@ -1,5 +1,5 @@
 // Package sweep is the mathematics of many runs of one load: which cells a sweep has
-// ([ParseAxis], [NewGrid]), where a rate–latency curve bends ([FindKnee]), how
+// ([ParseAxis], [NewGrid]), where a rate–latency curve bends ([findKnee]), how
 // throughput scales with concurrency ([FitUSL]), and which is the highest rate at which
 // the objectives hold ([Search]).
 //

@@ -44,7 +44,7 @@ const LeastRates = 4
 // maximum.
 const kneeWindow = 0.7
 
-// FindKnee finds the knee of a curve whose rounds have the same rates. conf is the
+// findKnee finds the knee of a curve whose rounds have the same rates. conf is the
 // confidence of its interval, in (0, 1).
 //
 // The knee is the maximum of Kleinrock's power, rate ÷ latency (Power and
@@ -62,7 +62,7 @@ const kneeWindow = 0.7
 // rates with at least 70 % of the highest power (for M/M/1 the power is a parabola). No
 // knee is given if the maximum is not between tried rates, or if most trials at a rate
 // used in the fit, or at one next to these, are unknown.
-func FindKnee(rounds [][]Point, conf float64) Knee {
+func findKnee(rounds [][]Point, conf float64) Knee {
 	var k Knee
 	all := make([]int, len(rounds))
 	for i := range all {

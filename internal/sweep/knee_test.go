@@ -75,7 +75,7 @@ func TestKneeOfTheory(t *testing.T) {
 		"M/M/1 behind a network": func(rate float64) float64 { return 0.002 + mm1Curve(0.99)(rate) }} {
 		truth := c.peak()
 		for _, grid := range []string{"100/s..1200/s:lin:12", "50/s..1600/s:log:13", "10/s..990/s:lin:40", "100/s..900/s:lin:5"} {
-			k := FindKnee(c.sampled(rates(t, grid), 1, 0, 1), 0.95)
+			k := findKnee(c.sampled(rates(t, grid), 1, 0, 1), 0.95)
 			if !k.Told || math.Abs(k.Rate.Value/truth-1) > 0.05 || k.Rate.Bounded {
 				t.Errorf("%s over %s: %s; theory has %.0f", name, grid, k.Text, truth)
 			}
@@ -90,7 +90,7 @@ func TestKneeIntervalCovers(t *testing.T) {
 	c := mm1Curve(0.99)
 	held, near := 0, 0
 	for seed := range uint64(series) {
-		k := FindKnee(c.sampled(rates(t, "100/s..1200/s:lin:12"), 5, 0.05, seed), 0.95)
+		k := findKnee(c.sampled(rates(t, "100/s..1200/s:lin:12"), 5, 0.05, seed), 0.95)
 		if k.Told && k.Rate.Bounded && k.Rate.Low <= 500 && 500 <= k.Rate.High {
 			held++
 		}
@@ -114,12 +114,12 @@ func TestKneeThatCannotBeTold(t *testing.T) {
 		{"few", "100/s..900/s:lin:3", "3 rates were stable, and it needs 4", [2]float64{100, 900}},
 		{"none", "1100/s..1200/s:lin:3", "no rate was stable", [2]float64{0, 1100}},
 	} {
-		k := FindKnee(c.sampled(rates(t, tt.grid), 3, 0, 1), 0.95)
+		k := findKnee(c.sampled(rates(t, tt.grid), 3, 0, 1), 0.95)
 		if k.Told || !strings.Contains(k.Text, tt.want) || k.Between != tt.between {
 			t.Errorf("%s: %+v", tt.name, k)
 		}
 	}
-	if k := FindKnee(nil, 0.95); k.Told || !strings.Contains(k.Text, "is not known") {
+	if k := findKnee(nil, 0.95); k.Told || !strings.Contains(k.Text, "is not known") {
 		t.Errorf("of nothing: %+v", k)
 	}
 }
@@ -139,7 +139,7 @@ func TestUnstableIsBeyondTheKnee(t *testing.T) {
 			}
 		}
 	}
-	if k := FindKnee(rounds, 0.95); !k.Told || math.Abs(k.Rate.Value/500-1) > 0.05 || k.Between[1] != 600 {
+	if k := findKnee(rounds, 0.95); !k.Told || math.Abs(k.Rate.Value/500-1) > 0.05 || k.Between[1] != 600 {
 		t.Errorf("%+v", k)
 	}
 }

@@ -46,8 +46,8 @@ type Residual struct {
 	Relative float64 // X/Fitted − 1
 }
 
-// LeastLoads is how many different concurrencies a fit needs.
-const LeastLoads = 6
+// leastLoads is how many different concurrencies a fit needs.
+const leastLoads = 6
 
 // At returns the throughput of the law at a concurrency, in messages a second.
 func (u USL) At(n float64) float64 {
@@ -71,8 +71,8 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 		all[i] = i
 	}
 	points, different := loadsOf(rounds, all)
-	if different < LeastLoads {
-		u.Refused = fmt.Sprintf("%d different concurrencies are too few: it needs %d, on both sides of the peak", different, LeastLoads)
+	if different < leastLoads {
+		u.Refused = fmt.Sprintf("%d different concurrencies are too few: it needs %d, on both sides of the peak", different, leastLoads)
 		u.Text = "no scalability law was fitted: " + u.Refused
 		return u
 	}
@@ -83,7 +83,7 @@ func FitUSL(rounds [][]Load, conf float64) USL {
 		return u
 	}
 	found := stats.OverRounds(len(rounds), func(pick []int) []float64 {
-		if points, different := loadsOf(rounds, pick); different >= LeastLoads {
+		if points, different := loadsOf(rounds, pick); different >= leastLoads {
 			if f, ok := fitUSL(points, false); ok {
 				return []float64{math.Log(f.gamma), f.sigma, f.kappa, math.Log(f.peak())}
 			}

@@ -32,9 +32,9 @@ type Client struct {
 	asked    atomic.Bool    // the server has asked for a client's certificate
 }
 
-// NewClient checks the target's address and what it takes to log in. The driver's name
+// newClient checks the target's address and what it takes to log in. The driver's name
 // begins errors.
-func NewClient(t driver.Target, name, via string, o Options) (*Client, error) {
+func newClient(t driver.Target, name, via string, o Options) (*Client, error) {
 	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
 		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true},
 		kit.Scheme{Name: "redis+sentinel", Port: "26379"})

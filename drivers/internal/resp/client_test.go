@@ -12,7 +12,7 @@ func TestAddress(t *testing.T) {
 	open := func(text string, database int) (*Client, error) {
 		o := DefaultOptions()
 		o.Database = database
-		return NewClient(driver.Target{URL: text, Run: "test"}, "redis", Direct, o)
+		return newClient(driver.Target{URL: text, Run: "test"}, "redis", Direct, o)
 	}
 	for text, want := range map[string]struct {
 		network, address, user, secret string

@@ -21,8 +21,8 @@ type Control struct {
 	free      chan *Conn // holds the connection while it is not in use; nil: it is lost
 }
 
-// NewControl connects, when the server is ready.
-func NewControl(ctx context.Context, cl *Client) (*Control, error) {
+// newControl connects, when the server is ready.
+func newControl(ctx context.Context, cl *Client) (*Control, error) {
 	c := &Control{client: cl, free: make(chan *Conn, 1)}
 	if err := kit.Await(ctx, cl.Driver+": connect", passes, func() error {
 		conn, err := c.connect(ctx)

@@ -194,7 +194,7 @@ func (f *fake) open(t *testing.T, via string, buffer int, o PipelineOptions) (li
 	events := make(chan driver.Event, 1000)
 	options := DefaultOptions()
 	options.WriteBuffer, options.ConnectTimeout, options.ReconnectWait = driver.ByteSize(buffer), patience, time.Millisecond
-	cl, err := NewClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }}, "test", via, options)
+	cl, err := newClient(driver.Target{URL: f.listener.Addr().String(), Run: "test", Notify: func(e driver.Event) { events <- e }}, "test", via, options)
 	if err != nil {
 		t.Fatal(err)
 	}

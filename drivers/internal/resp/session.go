@@ -25,10 +25,10 @@ type Session struct {
 	server Server
 }
 
-// NewSession returns one that is not connected, see NewClient. Beside the server's limits
+// NewSession returns one that is not connected, see newClient. Beside the server's limits
 // the settings are asked for.
 func NewSession(t driver.Target, name, via string, o Options, settings ...string) (*Session, error) {
-	client, err := NewClient(t, name, via, o)
+	client, err := newClient(t, name, via, o)
 	if err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func NewSession(t driver.Target, name, via string, o Options, settings ...string
 // Reach connects the session's own connection, beside those of producers and consumers,
 // and finds out what the server is.
 func (s *Session) Reach(ctx context.Context) (err error) {
-	if s.Control, err = NewControl(ctx, s.Client); err != nil {
+	if s.Control, err = newControl(ctx, s.Client); err != nil {
 		return err
 	}
 	s.watchSentinels()
