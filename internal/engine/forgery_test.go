@@ -216,7 +216,7 @@ func (f forgery) try(text []byte) string {
 	if len(named(resealed(forged))) > 0 {
 		return ""
 	}
-	if !judge.Free(f.kind, f.small) {
+	if !free(f.kind, f.small) {
 		return "not named: " + f.String()
 	}
 	if len(named(forged)) == 0 {

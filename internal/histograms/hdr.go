@@ -23,22 +23,6 @@ const hdrMaxCounts = 1 << 22
 // honest one, with hdrMaxCounts distinct counters, stays below it.
 const hdrMaxEncoded = 32 << 20
 
-// Percentile returns the percentile of a histogram by nearest rank: the value
-// of rank ceil(percent/100 · n), as the upper edge of its bucket, so that at
-// least that share of the values is at or below it. percent is the decimal
-// number a person writes, 99.9, and is taken as exactly that decimal. It is
-// clamped to [0, 100]; 0 means the smallest value, 100 the largest. An empty
-// histogram has percentile 0.
-//
-// This differs from hdrhistogram-go's ValueAtPercentile, which rounds the rank
-// to the nearest integer and so may answer with the value below. For several
-// percentiles of one histogram make one [RankIndex].
-//
-// The histogram must not be recorded into meanwhile.
-func Percentile(h *hdrhistogram.Histogram, percent float64) int64 {
-	return NewRankIndex(h).Percentile(percent)
-}
-
 // RankIndex answers questions about the order statistics of one histogram. It
 // holds the non-empty buckets with their cumulative counts, takes one pass over
 // the counts to make, and O(log buckets) to ask. It is a snapshot: immutable,
@@ -144,14 +128,21 @@ func (x *RankIndex) Above(v int64) int64 {
 	return x.Count() - x.cumulative[i-1]
 }
 
-// Percentile is [Percentile] on the prepared index.
+// Percentile returns the percentile by nearest rank: the value of rank
+// ceil(percent/100 · n), as the upper edge of its bucket, so that at least that
+// share of the values is at or below it. percent is the decimal number a person
+// writes, 99.9, and is taken as exactly that decimal. It is clamped to [0, 100];
+// 0 means the smallest value, 100 the largest. An empty index has percentile 0.
+//
+// This differs from hdrhistogram-go's ValueAtPercentile, which rounds the rank
+// to the nearest integer and so may answer with the value below.
 func (x *RankIndex) Percentile(percent float64) int64 {
 	_, high := x.ValueAtRank(hdrRank(x.Count(), percent))
 	return high
 }
 
 // CountAbove returns how many values lie in buckets wholly above v: the
-// exceedances of v, if v is the upper edge of a bucket as [Percentile] returns.
+// exceedances of v, if v is the upper edge of a bucket as [RankIndex.Percentile] returns.
 func (x *RankIndex) CountAbove(v int64) int64 {
 	i := sort.Search(len(x.low), func(i int) bool { return x.low[i] > v })
 	if i == 0 {

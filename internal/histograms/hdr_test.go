@@ -216,7 +216,7 @@ func TestPercentileTakesTheCeiling(t *testing.T) {
 		}
 	}
 	// 60 % of 7 is 4.2: rank 5. Rounded it would be 4.
-	if got := Percentile(h, 60); got != 5 {
+	if got := NewRankIndex(h).Percentile(60); got != 5 {
 		t.Errorf("percentile 60 of 1 to 7 is %d, want 5", got)
 	}
 	if got := h.ValueAtPercentile(60); got != 4 {
@@ -226,7 +226,7 @@ func TestPercentileTakesTheCeiling(t *testing.T) {
 		percent float64
 		want    int64
 	}{{-1, 1}, {0, 1}, {1e-300, 1}, {100, 7}, {101, 7}, {math.Inf(1), 7}, {math.NaN(), 7}, {math.Inf(-1), 1}} {
-		if got := Percentile(h, tt.percent); got != tt.want {
+		if got := NewRankIndex(h).Percentile(tt.percent); got != tt.want {
 			t.Errorf("percentile %v is %d, want %d", tt.percent, got, tt.want)
 		}
 	}

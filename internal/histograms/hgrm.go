@@ -2,12 +2,9 @@ package histograms
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"math"
-	"strconv"
-	"strings"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
@@ -89,75 +86,4 @@ func hgrmLevels(x *RankIndex, ticksPerHalf int, row func(value int64, percent fl
 	if total > 0 {
 		row(x.Max(), 100, total)
 	}
-}
-
-// HgrmRow is one row of a .hgrm file.
-type HgrmRow struct {
-	Value    float64 // in the file's unit, most often milliseconds
-	Quantile float64 // 0 to 1
-	Count    int64   // values up to and including Value
-}
-
-// hgrmMaxLine and hgrmMaxRows bound what a file may make a reader allocate.
-const (
-	hgrmMaxLine = 4096
-	hgrmMaxRows = 1 << 20
-)
-
-// ReadHgrm reads the rows of a .hgrm file, written by any HdrHistogram library,
-// to be overlaid on others. It skips the heading, blank lines, comments and the
-// footer, accepts the last row without its fourth field or with inf in it, and
-// refuses rows that do not ascend. Errors name the line.
-func ReadHgrm(r io.Reader) ([]HgrmRow, error) {
-	var rows []HgrmRow
-	s := bufio.NewScanner(r)
-	s.Buffer(make([]byte, 0, 512), hgrmMaxLine)
-	n := 0
-	for s.Scan() {
-		n++
-		f := strings.Fields(strings.TrimPrefix(s.Text(), "\ufeff"))
-		if len(f) == 0 || f[0][0] == '#' || f[0] == "Value" {
-			continue
-		}
-		row, err := hgrmParseRow(f)
-		if err != nil {
-			return nil, fmt.Errorf("read hgrm: line %d: %w", n, err)
-		}
-		if len(rows) > 0 {
-			last := rows[len(rows)-1]
-			if row.Value < last.Value || row.Quantile < last.Quantile || row.Count < last.Count {
-				return nil, fmt.Errorf("read hgrm: line %d: value, percentile or count is below that of the row before", n)
-			}
-		}
-		if len(rows) == hgrmMaxRows {
-			return nil, fmt.Errorf("read hgrm: line %d: more than %d rows", n, hgrmMaxRows)
-		}
-		rows = append(rows, row)
-	}
-	if err := s.Err(); err != nil {
-		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("longer than %d bytes", hgrmMaxLine)
-		}
-		return nil, fmt.Errorf("read hgrm: line %d: %w", n+1, err)
-	}
-	return rows, nil
-}
-
-func hgrmParseRow(f []string) (HgrmRow, error) {
-	if len(f) != 3 && len(f) != 4 {
-		return HgrmRow{}, fmt.Errorf("%d fields, want value, percentile, count and 1/(1-percentile)", len(f))
-	}
-	value, err := strconv.ParseFloat(f[0], 64)
-	if err != nil || math.IsNaN(value) || math.IsInf(value, 0) {
-		return HgrmRow{}, fmt.Errorf("value %q is not a number", f[0])
-	}
-	quantile, err := strconv.ParseFloat(f[1], 64)
-	if err != nil || !(quantile >= 0 && quantile <= 1) {
-		return HgrmRow{}, fmt.Errorf("percentile %q is not a number from 0 to 1", f[1])
-	}
-	count, err := strconv.ParseInt(f[2], 10, 64)
-	if err != nil || count < 0 {
-		return HgrmRow{}, fmt.Errorf("count %q is not a number of values", f[2])
-	}
-	return HgrmRow{Value: value, Quantile: quantile, Count: count}, nil
 }

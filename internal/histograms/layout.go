@@ -6,14 +6,6 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// SameGeometry reports whether two histograms have the same buckets, so that
-// they can be added count by count.
-func SameGeometry(a, b *hdrhistogram.Histogram) bool {
-	return a.LowestTrackableValue() == b.LowestTrackableValue() &&
-		a.HighestTrackableValue() == b.HighestTrackableValue() &&
-		a.SignificantFigures() == b.SignificantFigures()
-}
-
 // HighestCounted returns the largest value that h can count: the upper edge of
 // its last bucket, which lies at or above HighestTrackableValue. Recorders
 // record larger values there.

@@ -272,20 +272,6 @@ func (m *Monitor) hiccups(now int64, out []Value) []Value {
 	return out
 }
 
-// Pauses returns the pauses so far, in order of their start: the gaps of the
-// meters beyond the threshold, and the stretches in which a counter grew, with
-// touching ones joined. A pause that has not ended is included up to now, and is
-// longer in the next call. Of more than Options.MaxPauses gaps (or stretches) the
-// longest are kept, and those not yet returned by [Monitor.NewPauses] before
-// others; the number dropped is a value of the samples and the second result of
-// [Monitor.PauseCount].
-func (m *Monitor) Pauses() []Pause {
-	list := m.gaps(append(m.pauses.list(), m.stretches.list()...))
-	list = m.watch.going(list)
-	sortByStart(list)
-	return list
-}
-
 // NewPauses returns the pauses that ended since the last call and the freezes
 // among them ([Freezes]), each once, in order of their start. The call ends a
 // stretch in which a counter is growing; the next stretch begins there.
@@ -331,7 +317,7 @@ func (m *Monitor) gaps(list []Pause) []Pause {
 }
 
 // PauseCount returns how many pauses have ended since [Start] and how many of
-// them were dropped from the list that [Monitor.Pauses] returns.
+// them were dropped before [Monitor.NewPauses] returned them.
 func (m *Monitor) PauseCount() (ended, dropped uint64) {
 	ended, dropped = m.pauses.totals()
 	n, short := m.stretches.totals()
@@ -350,7 +336,7 @@ func (m *Monitor) Missing() map[string]string {
 
 // Stop ends the meters and the idle process and closes the counters. It returns
 // when no goroutine, thread or process of the monitor is left, within about one
-// period or look (20 ms). [Monitor.Pauses], [Monitor.NewPauses] and
+// period or look (20 ms). [Monitor.NewPauses] and
 // [Monitor.Missing] still return what was collected. Further calls do nothing.
 func (m *Monitor) Stop() {
 	m.thread.stop.Store(true)

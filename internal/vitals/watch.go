@@ -218,18 +218,6 @@ func (w *watch) flush(now int64) {
 	}
 }
 
-// going appends the open stretches.
-func (w *watch) going(out []Pause) []Pause {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, x := range w.list {
-		if x.open != (Pause{}) {
-			out = append(out, x.open)
-		}
-	}
-	return out
-}
-
 // close takes a last look, ends all stretches and closes the counters. run must have
 // returned.
 func (w *watch) close() {

@@ -207,3 +207,29 @@ func TestStretch(t *testing.T) {
 		}
 	}
 }
+
+// Pauses returns the pauses so far, in order of their start: the gaps of the
+// meters beyond the threshold, and the stretches in which a counter grew, with
+// touching ones joined. A pause that has not ended is included up to now, and is
+// longer in the next call. Of more than Options.MaxPauses gaps (or stretches) the
+// longest are kept, and those not yet returned by [Monitor.NewPauses] before
+// others; the number dropped is a value of the samples and the second result of
+// [Monitor.PauseCount].
+func (m *Monitor) Pauses() []Pause {
+	list := m.gaps(append(m.pauses.list(), m.stretches.list()...))
+	list = m.watch.going(list)
+	sortByStart(list)
+	return list
+}
+
+// going appends the open stretches.
+func (w *watch) going(out []Pause) []Pause {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, x := range w.list {
+		if x.open != (Pause{}) {
+			out = append(out, x.open)
+		}
+	}
+	return out
+}

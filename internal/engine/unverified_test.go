@@ -1,26 +1,29 @@
-package judge
+package engine
 
 import (
-	"path"
+	"os"
+	slashed "path"
+	"path/filepath"
 	"strings"
+	"testing"
 )
 
-// Unverifiable is a field of a result file that does not follow from the rest of the file,
-// so Verify cannot compute it. The seal shows a change of it, unless the seal was computed
+// unverifiable is a field of a result file that does not follow from the rest of the file,
+// so judge.Verify cannot compute it. The seal shows a change of it, unless the seal was computed
 // again.
-type Unverifiable struct {
-	// Path is the path of the field below the type of its record: "header/clock/read_ns".
+type unverifiable struct {
+	// path is the path of the field below the type of its record: "header/clock/read_ns".
 	// * is any name or index; /** at the end is the field and all below it.
-	Path string
-	// Small says that Verify finds a large change, but not a small one.
-	Small bool
-	Why   string
+	path string
+	// small says that judge.Verify finds a large change, but not a small one.
+	small bool
+	why   string
 }
 
-// Unverified lists the fields that Verify cannot compute. docs/reference.md has the same
+// unverified lists the fields that judge.Verify cannot compute. docs/reference.md has the same
 // list.
-func Unverified() []Unverifiable {
-	return []Unverifiable{
+func unverified() []unverifiable {
+	return []unverifiable{
 		{"order/", false, "the order of the records of different workloads, and of events among intervals"},
 		{"header/id", false, "a random number; a raw file has it too"},
 		{"header/started", false, "the wall clock"},
@@ -87,11 +90,11 @@ func Unverified() []Unverifiable {
 	}
 }
 
-// Free reports whether [Verify] may miss a change of a field, by the list of [Unverified]; small
+// free reports whether [judge.Verify] may miss a change of a field, by the list of [unverified]; small
 // says that the change is small.
-func Free(field string, small bool) bool {
-	for _, u := range Unverified() {
-		if (small || !u.Small) && matches(u.Path, field) {
+func free(field string, small bool) bool {
+	for _, u := range unverified() {
+		if (small || !u.small) && matches(u.path, field) {
 			return true
 		}
 	}
@@ -103,6 +106,57 @@ func matches(pattern, field string) bool {
 		parts := strings.Split(field, "/")
 		pattern, field = above, strings.Join(parts[:min(len(parts), strings.Count(above, "/")+1)], "/")
 	}
-	ok, err := path.Match(pattern, field)
+	ok, err := slashed.Match(pattern, field)
 	return ok && err == nil
+}
+
+// docs/reference.md lists exactly the fields that verify cannot check.
+func TestUnverifiedIsDocumented(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "reference.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "### What verify cannot check\n")
+	if section, _, _ = strings.Cut(section, "\n## "); !found {
+		t.Fatal("there is no such section")
+	}
+	var rows, want []string
+	for row := range strings.Lines(section) {
+		if strings.HasPrefix(row, "| `") {
+			rows = append(rows, strings.TrimSpace(row))
+		}
+	}
+	for _, u := range unverified() {
+		row := "| `" + u.path + "` | "
+		if u.small {
+			row += "a small change; "
+		}
+		want = append(want, row+u.why+" |")
+	}
+	if strings.Join(rows, "\n") != strings.Join(want, "\n") {
+		t.Errorf("docs/reference.md has another list; write\n%s", strings.Join(want, "\n"))
+	}
+}
+
+func TestFree(t *testing.T) {
+	for _, tt := range []struct {
+		field string
+		small bool
+		want  bool
+	}{
+		{"header/clock/read_ns", false, true},
+		{"header/clock", false, true},
+		{"header/size", false, false},
+		{"header/size", true, false},
+		{"interval/levels/*/at", true, true},
+		{"interval/levels/*/at", false, false},
+		{"summary/throughput/per_second", true, false},
+		{"event/", false, true},
+		{"header/scenario/target/options/*", false, true},
+		{"header/scenario/workload/rate", false, false},
+	} {
+		if got := free(tt.field, tt.small); got != tt.want {
+			t.Errorf("%s, small %v: %v", tt.field, tt.small, got)
+		}
+	}
 }
