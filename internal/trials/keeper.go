@@ -17,6 +17,7 @@ type Keeper struct {
 	why    string                     // why the next trial needs a fresh broker; empty: it does not
 	note   func(b Broker, why string) // called for each broker that is started; may be nil
 	served bool                       // Get was called since the last trial began
+	number int                        // of the broker in Manifest.Brokers, which note sets
 }
 
 // Get returns a broker for the key: the current one, if it has that key, still runs and is

@@ -19,8 +19,11 @@ func (s *Series) Next(k int, t Trial, keeper *Keeper, made func(*Turn) (State, e
 		return Planned, fmt.Errorf("%w: trial %d is not %s", ErrChanged, k+1, t.File)
 	}
 	at := &s.Trials[k]
-	turn := &Turn{Trial: *at, Cell: s.Cells[at.Cell], Number: k + 1, Path: filepath.Join(s.dir, at.File), Keeper: keeper}
-	_, err := s.turn(at, turn, made)
+	turns := []Turn{{Trial: *at, Cell: s.Cells[at.Cell], Number: k + 1, Path: filepath.Join(s.dir, at.File), Keeper: keeper}}
+	_, err := s.turn(turns, func() ([2]State, error) {
+		state, err := made(&turns[0])
+		return [2]State{state}, err
+	})
 	if at.State == Failed {
 		keeper.Spoil("a trial failed")
 	}

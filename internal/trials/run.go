@@ -2,6 +2,7 @@ package trials
 
 import (
 	"path/filepath"
+	"sync"
 	"time"
 )
 
@@ -19,6 +20,11 @@ type Options struct {
 	// Make makes a trial and returns its state; Planned discards the attempt. An error
 	// ends the series unless the state is Refused, or is Failed and Failures allows it.
 	Make func(*Turn) (State, error)
+	// Both, if not nil, makes the two trials of a round at once, instead of Make, in a series of two cells with the
+	// trials of each round side by side in the order. The states are in the order of the turns, each
+	// of which has a keeper of its own, and the error is that of both. If only one trial of a round was
+	// made before, it is made again.
+	Both func(*[2]Turn) ([2]State, error)
 	// More is called when all trials were tried and returns further ones: new rounds in
 	// place of some that were set aside. If it returns none, the series is over; nil: it
 	// always is.
@@ -67,9 +73,17 @@ func (t *Turn) Wait() bool {
 // before and after each trial, so that it always has the current state. Run stops the broker
 // at its end.
 func (s *Series) Run(o Options) error {
-	keeper := &Keeper{}
-	defer keeper.Stop("")
-	clock := &foresight{pause: o.Pause}
+	keepers := &[2]Keeper{}
+	for i := range keepers {
+		defer keepers[i].Stop("")
+	}
+	clock := &foresight{pause: o.Pause, atOnce: 1}
+	if o.Both != nil {
+		clock.atOnce = 2
+		if err := s.halves(); err != nil {
+			return err
+		}
+	}
 	row := 0 // failed trials in a row
 	first := true
 	for i := 0; ; i++ {
@@ -88,60 +102,106 @@ func (s *Series) Run(o Options) error {
 		if i == len(s.Trials) {
 			return nil
 		}
-		t := &s.Trials[i]
-		if !o.wants(t) {
+		if !o.wants(&s.Trials[i]) {
 			continue
 		}
 		if ending(o.Ending) {
 			return nil
 		}
-		turn := &Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: keeper, ending: o.Ending}
-		if !first {
-			turn.Pause = o.Pause
+		var turns [2]Turn
+		n := clock.atOnce
+		for k := range n {
+			t := &s.Trials[i+k]
+			turns[k] = Turn{Trial: *t, Cell: s.Cells[t.Cell], Number: i + k + 1, Of: len(s.Trials), Path: filepath.Join(s.dir, t.File), Keeper: &keepers[k], ending: o.Ending}
+			if !first {
+				turns[k].Pause = o.Pause
+			}
 		}
 		first = false
-		began, err := s.turn(t, turn, o.Make)
-		if t.State == Failed {
+		began, err := s.turn(turns[:n], func() ([2]State, error) {
+			if n == 2 {
+				return o.Both(&turns)
+			}
+			state, err := o.Make(&turns[0])
+			return [2]State{state}, err
+		})
+		failed, complete := false, true
+		for k := range n {
+			failed, complete = failed || s.Trials[i+k].State == Failed, complete && s.Trials[i+k].State == Made
+		}
+		i += n - 1
+		if failed {
 			row++
-			keeper.Spoil("a trial failed")
+			keepers[0].Spoil("a trial failed")
+			keepers[1].Spoil("a trial failed")
 		} else {
 			row = 0
 		}
-		if turn.Cell.Fresh {
-			keeper.Stop("the cell has one for each trial")
+		for k := range n {
+			if turns[k].Cell.Fresh {
+				keepers[k].Stop("the cell has one for each trial")
+			}
 		}
-		if t.State == Made {
-			clock.learn(turn.Cell.Takes, s.now().Sub(began)-turn.Pause)
+		if complete {
+			clock.learn(turns[0].Cell.Takes, s.now().Sub(began)-turns[0].Pause)
 		}
 		if o.Progress != nil {
 			o.Progress(s.progress(i+1, clock, o))
 		}
-		if err != nil && (t.State != Failed || row >= max(1, o.Failures)) {
+		if err != nil && (!failed || row >= max(1, o.Failures)) {
 			return err
 		}
 	}
 }
 
-// turn makes one trial and writes its state to the manifest, before and after.
-func (s *Series) turn(t *Trial, turn *Turn, made func(*Turn) (State, error)) (began time.Time, err error) {
+// halves plans the trials anew of rounds of which only a part was made: the runs of a round are made at once.
+func (s *Series) halves() error {
+	for i := 0; i+1 < len(s.Trials); i += 2 {
+		a, b := &s.Trials[i], &s.Trials[i+1]
+		if a.Aside != "" || a.State == b.State {
+			continue
+		}
+		for _, t := range []*Trial{a, b} {
+			if err := s.clear(t); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// turn makes trials, one or two at once, and writes their states to the manifest, before and after.
+func (s *Series) turn(turns []Turn, made func() ([2]State, error)) (began time.Time, err error) {
 	began = s.now()
-	*t = t.plan()
-	t.State, t.Began, t.Session = Running, &began, len(s.Sessions)
+	var noting sync.Mutex // guards Brokers while trials are made at once
+	for k := range turns {
+		t := &s.Trials[turns[k].Number-1]
+		*t = t.plan()
+		t.State, t.Began, t.Session = Running, &began, len(s.Sessions)
+		keeper := turns[k].Keeper
+		keeper.served = false
+		keeper.note = func(b Broker, why string) {
+			noting.Lock()
+			defer noting.Unlock()
+			s.Brokers = append(s.Brokers, Served{Name: b.String(), Started: s.now(), Why: why})
+			keeper.number = len(s.Brokers)
+		}
+	}
 	if err := s.write(s.dir); err != nil {
 		return began, err
 	}
-	turn.Keeper.served = false
-	turn.Keeper.note = func(b Broker, why string) {
-		s.Brokers = append(s.Brokers, Served{Name: b.String(), Started: s.now(), Why: why})
-	}
-	state, err := made(turn)
-	if state == Planned {
-		*t = t.plan()
-	} else {
+	states, err := made()
+	for k := range turns {
+		t := &s.Trials[turns[k].Number-1]
+		state := states[k]
+		if state == Planned {
+			*t = t.plan()
+			continue
+		}
 		ended := s.now()
 		t.State, t.Ended = state, &ended
-		if turn.Keeper.served {
-			t.Broker = len(s.Brokers)
+		if turns[k].Keeper.served {
+			t.Broker = turns[k].Keeper.number
 		}
 		if (state == Failed || state == Refused) && err != nil {
 			t.Error = err.Error()
@@ -192,6 +252,7 @@ func ending(c <-chan struct{}) bool {
 // trials made so far, plus the pause.
 type foresight struct {
 	pause  time.Duration
+	atOnce int           // trials that are made at once
 	beyond time.Duration // excess over the plan, summed over the trials made
 	made   int
 }
@@ -205,5 +266,5 @@ func (f *foresight) of(planned time.Duration) time.Duration {
 	if f.made > 0 {
 		planned += f.beyond / time.Duration(f.made)
 	}
-	return planned + f.pause
+	return (planned + f.pause) / time.Duration(f.atOnce)
 }
