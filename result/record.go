@@ -260,8 +260,10 @@ type Trial struct {
 	// Replaces is the pair of an ab that this one was made in place of, since a run of
 	// that was INVALID; 0: none.
 	Replaces int `json:"replaces,omitempty"`
-	Index    int `json:"index"` // place in the order in which they were run, from 1
-	Of       int `json:"of"`    // runs planned
+	// Beside says that both runs of the pair were made at the same time.
+	Beside bool `json:"beside,omitempty"`
+	Index  int  `json:"index"` // place in the order in which they were run, from 1
+	Of     int  `json:"of"`    // runs planned
 }
 
 // The kinds of Trial.Kind.

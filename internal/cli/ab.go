@@ -27,7 +27,8 @@ type abOptions struct {
 	compareOptions
 	outputOptions
 	pairs   int
-	replace int // pairs at most; negative: the number of pairs
+	replace int  // pairs at most; negative: the number of pairs
+	beside  bool // both runs of a pair at the same time
 }
 
 func (a *app) abCommand() *cobra.Command {
@@ -52,6 +53,12 @@ Ctrl-C ends the comparison after the current run, or at once if that run's windo
 not begun; a second Ctrl-C ends the window early; a third stops at once. The results
 are in one directory, which sixnines compare can read later and --resume continues.
 
+With --beside both runs of a pair are made at the same time, each with a broker and
+connections of its own, from one schedule, B's or A's half a gap later. What disturbs the
+machine then disturbs both, and falls out of their ratio: the same number of pairs shows a
+far smaller difference. It compares the sides under their common load, which together should
+use no more than half of the processors.
+
 A pair with an INVALID run is set aside, reported, and repeated after the others, at
 most --replace times. Only verdicts decide this, never the measured figures.
 
@@ -66,6 +73,7 @@ Exit codes: 0 compared; 1 failure; 2 wrong usage; 3 a regression with --gate, a 
 objective, or a gate or objective that could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
+  sixnines ab redis --beside --duration 10s --b size=1kB
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
   sixnines ab nats --b setting.max_pending=1MB --gate --min-effect 10%`,
 		Args:              counted(1, 2, "A, and perhaps B"),
@@ -77,6 +85,7 @@ objective, or a gate or objective that could not be decided.`,
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: as many as --pairs; 0: none")
+		f.BoolVar(&o.beside, "beside", false, "make both runs of a pair at the same time: what disturbs the machine disturbs both sides alike")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
@@ -116,6 +125,9 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	if err == nil && t.gate && !t.rankUnlike {
 		err = gateableArms(t.arms, t.of)
 	}
+	if err == nil && t.beside {
+		err = t.besideRefused(a)
+	}
 	if err == nil {
 		t.changes, err = changesBetween(t.arms, [2]*scenario.Scenario{t.arms[0].scenario, t.arms[1].scenario})
 	}
@@ -129,6 +141,9 @@ func (t *abRuns) plan() (design, error) {
 	set := randomHex()
 	for i := range t.arms {
 		t.arms[i].Set = set
+		if t.beside {
+			t.arms[i].Digest = "beside"
+		}
 	}
 	seed := t.arms[0].scenario.Seed
 	return design{name: fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]),
@@ -143,7 +158,11 @@ func (t *abRuns) begin(s *series) error {
 
 func (t *abRuns) make(ctx context.Context) error {
 	t.announce()
-	return t.makeAll(ctx, trials.Options{Make: t.one, More: t.more})
+	o := trials.Options{Make: t.one, More: t.more}
+	if t.beside {
+		o.Both = t.both
+	}
+	return t.makeAll(ctx, o)
 }
 
 // arms loads both scenarios, and describes each one's broker.
@@ -241,22 +260,35 @@ func (t *abRuns) announce() {
 	if len(t.changes) > 0 {
 		t.note("B changes %s", changesWords(t.changes))
 	}
-	t.note("%s of runs in random order take %s to %s, plus the time to start brokers; results in %s",
-		plural(t.pairs, "pair"), seconds(least), seconds(least+drains), t.dir)
+	how := "of runs in random order"
+	if t.beside {
+		how, least, drains = "of runs at the same time", least/2, drains/2
+	}
+	t.note("%s %s take %s to %s, plus the time to start brokers; results in %s",
+		plural(t.pairs, "pair"), how, seconds(least), seconds(least+drains), t.dir)
 	if n := t.spare(); n > 0 {
 		t.note("up to %s with an INVALID run will be repeated", plural(n, "pair"))
 	}
 }
 
+// placeOf says which pair a turn belongs to.
+func (t *abRuns) placeOf(turn *trials.Turn) string {
+	pair := turn.Trial.Round
+	if n := turn.Trial.Replaces; n > 0 {
+		return fmt.Sprintf("pair %d, replacing pair %d", pair, n)
+	}
+	return fmt.Sprintf("pair %d of %d", pair, t.pairs)
+}
+
+// headerOf is what the result of a turn says of its place in the ab.
+func (t *abRuns) headerOf(turn *trials.Turn) result.Trial {
+	return result.Trial{Arm: t.arms[turn.Trial.Cell].label, Pair: turn.Trial.Round, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}
+}
+
 // one makes one run.
 func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
-	arm, pair := t.arms[turn.Trial.Cell].label, turn.Trial.Round
-	place := fmt.Sprintf("pair %d of %d", pair, t.pairs)
-	if n := turn.Trial.Replaces; n > 0 {
-		place = fmt.Sprintf("pair %d, replacing pair %d", pair, n)
-	}
-	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", place, arm, whereOf(turn)),
-		header: result.Trial{Arm: arm, Pair: pair, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}})
+	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", t.placeOf(turn), t.arms[turn.Trial.Cell].label, whereOf(turn)),
+		header: t.headerOf(turn)})
 	if run != nil {
 		t.keep(turn.Number-1, run)
 	}

@@ -274,6 +274,44 @@ func TestCompareWrongUsage(t *testing.T) {
 	}
 }
 
+// TestABBeside makes both runs of each pair at the same time: their windows begin half a gap apart.
+func TestABBeside(t *testing.T) {
+	dir := t.TempDir()
+	code, _, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--beside", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s")
+	if code == exitUsage {
+		t.Fatal(errs)
+	}
+	second := map[string]int{}
+	for pair := 1; pair <= 6; pair++ {
+		var starts [2]int64
+		for i, arm := range []string{"A", "B"} {
+			files, err := filepath.Glob(filepath.Join(dir, "results", "ab-*", fmt.Sprintf("pair-%02d-%s.jsonl", pair, arm)))
+			if err != nil || len(files) != 1 {
+				t.Fatalf("%v, %v", files, err)
+			}
+			run, err := result.Load(files[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x := run.Header.Trial; !x.Beside || x.Arm != arm || x.Pair != pair {
+				t.Errorf("%+v", x)
+			}
+			starts[i] = run.Header.Clock.Start
+		}
+		switch starts[1] - starts[0] {
+		case 2_500_000:
+			second["B"]++
+		case -2_500_000:
+			second["A"]++
+		default:
+			t.Errorf("pair %d: B's window begins %d ns after A's", pair, starts[1]-starts[0])
+		}
+	}
+	if second["A"] != 3 || second["B"] != 3 {
+		t.Errorf("the second of the pairs: %v", second)
+	}
+}
+
 // TestAB makes the runs of an A/A, as short as they can be: what comes of it
 // depends on the machine, but not which runs there are.
 func TestAB(t *testing.T) {

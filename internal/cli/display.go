@@ -32,11 +32,16 @@ const (
 // display returns the display that suits stderr for runs of a scenario; ctrlC says what
 // Ctrl-C does, once more in fewer words for narrow terminals.
 func (env *Env) display(quiet bool, s *scenario.Scenario, ctrlC ...string) display {
+	return env.displayOf(quiet, len(s.Workloads), ctrlC...)
+}
+
+// displayOf is [Env.display] for a number of named workloads; 0: one without a name.
+func (env *Env) displayOf(quiet bool, workloads int, ctrlC ...string) display {
 	if quiet {
 		return silence{}
 	}
 	if _, ok := env.terminal(env.Stderr); ok {
-		return newLive(env, len(s.Workloads), ctrlC...)
+		return newLive(env, workloads, ctrlC...)
 	}
 	return &lines{to: env.Stderr, ascii: env.ascii()}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -50,12 +51,15 @@ func TestABInterrupted(t *testing.T) {
 		{"twice in a long run", "10m", []string{"measure", "ending after this run"}, 1, []int{exitFailure}, "stopped before a pair of runs was complete"},
 		{"before the third run", "100ms", []string{"(run 3 of"}, 2, []int{exitOK, exitFailure}, "stopping; nothing of this run"},
 		{"before a window", "10m", []string{"(run 1 of"}, 0, []int{exitFailure}, "stopped before a pair of runs was complete"},
+		{"in the second pair at once", "400ms", []string{awaits + "(runs 3 and", "measure"}, 4, []int{exitOK, exitFailure}, "ending after this run"},
+		{"before the second pair at once", "100ms", []string{"(runs 3 and"}, 2, []int{exitOK, exitFailure}, "stopping; nothing of this run"},
+		{"twice in a pair at once", "10m", []string{"measure", "ending after this run"}, 2, []int{exitOK, exitFailure}, "the window ends here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			errs := &signaller{cues: tt.cues, signals: make(chan os.Signal, len(tt.cues))}
 			var out bytes.Buffer
-			code := Main(t.Context(), Env{Args: []string{"ab", "mem", "--pairs", "6", "--duration", tt.duration, "--warmup", "500ms", "--rate", "200/s", "--set", "record.interval=100ms"},
+			code := Main(t.Context(), Env{Args: []string{"ab", "mem", "--pairs", "6", "--duration", tt.duration, "--warmup", "500ms", "--rate", "200/s", "--set", "record.interval=100ms", fmt.Sprintf("--beside=%t", strings.HasSuffix(tt.name, "at once"))},
 				Stdin: strings.NewReader(""), Stdout: &out, Stderr: errs, Dir: dir, Drivers: all.Set(), Tool: BuiltTool(),
 				Signals: func() (<-chan os.Signal, func()) { return errs.signals, func() {} }})
 			text := errs.text.String()

@@ -29,6 +29,8 @@ type measurement struct {
 	streamed bool           // the file is a copy that does not stay
 	trial    *result.Trial  // nil: the run stands alone
 	keeper   *trials.Keeper // of the broker; nil: it is for this run alone
+	// start, if not nil, is the run's engine.Config.Start.
+	start func(context.Context, int64) (int64, error)
 }
 
 // measure makes a run. It starts the broker first, if the scenario asks for that and no
@@ -49,7 +51,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	a.restore(stops.early, show.say)
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
 		Idle: a.self(idleCommand), Probe: a.self(probe.Command),
-		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort}
+		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort, Start: m.start}
 	if a.fleet == nil { // they are this machine's
 		config.Floor, config.Limit = a.noiseFloor(s, show.say), a.generatorLimit(s, show.say)
 	}

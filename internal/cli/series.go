@@ -153,13 +153,13 @@ type trialSpec struct {
 	header   result.Trial       // without Set and Kind
 	where    string             // prefix of what is printed about it, such as "run 1 of 3"; may be empty
 	begin    string             // printed when it begins
+	// start, if not nil, is the run's engine.Config.Start.
+	start func(context.Context, int64) (int64, error)
 }
 
 // measured makes one trial. The error is that of [app.measure].
 func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.State, error) {
-	c := &s.cells[turn.Trial.Cell]
-	sc := *cmp.Or(o.scenario, c.scenario)
-	show := s.display(s.quiet, &sc, endsSeries)
+	show := s.display(s.quiet, cmp.Or(o.scenario, s.cells[turn.Trial.Cell].scenario), endsSeries)
 	defer show.close()
 	if turn.Pause > 0 {
 		show.say(o.where + " begins in " + seconds(turn.Pause))
@@ -170,10 +170,17 @@ func (s *series) measured(turn *trials.Turn, o trialSpec) (*result.Run, trials.S
 	stops := s.stops.next(func(text string) { show.say(ofWorkload(o.where) + text) })
 	defer s.stops.done()
 	show.say(o.begin)
+	return s.run(turn, o, stops, show)
+}
+
+// run is the part of [series.measured] that makes the run.
+func (s *series) run(turn *trials.Turn, o trialSpec, stops *interrupts, show display) (*result.Run, trials.State, error) {
+	c := &s.cells[turn.Trial.Cell]
+	sc := *cmp.Or(o.scenario, c.scenario)
 	sc.Reseed(turn.Trial.Seed)
 	o.header.Set, o.header.Kind = turn.Cell.Set, s.Kind
 	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: c.entry,
-		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper})
+		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper, start: o.start})
 	switch {
 	case run == nil && stops.vain.Load():
 		return nil, trials.Planned, err

@@ -81,7 +81,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		c.Pairs = append(c.Pairs, Pair{p.number, p.runs[0].name(), p.runs[1].name()})
 	}
 	if ab {
-		c.Kind = KindAB
+		c.Kind, c.Beside = KindAB, besideOf(everyone)
 		if sameByDesign(sets) {
 			c.Kind = KindAA
 		} else {

@@ -78,6 +78,8 @@ type Comparison struct {
 	// Forced says that Options.RankUnlike forced a ranking in spite of Differences.
 	Forced bool   `json:"forced,omitempty"`
 	Pairs  []Pair `json:"pairs"`
+	// Beside says how pairs were made whose runs were made at the same time; nil: they were not.
+	Beside *Beside `json:"beside,omitempty"`
 	// Replaced are pairs of an ab that had an INVALID run and were measured again; they are
 	// in no figure.
 	Replaced       []Replaced      `json:"replaced,omitempty"`
@@ -116,6 +118,16 @@ type Set struct {
 	From  time.Time `json:"from"`  // start of the first of the runs
 	To    time.Time `json:"to"`    // start of the last of the runs
 }
+
+// Beside describes pairs of runs that were made at the same time.
+type Beside struct {
+	// Busy is the largest share of the machine's processors, 0 to 1, that was in use on average over the window of
+	// a run, by both sides, their brokers and whatever else ran.
+	Busy float64 `json:"busy"`
+}
+
+// MostBusy is the share of the processors above which runs that are made at the same time may wait for each other.
+const MostBusy = 0.5
 
 // Pair is two runs that are compared with each other.
 type Pair struct {

@@ -253,6 +253,10 @@ func compareHow(c *compare.Comparison) string {
 	text := plural(int64(len(c.Pairs)), "pair")
 	switch c.Kind {
 	case compare.KindAA, compare.KindAB:
+		if c.Beside != nil {
+			text += ", both runs at the same time, up to " + percentage(math.Round(c.Beside.Busy*100)/100) + " of the processors in use"
+			break
+		}
 		text += ", in random order"
 	default:
 		text += ", in order of time"

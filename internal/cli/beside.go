@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"sixnines/internal/engine"
+	"sixnines/internal/trials"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// errPartner ends a run whose partner cannot begin.
+var errPartner = errors.New("the other run of its pair could not begin")
+
+// notBeside says why two loads cannot be measured at the same time; it is empty if they can.
+func notBeside(arms []cell) string {
+	for i := range arms {
+		s := arms[i].scenario
+		switch {
+		case len(s.Acts()) > 0 || s.Network != nil:
+			return "actions and network conditions of one side would reach the other"
+		case s.Target.Nodes > 1:
+			return "two clusters at once are too much for one machine"
+		}
+		for _, p := range s.Parts() {
+			w := &p.Workload
+			switch {
+			case w.Loop == scenario.Closed || w.Rate.IsMax():
+				return "a load without a schedule takes what the other side leaves it"
+			case w.Pattern == scenario.Consume || w.Existing != "":
+				return "both sides would take the same messages of an earlier run"
+			}
+		}
+	}
+	return ""
+}
+
+// meeting is where the two runs of a pair wait for each other, so that their windows begin together.
+type meeting struct {
+	over     chan struct{} // closed when both are there, or one never will be
+	mu       sync.Mutex    // guards the rest
+	earliest int64         // the later of the instants at which they could begin
+	came     int
+	err      error // why they do not begin
+}
+
+func newMeeting() *meeting { return &meeting{over: make(chan struct{})} }
+
+// start returns an [engine.Config.Start]: the window begins with the other one, and after later more.
+func (m *meeting) start(later time.Duration) func(context.Context, int64) (int64, error) {
+	return func(ctx context.Context, earliest int64) (int64, error) {
+		m.mu.Lock()
+		m.earliest = max(m.earliest, earliest)
+		if m.came++; m.came == 2 {
+			close(m.over)
+		}
+		m.mu.Unlock()
+		select {
+		case <-m.over:
+			m.mu.Lock()
+			defer m.mu.Unlock()
+			return m.earliest + int64(later), m.err
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// leave says that a run has ended. If the other one still waits, it does not begin.
+func (m *meeting) leave() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.came < 2 {
+		m.came, m.err = 2, errPartner
+		close(m.over)
+	}
+}
+
+// both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
+// half of its mean gap later, so that their messages are not due at the same instants.
+func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error) {
+	shows := t.sideDisplays()
+	defer shows.close()
+	stops := t.stops.next(shows.to.say)
+	defer t.stops.done()
+	place := t.placeOf(&turns[0])
+	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", place, t.arms[turns[0].Trial.Cell].label, t.arms[turns[1].Trial.Cell].label, turns[0].Number, turns[1].Number, turns[0].Of))
+	meet := newMeeting()
+	var runs [2]*result.Run
+	var errs [2]error
+	var made sync.WaitGroup
+	for k := range turns {
+		turn := &turns[k]
+		later := time.Duration(0)
+		if k == 1 {
+			later = halfGap(t.arms[turn.Trial.Cell].scenario)
+		}
+		made.Go(func() {
+			defer meet.leave()
+			o := trialSpec{header: t.headerOf(turn), start: meet.start(later)}
+			o.header.Beside = true
+			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(turn.Trial.Cell))
+		})
+	}
+	made.Wait()
+	for k, run := range runs {
+		if run != nil {
+			t.keep(turns[k].Number-1, run)
+		}
+	}
+	if errors.Is(errs[0], errPartner) {
+		errs[0] = nil
+	}
+	if errors.Is(errs[1], errPartner) {
+		errs[1] = nil
+	}
+	if states[0] == trials.Planned || states[1] == trials.Planned {
+		return [2]trials.State{trials.Planned, trials.Planned}, errors.Join(errs[:]...)
+	}
+	if err = errors.Join(errs[:]...); err == nil && turns[1].Number == 2 {
+		err = t.foresee()
+	}
+	return states, err
+}
+
+// halfGap is half of the mean time between two messages of a scenario's first load.
+func halfGap(s *scenario.Scenario) time.Duration {
+	rate := s.Parts()[0].Workload.Rate.Float()
+	if rate <= 0 {
+		return 0
+	}
+	return time.Duration(float64(time.Second) / rate / 2)
+}
+
+// sideDisplays shows two runs at once in one display: as if they were two workloads, called A and B.
+type sideDisplays struct {
+	to     display
+	labels []string
+
+	mu   sync.Mutex
+	last []engine.Progress // of each side
+}
+
+func (t *abRuns) sideDisplays() *sideDisplays {
+	loads := 0
+	var labels []string
+	for _, arm := range t.arms {
+		loads += max(1, len(arm.scenario.Workloads))
+		labels = append(labels, arm.label)
+	}
+	return &sideDisplays{to: t.displayOf(t.quiet, loads, endsSeries), labels: labels, last: make([]engine.Progress, len(labels))}
+}
+
+func (d *sideDisplays) close() { d.to.close() }
+
+// of returns the display of a side.
+func (d *sideDisplays) of(side int) display { return sideDisplay{d, side} }
+
+// sideDisplay is one side's part of a display. Closing it closes nothing.
+type sideDisplay struct {
+	*sideDisplays
+	side int
+}
+
+func (d sideDisplay) say(text string) { d.to.say(d.labels[d.side] + ": " + text) }
+
+func (d sideDisplay) close() {}
+
+// observe shows both sides once both have come to the same phase.
+func (d sideDisplay) observe(p engine.Progress) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last[d.side] = p
+	both := p
+	both.Workloads = nil
+	for i, q := range d.last {
+		if q.Phase != p.Phase {
+			return
+		}
+		if len(q.Workloads) == 0 {
+			q.Workload = d.labels[i]
+			both.Workloads = append(both.Workloads, q)
+		}
+		for _, w := range q.Workloads {
+			w.Workload = joinWords(d.labels[i], w.Workload)
+			both.Workloads = append(both.Workloads, w)
+		}
+	}
+	d.to.observe(both)
+}
+
+// besideRefused is the error of sides that cannot be measured at the same time; nil if they can.
+func (t *abRuns) besideRefused(a *app) error {
+	why := notBeside(t.arms)
+	switch {
+	case why != "":
+	case a.live != nil:
+		why = "metrics are exported of one run at a time"
+	case a.fleet != nil:
+		why = "a fleet makes one run at a time"
+	}
+	if why == "" {
+		return nil
+	}
+	return wrongUsage("leave --beside out: the runs are then made one after the other", "--beside: %s", why)
+}
