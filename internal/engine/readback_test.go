@@ -12,6 +12,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
+	"sixnines/internal/integrity"
 	"sixnines/internal/judge"
 	"sixnines/result"
 )
@@ -75,6 +76,34 @@ func TestReadBackWithoutConsumers(t *testing.T) {
 	}
 }
 
+// Messages of other runs and of programs that are not this one change nothing but their own count.
+func TestReadBackOfPlacesWithOthersMessages(t *testing.T) {
+	const n = 50
+	e := mem.Entry()
+	e.Driver = &reader{Driver: e.Driver, strangers: n}
+	b := measureVirtually(t, keptLoad("{rate: 1000/s, groups: 1}", "lose_acked: 7, withhold: 5, after: 100, every: 9"), e).ReadBack
+	if b.Outcome != result.ReadBackDone || b.Foreign != 2*n || b.Corrupted != 0 || b.Duplicated != 0 || b.LostAcked != 7 || b.Kept != 5 {
+		t.Errorf("%+v", b)
+	}
+}
+
+// Each workload has what is its own: what another one lost, or keeps, is not in its accounts.
+func TestReadBackOfWorkloads(t *testing.T) {
+	r := measureVirtually(t, `
+phases: {warmup: 100ms, duration: 1s, drain: 500ms, read_back: 10s}
+target: {driver: mem, options: {ack: broker, keep: true, lose_acked: 7, lose: 3, after: 100, every: 9}}
+workloads:
+  first: {pattern: publish, rate: 1000/s, producers: 2, topics: 2}
+  second: {pattern: publish, rate: 400/s}
+`, mem.Entry())
+	for i, due := range []int64{1000, 400} { // the driver does to each what it is told
+		b := r.Parts()[i].ReadBack
+		if b.Outcome != result.ReadBackDone || b.Foreign != 0 || b.LostAcked != 7 || b.GoneUnknown != 3 || b.Kept != due-7-3 {
+			t.Errorf("%d: %+v", i, b)
+		}
+	}
+}
+
 // A broker that is away at the end is waited for; one that stays away, or that breaks off, leaves
 // it undecided what is lost.
 func TestReadBackFromABrokerThatIsAway(t *testing.T) {
@@ -131,6 +160,7 @@ type reader struct {
 	drops, undercounts   int  // how many of the oldest a limit has removed, and how many fewer the broker counts
 	uncounted            bool // it counts none
 	replicas             []driver.Replica
+	strangers            int   // messages of others, of each of two sorts, in each place
 	down                 error // why it stays away, as the caller of the run knows
 	opened               atomic.Int32
 }
@@ -181,6 +211,15 @@ func (s readerSession) ReadBack(ctx context.Context, p driver.Place, take driver
 	drops := min(s.of.drops, len(all))
 	for _, k := range all[drops:] {
 		take(k)
+	}
+	for i := range s.of.strangers {
+		other := slices.Clone(all[i].Payload)
+		var e integrity.Envelope
+		e.Get(other, false)
+		e.Run++
+		e.Put(other, integrity.BodySum(other))
+		take(driver.Kept{Payload: other})
+		take(driver.Kept{Payload: []byte("of others")})
 	}
 	found.Messages, found.Removed = int64(len(all)-drops), s.of.removed || drops > 0
 	if drops > 0 && !s.of.uncounted {
