@@ -91,7 +91,7 @@ objective, or a gate or objective that could not be decided.`,
 		resumeFlag(f, &o.resume, "ab", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) { o.outputFlags(f, seriesOut) })
-	a.take(cmd, slices.Concat([]section{runs, sectionOf("Comparison", o.comparisonFlags)}, scenarioFlags(&flags), []section{output})...)
+	a.take(cmd, slices.Concat([]section{runs, sectionOf("Comparison", o.comparisonFlags)}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
 	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
 	return cmd

@@ -103,7 +103,7 @@ holds, or the search ended before its answer was confirmed.`,
 		jsonFlag(f, &o.json, "the answer and its trials as ")
 		o.outputFlags(f, seriesOut)
 	})
-	a.take(cmd, slices.Concat([]section{search, sizing}, scenarioFlags(&flags), []section{output})...)
+	a.take(cmd, slices.Concat([]section{search, sizing}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)
 	return cmd
 }
 

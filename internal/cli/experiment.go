@@ -35,6 +35,9 @@ func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err != nil {
 		return err
 	}
+	if err := a.dialFleet(ctx); err != nil {
+		return err
+	}
 	s, err := a.begin(o, d)
 	if err != nil {
 		return err

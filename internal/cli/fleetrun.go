@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -22,6 +23,7 @@ import (
 	"sixnines/internal/fleet/fleetrun"
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/fleet/wire"
+	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -32,6 +34,7 @@ type fleetOptions struct {
 	agents int
 	labels []string      // KEY=VALUE: an agent must have all of them
 	wait   time.Duration // how long the control plane and the agents may take to be there
+	apart  bool          // no agent may be on the broker's machine
 }
 
 // section has the flags.
@@ -41,18 +44,19 @@ func (o *fleetOptions) section() section {
 		f.IntVar(&o.agents, "fleet-agents", 0, "divide the load between `N` agents; default: all that are there")
 		f.DurationVar(&o.wait, "fleet-wait", time.Minute, "wait for at most this `TIME` until the agents are there and ready")
 		f.StringArrayVar(&o.labels, "fleet-label", nil, "only agents with the label `KEY=VALUE`, repeatable")
+		f.BoolVar(&o.apart, "apart", false, "refuse to run if an agent is on the broker's machine")
 	})
 }
 
 // check refuses flags that do not go together.
 func (o *fleetOptions) check(out *outputOptions) error {
 	switch {
-	case o.wait < time.Second || o.wait > 24*time.Hour:
-		return wrongUsage("it is 1s to 24h", "--fleet-wait cannot be %v", o.wait)
-	case o.login.URL == "" && (o.agents != 0 || len(o.labels) > 0):
-		return wrongUsage("name the control plane with --fleet URL", "--fleet-agents and --fleet-label are for a fleet, and no fleet is named")
+	case o.login.URL == "" && (o.agents != 0 || len(o.labels) > 0 || o.apart):
+		return wrongUsage("name the control plane with --fleet URL", "--fleet-agents, --fleet-label and --apart are for a fleet, and no fleet is named")
 	case o.login.URL == "":
 		return nil
+	case o.wait < time.Second || o.wait > 24*time.Hour:
+		return wrongUsage("it is 1s to 24h", "--fleet-wait cannot be %v", o.wait)
 	case o.agents < 0 || o.agents > wire.MaxAgents:
 		return wrongUsage("leave it out to use all agents", "--fleet-agents cannot be %d", o.agents)
 	case out.metrics != "" || out.otlp != "":
@@ -103,6 +107,17 @@ func (a *app) onFleet(o *outputOptions, do func() error) error {
 	return do()
 }
 
+// dialFleet connects to the control plane of the fleet that makes the runs, if one does and it is not connected.
+func (a *app) dialFleet(ctx context.Context) (err error) {
+	if a.fleet == nil || a.fleet.conn != nil {
+		return nil
+	}
+	ctx, release := a.interruptible(ctx, nil)
+	defer release()
+	a.fleet.conn, err = a.fleet.connect(ctx, &a.Env, "run", max(controlPatience, a.fleet.wait))
+	return err
+}
+
 // fleetPossible refuses what the agents of a fleet cannot run.
 func fleetPossible(s *scenario.Scenario) error {
 	if err := fleetrun.Check(s); err != nil {
@@ -132,6 +147,58 @@ func (a *app) fleetRefusal(cells []cell) error {
 	return nil
 }
 
+// fleetStudy refuses cells of a study that the agents of a fleet cannot run, if they are to make the runs.
+func (a *app) fleetStudy(p *studyPlan) error {
+	if a.fleet == nil {
+		return nil
+	}
+	for i := range p.cells {
+		c := &p.cells[i]
+		if !c.chosen {
+			continue
+		}
+		if _, bench := c.Bench(); bench {
+			return wrongUsage("choose others with --only", "cell %s is a benchmark of code, which runs on this machine", c.Name)
+		}
+		if err := fleetPossible(c.scenario); err != nil {
+			return c.Locate(err)
+		}
+	}
+	return nil
+}
+
+// apart divides as another divider does, but not between agents of which one is on the broker's machine.
+type apart struct {
+	coordinator.Divider
+	broker []net.IP
+}
+
+// Divide implements coordinator.Divider.
+func (d apart) Divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
+	for i := range agents {
+		if onHost(&agents[i], d.broker) {
+			return nil, wrongUsage("end that agent, choose others with --fleet-label, or leave --apart out", "agent %s is on the broker's machine", agents[i].Name)
+		}
+	}
+	return d.Divider.Divide(s, agents)
+}
+
+// divider divides the load as the flags say.
+func (f *fleet) divider(ctx context.Context, s *scenario.Scenario) (coordinator.Divider, error) {
+	if !f.apart {
+		return fleetrun.Divider{}, nil
+	}
+	hosts, err := vitals.BrokerHosts(s.Target.URL)
+	if err != nil {
+		return nil, wrongUsage("give the address in full, or leave --apart out", "--apart: %w", err)
+	}
+	broker, err := addressesOf(ctx, hosts)
+	if err != nil {
+		return nil, failed("check the broker's address, or leave --apart out", fmt.Errorf("--apart: %w", err))
+	}
+	return apart{fleetrun.Divider{}, broker}, nil
+}
+
 // fleetUnable is the error about a scenario that no fleet, or not this one, can run.
 func fleetUnable(err error) error {
 	return &fault{exitUsage, err, "change the scenario, or leave --fleet out; docs/fleet.md says what a fleet can run"}
@@ -152,19 +219,20 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 		}
 		whole.Scenarios = append(whole.Scenarios, json.RawMessage(text))
 	}
-	if a.fleet.conn == nil {
-		conn, err := a.fleet.connect(stops.early, &a.Env, "run", max(controlPatience, a.fleet.wait))
-		if err != nil {
-			return nil, err
-		}
-		a.fleet.conn = conn
+	if err := a.dialFleet(stops.early); err != nil {
+		return nil, err
 	}
 	c := &fleetrun.Collector{File: config.File, Whole: whole, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}
 	defer c.Close()
+	sent := remote(m.scenario, config)
+	divider, err := a.fleet.divider(stops.early, sent)
+	if err != nil {
+		return nil, err
+	}
 	name := notInName().ReplaceAllString(strings.TrimSuffix(filepath.Base(m.file), ".jsonl"), "-")
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
-		Scenario: remote(m.scenario, config), Entry: m.entry, Divider: fleetrun.Divider{}, Collector: c,
+		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c,
 		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})

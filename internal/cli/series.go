@@ -40,8 +40,10 @@ func (a *app) begin(o outputOptions, d design) (*series, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.fleetRefusal(d.cells); err != nil {
-		return nil, err
+	if d.kind != result.TrialStudy { // which has cells that are not to be run, too
+		if err := a.fleetRefusal(d.cells); err != nil {
+			return nil, err
+		}
 	}
 	m.Tool, m.Binary = a.Tool.Version, a.binary()
 	if !s.resumed {

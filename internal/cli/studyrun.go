@@ -87,7 +87,7 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
 	})
-	a.take(cmd, what, output)
+	a.take(cmd, what, o.fleet.section(), output)
 	completeFlag(cmd, "only", func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			if s, err := a.studyOf(args[0]); err == nil {
@@ -124,7 +124,7 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 		return err
 	}
 	s.missing = a.missingProducts(ctx, s.planned)
-	return nil
+	return a.fleetStudy(s.planned)
 }
 
 // plan refuses a study if none of its systems is here, or not the one that was asked for.

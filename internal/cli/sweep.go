@@ -116,7 +116,7 @@ Exit codes: 0 made, or ended by Ctrl-C; 1 failure, including single trials; 2 wr
 		jsonFlag(f, &o.json, "")
 		o.outputFlags(f, seriesOut)
 	})
-	a.take(cmd, slices.Concat([]section{cells}, scenarioFlags(&flags), []section{output})...)
+	a.take(cmd, slices.Concat([]section{cells}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)
 	return cmd
 }
 
