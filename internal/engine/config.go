@@ -118,6 +118,14 @@ type Peers = plan.Peers
 // Point is a point of a run at which peers wait for each other, see package plan.
 type Point = plan.Point
 
+// The points, see package plan.
+const (
+	PointProvisioned = plan.PointProvisioned
+	PointConnected   = plan.PointConnected
+	PointArrived     = plan.PointArrived
+	PointClosed      = plan.PointClosed
+)
+
 // Usage is what one of the broker's processes has used.
 type Usage = watch.Usage
 

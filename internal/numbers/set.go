@@ -162,7 +162,8 @@ func (s Set) Text() string {
 	return base64.StdEncoding.EncodeToString(text)
 }
 
-// Parse returns the set of a text. Errors wrap [ErrText]. The set takes no more than some ten times the text's memory.
+// Parse returns the set of a text. Errors wrap [ErrText]. Reading takes no more than some ten times
+// the text's memory; sets made of it may take 8 kB for each 65,536 numbers.
 func Parse(text string) (s Set, err error) {
 	if text == "" {
 		return Set{}, nil

@@ -295,7 +295,7 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 	}
 	r.say("the plan is taken by %s", names(r.hellos()))
 	deadline := clock.Now() + int64(r.Ready)
-	for _, p := range []wire.Point{wire.Provisioned, wire.Connected, wire.Ready} {
+	for _, p := range []wire.Point{wire.Provisioned, wire.Connected, wire.Arrived, wire.Ready} {
 		if err := r.until(ctx, deadline, func() bool { return !slices.ContainsFunc(r.members, func(m *member) bool { return !m.at(p) }) }, p); err != nil {
 			return err
 		}

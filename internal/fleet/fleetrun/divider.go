@@ -30,12 +30,18 @@ func Check(s *scenario.Scenario) error {
 }
 
 // Divider divides scenarios as package layout does. It implements coordinator.Divider.
-type Divider struct{}
+type Divider struct {
+	// Roles says which agents only send and which only receive; nil: each agent receives what it sends.
+	Roles *Roles
+}
 
 // Divide implements coordinator.Divider. Its errors wrap [ErrScenario].
-func (Divider) Divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
+func (d Divider) Divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
 	if err := Check(s); err != nil {
 		return nil, err
+	}
+	if d.Roles != nil {
+		return d.Roles.divide(s, agents)
 	}
 	all := make([]wire.Segment, len(agents))
 	for k := range all {

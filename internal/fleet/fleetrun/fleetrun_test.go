@@ -40,11 +40,12 @@ type fleet struct {
 	dir    string
 	all    sync.WaitGroup
 	leave  []context.CancelFunc
+	broker *mem.Broker // of all agents
 }
 
 func newFleet(t *testing.T, runners ...agent.Runner) *fleet {
 	t.Helper()
-	f := &fleet{t: t, dir: t.TempDir()}
+	f := &fleet{t: t, dir: t.TempDir(), broker: mem.New()}
 	var err error
 	if f.server, err = control.Start(t.Context(), control.Options{Dir: filepath.Join(f.dir, "control"), Host: "127.0.0.1"}); err != nil {
 		t.Fatal(err)
@@ -74,7 +75,7 @@ func (f *fleet) join(name string, r agent.Runner) {
 	joined, ended := make(chan wire.Hello, 1), make(chan error, 1)
 	f.all.Go(func() {
 		ended <- agent.Run(ctx, agent.Config{Login: f.server.Login(), Version: version, Name: name, Dir: filepath.Join(f.dir, name),
-			Drivers: driver.NewSet(mem.Entry()), Runner: r, Leave: 3 * time.Second, Joined: func(h wire.Hello) { joined <- h },
+			Drivers: driver.NewSet(f.broker.Entry()), Runner: r, Leave: 3 * time.Second, Joined: func(h wire.Hello) { joined <- h },
 			Say: func(line string) { f.t.Logf("%s: %s", name, line) }})
 	})
 	select {

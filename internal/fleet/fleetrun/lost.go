@@ -6,7 +6,6 @@ import (
 	"os"
 
 	"sixnines/internal/fleet/coordinator"
-	"sixnines/internal/layout"
 	"sixnines/internal/resultfile"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -23,9 +22,14 @@ func writeLost(path string, others []result.Header, m coordinator.Member, start 
 	if err != nil {
 		return err
 	}
+	segment, err := segmentOf(m.Segment)
+	if err != nil {
+		_ = w.Close() // the first error is the one to return
+		return err
+	}
 	id := fmt.Sprintf("%016x", rand.Uint64())
 	for _, h := range others {
-		h.ID, h.Segment = id, &result.Segment{Index: m.Segment.Number, Of: m.Segment.Of}
+		h.ID, h.Segment = id, &segment
 		h.Machine, h.SetupTimes, h.Floor, h.Limit, h.SameHost = nil, nil, nil, nil, false
 		h.Clock.Domain, h.Clock.Start = m.Clock, start+m.Offset
 		if h.Rate, err = plannedRate(&h); err == nil {
@@ -49,8 +53,8 @@ func plannedRate(h *result.Header) (float64, error) {
 		return 0, err
 	}
 	s.Normalise()
-	share, _, err := layout.Divide(&s.Workload, h.Segment.Index, h.Segment.Of)
-	if err != nil {
+	share, _, err := shareOf(&s.Workload, *h.Segment)
+	if err != nil || len(share.Producers) == 0 {
 		return 0, err
 	}
 	p, err := schedule.New(&s.Workload, s.Phases.Longest(), s.Seed)

@@ -12,7 +12,6 @@ import (
 	"sixnines/internal/engine"
 	"sixnines/internal/fleet/agent"
 	"sixnines/internal/fleet/wire"
-	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
 	"sixnines/internal/secret"
 	"sixnines/result"
@@ -48,10 +47,16 @@ func (r *Runner) Load(p *agent.Plan) (agent.Load, error) {
 // rateOf is the most messages a second that a segment of a scenario with one workload sends; +Inf: as fast as possible.
 func rateOf(s *scenario.Scenario, g wire.Segment) (float64, error) {
 	w := s.Workload
-	share, local, err := layout.Divide(&w, g.Number, g.Of)
+	segment, err := segmentOf(g)
+	if err != nil {
+		return 0, err
+	}
+	share, local, err := shareOf(&w, segment)
 	switch {
 	case err != nil:
 		return 0, err
+	case segment.Role == result.RoleConsumers:
+		return 0, nil
 	case w.Loop == scenario.Closed && w.Think > 0:
 		return float64(local.Producers*local.Outstanding) / w.Think.Seconds(), nil
 	case w.Loop == scenario.Closed || w.Rate.IsMax():
@@ -81,8 +86,11 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 	file := filepath.Join(p.Dir, resultName)
 	over, sent := make(chan struct{}), make(chan error, 1)
 	go func() { sent <- follow(file, over, s.Record) }()
-	_, err := engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
-		Segment: &result.Segment{Index: p.Segment.Number, Of: p.Segment.Of}, Start: starts(s), Abort: s.Abort()})
+	segment, err := segmentOf(p.Segment)
+	if err == nil {
+		_, err = engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
+			Segment: &segment, Peers: peersOf(p, &segment, s), Start: starts(s), Abort: s.Abort()})
+	}
 	close(over)
 	if err = errors.Join(err, <-sent); err == nil {
 		return nil

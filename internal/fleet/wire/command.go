@@ -12,12 +12,13 @@ type Point string
 const (
 	Provisioned Point = "provisioned" // topics and groups are there: one agent makes them, the others come here at once
 	Connected   Point = "connected"   // producers and consumers are connected
+	Arrived     Point = "arrived"     // each consumer has had a message, where agents receive what others send
 	Ready       Point = "ready"       // messages arrive: the start can be given
 	Closed      Point = "closed"      // producers and consumers have ended: what was provisioned can be removed
 )
 
 // Points returns all points in their order.
-func Points() []Point { return []Point{Provisioned, Connected, Ready, Closed} }
+func Points() []Point { return []Point{Provisioned, Connected, Arrived, Ready, Closed} }
 
 func (p Point) check() error {
 	for _, known := range Points() {
