@@ -16,12 +16,12 @@ import (
 )
 
 // collect takes records until each agent's end, or until the run's time is over.
-func (r *run) collect(ctx, own context.Context, stream jetstream.Stream) (*Outcome, error) {
+func (r *run) collect(ctx, own context.Context) (*Outcome, error) {
 	defer r.records.close()
 	asked, abort := ctx.Done(), r.Abort
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	limit := r.started.Start + int64(r.Limit) + int64(r.Patience)
+	limit := r.over
 	for r.broken == nil && !r.ended() && clock.Now() < limit {
 		select {
 		case m := <-r.records.come:

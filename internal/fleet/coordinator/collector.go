@@ -31,7 +31,7 @@ type Collector interface {
 // Started is a run that has been given its start.
 type Started struct {
 	Run      string
-	Scenario *scenario.Scenario
+	Scenario *scenario.Scenario // nil: another coordinator has given the start
 	Members  []Member
 	// Clock is the coordinator's clock, see wire.Hello, and Start the common instant on it, ns.
 	Clock string

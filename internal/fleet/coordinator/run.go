@@ -29,6 +29,8 @@ type Config struct {
 	Entry     driver.Entry // of the scenario's driver
 	Divider   Divider
 	Collector Collector
+	// Note is what the collector of another coordinator needs to know if this one dies, see [Attach]. It has no secrets.
+	Note []byte
 	// Agents is how many are wanted; 0: all that are there. Choose, if not nil, says which may be among them.
 	Agents int
 	Choose func(wire.Hello) bool
@@ -105,6 +107,7 @@ type run struct {
 	members []*member
 	byID    map[string]*member
 	started Started
+	over    int64 // when the run is over at the latest, clock.Now
 
 	statuses chan *nats.Msg
 	records  *records // nil: nothing is collected yet
@@ -123,12 +126,11 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	// Statuses and the pulse go on until the agents have been told that all is well.
 	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	r.statuses = make(chan *nats.Msg, 64<<10) // more are dropped by the client: each is said again
-	heard, err := r.Conn.ChanSubscribe(wire.StatusSubject(r.Run, "*"), r.statuses)
+	deaf, err := r.listen()
 	if err != nil {
-		return nil, fmt.Errorf("listen to the agents: %w", err)
+		return nil, err
 	}
-	defer heard.Unsubscribe()
+	defer deaf()
 	stream, err := control.MakeStream(ctx, r.Conn, r.Run, r.Store)
 	if err != nil {
 		return nil, err
@@ -139,7 +141,17 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 		r.tell(own, r.members, wire.RequestStop, &wire.Stop{Run: r.Run, AtOnce: true, Why: wire.Line(err.Error())})
 		return nil, errors.Join(err, control.RemoveStream(own, r.Conn, r.Run))
 	}
-	return r.collect(ctx, own, stream)
+	return r.collect(ctx, own)
+}
+
+// listen hears the agents' statuses until the function is called.
+func (r *run) listen() (stop func() error, err error) {
+	r.statuses = make(chan *nats.Msg, 64<<10) // more are dropped by the client: each is said again
+	heard, err := r.Conn.ChanSubscribe(wire.StatusSubject(r.Run, "*"), r.statuses)
+	if err != nil {
+		return nil, fmt.Errorf("listen to the agents: %w", err)
+	}
+	return heard.Unsubscribe, nil
 }
 
 // prepare finds the agents and divides the scenario between them.
@@ -316,7 +328,8 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 func (r *run) start(own context.Context, stream jetstream.Stream) error {
 	at := clock.Now() + int64(r.Lead)
 	r.started = Started{Run: r.Run, Scenario: r.Scenario, Clock: clock.Domain(), Start: at}
-	manifest := &wire.Manifest{Run: r.Run, Scenario: r.text, Clock: clock.Domain(), Start: at, Limit: int64(r.Limit), Patience: int64(r.Patience)}
+	r.over = at + int64(r.Limit) + int64(r.Patience)
+	manifest := &wire.Manifest{Run: r.Run, Scenario: r.text, Clock: clock.Domain(), Start: at, Limit: int64(r.Limit), Patience: int64(r.Patience), Note: r.Note}
 	for _, m := range r.members {
 		r.started.Members = append(r.started.Members, m.Member)
 		manifest.Members = append(manifest.Members, wire.Member{Hello: m.Hello, Segment: m.Segment, Offset: m.Offset, Bound: m.Bound})

@@ -20,6 +20,8 @@ type Manifest struct {
 	// Limit is how long after the start the run may last, and Patience for how long an agent may be silent, ns.
 	Limit    int64 `json:"limit"`
 	Patience int64 `json:"patience"`
+	// Note is what the collector of another coordinator needs to know, as that of this one writes it.
+	Note []byte `json:"note,omitempty"`
 }
 
 // Members are the agents of a run.
@@ -56,6 +58,8 @@ func (m *Manifest) Check() error {
 		return fmt.Errorf("a start at %d and a limit of %d ns", m.Start, m.Limit)
 	case m.Patience < int64(time.Second) || m.Patience > int64(time.Hour):
 		return fmt.Errorf("a patience of %d ns", m.Patience)
+	case len(m.Note) > scenario.MaxText:
+		return fmt.Errorf("a note of %d bytes; at most %d", len(m.Note), scenario.MaxText)
 	}
 	for i := range m.Members {
 		x := &m.Members[i]
