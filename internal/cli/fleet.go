@@ -25,7 +25,7 @@ Beyond loopback the connection must be encrypted and authenticated.`,
 		Args: unknownCommand,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.fleetListCommand(), a.fleetDoctorCommand(), a.fleetStopCommand(), a.fleetServeCommand(), a.fleetManifestsCommand())
+	cmd.AddCommand(a.fleetListCommand(), a.fleetDoctorCommand(), a.fleetStopCommand(), a.fleetAttachCommand(), a.fleetServeCommand(), a.fleetManifestsCommand())
 	return cmd
 }
 

@@ -230,9 +230,14 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	if err != nil {
 		return nil, err
 	}
-	name := notInName().ReplaceAllString(strings.TrimSuffix(filepath.Base(m.file), ".jsonl"), "-")
+	base := strings.TrimSuffix(filepath.Base(m.file), ".jsonl")
+	name := notInName().ReplaceAllString(base, "-")
+	note, err := json.Marshal(fleetNote{base, whole})
+	if err != nil {
+		return nil, fmt.Errorf("write down what the run is: %w", err)
+	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
-		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c,
+		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
 		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
