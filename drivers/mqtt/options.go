@@ -51,19 +51,12 @@ func DefaultOptions() Options {
 	}
 }
 
-const batchBuffer = 64 << 10
-
 // writeBuffer returns the size of the write buffer in bytes.
 func (o Options) writeBuffer(batch bool) int {
-	switch {
-	case o.library():
+	if o.library() {
 		return 1
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
 	}
-	return 1
+	return kit.WriteBuffer(o.WriteBuffer, batch)
 }
 
 // subscribeQoS returns the quality of service that subscriptions ask for.

@@ -46,26 +46,13 @@ const (
 	library = "library"
 )
 
-const batchBuffer = 64 << 10
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
-}
-
 // outputBuffer returns how much nsqd is asked to collect for a consumer: bytes, and for
 // how long. nsqd writes compressed data only after that time, and never without a time.
 func (o Options) outputBuffer(batch bool) (int, time.Duration) {
 	size := o.OutputBufferSize
 	if size == 0 {
 		if size = -1; batch || o.Deflate {
-			size = batchBuffer
+			size = kit.BatchBuffer
 		}
 	}
 	if size < 0 {

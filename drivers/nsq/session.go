@@ -35,7 +35,7 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	s := &session{options: o, writeBuffer: o.writeBuffer(t.Batch), alone: map[int]*consumer{}}
+	s := &session{options: o, writeBuffer: kit.WriteBuffer(o.WriteBuffer, t.Batch), alone: map[int]*consumer{}}
 	var err error
 	if s.Base, err = kit.NewBase(failures(), t, "", "", schemes()...); err != nil {
 		return nil, err

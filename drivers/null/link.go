@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/internal/nullbroker"
 )
 
@@ -54,7 +55,7 @@ type link struct {
 }
 
 func newLink(s *session, key linkKey) *link {
-	l := &link{session: s, key: key, batch: s.options.writeBuffer(s.target.Batch), ended: make(chan struct{}),
+	l := &link{session: s, key: key, batch: kit.WriteBuffer(s.options.WriteBuffer, s.target.Batch), ended: make(chan struct{}),
 		handles: map[string]uint32{}, asking: map[uint32]chan error{}}
 	l.consumed.Store(&[]*consumer{})
 	return l

@@ -62,24 +62,11 @@ func DefaultOptions() Options {
 	return Options{Ack: string(driver.AckKindNone), ConnectTimeout: 5 * time.Second, ReconnectWait: 20 * time.Millisecond}
 }
 
-const batchBuffer = 64 << 10
-
 // confirms reports whether the broker acknowledges messages.
 func (o *Options) confirms() bool { return o.Ack == string(driver.AckKindBroker) }
 
 // Adjust implements driver.Adjuster.
 func (o *Options) Adjust(c *driver.Capabilities) { c.Ack = driver.AckKind(o.Ack) }
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
-}
 
 func newSession(t driver.Target, o Options) (*session, error) {
 	if t.TLS != nil {

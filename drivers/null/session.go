@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/internal/nullbroker"
 	"sixnines/semantics"
 )
@@ -49,7 +50,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		acknowledgment = "handed on to the subscribers' sockets"
 	}
 	batching := "none, each message is written on the sender's thread"
-	if n := s.options.writeBuffer(s.target.Batch); n > 1 {
+	if n := kit.WriteBuffer(s.options.WriteBuffer, s.target.Batch); n > 1 {
 		batching = fmt.Sprintf("up to %d bytes are written together", n)
 	}
 	sem := driver.Semantics{

@@ -40,6 +40,21 @@ type WriterHook struct {
 	Failed func(err error)
 }
 
+// BatchBuffer is how many bytes are collected for an unpaced load.
+const BatchBuffer = 64 << 10
+
+// WriteBuffer returns how many bytes are collected, by the option: 0 is 1 for a paced load,
+// so each frame is written at once, and BatchBuffer for an unpaced one.
+func WriteBuffer(option driver.ByteSize, batch bool) int {
+	switch {
+	case option > 0:
+		return int(option)
+	case batch:
+		return BatchBuffer
+	}
+	return 1
+}
+
 // NewWriter returns one for the connection that collects up to size bytes; 1: none.
 func NewWriter(c Conn, size int, hook WriterHook) *Writer {
 	w := &Writer{conn: c.Conn, raw: c.Raw, size: size, hook: hook}

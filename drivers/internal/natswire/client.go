@@ -41,7 +41,7 @@ func NewClient(product string, t driver.Target, o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{Base: b, options: o, writeBuffer: o.writeBuffer(t.Batch)}
+	c := &Client{Base: b, options: o, writeBuffer: kit.WriteBuffer(o.WriteBuffer, t.Batch)}
 	c.links = kit.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
 	return c, nil
 }

@@ -56,19 +56,6 @@ func DefaultOptions() Options {
 	}
 }
 
-const batchBuffer = 64 << 10
-
-// writeBuffer returns the size of the write buffer in bytes.
-func (o *Options) writeBuffer(batch bool) int {
-	switch {
-	case o.WriteBuffer > 0:
-		return int(o.WriteBuffer)
-	case batch:
-		return batchBuffer
-	}
-	return 1
-}
-
 // authentication returns how connections log in, for people, and what has them do so.
 // It reads the files once, so that a wrong path is an error of the option and not of
 // the connection.

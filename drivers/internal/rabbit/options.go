@@ -29,19 +29,9 @@ func DefaultOptions() Options {
 	}
 }
 
-// batchBuffer is how many bytes are collected for an unpaced load.
-const batchBuffer = 64 << 10
-
 // Config returns how connections log in, with frames of at most frameMax bytes (0: the
 // server's limit), for a paced load or, with batch, an unpaced one.
 func (o *Options) Config(frameMax driver.ByteSize, batch bool) Config {
-	c := Config{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == "external", Name: o.Name,
-		FrameMax: int(frameMax), Heartbeat: o.Heartbeat, WriteBuffer: int(o.WriteBuffer), ConnectOptions: o.ConnectOptions}
-	if c.WriteBuffer == 0 {
-		c.WriteBuffer = 1
-		if batch {
-			c.WriteBuffer = batchBuffer
-		}
-	}
-	return c
+	return Config{VHost: o.VHost, User: o.User, Password: o.Password, External: o.Login == "external", Name: o.Name,
+		FrameMax: int(frameMax), Heartbeat: o.Heartbeat, WriteBuffer: kit.WriteBuffer(o.WriteBuffer, batch), ConnectOptions: o.ConnectOptions}
 }

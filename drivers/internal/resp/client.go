@@ -68,12 +68,7 @@ func (cl *Client) settle() error {
 	case run == "" || strings.ContainsFunc(run, odd):
 		return cl.New(driver.ErrUnsupported, fmt.Sprintf("run %q", run), "names of runs have letters, digits and hyphens only")
 	}
-	if cl.Options.WriteBuffer == 0 {
-		cl.Options.WriteBuffer = 1
-		if cl.Target.Batch {
-			cl.Options.WriteBuffer = 64 << 10
-		}
-	}
+	cl.Options.WriteBuffer = driver.ByteSize(kit.WriteBuffer(cl.Options.WriteBuffer, cl.Target.Batch))
 	database, err := cl.database()
 	if cl.Options.Database < 0 {
 		cl.Options.Database = database
