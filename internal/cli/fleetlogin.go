@@ -25,7 +25,8 @@ type fleetLogin struct {
 	address string // the name of the flag of the address
 	prefix  string // of the names of the others
 	login   wire.Login
-	token   string // file
+	token   string      // file
+	own     *wire.Login // of the control plane that this command has started; nil: none
 }
 
 // flags adds the flag of the address, called address, and those of the login, whose names begin with prefix.
@@ -44,6 +45,9 @@ func (l *fleetLogin) flags(f *pflag.FlagSet, address, prefix, about string) {
 // given returns the login that the flags and the environment say, with paths of this process.
 func (l *fleetLogin) given(env *Env) (wire.Login, error) {
 	w := l.login
+	if l.own != nil {
+		return *l.own, nil
+	}
 	if w.URL == embedded {
 		dir, err := env.controlDir()
 		if err != nil {

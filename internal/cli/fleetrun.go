@@ -34,16 +34,18 @@ type fleetOptions struct {
 	agents int
 	labels []string      // KEY=VALUE: an agent must have all of them
 	wait   time.Duration // how long the control plane and the agents may take to be there
+	shared bool          // the system under test may be the control plane
 	apart  bool          // no agent may be on the broker's machine
 }
 
 // section has the flags.
 func (o *fleetOptions) section() section {
 	return sectionOf("Fleet", func(f *pflag.FlagSet) {
-		o.flags(f, "fleet", "fleet-", "have agents on other machines send and receive: `URL` of their control plane, such as tls://host:4222; see docs/fleet.md")
+		o.flags(f, "fleet", "fleet-", "have agents on other machines send and receive: `URL` of their control plane, such as tls://host:4222, or embedded to start it here; see docs/fleet.md")
 		f.IntVar(&o.agents, "fleet-agents", 0, "divide the load between `N` agents; default: all that are there")
 		f.DurationVar(&o.wait, "fleet-wait", time.Minute, "wait for at most this `TIME` until the agents are there and ready")
 		f.StringArrayVar(&o.labels, "fleet-label", nil, "only agents with the label `KEY=VALUE`, repeatable")
+		f.BoolVar(&o.shared, "fleet-shared", false, "let the control plane be the system under test, too: each then slows the other down")
 		f.BoolVar(&o.apart, "apart", false, "refuse to run if an agent is on the broker's machine")
 	})
 }
@@ -57,6 +59,8 @@ func (o *fleetOptions) check(out *outputOptions) error {
 		return nil
 	case o.wait < time.Second || o.wait > 24*time.Hour:
 		return wrongUsage("it is 1s to 24h", "--fleet-wait cannot be %v", o.wait)
+	case o.login.URL == embedded && o.agents == 0:
+		return wrongUsage("say how many it waits for with --fleet-agents N", "--fleet embedded starts the control plane, and no agent is there yet")
 	case o.agents < 0 || o.agents > wire.MaxAgents:
 		return wrongUsage("leave it out to use all agents", "--fleet-agents cannot be %d", o.agents)
 	case out.metrics != "" || out.otlp != "":
@@ -93,6 +97,13 @@ func (a *app) onFleet(o *outputOptions, do func() error) error {
 	}
 	if o.fleet.login.URL == "" {
 		return do()
+	}
+	if o.fleet.login.URL == embedded {
+		stop, err := a.embed(o)
+		if err != nil {
+			return err
+		}
+		defer stop()
 	}
 	if _, err := o.fleet.given(&a.Env); err != nil {
 		return err
@@ -238,7 +249,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
-		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)
