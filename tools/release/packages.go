@@ -51,6 +51,7 @@ func (r *release) installed(b *program) (files.Contents, error) {
 			FileInfo: &files.ContentFileInfo{Mode: mode, MTime: r.at, Owner: "root", Group: "root"}})
 	}
 	add("", b.file, "/usr/bin/sixnines", 0o755)
+	add("", filepath.Join(r.source, "deploy", "systemd", "sixnines-agent.service"), "/usr/lib/systemd/system/sixnines-agent.service", 0o644)
 	completions := filepath.Join(r.described(), "completions")
 	add("", filepath.Join(completions, "sixnines.bash"), "/usr/share/bash-completion/completions/sixnines", 0o644)
 	add("", filepath.Join(completions, "sixnines.fish"), "/usr/share/fish/vendor_completions.d/sixnines.fish", 0o644)
