@@ -5,6 +5,7 @@
 #   make hunt     the tests that draw cases at random, HUNT cases each: a night
 #   make chaos    drawn timelines of faults against all brokers, N of them: a night
 #   make faults   actions on every broker, each kind: an hour
+#   make kube     a fleet on a real Kubernetes on this machine; root on Linux, ten minutes the first time
 #   make          the program, one static binary in bin/
 #   make zeromq   the same with ZeroMQ, which needs libzmq to build and to run
 #   make site     the documents as a web site with search, in bin/site; needs Python
@@ -44,7 +45,7 @@ BESIDE   := -p=5
 # takes 8 s of them without it, and 15 with it.
 QUICKJAVA := -XX:TieredStopAtLevel=1
 
-.PHONY: hunt chaos faults all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: hunt chaos faults kube all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -161,6 +162,16 @@ SEED ?= 1
 chaos: brokers bin/sixnines
 	SIXNINES_CHAOS=$(N) SIXNINES_CHAOS_SEED=$(SEED) SIXNINES_CHAOS_BROKERS=$(BROKERS) SIXNINES_CHAOS_PROGRAM=$(CURDIR)/bin/sixnines \
 		SIXNINES_CHAOS_DIR=$(CURDIR)/bin/chaos $(GO) test -count=1 -timeout=24h -v -run=TestNight ./internal/chaos
+
+# A fleet of HEAD's image on a Kubernetes of two nodes, which is built once, below the user's cache directory, and is gone
+# after the trial with all that it made. Needs Linux, root and Debian's packages. Results are in bin/kube/out.
+kube: bin/release
+	rm -rf bin/kube/release
+	bin/release -root . -out bin/kube/release -platforms linux/$(shell $(GO) env GOARCH)
+	rm -rf bin/kube/program && mkdir -p bin/kube/program
+	tar -xzf bin/kube/release/*_linux_*.tar.gz -C bin/kube/program --strip-components=1
+	CGO_ENABLED=0 $(GO) -C tools build -o ../bin/kube/kube ./kube
+	bin/kube/kube -image "$$(echo bin/kube/release/*_oci.tar)" -sixnines bin/kube/program/sixnines -out bin/kube/out
 
 # Variants of what was already tried are left out, and packages in which nothing
 # runs beside anything else: they would be slow here.
