@@ -53,7 +53,7 @@ func (t *trial) fleets(ctx context.Context, c *cluster) error {
 	if err != nil {
 		return fmt.Errorf("the run that loses an agent: %w", err)
 	}
-	if err := f.failedIndex(ctx); err != nil {
+	if err := f.overIndex(ctx); err != nil {
 		return err
 	}
 	_, err = c.kubectl(ctx, "delete", "-k", f.dir, "--timeout=90s")
@@ -227,14 +227,23 @@ func (f *fleet) apart(ctx context.Context) error {
 	return nil
 }
 
-// failedIndex checks that the agent that was lost failed its index, and that it was not tried again.
-func (f *fleet) failedIndex(ctx context.Context) error {
-	failed, err := f.kubectl(ctx, "-n", namespace, "get", "job", agents, "-o", "jsonpath={.status.failedIndexes}")
-	if err != nil {
-		return err
+// overIndex checks that the index of the agent that was deleted is over, and not tried again. One that has time to end succeeds.
+func (f *fleet) overIndex(ctx context.Context) error {
+	var job struct {
+		Status struct {
+			Active                          int
+			CompletedIndexes, FailedIndexes string
+		}
 	}
-	if want := fmt.Sprint(agentCount - 1); failed != want {
-		return fmt.Errorf("the failed indexes are %q, not %s", failed, want)
+	err := f.until(ctx, time.Minute, func() bool {
+		text, err := f.kubectl(ctx, "-n", namespace, "get", "job", agents, "-o", "json")
+		return err == nil && json.Unmarshal([]byte(text), &job) == nil && job.Status.CompletedIndexes+job.Status.FailedIndexes == fmt.Sprint(agentCount-1)
+	})
+	if err != nil {
+		return fmt.Errorf("the index of the agent that was deleted goes on: %+v: %w", job.Status, err)
+	}
+	if job.Status.Active != agentCount-1 {
+		return fmt.Errorf("%d agents are there, not %d", job.Status.Active, agentCount-1)
 	}
 	return nil
 }
