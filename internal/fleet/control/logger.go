@@ -3,13 +3,16 @@ package control
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"sixnines/internal/fleet/wire"
 )
 
-// logger passes on what the server logs as a warning or worse.
+// logger passes on what the server logs as a warning or worse once it is ready: what it says of its options before
+// that are choices of ours. Why it cannot start is in failed.
 type logger struct {
-	say func(line string) // nil: to nobody
+	say   func(line string) // nil: to nobody
+	ready atomic.Bool
 
 	mu    sync.Mutex
 	fatal error // the server cannot go on
@@ -47,7 +50,7 @@ func (l *logger) failed() error {
 }
 
 func (l *logger) pass(format string, v []any) {
-	if l.say != nil {
+	if l.say != nil && l.ready.Load() {
 		l.say(wire.Line(fmt.Sprintf(format, v...)))
 	}
 }

@@ -103,6 +103,7 @@ func Start(ctx context.Context, o Options) (_ *Server, err error) {
 			return nil, doing(cause)
 		}
 	}
+	log.ready.Store(true)
 	if cause := log.failed(); cause != nil || !s.JetStreamEnabled() {
 		stop()
 		return nil, doing(cmp.Or(cause, errors.New("its streams could not be opened")))
