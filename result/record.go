@@ -176,6 +176,14 @@ func (f *Fleet) Incomplete() bool {
 	return f != nil && slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.Lost })
 }
 
+// EndedTogether is how far apart the windows of agents may end that were stopped by one command, which does not reach all
+// of them at once.
+const EndedTogether = time.Second
+
+// Unfinished reports whether an agent did not do all that it had due in a window that ended at end, ns from its start:
+// its result has no end, or it was stopped before the others. What it had due from then on counts as not sent.
+func (a *Agent) Unfinished(end int64) bool { return a.Lost || a.End < end-int64(EndedTogether) }
+
 // Uneven reports whether the windows of some agents ended before those of others. It may be called on nil, too.
 func (f *Fleet) Uneven() bool {
 	return f != nil && slices.ContainsFunc(f.Agents, func(a Agent) bool { return a.End != f.Agents[0].End })

@@ -240,7 +240,7 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 				continue
 			}
 			end := a.End
-			if a.Lost {
+			if a.Unfinished(run.Closing.End) {
 				end = run.Closing.End
 			}
 			due += dueBefore(p.Of(share.Producers), end)

@@ -8,16 +8,16 @@ import (
 	"sixnines/result"
 )
 
-// agentsLost: the results of some agents end in mid-run. From then on the system had another load than
-// the scenario's.
+// agentsLost: the results of some agents end in mid-run, or their windows ended before those of the others. From then
+// on the system had another load than the scenario's.
 func agentsLost(e *evidence) []result.Reason {
 	f := e.run.Header.Fleet
 	if f == nil {
 		return nil
 	}
 	var lost []string
-	for _, a := range f.Agents {
-		if a.Lost {
+	for i := range f.Agents {
+		if a := &f.Agents[i]; a.Unfinished(e.in.End) {
 			lost = append(lost, a.Name)
 		}
 	}

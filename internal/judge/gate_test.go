@@ -62,19 +62,22 @@ func TestGates(t *testing.T) {
 	}{
 		{"accounts that do not close", count(func(c *result.Counters) { c.Sent++ }), "conservation", result.Invalid, "do not add up", ""},
 		{"an agent that was lost", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Lost: true}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Lost: true, End: 10e9}}}
+		}, "agent-lost", result.Suspect, "of 2 agents 1 did not finish: b", ""},
+		{"an agent that was stopped alone", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 8e9}}}
 		}, "agent-lost", result.Suspect, "of 2 agents 1 did not finish: b", ""},
 		{"an agent that is invalid alone", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Invalid, Codes: []result.ReasonCode{"frozen"}}, {Name: "b", Status: result.Valid}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Invalid, End: 10e9, Codes: []result.ReasonCode{"frozen"}}, {Name: "b", Status: result.Valid, End: 10e9}}}
 		}, "agent", result.Suspect, "not VALID: a (INVALID: frozen)", ""},
 		{"an agent that is suspect alone", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Suspect, Codes: []result.ReasonCode{"cpu"}}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Suspect, End: 10e9, Codes: []result.ReasonCode{"cpu"}}}}
 		}, "agent", result.Suspect, "not VALID: b (SUSPECT: cpu)", ""},
 		{"agents one after the other", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Valid, Started: time.Time{}.Add(time.Minute)}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9, Started: time.Time{}.Add(time.Minute)}}}
 		}, "agents-apart", result.Invalid, "up to 60.0 s apart", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
-			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid}, {Name: "b", Status: result.Valid}}}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9}}}
 		}, "", result.Valid, "", ""},
 		{"contract violations", count(func(c *result.Counters) { c.Violations = 2 }), "violations", result.Invalid, "2 times", ""},
 		{"suspended", vital(result.VitalHostSuspended, 3e9), "suspended", result.Invalid, "3.00 s", ""},

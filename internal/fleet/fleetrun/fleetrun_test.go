@@ -253,7 +253,6 @@ func TestAFleetIsInterrupted(t *testing.T) {
 type dying struct {
 	Runner
 	after int
-	dead  chan struct{}
 }
 
 func (d *dying) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {

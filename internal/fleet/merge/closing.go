@@ -55,6 +55,9 @@ func (m *merger) closing(i int, ends []*ending) error {
 	v.Closing.GivenUp = max(v.Closing.GivenUp, l.end, v.Closing.End)
 	for j, e := range ends {
 		if e.closed[i] {
+			if err := m.rest(l, m.agents[j], e.runs[i], &v); err != nil {
+				return err
+			}
 			continue
 		}
 		if m.agents[j].segment().Role == result.RoleConsumers { // it has nothing due; see books.close

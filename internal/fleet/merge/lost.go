@@ -78,6 +78,38 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 	return x.finish(v, d)
 }
 
+// rest adds to the closing record what the segment of an agent had due after its window, if that ended before the others':
+// it was stopped alone, and nobody sent these messages.
+func (m *merger) rest(l *load, a *agent, run *result.Run, v *result.Interval) error {
+	if own := (&result.Agent{End: run.Closing.End}); !own.Unfinished(v.Closing.End) || a.segment().Role == result.RoleConsumers {
+		return nil
+	}
+	s, p, err := planOf(l.header)
+	if err != nil || p == nil { // a closed loop or flat out has nothing due
+		return err
+	}
+	part, share, err := partOf(s, p, a.segment())
+	if err != nil {
+		return err
+	}
+	x := &lostMetrics{load: l, at: map[result.Metric]*lostMetric{}}
+	var d result.Counters
+	fan, all := fanOut(&s.Workload, share), make([]int, len(share.Producers))
+	for i := range all {
+		all[i] = i
+	}
+	walk := part.Merge(all, schedule.Window)
+	for at, producer, more := walk.Next(); more && at < v.Closing.End; at, producer, more = walk.Next() {
+		if at < run.Closing.End {
+			continue
+		}
+		d.Scheduled++
+		d.NotSent++
+		d.Censored += x.censor(run, at, v.Closing.GivenUp-at, l.header.Ack != ackNone, true, fan[producer], l.header.Slot.Nanoseconds())
+	}
+	return x.finish(v, d)
+}
+
 // dueByStream returns how many messages of a stream of a producing agent are due before end, ns from the window's start.
 func dueByStream(part *schedule.Plan, share layout.Share, l *load, end int64) func(stream int) int64 {
 	return func(stream int) int64 {

@@ -283,7 +283,19 @@ func TestWindowsEndApart(t *testing.T) {
 					l.Interrupt, l.Abort = 0, -ends[k]
 				}
 			})
-			merged(t, sources) // which verifies it
+			run := merged(t, sources) // which verifies it
+			last, notSent := run.Closing.End, int64(0)
+			for _, a := range run.Header.Fleet.Agents {
+				if a.Unfinished(last) {
+					notSent += (last - a.End) * 1000 / agents / 1e9
+				}
+			}
+			if got := run.Counters.NotSent; got < notSent*8/10 || got > notSent*12/10+10 { // what is due when a run is aborted is not sent, too
+				t.Errorf("%d not sent, want about %d", got, notSent)
+			}
+			if found := slices.ContainsFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonAgentLost }); found != (notSent > 0) {
+				t.Errorf("%d not sent: %+v", notSent, run.Summary.Verdict)
+			}
 		})
 	}
 }
