@@ -167,8 +167,9 @@ func (s *subscription) message(w *wire, data []byte) error {
 	return w.finish(m.id, c.due)
 }
 
-// leaveMost is how long nsqd may take to stop sending.
-const leaveMost = 2 * time.Second
+// leaveMost is how long nsqd may take to stop sending. What it has not read by then of the last FINs is lost with the
+// connection, and the messages come again.
+const leaveMost = 5 * time.Second
 
 // Close implements driver.Consumer. It waits for a running Deliver, at most until ctx
 // ends. It receives and finishes the messages that nsqd sent before it was asked to stop:

@@ -158,12 +158,27 @@ func TestJetStreamLeader(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3}); err != nil {
-		t.Fatal(err)
+	// The library waits for five seconds, and three servers that have just started may take longer to agree.
+	again := func(what string, create func(context.Context) error) {
+		t.Helper()
+		for end := time.Now().Add(time.Minute); ; {
+			err := create(t.Context())
+			if err == nil {
+				return
+			}
+			if time.Now().After(end) {
+				t.Fatalf("%s: %v", what, err)
+			}
+		}
 	}
-	if _, err := js.CreateConsumer(t.Context(), "S", jetstream.ConsumerConfig{Durable: "C"}); err != nil {
-		t.Fatal(err)
-	}
+	again("stream", func(ctx context.Context) error {
+		_, err := js.CreateOrUpdateStream(ctx, jetstream.StreamConfig{Name: "S", Subjects: []string{"s"}, Replicas: 3})
+		return err
+	})
+	again("consumer", func(ctx context.Context) error {
+		_, err := js.CreateOrUpdateConsumer(ctx, "S", jetstream.ConsumerConfig{Durable: "C"})
+		return err
+	})
 	c.transferred(t)
 	c.frozen(t)
 	for k := range 3 { // each in turn, leader or not

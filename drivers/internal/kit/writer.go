@@ -212,14 +212,20 @@ func (w *Writer) flushReplies() error {
 	return err
 }
 
-// lastMost is how long a server that has stopped reading may hold up the last frames.
-const lastMost = 200 * time.Millisecond
+// lastMost is how long a server that has stopped reading may hold up the last frames, and lastLook how often Last looks
+// whether a write before them has ended.
+const (
+	lastMost = 200 * time.Millisecond
+	lastLook = 100 * time.Microsecond
+)
 
 // Last writes frames behind all that waits, unless somebody is stuck in a write, and
 // reports whether they are out.
 func (w *Writer) Last(frames []byte) bool {
-	if !w.mu.TryLock() {
-		return false
+	for end := time.Now().Add(lastMost); !w.mu.TryLock(); time.Sleep(lastLook) {
+		if time.Now().After(end) {
+			return false
+		}
 	}
 	defer w.mu.Unlock()
 	w.raw.SetWriteDeadline(time.Now().Add(lastMost))

@@ -185,3 +185,39 @@ func TestWriterHoldsUpNoReader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// slow is a sink whose writes take a while.
+type slow struct {
+	sink
+	takes time.Duration
+}
+
+func (s *slow) Write(p []byte) (int, error) {
+	time.Sleep(s.takes)
+	return s.sink.Write(p)
+}
+
+// The last frames wait for a write that has begun, and come behind it: what is acknowledged just before a consumer
+// closes is not lost. They do not wait for one that is stuck.
+func TestWriterLastWaitsForAWrite(t *testing.T) {
+	for _, tt := range []struct {
+		takes time.Duration
+		out   bool
+	}{{lastMost / 2, true}, {10 * lastMost, false}} {
+		synctest.Test(t, func(t *testing.T) {
+			to := &slow{takes: tt.takes}
+			w := NewWriter(Conn{Conn: to, Raw: to}, 1, WriterHook{})
+			go w.Write([]byte("fin"))
+			synctest.Wait()
+			if out := w.Last([]byte("bye")); out != tt.out {
+				t.Errorf("a write of %v: %v", tt.takes, out)
+			}
+			time.Sleep(tt.takes)
+			if tt.out {
+				to.want(t, "fin", "bye")
+			} else {
+				to.want(t, "fin")
+			}
+		})
+	}
+}
