@@ -1,6 +1,9 @@
 package cli
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // experiment is several runs that answer one question: repeats, an ab, a sweep, a
 // capacity, a study. [app.experiment] calls its methods in their order.
@@ -35,7 +38,7 @@ func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err != nil {
 		return err
 	}
-	if err := a.dialFleet(ctx); err != nil {
+	if err := a.dialFleet(ctx, func(line string) { fmt.Fprintln(a.Stderr, line) }); err != nil {
 		return err
 	}
 	s, err := a.begin(o, d)

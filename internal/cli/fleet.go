@@ -39,7 +39,7 @@ func (l *fleetLogin) onFleet(ctx context.Context, env *Env, name string, do func
 	}
 	ctx, release := env.interruptible(ctx, nil)
 	defer release()
-	nc, err := l.connect(ctx, env, name, controlPatience)
+	nc, err := l.connect(ctx, env, name, controlPatience, nil)
 	if err != nil {
 		return err
 	}

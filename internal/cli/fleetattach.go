@@ -79,7 +79,7 @@ func (a *app) attach(ctx context.Context, run string, o attachOptions) error {
 	defer show.close()
 	stops := a.interrupts(ctx, show.say)
 	defer stops.stop()
-	nc, err := o.connect(stops.early, &a.Env, "fleet attach", controlPatience)
+	nc, err := o.connect(stops.early, &a.Env, "fleet attach", controlPatience, nil)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,9 @@ func (l *fleetLogin) named(env *Env) error {
 	return nil
 }
 
-// connect connects to the control plane, which must answer within a time.
-func (l *fleetLogin) connect(ctx context.Context, env *Env, name string, within time.Duration) (*wire.Conn, error) {
+// connect connects to the control plane, which must answer within a time. waiting, if not nil, is called if it does not
+// answer at once.
+func (l *fleetLogin) connect(ctx context.Context, env *Env, name string, within time.Duration, waiting func(error)) (*wire.Conn, error) {
 	w, err := l.given(env)
 	if err != nil {
 		return nil, err
@@ -101,7 +102,7 @@ func (l *fleetLogin) connect(ctx context.Context, env *Env, name string, within 
 	w.Name = "sixnines " + name
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("waited %s: %w", spell.Period(within), context.DeadlineExceeded))
 	defer cancel()
-	nc, err := wire.Connect(ctx, w, nil, nil)
+	nc, err := wire.Connect(ctx, w, waiting, nil)
 	if err != nil {
 		return nil, l.fault(err)
 	}

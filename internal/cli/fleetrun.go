@@ -23,6 +23,7 @@ import (
 	"sixnines/internal/fleet/fleetrun"
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/fleet/wire"
+	"sixnines/internal/spell"
 	"sixnines/internal/vitals"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -118,14 +119,18 @@ func (a *app) onFleet(o *outputOptions, do func() error) error {
 	return do()
 }
 
-// dialFleet connects to the control plane of the fleet that makes the runs, if one does and it is not connected.
-func (a *app) dialFleet(ctx context.Context) (err error) {
+// dialFleet connects to the control plane of the fleet that makes the runs, if one does and it is not connected. say is
+// called with a line if that takes long.
+func (a *app) dialFleet(ctx context.Context, say func(string)) (err error) {
 	if a.fleet == nil || a.fleet.conn != nil {
 		return nil
 	}
 	ctx, release := a.interruptible(ctx, nil)
 	defer release()
-	a.fleet.conn, err = a.fleet.connect(ctx, &a.Env, "run", max(controlPatience, a.fleet.wait))
+	within := max(controlPatience, a.fleet.wait)
+	a.fleet.conn, err = a.fleet.connect(ctx, &a.Env, "run", within, func(err error) {
+		say(oneLine(err.Error()) + "; trying for " + spell.Period(within))
+	})
 	return err
 }
 
@@ -229,9 +234,6 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 			return nil, fmt.Errorf("encode the scenario: %w", err)
 		}
 		whole.Scenarios = append(whole.Scenarios, json.RawMessage(text))
-	}
-	if err := a.dialFleet(stops.early); err != nil {
-		return nil, err
 	}
 	c := &fleetrun.Collector{File: config.File, Whole: whole, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}

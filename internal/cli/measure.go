@@ -47,6 +47,11 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		if err := fleetPossible(s); err != nil {
 			return nil, err
 		}
+		if err := a.dialFleet(stops.early, show.say); err != nil && stops.vain.Load() {
+			return nil, a.inVain(m.file)
+		} else if err != nil {
+			return nil, err
+		}
 	}
 	a.restore(stops.early, show.say)
 	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
