@@ -292,7 +292,7 @@ func TestClientThatDialsByItself(t *testing.T) {
 	e.Capabilities.OwnsDialing = true
 	r := measure(t, "phases: {warmup: 100ms, duration: 300ms}\nworkload: {rate: 500/s, size: 64B}", e, "relay")
 	for _, name := range []string{"stage times", "receive lag"} {
-		if f := factOf(r, name); !strings.Contains(f.Note, "makes its connections itself") {
+		if f := factOf(r, name); !strings.Contains(f.Note, "opens its connections itself") {
 			t.Errorf("%+v", f)
 		}
 	}
