@@ -4,6 +4,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -207,12 +208,17 @@ func TestWriterLastWaitsForAWrite(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			to := &slow{takes: tt.takes}
 			w := NewWriter(Conn{Conn: to, Raw: to}, 1, WriterHook{})
-			go w.Write([]byte("fin"))
+			var first sync.WaitGroup
+			first.Go(func() {
+				if err := w.Write([]byte("fin")); err != nil {
+					t.Error(err)
+				}
+			})
 			synctest.Wait()
 			if out := w.Last([]byte("bye")); out != tt.out {
 				t.Errorf("a write of %v: %v", tt.takes, out)
 			}
-			time.Sleep(tt.takes)
+			first.Wait()
 			if tt.out {
 				to.want(t, "fin", "bye")
 			} else {
