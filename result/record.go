@@ -378,6 +378,9 @@ type Clock struct {
 	Start int64 `json:"start,omitempty"`
 }
 
+// FactProcessors is the name of the [Fact] that says how many logical processors the generator may use.
+const FactProcessors = "processors usable"
+
 // Fact is one line of the machine's fingerprint.
 type Fact struct {
 	Section string `json:"section"`

@@ -56,8 +56,8 @@ are in one directory, which sixnines compare can read later and --resume continu
 With --beside both runs of a pair are made at the same time, each with a broker and
 connections of its own, from one schedule, B's or A's half a gap later. What disturbs the
 machine then disturbs both, and falls out of their ratio: the same number of pairs shows a
-far smaller difference. It compares the sides under their common load, which together should
-use no more than half of the processors.
+far smaller difference. It compares the sides under their common load; if they use more than
+half of the processors together, nothing is decided.
 
 A pair with an INVALID run is set aside, reported, and repeated after the others, at
 most --replace times. Only verdicts decide this, never the measured figures.
@@ -310,6 +310,9 @@ func (t *abRuns) foresee() error {
 		return nil // the final comparison will say what is wrong with a pair
 	}
 	for _, c := range all {
+		if why := c.Beside.Disturbed(); why != "" {
+			t.note("%s%s: if that stays so nothing will be decided; leave --beside out", ofWorkload(c.Workload), why)
+		}
 		switch {
 		case c.Refused == "" || c.Background:
 		case t.gate:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"time"
 
@@ -198,6 +199,8 @@ func (t *abRuns) besideRefused(a *app) error {
 	why := notBeside(t.arms)
 	switch {
 	case why != "":
+	case runtime.GOOS != "linux":
+		why = "how much of the processors both sides use is known on Linux only"
 	case a.live != nil:
 		why = "metrics are exported of one run at a time"
 	case a.fleet != nil:

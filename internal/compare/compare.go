@@ -237,6 +237,9 @@ func (c *Comparison) conclude() {
 
 // undecidedBy says why figures are undecided; suspect is how many of them for suspect runs.
 func (c *Comparison) undecidedBy(suspect int) string {
+	if why := c.Beside.Disturbed(); why != "" {
+		return why
+	}
 	if suspect > 0 {
 		return "suspect figures show nothing"
 	}

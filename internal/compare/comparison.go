@@ -121,13 +121,15 @@ type Set struct {
 
 // Beside describes pairs of runs that were made at the same time.
 type Beside struct {
-	// Busy is the largest share of the machine's processors, 0 to 1, that was in use on average over the window of
-	// a run, by both sides, their brokers and whatever else ran.
-	Busy float64 `json:"busy"`
+	// Used is the largest share of the processors, 0 to 1, that the generator and both brokers used on average over
+	// the windows of a pair. Known says that it could be measured; without it nothing is decided.
+	Used  float64 `json:"used"`
+	Known bool    `json:"known"`
 }
 
-// MostBusy is the share of the processors above which runs that are made at the same time may wait for each other.
-const MostBusy = 0.5
+// MostUsed is the share of the processors above which nothing is decided: runs that are made at the same time may then wait
+// for each other, and the slower side may hide in what it takes from the other.
+const MostUsed = 0.5
 
 // Pair is two runs that are compared with each other.
 type Pair struct {

@@ -54,6 +54,7 @@ const (
 	FewSigns     Cause = "few_signs"      // too few pairs differ for the exact sign test
 	Excluded     Cause = "excluded_runs"  // they could have changed the answer
 	TooFewPairs  Cause = "too_few_pairs"
+	Disturbed    Cause = "disturbed" // runs at the same time may have slowed each other, see [Beside]
 )
 
 // Judged is one judgement of a gate.

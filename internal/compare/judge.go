@@ -121,6 +121,10 @@ func (c *Comparison) state(together []figure) error {
 		if !f.judged || c.Refused != "" {
 			continue // without a ranking there is no outcome
 		}
+		if why := c.Beside.Disturbed(); why != "" {
+			f.row.Outcome, f.row.judged = Undecided, &Judged{Answer: Open, Cause: Disturbed, Text: why}
+			continue
+		}
 		more := f.metric == "" // of a throughput, more is better
 		f.row.Outcome, f.row.judged = c.decide(shift, more)
 		f.row.Notes = append(f.row.Notes, remark(f.row, c.MinEffect, more)...)
@@ -248,7 +252,9 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	j.Answer, j.P = s.judge(oneSided/float64(family), silent)
 	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d pairs B is worse by more than %s in %d, not in %d, and in %d it is not known (p = %.2g)",
 		len(c.Pairs), percent(c.MinEffect), s.worse, s.better, silent, j.P)
-	switch {
+	switch why := c.Beside.Disturbed(); {
+	case why != "":
+		j.Answer, j.Cause, j.Text = Open, Disturbed, why
 	case j.Answer == Worse && more:
 		f.row.Outcome = Slower
 	case j.Answer == NotWorse && more:

@@ -189,7 +189,7 @@ func TestCountList(t *testing.T) {
 }
 
 func TestFactsAreNamedAsTheyAreWritten(t *testing.T) {
-	names := []string{factProcessors}
+	names := []string{result.FactProcessors}
 	if runtime.GOOS == "linux" {
 		names = append(names, factOnline, factAllowed)
 	}

@@ -47,7 +47,7 @@ func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
 			e.timed = append(e.timed, p)
 		}
 	}
-	if n, err := strconv.ParseFloat(strings.TrimSpace(e.fact(factProcessors)), 64); err == nil && n >= 1 {
+	if n, err := strconv.ParseFloat(strings.TrimSpace(e.fact(result.FactProcessors)), 64); err == nil && n >= 1 {
 		e.cores = n
 	}
 	e.freezes = freezes(run.Pauses, in.End)

@@ -144,7 +144,7 @@ func newFineTestbed(messages []msg) *testbed { return newTestbedOf(messages, 100
 func newTestbedOf(messages []msg, each time.Duration) *testbed {
 	b := &testbed{each: int64(each), header: result.Header{
 		ID: "0123456789abcdef", Mode: result.ModeOpen, Rate: perSecond, Window: seconds * time.Second, Interval: each, Slot: slot,
-		Machine: []result.Fact{{Section: "program", Name: factProcessors, Value: "2"}},
+		Machine: []result.Fact{{Section: "program", Name: result.FactProcessors, Value: "2"}},
 	}}
 	for s := range (seconds + 3) * int64(time.Second) / b.each {
 		phase := result.PhaseMeasure

@@ -7,10 +7,6 @@ import (
 	"sixnines/result"
 )
 
-// factProcessors is the fact of the header that says how many logical
-// processors the generator may use.
-const factProcessors = "processors usable"
-
 // factOnline and factAllowed list the machine's processors and those on which the generator may
 // run, as the kernel does.
 const factOnline, factAllowed = "online", "processors allowed"

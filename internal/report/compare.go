@@ -254,7 +254,7 @@ func compareHow(c *compare.Comparison) string {
 	switch c.Kind {
 	case compare.KindAA, compare.KindAB:
 		if c.Beside != nil {
-			text += ", both runs at the same time, up to " + percentage(math.Round(c.Beside.Busy*100)/100) + " of the processors in use"
+			text += ", both runs at the same time, up to " + percentage(math.Round(c.Beside.Used*100)/100) + " of the processors used by them"
 			break
 		}
 		text += ", in random order"

@@ -163,9 +163,6 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 	return out
 }
 
-// besideText warns of sides that may have waited for each other.
-const besideText = "Both sides ran at the same time, and more than half of the processors were in use: they may have slowed each other. Without --beside they run one after the other."
-
 // compareOutcome returns the outcome of a comparison, and what was changed.
 func compareOutcome(c *compare.Comparison) finding {
 	out := finding{Status: compareTitle(c), Text: plain(c.Text), Class: outcomeClass(c.Outcome), Style: outcomeStyle(c.Outcome)}
@@ -175,8 +172,8 @@ func compareOutcome(c *compare.Comparison) finding {
 	if c.Forced {
 		out.Blocks = append(out.Blocks, notice{Head: forcedText, Loud: true})
 	}
-	if c.Beside != nil && c.Beside.Busy > compare.MostBusy {
-		out.Blocks = append(out.Blocks, notice{Head: besideText})
+	if why := c.Beside.Disturbed(); why != "" {
+		out.Blocks = append(out.Blocks, notice{Head: "Nothing is decided: " + why + ". Without --beside they run one after the other."})
 	}
 	if len(c.Changes) > 0 {
 		out.Blocks.add(facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{"  ", strong}})

@@ -249,7 +249,7 @@ func (v *studyView) runs(yield func(*result.Run) bool) {
 
 // processors returns how many processors the program could use, by the machine's facts;
 // empty: not known.
-func (v *studyView) processors() string { return v.fact("processors usable") }
+func (v *studyView) processors() string { return v.fact(result.FactProcessors) }
 
 func (v *studyView) fact(name string) string {
 	for _, f := range v.Machine {

@@ -9,6 +9,8 @@ import (
 	"runtime/metrics"
 	"slices"
 	"strconv"
+
+	"sixnines/result"
 )
 
 // programFacts describes the Go runtime, the build and the linked modules.
@@ -20,7 +22,7 @@ func programFacts(modules []string) []Fact {
 	if n := runtime.NumCPU(); usable < n {
 		note = fmt.Sprintf("a CPU quota allows no more of the %d", n)
 	}
-	f.add("processors usable", strconv.Itoa(usable), note)
+	f.add(result.FactProcessors, strconv.Itoa(usable), note)
 	f.add("GOMAXPROCS", strconv.Itoa(runtime.GOMAXPROCS(0)), "")
 	settings := []metrics.Sample{{Name: "/gc/gogc:percent"}, {Name: "/gc/gomemlimit:bytes"}}
 	metrics.Read(settings) // debug.SetGCPercent returns it only by changing it
