@@ -302,7 +302,7 @@ func coordinate(stops *interrupts, c coordinator.Config) (*coordinator.Outcome, 
 	}
 }
 
-// unfinished is the error of a run that some agents did not finish, though nobody ended it; nil: there is none.
+// unfinished is the error of a run that some agents did not finish, though nobody ended it; nil if all did.
 func unfinished(stops *interrupts, o *coordinator.Outcome, file string) error {
 	asked := stops.early.Err() != nil
 	var lost []string

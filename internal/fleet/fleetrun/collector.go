@@ -42,7 +42,7 @@ func Sources(file string, f *result.Fleet) (all []merge.Source) {
 	return all
 }
 
-// Result is the merged result; nil: there is none.
+// Result is the merged result; nil if the run has none.
 func (c *Collector) Result() *result.Run { return c.run }
 
 // Begin implements coordinator.Collector.
@@ -50,16 +50,13 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 	if _, err := os.Stat(c.File); !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: %w", c.File, errors.Join(err, fs.ErrExist))
 	}
-	dir := result.AgentsDir(c.File)
-	if err := os.RemoveAll(dir); err != nil { // of a run that was killed before it had a result
-		return err
-	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := os.MkdirAll(result.AgentsDir(c.File), 0o755); err != nil {
 		return err
 	}
 	c.started = s
 	for _, m := range s.Members {
-		f, err := os.OpenFile(c.path(m), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o644)
+		// A file that is there is of a run that was killed before it had a result. Others are not ours.
+		f, err := os.OpenFile(c.path(m), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
 		if err != nil {
 			return err
 		}

@@ -24,13 +24,17 @@ func loads() map[string]string {
 	const phases = "phases: {warmup: 200ms, duration: 3s, drain: 1s}\nrecord: {interval: 100ms}\n"
 	text := func(options, workload string) string { return fmt.Sprintf(target, options) + workload + phases }
 	return map[string]string{
-		"constant": text("", "workload: {rate: 1k, producers: 6, topics: 6, consumers: 6}\n"),
-		"poisson":  text(", jitter: 2ms", "workload: {rate: 1k, arrivals: poisson, producers: 6, topics: 3, consumers: 3}\n"),
-		"groups":   text("", "workload: {rate: 700, producers: 6, topics: 3, consumers: 6, groups: 2}\n"),
-		"fan-out":  text(", jitter: 1ms", "workload: {rate: 500, producers: 3, topics: 3, consumers: 9}\n"),
-		"losses":   text(", lose: 3, lose_acked: 2, duplicate: 4, reorder: 3, every: 7, give_up: 500ms", "workload: {rate: 1k, producers: 3, topics: 3, consumers: 3, timeout: 600ms}\n"),
-		"uneven":   text("", "workload: {rate: 1k, producers: 7, topics: 7, consumers: 7}\n"),
-		"closed":   text("", "workload: {loop: closed, outstanding: 2, producers: 3, topics: 3, consumers: 3}\n"),
+		"short intervals": strings.Replace(text("", "workload: {rate: 2k, producers: 6, topics: 6, consumers: 6}\n"), "interval: 100ms", "interval: 5ms", 1),
+		"long intervals":  strings.Replace(text(", jitter: 2ms", "workload: {rate: 2k, producers: 6, topics: 6, consumers: 6}\n"), "interval: 100ms", "interval: 2s", 1),
+		"constant":        text("", "workload: {rate: 1k, producers: 6, topics: 6, consumers: 6}\n"),
+		"poisson":         text(", jitter: 2ms", "workload: {rate: 1k, arrivals: poisson, producers: 6, topics: 3, consumers: 3}\n"),
+		"groups":          text("", "workload: {rate: 700, producers: 6, topics: 3, consumers: 6, groups: 2}\n"),
+		"fan-out":         text(", jitter: 1ms", "workload: {rate: 500, producers: 3, topics: 3, consumers: 9}\n"),
+		"losses":          text(", lose: 3, lose_acked: 2, duplicate: 4, reorder: 3, every: 7, give_up: 500ms", "workload: {rate: 1k, producers: 3, topics: 3, consumers: 3, timeout: 600ms}\n"),
+		"refusals":        text(", reject: 2, nack: 3, every: 11", "workload: {rate: 900, producers: 6, topics: 3, consumers: 3, timeout: 600ms}\n"),
+		"many":            text(", jitter: 2ms", "workload: {rate: 4k, producers: 48, topics: 24, consumers: 48}\n"),
+		"uneven":          text("", "workload: {rate: 1k, producers: 7, topics: 7, consumers: 7}\n"),
+		"closed":          text("", "workload: {loop: closed, outstanding: 2, producers: 3, topics: 3, consumers: 3}\n"),
 		"several": fmt.Sprintf(target, "") + "workloads:\n  a: {rate: 500, producers: 3, topics: 3, consumers: 3}\n" +
 			"  b: {rate: 300, producers: 3, topics: 3, consumers: 3, from: 500ms, for: 1s}\n" + phases,
 	}
