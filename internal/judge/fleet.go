@@ -8,19 +8,24 @@ import (
 	"sixnines/result"
 )
 
+// unfinished returns the names of the agents that did not do all that they had due in a window that ended at end.
+func unfinished(f *result.Fleet, end int64) (names []string) {
+	if f == nil {
+		return nil
+	}
+	for i := range f.Agents {
+		if a := &f.Agents[i]; a.Unfinished(end) {
+			names = append(names, a.Name)
+		}
+	}
+	return names
+}
+
 // agentsLost: the results of some agents end in mid-run, or their windows ended before those of the others. From then
 // on the system had another load than the scenario's.
 func agentsLost(e *evidence) []result.Reason {
 	f := e.run.Header.Fleet
-	if f == nil {
-		return nil
-	}
-	var lost []string
-	for i := range f.Agents {
-		if a := &f.Agents[i]; a.Unfinished(e.in.End) {
-			lost = append(lost, a.Name)
-		}
-	}
+	lost := unfinished(f, e.in.End)
 	if len(lost) == 0 {
 		return nil
 	}

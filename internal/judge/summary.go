@@ -111,6 +111,10 @@ func rate(run *result.Run, in Inputs) result.Rate {
 			due += p.Counters.Scheduled
 		}
 	}
+	missing := len(unfinished(run.Header.Fleet, in.End)) > 0
+	if missing { // the intervals do not have what these agents had due from then on
+		due = max(due, run.Counters.Scheduled)
+	}
 	if due == sent+1 { // the last message was due as the window ended, and was sent a moment later
 		due = sent
 	}
@@ -121,6 +125,9 @@ func rate(run *result.Run, in Inputs) result.Rate {
 		}
 	}
 	r.WorstSecond = worst(run).share
+	if missing && due > 0 { // no second has what these agents had due
+		r.WorstSecond = min(r.WorstSecond, float64(sent)/float64(due))
+	}
 	return r
 }
 

@@ -16,6 +16,7 @@ import (
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/judge"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // loads are scenarios that can be divided, of which each agent gets the same share of faults.
@@ -222,7 +223,22 @@ func TestALostAgentIsAccountedFor(t *testing.T) {
 			if v.Status == result.Valid || !slices.ContainsFunc(v.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonAgentLost }) {
 				t.Errorf("the verdict is %s: %+v", v, v.Reasons)
 			}
+			notMet(t, run, "lost == 0", "delivery.response p99 < 10m", "rate >= 99%")
 		})
+	}
+}
+
+// notMet fails for objectives that a run meets although a part of it is missing.
+func notMet(t *testing.T, run *result.Run, objectives ...string) {
+	t.Helper()
+	for _, text := range objectives {
+		o, err := scenario.ParseObjective(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := judge.Decide(run, o); d.Outcome == judge.Met {
+			t.Errorf("%s is met: %s", text, d.Text)
+		}
 	}
 }
 
@@ -299,6 +315,9 @@ func TestWindowsEndApart(t *testing.T) {
 			}
 			if found := slices.ContainsFunc(run.Summary.Verdict.Reasons, func(r result.Reason) bool { return r.Code == result.ReasonAgentLost }); found != (notSent > 0) {
 				t.Errorf("%d not sent: %+v", notSent, run.Summary.Verdict)
+			}
+			if notSent > 0 {
+				notMet(t, run, "rate >= 99%")
 			}
 		})
 	}
