@@ -18,6 +18,7 @@ type evidence struct {
 	summary *result.Summary // without its verdict
 	measure []*result.Point // the measured window
 	timed   []*result.Point // the window and the drain
+	whole   []*result.Point // the same, with the parts over which the gates are not held
 	cores   float64         // processors that the generator may use; 0: unknown
 	// outside is the machine's number of processors divided by the number that the generator may
 	// run on; at least 1, and 1 if unknown.
@@ -47,6 +48,7 @@ func newEvidence(run *result.Run, in Inputs, s *result.Summary) *evidence {
 			e.timed = append(e.timed, p)
 		}
 	}
+	e.whole = e.timed
 	if n, err := strconv.ParseFloat(strings.TrimSpace(e.fact(result.FactProcessors)), 64); err == nil && n >= 1 {
 		e.cores = n
 	}

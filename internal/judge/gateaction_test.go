@@ -113,6 +113,20 @@ func gateCases() []gateCase {
 				ms[i].service += ms[i].service * int64(i) / int64(len(ms)) * 3
 			}
 		}, code: result.ReasonSteady},
+		{name: "sends that are blocked until the effect", messages: func(ms []msg) {
+			for i := range ms {
+				if m := &ms[i]; in(m, actedAt-250*time.Millisecond, actedAt-100*time.Millisecond) {
+					m.blocked = int64(actedAt+100*time.Millisecond) - m.intended
+				}
+			}
+		}},
+		{name: "own lag until the effect", messages: func(ms []msg) {
+			for i := range ms {
+				if m := &ms[i]; in(m, actedAt-250*time.Millisecond, actedAt-100*time.Millisecond) {
+					m.own = int64(actedAt+100*time.Millisecond) - m.intended
+				}
+			}
+		}, code: result.ReasonRate, words: "outside of the effects of actions: "},
 		{name: "a second sent late, beside one that the stall blocks", messages: func(ms []msg) {
 			for i := range ms {
 				if m := &ms[i]; m.service > 1e6 {

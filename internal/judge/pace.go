@@ -105,15 +105,18 @@ func sentLate(e *evidence) []result.Reason {
 		sent += handled(p.Counters)
 	}
 	for _, p := range e.timed { // with the drain: it has the lag of messages sent after the window
-		own = max(own, p.Metrics[result.LagOwn].Max)
 		blocked = max(blocked, p.Metrics[result.LagBlocked].Max)
+	}
+	for _, p := range e.whole { // what was due outside of an action's effect may be sent during it
+		own = max(own, p.Metrics[result.LagOwn].Max)
 	}
 	if due == 0 || sent+1 >= due || float64(sent+1) >= sentSuspect*float64(due) {
 		return nil
 	}
 	text := fmt.Sprintf("%s of the %s due in the window were sent in it", spell.ExactShare(float64(sent)/float64(due)), spell.Plural(due, "message"))
-	missing := float64(due-sent) / e.run.Header.Rate * 1e9 // ns of the schedule
-	if blocked > own || float64(own) < missing/2 && e.run.Counters.NotSent > 0 {
+	missing := float64(due-sent) / e.run.Header.Rate * 1e9     // ns of the schedule
+	elsewhere := e.run.Counters.NotSent > 0 || len(e.left) > 0 // lags of some messages are in no interval of these
+	if blocked > own || float64(own) < missing/2 && elsewhere {
 		return note(result.ReasonBlocked, text+": sends were blocked or the in-flight limit was reached, which the response times include")
 	}
 	late := max(e.late(), float64(due-sent)/float64(due))
