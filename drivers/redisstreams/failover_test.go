@@ -15,14 +15,27 @@ import (
 // A session that was given Sentinels finds the new master when the master is killed or frozen: producer and consumer of
 // both clients connect to it, and messages go on.
 func TestFailover(t *testing.T) {
-	c := brokertest.Start(t, "redis", brokers.Options{Nodes: 3, Settings: map[string]string{"sentinel.down-after-milliseconds": "1000", "sentinel.failover-timeout": "1000"}})
+	certificates := brokertest.NewCertificates(t)
+	for name, test := range map[string]struct {
+		server *brokers.ServerTLS
+		client *driver.TLS
+	}{"plain": {}, "TLS": {certificates.Server(true), certificates.Client(true)}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			failsOver(t, test.server, test.client)
+		})
+	}
+}
+
+func failsOver(t *testing.T, server *brokers.ServerTLS, over *driver.TLS) {
+	c := brokertest.Start(t, "redis", brokers.Options{Nodes: 3, TLS: server, Settings: map[string]string{"sentinel.down-after-milliseconds": "1000", "sentinel.failover-timeout": "1000"}})
 	type side struct {
 		acks, got sessiontest.Counter
 		producer  driver.Producer
 	}
 	both := map[string]*side{}
 	for _, client := range []string{"direct", "library"} {
-		s := sessiontest.Open(t, redisstreams.Entry().Driver, driver.Target{URL: c.URL, Run: client, Options: map[string]any{"client": client}})
+		s := sessiontest.Open(t, redisstreams.Entry().Driver, driver.Target{URL: c.URL, TLS: over, Run: client, Options: map[string]any{"client": client}})
 		provision(t, s)
 		on := new(side)
 		sessiontest.Consume(t, s, driver.ConsumerSpec{}, on.got.Deliver)

@@ -82,17 +82,18 @@ func deployRedis(_ context.Context, in Installation, o *Options) (*deployment, e
 
 // deployReplicas writes a master, its replicas, and as many Sentinels.
 func deployReplicas(in Installation, o *Options, own, watching map[string]string) (*deployment, error) {
-	if err := refuse(own, "port", "bind", "replicaof", "slaveof", "replica-announce-*", "slave-announce-*"); err != nil {
+	if err := refuse(own, "port", "bind", "replicaof", "slaveof", "replica-announce-*", "slave-announce-*", "tls-*"); err != nil {
 		return nil, err
-	}
-	if o.TLS != nil || slices.ContainsFunc(slices.Collect(maps.Keys(own)), func(name string) bool { return strings.HasPrefix(name, "tls-") }) {
-		return nil, fmt.Errorf("encryption is available with one node only; several nodes and their Sentinels talk without it")
 	}
 	ports, err := o.ports(2 * o.Nodes)
 	if err != nil {
 		return nil, err
 	}
 	places, err := o.places(o.Nodes)
+	if err != nil {
+		return nil, err
+	}
+	encryption, err := encryptedReplicas(o)
 	if err != nil {
 		return nil, err
 	}
@@ -104,6 +105,7 @@ func deployReplicas(in Installation, o *Options, own, watching map[string]string
 		if k > 0 {
 			settings["replicaof"] = places[0].ip() + " " + strconv.Itoa(ports[0])
 		}
+		maps.Copy(settings, encryption.settings)
 		if o.Password != "" {
 			settings["masterauth"] = redisQuote(o.Password)
 		}
@@ -120,18 +122,18 @@ func deployReplicas(in Installation, o *Options, own, watching map[string]string
 		d.info["config "+name] = at.config
 	}
 	asked := sentinelSettings(watching)
-	late, addresses, err := sentinels(in, o, places, ports[0], ports[o.Nodes:], asked)
+	late, addresses, err := sentinels(in, o, places, ports[0], ports[o.Nodes:], asked, encryption)
 	if err != nil {
 		return nil, err
 	}
 	d.late = late
-	d.url = "redis+sentinel://" + strings.Join(addresses, ",") + "/" + sentinelMaster
+	d.url = encryption.scheme + strings.Join(addresses, ",") + "/" + sentinelMaster
 	d.settings = map[string]string{}
 	for name, value := range asked {
 		d.settings[sentinelPrefix+name] = value
 	}
-	d.roles = sentinelRoles(addresses, servers)
-	d.ready = func(ctx context.Context) error { return sentinelsReady(ctx, addresses) }
+	d.roles = sentinelRoles(addresses, servers, encryption.client)
+	d.ready = func(ctx context.Context) error { return sentinelsReady(ctx, addresses, encryption.client) }
 	return d, nil
 }
 

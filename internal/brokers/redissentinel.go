@@ -3,9 +3,11 @@ package brokers
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -33,7 +35,7 @@ func sentinelSettings(own map[string]string) map[string]string {
 
 // sentinels returns a Sentinel beside each server, and their addresses. The first server, at the port master,
 // is the master at first; two of three must agree that a master has failed.
-func sentinels(in Installation, o *Options, places []place, master int, ports []int, own map[string]string) ([]process, []string, error) {
+func sentinels(in Installation, o *Options, places []place, master int, ports []int, own map[string]string, over encryption) ([]process, []string, error) {
 	var all []process
 	var addresses []string
 	for k, port := range ports {
@@ -43,7 +45,10 @@ func sentinels(in Installation, o *Options, places []place, master int, ports []
 			return nil, nil, err
 		}
 		var text strings.Builder
-		fmt.Fprintf(&text, "bind %s\nport %d\ndir %s\nsentinel monitor %s %s %d %d\n", places[k].ip(), port, redisQuote(dir), sentinelMaster, places[0].ip(), master, len(ports)/2+1)
+		fmt.Fprintf(&text, "bind %s\n%s %d\ndir %s\nsentinel monitor %s %s %d %d\n", places[k].ip(), over.port, port, redisQuote(dir), sentinelMaster, places[0].ip(), master, len(ports)/2+1)
+		for _, setting := range slices.Sorted(maps.Keys(over.settings)) {
+			fmt.Fprintf(&text, "%s %s\n", setting, over.settings[setting])
+		}
 		if places[k].node != nil { // as of the servers
 			text.WriteString("protected-mode no\n")
 		}
@@ -67,7 +72,7 @@ func sentinels(in Installation, o *Options, places []place, master int, ports []
 		addresses = append(addresses, address)
 		all = append(all, process{name: name, place: places[k], command: []string{in.Path, config, "--sentinel"}, env: o.Home.Environ, dir: dir,
 			log: filepath.Join(dir, "sentinel.log"), ready: func(ctx context.Context) error {
-				_, err := askRedis(ctx, address, "PING")
+				_, err := askRedis(ctx, address, over.client, "PING")
 				return err
 			}})
 	}
@@ -75,7 +80,7 @@ func sentinels(in Installation, o *Options, places []place, master int, ports []
 }
 
 // sentinelRoles asks Sentinels for the master of the servers at these addresses: it leads everything.
-func sentinelRoles(addresses, servers []string) roles {
+func sentinelRoles(addresses, servers []string, over *tls.Config) roles {
 	each := func(ask func(address string) (Placement, error)) (p Placement, err error) {
 		numbers := make([]int, len(addresses))
 		for k := range numbers {
@@ -85,11 +90,11 @@ func sentinelRoles(addresses, servers []string) roles {
 	}
 	return roles{
 		placement: func(ctx context.Context, _ []int, _ Destination) (Placement, error) {
-			return each(func(address string) (Placement, error) { return sentinelPlacement(ctx, address, servers) })
+			return each(func(address string) (Placement, error) { return sentinelPlacement(ctx, address, servers, over) })
 		},
 		transfer: func(ctx context.Context, _ []int, _ Destination, _ Placement) error {
 			_, err := each(func(address string) (Placement, error) {
-				_, err := askRedis(ctx, address, "SENTINEL", "FAILOVER", sentinelMaster)
+				_, err := askRedis(ctx, address, over, "SENTINEL", "FAILOVER", sentinelMaster)
 				return Placement{}, err
 			})
 			return err
@@ -98,8 +103,8 @@ func sentinelRoles(addresses, servers []string) roles {
 }
 
 // sentinelPlacement asks a Sentinel for the master.
-func sentinelPlacement(ctx context.Context, address string, servers []string) (Placement, error) {
-	said, err := askRedis(ctx, address, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinelMaster)
+func sentinelPlacement(ctx context.Context, address string, servers []string, over *tls.Config) (Placement, error) {
+	said, err := askRedis(ctx, address, over, "SENTINEL", "GET-MASTER-ADDR-BY-NAME", sentinelMaster)
 	if err != nil {
 		return Placement{}, err
 	}
@@ -122,9 +127,9 @@ func sentinelPlacement(ctx context.Context, address string, servers []string) (P
 
 // sentinelsReady returns nil if the Sentinel knows all of its peers and all replicas, and all of these follow
 // the master.
-func sentinelsReady(ctx context.Context, addresses []string) error {
+func sentinelsReady(ctx context.Context, addresses []string, over *tls.Config) error {
 	for _, address := range addresses {
-		said, err := askRedis(ctx, address, "SENTINEL", "MASTER", sentinelMaster)
+		said, err := askRedis(ctx, address, over, "SENTINEL", "MASTER", sentinelMaster)
 		if err != nil {
 			return err
 		}
@@ -141,13 +146,17 @@ func sentinelsReady(ctx context.Context, addresses []string) error {
 	return nil
 }
 
-// askRedis sends a command to a server without login and encryption, and returns the texts of its answer.
-func askRedis(ctx context.Context, address string, words ...string) ([]string, error) {
+// askRedis sends a command to a server without login, encrypted if over is not nil, and returns the texts of
+// its answer.
+func askRedis(ctx context.Context, address string, over *tls.Config, words ...string) ([]string, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	defer c.Close()
+	if over != nil {
+		c = tls.Client(c, over)
+	}
 	if _, err := io.WriteString(c, redisCommand(words)); err != nil {
 		return nil, err
 	}

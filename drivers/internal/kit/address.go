@@ -47,16 +47,17 @@ type Address struct {
 }
 
 // ParseURL splits the target's URL into its servers, which commas separate. Without a
-// scheme a server has the first of schemes, which is also the one that errors give as
-// an example; they are of class driver.ErrOption or driver.ErrUnsupported and repeat no
-// password.
+// scheme a server has that of the one before it, and the first server the first of schemes,
+// which errors give as an example; they are of class driver.ErrOption or driver.ErrUnsupported
+// and repeat no password.
 func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 	var a Address
 	example := schemes[0].Name + "://host:" + schemes[0].Port
+	before := schemes[0].Name
 	for text := range strings.SplitSeq(target, ",") {
 		text = strings.TrimSpace(text)
 		if head, _, _ := strings.Cut(text, "?"); !strings.Contains(head, "://") {
-			text = schemes[0].Name + "://" + text
+			text = before + "://" + text
 		}
 		u, err := driver.ParseURL(text)
 		if err != nil {
@@ -72,6 +73,9 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 			return a, fmt.Errorf("%s: %w: no path in the URL; want one such as %s:///path", e.Driver, driver.ErrOption, u.Scheme)
 		case !schemes[i].Socket && u.Hostname() == "":
 			return a, fmt.Errorf("%s: %w: no host in the URL; want one such as %s", e.Driver, driver.ErrOption, example)
+		}
+		if !schemes[i].Socket {
+			before = u.Scheme
 		}
 		port := u.Port()
 		if port == "" {

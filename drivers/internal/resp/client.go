@@ -37,7 +37,7 @@ type Client struct {
 func newClient(t driver.Target, name, via string, o Options) (*Client, error) {
 	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
 		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true},
-		kit.Scheme{Name: "redis+sentinel", Port: "26379"})
+		kit.Scheme{Name: "redis+sentinel", Port: "26379"}, kit.Scheme{Name: "rediss+sentinel", Port: "26379", TLS: true})
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func newClient(t driver.Target, name, via string, o Options) (*Client, error) {
 // together.
 func (cl *Client) settle() error {
 	odd := func(r rune) bool { return r <= ' ' || r > '~' }
-	if slices.ContainsFunc(cl.Servers, func(s kit.Server) bool { return s.Scheme == "redis+sentinel" }) {
+	if slices.ContainsFunc(cl.Servers, func(s kit.Server) bool { return strings.HasSuffix(s.Scheme, "+sentinel") }) {
 		if cl.master, cl.Path, _ = strings.Cut(cl.Path, "/"); cl.master == "" {
 			return cl.New(driver.ErrOption, "read the URL", "it does not say what the Sentinels call the master; want redis+sentinel://host:26379,host:26379/master")
 		}

@@ -20,7 +20,8 @@ func TestAddress(t *testing.T) {
 		database                       int
 		master                         string
 	}{
-		"redis+sentinel://ada:pw@a,b:7/main/3": {network: "tcp", address: "a:26379", user: "ada", secret: "pw", database: 3, master: "main"},
+		"redis+sentinel://ada:pw@a,b:7/main/3": {network: "tcp", address: "a:26379,b:7", user: "ada", secret: "pw", database: 3, master: "main"},
+		"rediss+sentinel://a,b/main":           {network: "tcp", address: "a:26379,b:26379", tls: true, master: "main"},
 		"redis://host":                         {network: "tcp", address: "host:6379"},
 		"host:7000":                            {network: "tcp", address: "host:7000"},
 		" rediss://ada:a%40b@host:1/3 ":        {network: "tcp", address: "host:1", tls: true, user: "ada", secret: "a@b", database: 3},
@@ -35,7 +36,7 @@ func TestAddress(t *testing.T) {
 			continue
 		}
 		s := cl.Servers[0]
-		if s.Network() != want.network || s.Address != want.address || (cl.TLS != nil) != want.tls || cl.User != want.user || cl.Secret != want.secret || cl.Options.Database != want.database || cl.master != want.master {
+		if s.Network() != want.network || cl.Address.String() != want.address || (cl.TLS != nil) != want.tls || cl.User != want.user || cl.Secret != want.secret || cl.Options.Database != want.database || cl.master != want.master {
 			t.Errorf("%q: %+v, TLS %t, user %q, secret %q, database %d; want %+v", text, s, cl.TLS != nil, cl.User, cl.Secret, cl.Options.Database, want)
 		}
 	}
