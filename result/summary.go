@@ -186,6 +186,9 @@ type Objective struct {
 	Text    string `json:"objective"` // as it was asked
 	Outcome string `json:"outcome"`   // "met", "missed", "undecided" or "meaningless"
 	Found   string `json:"found"`     // what was found, one line
+	// Brief is Found in a few words, where Found is long; else, and in files of
+	// older versions, it is empty.
+	Brief string `json:"brief,omitempty"`
 }
 
 // Rate is messages a second over the measured window.

@@ -64,15 +64,34 @@ func (env *Env) explain(cmd *cobra.Command, err error) int {
 	}
 	var many scenario.Errors
 	if errors.As(f.cause, &many) {
-		// Each has its file, line and column, in the form that editors jump to.
 		for _, e := range many {
-			fmt.Fprintln(env.Stderr, oneLine(e.Error()))
+			text := oneLine(e.Error())
+			if e.Line == 0 { // else it has its file, line and column, in the form that editors jump to
+				text = "sixnines: " + text
+			}
+			fmt.Fprintln(env.Stderr, text)
+		}
+		if flag := sameFlag(cmd, many); flag != nil && hint == scenarioHint {
+			hint = flagHint(flag) // says more than the hint for scenarios
 		}
 	} else {
 		fmt.Fprintln(env.Stderr, "sixnines: "+oneLine(f.cause.Error()))
 	}
 	fmt.Fprintln(env.Stderr, "hint: "+oneLine(hint))
 	return f.code
+}
+
+// sameFlag returns the flag of a command whose value is wrong; nil: there are several, or
+// something else is wrong.
+func sameFlag(cmd *cobra.Command, all scenario.Errors) *pflag.Flag {
+	name, isFlag := strings.CutPrefix(all[0].File, "--")
+	for _, e := range all {
+		if !isFlag || e.File != all[0].File {
+			return nil
+		}
+	}
+	name, _, _ = strings.Cut(name, " ") // a flag's key may follow
+	return cmd.Flags().Lookup(name)
 }
 
 // oneLine joins the lines of a text, such as that of joined errors, and removes control

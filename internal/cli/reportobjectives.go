@@ -55,7 +55,7 @@ func withObjectives(runs []*result.Run, more []scenario.Objective) []*result.Run
 			held.Header.Objectives = append(held.Header.Objectives, text)
 			if held.Summary != nil {
 				d := judge.Decide(run, o)
-				held.Summary.Objectives = append(held.Summary.Objectives, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text})
+				held.Summary.Objectives = append(held.Summary.Objectives, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text, Brief: d.Brief})
 			}
 		}
 		all[i] = &held

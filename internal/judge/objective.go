@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,6 +36,8 @@ type Decision struct {
 	Outcome   Outcome
 	// Text says what was found, one line.
 	Text string
+	// Brief is Text in a few words, where that is long; else it is empty.
+	Brief string
 	// Refused says that refused messages alone decided, so the generator's effect on
 	// latencies does not matter.
 	Refused bool
@@ -129,7 +132,7 @@ func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 		}
 	}
 	d.Outcome = Undecided
-	d.Text += fmt.Sprintf("; the window was ended after %s of %s, and the rest is not known", span(s.End), orUnknown(run.Header.Window))
+	d.note(fmt.Sprintf("; the window was ended after %s of %s, and the rest is not known", span(s.End), orUnknown(run.Header.Window)))
 }
 
 // missedBy reports whether a rate objective is missed even if all messages due in the rest of
@@ -166,7 +169,7 @@ func objectives(run *result.Run, s *result.Summary, cutShort bool) []result.Obje
 			continue
 		}
 		d := decideObjective(run, s, cutShort, o)
-		found = append(found, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text})
+		found = append(found, result.Objective{Text: text, Outcome: string(d.Outcome), Found: d.Text, Brief: d.Brief})
 	}
 	return found
 }
@@ -238,7 +241,8 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 	} else if q.open { // the upper end is unknown and may be anything
 		high = o.Op == ">" || o.Op == ">="
 	}
-	d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s to %s%s", figure, span(q.low), orRefused(q.openRefused, q.high, q.open), how)
+	d.Brief = fmt.Sprintf("%s, and with 95 %% confidence %s to %s", figure, span(q.low), orRefused(q.openRefused, q.high, q.open))
+	d.Text = d.Brief + how
 	switch {
 	case low && high:
 		d.Outcome = Met
@@ -246,7 +250,14 @@ func (d *Decision) ofMetric(run *result.Run, s *result.Summary) {
 		d.Outcome = Missed
 	default:
 		d.Outcome = Undecided
-		d.Text += "; the interval contains the limit, so a longer run is needed to decide"
+		d.note("; the interval contains the limit, so a longer run is needed to decide")
+	}
+}
+
+// note appends words to both texts.
+func (d *Decision) note(words string) {
+	if d.Text += words; d.Brief != "" {
+		d.Brief += words
 	}
 }
 
@@ -264,14 +275,16 @@ const anyDependence = 40
 func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string, q quantile, na string) {
 	o := d.Objective
 	d.Outcome = Undecided
-	d.Text = fmt.Sprintf("%s; by messages %s to %s, as if they were independent, which decides nothing; by stretches of the run: n/a, %s",
-		figure, span(q.low), orRefused(q.openRefused, q.high, q.open), na)
+	messages := fmt.Sprintf("by messages %s to %s, as if they were independent, which decides nothing", span(q.low), orRefused(q.openRefused, q.high, q.open))
+	d.Text = fmt.Sprintf("%s; %s; by stretches of the run: n/a, %s", figure, messages, na)
+	d.Brief = figure + "; no interval that takes dependence between messages into account is known: run longer"
 	below := o.Op == "<" || o.Op == "<="
 	decide := func(end string, v float64, why string) {
 		if d.Outcome = Missed; o.Holds(v) {
 			d.Outcome = Met
 		}
-		d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s: %s; by stretches of the run: n/a, %s", figure, end, why, na)
+		d.Brief = fmt.Sprintf("%s, and with 95 %% confidence %s, however messages depend on each other", figure, end)
+		d.Text = fmt.Sprintf("%s, and with 95 %% confidence %s: %s; %s; by stretches of the run: n/a, %s", figure, end, why, messages, na)
 	}
 	if percent := 100 - anyDependence*(100-o.Percent); percent > 0 {
 		rank := stats.Rank(order.n, percent)
@@ -352,17 +365,17 @@ func (d *Decision) markSuspect(v result.Verdict) {
 		what = "the maximum"
 	}
 	if reached {
-		d.Text += fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why)
+		d.note(fmt.Sprintf("; %s is suspect (from p%s on: %s)", what, l.From, l.Why))
 	} else {
-		d.Text += fmt.Sprintf("; %s is suspect, as is the whole run (%s)", what, strings.Join(all, ", "))
+		d.note(fmt.Sprintf("; %s is suspect, as is the whole run (%s)", what, strings.Join(all, ", ")))
 	}
 	switch {
 	case longer && d.Outcome == Met && (o.Op == "<" || o.Op == "<="):
-		d.Text += ", which can only have made the latency longer: met nevertheless"
+		d.note(", which can only have made the latency longer: met nevertheless")
 	case longer && d.Outcome == Missed && (o.Op == ">" || o.Op == ">="):
-		d.Text += ", which can only have made the latency longer: missed nevertheless"
+		d.note(", which can only have made the latency longer: missed nevertheless")
 	case d.Outcome != Undecided:
-		d.Text += fmt.Sprintf(": so \"%s\" is not shown", d.Outcome)
+		d.note(fmt.Sprintf(": so \"%s\" is not shown", d.Outcome))
 		d.Outcome = Undecided
 	}
 }
@@ -381,6 +394,7 @@ func (d *Decision) ofService(run *result.Run, s *result.Summary) {
 	alone := decideObjective(run, s, false, o)
 	if over := alone.Outcome == Missed && (o.Op == "<" || o.Op == "<=") || alone.Outcome == Met && (o.Op == ">" || o.Op == ">="); over {
 		d.Outcome = alone.Outcome
+		d.Brief = fmt.Sprintf("%s; the service time, which contains no lag in sending, decides alone: %s", cmp.Or(d.Brief, d.Text), cmp.Or(alone.Brief, alone.Text))
 		d.Text += fmt.Sprintf("; the service time, which contains no lag in sending, decides alone: %s", alone.Text)
 	}
 }

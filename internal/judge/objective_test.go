@@ -339,8 +339,9 @@ func TestObjectivesWithoutStretches(t *testing.T) {
 		"delivery.response p99 > 1s":   Undecided,
 		"delivery.response p50 < 50us": Undecided,
 	} {
-		if got := decideText(t, run, text); got.Outcome != want || !strings.Contains(got.Text, "by stretches of the run: n/a, the run has 10 intervals") {
-			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		if got := decideText(t, run, text); got.Outcome != want || !strings.Contains(got.Text, "by stretches of the run: n/a, the run has 10 intervals") ||
+			!strings.Contains(got.Text, "by messages") || got.Brief == "" || strings.Contains(got.Brief, "stretches") || len(got.Brief) > 120 {
+			t.Errorf("%s: %s (%s; %s), want %s", text, got.Outcome, got.Text, got.Brief, want)
 		}
 	}
 }

@@ -120,7 +120,7 @@ type points []remark
 // remark is an entry of a list.
 type remark struct {
 	Word, Class, Text, Code string
-	Style                   style // of the text in a terminal
+	Style, WordStyle        style // of the text and of the word in a terminal
 }
 
 // unmarked returns the entries without their words.

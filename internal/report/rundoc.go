@@ -123,7 +123,7 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	behind := document{facts{List: head, setting: indented}}
 	var reasons points
 	for _, r := range s.reasons() {
-		said := remark{reasonWord(r.Status), statusClass(r.Status), reasonText(r), plain(string(r.Code)), normal}
+		said := remark{Word: reasonWord(r.Status), Class: statusClass(r.Status), Text: reasonText(r), Code: plain(string(r.Code))}
 		if r.Status == result.Valid {
 			said.Class, said.Style = "remark", faint
 		}

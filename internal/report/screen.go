@@ -44,7 +44,7 @@ func screenOf(s *subject, most, width int) document {
 	}
 	out.add(gap{})
 	out.add(screenAccounts(s)...)
-	out.add(screenObjectives(s, 2+most, width)...)
+	out.add(screenObjectives(s, 2+most)...)
 	out.add(screenReasons(s, most)...)
 	return out
 }
@@ -171,7 +171,11 @@ func screenTable(s *subject, width int) (out document) {
 		if columns == 1 || x.total() <= width {
 			out.add(x)
 			if columns > 1 && slices.ContainsFunc(main.Figures, func(f figure) bool { return slices.Contains(screenRows(), f.Percentile) && f.byMessages() }) {
-				out.say("  ", byMessagesMark+" assumes independent messages; it decides nothing", faint)
+				line := byMessagesMark + " assumes independent messages; it decides nothing"
+				if len(s.sum.Objectives) > 0 {
+					line = byMessagesMark + " assumes independent messages; objectives have bounds that do not"
+				}
+				out.say("  ", line, faint)
 			}
 			break
 		}
@@ -324,8 +328,8 @@ func otherLatencies(s *subject) [][]string {
 
 // screenObjectives returns the objectives, one line each, with at most most of those that are
 // met.
-func screenObjectives(s *subject, most, width int) (out document) {
-	left, cut := 0, false
+func screenObjectives(s *subject, most int) (out document) {
+	left, brief := 0, false
 	for _, failed := range []bool{true, false} {
 		for _, o := range s.sum.Objectives {
 			outcome := plain(o.Outcome)
@@ -336,16 +340,15 @@ func screenObjectives(s *subject, most, width int) (out document) {
 				left++
 				continue
 			}
-			line := clipped{Mark: "  " + outcome + strings.Repeat(" ", max(1, 12-lipgloss.Width(outcome))), Text: plain(o.Text) + ": " + plain(o.Found), MarkStyle: objectiveStyle(outcome)}
-			cut = cut || lipgloss.Width(line.Mark+line.Text) > width
-			out.add(line)
+			out.add(points{{Word: outcome + strings.Repeat(" ", max(0, 10-lipgloss.Width(outcome))), Text: plain(o.Text) + ": " + plain(cmp.Or(o.Brief, o.Found)), WordStyle: objectiveStyle(outcome)}})
+			brief = brief || o.Brief != "" && o.Brief != o.Found
 		}
 	}
 	switch {
 	case left > 0:
 		out.say("  ", "and "+plural(int64(left), "objective")+" more: --show objectives", faint)
-	case cut:
-		out.say("  ", "full findings: --show objectives", faint)
+	case brief:
+		out.say("  ", "how they were decided: --show objectives", faint)
 	}
 	return out
 }

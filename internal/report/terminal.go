@@ -124,7 +124,7 @@ func (x points) terminal(p *printer) {
 		}
 	}
 	for _, r := range x {
-		p.wrapped("  "+r.Word+strings.Repeat(" ", room-lipgloss.Width(r.Word)), r.Text, r.Style)
+		p.wrapped("  "+r.WordStyle.paint(r.Word, p.colour)+strings.Repeat(" ", room-lipgloss.Width(r.Word)), r.Text, r.Style)
 	}
 }
 
