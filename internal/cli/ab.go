@@ -253,7 +253,7 @@ func (t *abRuns) sides(counted bool) (sides [2][]*result.Run) {
 // announce says what is going to happen, and how long it takes.
 func (t *abRuns) announce() {
 	_, least := t.left(func(c *cell) time.Duration { return c.Takes })
-	_, drains := t.left(func(c *cell) time.Duration { return c.scenario.Phases.Drain })
+	_, most := t.left(func(c *cell) time.Duration { return c.Takes + c.scenario.Phases.Drain })
 	for i, arm := range t.arms {
 		t.note("%s  %s, broker %s", arm.label, titleOf(arm.scenario), t.brokers[i])
 	}
@@ -262,10 +262,10 @@ func (t *abRuns) announce() {
 	}
 	how := "of runs in random order"
 	if t.beside {
-		how, least, drains = "of runs at the same time", least/2, drains/2
+		how, least, most = "of runs at the same time", least/2, most/2
 	}
 	t.note("%s %s take %s to %s, plus the time to start brokers; results in %s",
-		plural(t.pairs, "pair"), how, seconds(least), seconds(least+drains), t.dir)
+		plural(t.pairs, "pair"), how, seconds(least), seconds(most), t.dir)
 	if n := t.spare(); n > 0 {
 		t.note("up to %s with an INVALID run will be repeated", plural(n, "pair"))
 	}

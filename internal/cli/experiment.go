@@ -1,9 +1,6 @@
 package cli
 
-import (
-	"context"
-	"fmt"
-)
+import "context"
 
 // experiment is several runs that answer one question: repeats, an ab, a sweep, a
 // capacity, a study. [app.experiment] calls its methods in their order.
@@ -38,7 +35,7 @@ func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if err != nil {
 		return err
 	}
-	if err := a.dialFleet(ctx, func(line string) { fmt.Fprintln(a.Stderr, line) }); err != nil {
+	if err := a.fleetFor(ctx, o, d); err != nil {
 		return err
 	}
 	s, err := a.begin(o, d)

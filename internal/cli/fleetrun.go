@@ -88,7 +88,20 @@ func (o *fleetOptions) chooses(h wire.Hello) bool {
 // fleet has the agents that make the runs of a command.
 type fleet struct {
 	*fleetOptions
-	conn *nats.Conn // nil: nothing was run yet
+	conn  *nats.Conn // nil: nothing was run yet
+	fewer bool       // a load that not all agents can share is divided between fewer
+}
+
+// fleetTakes is what a run on a fleet takes beside its phases: finding the agents, the start that is given ahead, and
+// collecting what they recorded.
+const fleetTakes = coordinator.Ahead + time.Second
+
+// fleetTakes is [fleetTakes] for each run, if a fleet makes the runs.
+func (a *app) fleetTakes() time.Duration {
+	if a.fleet == nil {
+		return 0
+	}
+	return fleetTakes
 }
 
 // onFleet calls do while the agents of a fleet make the runs, if the flags ask for that.
@@ -163,11 +176,63 @@ func (a *app) fleetRefusal(cells []cell) error {
 	return nil
 }
 
+// fleetDivides refuses loads that the agents that are there cannot share, if they are to make the runs: before a broker is
+// started and anything is written. Agents that are not there yet are awaited by the run itself.
+func (a *app) fleetDivides(ctx context.Context, loads ...*scenario.Scenario) error {
+	if a.fleet == nil || a.fleet.fewer || len(loads) == 0 {
+		return nil
+	}
+	found, err := wire.Find(ctx, a.fleet.conn, a.Tool.Version, wire.Search{})
+	if err != nil {
+		return err
+	}
+	var agents []wire.Hello
+	for _, f := range found {
+		if f.Skew == nil && a.fleet.chooses(f.Hello) {
+			agents = append(agents, f.Hello)
+		}
+	}
+	if n := a.fleet.agents; n > 0 && len(agents) >= n {
+		agents = agents[:n]
+	} else if n > 0 || len(agents) == 0 {
+		return nil
+	}
+	for _, s := range loads {
+		if _, err := (fleetrun.Divider{}).Divide(s, agents); err != nil {
+			return fleetUnable(err)
+		}
+	}
+	return nil
+}
+
+// fleetFor refuses a series of which the agents cannot make a load, and connects to their control plane, if they are to make it.
+func (a *app) fleetFor(ctx context.Context, o outputOptions, d design) error {
+	if a.fleet == nil {
+		return nil
+	}
+	cells := d.cells
+	if d.kind == result.TrialStudy { // which has cells that are not to be run, too, and refuses its own
+		cells = nil
+	}
+	if err := a.fleetRefusal(cells); err != nil {
+		return err
+	}
+	if err := a.dialFleet(ctx, func(line string) {
+		if !o.quiet {
+			fmt.Fprintln(a.Stderr, line)
+		}
+	}); err != nil {
+		return err
+	}
+	return a.fleetDivides(ctx, each(cells, func(c cell) *scenario.Scenario { return c.scenario })...)
+}
+
 // fleetStudy refuses cells of a study that the agents of a fleet cannot run, if they are to make the runs.
 func (a *app) fleetStudy(p *studyPlan) error {
 	if a.fleet == nil {
 		return nil
 	}
+	a.fleet.fewer, p.beside = a.fleet.agents == 0, a.fleetTakes() // its loads are given
 	for i := range p.cells {
 		c := &p.cells[i]
 		if !c.chosen {
@@ -251,7 +316,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
-		Agents: a.fleet.agents, Ready: a.fleet.wait, Choose: a.fleet.chooses, Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)

@@ -47,7 +47,11 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		if err := fleetPossible(s); err != nil {
 			return nil, err
 		}
-		if err := a.dialFleet(stops.early, show.say); err != nil && stops.vain.Load() {
+		err := a.dialFleet(stops.early, show.say)
+		if err == nil {
+			err = a.fleetDivides(stops.early, s)
+		}
+		if err != nil && stops.vain.Load() {
 			return nil, a.inVain(m.file)
 		} else if err != nil {
 			return nil, err

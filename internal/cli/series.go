@@ -40,11 +40,6 @@ func (a *app) begin(o outputOptions, d design) (*series, error) {
 	if err != nil {
 		return nil, err
 	}
-	if d.kind != result.TrialStudy { // which has cells that are not to be run, too
-		if err := a.fleetRefusal(d.cells); err != nil {
-			return nil, err
-		}
-	}
 	m.Tool, m.Binary = a.Tool.Version, a.binary()
 	if !s.resumed {
 		if err := a.makeDir(o.out); err != nil {
@@ -256,12 +251,12 @@ func (s *series) failures(state trials.State) error {
 }
 
 // left counts the trials that are still planned, and adds up what each of their cells
-// takes.
+// takes, and what a fleet adds to it.
 func (s *series) left(of func(*cell) time.Duration) (n int, takes time.Duration) {
 	for _, t := range s.Trials {
 		if t.State == trials.Planned {
 			n++
-			takes += of(&s.cells[t.Cell])
+			takes += of(&s.cells[t.Cell]) + s.fleetTakes()
 		}
 	}
 	return n, takes

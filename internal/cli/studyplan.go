@@ -46,6 +46,7 @@ type studyPlan struct {
 	cells  []studyCell
 	places []trials.Place // all trials, in their order
 	urls   map[string]string
+	beside time.Duration // what a fleet adds to each trial
 }
 
 // planStudy checks all that can be checked before something is run.
@@ -186,7 +187,7 @@ func (p *studyPlan) foreseen(places []trials.Place) (all time.Duration, starts i
 	kept := "" // the group whose broker is running and unchanged
 	for _, at := range places {
 		c := &p.cells[at.Cell]
-		all += c.lasts() + trialBeside
+		all += c.lasts() + trialBeside + p.beside
 		if c.managed && c.group != kept {
 			starts++
 			all += startTakes

@@ -17,7 +17,6 @@ import (
 
 // collect takes records until each agent's end, or until the run's time is over.
 func (r *run) collect(ctx, own context.Context) (*Outcome, error) {
-	defer r.records.close()
 	asked, abort := ctx.Done(), r.Abort
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -40,6 +39,8 @@ func (r *run) collect(ctx, own context.Context) (*Outcome, error) {
 		}
 		r.pastClosed(own)
 	}
+	// Before the stream goes: a reader that finds it gone tries for a second and more to read it again.
+	r.records.close()
 	return r.finish(own)
 }
 
@@ -51,8 +52,7 @@ func (r *run) ended() bool {
 // pastClosed lets the agents remove what was provisioned when nobody uses it any more.
 func (r *run) pastClosed(own context.Context) {
 	if !r.closed && slices.ContainsFunc(r.members, func(m *member) bool {
-		gone := clock.Now()-m.heard > int64(r.Patience) // if it comes back, its topics are gone, and it is marked
-		return !m.at(wire.Closed) && !m.over() && !gone
+		return !m.at(wire.Closed) && !m.over() && !m.silent(r.Patience) // if it comes back, its topics are gone, and it is marked
 	}) {
 		return
 	}
@@ -121,8 +121,12 @@ func (r *run) finish(own context.Context) (*Outcome, error) {
 	if err := r.Collector.Finish(o.Ends); err != nil {
 		return o, fmt.Errorf("finish the result: %w", err)
 	}
-	// Who did not deliver all keeps it, and is told to wait for nothing.
+	// Who did not deliver all keeps it, and is told to wait for nothing. Who is not heard of would not hear that: it
+	// finds out by itself, and the answer would be awaited for as long as a request takes at most, several times.
 	each(r.members, func(m *member) {
+		if m.end == nil && m.silent(r.Patience) {
+			return
+		}
 		if err := r.request(own, m, wire.RequestConfirm, &wire.Confirm{Run: r.Run, Records: m.parts.Next()}); err != nil {
 			_ = r.request(own, m, wire.RequestStop, &wire.Stop{Run: r.Run, AtOnce: true, Why: "the run is over"})
 		}
@@ -140,7 +144,7 @@ func (m *member) ending(patience time.Duration) End {
 	case m.damaged != nil:
 		e.Ending, e.Why = wire.Failed, m.damaged.Error()
 	case m.end != nil:
-	case clock.Now()-m.heard > int64(patience):
+	case m.silent(patience):
 		e.Ending, e.Why = wire.Died, fmt.Sprintf("nothing has been heard of it for %v", time.Duration(clock.Now()-m.heard).Round(time.Second))
 	case m.status.Ending == "":
 		e.Ending, e.Why = wire.Hung, "it is heard of, and its run does not end"
@@ -160,7 +164,7 @@ func (r *run) late(ctx context.Context) (all []wire.Hello) {
 		return nil // nobody can be asked any more
 	}
 	for _, f := range found {
-		if f.Skew == nil && r.byID[f.Hello.ID] == nil && (r.Choose == nil || r.Choose(f.Hello)) {
+		if f.Skew == nil && !r.there[f.Hello.ID] && (r.Choose == nil || r.Choose(f.Hello)) {
 			all = append(all, f.Hello)
 		}
 	}

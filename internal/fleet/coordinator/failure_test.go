@@ -49,6 +49,40 @@ func TestAnAgentDies(t *testing.T) {
 	}
 }
 
+// An agent whose machine is gone, and of which the control plane still has the connection, is one that died: it keeps
+// nobody waiting. An agent's pod that is deleted is one.
+func TestAnAgentIsSilent(t *testing.T) {
+	f := newFleet(t)
+	all := stubs("a", "b")
+	var silent *joined
+	found := func() {}
+	all[1].at = func(i int) {
+		if i == 2 {
+			until(t, "two of its records are in the stream", func() bool { return f.stored(t, "run-1", silent.hello.ID) >= 2 })
+			found = silent.relay.lose()
+		}
+	}
+	other := f.join(all[0])
+	silent = f.join(all[1])
+	c := &collected{}
+	o, err := coordinator.Run(t.Context(), f.config(c, 2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, got := o.Ends[1], c.of["b"]; e.Ending != wire.Died || len(got) < 2 || !slices.Equal(got, whole("b")[:len(got)]) {
+		t.Errorf("the silent one: %+v, %q", e, got)
+	}
+	if o.Ends[0].Ending != wire.Completed || !slices.Equal(c.of["a"], whole("a")) {
+		t.Errorf("the other one: %+v, %q", o.Ends[0], c.of["a"])
+	}
+	f.idle(other)
+	found()
+	silent.leave()
+	if err := <-silent.ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // stored is how many messages of an agent the stream has.
 func (f *fleet) stored(t *testing.T, run, id string) uint64 {
 	t.Helper()

@@ -107,9 +107,10 @@ func (s *stub) Run(ctx context.Context, p *agent.Plan, stage agent.Stage) error 
 	return err
 }
 
-// relay is a path to the control plane that can be cut.
+// relay is a path to the control plane that can be cut, so that both ends know, or lost, so that neither does.
 type relay struct {
 	to, address string
+	lost        sync.RWMutex // locked: nothing goes through, and the connections stay
 	mu          sync.Mutex
 	listener    net.Listener
 	conns       []net.Conn
@@ -147,10 +148,28 @@ func (r *relay) heal(t *testing.T) {
 			r.conns = append(r.conns, from, to)
 			r.mu.Unlock()
 			for _, way := range [][2]net.Conn{{from, to}, {to, from}} {
-				r.all.Go(func() { io.Copy(way[0], way[1]); way[0].Close(); way[1].Close() })
+				r.all.Go(func() { io.Copy(through{way[0], &r.lost}, way[1]); way[0].Close(); way[1].Close() })
 			}
 		}
 	})
+}
+
+// through is one way through a relay.
+type through struct {
+	net.Conn
+	lost *sync.RWMutex
+}
+
+func (w through) Write(b []byte) (int, error) {
+	w.lost.RLock()
+	defer w.lost.RUnlock()
+	return w.Conn.Write(b)
+}
+
+// lose lets nothing through from now on, as where the machine behind it is gone, until the function is called.
+func (r *relay) lose() (found func()) {
+	r.lost.Lock()
+	return r.lost.Unlock
 }
 
 func (r *relay) cut() {

@@ -38,6 +38,9 @@ func (m *member) at(p wire.Point) bool {
 // over reports whether the agent's run has ended, as far as it says.
 func (m *member) over() bool { return m.end != nil || m.status.Ending != "" }
 
+// silent reports whether the agent has not been heard of for so long.
+func (m *member) silent(patience time.Duration) bool { return clock.Now()-m.heard > int64(patience) }
+
 // each calls do for all members at the same time, but no more than so many, and returns when all calls have.
 func each(members []*member, do func(*member)) {
 	atOnce(len(members), func(i int) { do(members[i]) })
@@ -158,10 +161,10 @@ func (r *run) until(ctx context.Context, deadline int64, reached func() bool, p 
 		}
 		var missing []string
 		for _, m := range r.members {
-			switch silent := clock.Now()-m.heard > int64(r.Patience); {
+			switch {
 			case m.over():
 				return fmt.Errorf("%w: %s: %s", ErrFailed, m.Name, m.status.Why)
-			case silent:
+			case m.silent(r.Patience):
 				return fmt.Errorf("%w: nothing is heard of %s any more", ErrMissing, m.Name)
 			case !m.at(p):
 				missing = append(missing, m.Name)
@@ -210,7 +213,7 @@ func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (clo
 type records struct {
 	messages jetstream.MessagesContext
 	come     chan jetstream.Msg
-	stop     chan struct{}
+	stop     context.CancelFunc
 	done     chan struct{}
 }
 
@@ -224,26 +227,23 @@ func newRecords(ctx context.Context, stream jetstream.Stream, run string) (*reco
 	if err != nil {
 		return nil, fmt.Errorf("read the records: %w", err)
 	}
-	x := &records{messages: messages, come: make(chan jetstream.Msg), stop: make(chan struct{}), done: make(chan struct{})}
+	// Stop alone does not end a call of Next that makes the consumer anew at that moment.
+	reading, stop := context.WithCancel(context.WithoutCancel(ctx))
+	x := &records{messages: messages, come: make(chan jetstream.Msg), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(x.done)
-		for {
-			m, err := messages.Next()
-			if errors.Is(err, jetstream.ErrMsgIteratorClosed) {
-				return
-			}
+		for reading.Err() == nil {
+			m, err := messages.Next(jetstream.NextContext(reading))
 			if err != nil { // such as a missed heartbeat: the consumer is made anew
 				select {
-				case <-x.stop:
-					return
+				case <-reading.Done():
 				case <-time.After(10 * time.Millisecond):
 				}
 				continue
 			}
 			select {
 			case x.come <- m:
-			case <-x.stop:
-				return
+			case <-reading.Done():
 			}
 		}
 	}()
@@ -251,7 +251,7 @@ func newRecords(ctx context.Context, stream jetstream.Stream, run string) (*reco
 }
 
 func (x *records) close() {
-	close(x.stop)
+	x.stop()
 	x.messages.Stop()
 	<-x.done
 }

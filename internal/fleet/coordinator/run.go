@@ -34,12 +34,15 @@ type Config struct {
 	// Agents is how many are wanted; 0: all that are there. Choose, if not nil, says which may be among them.
 	Agents int
 	Choose func(wire.Hello) bool
+	// Fewer lets a load that cannot be divided between all agents that are there be divided between as many as it can: the
+	// first of them, by name. The others have no part in the run. Agents is then 0.
+	Fewer bool
 	// Shared says that the system under test may be the control plane.
 	Shared bool
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent
 	// may be silent, and the coordinator for the agents; 10 s by default.
 	Ready, Patience time.Duration
-	// Lead is how far ahead the common start is sent; by default 2 s and the warm-up, which comes before it.
+	// Lead is how far ahead the common start is sent; by default [Ahead] and the warm-up, which comes before it.
 	Lead time.Duration
 	// Limit is how long the run may last from its start, which is the window's, before what goes on is ended; by
 	// default what the scenario needs at most, and Patience.
@@ -52,13 +55,16 @@ type Config struct {
 	Say func(line string)
 }
 
-// DefaultStore is the default of Config.Store.
-const DefaultStore = 2 << 30
+// The defaults of Config.Store and, without a warm-up, of Config.Lead.
+const (
+	DefaultStore = 2 << 30
+	Ahead        = 2 * time.Second
+)
 
 func (c Config) withDefaults() Config {
 	c.Ready = cmp.Or(c.Ready, time.Minute)
 	c.Patience = cmp.Or(c.Patience, 10*time.Second)
-	c.Lead = cmp.Or(c.Lead, 2*time.Second+c.Scenario.Phases.Warmup)
+	c.Lead = cmp.Or(c.Lead, Ahead+c.Scenario.Phases.Warmup)
 	c.Store = cmp.Or(c.Store, DefaultStore)
 	c.Limit = cmp.Or(c.Limit, longest(c.Scenario)+c.Patience)
 	return c
@@ -106,6 +112,7 @@ type run struct {
 	public  string
 	members []*member
 	byID    map[string]*member
+	there   map[string]bool // by id: agents that were there when the load was divided
 	started Started
 	over    int64 // when the run is over at the latest, clock.Now
 
@@ -176,9 +183,9 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	segments, err := r.Divider.Divide(r.Scenario, agents)
+	agents, segments, err := r.divide(agents)
 	if err != nil {
-		return fmt.Errorf("divide the scenario between %s: %w", names(agents), err)
+		return err
 	}
 	if len(segments) != len(agents) {
 		return fmt.Errorf("divide the scenario between %d agents: there are %d segments", len(agents), len(segments))
@@ -191,6 +198,22 @@ func (r *run) prepare(ctx context.Context) (err error) {
 	return nil
 }
 
+// divide divides the scenario between agents, or, if fewer may do, between the first of them.
+func (r *run) divide(agents []wire.Hello) ([]wire.Hello, []wire.Segment, error) {
+	segments, err := r.Divider.Divide(r.Scenario, agents)
+	if err == nil {
+		return agents, segments, nil
+	}
+	for n := len(agents) - 1; r.Fewer && n > 0; n-- {
+		segments, fewer := r.Divider.Divide(r.Scenario, agents[:n])
+		if fewer == nil {
+			r.say("the load cannot be divided between %s: all of it goes to %s", names(agents), names(agents[:n]))
+			return agents[:n], segments, nil
+		}
+	}
+	return nil, nil, fmt.Errorf("divide the scenario between %s: %w", names(agents), err)
+}
+
 // find returns the agents of the run, in order of their names.
 func (r *run) find(ctx context.Context) ([]wire.Hello, error) {
 	for end := time.Now().Add(r.Ready); ; {
@@ -200,7 +223,9 @@ func (r *run) find(ctx context.Context) ([]wire.Hello, error) {
 		}
 		var agents []wire.Hello
 		var skew *wire.Skew
+		r.there = map[string]bool{}
 		for _, f := range found {
+			r.there[f.Hello.ID] = true
 			switch {
 			case f.Skew != nil:
 				skew = f.Skew
