@@ -101,6 +101,10 @@ func kafkaArtifacts(version string) []string {
 		all = append(all, "org.apache.kafka:kafka-tools:"+version, "org.apache.logging.log4j:log4j-slf4j-impl:2.25.1", "org.apache.logging.log4j:log4j-core:2.25.1")
 	case since(version, 1, 1):
 		all = append(all, "org.slf4j:slf4j-reload4j:1.7.36")
+	case since(version, 0, 10) && !since(version, 1, 0):
+		// They take Base64 from a package that Java no longer has since 11, and end with
+		// NoClassDefFoundError without it.
+		all = append(all, "javax.xml.bind:jaxb-api:2.3.1")
 	}
 	return all
 }

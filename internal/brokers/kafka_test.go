@@ -135,3 +135,21 @@ func TestKafkaIsPlanned(t *testing.T) {
 		}
 	}
 }
+
+// Versions that end on today's Java without JAXB get it, and no others.
+func TestKafkaOfJavaEight(t *testing.T) {
+	kafka, _ := brokers.Lookup("kafka")
+	for version, wanted := range map[string]bool{"0.9.0.0": false, "0.10.0.1": true, "0.10.1.0": true, "0.11.0.3": true, "1.0.0": false, "4.3.1": false} {
+		p, err := kafka.InVersion(version)
+		if err != nil {
+			t.Fatal(err)
+		}
+		steps, err := p.Plan(t.Context(), brokers.Home{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if pom := steps[len(steps)-1].Files["pom.xml"]; strings.Contains(pom, "<artifactId>jaxb-api</artifactId>") != wanted {
+			t.Errorf("%s: %s", version, pom)
+		}
+	}
+}
