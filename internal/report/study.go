@@ -381,7 +381,14 @@ func (v *studyView) claim(c studyClaim) finding {
 		if f.Needs != "" {
 			found.Tail = "It takes " + plain(f.Needs) + "."
 		}
-		out.Blocks = append(out.Blocks, found, v.rests(f))
+		out.Blocks = append(out.Blocks, found)
+		if f.Theirs != "" {
+			out.Blocks = append(out.Blocks, text{Class: "facts", Lead: "theirs", Text: ended(plain(f.Theirs))})
+		}
+		if f.Slip != "" {
+			out.Blocks = append(out.Blocks, slip(plain(f.Slip)))
+		}
+		out.Blocks = append(out.Blocks, v.rests(f))
 	}
 	return out
 }

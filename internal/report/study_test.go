@@ -120,7 +120,7 @@ func TestStudyHTML(t *testing.T) {
 	text := studyPage(t, o)
 	for _, want := range []string{"BROKER ON THIS HOST</strong> broker and generator share the 2 processors", "INCOMPLETE</strong> 34 of 36 trials",
 		"3 conclusions: 1 agreed with", "theirs 0.3751 ms", "theirs 7.6540 ms", "not &lt;installed&gt;", "sixnines broker install gone", "the backlog &lt;grew&gt;",
-		"the broker ended | by itself", "not made yet", "durability", "<td>direct</td>", "0.9997 to the 200th", "A slip of the original",
+		"the broker ended | by itself", "not made yet", "durability", "<td>direct</td>", "0.9997 to the 200th", "A slip of the original", "his own table has 60 µs", "p99 1.04 ms against 7.65 ms",
 		"slow 3.6 is not to be had", "no: they do not here", "sixnines study run synthetic --resume results", "UNSTABLE 1 of 6", "two machines",
 		`class="mark f`, `id="cell:fast:1000"`, "the tail peaks at 13.57 ms", "fast-1000-6.jsonl", "does not believe is dotted", "36 % own lag", "Fast, 1 KiB at 1000/s, corrected", "needs 3,688,8"} {
 		if !strings.Contains(text, want) {
@@ -179,7 +179,7 @@ func TestStudyNumbersHaveSources(t *testing.T) {
 		add(string(source))
 		for _, d := range o.Conclusions {
 			for _, f := range d.Tests {
-				add(f.Text, f.Needs)
+				add(f.Text, f.Needs, f.Theirs)
 			}
 		}
 		names := append(study.FigureNames(), "p50", "p99", "p99.9", "p99.99", "p99.9999")

@@ -182,16 +182,7 @@ func printed(value study.Printed, unit, name, source, note string) theirFigure {
 	if unit == "" && u == study.Nanoseconds {
 		unit = "ms"
 	}
-	scale := map[study.Unit]map[string]float64{
-		study.Nanoseconds: {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9},
-		study.Seconds:     {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1},
-		study.PerSecond:   {"": 1, "/s": 1},
-		study.BytesRate:   {"B/s": 1, "kB/s": 1e3, "KB/s": 1e3, "MB/s": 1e6, "MiB/s": 1 << 20, "GB/s": 1e9},
-		study.Bytes:       {"B": 1, "kB": 1e3, "KB": 1e3, "MB": 1e6, "MiB": 1 << 20, "GB": 1e9, "GiB": 1 << 30},
-		study.Part:        {"": 1, "%": 0.01, "×": 1},
-		study.Count:       {"": 1},
-	}
-	factor, ok := scale[u][unit]
+	factor, ok := study.PrintedScale(unit, name)
 	if !ok {
 		factor = math.NaN()
 	}

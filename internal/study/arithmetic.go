@@ -9,6 +9,7 @@ import (
 func arithmetic() map[string]func(of []float64) (float64, error) {
 	return map[string]func([]float64) (float64, error){
 		"all-within": allWithin,
+		"any-beyond": anyBeyond,
 	}
 }
 
@@ -20,4 +21,11 @@ func allWithin(of []float64) (float64, error) {
 		return 0, errors.New("it takes a percentile and a number of requests, such as [99.97, 200]")
 	}
 	return math.Pow(of[0]/100, of[1]), nil
+}
+
+// anyBeyond returns the share of sessions in which at least one request is beyond a percentile:
+// what [allWithin] leaves.
+func anyBeyond(of []float64) (float64, error) {
+	within, err := allWithin(of)
+	return 1 - within, err
 }

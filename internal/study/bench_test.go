@@ -67,7 +67,7 @@ func TestBenchOfRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if b, ok := Select(cells, []string{"procs-1/heap"})[0].Bench(); !ok || b.Name != "heap" {
+	if b, ok := Select(cells, []string{"procs-2/heap"})[0].Bench(); !ok || b.Name != "heap" {
 		t.Errorf("%+v, %v", b, ok)
 	}
 }

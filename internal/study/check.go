@@ -78,6 +78,7 @@ func (s *Study) check() error {
 		}
 	}
 	c.lengths()
+	s.cells = c.cells
 	c.benches()
 	if len(c.errs) > 0 {
 		return c.errs
@@ -107,6 +108,18 @@ func (s *Study) check() error {
 	for i, x := range s.Slips {
 		c.need(x.Text, "the text of the slip", "slips", i)
 		c.oneOf(x.Where, append(c.titles(), s.conclusionNames()...), "section or conclusion", "slips", i, "where")
+	}
+	if len(c.errs) > 0 {
+		return c.errs
+	}
+	numbers := func(f Figures) bool { return len(f.Rows) > 0 || f.Value != "" }
+	if o := s.Original; o != nil && o.Unprinted != "" && slices.ContainsFunc(s.Figures, numbers) {
+		c.fail("unprinted, and there are numbers", "say it of each test that has none", "original", "unprinted")
+	}
+	for i, x := range s.Conclusions {
+		for k := range x.Tests {
+			c.theirs(&s.Conclusions[i].Tests[k], "conclusions", i, "tests", k)
+		}
 	}
 	if len(c.errs) > 0 {
 		return c.errs

@@ -6,10 +6,12 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
+	"sixnines/result"
 )
 
 const (
@@ -42,6 +44,7 @@ func Decide(o *Outcome) []Decision {
 		d := Decision{Conclusion: c.Name, Claim: c.Claim, Verdict: Undecidable}
 		for i := range c.Tests {
 			found := (&decider{o: o, t: &c.Tests[i]}).decide()
+			found.Theirs, found.Slip = cmp.Or(o.Study.Theirs(&c.Tests[i]).Text, c.Tests[i].Unprinted), c.Tests[i].Slip
 			d.Tests = append(d.Tests, found)
 		}
 		d.Verdict = together(d.Tests, c.Share)
@@ -84,6 +87,13 @@ type decider struct {
 
 func (d *decider) decide() Found {
 	var v Verdict
+	if n := d.o.processors(); n < d.t.Processors {
+		have := spell.Plural(n, "processor")
+		if n == 0 {
+			have = "an unknown number of processors"
+		}
+		return Found{Kind: d.t.Kind, Verdict: Undecidable, Text: fmt.Sprintf("clients and broker share %s here, and what is claimed takes %d", have, d.t.Processors), Needs: d.t.machine()}
+	}
 	switch d.t.Kind {
 	case KindFaster, KindEquivalent:
 		v = d.pairs()
@@ -109,6 +119,19 @@ func (d *decider) decide() Found {
 		f.Needs = strings.Join(d.needs, "; ")
 	}
 	return f
+}
+
+// machine names the machine that can decide the test.
+func (t *Test) machine() string { return fmt.Sprintf("a machine of %d processors", t.Processors) }
+
+// processors returns how many processors the machine has, 0 if that is not known.
+func (o *Outcome) processors() int {
+	for _, f := range o.Machine {
+		if n, err := strconv.Atoi(f.Value); f.Name == result.FactProcessors && err == nil {
+			return n
+		}
+	}
+	return 0
 }
 
 func (d *decider) say(format string, args ...any) {

@@ -62,7 +62,7 @@ const floorMatters = 3
 func plainFigures() map[string]Unit {
 	return map[string]Unit{"max": Nanoseconds, "rate.asked": PerSecond, "rate.sent": PerSecond, "rate.received": PerSecond, "rate.sender": PerSecond, "rate.bytes": BytesRate,
 		"cpu.broker": Seconds, "cpu.generator": Seconds, "memory.broker": Bytes, "disk.read": Bytes, "disk.write": Bytes,
-		"availability": Part, "fill": PerSecond, "drain": PerSecond,
+		"availability": Part, "fill": PerSecond, "drain": PerSecond, "sender.pause": Nanoseconds,
 		"bench.op": Nanoseconds, "bench.p99": Nanoseconds, "bench.allocs": Count, "bench.bytes": Bytes}
 }
 
@@ -373,6 +373,9 @@ func (f *Figure) plain(run *result.Run, name string) {
 			a := s.Availability
 			f.Value, f.Low, f.High, f.Bounded = a.Share, a.Low, a.High, true
 		}
+	case "sender.pause":
+		f.Low, f.High, f.Bounded = senderPause(run)
+		f.Value, known = f.Low, f.Bounded
 	case "fill":
 		if known = s.Backlog != nil; known {
 			f.Value = s.Backlog.FillRate
@@ -387,6 +390,28 @@ func (f *Figure) plain(run *result.Run, name string) {
 	if !known {
 		f.Missing = NotMeasured
 	}
+}
+
+// senderPause returns between which lengths the longest pause of the senders lies, by the
+// intervals in which nothing was sent although something was sent before and after: the pause is
+// as long as these, and shorter than they and one interval at each end. It is not known without
+// two intervals in which something was sent.
+func senderPause(run *result.Run) (least, most float64, known bool) {
+	last := -1 // the interval in which something was sent last
+	for i := range run.Series {
+		p := &run.Series[i]
+		if p.Phase != result.PhaseMeasure || p.Counters.Sent == 0 {
+			continue
+		}
+		if last >= 0 {
+			before := &run.Series[last]
+			known = true
+			least = max(least, float64(p.Start-before.End))
+			most = max(most, float64(p.End-before.Start))
+		}
+		last = i
+	}
+	return least, most, known
 }
 
 // receivedRate returns the deliveries a second; false if unknown.

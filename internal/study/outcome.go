@@ -136,6 +136,10 @@ type Found struct {
 	Verdict Verdict `json:"verdict"`
 	Text    string  `json:"text"`            // what was found, with figures, one line
 	Needs   string  `json:"needs,omitempty"` // what is needed to decide it; empty if it is decided
+	// Theirs is what the test makes of the author's own figures, or what there is of the author's
+	// instead; Slip how these contradict the claim.
+	Theirs string `json:"theirs,omitempty"`
+	Slip   string `json:"slip,omitempty"`
 	// Cells are the cells that the test uses, and Files their results, in the directory of
 	// the study.
 	Cells []string `json:"cells,omitempty"`

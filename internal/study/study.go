@@ -49,7 +49,8 @@ type Study struct {
 	root *yaml.Node // of the text, for positions; with an argument, template with the argument applied
 	// template is the text as it was written, before the example argument was applied.
 	template *yaml.Node
-	of       string // the argument that [Study.With] applied; empty: none
+	cells    []string // names of the cells of any length
+	of       string   // the argument that [Study.With] applied; empty: none
 }
 
 // Original is the publication that a study repeats.
@@ -59,6 +60,8 @@ type Original struct {
 	Date     string `yaml:"date,omitempty"`
 	Setting  string `yaml:"setting"`  // where, what, for how long
 	Versions string `yaml:"versions"` // versions of the measured systems
+	// Unprinted is [Test.Unprinted] of all tests, of an original that printed no figures.
+	Unprinted string `yaml:"unprinted,omitempty"`
 }
 
 // System is one measured system: a broker, or a configuration of one.
@@ -279,6 +282,19 @@ type Test struct {
 	Function string    `yaml:"function,omitempty"`
 	Of       []float64 `yaml:"of,omitempty"`
 	Value    float64   `yaml:"value,omitempty"`
+
+	// Processors is the least number of processors of a machine that can decide the test, where
+	// clients and broker share them; 0: any machine can.
+	Processors int `yaml:"processors,omitempty"`
+
+	// Theirs is the author's own number for what is compared, where it does not follow from
+	// Study.Figures: A ÷ B, a share, or the figure of below and above with its unit. Unprinted says
+	// what there is of the author's where there is no number, such as a chart. Of a study with an
+	// original a test has one of the three, and the author's numbers must pass it: else Slip says
+	// how the author contradicts the claim.
+	Theirs    string `yaml:"theirs,omitempty"`
+	Unprinted string `yaml:"unprinted,omitempty"`
+	Slip      string `yaml:"slip,omitempty"`
 }
 
 // Caveat is a reservation that the author states.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"sixnines/scenario"
@@ -12,7 +13,7 @@ import (
 // Every study that is built in can be decoded, and all its references and scenarios
 // are right: Parse checks them. What is exported of a cell is the scenario that is run.
 func TestList(t *testing.T) {
-	all, err := List()
+	all, err := builtIn()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,17 +52,16 @@ func TestList(t *testing.T) {
 	}
 }
 
+// builtIn reads the built-in studies once: it takes a second.
+var builtIn = sync.OnceValues(List)
+
 // Every test of a study can be decided at the default length, or else at the full one: its
 // cells have as many rounds as it takes. Two rounds are enough where each run has an interval
 // of its own.
 func TestLengthsDecide(t *testing.T) {
-	all, err := List()
+	all, err := builtIn()
 	if err != nil {
 		t.Fatal(err)
-	}
-	// What a quarter of an hour does not hold.
-	long := map[string]string{
-		"rabbitmq/backlog-large": "five million messages, filled and drained six times",
 	}
 	for _, s := range all {
 		for _, length := range []string{Default, Full} {
@@ -82,12 +82,38 @@ func TestLengthsDecide(t *testing.T) {
 							t.Errorf("%s, %s: %s is not in the length %s", s.Name, c.Name, pattern, length)
 						}
 						for _, cell := range found {
-							if cell.Rounds < least && !(length == Default && long[cell.Name] != "") {
+							if cell.Rounds < least {
 								t.Errorf("%s, %s: %s has %d rounds in the length %s, and the test takes %d", s.Name, c.Name, cell.Name, cell.Rounds, length, least)
 							}
 						}
 					}
 				}
+			}
+		}
+	}
+}
+
+// The default length of a study that follows an original makes what its conclusions compare, and
+// nothing else: the rest is made under --full.
+func TestDefaultServesTheConclusions(t *testing.T) {
+	all, err := builtIn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		if s.Original == nil {
+			continue
+		}
+		cells, err := s.Cells(Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, cell := range cells {
+			serves := func(x Test) bool { return cell.Name == x.A || cell.Name == x.B || cellMatches(cell.Name, x.Cells) }
+			_, bench := cell.Bench()
+			shown := bench || s.Disturbed // seconds, or what a section is about
+			if !shown && !slices.ContainsFunc(s.Conclusions, func(c Conclusion) bool { return slices.ContainsFunc(c.Tests, serves) }) {
+				t.Errorf("%s: no conclusion compares %s, which the default length makes", s.Name, cell.Name)
 			}
 		}
 	}
