@@ -44,6 +44,10 @@ type Target struct {
 	// creates, so that runs do not share anything and leftovers can be recognised.
 	// ASCII letters, digits and hyphens only.
 	Run string
+	// Prefix begins every name that the session makes or uses at the broker: topics, groups,
+	// clients, reply addresses. Empty: names of the run begin with [Mark]. [Naming.CheckPrefix]
+	// has accepted it.
+	Prefix string
 	// Options are the driver's own options, decoded strictly by
 	// [DecodeOptions] into the driver's options struct.
 	Options map[string]any

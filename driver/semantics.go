@@ -35,6 +35,8 @@ type Semantics struct {
 	// Refusals says how a producer learns that the broker refuses its messages. Empty
 	// means answered if the broker acknowledges messages, else silent.
 	Refusals Refusals
+	// Topic is what the first topic is called at the broker, if not as Entry.Naming has it.
+	Topic string
 
 	Durability     string // "memory", "page cache, synced every 2m0s", …
 	Replication    string // "none", "3 replicas, majority", …

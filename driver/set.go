@@ -14,6 +14,7 @@ type Entry struct {
 	DefaultURL   string       // where the broker usually listens; empty: no usual address
 	InProcess    bool         // the broker is part of the driver, within this process
 	Capabilities Capabilities // with the default options, see With
+	Naming       Naming       // of what the driver makes and uses at the broker
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
 	Options any

@@ -54,6 +54,7 @@ func TestFlaws(t *testing.T) {
 		"delivers to one only":                "fan-out",
 		"delivers to all of a group":          "groups share",
 		"forgets a group":                     "groups and subscribers side by side",
+		"forgets the prefix":                  "names begin with the prefix",
 		"acknowledges nothing":                "consumers acknowledge",
 		"keeps nothing":                       "what is kept can be used",
 		"gives late consumers what is new":    "what is kept can be used",
@@ -159,7 +160,7 @@ func TestOptingOut(t *testing.T) {
 		why := c.needs(&h)
 		switch c.name {
 		case "wrong address", "wrong password", "unknown option", "payload too large", "fan-out", "groups share", "requests are answered",
-			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge",
+			"session closes while the broker is frozen", "reconnect after a restart", "Deprovision leaves nothing", "consumers acknowledge", "names begin with the prefix",
 			"headers are carried", "keys are carried", "what is kept can be used", "what is kept can be read back", "encrypted", "certificates are checked", "a slow consumer keeps its connection":
 			if why == "" {
 				t.Errorf("%q runs with an empty harness", c.name)

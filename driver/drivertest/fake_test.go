@@ -117,7 +117,7 @@ func (f *fake) harness() Harness {
 	impatient, encrypted := at(f.listener.Addr().String()), at(f.secure.Addr().String())
 	encrypted.TLS = f.files.Client(false)
 	return Harness{
-		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{flaw: f.flaw}, Capabilities: driver.Capabilities{
+		Entry: driver.Entry{Name: "fake", Driver: f, Options: &fakeOptions{flaw: f.flaw}, Naming: driver.Naming{Separator: "/", Allowed: "/", Longest: 10}, Capabilities: driver.Capabilities{
 			Ack: driver.AckKindBroker, RequestReply: true,
 			Groups: true, FanOut: true, ConsumerAck: true, Reconnects: true, Ordered: true, Keeps: true, ReadsBack: true, TLS: true,
 			Keys: true, Headers: true}},
@@ -180,7 +180,7 @@ func (f *fake) leftovers(run string) ([]string, error) {
 	defer f.mu.Unlock()
 	var left []string
 	for name := range f.held {
-		if strings.HasPrefix(name, run+"/") {
+		if strings.Contains(name, run+"/") {
 			left = append(left, name)
 		}
 	}
@@ -233,6 +233,9 @@ func (f *fake) Open(ctx context.Context, t driver.Target) (driver.Session, error
 	if o.Password != "right" && !f.is("takes any password") {
 		c.Close()
 		return nil, fmt.Errorf("fake: %w", driver.ErrUnauthorized)
+	}
+	if !f.is("forgets the prefix") {
+		t.Run = t.Prefix + t.Run
 	}
 	s := &fakeSession{f: f, target: t, done: make(chan struct{}), conns: []net.Conn{c}}
 	s.notify = t.Notify

@@ -59,7 +59,8 @@ type Harness struct {
 	// Restart kills the broker and returns when it runs again at the same
 	// address. Nil: not opted in.
 	Restart func()
-	// Leftovers lists the objects at the broker whose names contain run.
+	// Leftovers lists the objects at the broker whose names contain run, while a session has
+	// them or has left them.
 	// Nil: not opted in.
 	Leftovers func(run string) ([]string, error)
 	// Encrypted is a target whose broker speaks TLS with a certificate for its
@@ -209,10 +210,15 @@ func checks() []check {
 		{"session closes while the broker is frozen", freezes, checkCloseFrozen},
 		{"reconnect after a restart", restarts, checkReconnect},
 		{"Deprovision leaves nothing", leftovers, checkLeftovers},
+		{"names begin with the prefix", named, checkPrefix},
 	}
 }
 
 // The conditions on which checks apply.
+
+func named(h *Harness) string {
+	return unless(h.Entry.Naming.Separator != "", "the driver makes no names")
+}
 
 func always(*Harness) string { return "" }
 

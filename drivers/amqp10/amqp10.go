@@ -59,6 +59,7 @@ func Entry() driver.Entry {
 			ReadsBack:   true,
 			TLS:         true,
 		},
+		Naming:       naming(),
 		Options:      &options,
 		ProbeOptions: map[string]any{"address": nil, "source": nil},
 		Driver:       driver.New(options, newSession, (*session).reach),

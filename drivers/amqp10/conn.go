@@ -39,7 +39,7 @@ func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 	if silence == 0 {
 		silence = -1 // which is what the library takes for none
 	}
-	config := &amqp.ConnOptions{ContainerID: o.Name + " " + s.Target.Run + " " + key.String(), HostName: host, SASLType: login,
+	config := &amqp.ConnOptions{ContainerID: s.Target.Prefix + o.Name + " " + s.Target.Run + " " + key.String(), HostName: host, SASLType: login,
 		IdleTimeout: silence, WriteTimeout: silence, MaxFrameSize: uint32(o.FrameMax), Properties: map[string]any{"product": "sixnines"}}
 	how := kit.Connecting{Timeout: o.ConnectTimeout,
 		Hint: "RabbitMQ before 4.0 wants its plugin rabbitmq_amqp1_0 enabled; if the server wants TLS there, give an amqps:// URL"}

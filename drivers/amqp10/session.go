@@ -112,7 +112,11 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return driver.Semantics{}, wrap(err, "attach to %q for payloads of %d bytes", s.address(topic), t.MaxSize)
 		}
 	}
-	return s.semantics(), nil
+	sem := s.semantics()
+	if len(t.Topics) > 0 {
+		sem.Topic = s.address(t.Topics[0])
+	}
+	return sem, nil
 }
 
 // Deprovision implements driver.Session. Of a session that has closed it opens another.

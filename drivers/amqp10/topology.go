@@ -57,7 +57,10 @@ func (s *session) plan(t driver.Topology) error {
 }
 
 // name returns what a topic is called at the broker.
-func (s *session) name(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
+func (s *session) name(topic string) string { return naming().Name(s.Target, topic) }
+
+// naming is that of addresses and queues.
+func naming() driver.Naming { return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100} }
 
 // queue returns the name of a consumer's queue on Artemis.
 func (s *session) queue(topic string, spec driver.ConsumerSpec) string {

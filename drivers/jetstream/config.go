@@ -75,7 +75,7 @@ func (f *feed) config() js.ConsumerConfig {
 		return c
 	}
 	f.made++
-	name := fmt.Sprintf("c%d-%s", spec.ID, s.Nonce)
+	name := plain(s.Target.Prefix) + fmt.Sprintf("c%d-%s", spec.ID, s.Nonce)
 	c := s.base(name, f.acks)
 	switch {
 	case f.consumer.way == ordered:

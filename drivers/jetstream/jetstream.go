@@ -66,6 +66,7 @@ func Entry() driver.Entry {
 
 			Unreplicated: unreplicated(),
 		},
+		Naming:     natswire.Naming(),
 		Options:    &options,
 		Monitoring: "monitoring",
 		Driver:     driver.New(options, newSession, (*session).reach),

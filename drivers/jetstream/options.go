@@ -125,14 +125,6 @@ func (o Options) apiPrefix() string {
 	return "$JS.API."
 }
 
-// inboxPrefix begins the subjects of answers and deliveries.
-func (o Options) inboxPrefix() string {
-	if o.InboxPrefix != "" {
-		return o.InboxPrefix
-	}
-	return "_INBOX"
-}
-
 // inFlight returns how many messages each of a topic's producers may have unacknowledged;
 // 0: no limit.
 func (o Options) inFlight(producers int) int {

@@ -79,7 +79,7 @@ func (s *session) inFlight() int {
 // groupSubject is where a stream's messages for the members of a group are
 // pushed to.
 func (s *session) groupSubject(st stream, group string) string {
-	return s.options.inboxPrefix() + "." + st.subject + "." + group
+	return s.InboxPrefix() + "." + st.subject + "." + group
 }
 
 // Provision implements driver.Session. It deletes streams of the same names,

@@ -19,7 +19,9 @@ func (s *session) streamOf(topic string) (stream, error) {
 	if err := natswire.CheckName(product, "topic", topic); err != nil {
 		return stream{}, err
 	}
-	return stream{topic: topic, subject: "sixnines." + s.Target.Run + "." + topic, name: "sixnines-" + s.Target.Run + "-" + plain(topic)}, nil
+	flat := s.Target
+	flat.Prefix = strings.NewReplacer(".", "-", "/", "-").Replace(flat.Prefix) // streams' names have no parts
+	return stream{topic: topic, subject: s.Subject(topic), name: driver.Naming{Separator: "-"}.Name(flat, plain(topic))}, nil
 }
 
 // Destinations implements driver.DestinationNamer.

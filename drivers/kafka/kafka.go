@@ -45,6 +45,7 @@ func Entry() driver.Entry {
 			ReadsBack:   true,
 			TLS:         true,
 		},
+		Naming:  naming(),
 		Options: &options,
 		// A probe needs one partition, however many the load has, and a topic that
 		// is not the load's.

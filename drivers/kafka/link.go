@@ -33,7 +33,7 @@ func (s *session) connect(key kit.Key, more ...kgo.Opt) (*link, error) {
 	o := &s.options
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),
-		kgo.ClientID("sixnines-" + s.Target.Run + "-" + key.String()),
+		kgo.ClientID(s.Target.Prefix + "sixnines-" + s.Target.Run + "-" + key.String()),
 		kgo.SoftwareNameAndVersion("sixnines", kit.LibraryVersion(franz)),
 		kgo.Dialer(d.dial),
 		kgo.WithHooks(d),

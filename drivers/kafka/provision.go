@@ -145,6 +145,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err != nil {
 		return fail(err)
 	}
+	if len(topics) > 0 {
+		sem.Topic = topics[0]
+	}
 	if t.KeySize > 0 {
 		sem.Settings["key"] = "the workload's"
 	}

@@ -128,7 +128,10 @@ func (s *session) speaks(key, version int16) bool {
 }
 
 // own returns the name at the broker of something called name in the run.
-func (s *session) own(name string) string { return "sixnines." + s.Target.Run + "." + name }
+func (s *session) own(name string) string { return naming().Name(s.Target, name) }
+
+// naming is that of topics, groups and transactional ids.
+func naming() driver.Naming { return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100} }
 
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {

@@ -30,7 +30,7 @@ func (o Options) software() semantics.Client {
 
 // nobody is a topic without subscribers. To unsubscribe from it is a round trip to the
 // broker that both libraries offer: neither can send a ping on request.
-func (s *session) nobody() string { return "sixnines/" + s.Target.Run + "/nobody-" + s.Nonce }
+func (s *session) nobody() string { return naming().Name(s.Target, "nobody-"+s.Nonce) }
 
 // libraryWarnings says what the client library cannot keep of the contract.
 func (s *session) libraryWarnings() (warnings []string) {

@@ -32,7 +32,7 @@ type client struct{ connection }
 // newClient returns a link that connects once.
 func (s *session) newClient(b *kit.Base, key kit.Key) *link {
 	return &link{session: s, base: b, key: key, v5: s.options.v5(), clean: true,
-		id: fmt.Sprintf("%s-%s-%s-%s", s.options.ClientID, s.Target.Run, s.Nonce, key)}
+		id: fmt.Sprintf("%s%s-%s-%s-%s", s.Target.Prefix, s.options.ClientID, s.Target.Run, s.Nonce, key)}
 }
 
 // newLink returns a link of producers, or of a consumer if that is not nil.

@@ -56,12 +56,17 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// naming is that of topics.
+func naming() driver.Naming {
+	return driver.Naming{Separator: "/", Allowed: "._-:/=@", Longest: 100, Apart: true}
+}
+
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) (string, error) {
 	if err := checkName("topic", name); err != nil {
 		return "", err
 	}
-	return "sixnines/" + s.Target.Run + "/" + name, nil
+	return naming().Name(s.Target, name), nil
 }
 
 // refusals says how producers learn of refusals: quality of service 0 has no answers, and

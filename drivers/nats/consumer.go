@@ -61,7 +61,7 @@ func (s session) consumer(ctx context.Context, spec driver.ConsumerSpec, take fu
 	}
 	var subjects []string
 	for _, topic := range spec.Topics {
-		subjects = append(subjects, s.subject(topic))
+		subjects = append(subjects, s.Subject(topic))
 	}
 	return s.subscribe(ctx, l, spec, subjects, natswire.Receiver{Take: take(l)})
 }

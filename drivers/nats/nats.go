@@ -40,6 +40,7 @@ func Entry() driver.Entry {
 			Ordered:      true,
 			TLS:          true,
 		},
+		Naming:  natswire.Naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, session.Reach),
 	}

@@ -43,7 +43,7 @@ func (s session) producer(ctx context.Context, spec driver.ProducerSpec, acks dr
 	if err != nil {
 		return nil, err
 	}
-	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: s.subject(spec.Topic), acks: acks}
+	p := &producer{session: s, link: l, out: natswire.NewPublisher(l), subject: s.Subject(spec.Topic), acks: acks}
 	p.out.Carry(spec.Headers)
 	reply := ""
 	if replies != nil {

@@ -17,9 +17,6 @@ func newSession(t driver.Target, o natswire.Options) (session, error) {
 	return session{c}, err
 }
 
-// subject returns that of a topic, whose name Provision has checked.
-func (s session) subject(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
-
 // Provision implements driver.Session. Subjects need no making; it checks that
 // the server carries the payloads and reports its settings.
 func (s session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {

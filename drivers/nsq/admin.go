@@ -107,9 +107,11 @@ const probeAgain = 100 * time.Millisecond
 // again: an ephemeral topic drops messages that do not fit into its queue in memory, and,
 // if that has no room at all (mem-queue-size 0), messages that come while no reader waits.
 func (s *session) probe(ctx context.Context, size int) error {
-	topic := "sixnines." + s.Target.Run + ".p-" + s.Nonce + ephemeral
+	topic := naming().Name(s.Target, "p-"+s.Nonce) + ephemeral
 	if !nsq.IsValidTopicName(topic) {
-		topic = "sixnines.p-" + s.Nonce + ephemeral
+		short := s.Target
+		short.Run = "p-" + s.Nonce
+		topic = naming().Name(short) + ephemeral
 	}
 	return s.talk(ctx, func(in *wire) error {
 		if err := in.command(nsq.Subscribe(topic, "probe"+ephemeral)); err != nil {

@@ -24,7 +24,7 @@ func (s *session) newLink(key kit.Key, sub *subscription) *link {
 
 // clientName is the name of a connection at nsqd.
 func (s *session) clientName(key kit.Key) string {
-	return fmt.Sprintf("%s %s %s", s.options.ClientID, s.Target.Run, key)
+	return fmt.Sprintf("%s%s %s %s", s.Target.Prefix, s.options.ClientID, s.Target.Run, key)
 }
 
 // dial connects, introduces itself and subscribes.

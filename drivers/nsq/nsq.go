@@ -61,6 +61,7 @@ func Entry() driver.Entry {
 			MinSize:     1,
 			TLS:         true,
 		},
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -64,7 +64,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 		return none, err
 	}
 	if channel == "" {
-		if channel = backChannel; len(t.Channels) == 0 && t.Depth == 0 {
+		if channel = s.Target.Prefix + backChannel; len(t.Channels) == 0 && t.Depth == 0 {
 			return driver.Reading{Until: driver.ReadToCount}, nil
 		}
 		if err := s.post(ctx, "/channel/create", topic, channel); err != nil {

@@ -64,9 +64,14 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // server is nsqd's TCP address.
 func (s *session) server() kit.Server { return s.Servers[0] }
 
+// naming is that of topics and channels.
+func naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 24, Apart: true}
+}
+
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) (string, error) {
-	topic := s.transient("sixnines." + s.Target.Run + "." + name)
+	topic := s.transient(naming().Name(s.Target, name))
 	if name == "" || !nsq.IsValidTopicName(topic) {
 		return "", fmt.Errorf("nsq: topic %q: %w: its name and the run's make %q; NSQ wants up to 64 letters, digits, dots, dashes and underscores", name, driver.ErrUnsupported, topic)
 	}
@@ -98,7 +103,7 @@ func (s *session) reach(ctx context.Context) error {
 func (s *session) greet(ctx context.Context) error {
 	return s.talk(ctx, func(w *wire) error {
 		s.identity = w.id
-		announced := binary.BigEndian.AppendUint32([]byte("PUB sixnines\n"), math.MaxInt32)
+		announced := binary.BigEndian.AppendUint32([]byte("PUB "+s.Target.Prefix+"sixnines\n"), math.MaxInt32)
 		if err := w.write(announced); err != nil {
 			return wrap(err, "ask for the largest message")
 		}

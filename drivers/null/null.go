@@ -44,6 +44,7 @@ func Entry() driver.Entry {
 			Reconnects:   true,
 			Ordered:      true,
 		},
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

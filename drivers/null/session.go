@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"sixnines/driver"
@@ -95,12 +94,15 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// naming is that of topics.
+func naming() driver.Naming { return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100} }
+
 // topic returns what the broker calls a topic of this run.
 func (s *session) topic(name string) (string, error) {
 	if name == "" {
 		return "", checkName("topic", name)
 	}
-	full := strings.Join([]string{"sixnines", s.target.Run, name}, ".")
+	full := naming().Name(s.target, name)
 	return full, checkName("topic", full)
 }
 

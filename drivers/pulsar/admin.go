@@ -119,7 +119,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	}
 	names := []string{spec.Group}
 	if spec.Group == "" {
-		names = []string{s.own(spec.ID), hold}
+		names = []string{s.own(spec.ID), s.hold()}
 	}
 	for _, name := range names {
 		if told, ok := stats.Subscriptions[name]; ok {

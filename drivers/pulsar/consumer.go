@@ -31,7 +31,9 @@ type consumer struct {
 }
 
 // own is the subscription of a consumer on its own.
-func (s *session) own(id int) string { return fmt.Sprintf("consumer-%d-%s", id, s.Nonce) }
+func (s *session) own(id int) string {
+	return fmt.Sprintf("%sconsumer-%d-%s", s.Target.Prefix, id, s.Nonce)
+}
 
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
@@ -46,7 +48,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		Type:                s.options.subscription(),
 		ReceiverQueueSize:   s.options.ReceiverQueue,
 		AckGroupingOptions:  grouping,
-		Name:                fmt.Sprintf("%s-%s-%d", s.options.Name, s.Target.Run, spec.ID),
+		Name:                fmt.Sprintf("%s%s-%s-%d", s.Target.Prefix, s.options.Name, s.Target.Run, spec.ID),
 		AutoDiscoveryPeriod: never,
 	}
 	for _, topic := range spec.Topics {

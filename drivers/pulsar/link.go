@@ -61,7 +61,7 @@ func (s *session) connect(_ context.Context, key kit.Key) (*link, error) {
 		MetricsRegisterer:     prometheus.NewRegistry(), // not the process's
 		ConnectionMaxIdleTime: -1,
 		MemoryLimitBytes:      -1,
-		Description:           o.Name + " " + s.Target.Run + " " + key.String(),
+		Description:           s.Target.Prefix + o.Name + " " + s.Target.Run + " " + key.String(),
 	}
 	if key.Role == kit.Control { // its time, and that of a login, is one to connect
 		c.OperationTimeout, c.KeepAliveInterval = o.ConnectTimeout, o.ConnectTimeout

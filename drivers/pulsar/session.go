@@ -60,7 +60,12 @@ func (s *session) domain() string {
 }
 
 // local returns the name of one of the run's topics in its namespace.
-func (s *session) local(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
+func (s *session) local(topic string) string { return naming().Name(s.Target, topic) }
+
+// naming is that of topics and subscriptions.
+func naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, Apart: true}
+}
 
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) string {
@@ -98,6 +103,8 @@ func (s *session) reach(ctx context.Context) error {
 // without a group that read from the beginning, and for reading back.
 const hold = "sixnines-hold"
 
+func (s *session) hold() string { return s.Target.Prefix + hold }
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.check(t); err != nil {
@@ -111,7 +118,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	case t.Existing:
 		from = earliest() // for a group that does not exist yet
 	case holds(t):
-		subscriptions = append([]string{hold}, t.Groups...)
+		subscriptions = append([]string{s.hold()}, t.Groups...)
 	}
 	if !s.options.Persistent {
 		subscriptions = nil // the broker keeps none without consumers

@@ -25,7 +25,10 @@
 // option client=library has messages go through it all the same, for comparison.
 package rabbitmq
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
+)
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq"
@@ -51,6 +54,7 @@ func Entry() driver.Entry {
 			TLS:          true,
 			Unreplicated: options.unreplicated(),
 		},
+		Naming:  rabbit.Naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

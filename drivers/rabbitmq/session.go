@@ -48,7 +48,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		func(ctx context.Context, key kit.Key) (*link, error) { return newLink(ctx, s, key) },
 		func(ctx context.Context, l *link) { l.Close(ctx) })
 	s.admin = newAdmin(s)
-	s.topology = &topology{options: &s.options, run: t.Run}
+	s.topology = &topology{options: &s.options, target: t}
 	return s, nil
 }
 

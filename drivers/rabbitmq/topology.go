@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
 	"sixnines/drivers/rabbitmq/wire"
 )
 
@@ -34,7 +35,7 @@ type queue struct {
 // concurrent use.
 type topology struct {
 	options *Options
-	run     string
+	target  driver.Target
 
 	mu        sync.Mutex
 	exchanges []string // topics
@@ -53,7 +54,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-func (t *topology) prefix() string { return "sixnines." + t.run }
+func (t *topology) prefix() string { return rabbit.Naming().Name(t.target) }
 
 // exchange returns the name of the topic's exchange; empty: the default one.
 func (t *topology) exchange(topic string) string {

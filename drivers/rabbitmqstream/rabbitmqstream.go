@@ -34,7 +34,10 @@
 // confirmation before its connection: the time that it has for that is a day.
 package rabbitmqstream
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/rabbit"
+)
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq-stream"
@@ -59,6 +62,7 @@ func Entry() driver.Entry {
 
 			Unmovable: driver.Lack{Why: "the leader of a stream cannot be chosen", Instead: "use driver rabbitmq with the option queue_type set to quorum"},
 		},
+		Naming:  rabbit.Naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

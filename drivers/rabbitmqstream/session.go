@@ -49,7 +49,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
 // stream returns the name of the topic's stream.
-func (s *session) stream(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
+func (s *session) stream(topic string) string { return rabbit.Naming().Name(s.Target, topic) }
 
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {

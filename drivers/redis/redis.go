@@ -38,6 +38,7 @@ func Entry() driver.Entry {
 			Ordered:    true,
 			TLS:        true,
 		},
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).Reach),
 	}

@@ -33,12 +33,17 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
+// naming is that of channels.
+func naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-:/{}=@", Longest: 100}
+}
+
 // channel returns the channel of a topic.
 func (s *session) channel(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return "sixnines." + s.Target.Run + "." + topic, nil
+	return naming().Name(s.Target, topic), nil
 }
 
 // Provision implements driver.Session. Channels need no making; it checks that

@@ -46,6 +46,7 @@ func Entry() driver.Entry {
 			ReadsBack:   true,
 			TLS:         true,
 		},
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).Reach),
 	}

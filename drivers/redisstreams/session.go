@@ -39,12 +39,17 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	return s, nil
 }
 
+// naming is that of keys.
+func naming() driver.Naming {
+	return driver.Naming{Separator: ":", Allowed: "._-:/{}=@", Longest: 100, Apart: true}
+}
+
 // key returns the key of a topic's stream.
 func (s *session) key(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return "sixnines:" + s.Target.Run + ":" + topic, nil
+	return naming().Name(s.Target, topic), nil
 }
 
 // Provision implements driver.Session. A stream that a run of the same name has

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -36,7 +37,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	// Two sessions of one run must not pass for the same client.
-	s.name = "sixnines-" + t.Run + "-" + s.Nonce
+	s.name = clientName(t.Prefix) + "sixnines-" + t.Run + "-" + s.Nonce
 	s.links = kit.NewPool(product, s.connect, func(ctx context.Context, l *link) { _ = l.Close(ctx) })
 	return s, nil
 }
@@ -52,7 +53,12 @@ func (s *session) reach(ctx context.Context) error {
 	return kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) })
 }
 
-func (s *session) channel(topic string) string { return "sixnines." + s.Target.Run + "." + topic }
+func (s *session) channel(topic string) string { return s.wire.Subject(topic) }
+
+// clientName returns a name without what the server does not allow in those of clients.
+func clientName(name string) string {
+	return strings.NewReplacer(".", "-", ":", "-", "/", "-", "=", "-", "@", "-").Replace(name)
+}
 
 // clientID is the name of a link's client at the server, which allows letters,
 // digits, hyphens and underscores.

@@ -34,7 +34,10 @@
 //     standard output.
 package stan
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/natswire"
+)
 
 const product = "stan"
 
@@ -56,6 +59,7 @@ func Entry() driver.Entry {
 			ReadsBack:   true,
 			TLS:         true,
 		},
+		Naming:     natswire.Naming(),
 		Options:    &options,
 		Monitoring: "http_url",
 		Driver:     driver.New(options, newSession, (*session).reach),

@@ -8,6 +8,7 @@
 package natswire
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -45,6 +46,12 @@ func NewClient(product string, t driver.Target, o Options) (*Client, error) {
 	c.links = kit.NewPool(product, c.connect, func(ctx context.Context, l *Link) { l.close(ctx) })
 	return c, nil
 }
+
+// InboxPrefix begins the subjects of answers and deliveries.
+func (c *Client) InboxPrefix() string { return cmp.Or(c.options.InboxPrefix, c.Target.Prefix+"_INBOX") }
+
+// Subject returns that of a topic of the run, whose name has been checked.
+func (c *Client) Subject(topic string) string { return Naming().Name(c.Target, topic) }
 
 // Reach checks the options and connects the control link, beside those of producers and
 // consumers. It lasts as long as the client.

@@ -83,7 +83,7 @@ func (c *Client) settings(l *Link) nats.Options {
 	}
 	o.NoRandomize = true
 	o.IgnoreDiscoveredServers = !c.options.DiscoveredServers
-	o.Name = fmt.Sprintf("%s %s %s", c.options.Name, c.Target.Run, l.key)
+	o.Name = fmt.Sprintf("%s%s %s %s", c.Target.Prefix, c.options.Name, c.Target.Run, l.key)
 	o.CustomDialer = l
 	o.SkipHostLookup = true // Dial looks names up, and stops when told to
 	o.Timeout = c.options.ConnectTimeout
@@ -103,7 +103,7 @@ func (c *Client) settings(l *Link) nats.Options {
 	// when somebody wants to leave.
 	o.FlusherTimeout = 0
 	o.SkipSubjectValidation = true // subjects are checked once, when they are made
-	o.InboxPrefix = c.options.InboxPrefix
+	o.InboxPrefix = c.InboxPrefix()
 	o.NoCallbacksAfterClientClose = true
 	o.DisconnectedErrCB = l.disconnected
 	o.ReconnectedCB = l.reconnected

@@ -29,7 +29,7 @@ type Options struct {
 	NKeySeed          string        `option:"nkey_seed" names:"file" doc:"file with an NKey seed to sign the server's challenge with"`
 	Creds             string        `option:"creds" names:"file" doc:"credentials file: a user's JWT and NKey seed"`
 	Name              string        `option:"name" doc:"name of the connections at the server; the run, role and number of each are added"`
-	InboxPrefix       string        `option:"inbox_prefix" doc:"first part of the subjects that answers come by, and JetStream's deliveries, where permissions ask for one; absent: _INBOX"`
+	InboxPrefix       string        `option:"inbox_prefix" doc:"first part of the subjects that answers come by, and JetStream's deliveries, where permissions ask for one; absent: _INBOX, after the prefix of names if there is one"`
 	ConnectTimeout    time.Duration `option:"connect_timeout" doc:"longest time for one server to accept a connection and log in" min:"1ms"`
 	PingInterval      time.Duration `option:"ping_interval" doc:"how often the client checks that an idle server is alive" min:"1ms"`
 	MaxPingsOut       int           `option:"max_pings_outstanding" doc:"unanswered checks until a connection counts as lost" min:"1"`
@@ -41,6 +41,11 @@ type Options struct {
 	// Accounted says that publishers learn what becomes of every message: what a
 	// batch loses is no event of its own.
 	Accounted bool
+}
+
+// Naming is that of subjects, and of what is named after them.
+func Naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-:/=@", Longest: 100, Parts: true, Apart: true}
 }
 
 // DefaultOptions returns the defaults.

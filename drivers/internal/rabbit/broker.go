@@ -74,7 +74,7 @@ func NewBroker(p *Protocol, t driver.Target, c Config) (*Broker, error) {
 		b.User, b.Secret = "guest", "guest"
 	}
 	b.Config.User, b.Config.Password = b.User, b.Secret
-	b.Config.Name += " " + t.Run
+	b.Config.Name = t.Prefix + b.Config.Name + " " + t.Run
 	if b.Config.VHost == "" {
 		b.Config.VHost = b.Path
 	}

@@ -19,6 +19,11 @@ type Options struct {
 	kit.ConnectOptions
 }
 
+// Naming is that of exchanges, queues and streams.
+func Naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-:=@", Longest: 100}
+}
+
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{

@@ -202,7 +202,7 @@ func (cl *Client) logIn(c *Conn, name string) error {
 	}
 	if cl.Options.Name != "" {
 		// Only there to be seen: who may not give a name goes without.
-		_, err := c.Do("CLIENT", "SETNAME", cl.Options.Name+"-"+cl.Target.Run+"-"+name)
+		_, err := c.Do("CLIENT", "SETNAME", cl.Target.Prefix+cl.Options.Name+"-"+cl.Target.Run+"-"+name)
 		if _, refused := ReplyText(err); !refused {
 			return err
 		}

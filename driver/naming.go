@@ -1,0 +1,64 @@
+package driver
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Mark begins the names of what a run makes at a broker, unless the target has a prefix.
+const Mark = "sixnines"
+
+// Naming says what a driver calls things at its broker. The zero value: nothing there has a
+// name that could be chosen.
+type Naming struct {
+	Separator string // between the prefix, the run and a topic
+	Allowed   string // the characters that names may have beside ASCII letters and digits
+	Longest   int    // a prefix, in bytes
+	Parts     bool   // the broker splits names at Separator, and wants no empty part
+	// Apart says that the names of groups are not made of the run's: they begin with the prefix by themselves.
+	Apart bool
+}
+
+// Name returns what something of the target's run is called: the prefix, the run and the
+// parts, with separators in between.
+func (n Naming) Name(t Target, parts ...string) string {
+	prefix := t.Prefix
+	if prefix == "" {
+		prefix = Mark + n.Separator
+	}
+	return prefix + strings.Join(append([]string{t.Run}, parts...), n.Separator)
+}
+
+// Group returns how a driver is to call a group of a run with the prefix, in
+// Topology.Groups and ConsumerSpec.Group.
+func (n Naming) Group(prefix, group string) string {
+	if !n.Apart {
+		return group
+	}
+	return strings.ReplaceAll(prefix, "/", "-") + group // brokers with levels of topics have none of groups
+}
+
+// CheckPrefix refuses a prefix that names at the broker cannot begin with. The error wraps
+// [ErrUnsupported] and says what they can.
+func (n Naming) CheckPrefix(driver, prefix string) error {
+	switch {
+	case prefix == "":
+		return nil
+	case n.Separator == "":
+		return fmt.Errorf("%s: prefix %q: %w: this driver makes and uses no names at a broker; leave the prefix out", driver, prefix, ErrUnsupported)
+	case len(prefix) > n.Longest || strings.ContainsFunc(prefix, n.odd) || n.Parts && (strings.HasPrefix(prefix, n.Separator) || strings.Contains(prefix, n.Separator+n.Separator)):
+		parts := ""
+		if n.Parts {
+			parts = fmt.Sprintf(", with no empty part between the %q", n.Separator)
+		}
+		return fmt.Errorf("%s: prefix %q: %w: it may have up to %d letters, digits and characters of %q%s, such as %q",
+			driver, prefix, ErrUnsupported, n.Longest, n.Allowed, parts, "bench"+n.Separator)
+	}
+	return nil
+}
+
+// odd reports whether names cannot have the character.
+func (n Naming) odd(r rune) bool {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return !strings.ContainsRune(plain, r) && !strings.ContainsRune(n.Allowed, r)
+}
