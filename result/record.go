@@ -72,8 +72,12 @@ type Header struct {
 	// driver.Refusals; empty: the result is of an earlier version, or has no producers.
 	Refusals string `json:"refusals,omitempty"`
 	// SameHost says that broker and generator share this machine's processors.
-	SameHost   bool        `json:"same_host"`
-	Semantics  Semantics   `json:"semantics"`
+	SameHost  bool      `json:"same_host"`
+	Semantics Semantics `json:"semantics"`
+	// Topic is what the first topic is called at the broker. It is part of each message, so that
+	// throughput may depend on its length. Empty: it has no name there, or the result is of an
+	// earlier version.
+	Topic      string      `json:"topic,omitempty"`
 	Clock      Clock       `json:"clock"`
 	Machine    []Fact      `json:"machine"`
 	SetupTimes []SetupTime `json:"cold,omitempty"`

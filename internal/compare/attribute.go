@@ -85,6 +85,9 @@ func attributes(r run) []attribute {
 		add(Large, whyLoad, "its beginning in the window", spell.Period(h.From))
 	}
 	add(Large, whyLoad, "workloads beside it", r.company())
+	if h.Topic != "" {
+		add(Large, whyLoad, "length of the topic's name", spell.Plural(int64(len(h.Topic)), "byte"))
+	}
 	fields := flat(h.Scenario)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		if w, why := ofField(key); w != "" {
@@ -172,7 +175,7 @@ func ofField(key string) (Weight, string) {
 		}
 		return Large, whyTail
 	case "target":
-		if rest == "driver" {
+		if rest == "driver" || rest == "prefix" { // of which the length matters
 			return "", ""
 		}
 		return Large, whySystem

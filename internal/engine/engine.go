@@ -47,6 +47,9 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %w", plan.ErrUsage, fmt.Errorf(format, a...))
 	}
+	if err := e.Naming.CheckPrefix(e.Name, s.Target.Prefix); err != nil {
+		return refuse("target.prefix: %w", err)
+	}
 	switch {
 	case w.Pattern == scenario.RequestReply && !can.RequestReply:
 		return refuse("driver %s has no request–reply; use pattern roundtrip, where every producer receives its own messages", e.Name)

@@ -104,7 +104,7 @@ func (ld *load) describe(h *result.Header) error {
 	h.Started = h.Started.Add(ld.Part.From)
 	judge.Declare(h, s)
 	h.Scenario, h.Mode, h.Ack, h.Semantics = text, ld.sender.Mode(), cmp.Or(string(ld.Flow.Ack), string(driver.AckKindBroker)), semanticsOf(ld.session.Semantics)
-	h.Refusals = ld.session.Refusals()
+	h.Refusals, h.Topic = ld.session.Refusals(), ld.session.TopicName()
 	h.Rate, h.SetupTimes = ld.Rate(), ld.session.SetupTimes
 	h.Synchronous = ld.synchronous()
 	h.Stops = ld.Part.Stops

@@ -74,7 +74,7 @@ func Scenario(s *scenario.Scenario, e driver.Entry, url string, options map[stri
 	w := &s.Workload
 	p := &scenario.Scenario{
 		Seed:   s.Seed,
-		Target: scenario.Target{Driver: e.Name, URL: url, TLS: s.Target.TLS},
+		Target: scenario.Target{Driver: e.Name, URL: url, Prefix: s.Target.Prefix, TLS: s.Target.TLS},
 		Workload: scenario.Workload{Pattern: w.Pattern, Rate: scenario.PerSecond(Rate), Size: w.Size, Payload: w.Payload, Groups: min(w.Groups, 1),
 			Consumer: scenario.Consumer{Ack: w.Consumer.Ack}, InFlight: scenario.InFlight{Messages: inFlight, Bytes: max(inFlightBytes, w.Size.Largest())}},
 		Record: scenario.Record{Digits: s.Record.Digits, Probe: scenario.ProbeOff},

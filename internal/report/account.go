@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -326,7 +327,8 @@ func deploymentLines(d *result.Deployment) []entryText {
 }
 
 // semanticsLines lists the broker's guarantees; empty fields are left out.
-func semanticsLines(s *result.Semantics) []entryText {
+func semanticsLines(h *result.Header) []entryText {
+	s := &h.Semantics
 	all := []entryText{
 		{"durability", s.Durability, "where a message is when it counts as safe"},
 		{"replication", s.Replication, "how many copies there are, and how many an acknowledgement waits for"},
@@ -336,6 +338,7 @@ func semanticsLines(s *result.Semantics) []entryText {
 		{"batching", s.Batching, "whether messages wait to be sent together"},
 		{"consumption", s.Consumption, "push or pull, and how far ahead"},
 		{"transport", s.Transport, "how bytes are transported"},
+		{"topic", topicName(h), "what the first topic is called at the broker: every message has the name in it"},
 	}
 	var out []entryText
 	for _, e := range all {
@@ -344,6 +347,14 @@ func semanticsLines(s *result.Semantics) []entryText {
 		}
 	}
 	return out
+}
+
+// topicName is the name of the first topic at the broker, with its length.
+func topicName(h *result.Header) string {
+	if h.Topic == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s)", h.Topic, spell.Plural(int64(len(h.Topic)), "byte"))
 }
 
 // accountsOf lays rates and the counters that are not zero side by side for Markdown.

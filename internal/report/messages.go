@@ -145,7 +145,7 @@ func pairs(entries []entryText) []string {
 func setupLines(s *subject) document {
 	h := &s.run.Header
 	var out, setup document
-	for _, e := range slices.Concat(semanticsLines(&h.Semantics), deploymentLines(h.Deployment), pathLines(h.Network)) {
+	for _, e := range slices.Concat(semanticsLines(h), deploymentLines(h.Deployment), pathLines(h.Network)) {
 		setup.say("  "+e.Name+strings.Repeat(" ", max(1, 17-len(e.Name))), e.Value, normal)
 	}
 	for _, w := range h.Semantics.Warnings {

@@ -156,7 +156,7 @@ func standing(s *subject, opt Options) document {
 		return &table{Class: "sheet", Caption: caption, Head: textCells(names...)}
 	}
 	semantics := sheet("Broker guarantees and settings, as in effect", "property", "value", "what this means")
-	for _, l := range slices.Concat(semanticsLines(&h.Semantics), deploymentLines(h.Deployment), pathLines(h.Network)) {
+	for _, l := range slices.Concat(semanticsLines(h), deploymentLines(h.Deployment), pathLines(h.Network)) {
 		semantics.add(l.Name, l.Value, l.Means)
 	}
 	for _, m := range []struct {

@@ -88,7 +88,21 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	if p.Name = w.Existing; p.Name == "" {
 		p.Name = fmt.Sprintf("%08x", p.Id)
 	}
+	p.nameGroups()
 	return p, nil
+}
+
+// nameGroups gives the groups of the layout the names that the driver is told.
+func (p *Plan) nameGroups() {
+	named := func(group string) string { return p.Entry.Naming.Group(p.Scenario.Target.Prefix, group) }
+	for i, group := range p.Layout.GroupNames {
+		p.Layout.GroupNames[i] = named(group)
+	}
+	for i := range p.Layout.Consumers {
+		if c := &p.Layout.Consumers[i]; c.Name != "" {
+			c.Name = named(c.Name)
+		}
+	}
 }
 
 // layOut lays out the workload, or what the process's segment has of it: the topics then keep the names

@@ -88,7 +88,7 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.Scenario.Target
 	d := transport.NewDialerVia(s.Flow.Timed, s.Via)
-	target := driver.Target{URL: s.Url, Run: s.Name, Options: s.DriverOptions(t), Dial: d.Dial,
+	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Options: s.DriverOptions(t), Dial: d.Dial,
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
@@ -134,6 +134,15 @@ func (s *Session) notify(e driver.Event) {
 		}
 	}
 	s.Event(event)
+}
+
+// TopicName is what the load's first topic is called at the broker; empty: it has no name there. Open has
+// returned.
+func (s *Session) TopicName() string {
+	if n := s.Entry.Naming; s.Semantics.Topic == "" && n.Separator != "" && len(s.Layout.Topics) > 0 {
+		return n.Name(driver.Target{Run: s.Name, Prefix: s.Scenario.Target.Prefix}, s.Layout.Topics[0])
+	}
+	return s.Semantics.Topic
 }
 
 // Refusals says how producers learn that the broker refuses their messages; empty: the load has no
