@@ -44,7 +44,7 @@ func advices(s *subject) []advice {
 		}
 	}
 	told := map[result.ReasonCode]bool{}
-	worthless := s.sum.Verdict.Status == result.Unstable || s.sum.Verdict.Status == result.Invalid
+	worthless := s.worthless()
 	for _, r := range s.reasons() {
 		if r.Status == result.Valid || tellsRefusal(r) || told[r.Code] || r.Code == result.ReasonOwnLag && len(causes) > 0 || worthless && r.Status == result.Suspect && r.Percentile != "" {
 			continue

@@ -191,6 +191,21 @@ func headline(s *subject) []string {
 	return slices.DeleteFunc(out, func(s string) bool { return s == "" })
 }
 
+// identity is the headline with when the run was made, and which it is.
+func (s *subject) identity() []string {
+	head := headline(s)
+	if when := s.run.Header.Started; !when.IsZero() {
+		head = append(head, when.UTC().Format("2006-01-02 15:04:05 UTC"))
+	}
+	if id := plain(s.run.Header.ID); id != "" {
+		head = append(head, "run "+id)
+	}
+	if t := trialText(s.run.Header.Trial); t != "" {
+		head = append(head, t)
+	}
+	return head
+}
+
 // loadText is the rate and what messages are made of.
 func loadText(h *result.Header) string {
 	load := size(h.Size)

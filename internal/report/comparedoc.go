@@ -26,7 +26,7 @@ func CompareHTML(w io.Writer, all []*compare.Comparison, a, b []*result.Run) err
 	if len(b) > 0 {
 		tool = toolOf(b[0].Parts()[0])
 	}
-	return writePage(w, comparePageTitle(all), "comparison", drawn, body,
+	return writePage(w, comparePageTitle(all), "comparison", "", drawn, body,
 		"Runs are compared with runs, never messages with messages: each run is one observation of each percentile.", credits(tool))
 }
 

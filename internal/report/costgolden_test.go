@@ -106,7 +106,7 @@ func TestCostsGolden(t *testing.T) {
 			for _, x := range tables {
 				body = append(body, section(x, onPage))
 			}
-			if err := writePage(&page, "x", "x", nil, body); err != nil {
+			if err := writePage(&page, "x", "x", "", nil, body); err != nil {
 				t.Fatal(err)
 			}
 			_, main, _ := strings.Cut(page.String(), "<main>")

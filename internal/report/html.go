@@ -38,6 +38,7 @@ type page struct {
 	Data        template.JS
 	Body        document
 	Foot        []string
+	Printed     string // what a print leaves out; empty: nothing
 }
 
 // newPage begins a page of some kind ("latency report").
@@ -84,13 +85,15 @@ func (p *page) write(w io.Writer, name string) error {
 //
 // All text is escaped, and the page's content security policy admits only the scripts
 // and styles that this package wrote, by their hashes.
-func writePage(w io.Writer, title, kind string, live []*chart, body document, foot ...string) error {
+//
+// A print of a page with printed has its first charts and no details, and says so in these words.
+func writePage(w io.Writer, title, kind, printed string, live []*chart, body document, foot ...string) error {
 	data, err := json.Marshal(chartData(live)) // escapes <, > and & as it must inside a script element
 	if err != nil {
 		return err
 	}
 	p := newPage(title, kind, live != nil)
-	p.Data, p.Body, p.Foot = template.JS(data), body, foot
+	p.Data, p.Body, p.Foot, p.Printed = template.JS(data), body, foot, printed
 	return p.write(w, "page")
 }
 

@@ -11,9 +11,15 @@ import (
 // the charts of a page.
 func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) document {
 	alone, many := len(prepared) == 1, in == onPage && len(prepared) >= manyRuns
-	verdicts := part{Label: "Verdict"}
+	verdicts, reasons := part{Label: "Verdict"}, part{Key: "reasons", Title: "Verdict and reasons", Page: true}
 	for _, s := range prepared {
-		verdicts.Blocks = append(verdicts.Blocks, verdictOf(s, many, in == onPage || alone, in))
+		x := verdictOf(s, many, in == onPage || alone, in)
+		if in == onPage {
+			x.Class = "open" // the colour is that of what it opens with
+			reasons.Blocks = append(reasons.Blocks, x)
+			x = opening(s, many || !alone)
+		}
+		verdicts.Blocks = append(verdicts.Blocks, x)
 	}
 	out := document{verdicts}
 	if x := objectivesOfAll(prepared); x != nil && in != onPage && !alone {
@@ -33,7 +39,7 @@ func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) d
 		if len(prepared) > chartLimit {
 			pictures.Blocks = append(pictures.Blocks, text{Class: "callout", Text: "The pictures show the first " + count(chartLimit) + " results; the tables show all."})
 		}
-		out = append(out, pictures)
+		out = append(out, pictures, reasons)
 	}
 	between := part{Key: "repeats", Title: "Between runs", Page: true}
 	for _, x := range repeatTables(prepared, allMetrics) {
@@ -106,21 +112,15 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	if s.letter != "" || in != onPage {
 		x.Label = s.label
 	}
-	indented := setting{Margin: "  "}
-	for _, l := range s.limits() {
-		x.Blocks = append(x.Blocks, text{Class: "limit", Text: l, Item: true, Bold: true, setting: setting{Margin: "  ", Style: warning}})
+	if in != onPage { // a page opens with them
+		for _, l := range s.limits() {
+			x.Blocks = append(x.Blocks, text{Class: "limit", Text: l, Item: true, Bold: true, setting: setting{Margin: "  ", Style: warning}})
+		}
 	}
-	head := headline(s)
-	if when := s.run.Header.Started; !when.IsZero() {
-		head = append(head, when.UTC().Format("2006-01-02 15:04:05 UTC"))
+	var behind document
+	if in != onPage {
+		behind.add(facts{List: s.identity(), setting: setting{Margin: "  "}})
 	}
-	if id := plain(s.run.Header.ID); id != "" {
-		head = append(head, "run "+id)
-	}
-	if t := trialText(s.run.Header.Trial); t != "" {
-		head = append(head, t)
-	}
-	behind := document{facts{List: head, setting: indented}}
 	var reasons points
 	for _, r := range s.reasons() {
 		said := remark{Word: reasonWord(r.Status), Class: statusClass(r.Status), Text: reasonText(r), Code: plain(string(r.Code))}
@@ -136,10 +136,9 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 		behind = append(behind, text{Class: "reasons", Text: "No reason to suspect these figures was found."})
 	}
 	for _, b := range s.banners {
-		if many && b.Loud {
-			x.Blocks = append(x.Blocks, notice{Head: b.Head, Loud: true})
+		if in != onPage || !b.Loud { // a page opens with those that are loud
+			behind = append(behind, notice{b.Head, b.Text, b.Loud})
 		}
-		behind = append(behind, notice{b.Head, b.Text, b.Loud})
 	}
 	if many {
 		behind = document{folded{Title: "Facts and reasons", Small: true, Blocks: behind}}

@@ -20,7 +20,8 @@ func HTML(w io.Writer, runs []*result.Run, opt Options) error {
 		return err
 	}
 	drawn := append([]*chart{}, charts(prepared)...)
-	return writePage(w, runsTitle(prepared), "latency report", drawn, runsDocument(prepared, drawn, opt, onPage),
+	return writePage(w, runsTitle(prepared), "latency report",
+		"This print has the first charts and no details: the page has them, with every table.", drawn, runsDocument(prepared, drawn, opt, onPage),
 		"Response time counts from the instant a message was due, so a stall of the broker delays every message that was due during it. Service time counts from the instant it was sent, as in most tools. Histograms are merged; no percentile here is an average of percentiles.",
 		credits(toolOf(prepared[0].run)))
 }

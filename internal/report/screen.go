@@ -369,9 +369,15 @@ func screenReasons(s *subject, most int) (out document) {
 	if line := steadyLine(s); line != "" {
 		out.say("  ", line, warning)
 	}
-	for i, n := range screenNotes(s) {
+	notes := screenNotes(s)
+	for i, n := range notes {
 		if i < most {
 			out.say("  note  ", n, faint)
+		}
+	}
+	if missed, open := s.failedObjectives(); len(all)+len(missed)+len(open) == 0 && len(notes) < most {
+		if line := repeatLine(s); line != "" {
+			out.say("  ", line, faint)
 		}
 	}
 	return out

@@ -35,7 +35,7 @@ func newStudyView(o *study.Outcome) *studyView {
 func StudyHTML(w io.Writer, o *study.Outcome) error {
 	v := newStudyView(o)
 	body := append(v.document(), v.trials())
-	return writePage(w, plain(o.Study.Title), "study", nil, body,
+	return writePage(w, plain(o.Study.Title), "study", "", nil, body,
 		v.writtenBy()+". Runs are never merged; percentiles are never averaged. This file loads nothing from anywhere.")
 }
 

@@ -9,7 +9,7 @@ func SweepHTML(w io.Writer, sweeps ...*Sweep) error {
 	for _, s := range sweeps {
 		body = append(body, s.page()...)
 	}
-	return writePage(w, plain("Sweep: "+sweeps[0].Title), "sweep", nil, body, "Runs are never merged; each has its result file beside this page.")
+	return writePage(w, plain("Sweep: "+sweeps[0].Title), "sweep", "", nil, body, "Runs are never merged; each has its result file beside this page.")
 }
 
 // page is what the page says of a table.
