@@ -129,6 +129,7 @@ func (env *Env) printChecks(checks []vitals.Check) {
 		width = max(width, lipgloss.Width(c.Name))
 		counts[c.Status]++
 	}
+	fmt.Fprintf(env.Stdout, "%s\n\n", conclusion(counts))
 	indent := 6 + width + 2
 	for _, c := range checks {
 		word := env.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
@@ -138,14 +139,13 @@ func (env *Env) printChecks(checks []vitals.Check) {
 		}
 		fmt.Fprintf(env.Stdout, "%s  %-*s  %s", word, width, c.Name, indented(env.plainText(text), indent, max(30, columns-indent))[indent:])
 	}
-	fmt.Fprintf(env.Stdout, "\n%s\n", conclusion(counts))
 }
 
 // conclusion sums the checks up.
 func conclusion(counts map[string]int) string {
 	switch {
 	case counts[vitals.StatusFail] > 0:
-		return fmt.Sprintf("Not fit to measure: %d checks failed.", counts[vitals.StatusFail])
+		return fmt.Sprintf("Not fit to measure: %s failed.", plural(counts[vitals.StatusFail], "check"))
 	case counts[vitals.StatusWarn] > 0:
 		return fmt.Sprintf("Fit to measure, with %s that will affect the figures.", plural(counts[vitals.StatusWarn], "warning"))
 	}

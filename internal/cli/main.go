@@ -40,7 +40,7 @@ const (
 	exitFailure   = 1 // the command could not do its work, or a check failed
 	exitUsage     = 2 // the command line or the scenario is wrong; nothing was run
 	exitThreshold = 3 // a threshold was missed
-	exitInvalid   = 4 // the run's verdict is INVALID or UNSTABLE
+	exitInvalid   = 4 // the run's verdict is INVALID or UNSTABLE; the machine disturbed what was to be shown
 )
 
 // Env is all that the command line takes from its process.

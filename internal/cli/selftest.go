@@ -43,8 +43,8 @@ The noise floor, which is the latency with a broker that does nothing, is measur
 under a similar load show it. The highest rates at which the generator keeps its
 schedule are measured and stored too; doctor shows them.
 
-Exit codes: 0 no trial failed; 1 a trial failed (with --strict: or was not assessed);
-2 wrong usage.`,
+Exit codes: 0 no trial failed; 1 a trial failed: the tool is wrong here; 2 wrong usage;
+4 with --strict, no trial failed and one was not assessed, as on a disturbed machine.`,
 		Example: `  sixnines selftest
   sixnines selftest --short
   sixnines selftest --only floor --rate 20k/s --size 1KiB
@@ -63,7 +63,7 @@ Exit codes: 0 no trial failed; 1 a trial failed (with --strict: or was not asses
 	f.StringVar(&o.size, "size", "256B", "`SIZE` of its payloads")
 	f.StringVar(&o.pattern, "pattern", string(scenario.Deliver), "`PATTERN` of its messages: publish, deliver, roundtrip or request-reply")
 	f.StringVar(&o.out, "out", "results", "`DIR` for the page")
-	f.BoolVar(&o.strict, "strict", false, "count a trial that could not be assessed as failed")
+	f.BoolVar(&o.strict, "strict", false, "exit with 4 if a trial could not be assessed, as on a disturbed machine")
 	f.BoolVar(&o.json, "json", false, "print one JSON object with every figure instead of a table")
 	_ = cmd.RegisterFlagCompletionFunc("only", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return trialNames(), cobra.ShellCompDirectiveNoFileComp
@@ -133,8 +133,11 @@ func (env *Env) presentTrials(r *selftest.Report, o selftestOptions) error {
 		return failed(fileHint(pageErr), fmt.Errorf("write the page: %w", pageErr))
 	}
 	fmt.Fprintf(env.Stderr, "page    %s\n", page)
-	if r.Stopped || r.Count(selftest.Failed) > 0 || o.strict && r.Count(selftest.NotAssessed) > 0 {
+	switch {
+	case r.Stopped || r.Count(selftest.Failed) > 0:
 		return status(exitFailure)
+	case o.strict && r.Count(selftest.NotAssessed) > 0:
+		return status(exitInvalid)
 	}
 	return nil
 }

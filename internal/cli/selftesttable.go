@@ -35,6 +35,12 @@ func (env *Env) printTrials(r *selftest.Report) error {
 		}
 	}
 	fmt.Fprintf(&b, "\n%s, in %s.\n", r.Summary(), selftest.Rounded(r.Took))
+	switch {
+	case r.Count(selftest.Failed) > 0:
+		fmt.Fprintln(&b, "A trial that failed shows that the tool is wrong on this machine: please report it with the page.")
+	case r.Count(selftest.NotAssessed) > 0 && !r.Stopped:
+		fmt.Fprintln(&b, "No trial shows that the tool is wrong. Make those that were not assessed again while nothing else runs.")
+	}
 	if r.Stopped {
 		fmt.Fprintln(&b, "Stopped early: the remaining trials are not assessed.")
 	}

@@ -12,6 +12,9 @@ import (
 func runsDocument(prepared []*subject, drawn []*chart, opt Options, in medium) document {
 	alone, many := len(prepared) == 1, in == onPage && len(prepared) >= manyRuns
 	verdicts, reasons := part{Label: "Verdict"}, part{Key: "reasons", Title: "Verdict and reasons", Page: true}
+	for _, line := range setLines(prepared) {
+		verdicts.Blocks.add(line)
+	}
 	for _, s := range prepared {
 		x := verdictOf(s, many, in == onPage || alone, in)
 		if in == onPage {

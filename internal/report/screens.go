@@ -10,6 +10,9 @@ import (
 // comparison is the first screen of several results: a verdict each, what is said
 // of all of them, one table with a row for each, and what became of their messages.
 func comparison(subjects []*subject) (out document) {
+	for _, line := range setLines(subjects) {
+		out.add(line)
+	}
 	for _, s := range subjects {
 		line := s.label + ": " + verdictLine(s)
 		for _, b := range s.banners {

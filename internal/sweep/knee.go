@@ -227,11 +227,11 @@ func kneeOf(rounds [][]Point, pick []int) kneeAt {
 		k.why = fmt.Sprintf("%d rates were stable, and it needs %d", len(levels), LeastRates)
 		return k
 	case best == 0:
-		k.why = fmt.Sprintf("it lies at or below %s, the lowest rate", spell.Rate(levels[1].rate))
+		k.why = fmt.Sprintf("it lies at or below %s: rate ÷ latency falls from %s on, the lowest rate with a figure; try lower rates", spell.Rate(levels[1].rate), spell.Rate(levels[0].rate))
 		return k
 	case best == len(levels)-1 && beyond == 0:
 		k.between[1] = math.Inf(1)
-		k.why = fmt.Sprintf("it lies at or above %s, the highest rates", spell.Rate(k.between[0]))
+		k.why = fmt.Sprintf("it lies at or above %s: rate ÷ latency still grows up to %s, the highest rate with a figure; try higher rates", spell.Rate(k.between[0]), spell.Rate(levels[best].rate))
 		return k
 	}
 	least := kneeWindow * levels[best].power()

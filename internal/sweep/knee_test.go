@@ -109,7 +109,7 @@ func TestKneeThatCannotBeTold(t *testing.T) {
 		name, grid, want string
 		between          [2]float64
 	}{
-		{"not reached", "10/s..300/s:lin:6", "it lies at or above", [2]float64{242, math.Inf(1)}},
+		{"not reached", "10/s..300/s:lin:6", "it lies at or above 242/s: rate ÷ latency still grows up to 300/s, the highest rate with a figure", [2]float64{242, math.Inf(1)}},
 		{"passed", "600/s..900/s:lin:7", "it lies at or below 650/s", [2]float64{0, 650}},
 		{"few", "100/s..900/s:lin:3", "3 rates were stable, and it needs 4", [2]float64{100, 900}},
 		{"none", "1100/s..1200/s:lin:3", "no rate was stable", [2]float64{0, 1100}},
