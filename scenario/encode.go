@@ -195,6 +195,10 @@ func (s *Scenario) clone() *Scenario {
 		network := *s.Network
 		c.Network = &network
 	}
+	if s.Fleet != nil {
+		fleet := *s.Fleet
+		c.Fleet = &fleet
+	}
 	c.Target.Options = maps.Clone(s.Target.Options)
 	c.Target.Settings = maps.Clone(s.Target.Settings)
 	c.Objectives, c.Actions = slices.Clone(s.Objectives), slices.Clone(s.Actions)

@@ -57,6 +57,8 @@ func notations() []notation {
 			pattern: `^([0-9]{1,3}|leader|followers|random|all|clients)$`},
 		{of: reflect.TypeFor[Share](), parse: by(ParseShare), name: "a share", examples: []string{"0.1%", "1%"}, pattern: `^[0-9]+(\.[0-9]+)? *%$`},
 		{of: reflect.TypeFor[BitRate](), parse: by(ParseBitRate), name: "a rate of a network", examples: []string{"100mbit", "1gbit"}, pattern: `^[0-9]+(\.[0-9]+)? *[kmgKMG]?[bB][iI][tT](/s)?$`},
+		{of: reflect.TypeFor[Agents](), parse: by(ParseAgents), name: "a choice of agents", also: "integer", examples: []string{"3", "zone=b", "m1,m2"},
+			pattern: `^([0-9]{1,5}|[A-Za-z0-9][A-Za-z0-9./_-]{0,62}=.*|` + namePart + `(, *` + namePart + `)*)$`},
 		{of: durationType, parse: by(parseDuration), name: "a duration", also: "integer", examples: []string{"250ms", "1m30s"}, pattern: `^(0|` + timePattern + `)$`},
 	}
 }

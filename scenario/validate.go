@@ -35,6 +35,7 @@ func (s *Scenario) Validate() error {
 	}
 	v.target()
 	v.network()
+	v.fleet()
 	before := len(v.errs)
 	if v.actions(); len(v.errs) > before {
 		return v.errs.sorted()

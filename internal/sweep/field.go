@@ -45,8 +45,10 @@ func FindKey(name string) (string, error) {
 		}
 		return "", noField("no field is called "+strict.Quote(name), hint)
 	}
-	// What the network has by the same name, such as a rate, is meant only with a dot: it came later.
-	if others := slices.DeleteFunc(slices.Clone(found), func(key string) bool { return strings.HasPrefix(key, "network.") }); len(others) > 0 {
+	// What the network and the fleet have by the same name, such as a rate, is meant only with a dot: it came later.
+	if others := slices.DeleteFunc(slices.Clone(found), func(key string) bool {
+		return strings.HasPrefix(key, "network.") || strings.HasPrefix(key, "fleet.")
+	}); len(others) > 0 {
 		found = others
 	}
 	depth := func(key string) int { return strings.Count(key, ".") }
