@@ -81,5 +81,8 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	if _, err := payload.Load(w.Payload); err != nil {
 		return refuse("%w", err)
 	}
+	if s.Fleet != nil {
+		return plan.CheckRoles(s, e.Name, can)
+	}
 	return nil
 }

@@ -24,7 +24,7 @@ func DivideRole(w *scenario.Workload, role Role, k, n int) (Share, *Layout, *sce
 	if k < 0 || n < 1 || k >= n {
 		return Share{}, nil, nil, fmt.Errorf("there is no part %d of %d", k+1, n)
 	}
-	if err := crosses(w); err != nil {
+	if err := Crosses(w); err != nil {
 		return Share{}, nil, nil, err
 	}
 	whole, local := Of(w), *w
@@ -76,8 +76,8 @@ func dealt(w *scenario.Workload, c, n int) int {
 	return (member + group*max(1, each)) % n
 }
 
-// crosses says why messages of a workload cannot be sent by one agent and received by another; nil: they can.
-func crosses(w *scenario.Workload) error {
+// Crosses says why messages of a workload cannot be sent by one agent and received by another; nil: they can.
+func Crosses(w *scenario.Workload) error {
 	const local = "; leave fleet out, so that each agent has whole topics"
 	switch {
 	case w.Pattern != scenario.Deliver:

@@ -49,11 +49,9 @@ func (p *Plan) layOutRole() (err error) {
 	switch {
 	case p.Peers == nil || p.Peers.Name == "" || p.Peers.Reach == nil:
 		return fmt.Errorf("%w: a process that is one of the %s of a run needs to know its peers", ErrUsage, g.Role)
-	case p.Entry.Capabilities.Brokerless || p.Flow.Ack == driver.AckKindReply:
-		return fmt.Errorf("%w: driver %s has no broker that takes messages from one agent to another; leave fleet out, so that each agent has whole topics", ErrUsage, p.Entry.Name)
 	}
-	if err := roleAllows(p.Scenario); err != nil {
-		return fmt.Errorf("%w: %w", ErrUsage, err)
+	if err := CheckRoles(p.Scenario, p.Entry.Name, p.Entry.With(p.DriverOptions(p.Scenario.Target))); err != nil {
+		return err
 	}
 	if p.share, p.Layout, p.Workload, err = layout.DivideRole(p.Workload, p.Role(), g.Part, g.Parts); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
@@ -64,18 +62,26 @@ func (p *Plan) layOutRole() (err error) {
 	return nil
 }
 
-// roleAllows says what of a scenario processes with roles cannot do; nil: nothing.
-func roleAllows(s *scenario.Scenario) error {
+// CheckRoles returns what of a scenario with one workload agents with roles cannot do, by a driver of this name that can do
+// this. Errors wrap ErrUsage.
+func CheckRoles(s *scenario.Scenario, name string, can driver.Capabilities) error {
 	const without = " by agents with roles; leave it out, or leave fleet out, so that each agent has whole topics"
-	switch {
+	refuse := func(format string, a ...any) error {
+		return fmt.Errorf("%w: %w", ErrUsage, fmt.Errorf(format, a...))
+	}
+	switch err := layout.Crosses(&s.Workload); {
+	case err != nil:
+		return refuse("%w", err)
+	case can.Brokerless || can.Ack == driver.AckKindReply:
+		return refuse("driver %s has no broker that takes messages from one agent to another; leave fleet out, so that each agent has whole topics", name)
 	case s.Interrupted():
-		return fmt.Errorf("consumers that come late or pause are not accounted for%s", without)
+		return refuse("consumers that come late or pause are not accounted for%s", without)
 	case s.Phases.ReadBack > 0:
-		return fmt.Errorf("phases.read_back is not compared with what was received%s", without)
+		return refuse("phases.read_back is not compared with what was received%s", without)
 	case !s.Phases.Until.IsZero():
-		return fmt.Errorf("phases.until is not waited for%s", without)
+		return refuse("phases.until is not waited for%s", without)
 	case s.Record.Raw:
-		return fmt.Errorf("record.raw has no rows of both sides, and is not written%s", without)
+		return refuse("record.raw has no rows of both sides, and is not written%s", without)
 	}
 	return nil
 }

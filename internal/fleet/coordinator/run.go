@@ -238,13 +238,20 @@ func (r *run) find(ctx context.Context) ([]wire.Hello, error) {
 				return nil, fmt.Errorf("%w: %s, on host %s (process %d) and on host %s (process %d): end one of them, or name it otherwise", ErrTwice, a.Name, a.Host, a.PID, b.Host, b.PID)
 			}
 		}
+		enough, wanting := len(agents) >= max(1, r.Agents), ""
+		if r.Agents > 0 && enough {
+			agents = agents[:r.Agents]
+		}
+		if r.Pick != nil && enough {
+			agents, wanting = r.Pick(agents)
+		}
 		switch {
-		case r.Agents > 0 && len(agents) >= r.Agents:
-			return agents[:r.Agents], nil
-		case skew != nil && len(found) > 0:
-			return nil, fmt.Errorf("%w: there is an agent of another version: %w", ErrMissing, skew)
-		case r.Agents == 0 && len(agents) > 0:
+		case enough && wanting == "" && (r.Agents > 0 || skew == nil):
 			return agents, nil
+		case skew != nil:
+			return nil, fmt.Errorf("%w: there is an agent of another version: %w", ErrMissing, skew)
+		case time.Now().After(end) && wanting != "":
+			return nil, fmt.Errorf("%w: %s; %s", ErrMissing, wanting, there(agents))
 		case time.Now().After(end):
 			return nil, fmt.Errorf("%w: %s wanted, and %s", ErrMissing, count(r.Agents), there(agents))
 		}

@@ -29,19 +29,16 @@ func Check(s *scenario.Scenario) error {
 	return nil
 }
 
-// Divider divides scenarios as package layout does. It implements coordinator.Divider.
-type Divider struct {
-	// Roles says which agents only send and which only receive; nil: each agent receives what it sends.
-	Roles *Roles
-}
+// Divider divides scenarios as package layout does, by roles where the scenario gives the agents any. It implements coordinator.Divider.
+type Divider struct{}
 
 // Divide implements coordinator.Divider. Its errors wrap [ErrScenario].
-func (d Divider) Divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
+func (Divider) Divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
 	if err := Check(s); err != nil {
 		return nil, err
 	}
-	if d.Roles != nil {
-		return d.Roles.divide(s, agents)
+	if s.Fleet != nil {
+		return divideRoles(s, agents)
 	}
 	all := make([]wire.Segment, len(agents))
 	for k := range all {

@@ -15,67 +15,90 @@ import (
 	"sixnines/scenario"
 )
 
-// Roles say which agents only send and which only receive.
-type Roles struct{ Producers, Consumers Choice }
-
-// Choice chooses agents: by name, by label, or a number of those that are not chosen in another way.
-type Choice struct {
-	Names []string
-	// Label and Value are those of a label; empty: none.
-	Label, Value string
-	Count        int
+// rolesOf returns the role of each agent; empty: it has none. wanting says what the roles still need, if they need anything. The
+// error is that of an agent with two roles.
+func rolesOf(f *scenario.Fleet, agents []wire.Hello) (roles []string, wanting string, err error) {
+	roles = make([]string, len(agents))
+	both := []struct {
+		name string
+		scenario.Agents
+	}{{result.RoleProducers, f.Producers.Agents}, {result.RoleConsumers, f.Consumers.Agents}}
+	for i, h := range agents {
+		for _, r := range both {
+			switch {
+			case !r.Has(h.Name, h.Labels):
+			case roles[i] != "":
+				return nil, "", fmt.Errorf("agent %s is among the producers and the consumers: an agent has one role", h.Name)
+			default:
+				roles[i] = r.name
+			}
+		}
+	}
+	for _, r := range both {
+		for _, name := range r.Names {
+			if !slices.ContainsFunc(agents, func(h wire.Hello) bool { return h.Name == name }) {
+				return roles, fmt.Sprintf("agent %s, one of the %s, is not there", name, r.name), nil
+			}
+		}
+		if r.Label != "" && !slices.Contains(roles, r.name) {
+			return roles, fmt.Sprintf("no agent has the label %s=%s of the %s", r.Label, r.Value, r.name), nil
+		}
+	}
+	for _, r := range both {
+		for n := range r.Count {
+			i := slices.Index(roles, "")
+			if i < 0 {
+				return roles, fmt.Sprintf("%d agents are to be %s, and only %d have no other role", r.Count, r.name, n), nil
+			}
+			roles[i] = r.name
+		}
+	}
+	return roles, "", nil
 }
 
-// has reports whether the choice names an agent, or a label that it has.
-func (c Choice) has(h *wire.Hello) bool {
-	value, known := h.Labels[c.Label]
-	return slices.Contains(c.Names, h.Name) || c.Label != "" && known && value == c.Value
+// Picker returns what chooses the agents of a scenario among those that are there, see [coordinator.Config].Pick; nil: all
+// take part.
+func Picker(s *scenario.Scenario) func([]wire.Hello) ([]wire.Hello, string) {
+	if s.Fleet == nil {
+		return nil
+	}
+	return func(agents []wire.Hello) (picked []wire.Hello, wanting string) {
+		roles, wanting, err := rolesOf(s.Fleet, agents)
+		if err != nil || wanting != "" {
+			return agents, wanting // dividing says what is wrong with two roles
+		}
+		for i, h := range agents {
+			if roles[i] != "" {
+				picked = append(picked, h)
+			}
+		}
+		return picked, ""
+	}
 }
 
-// divide returns the segment of each agent. Errors wrap [ErrScenario].
-func (r *Roles) divide(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
+// divideRoles returns the segment of each agent of a scenario that gives them roles. Errors wrap [ErrScenario].
+func divideRoles(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, error) {
 	refuse := func(format string, v ...any) error {
 		return fmt.Errorf("%w: %w", ErrScenario, fmt.Errorf(format, v...))
 	}
-	roles := make([]string, len(agents))
 	for i := range agents {
-		h := &agents[i]
-		if h.Clock != agents[0].Clock {
-			return nil, refuse("agents %s and %s have different clocks, so what one sends and the other receives has no known latency: use agents on one machine, or leave the roles out", agents[0].Name, h.Name)
-		}
-		sends, receives := r.Producers.has(h), r.Consumers.has(h)
-		switch {
-		case sends && receives:
-			return nil, refuse("agent %s is among the producers and the consumers: an agent has one role", h.Name)
-		case sends:
-			roles[i] = result.RoleProducers
-		case receives:
-			roles[i] = result.RoleConsumers
+		if !wire.SameClock(&agents[i], &agents[0]) {
+			return nil, refuse("agents %s and %s have different clocks, so what one sends and the other receives has no known latency: use agents on one machine, or leave the roles out", agents[0].Name, agents[i].Name)
 		}
 	}
-	for _, c := range []struct {
-		role string
-		n    int
-	}{{result.RoleProducers, r.Producers.Count}, {result.RoleConsumers, r.Consumers.Count}} {
-		for n := range c.n {
-			i := slices.Index(roles, "")
-			if i < 0 {
-				return nil, refuse("%d agents are to be %s, and only %d have no other role", c.n, c.role, n)
-			}
-			roles[i] = c.role
-		}
+	roles, wanting, err := rolesOf(s.Fleet, agents)
+	if err != nil {
+		return nil, refuse("%w", err)
 	}
-	if i := slices.Index(roles, ""); i >= 0 {
-		return nil, refuse("agent %s has no role: name it, or leave it out", agents[i].Name)
+	if i := slices.Index(roles, ""); wanting == "" && i >= 0 {
+		wanting = "agent " + agents[i].Name + " has no role"
+	}
+	if wanting != "" {
+		return nil, refuse("%s", wanting)
 	}
 	parts := map[string]int{}
 	for _, role := range roles {
 		parts[role]++
-	}
-	for _, role := range []string{result.RoleProducers, result.RoleConsumers} {
-		if parts[role] == 0 {
-			return nil, refuse("no agent has the role %s", role)
-		}
 	}
 	next := map[string]int{}
 	var all []wire.Segment

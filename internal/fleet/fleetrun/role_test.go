@@ -2,11 +2,11 @@ package fleetrun
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"sixnines/internal/fleet/coordinator"
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/fleet/wire"
 	"sixnines/internal/judge"
@@ -20,10 +20,9 @@ func TestAFleetWithRoles(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, &Runner{Tool: tool()}, &Runner{Tool: tool()}, &Runner{Tool: tool()})
 	const load = "version: 1\ntarget: {driver: mem, options: {delay: 2ms, ack: broker, lose_acked: 2, duplicate: 5, every: 20}}\n" +
-		"workload: {rate: 600, producers: 2, topics: 1, consumers: 4, groups: 1}\nphases: {warmup: 200ms, duration: 2s, drain: 1s}\nrecord: {interval: 100ms}\n"
-	c, o, err := f.run(t.Context(), load, func(config *coordinator.Config, _ *Collector) {
-		config.Divider = Divider{Roles: &Roles{Producers: Choice{Names: []string{"agent-1"}}, Consumers: Choice{Count: 2}}}
-	})
+		"workload: {rate: 600, producers: 2, topics: 1, consumers: 4, groups: 1}\nphases: {warmup: 200ms, duration: 2s, drain: 1s}\nrecord: {interval: 100ms}\n" +
+		"fleet: {producers: {agents: agent-1}, consumers: {agents: 2}}\n"
+	c, o, err := f.run(t.Context(), load, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -46,13 +45,14 @@ func TestAFleetWithRoles(t *testing.T) {
 
 // Agents get roles by name, label and number, and what cannot be is refused with what to do.
 func TestRoles(t *testing.T) {
-	agents := []wire.Hello{{Name: "a", Clock: "c", Labels: map[string]string{"zone": "b"}}, {Name: "b", Clock: "c"}, {Name: "c", Clock: "c"}, {Name: "d", Clock: "c", Labels: map[string]string{"zone": "b"}}}
-	s, err := scenario.Parse("test", []byte("workload: {rate: 600, producers: 3, topics: 3, consumers: 3}\n"))
+	zone := map[string]string{"zone": "b"}
+	agents := []wire.Hello{{Name: "a", Clock: "c", Labels: zone}, {Name: "b", Clock: "c"}, {Name: "c", Clock: "c"}, {Name: "d", Clock: "c", Labels: zone}}
+	s, err := scenario.Parse("test", []byte("workload: {rate: 600, producers: 3, topics: 3, consumers: 3}\nfleet: {producers: {agents: 2}, consumers: {agents: zone=b}}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Normalise()
-	segments, err := Divider{Roles: &Roles{Producers: Choice{Count: 2}, Consumers: Choice{Label: "zone", Value: "b"}}}.Divide(s, agents)
+	segments, err := Divider{}.Divide(s, agents)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,21 +62,35 @@ func TestRoles(t *testing.T) {
 			t.Errorf("agent %d is %+v, %v", i, got, err)
 		}
 	}
-	other := append([]wire.Hello(nil), agents...)
+	other := slices.Clone(agents)
 	other[2].Clock = "another"
+	elsewhere := slices.Clone(agents)
+	elsewhere[2].Host = "another" // resumed from the same snapshot
 	for _, c := range []struct {
-		roles  Roles
-		agents []wire.Hello
-		want   string
+		producers, consumers string
+		agents               []wire.Hello
+		picked               int // 0: something is wanting
+		want                 string
 	}{
-		{Roles{Choice{Count: 2}, Choice{Label: "zone", Value: "b"}}, other, "different clocks"},
-		{Roles{Choice{Names: []string{"a", "b", "c"}}, Choice{Label: "zone", Value: "b"}}, agents, "one role"},
-		{Roles{Choice{Count: 3}, Choice{Label: "zone", Value: "b"}}, agents, "only 2 have no other role"},
-		{Roles{Choice{Count: 1}, Choice{Label: "zone", Value: "b"}}, agents, "agent c has no role"},
-		{Roles{Choice{Count: 4}, Choice{}}, agents, "no agent has the role consumers"},
+		{"2", "zone=b", other, 4, "different clocks"},
+		{"2", "zone=b", elsewhere, 4, "different clocks"},
+		{"a,b,c", "zone=b", agents, 4, "one role"},
+		{"3", "zone=b", agents, 0, "only 2 have no other role"},
+		{"1", "zone=b", agents, 3, "agent c has no role"},
+		{"4", "1", agents, 0, "only 0 have no other role"},
+		{"a", "m9", agents, 0, "agent m9, one of the consumers, is not there"},
+		{"1", "zone=c", agents, 0, "no agent has the label zone=c"},
+		{"1", "d", agents, 2, "agent b has no role"},
 	} {
-		if _, err := (Divider{Roles: &c.roles}).Divide(s, c.agents); !errors.Is(err, ErrScenario) || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.roles, err, c.want)
+		if err := s.Apply(scenario.Override{Key: "fleet.producers.agents", Value: c.producers}, scenario.Override{Key: "fleet.consumers.agents", Value: c.consumers}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := (Divider{}).Divide(s, c.agents); !errors.Is(err, ErrScenario) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s and %s: %v, want %q", c.producers, c.consumers, err, c.want)
+		}
+		picked, wanting := Picker(s)(c.agents)
+		if (wanting == "") != (c.picked > 0) || wanting == "" && len(picked) != c.picked || wanting != "" && !strings.Contains(wanting, c.want) {
+			t.Errorf("%s and %s: %d are picked, %q is wanting", c.producers, c.consumers, len(picked), wanting)
 		}
 	}
 	for _, detail := range []string{"x", "{}", `{"index":1,"of":4,"role":"producers","parts":2}`, `{"of":4,"role":"producers","part":2,"parts":2}`, `{"of":4,"role":"both","parts":2}`, `{"of":4,"role":"producers","parts":5}`, `{"exec":1}`} {
