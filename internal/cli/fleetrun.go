@@ -165,6 +165,11 @@ func fleetPossible(s *scenario.Scenario) error {
 
 // fleetRefusal refuses loads that the agents of a fleet cannot run, if they are to make the runs.
 func (a *app) fleetRefusal(cells []cell) error {
+	for i := range cells {
+		if err := a.rolesPossible(cells[i].scenario, cells[i].entry); err != nil {
+			return err
+		}
+	}
 	if a.fleet == nil {
 		return nil
 	}
@@ -198,6 +203,13 @@ func (a *app) fleetDivides(ctx context.Context, loads ...*scenario.Scenario) err
 		return nil
 	}
 	for _, s := range loads {
+		agents, wanting := agents, ""
+		if pick := fleetrun.Picker(s); pick != nil {
+			agents, wanting = pick(agents)
+		}
+		if wanting != "" {
+			continue
+		}
 		if _, err := (fleetrun.Divider{}).Divide(s, agents); err != nil {
 			return fleetUnable(err)
 		}
@@ -207,14 +219,11 @@ func (a *app) fleetDivides(ctx context.Context, loads ...*scenario.Scenario) err
 
 // fleetFor refuses a series of which the agents cannot make a load, and connects to their control plane, if they are to make it.
 func (a *app) fleetFor(ctx context.Context, o outputOptions, d design) error {
-	if a.fleet == nil {
-		return nil
-	}
 	cells := d.cells
 	if d.kind == result.TrialStudy { // which has cells that are not to be run, too, and refuses its own
 		cells = nil
 	}
-	if err := a.fleetRefusal(cells); err != nil {
+	if err := a.fleetRefusal(cells); err != nil || a.fleet == nil {
 		return err
 	}
 	if err := a.dialFleet(ctx, func(line string) {
@@ -227,21 +236,22 @@ func (a *app) fleetFor(ctx context.Context, o outputOptions, d design) error {
 	return a.fleetDivides(ctx, each(cells, func(c cell) *scenario.Scenario { return c.scenario })...)
 }
 
-// fleetStudy refuses cells of a study that the agents of a fleet cannot run, if they are to make the runs.
+// fleetStudy refuses cells of a study that the agents of a fleet cannot run, if they are to make the runs, and cells for
+// agents if there are none.
 func (a *app) fleetStudy(p *studyPlan) error {
-	if a.fleet == nil {
-		return nil
+	if a.fleet != nil {
+		a.fleet.fewer, p.beside = a.fleet.agents == 0, a.fleetTakes() // its loads are given
 	}
-	a.fleet.fewer, p.beside = a.fleet.agents == 0, a.fleetTakes() // its loads are given
 	for i := range p.cells {
 		c := &p.cells[i]
-		if !c.chosen {
+		_, bench := c.Bench()
+		switch {
+		case !c.chosen, bench && a.fleet == nil:
 			continue
-		}
-		if _, bench := c.Bench(); bench {
+		case bench:
 			return wrongUsage("choose others with --only", "cell %s is a benchmark of code, which runs on this machine", c.Name)
 		}
-		if err := fleetPossible(c.scenario); err != nil {
+		if err := a.fleetRefusal([]cell{c.cell}); err != nil {
 			return c.Locate(err)
 		}
 	}
@@ -316,7 +326,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
-		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Pick: fleetrun.Picker(sent), Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)

@@ -43,6 +43,9 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			return nil, err // before a broker is started for it
 		}
 	}
+	if err := a.rolesPossible(s, e); err != nil {
+		return nil, err
+	}
 	if a.fleet != nil {
 		if err := fleetPossible(s); err != nil {
 			return nil, err

@@ -158,6 +158,8 @@ func scenarioFlags(to *overrides) []section {
 		flag("consumer-ack", "workload.consumer.ack", "WHEN", "how consumers acknowledge to the broker: none, each, or after a number of messages")
 		flag("consumer-delay", "workload.consumer.work", "TIME", "simulated work of a consumer or responder: how long its callback waits for each message")
 		flag("consumers-from", "workload.consumer.from", "WHEN", "consumers connect late: filled (when all producers have finished), or a time after the window's start such as 30s")
+		flag("fleet-producers", "fleet.producers.agents", "AGENTS", "with --fleet: the agents that only send: a number of them, a label such as zone=b, or names such as m1,m2; default: each agent receives what it sends")
+		flag("fleet-consumers", "fleet.consumers.agents", "AGENTS", "with --fleet: the agents that only receive")
 		flag("consumers-pause", "workload.consumer.pause", "PAUSE", "consumers pause for a time, from an instant of the window: 5s@20s")
 	})
 	add("Closed loop", func(flag func(name, key, kind, usage string)) {

@@ -32,6 +32,7 @@ type plan struct {
 	Percentiles []string `json:"percentiles"`
 	Next        string   `json:"next_percentile,omitempty"`
 	NextNeeds   int64    `json:"next_needs,omitempty"`
+	Agents      []string `json:"agents,omitempty"`  // of a fleet: who has how many producers, and consumers
 	Actions     []string `json:"actions,omitempty"` // what is to happen in the window, in order
 	// Networks says of each action on the network by which means, and why not by better ones.
 	Networks []string      `json:"networks,omitempty"`
@@ -105,8 +106,12 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
+	agents, err := divisionOf(s)
+	if err != nil {
+		return plan{}, err
+	}
 	p, err := planOf(s, e)
-	p.Networks = networks
+	p.Networks, p.Agents = networks, agents
 	return p, err
 }
 
@@ -251,6 +256,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	}
 	add("broker", "%s", p.Broker)
 	add("layout", "%s × %s, %s", plural(w.Producers, "producer"), plural(w.Topics, "topic"), consumersOf(w))
+	for _, text := range p.Agents {
+		add("agents", "%s", text)
+	}
 	if w.Pattern == scenario.Consume {
 		add("existing", "the messages that a run left as %s; nothing is sent", w.Existing)
 	} else if p.Messages > 0 {

@@ -31,7 +31,12 @@ func agentsTable(s *subject) *table {
 }
 
 // segmentText names a segment, from 1.
-func segmentText(g *result.Segment) string { return fmt.Sprintf("%d of %d", g.Index+1, g.Of) }
+func segmentText(g *result.Segment) string {
+	if g.Role != "" {
+		return fmt.Sprintf("%s %d of %d", g.Role, g.Part+1, g.Parts)
+	}
+	return fmt.Sprintf("%d of %d", g.Index+1, g.Of)
+}
 
 // fleetText says in a few words that a result is of several processes, or of one among several; empty: it
 // is of one process.

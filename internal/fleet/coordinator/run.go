@@ -37,6 +37,8 @@ type Config struct {
 	// Fewer lets a load that cannot be divided between all agents that are there be divided between as many as it can: the
 	// first of them, by name. The others have no part in the run. Agents is then 0.
 	Fewer bool
+	// Pick, if not nil, returns which of these agents take part, or else what is still wanting among them: then others are awaited.
+	Pick func([]wire.Hello) (picked []wire.Hello, wanting string)
 	// Shared says that the system under test may be the control plane.
 	Shared bool
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent
