@@ -142,6 +142,7 @@ test: export SIXNINES_BROKERS_REQUIRED = 1
 test: export JAVA_TOOL_OPTIONS = $(QUICKJAVA)
 test: brokers
 	@.ci/browser
+	@.ci/prometheus
 	$(GO) list $(TAGGED) -export -test ./... >/dev/null
 	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))

@@ -35,7 +35,7 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 	var server *telemetry.Server
 	if o.metrics != "" {
 		if server, err = telemetry.Listen(o.metrics, a.live); err != nil {
-			return wrongUsage("give an address of this machine with a free port, such as --metrics :9091 or --metrics 127.0.0.1:0",
+			return wrongUsage("give an address of this machine with a free port, such as --metrics :9464 or --metrics :0",
 				"--metrics %s: %w", o.metrics, err)
 		}
 		say("metrics http://%s/metrics", server.Address())

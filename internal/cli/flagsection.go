@@ -62,7 +62,7 @@ type outputOptions struct {
 // outputFlags adds them; out says what goes into the directory.
 func (o *outputOptions) outputFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.out, "out", "results", out)
-	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while the command runs, such as :9090 (all interfaces) or 127.0.0.1:9090")
+	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while the command runs, such as :9464 (this machine alone) or 0.0.0.0:9464 (all interfaces)")
 	f.StringVar(&o.otlp, "otlp", "", "push metrics to the OpenTelemetry collector at `URL` every 10 s and at the end, such as http://collector:4318; headers: OTEL_EXPORTER_OTLP_HEADERS")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 }

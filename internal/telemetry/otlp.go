@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"strings"
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
@@ -11,11 +12,12 @@ import (
 )
 
 // resourceMetrics converts families to OpenTelemetry's data model, under the same names:
-// counters to cumulative sums, histograms to exponential histograms.
-func resourceMetrics(families []*dto.MetricFamily, version string, now time.Time) *metricdata.ResourceMetrics {
+// counters to cumulative sums, histograms to exponential histograms. instance tells this process
+// from others of the service.
+func resourceMetrics(families []*dto.MetricFamily, version, instance string, now time.Time) *metricdata.ResourceMetrics {
 	scope := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: "sixnines", Version: version}}
 	for _, f := range families {
-		m := metricdata.Metrics{Name: f.GetName(), Description: f.GetHelp()}
+		m := metricdata.Metrics{Name: f.GetName(), Description: f.GetHelp(), Unit: unitOf(f.GetName())}
 		switch f.GetType() {
 		case dto.MetricType_COUNTER:
 			sum := metricdata.Sum[int64]{IsMonotonic: true, Temporality: metricdata.CumulativeTemporality}
@@ -25,7 +27,6 @@ func resourceMetrics(families []*dto.MetricFamily, version string, now time.Time
 			}
 			m.Data = sum
 		case dto.MetricType_HISTOGRAM:
-			m.Unit = "s"
 			h := metricdata.ExponentialHistogram[float64]{Temporality: metricdata.CumulativeTemporality}
 			for _, x := range f.GetMetric() {
 				h.DataPoints = append(h.DataPoints, exponential(x, now))
@@ -41,9 +42,27 @@ func resourceMetrics(families []*dto.MetricFamily, version string, now time.Time
 		scope.Metrics = append(scope.Metrics, m)
 	}
 	return &metricdata.ResourceMetrics{
-		Resource:     resource.NewSchemaless(attribute.String("service.name", "sixnines"), attribute.String("service.version", version)),
+		Resource:     resource.NewSchemaless(attribute.String("service.name", "sixnines"), attribute.String("service.version", version), attribute.String("service.instance.id", instance)),
 		ScopeMetrics: []metricdata.ScopeMetrics{scope},
 	}
+}
+
+// unitOf returns the unit of a family in UCUM, as OpenTelemetry has them; empty where each of
+// its series has its own.
+func unitOf(family string) string {
+	switch name := strings.TrimSuffix(family, "_total"); {
+	case strings.HasSuffix(name, "_seconds"):
+		return "s"
+	case strings.HasSuffix(name, "_bytes"), strings.HasPrefix(name, prefix+"bytes_"):
+		return "By"
+	case strings.HasSuffix(name, "_rate"):
+		return "{message}/s"
+	case name == prefix+"vital":
+		return ""
+	case name != family, strings.HasSuffix(name, "_messages"):
+		return "{message}"
+	}
+	return "1"
 }
 
 // attributes returns a series' labels, without empty ones.

@@ -2,6 +2,7 @@ package telemetry
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"maps"
@@ -30,6 +31,7 @@ type Pusher struct {
 	target   Target
 	live     *Live
 	version  string
+	instance string // drawn anew for each Pusher
 	exporter *otlpmetrichttp.Exporter
 	stop     chan struct{}      // closed by Close
 	cancel   context.CancelFunc // of the loop's pushes
@@ -111,7 +113,7 @@ func Push(t Target, live *Live, version string, period time.Duration) (*Pusher, 
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &Pusher{target: t, live: live, version: version, exporter: exporter, over: map[string]bool{},
+	p := &Pusher{target: t, live: live, version: version, instance: rand.Text(), exporter: exporter, over: map[string]bool{},
 		stop: make(chan struct{}), cancel: cancel, done: make(chan struct{})}
 	go p.loop(ctx, period)
 	return p, nil
@@ -210,7 +212,7 @@ func (p *Pusher) send(ctx context.Context, c prometheus.Collector) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	if err := p.exporter.Export(ctx, resourceMetrics(families, p.version, time.Now())); err != nil {
+	if err := p.exporter.Export(ctx, resourceMetrics(families, p.version, p.instance, time.Now())); err != nil {
 		return fmt.Errorf("push to %s: %w", p.target, err)
 	}
 	return nil

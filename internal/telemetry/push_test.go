@@ -25,8 +25,10 @@ type received struct {
 	answer  int // status
 	headers http.Header
 	path    string
-	pushes  []map[string]*metrics.Metric // by name
-	came    chan struct{}
+	// instance is the service.instance.id of the last push.
+	instance string
+	pushes   []map[string]*metrics.Metric // by name
+	came     chan struct{}
 }
 
 func receive(t *testing.T) (*received, *httptest.Server) {
@@ -55,6 +57,7 @@ func receive(t *testing.T) (*received, *httptest.Server) {
 		}
 		r.mu.Lock()
 		r.headers, r.path, r.pushes = q.Header, q.URL.Path, append(r.pushes, all)
+		r.instance = attributeOf(data.GetResourceMetrics()[0].GetResource(), "service.instance.id")
 		w.WriteHeader(r.answer)
 		r.mu.Unlock()
 		r.came <- struct{}{}
@@ -111,6 +114,15 @@ func TestPush(t *testing.T) {
 	all := r.await(t)
 	if r.path != "/v1/metrics" || r.headers.Get("Api-Key") != "a secret" || r.headers.Get("Tenant") != "blue" {
 		t.Errorf("pushed to %s with %v", r.path, r.headers)
+	}
+	for name, unit := range map[string]string{"sixnines_delivery_response_seconds": "s", "sixnines_sent_total": "{message}", "sixnines_bytes_sent_total": "By",
+		"sixnines_payload_bytes": "By", "sixnines_asked_rate": "{message}/s", "sixnines_verdict_info": "1", "sixnines_window_start_timestamp_seconds": "s"} {
+		if m := all[name]; m == nil || m.GetUnit() != unit {
+			t.Errorf("%s has the unit %q, want %q", name, m.GetUnit(), unit)
+		}
+	}
+	if p.instance == "" || r.instance != p.instance {
+		t.Errorf("the resource is the instance %q, want %q", r.instance, p.instance)
 	}
 	h := all["sixnines_delivery_response_seconds"].GetExponentialHistogram()
 	if len(h.GetDataPoints()) != 2 || h.GetAggregationTemporality() != metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {

@@ -7,6 +7,7 @@ import (
 	"log"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -35,8 +36,12 @@ type Server struct {
 	scraped  chan struct{} // capacity 1; gets a value, without blocking, for each scrape
 }
 
-// Listen serves live at an address, such as ":9090" for all interfaces, until Close.
+// Listen serves live at an address until Close. Without a host it is this machine alone, as in
+// ":9464"; "0.0.0.0:9464" is all interfaces.
 func Listen(address string, live *Live) (*Server, error) {
+	if strings.HasPrefix(address, ":") {
+		address = "127.0.0.1" + address
+	}
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
