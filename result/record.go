@@ -265,7 +265,7 @@ func (h *Header) ServiceMetric() Metric {
 type Trial struct {
 	Set  string `json:"set"`  // of all runs that belong together: 16 random hexadecimal digits
 	Kind string `json:"kind"` // one of the Trial constants
-	// Arm is "A" or "B"; empty for others than those of an ab.
+	// Arm is "A" or "B", or "A2" for the second of a pair with A on both sides; empty for others than those of an ab.
 	Arm string `json:"arm,omitempty"`
 	// Pair numbers the pairs of an ab from 1; 0 for others.
 	Pair int `json:"pair,omitempty"`
@@ -274,8 +274,12 @@ type Trial struct {
 	Replaces int `json:"replaces,omitempty"`
 	// Beside says that both runs of the pair were made at the same time.
 	Beside bool `json:"beside,omitempty"`
-	Index  int  `json:"index"` // place in the order in which they were run, from 1
-	Of     int  `json:"of"`    // runs planned
+	// Control says that both runs of the pair are A's: what they differ by is the error of the comparison.
+	Control bool `json:"control,omitempty"`
+	// Design says how the runs of an ab are made; nil: an older version made it.
+	Design *Design `json:"design,omitempty"`
+	Index  int     `json:"index"` // place in the order in which they were run, from 1
+	Of     int     `json:"of"`    // runs planned
 }
 
 // The kinds of Trial.Kind.

@@ -14,22 +14,32 @@ func besideOf(pairs []couple) *Beside {
 	}
 	b := Beside{Known: true}
 	for _, c := range pairs {
-		var generator, brokers, cores float64
 		for _, r := range c.runs {
 			if !r.Header.Trial.Beside {
 				return nil
 			}
-			// One process makes both runs, and each run sees all of it.
-			used, known := meanOf(r.Run, result.VitalProcessCPU, func(v float64, _ int64) float64 { return v })
-			broker, _ := meanOf(r.Run, result.VitalBrokerCPU, func(v float64, length int64) float64 { return v * 1e9 / float64(length) })
-			generator, brokers, cores = max(generator, used), brokers+broker, processors(&r.Header)
-			b.Known = b.Known && known && cores > 0
 		}
-		if cores > 0 {
-			b.Used = max(b.Used, (generator+brokers)/cores)
-		}
+		used, known := usedBy([2]*result.Run{c.runs[0].Run, c.runs[1].Run})
+		b.Used, b.Known = max(b.Used, used), b.Known && known
 	}
 	return &b
+}
+
+// usedBy is the share of the processors, 0 to 1, that two runs at the same time used.
+func usedBy(runs [2]*result.Run) (share float64, known bool) {
+	var generator, brokers, cores float64
+	known = true
+	for _, r := range runs {
+		// One process makes both runs, and each run sees all of it.
+		used, measured := meanOf(r, result.VitalProcessCPU, func(v float64, _ int64) float64 { return v })
+		broker, _ := meanOf(r, result.VitalBrokerCPU, func(v float64, length int64) float64 { return v * 1e9 / float64(length) })
+		generator, brokers, cores = max(generator, used), brokers+broker, processors(&r.Header)
+		known = known && measured && cores > 0
+	}
+	if cores > 0 {
+		share = (generator + brokers) / cores
+	}
+	return share, known
 }
 
 // Disturbed says why nothing is decided: the sides may have slowed each other; empty: they used little enough.

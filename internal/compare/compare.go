@@ -60,7 +60,14 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
+	var controls [2][]*result.Run
+	a, controls[0] = withoutControls(a)
+	b, controls[1] = withoutControls(b)
 	sets, err := sides(a, b, beside)
+	if err != nil {
+		return nil, fmt.Errorf("compare: %w", err)
+	}
+	same, err := controlPairs(controls[0], controls[1], beside)
 	if err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
@@ -70,7 +77,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		everyone, aside = replaced(everyone)
 	}
 	pairs, unfit := fitOnes(everyone)
-	c := &Comparison{Workload: cmp.Or(sets[0][0].Header.Workload, sets[1][0].Header.Workload), Background: isBackground(sets), Kind: KindSets, MinEffect: o.MinEffect, P: 1, Left: append(left, unfit...),
+	c := &Comparison{Workload: cmp.Or(sets[0][0].Header.Workload, sets[1][0].Header.Workload), Background: isBackground(sets), Kind: KindSets, MinEffect: o.MinEffect, Confidence: Confidence, P: 1, Left: append(left, unfit...),
 		A: setOf(0, sets[0], len(pairs)), B: setOf(1, sets[1], len(pairs)),
 		Differences: []Difference{}, Pairs: []Pair{}, SuspectReasons: suspectReasons(pairs), Metrics: []Metric{}, Regressions: []string{}}
 	c.Replaced = aside
@@ -81,7 +88,10 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		c.Pairs = append(c.Pairs, Pair{p.number, p.runs[0].name(), p.runs[1].name()})
 	}
 	if ab {
-		c.Kind, c.Beside = KindAB, besideOf(everyone)
+		c.Kind, c.Beside, c.Design = KindAB, besideOf(everyone), designOf(everyone)
+		if c.Design != nil {
+			c.Confidence = level(c.Design.Looks, len(everyone))
+		}
 		if sameByDesign(sets) {
 			c.Kind = KindAA
 		} else {
@@ -97,7 +107,7 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 	gravestFirst(c.Follows)
 	c.refuse(o, refusing)
 	c.Accounts = accounts(pairs)
-	if err := c.judge(pairs, o); err != nil {
+	if err := c.judge(pairs, same, o); err != nil {
 		return nil, fmt.Errorf("compare: %w", err)
 	}
 	c.gate(everyone, o)
@@ -227,7 +237,7 @@ func (c *Comparison) conclude() {
 	}
 	if c.Kind == KindAA {
 		switch {
-		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-Confidence:
+		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-c.Confidence:
 			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One in twenty A/A comparisons may do this; several in a row mean that pairs are not independent on this machine."
 		case c.Outcome == Same || c.Outcome == NotSlower || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
@@ -237,7 +247,7 @@ func (c *Comparison) conclude() {
 
 // undecidedBy says why figures are undecided; suspect is how many of them for suspect runs.
 func (c *Comparison) undecidedBy(suspect int) string {
-	if why := c.Beside.Disturbed(); why != "" {
+	if why := c.Unsound(); why != "" {
 		return why
 	}
 	if suspect > 0 {

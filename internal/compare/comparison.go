@@ -80,6 +80,13 @@ type Comparison struct {
 	Pairs  []Pair `json:"pairs"`
 	// Beside says how pairs were made whose runs were made at the same time; nil: they were not.
 	Beside *Beside `json:"beside,omitempty"`
+	// Design says how the runs were made; nil: it is not known.
+	Design *result.Design `json:"design,omitempty"`
+	// Control is what pairs with A on both sides differ by; nil: there are none.
+	Control *Control `json:"control,omitempty"`
+	// Confidence is the level of the intervals of judged figures, which is above [Confidence] where the pairs are
+	// evaluated at several looks.
+	Confidence float64 `json:"confidence"`
 	// Replaced are pairs of an ab that had an INVALID run and were measured again; they are
 	// in no figure.
 	Replaced       []Replaced      `json:"replaced,omitempty"`

@@ -53,7 +53,7 @@ func (c *Comparison) failures(everyone []couple) *Judged {
 		return nil
 	}
 	j := &Judged{Of: OfFailures, Better: s.better, Worse: s.worse}
-	j.Answer, j.P = s.judge(oneSided, 0)
+	j.Answer, j.P = s.judge(c.oneSided(), 0)
 	var words []string
 	for i, n := range counts {
 		if n > 0 {

@@ -46,15 +46,16 @@ type Cause string
 
 // The causes.
 const (
-	WideInterval Cause = "interval"       // a change that matters is neither shown nor ruled out
-	NoInterval   Cause = "no_interval"    // the pairs do not give an interval
-	Missing      Cause = "missing_figure" // some run lacks the figure, or has only a lower bound
-	Unsupported  Cause = "unsupported"    // requested, but no run has enough messages for it
-	SuspectRuns  Cause = "suspect"        // too few pairs are free of suspect figures, or these give another answer
-	FewSigns     Cause = "few_signs"      // too few pairs differ for the exact sign test
-	Excluded     Cause = "excluded_runs"  // they could have changed the answer
-	TooFewPairs  Cause = "too_few_pairs"
-	Disturbed    Cause = "disturbed" // runs at the same time may have slowed each other, see [Beside]
+	WideInterval  Cause = "interval"       // a change that matters is neither shown nor ruled out
+	NoInterval    Cause = "no_interval"    // the pairs do not give an interval
+	Missing       Cause = "missing_figure" // some run lacks the figure, or has only a lower bound
+	Unsupported   Cause = "unsupported"    // requested, but no run has enough messages for it
+	SuspectRuns   Cause = "suspect"        // too few pairs are free of suspect figures, or these give another answer
+	FewSigns      Cause = "few_signs"      // too few pairs differ for the exact sign test
+	Excluded      Cause = "excluded_runs"  // they could have changed the answer
+	TooFewPairs   Cause = "too_few_pairs"
+	Disturbed     Cause = "disturbed" // runs at the same time may have slowed each other, see [Beside]
+	BiasedControl Cause = "control"   // A beside A differs, see [Control]
 )
 
 // Judged is one judgement of a gate.
@@ -108,8 +109,8 @@ func (g *Gate) Name(j Judged) string {
 	return strings.ReplaceAll(string(j.Of), "_", " ")
 }
 
-// oneSided is the error probability of a statement in one direction: half of 5 %.
-const oneSided = (1 - Confidence) / 2
+// oneSided is the error probability of a statement in one direction: half of that of an interval.
+func (c *Comparison) oneSided() float64 { return (1 - c.Confidence) / 2 }
 
 // signs counts the pairs in which B is worse than A, and those in which it is better, or for
 // some subjects not worse.
@@ -253,9 +254,9 @@ func (c *Comparison) replacedOnes() *Judged {
 			s.better++
 		}
 	}
-	a, p := s.judge(oneSided, 0)
+	a, p := s.judge(c.oneSided(), 0)
 	if a != Worse {
-		if a, p = (signs{s.better, s.worse}).judge(oneSided, 0); a != Worse {
+		if a, p = (signs{s.better, s.worse}).judge(c.oneSided(), 0); a != Worse {
 			return nil
 		}
 	}

@@ -262,7 +262,7 @@ func inconsistent(g *Gate, a, b []*result.Run, pairs int) string {
 		}
 	}
 	// Enough failures of A to show that it fails more often, or none of B.
-	if onlyB > 0 && math.Pow(0.5, float64(onlyA+onlyB)) > oneSided {
+	if onlyB > 0 && math.Pow(0.5, float64(onlyA+onlyB)) > (1-Confidence)/2 {
 		return "passes though B failed"
 	}
 	if pairs-suspect < MinPairs && len(g.Of(NotWorse)) > 0 && a[0].Header.Rate > 0 {

@@ -11,8 +11,8 @@ import (
 )
 
 // judge fills in the throughput, the metrics' rows and the statements about them. It returns
-// an error that wraps [ErrInput] if a metric of o is in no run.
-func (c *Comparison) judge(pairs []couple, o Options) error {
+// an error that wraps [ErrInput] if a metric of o is in no run. controls are the pairs with A on both sides.
+func (c *Comparison) judge(pairs, controls []couple, o Options) error {
 	if len(pairs) == 0 {
 		return nil
 	}
@@ -37,13 +37,14 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 	if len(percentiles) == 0 {
 		percentiles = result.Percentiles()
 	}
-	var family []figure // the judged figures, which are tested together
+	var family []figure  // the judged figures, which are tested together
+	var shown [][]figure // the others: the figures of one table are tested together
 	if rates != nil {
 		c.Throughput = rates.row
 		if rates.judged = len(o.Metrics) == 0 && !c.Background; rates.judged {
 			family = append(family, *rates)
-		} else if err := c.state([]figure{*rates}); err != nil {
-			return err
+		} else {
+			shown = append(shown, []figure{*rates})
 		}
 	}
 	for _, m := range metrics {
@@ -65,12 +66,18 @@ func (c *Comparison) judge(pairs []couple, o Options) error {
 			}
 		}
 		table.Rows = append(table.Rows, maxima(pairs, m))
-		if err := c.state(alone); err != nil {
-			return err
-		}
+		shown = append(shown, alone)
 		c.Metrics = append(c.Metrics, table)
 	}
-	return c.state(family)
+	if err := c.control(controls, family); err != nil {
+		return err
+	}
+	for _, together := range append(shown, family) {
+		if err := c.state(together); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func boolRank(b bool) int {
@@ -97,7 +104,7 @@ func (c *Comparison) state(together []figure) error {
 	for i := range every {
 		every[i] = i
 	}
-	s, err := shiftOf(family, every)
+	s, err := shiftOf(family, every, c.Confidence)
 	if err != nil {
 		return err
 	}
@@ -114,15 +121,15 @@ func (c *Comparison) state(together []figure) error {
 			}
 			continue
 		}
-		shift := shiftAt(p)
+		shift := shiftAt(p, c.Confidence)
 		base := f.row.A.Mean
 		shift.Ns, shift.NsLo, shift.NsHi = base*(p.Ratio-1), base*(p.Lo-1), base*(p.Hi-1)
 		f.row.Shift = shift
 		if !f.judged || c.Refused != "" {
 			continue // without a ranking there is no outcome
 		}
-		if why := c.Beside.Disturbed(); why != "" {
-			f.row.Outcome, f.row.judged = Undecided, &Judged{Answer: Open, Cause: Disturbed, Text: why}
+		if why := c.Unsound(); why != "" {
+			f.row.Outcome, f.row.judged = Undecided, &Judged{Answer: Open, Cause: c.unsoundFor(), Text: why}
 			continue
 		}
 		more := f.metric == "" // of a throughput, more is better
@@ -135,21 +142,21 @@ func (c *Comparison) state(together []figure) error {
 	return nil
 }
 
-// shiftOf returns the shift function of figures over the given pairs.
-func shiftOf(family []figure, pairs []int) (stats.Shift, error) {
+// shiftOf returns the shift function of figures over the given pairs; conf is the level of its intervals.
+func shiftOf(family []figure, pairs []int, conf float64) (stats.Shift, error) {
 	a, b := make([][]float64, len(pairs)), make([][]float64, len(pairs))
 	for i, n := range pairs {
 		for _, f := range family {
 			a[i], b[i] = append(a[i], f.values[0][n]), append(b[i], f.values[1][n])
 		}
 	}
-	return stats.ShiftFunction(a, b, Confidence)
+	return stats.ShiftFunction(a, b, conf)
 }
 
 // shiftAt converts a point that has an interval. The p-value is exact and the interval is
 // approximate; a difference counts as shown only if both show it.
-func shiftAt(p stats.ShiftPoint) *Shift {
-	return &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-Confidence && (p.Lo > 1 || p.Hi < 1)}
+func shiftAt(p stats.ShiftPoint, conf float64) *Shift {
+	return &Shift{Ratio: p.Ratio, Lo: p.Lo, Hi: p.Hi, P: p.P, Shown: p.P <= 1-conf && (p.Lo > 1 || p.Hi < 1)}
 }
 
 // decide says what an interval shows, for the table and for a gate. "Not worse" needs only
@@ -191,13 +198,13 @@ func (c *Comparison) withoutSuspects(f figure, k int, family []figure) error {
 		take(fmt.Sprintf("%s of %d are free of suspect figures, but %d are needed", spell.Plural(n, "pair"), len(f.suspect), MinPairs))
 		return nil
 	}
-	s, err := shiftOf(family, clean)
+	s, err := shiftOf(family, clean, c.Confidence)
 	if err != nil {
 		return err
 	}
 	out, judged := Undecided, &Judged{Answer: Open}
 	if s.Points[k].Bounded {
-		out, judged = c.decide(shiftAt(s.Points[k]), f.metric == "")
+		out, judged = c.decide(shiftAt(s.Points[k], c.Confidence), f.metric == "")
 	}
 	why := fmt.Sprintf("the %d of %d pairs that are free of suspect figures do not show the same", n, len(f.suspect))
 	switch {
@@ -249,12 +256,12 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 		}
 	}
 	j := &Judged{Better: s.better, Worse: s.worse}
-	j.Answer, j.P = s.judge(oneSided/float64(family), silent)
+	j.Answer, j.P = s.judge(c.oneSided()/float64(family), silent)
 	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d pairs B is worse by more than %s in %d, not in %d, and in %d it is not known (p = %.2g)",
 		len(c.Pairs), percent(c.MinEffect), s.worse, s.better, silent, j.P)
-	switch why := c.Beside.Disturbed(); {
+	switch why := c.Unsound(); {
 	case why != "":
-		j.Answer, j.Cause, j.Text = Open, Disturbed, why
+		j.Answer, j.Cause, j.Text = Open, c.unsoundFor(), why
 	case j.Answer == Worse && more:
 		f.row.Outcome = Slower
 	case j.Answer == NotWorse && more:

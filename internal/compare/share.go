@@ -95,13 +95,13 @@ func (c *Comparison) share(pairs []couple, x share) *Judged {
 	}
 	j := &Judged{Of: x.of, Better: s.better, Worse: s.worse,
 		Text: fmt.Sprintf("messages %s: A %s, B %s; more in B in %d pairs", x.name, words(0), words(1), s.worse)}
-	j.bySigns(s, 0)
+	j.bySigns(s, 0, c.oneSided())
 	return j
 }
 
-// bySigns sets the answer by the exact sign test and adds its p-value to the text.
-func (j *Judged) bySigns(s signs, silent int) {
-	j.Answer, j.P = s.judge(oneSided, silent)
+// bySigns sets the answer by the exact sign test, with an error of at most alpha in each direction, and adds its p-value to the text.
+func (j *Judged) bySigns(s signs, silent int, alpha float64) {
+	j.Answer, j.P = s.judge(alpha, silent)
 	j.Text += fmt.Sprintf(", not more in %d (p = %.2g)", s.better, j.P)
 	if j.Answer == Open {
 		j.Cause = FewSigns
@@ -126,6 +126,6 @@ func (c *Comparison) sentShare(pairs []couple) *Judged {
 		return nil
 	}
 	j := &Judged{Of: OfRate, Better: s.better, Worse: s.worse, Text: fmt.Sprintf("share of due messages that was sent: lower in B by more than %s in %d pairs", percent(c.MinEffect), s.worse)}
-	j.bySigns(s, 0)
+	j.bySigns(s, 0, c.oneSided())
 	return j
 }

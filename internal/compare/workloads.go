@@ -19,7 +19,7 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 	beside := map[*result.Run][]*result.Run{}
 	for i, set := range [2][]*result.Run{a, b} {
 		parts[i] = map[string][]*result.Run{}
-		for n, run := range set {
+		for _, run := range set {
 			own, err := chosen(run, o.Workload, beside)
 			if err != nil {
 				return nil, fmt.Errorf("compare: set %s: %w", side(i), err)
@@ -29,7 +29,10 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 				have = append(have, x.name)
 				parts[i][x.name] = append(parts[i][x.name], x.run)
 			}
-			if n == 0 {
+			if t := run.Header.Trial; t != nil && t.Control {
+				continue // on either side it has the workloads of A
+			}
+			if names[i] == nil {
 				names[i] = have
 			} else if !slices.Equal(have, names[i]) {
 				return nil, fmt.Errorf("compare: set %s: one run has %s, another %s: %w", side(i), workloadsText(names[i]), workloadsText(have), ErrInput)
@@ -52,7 +55,9 @@ func Workloads(a, b []*result.Run, o Options) ([]*Comparison, error) {
 		if err != nil {
 			return nil, err
 		}
-		c.neighbours(parts[0][name], parts[1][name], beside)
+		own, _ := withoutControls(parts[0][name])
+		other, _ := withoutControls(parts[1][name])
+		c.neighbours(own, other, beside)
 		all = append(all, c)
 	}
 	if len(all) == 0 {

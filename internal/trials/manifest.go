@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/result"
 )
 
 // ManifestName is the name of the manifest in the directory of a series.
@@ -45,13 +46,15 @@ type Manifest struct {
 	// Binary is the SHA-256 of the executable, hexadecimal, because two programs built from
 	// a modified tree may have the same version. Empty: unknown, or the series was begun by
 	// a version that did not write it.
-	Binary   string    `json:"binary,omitempty"`
-	Seed     uint64    `json:"seed"`   // of the order
-	Rounds   int       `json:"rounds"` // how often each cell is planned
-	Cells    []Cell    `json:"cells"`
-	Trials   []Trial   `json:"trials"`            // in the order in which they are made
-	Brokers  []Served  `json:"brokers,omitempty"` // brokers started for the series, in order of time
-	Sessions []Session `json:"sessions"`          // processes that worked on the series, in order of time
+	Binary string `json:"binary,omitempty"`
+	Seed   uint64 `json:"seed"`   // of the order
+	Rounds int    `json:"rounds"` // how often each cell is planned; 0: as the time allows
+	// Design says how the runs of an ab are made; nil: it is not chosen yet, or the series is no ab.
+	Design   *result.Design `json:"design,omitempty"`
+	Cells    []Cell         `json:"cells"`
+	Trials   []Trial        `json:"trials"`            // in the order in which they are made
+	Brokers  []Served       `json:"brokers,omitempty"` // brokers started for the series, in order of time
+	Sessions []Session      `json:"sessions"`          // processes that worked on the series, in order of time
 }
 
 // Cell is one of the loads of a series.

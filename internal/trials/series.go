@@ -227,6 +227,18 @@ func (s *Series) Complete() bool {
 	return !slices.ContainsFunc(s.Trials, func(t Trial) bool { return t.State != Made && !s.refused(&t) })
 }
 
+// Choose writes down how the runs of the series are made.
+func (s *Series) Choose(d *result.Design) error {
+	s.Design = d
+	return s.write(s.dir)
+}
+
+// Drop forgets the trials that are still planned: none of them will be made.
+func (s *Series) Drop() error {
+	s.Trials = slices.DeleteFunc(s.Trials, func(t Trial) bool { return t.State == Planned && t.Aside == "" })
+	return s.write(s.dir)
+}
+
 // Close releases the lock on the directory.
 func (s *Series) Close() { s.unlock() }
 

@@ -1,0 +1,89 @@
+package compare
+
+import (
+	"math"
+
+	"sixnines/result"
+)
+
+const (
+	// mostLooks is how often a comparison is evaluated at most. Each look needs error probability of its own.
+	mostLooks = 4
+	// firstLook is the number of pairs at the first of several looks: the least that can show anything there.
+	firstLook = 8
+)
+
+// Looks returns the numbers of pairs after which a comparison of so many pairs at most is evaluated. They grow
+// geometrically from 8, the least number of pairs that can show something at the first look's share of the error.
+func Looks(pairs int) []int {
+	n := 1
+	switch {
+	case pairs >= 20:
+		n = mostLooks
+	case pairs >= 16:
+		n = 3
+	case pairs >= 12:
+		n = 2
+	}
+	var out []int
+	for i := range n - 1 {
+		out = append(out, int(math.Round(firstLook*math.Pow(float64(pairs)/firstLook, float64(i)/float64(n-1)))))
+	}
+	return append(out, pairs)
+}
+
+// level is the confidence level of the intervals of a comparison of so many pairs. Several looks share the error
+// probability of 1 − [Confidence]: half of it is the last look's, and the others have equal shares of the rest. By
+// Boole's inequality all intervals of all looks hold at once with [Confidence], whatever ends the comparison
+// (repeated confidence intervals: Jennison and Turnbull, Interim analyses: the repeated confidence interval approach,
+// Journal of the Royal Statistical Society B 51, 1989).
+//
+// A comparison that ends between two looks has the level of the next one, at which it was not evaluated.
+func level(looks []int, pairs int) float64 {
+	n := len(looks)
+	if n < 2 {
+		return Confidence
+	}
+	share := (1 - Confidence) / 2
+	if pairs <= looks[n-2] {
+		share /= float64(n - 1)
+	}
+	return 1 - share
+}
+
+// Planned is the confidence of the interval of each of so many rows at the last look, by Bonferroni's correction for the
+// rows. The sign flips need less of it where rows move together.
+func Planned(looks []int, rows int) float64 {
+	return 1 - (1-level(looks, looks[len(looks)-1]))/float64(rows)
+}
+
+// designOf is how the runs of an ab were made; nil: it is not known.
+func designOf(pairs []couple) *result.Design {
+	if len(pairs) == 0 {
+		return nil
+	}
+	return pairs[0].runs[0].Header.Trial.Design
+}
+
+// Settled reports whether more pairs can change nothing that is asked: each judged figure is slower, faster or within
+// what matters, or can never be decided.
+func (c *Comparison) Settled() bool {
+	if len(c.Pairs) < MinPairs {
+		return false
+	}
+	if c.Background || c.Refused != "" || c.Unsound() != "" {
+		return true
+	}
+	open := func(r *Row) bool { return r.Outcome == Undecided || r.Outcome == NotSlower }
+	if c.Throughput != nil && open(c.Throughput) {
+		return false
+	}
+	for _, m := range c.Metrics {
+		for i := range m.Rows {
+			if m.Judged && open(&m.Rows[i]) {
+				return false
+			}
+		}
+	}
+	return true
+}

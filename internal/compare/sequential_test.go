@@ -1,0 +1,152 @@
+package compare
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"sixnines/internal/hunttest"
+	"sixnines/internal/stats"
+	"sixnines/result"
+)
+
+// The looks of a comparison end with its last pair, ascend, and share 5 % of error; each can show something.
+func TestLooks(t *testing.T) {
+	for pairs := MinPairs; pairs <= 1000; pairs++ {
+		looks := Looks(pairs)
+		if looks[len(looks)-1] != pairs || !slices.IsSorted(looks) || len(slices.Compact(slices.Clone(looks))) != len(looks) {
+			t.Fatalf("%d pairs: %v", pairs, looks)
+		}
+		sum := 0.0
+		for i, n := range looks {
+			alpha := 1 - level(looks, n)
+			if sum += alpha; 2/math.Pow(2, float64(n)) > alpha {
+				t.Errorf("%v: look %d can show nothing at %.4f", looks, i+1, alpha)
+			}
+			if n > looks[0] && level(looks, n-1) > level(looks, looks[max(i-1, 0)])+1e-12 {
+				t.Errorf("%v: %d pairs have a higher level than the look before", looks, n-1)
+			}
+		}
+		if math.Abs(sum-0.05) > 1e-12 {
+			t.Errorf("%v: error %v", looks, sum)
+		}
+	}
+}
+
+// sequential draws an ab that ends by itself, as the command makes it, and compares it at each look. effect is by how
+// much B's quantiles are longer; biased, by how much the second side of each pair is, also where it is A.
+func (w *world) sequential(t *testing.T, name string, most int, effect, biased float64, o Options) (c *Comparison, pairs int) {
+	t.Helper()
+	d := &result.Design{Kind: result.DesignBeside, Looks: Looks(most), Controls: MinPairs}
+	var a, b []*result.Run
+	number := 0
+	pair := func(control bool, longer float64) {
+		number++
+		// What disturbs the machine disturbs both runs of a pair alike.
+		w.mood = 0.3 * math.Abs(w.r.NormFloat64())
+		for side, arm := range []string{"A", map[bool]string{true: "A2", false: "B"}[control]} {
+			r := w.run(fmt.Sprint(name, arm, number), time.Date(2026, 11, 27, 0, 0, 0, 0, time.UTC).Add(time.Duration(number)*time.Minute), 0)
+			if side == 1 {
+				for p, f := range r.Summary.Histograms[result.DeliveryResponse].Figures {
+					f.Value = int64(float64(f.Value) * (1 + longer) * (1 + biased))
+					r.Summary.Histograms[result.DeliveryResponse].Figures[p] = f
+				}
+			}
+			r.Header.Trial = &result.Trial{Set: name, Kind: result.TrialAB, Arm: arm, Pair: number, Beside: true, Control: control, Design: d, Index: number}
+			r.Header.Machine = []result.Fact{{Section: "go", Name: result.FactProcessors, Value: "2"}}
+			r.Series = []result.Point{{Phase: result.PhaseMeasure, Start: 0, End: 1e9, Vitals: map[result.Vital]float64{result.VitalProcessCPU: 0.3}}}
+			if side == 0 {
+				a = append(a, r)
+			} else {
+				b = append(b, r)
+			}
+		}
+	}
+	for range d.Controls {
+		pair(true, 0)
+	}
+	for _, n := range d.Looks {
+		for pairs < n {
+			pair(false, effect)
+			pairs++
+		}
+		var err error
+		if c, err = Compare(a, b, o); err != nil {
+			t.Fatal(err)
+		}
+		if c.Settled() {
+			break
+		}
+	}
+	return c, pairs
+}
+
+// sequentialOptions are those of the simulations: three percentiles, as the README's example.
+func sequentialOptions(least float64) Options {
+	return Options{MinEffect: least, Percentiles: []string{"50", "90", "99"}}
+}
+
+// sequentialPairs is how many pairs the README's three minutes have, about. Up to 16 all assignments of signs are tried.
+const sequentialPairs = 14
+
+// Of 200 comparisons of A beside A that end by themselves at most 5 % are slower or faster at any percentile, by
+// however little. Those that a side biases decide nothing.
+//
+// With 20 pairs and four looks there were 5 alarms in 200, and 6 were withheld by the control.
+func TestSequentialFalseAlarms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation, of nothing concurrent")
+	}
+	trials := hunttest.Cases(t, 200, 2000)
+	w := &world{r: rand.New(rand.NewPCG(39, 0)), messages: 5000, between: 0.01}
+	var alarms, withheld int64
+	for i := range trials {
+		switch c, _ := w.sequential(t, fmt.Sprint(i), sequentialPairs, 0, 0, sequentialOptions(0)); {
+		case c.Outcome == Slower || c.Outcome == Faster || c.Outcome == Mixed:
+			alarms++
+		case c.Control.Biased:
+			withheld++
+		}
+	}
+	lo, _, _ := stats.ProportionInterval(alarms, int64(trials), 0.99)
+	t.Logf("%d of %d alarms, %d withheld by the control", alarms, trials, withheld)
+	if lo > 0.05 || float64(withheld) > 0.08*float64(trials) {
+		t.Errorf("%d alarms and %d withheld of %d", alarms, withheld, trials)
+	}
+	w = &world{r: rand.New(rand.NewPCG(39, 9)), messages: 5000, between: 0.01}
+	decided := 0
+	for i := range 20 {
+		if c, _ := w.sequential(t, fmt.Sprint(i), sequentialPairs, 0, 0.1, sequentialOptions(0.05)); c.Outcome != Undecided || !c.Control.Biased || c.Gate.Answer != Open {
+			decided++
+		}
+	}
+	if decided > 2 {
+		t.Errorf("%d of 20 comparisons with a side that is 10 %% slower by itself are decided", decided)
+	}
+}
+
+// B that is 5 % slower is found at p50 in four of five comparisons of 14 pairs at most, where pairs differ as runs of five
+// seconds beside each other do.
+func TestSequentialPower(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a simulation, of nothing concurrent")
+	}
+	trials := hunttest.Cases(t, 40, 1000)
+	w := &world{r: rand.New(rand.NewPCG(39, 1)), messages: 5000, between: 0.01}
+	var found, made int64
+	for i := range trials {
+		c, pairs := w.sequential(t, fmt.Sprint(i), sequentialPairs, 0.05, 0, sequentialOptions(0.01))
+		made += int64(pairs)
+		if c.Metrics[0].Rows[0].Outcome == Slower {
+			found++
+		}
+	}
+	_, hi, _ := stats.ProportionInterval(found, int64(trials), 0.99)
+	t.Logf("+5 %%: found at p50 in %d of %d, after %.1f pairs in the mean", found, trials, float64(made)/float64(trials))
+	if hi < 0.8 {
+		t.Errorf("found in %d of %d", found, trials)
+	}
+}

@@ -1,0 +1,57 @@
+package result
+
+import "time"
+
+// Design says how the runs of an ab are made. It is fixed before the first of them.
+type Design struct {
+	Kind   DesignKind   `json:"kind"`
+	Reason DesignReason `json:"reason"`
+	// Pilot are the rounds of runs by which it was chosen; none: it was not chosen by runs. Their results are not kept.
+	Pilot []PilotRound `json:"pilot,omitempty"`
+	// Looks are the numbers of pairs after which the comparison is evaluated, in ascending order. The last one is the
+	// most pairs that are made. Several looks share the error probability.
+	Looks []int `json:"looks"`
+	// Controls is how many pairs have A on both sides.
+	Controls int `json:"controls,omitempty"`
+	// Budget is how long the series may take, in ns; 0: it makes a fixed number of pairs.
+	Budget time.Duration `json:"budget_ns,omitempty"`
+}
+
+// DesignKind is a way to make the runs of a pair.
+type DesignKind string
+
+// The designs.
+const (
+	DesignBeside DesignKind = "beside" // both at the same time
+	DesignApart  DesignKind = "apart"  // one after the other, in random order
+)
+
+// DesignReason is why a design was chosen.
+type DesignReason string
+
+// The reasons: the first is that of either design, the second of [DesignBeside], and the others of [DesignApart].
+const (
+	DesignAsked       DesignReason = "asked"            // by a flag
+	DesignUndisturbed DesignReason = "undisturbed"      // the pilot's sides did not disturb each other
+	DesignUse         DesignReason = "use"              // in the pilot both sides at once used too much of the processors, or it is not known how much
+	DesignSlowed      DesignReason = "slowed"           // in each round of the pilot a side was slower at once with the other one than alone
+	DesignNotBoth     DesignReason = "not_both"         // the sides run alone, and cannot run at once
+	DesignActions     DesignReason = "actions"          // actions and network conditions reach both sides
+	DesignClusters    DesignReason = "clusters"         // two clusters are too much for one machine
+	DesignUnscheduled DesignReason = "unscheduled"      // a load without a schedule takes what the other side leaves
+	DesignShared      DesignReason = "shared_messages"  // both sides would take the same messages
+	DesignSystem      DesignReason = "system"           // how much of the processors is used is known on Linux only
+	DesignExport      DesignReason = "metrics_exported" // metrics are exported of one run at a time
+	DesignFleet       DesignReason = "fleet"            // a fleet makes one run at a time
+)
+
+// PilotRound is a run of each side alone and of both at once.
+type PilotRound struct {
+	// Used is the share of the processors, 0 to 1, that the generator and both brokers used at once; it means
+	// nothing unless Known.
+	Used  float64 `json:"used"`
+	Known bool    `json:"known"`
+	// A and B are the sides' p50 at once with the other side, divided by that alone; 0: unknown.
+	A float64 `json:"a"`
+	B float64 `json:"b"`
+}
