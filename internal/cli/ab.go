@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sixnines/internal/compare"
+	"sixnines/internal/spell"
 	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -27,8 +28,11 @@ type abOptions struct {
 	compareOptions
 	outputOptions
 	pairs   int
-	replace int  // pairs at most; negative: the number of pairs
-	beside  bool // both runs of a pair at the same time
+	replace int // pairs at most; negative: the number of pairs
+	budget  time.Duration
+	kind    string // of the design, a result.DesignKind; empty: as a pilot chooses
+	beside  bool   // another spelling of the design that makes both runs of a pair at the same time
+	dryRun  bool
 }
 
 func (a *app) abCommand() *cobra.Command {
@@ -53,11 +57,17 @@ Ctrl-C ends the comparison after the current run, or at once if that run's windo
 not begun; a second Ctrl-C ends the window early; a third stops at once. The results
 are in one directory, which sixnines compare can read later and --resume continues.
 
-With --beside both runs of a pair are made at the same time, each with a broker and
-connections of its own, from one schedule, B's or A's half a gap later. What disturbs the
-machine then disturbs both, and falls out of their ratio: the same number of pairs shows a
-far smaller difference. It compares the sides under their common load; if they use more than
-half of the processors together, nothing is decided.
+Where that is possible both runs of a pair are made at the same time, each with a broker
+and connections of its own, from one schedule, B's or A's half a gap later. What disturbs
+the machine then disturbs both, and falls out of their ratio: the same number of pairs shows
+a far smaller difference. A pilot decides: if the sides use more than half of the processors
+together, or slow each other, their runs are made apart, as are those of loads without a
+schedule, of clusters and of loads with actions. --design chooses without a pilot. The
+comparison is of both sides under their common load. Six more pairs have A on both sides:
+where these differ, nothing is decided.
+
+--for 3m makes pairs until each percentile is slower, faster or within --min-effect, or time
+is up. The intervals of all evaluations hold at once.
 
 A pair with an INVALID run is set aside, reported, and repeated after the others, at
 most --replace times. Only verdicts decide this, never the measured figures.
@@ -73,21 +83,29 @@ Exit codes: 0 compared; 1 failure; 2 wrong usage; 3 a regression with --gate, a 
 objective, or a gate or objective that could not be decided.`,
 		Example: `  sixnines ab nats                                       an A/A
   sixnines ab kafka --b option.linger=5ms --duration 30s
-  sixnines ab redis --beside --duration 10s --b size=1kB
+  sixnines ab redis --for 3m --b size=1kB --percentile 50,90,99
+  sixnines ab redis --for 10m --dry-run                  what ten minutes can show
   sixnines ab old.yaml new.yaml --pairs 20 --markdown > comment.md
   sixnines ab nats --b setting.max_pending=1MB --gate --min-effect 10%`,
 		Args:              counted(1, 2, "A, and perhaps B"),
 		ValidArgsFunction: a.completeSubjects(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.experiment(cmd.Context(), o.outputOptions, &abRuns{abOptions: o, args: args, flags: flags.list, only: [2][]scenario.Override{onlyA.list, onlyB.list}})
+			runs := &abRuns{abOptions: o, args: args, flags: flags.list, only: [2][]scenario.Override{onlyA.list, onlyB.list}, counted: cmd.Flags().Changed("pairs")}
+			if o.dryRun {
+				return runs.foretell(cmd.Context(), a)
+			}
+			return a.experiment(cmd.Context(), o.outputOptions, runs)
 		},
 	}
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: as many as --pairs; 0: none")
-		f.BoolVar(&o.beside, "beside", false, "make both runs of a pair at the same time: what disturbs the machine disturbs both sides alike")
+		timeFlag(f, &o.budget, "for", 0, "instead of --pairs: make pairs for at most this `TIME`, until everything is decided")
+		f.StringVar(&o.kind, "design", "", "make the runs of a pair by this `DESIGN`: beside (at the same time) or apart; default: as a pilot chooses")
+		f.BoolVar(&o.beside, "beside", false, "another spelling of --design beside")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print what would be made, how long it takes and what it can show; run nothing")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) { o.outputFlags(f, seriesOut) })
@@ -108,6 +126,9 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	if t.options, err = t.compareOptions.options(a); err != nil {
 		return err
 	}
+	if t.budget > 0 && t.counted {
+		return wrongUsage("leave one of them out", "--for and --pairs exclude each other: --for makes as many pairs as the time allows")
+	}
 	if t.pairs < compare.MinPairs || t.pairs > maxPairs {
 		why := "cannot show anything at 95 %"
 		if t.pairs > maxPairs {
@@ -119,14 +140,14 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	if t.replace > maxPairs {
 		return wrongUsage(fmt.Sprintf("--replace takes up to %d", maxPairs), "%s to replace INVALID ones are too many", plural(t.replace, "pair"))
 	}
-	if t.arms, t.brokers, err = a.arms(t.args, t.flags, t.only); err == nil {
+	if t.arms, t.brokers, err = a.arms(t.args, t.flagsFor(a), t.only); err == nil {
 		err = comparableArms(t.arms, t.of, t.gate)
 	}
 	if err == nil && t.gate && !t.rankUnlike {
 		err = gateableArms(t.arms, t.of)
 	}
-	if err == nil && t.beside {
-		err = t.besideRefused(a)
+	if err == nil {
+		err = t.checkDesign(a)
 	}
 	if err == nil {
 		t.changes, err = changesBetween(t.arms, [2]*scenario.Scenario{t.arms[0].scenario, t.arms[1].scenario})
@@ -134,21 +155,20 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	return err
 }
 
-// plan gives both runs of a pair the same seed, so that they have the same arrivals, and each
-// pair another seed. With one seed for all pairs, any effect of these arrivals on one side
-// would be the same in every pair, and no interval would show it.
+// plan plans no trial: the design may not be known yet, see [abRuns.further].
 func (t *abRuns) plan() (design, error) {
 	set := randomHex()
 	for i := range t.arms {
-		t.arms[i].Set = set
-		if t.beside {
-			t.arms[i].Digest = "beside"
+		t.arms[i].Set, t.arms[i].Digest = set, t.kind
+		if t.budget > 0 {
+			t.arms[i].Digest = joinWords(t.kind, "for "+spell.Duration(t.budget))
+			t.pairs = 0
 		}
 	}
-	seed := t.arms[0].scenario.Seed
+	again := t.arms[0] // on the other side of a pair
+	again.label, again.Name = letter(controlCell), letter(controlCell)
 	return design{name: fmt.Sprintf("ab-%s-%s", time.Now().UTC().Format("20060102T150405Z"), set[:8]),
-		kind: result.TrialAB, seed: seed, rounds: t.pairs, cells: t.arms, places: trials.Balanced(t.pairs, seed),
-		file: func(_ string, at trials.Place) string { return pairFile(at.Round, t.arms[at.Cell].label) }}, nil
+		kind: result.TrialAB, seed: t.arms[0].scenario.Seed, rounds: t.pairs, cells: append(slices.Clone(t.arms), again)}, nil
 }
 
 func (t *abRuns) begin(s *series) error {
@@ -157,12 +177,22 @@ func (t *abRuns) begin(s *series) error {
 }
 
 func (t *abRuns) make(ctx context.Context) error {
+	if t.Other() {
+		return nil // all is made
+	}
+	if err := t.arrange(ctx); err != nil || t.Design == nil {
+		return err
+	}
 	t.announce()
-	o := trials.Options{Make: t.one, More: t.more}
-	if t.beside {
+	o := trials.Options{Make: t.one, More: t.more, Wanted: t.wanted}
+	if t.Design.Kind == result.DesignBeside {
 		o.Both = t.both
 	}
-	return t.makeAll(ctx, o)
+	err := t.makeAll(ctx, o)
+	if err == nil && t.Design.Budget > 0 && !t.stops.ending() {
+		err = t.Drop() // time is up
+	}
+	return err
 }
 
 // arms loads both scenarios, and describes each one's broker.
@@ -240,20 +270,40 @@ type abRuns struct {
 	changes []compare.Change
 	options compare.Options
 	found   []*compare.Comparison // of each workload
+
+	counted bool           // --pairs was given
+	fixed   *result.Design // nil: a pilot is needed
+	why     string         // the design, in words
+	began   time.Time
+	earlier time.Duration // that earlier commands took of the budget
+	takes   time.Duration // a pair
 }
 
-// sides returns the runs of each side, without those set aside if counted is set.
+// sides returns the runs of each side; those of pairs of A and B that are not set aside if counted is set, else all.
 func (t *abRuns) sides(counted bool) (sides [2][]*result.Run) {
 	for side := range sides {
-		sides[side] = t.runs(func(x trials.Trial) bool { return x.Cell == side && (x.Aside == "" || !counted) })
+		sides[side] = t.runs(func(x trials.Trial) bool {
+			return min(x.Cell, 1) == side && (!counted || x.Aside == "" && !t.isControl(x.Round))
+		})
 	}
 	return sides
 }
 
 // announce says what is going to happen, and how long it takes.
 func (t *abRuns) announce() {
-	_, least := t.left(func(c *cell) time.Duration { return c.Takes })
-	_, most := t.left(func(c *cell) time.Duration { return c.Takes + c.scenario.Phases.Drain })
+	n := t.most() + t.Design.Controls - t.planned()
+	for _, x := range t.Trials {
+		if x.Cell == 1 && x.State == trials.Planned {
+			n++
+		} else if x.Cell == controlCell && x.State != trials.Planned {
+			n--
+		}
+	}
+	var least, most time.Duration
+	for _, arm := range t.arms {
+		least += time.Duration(n) * arm.Takes
+		most += time.Duration(n) * (arm.Takes + arm.scenario.Phases.Drain)
+	}
 	for i, arm := range t.arms {
 		t.note("%s  %s, broker %s", arm.label, titleOf(arm.scenario), t.brokers[i])
 	}
@@ -261,11 +311,21 @@ func (t *abRuns) announce() {
 		t.note("B changes %s", changesWords(t.changes))
 	}
 	how := "of runs in random order"
-	if t.beside {
+	if t.Design.Kind == result.DesignBeside {
 		how, least, most = "of runs at the same time", least/2, most/2
 	}
-	t.note("%s %s take %s to %s, plus the time to start brokers; results in %s",
-		plural(t.pairs, "pair"), how, seconds(least), seconds(most), t.dir)
+	t.note("design: %s", t.designText())
+	controls := ""
+	if t.Design.Controls > 0 {
+		controls = fmt.Sprintf(", and %d with A on both sides,", t.Design.Controls)
+	}
+	if t.Design.Budget > 0 {
+		t.note("up to %s %s%s until everything is decided or %s are over, evaluated after %s; results in %s",
+			plural(t.most(), "pair"), how, controls, span(t.Design.Budget), wordsOf(t.Design.Looks), t.dir)
+	} else {
+		t.note("%s %s%s take %s to %s, plus the time to start brokers; results in %s",
+			plural(t.most(), "pair"), how, controls, seconds(least), seconds(most), t.dir)
+	}
 	if n := t.spare(); n > 0 {
 		t.note("up to %s with an INVALID run will be repeated", plural(n, "pair"))
 	}
@@ -277,17 +337,30 @@ func (t *abRuns) placeOf(turn *trials.Turn) string {
 	if n := turn.Trial.Replaces; n > 0 {
 		return fmt.Sprintf("pair %d, replacing pair %d", pair, n)
 	}
-	return fmt.Sprintf("pair %d of %d", pair, t.pairs)
+	text := fmt.Sprintf("pair %d of %d", pair, t.most()+t.Design.Controls)
+	if t.isControl(pair) {
+		text += ", A on both sides"
+	}
+	return text
+}
+
+// most is how many pairs of A and B are made at most.
+func (t *abRuns) most() int {
+	if t.Design == nil { // an older version made all of them
+		return t.pairs
+	}
+	return t.Design.Looks[len(t.Design.Looks)-1]
 }
 
 // headerOf is what the result of a turn says of its place in the ab.
 func (t *abRuns) headerOf(turn *trials.Turn) result.Trial {
-	return result.Trial{Arm: t.arms[turn.Trial.Cell].label, Pair: turn.Trial.Round, Replaces: turn.Trial.Replaces, Index: turn.Number, Of: turn.Of}
+	return result.Trial{Arm: letter(turn.Trial.Cell), Pair: turn.Trial.Round, Replaces: turn.Trial.Replaces, Control: t.isControl(turn.Trial.Round),
+		Design: t.Design, Index: turn.Number, Of: turn.Of}
 }
 
 // one makes one run.
 func (t *abRuns) one(turn *trials.Turn) (trials.State, error) {
-	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", t.placeOf(turn), t.arms[turn.Trial.Cell].label, whereOf(turn)),
+	run, state, err := t.measured(turn, trialSpec{begin: fmt.Sprintf("%s, %s (%s)", t.placeOf(turn), letter(turn.Trial.Cell), whereOf(turn)),
 		header: t.headerOf(turn)})
 	if run != nil {
 		t.keep(turn.Number-1, run)
@@ -311,7 +384,7 @@ func (t *abRuns) foresee() error {
 	}
 	for _, c := range all {
 		if why := c.Beside.Disturbed(); why != "" {
-			t.note("%s%s: if that stays so nothing will be decided; leave --beside out", ofWorkload(c.Workload), why)
+			t.note("%s%s: if that stays so nothing will be decided; --design apart makes the runs one after the other", ofWorkload(c.Workload), why)
 		}
 		switch {
 		case c.Refused == "" || c.Background:
@@ -367,7 +440,7 @@ func (t *abRuns) objectives() error {
 	runs := t.sides(true)
 	for i, arm := range t.arms {
 		for _, w := range workloadsOf(arm.scenario, runs[i]) {
-			found := overall(w.Objectives, w.runs, t.pairs)
+			found := overall(w.Objectives, w.runs, t.planned())
 			if !t.series.quiet {
 				t.sayObjectives(joinWords(arm.label, w.Name), found, t.passing)
 			}

@@ -32,7 +32,7 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 		}
 		p.trials = append(p.trials, i)
 		if why := compare.Invalid(t.kept[i], t.of); why != "" && p.why == "" {
-			p.why = t.arms[x.Cell].label + " " + why
+			p.why = letter(x.Cell) + " " + why
 		}
 	}
 	for round := 1; round <= last; round++ {
@@ -51,10 +51,10 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 func (t *abRuns) spare() int {
 	most := t.replace
 	if most < 0 {
-		most = t.pairs
+		most = t.most()
 	}
 	for _, x := range t.Trials {
-		if x.Replaces > 0 && x.Cell == 0 {
+		if x.Replaces > 0 && x.Cell == 0 && !t.isControl(x.Round) {
 			most--
 		}
 	}
@@ -66,14 +66,22 @@ func (t *abRuns) spare() int {
 func (t *abRuns) replaceable() []spoilt {
 	all, others := t.spoiltPairs()
 	n := min(len(all), t.spare())
-	if others == 0 || n <= 0 {
+	if others == 0 || n <= 0 || t.late() {
 		return nil
 	}
 	return all[:n]
 }
 
-// more sets spoilt pairs aside and plans others, in an order drawn for them.
+// more plans further pairs: in place of spoilt ones, else those up to the next look.
 func (t *abRuns) more() []trials.Trial {
+	if again := t.replacing(); again != nil {
+		return again
+	}
+	return t.further()
+}
+
+// replacing sets spoilt pairs aside and plans others, in an order drawn for them.
+func (t *abRuns) replacing() []trials.Trial {
 	all := t.replaceable()
 	next := 0
 	for _, x := range t.Trials {
@@ -86,8 +94,10 @@ func (t *abRuns) more() []trials.Trial {
 	}
 	var out []trials.Trial
 	for _, at := range trials.Balanced(len(all), t.Seed+uint64(next)) {
-		round := next + at.Round
-		out = append(out, trials.Trial{Cell: at.Cell, Round: round, Seed: nextSeed(t.arms[at.Cell].scenario.Seed, round-1), Replaces: all[at.Round-1].round, File: pairFile(round, t.arms[at.Cell].label)})
+		of := all[at.Round-1].round
+		x := t.trial(cellOf(at.Cell, t.isControl(of)), next+at.Round)
+		x.Replaces = of
+		out = append(out, x)
 	}
 	for n, p := range all {
 		t.note("pair %d is set aside: %s; pair %d replaces it", p.round, oneLine(p.why), next+n+1)

@@ -74,6 +74,9 @@ func TestABReplaces(t *testing.T) {
 					x.keep(i, written[trial.File])
 				}
 			}
+			if err := x.Choose(&result.Design{Kind: result.DesignApart, Reason: result.DesignAsked, Looks: []int{6}}); err != nil {
+				t.Fatal(name, err)
+			}
 			killed := errors.New("killed")
 			err = x.Run(trials.Options{More: x.more, Make: func(turn *trials.Turn) (trials.State, error) {
 				if turn.Number == tt.endedIn && again == 0 {

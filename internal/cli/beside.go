@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 	"time"
 
@@ -16,29 +15,6 @@ import (
 
 // errPartner ends a run whose partner cannot begin.
 var errPartner = errors.New("the other run of its pair could not begin")
-
-// notBeside says why two loads cannot be measured at the same time; it is empty if they can.
-func notBeside(arms []cell) string {
-	for i := range arms {
-		s := arms[i].scenario
-		switch {
-		case len(s.Acts()) > 0 || s.Network != nil:
-			return "actions and network conditions of one side would reach the other"
-		case s.Target.Nodes > 1:
-			return "two clusters at once are too much for one machine"
-		}
-		for _, p := range s.Parts() {
-			w := &p.Workload
-			switch {
-			case w.Loop == scenario.Closed || w.Rate.IsMax():
-				return "a load without a schedule takes what the other side leaves it"
-			case w.Pattern == scenario.Consume || w.Existing != "":
-				return "both sides would take the same messages of an earlier run"
-			}
-		}
-	}
-	return ""
-}
 
 // meeting is where the two runs of a pair wait for each other, so that their windows begin together.
 type meeting struct {
@@ -84,12 +60,12 @@ func (m *meeting) leave() {
 // both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
 // half of its mean gap later, so that their messages are not due at the same instants.
 func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error) {
-	shows := t.sideDisplays()
+	shows := t.sideDisplays([2]string{letter(turns[0].Trial.Cell), letter(turns[1].Trial.Cell)})
 	defer shows.close()
 	stops := t.stops.next(shows.to.say)
 	defer t.stops.done()
 	place := t.placeOf(&turns[0])
-	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", place, t.arms[turns[0].Trial.Cell].label, t.arms[turns[1].Trial.Cell].label, turns[0].Number, turns[1].Number, turns[0].Of))
+	shows.to.say(fmt.Sprintf("%s, %s beside %s (runs %d and %d of %d)", place, shows.labels[0], shows.labels[1], turns[0].Number, turns[1].Number, turns[0].Of))
 	meet := newMeeting()
 	var runs [2]*result.Run
 	var errs [2]error
@@ -98,13 +74,13 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 		turn := &turns[k]
 		later := time.Duration(0)
 		if k == 1 {
-			later = halfGap(t.arms[turn.Trial.Cell].scenario)
+			later = halfGap(t.cells[turn.Trial.Cell].scenario)
 		}
 		made.Go(func() {
 			defer meet.leave()
 			o := trialSpec{header: t.headerOf(turn), start: meet.start(later)}
 			o.header.Beside = true
-			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(turn.Trial.Cell))
+			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(k))
 		})
 	}
 	made.Wait()
@@ -137,23 +113,21 @@ func halfGap(s *scenario.Scenario) time.Duration {
 	return time.Duration(float64(time.Second) / rate / 2)
 }
 
-// sideDisplays shows two runs at once in one display: as if they were two workloads, called A and B.
+// sideDisplays shows two runs at once in one display: as if they were two workloads with these labels.
 type sideDisplays struct {
 	to     display
-	labels []string
+	labels [2]string
 
 	mu   sync.Mutex
-	last []engine.Progress // of each side
+	last [2]engine.Progress // of each side
 }
 
-func (t *abRuns) sideDisplays() *sideDisplays {
+func (t *abRuns) sideDisplays(labels [2]string) *sideDisplays {
 	loads := 0
-	var labels []string
 	for _, arm := range t.arms {
 		loads += max(1, len(arm.scenario.Workloads))
-		labels = append(labels, arm.label)
 	}
-	return &sideDisplays{to: t.displayOf(t.quiet, loads, endsSeries), labels: labels, last: make([]engine.Progress, len(labels))}
+	return &sideDisplays{to: t.displayOf(t.series.quiet, loads, endsSeries), labels: labels}
 }
 
 func (d *sideDisplays) close() { d.to.close() }
@@ -192,22 +166,4 @@ func (d sideDisplay) observe(p engine.Progress) {
 		}
 	}
 	d.to.observe(both)
-}
-
-// besideRefused is the error of sides that cannot be measured at the same time; nil if they can.
-func (t *abRuns) besideRefused(a *app) error {
-	why := notBeside(t.arms)
-	switch {
-	case why != "":
-	case runtime.GOOS != "linux":
-		why = "how much of the processors both sides use is known on Linux only"
-	case a.live != nil:
-		why = "metrics are exported of one run at a time"
-	case a.fleet != nil:
-		why = "a fleet makes one run at a time"
-	}
-	if why == "" {
-		return nil
-	}
-	return wrongUsage("leave --beside out: the runs are then made one after the other", "--beside: %s", why)
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -274,7 +275,8 @@ func TestCompareWrongUsage(t *testing.T) {
 	}
 }
 
-// TestABBeside makes both runs of each pair at the same time: their windows begin half a gap apart.
+// TestABBeside makes both runs of each pair at the same time: their windows begin half a gap apart. Six of the pairs have
+// A on both sides.
 func TestABBeside(t *testing.T) {
 	dir := t.TempDir()
 	code, _, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--beside", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s")
@@ -282,9 +284,10 @@ func TestABBeside(t *testing.T) {
 		t.Fatal(errs)
 	}
 	second := map[string]int{}
-	for pair := 1; pair <= 6; pair++ {
+	for pair := 1; pair <= 12; pair++ {
 		var starts [2]int64
-		for i, arm := range []string{"A", "B"} {
+		other := []string{"A2", "B"}[pair%2]
+		for i, arm := range []string{"A", other} {
 			files, err := filepath.Glob(filepath.Join(dir, "results", "ab-*", fmt.Sprintf("pair-%02d-%s.jsonl", pair, arm)))
 			if err != nil || len(files) != 1 {
 				t.Fatalf("%v, %v", files, err)
@@ -293,21 +296,22 @@ func TestABBeside(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if x := run.Header.Trial; !x.Beside || x.Arm != arm || x.Pair != pair {
+			if x := run.Header.Trial; !x.Beside || x.Arm != arm || x.Pair != pair || x.Control != (other == "A2") ||
+				x.Design == nil || x.Design.Reason != result.DesignAsked || x.Design.Controls != 6 || !slices.Equal(x.Design.Looks, []int{6}) {
 				t.Errorf("%+v", x)
 			}
 			starts[i] = run.Header.Clock.Start
 		}
 		switch starts[1] - starts[0] {
 		case 2_500_000:
-			second["B"]++
+			second[other]++
 		case -2_500_000:
-			second["A"]++
+			second["A, "+other]++
 		default:
 			t.Errorf("pair %d: B's window begins %d ns after A's", pair, starts[1]-starts[0])
 		}
 	}
-	if second["A"] != 3 || second["B"] != 3 {
+	if second["B"] != 3 || second["A2"] != 3 || second["A, B"] != 3 || second["A, A2"] != 3 {
 		t.Errorf("the second of the pairs: %v", second)
 	}
 }
@@ -319,7 +323,7 @@ func TestAB(t *testing.T) {
 		t.Skip("TestABInterrupted does the same with more at a time")
 	}
 	dir := t.TempDir()
-	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
+	code, out, errs := invoke(t, Env{Dir: dir}, "ab", "mem", "--design", "apart", "--pairs", "6", "--replace", "0", "--duration", "100ms", "--warmup", "0s", "--rate", "200/s",
 		"--option", "delay=1ms", "--json", "--slo", "delivery.response p50 < 100us")
 	// An objective is judged as that of run is: none of these can be met, and in so short
 	// runs none may be decided.
@@ -389,17 +393,22 @@ func TestArms(t *testing.T) {
 		t.Errorf("%+v\n%+v", sa, sb)
 	}
 	for args, want := range map[string]string{
-		"ab mem --pairs 5":                    "5 pairs",
-		"ab":                                  "needs A",
-		"ab mem mem mem":                      "one too many",
-		"ab nothing":                          `no driver "nothing"`,
-		"ab - ":                               "stdin",
-		"ab mem --b rate":                     "no key or no value",
-		"ab mem --b rate=fast":                "fast",
-		"ab mem --b nosuch=1":                 "nosuch",
-		"ab mem --json --markdown":            "exclude each other",
-		"ab mem --gate --b rate=2k/s":         "--gate could never fail: B changes workload.rate: 1000/s → 2000/s",
-		"ab mem --gate --b pattern=roundtrip": "workload.pattern: deliver → roundtrip",
+		"ab mem --pairs 5":                     "5 pairs",
+		"ab":                                   "needs A",
+		"ab mem mem mem":                       "one too many",
+		"ab nothing":                           `no driver "nothing"`,
+		"ab - ":                                "stdin",
+		"ab mem --b rate":                      "no key or no value",
+		"ab mem --b rate=fast":                 "fast",
+		"ab mem --b nosuch=1":                  "nosuch",
+		"ab mem --json --markdown":             "exclude each other",
+		"ab mem --beside --design apart":       "--beside and --design apart exclude each other",
+		"ab mem --design both":                 `--design cannot be "both"`,
+		"ab mem --for 3m --pairs 10":           "--for and --pairs exclude each other",
+		"ab mem --for 1s --dry-run":            "is too short",
+		"ab mem --for 3m --dry-run --resume x": "--dry-run and --resume exclude each other",
+		"ab mem --gate --b rate=2k/s":          "--gate could never fail: B changes workload.rate: 1000/s → 2000/s",
+		"ab mem --gate --b pattern=roundtrip":  "workload.pattern: deliver → roundtrip",
 	} {
 		dir := t.TempDir()
 		code, out, errs := invoke(t, Env{Dir: dir}, strings.Fields(args)...)

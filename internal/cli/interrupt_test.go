@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,13 +52,15 @@ func TestABInterrupted(t *testing.T) {
 		{"before a window", "10m", []string{"(run 1 of"}, 0, []int{exitFailure}, "stopped before a pair of runs was complete"},
 		{"in the second pair at once", "400ms", []string{awaits + "(runs 3 and", "measure"}, 4, []int{exitOK, exitFailure}, "ending after this run"},
 		{"before the second pair at once", "100ms", []string{"(runs 3 and"}, 2, []int{exitOK, exitFailure}, "stopping; nothing of this run"},
+		{"in the pilot", "10m", []string{"pilot: A alone"}, 0, []int{exitFailure}, "stopped before a pair of runs was complete"},
+		{"in the window of the pilot", "10m", []string{"measure"}, 0, []int{exitFailure}, "stopped before a pair of runs was complete"},
 		{"twice in a pair at once", "10m", []string{"measure", "ending after this run"}, 2, []int{exitOK, exitFailure}, "the window ends here"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
 			errs := &signaller{cues: tt.cues, signals: make(chan os.Signal, len(tt.cues))}
 			var out bytes.Buffer
-			code := Main(t.Context(), Env{Args: []string{"ab", "mem", "--pairs", "6", "--duration", tt.duration, "--warmup", "500ms", "--rate", "200/s", "--set", "record.interval=100ms", fmt.Sprintf("--beside=%t", strings.HasSuffix(tt.name, "at once"))},
+			code := Main(t.Context(), Env{Args: append([]string{"ab", "mem", "--pairs", "6", "--duration", tt.duration, "--warmup", "500ms", "--rate", "200/s", "--set", "record.interval=100ms"}, designOfTest(tt.name)...),
 				Stdin: strings.NewReader(""), Stdout: &out, Stderr: errs, Dir: dir, Drivers: all.Set(), Tool: BuiltTool(),
 				Signals: func() (<-chan os.Signal, func()) { return errs.signals, func() {} }})
 			text := errs.text.String()
@@ -75,6 +76,17 @@ func TestABInterrupted(t *testing.T) {
 			}
 		})
 	}
+}
+
+// designOfTest are the flags for the design that a test's name speaks of; none: a pilot chooses.
+func designOfTest(name string) []string {
+	switch {
+	case strings.HasSuffix(name, "at once"):
+		return []string{"--design", "beside"}
+	case strings.HasSuffix(name, "pilot"):
+		return nil
+	}
+	return []string{"--design", "apart"}
 }
 
 // A series understands one signal more than a run, but before a window as many.

@@ -258,10 +258,15 @@ func compareHow(c *compare.Comparison) string {
 			break
 		}
 		text += ", in random order"
+		if why := apartText(c.Design); why != "" {
+			text += "; not at the same time: " + why
+		}
 	default:
 		text += ", in order of time"
 	}
-	if n := len(c.Pairs); n >= compare.MinPairs && n < compare.RecommendedPairs {
+	if c.Confidence > compare.Confidence {
+		text += fmt.Sprintf(", one of %d looks, whose intervals hold at once", len(c.Design.Looks))
+	} else if n := len(c.Pairs); n >= compare.MinPairs && n < compare.RecommendedPairs {
 		text += fmt.Sprintf("; %d are recommended", compare.RecommendedPairs)
 	}
 	return text

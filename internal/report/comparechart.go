@@ -45,7 +45,7 @@ func comparedPairs(c *compare.Comparison, sides [2][]*result.Run) []comparedPair
 }
 
 // compareCharts returns the charts of a comparison, the n-th of its page: for each judged
-// metric the shift function, the curves of both sides and each run's percentiles.
+// metric the shift function, the change of each pair, the curves of both sides and each run's percentiles.
 func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*chart {
 	pairs := comparedPairs(c, sides)
 	var out []*chart
@@ -63,6 +63,7 @@ func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*char
 			continue
 		}
 		add(shiftChart(c, m, pairs))
+		add(pairChart(c, m, pairs))
 		add(compareCurves(m.Metric, pairs))
 		add(compareDots(m, pairs))
 	}

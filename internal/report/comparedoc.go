@@ -147,6 +147,9 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 			}
 		}
 	}
+	if x := controlTable(c); x != nil {
+		out = append(out, part{Title: "A beside A", Blocks: document{x}})
+	}
 	if len(more.Blocks) > 0 {
 		out = append(out, more)
 	}
@@ -172,8 +175,8 @@ func compareOutcome(c *compare.Comparison) finding {
 	if c.Forced {
 		out.Blocks = append(out.Blocks, notice{Head: forcedText, Loud: true})
 	}
-	if why := c.Beside.Disturbed(); why != "" {
-		out.Blocks = append(out.Blocks, notice{Head: "Nothing is decided: " + why + ". Without --beside they run one after the other."})
+	if why := c.Unsound(); why != "" {
+		out.Blocks = append(out.Blocks, notice{Head: "Nothing is decided: " + why + ". With --design apart the sides run one after the other."})
 	}
 	if len(c.Changes) > 0 {
 		out.Blocks.add(facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{"  ", strong}})

@@ -1,0 +1,130 @@
+package report
+
+import (
+	"fmt"
+	"math"
+
+	"sixnines/internal/compare"
+	"sixnines/result"
+)
+
+// apartText says why the runs of pairs were not made at the same time; empty: it was asked for, or is not known.
+func apartText(d *result.Design) string {
+	if d == nil {
+		return ""
+	}
+	switch d.Reason {
+	case result.DesignUse:
+		if last := d.Pilot[len(d.Pilot)-1]; last.Known {
+			return "in the pilot both sides used " + percentage(math.Round(last.Used*100)/100) + " of the processors"
+		}
+		return "it is not known how much of the processors they use"
+	case result.DesignSlowed:
+		last := d.Pilot[len(d.Pilot)-1]
+		return fmt.Sprintf("in each round of the pilot a side was slower than alone, in the last one by %s (A) and %s (B) at p50", change(last.A), change(last.B))
+	case result.DesignNotBoth:
+		return "they run alone, and not at once"
+	case result.DesignActions:
+		return "actions and network conditions of one side would reach the other"
+	case result.DesignClusters:
+		return "two clusters at once are too much for one machine"
+	case result.DesignUnscheduled:
+		return "a load without a schedule takes what the other side leaves it"
+	case result.DesignShared:
+		return "both sides would take the same messages"
+	case result.DesignSystem:
+		return "how much of the processors both sides use is known on Linux only"
+	case result.DesignExport:
+		return "metrics are exported of one run at a time"
+	case result.DesignFleet:
+		return "a fleet makes one run at a time"
+	}
+	return ""
+}
+
+// controlInterval is what pairs with A on both sides differ by: "+0.2 % (-1.0 % to +1.4 %)".
+func controlInterval(r compare.ControlRow) string {
+	if !r.Bounded {
+		return change(r.Ratio) + " (no interval)"
+	}
+	return change(r.Ratio) + " (" + change(r.Lo) + " to " + change(r.Hi) + ")"
+}
+
+// controlWords are what pairs with A on both sides differ by, a row each.
+func controlWords(c *compare.Comparison) []string {
+	if c.Control == nil {
+		return nil
+	}
+	words := []string{plural(int64(c.Control.Pairs), "pair")}
+	for _, r := range c.Control.Rows {
+		words = append(words, controlName(c, r)+" "+controlInterval(r))
+	}
+	return words
+}
+
+func controlName(c *compare.Comparison, r compare.ControlRow) string {
+	name := compareRowName(compare.Row{Percentile: r.Percentile})
+	judged := 0
+	for _, m := range c.Metrics {
+		if m.Judged {
+			judged++
+		}
+	}
+	if judged > 1 && r.Metric != "" {
+		return string(r.Metric) + " " + name
+	}
+	return name
+}
+
+// controlTable lists them; nil: there are none.
+func controlTable(c *compare.Comparison) *table {
+	if c.Control == nil || len(c.Control.Rows) == 0 {
+		return nil
+	}
+	x := &table{Head: columnHeads("lr", "", "change", "95 % interval"), Even: true, Fixed: true,
+		About: plural(int64(c.Control.Pairs), "pair") + " with A on both sides, made among the others: the error of the comparison itself; the intervals hold for all rows at once"}
+	for _, r := range c.Control.Rows {
+		interval := "no interval: six pairs are needed"
+		if r.Bounded {
+			interval = change(r.Lo) + " to " + change(r.Hi)
+		}
+		row := x.add(controlName(c, r), change(r.Ratio), interval)
+		if r.Bounded && (r.Lo > 1 || r.Hi < 1) {
+			row.styled(2, bad)
+		}
+	}
+	return x
+}
+
+// mostByPair is how many percentiles the chart of changes by pair has.
+const mostByPair = 3
+
+// pairChart draws the change of each pair, in the order in which they were made.
+func pairChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *chart {
+	if !c.Stated() {
+		return nil
+	}
+	x := &chart{Key: "pairs-" + string(m.Metric), Title: "Change by pair: " + metricName(m.Metric),
+		X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: changeScale, Label: "B against A"},
+		Caption: "Each dot is a pair of runs, in the order in which they were made: above zero B is slower in it. A slope is a change that one side felt more than the other."}
+	for _, r := range m.Rows {
+		if r.Percentile == maximum || len(x.Lines) == mostByPair || r.A.Runs < len(pairs) || r.B.Runs < len(pairs) {
+			continue
+		}
+		if r.Percentile != "50" && r.Percentile != "90" && r.Percentile != "99" {
+			continue
+		}
+		l := line{Name: rowName(r.Percentile), Dots: true, Colour: len(x.Lines)}
+		for _, p := range pairs {
+			a, _ := p.runs[0].Summary.Histograms[m.Metric].At(r.Percentile)
+			if b, _ := p.runs[1].Summary.Histograms[m.Metric].At(r.Percentile); a.Value > 0 {
+				l.X, l.Y = append(l.X, float64(p.number)), append(l.Y, float64(b.Value)/float64(a.Value)-1)
+			}
+		}
+		x.Lines = append(x.Lines, l)
+	}
+	if len(x.Lines) == 0 {
+		return nil
+	}
+	return x
+}
