@@ -11,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/engine"
+	"sixnines/internal/judge"
 	"sixnines/internal/schedule"
 	"sixnines/internal/secret"
 	"sixnines/internal/stats"
@@ -39,6 +40,7 @@ type plan struct {
 	Shortest time.Duration `json:"shortest_ns"` // of the whole run
 	Longest  time.Duration `json:"longest_ns"`
 	Warnings []string      `json:"warnings"`
+	Rules    []judge.Rule  `json:"rules"` // of benchmarking, that it does not keep
 }
 
 // fanOut is how many delivery groups messages go to.
@@ -191,6 +193,7 @@ func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if w.Pattern == scenario.Deliver && p.FanOut.Least == 0 {
 		p.Warnings = append(p.Warnings, "some topics have no consumer: messages to them are not received")
 	}
+	p.Rules = judge.Rules(s, s.Target.URL == "", 1, p.Messages)
 	return p, nil
 }
 
@@ -311,6 +314,9 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	}
 	for _, text := range p.Warnings {
 		add("note", "%s", text)
+	}
+	for _, r := range p.Rules {
+		add("rule", "%s: %s; try %s (%s)", r.Found, r.Means, r.Try, r.Source)
 	}
 	return out
 }

@@ -195,6 +195,9 @@ func standing(s *subject, opt Options) document {
 	x := sheet("The machine, the clock and the program", "fact", "value", "note")
 	fingerprint(x, h)
 	add("Fingerprint", false, x)
+	if rules := rulesOf(h, s.sum); len(rules.Rows) > 0 {
+		add("Rules of benchmarking that this load does not keep", false, rules)
+	}
 	if scenario := scenarioText(h.Scenario); scenario != "" {
 		how, command := "This is the normalised scenario with its seed. Save it as scenario.yaml (JSON is YAML) and run:", "sixnines run scenario.yaml"
 		if c := plain(opt.Command); c != "" {
