@@ -99,7 +99,7 @@ func Pauses() []PauseProperties {
 			Means: "garbage collection paused the generator", Try: "raise GOMEMLIMIT or lower the rate"},
 		{Source: PauseContention, By: ByMachine, Counter: true, From: []PauseSource{PauseThrottled, PauseSteal}, Name: "other processes",
 			Brief: "other processes on these processors", What: "other processes on the generator's processors",
-			Means: "other processes used the processors", Try: "stop them, or give the generator processors of its own"},
+			Means: "other processes used the processors", Try: "stop the other processes, or give the generator processors of its own"},
 		{Source: PauseStarved, By: ByHost, Reason: ReasonStarved, Counter: true, From: []PauseSource{PauseSteal, PauseIdle}, Name: "broker without processor",
 			What:  "the broker waiting for a processor of this machine",
 			Means: "the broker waited for a processor of this machine", Try: "give the broker processors of its own, or lower the rate"},

@@ -129,7 +129,7 @@ func TestTheCauseThatIsNamedIsTheOneInjected(t *testing.T) {
 			b := withTail(newTestbed(nil), late(healthyMessages(), false, 8e6, few...))
 			b.pauses(result.PauseContention, 9e6, few...)
 			return b
-		}, []string{string(result.PauseContention)}, "stop them", "attribution"},
+		}, []string{string(result.PauseContention)}, "stop the other processes", "attribution"},
 		{"steal", func() *testbed {
 			b := withTail(newTestbed(nil), late(healthyMessages(), true, 8e6, few...))
 			b.freeze(7e6, few...)

@@ -358,7 +358,7 @@ func screenReasons(s *subject, most int) (out document) {
 	all := advices(s)
 	for i, a := range all {
 		if i >= max(most, 1) {
-			out.say("  ", "and "+plural(int64(len(all)-i), "reason")+" more: --show reasons", faint)
+			out.say("  ", "and "+plural(int64(len(all)-i), "more reason")+": --show reasons", faint)
 			break
 		}
 		out.say("  why   ", a.why, normal)
