@@ -321,7 +321,7 @@ func (t *abRuns) announce() {
 	}
 	if t.Design.Budget > 0 {
 		t.note("up to %s %s%s until everything is decided or %s are over, evaluated after %s; results in %s",
-			plural(t.most(), "pair"), how, controls, span(t.Design.Budget), wordsOf(t.Design.Looks), t.dir)
+			plural(t.most(), "pair"), how, controls, spell.Duration(t.Design.Budget), wordsOf(t.Design.Looks), t.dir)
 	} else {
 		t.note("%s %s%s take %s to %s, plus the time to start brokers; results in %s",
 			plural(t.most(), "pair"), how, controls, seconds(least), seconds(most), t.dir)
