@@ -39,19 +39,25 @@ func (d *decider) bounds() Verdict {
 	for _, c := range cells {
 		for _, name := range d.t.Figures {
 			o := d.over(c, name)
-			if o.Blocked != "" {
-				all = false
-				d.say("%s", o.Blocked)
-				d.need(d.longer())
-				continue
-			}
 			limit, err := bound(d.t.Bound, o.Unit)
 			if err != nil {
 				d.say("%v", err)
 				return Undecidable
 			}
-			d.say("%s of %s is %s", name, c.Cell.Name, o.text())
-			below, above := o.High < limit, o.Low > limit
+			below, above := o.Most < limit, o.Least > limit
+			switch {
+			case o.Blocked == "":
+				d.say("%s of %s is %s", name, c.Cell.Name, o.text())
+			case below:
+				d.say("%s of %s is %s at most: what is suspect of it can only be shorter", name, c.Cell.Name, Spell(o.Most, o.Unit))
+			case above:
+				d.say("%s of %s is %s at least: what is not known of it can only be longer", name, c.Cell.Name, Spell(o.Least, o.Unit))
+			default:
+				all = false
+				d.say("%s", o.Blocked)
+				d.need(d.longer())
+				continue
+			}
 			if d.t.Kind == KindAbove {
 				below, above = above, below
 			}

@@ -116,7 +116,7 @@ func (f *Figure) longest(all []result.Cost, recovery bool) {
 			return
 		}
 	}
-	f.Value, f.Low, f.High, f.Bounded = float64(w.Least+w.Most)/2, float64(w.Least), float64(w.Most), true
+	f.Value, f.Low, f.High, f.Bounded, f.Range = float64(w.Least+w.Most)/2, float64(w.Least), float64(w.Most), true, true
 }
 
 // outside reads a percentile of the messages that were due while no action had an effect. Without an

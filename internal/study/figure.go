@@ -29,6 +29,9 @@ const (
 // NotMeasured is why a number is missing that no run of its kind has.
 const NotMeasured = "not measured"
 
+// lowerBound is why a figure is unfit of which only a lower bound is known.
+const lowerBound = "a lower bound"
+
 // Figure is one figure of one run.
 type Figure struct {
 	Name  string
@@ -37,6 +40,8 @@ type Figure struct {
 	// Low and High are its 95 % interval within the run, if Bounded.
 	Low, High float64
 	Bounded   bool
+	// Range says that Low and High are no interval by chance: the figure lies between them.
+	Range bool
 	// AtLeast says that Value is a lower bound: print "≥".
 	AtLeast bool
 	// Missing says why the number is missing; Unfit says why the number exists but decides
@@ -52,6 +57,11 @@ type Figure struct {
 	// Unsteady says that the figure is unfit only because the run's level drifted or
 	// changed.
 	Unsteady bool
+	// Longer says that whatever makes the figure unfit can only have made it longer. Most is then
+	// what the system's own figure is at most: the figure itself, or, of a run whose level
+	// changed, the largest in any interval of the run.
+	Longer bool
+	Most   float64
 }
 
 // floorMatters is how many times the noise floor a figure must be to describe the
@@ -291,7 +301,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 	case suspectAltogether(run.Summary.Verdict) != "": // no limit reaches the percentile, but the whole run is suspect
 		suspect, f.Unfit = true, "SUSPECT: "+suspectAltogether(run.Summary.Verdict)
 	case p.AtLeast:
-		f.Unfit = "a lower bound"
+		f.Unfit = lowerBound
 	case nearFloor(d, text):
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
 	}
@@ -301,6 +311,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 		}
 	}
 	f.Unsteady = !f.Selects && suspect && unsteadyOnly(run.Summary.Verdict, m, percent)
+	f.Longer, f.Most = f.atMost(run, m, d, text, percent, suspect)
 }
 
 // unsteadyOnly reports whether a percentile is suspect only because the run's level drifted or
@@ -375,7 +386,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 		}
 	case "sender.pause":
 		f.Low, f.High, f.Bounded = senderPause(run)
-		f.Value, known = f.Low, f.Bounded
+		f.Value, f.Range, known = f.Low, true, f.Bounded
 	case "fill":
 		if known = s.Backlog != nil; known {
 			f.Value = s.Backlog.FillRate

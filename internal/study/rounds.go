@@ -29,6 +29,9 @@ type Over struct {
 	Unknown int
 	// Blocked says why the figure decides nothing; empty: it may decide.
 	Blocked string
+	// Least and Most are between which values the system's own figure lies whatever is not known of
+	// some rounds; infinite where that is not known.
+	Least, Most float64
 }
 
 // absent are the planned rounds of a cell that have no run, or an INVALID one that was not
@@ -133,7 +136,9 @@ func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 // ReadRounds reads a figure over the rounds of a cell, as [Read] does of each.
 func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload string) Over {
 	figures, _, blocked := readRounds(c, name, metric, workload)
-	o := Over{Blocked: blocked}
+	missing := absentOf(c, workload)
+	o := Over{Blocked: blocked, Unknown: missing.rounds}
+	o.Least, o.Most = within(figures, o.Unknown)
 	o.Unit, _ = UnitOf(name)
 	var values []float64
 	low, high, bounded := math.Inf(1), math.Inf(-1), true
@@ -151,8 +156,6 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	}
 	slices.Sort(values)
 	o.Value = values[(len(values)-1)/2]
-	missing := absentOf(c, workload)
-	o.Unknown = missing.rounds
 	if o.Rounds+o.Unknown >= LeastRounds {
 		o.Low, o.High, o.Bounded = stats.MedianIntervalAbsent(values, o.Unknown, Confidence)
 	} else if bounded && o.Unknown == 0 {

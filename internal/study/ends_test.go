@@ -1,0 +1,111 @@
+package study
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sixnines/result"
+)
+
+// suspectFor makes a run suspect from p50 on for the given reasons.
+func suspectFor(codes ...result.ReasonCode) func(*result.Summary, *result.Distribution) {
+	return func(s *result.Summary, _ *result.Distribution) {
+		s.Verdict = result.Verdict{Status: result.Suspect, Limits: []result.Limit{{Metric: result.DeliveryResponse, From: "50", Why: "it"}}}
+		for _, code := range codes {
+			s.Verdict.Reasons = append(s.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: code, Metric: result.DeliveryResponse, Percentile: "50"})
+		}
+	}
+}
+
+// shifting is a run whose level changed, with the p50 of each second in ms.
+func shifting(p50 float64, seconds ...float64) *result.Run {
+	run := spoilt(p50, suspectFor(result.ReasonSteady))
+	for i, v := range seconds {
+		run.Series = append(run.Series, result.Point{Phase: result.PhaseMeasure, Start: int64(i) * 1e9, End: int64(i+1) * 1e9,
+			Metrics: map[result.Metric]result.PointMetric{result.DeliveryResponse: {Count: 100, P50: int64(v * 1e6)}}})
+	}
+	return run
+}
+
+// What makes a round suspect and can only lengthen leaves an upper bound: the round is evidence for
+// below, and never for above. Everything else about a round that decides nothing may be hiding any
+// figure.
+func TestSuspectRoundsAsBounds(t *testing.T) {
+	lagging := suspectFor(result.ReasonOwnLag)
+	censored := func(s *result.Summary, d *result.Distribution) {
+		d.Update("50", func(f *result.Figure) { f.AtLeast = true })
+	}
+	five := func(p50 float64) []*result.Run { return slices.Repeat([]*result.Run{ms(p50)}, 5) }
+	eight := func(p50 float64) []*result.Run { return slices.Repeat([]*result.Run{ms(p50)}, 8) }
+	const below, above = "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", "{kind: above, cells: [x/r-100], figures: [p50], bound: 1ms}"
+	for _, tt := range []struct {
+		name, test string
+		runs       []*result.Run
+		want       Verdict
+	}{
+		{"own lag, below", below, append(five(0.15), spoilt(0.2, lagging)), Agrees},
+		{"all of them", below, slices.Repeat([]*result.Run{spoilt(0.2, lagging)}, 6), Agrees},
+		{"steal and receive lag", below, append(five(0.15), spoilt(0.2, suspectFor(result.ReasonSteal, result.ReasonReceiveLag))), Agrees},
+		{"below is disagreed with above", above, append(five(0.15), spoilt(0.2, lagging)), Disagrees},
+		{"own lag is no evidence for above", above, append(five(2), spoilt(2, lagging)), Undecidable},
+		{"nor against below", below, append(five(2), spoilt(2, lagging)), Undecidable},
+		{"nor is that of all", below, slices.Repeat([]*result.Run{spoilt(2, lagging)}, 9), Undecidable},
+		{"too long for below", below, append(five(0.15), spoilt(1.2, lagging)), Undecidable},
+		{"a rate that was not kept", below, append(five(0.15), spoilt(0.2, suspectFor(result.ReasonRate))), Undecidable},
+		{"lag, and a rate that was not kept", below, append(five(0.15), spoilt(0.2, suspectFor(result.ReasonOwnLag, result.ReasonRate))), Undecidable},
+		{"suspect without a reason", below, append(five(0.15), spoilt(0.2, suspectFor())), Undecidable},
+		{"near the floor", below, append(five(0.15), spoilt(0.2, floored)), Agrees},
+		{"near the floor, above", above, append(five(2), spoilt(2, floored)), Undecidable},
+		{"a level that shifts", below, append(five(0.15), shifting(0.15, 0.14, 0.14, 0.3)), Agrees},
+		{"a level that shifts too far", below, append(five(0.15), shifting(0.15, 0.14, 0.14, 1.3)), Undecidable},
+		{"a level that nobody saw", below, append(five(0.15), shifting(0.15)), Undecidable},
+		{"a level that shifts, above", above, append(five(2), shifting(2, 2, 3)), Undecidable},
+		{"a lower bound, above", above, append(five(2), spoilt(2, censored)), Agrees},
+		{"a lower bound, below", below, append(five(0.15), spoilt(0.15, censored)), Undecidable},
+		{"overloaded", below, append(five(0.15), spoilt(0.15, unstable)), Undecidable},
+		{"overloaded once in nine, where the median is below whatever it was", below, append(eight(0.15), spoilt(0.15, unstable)), Agrees},
+		{"overloaded twice in nine", below, append(eight(0.15)[:7], spoilt(0.15, unstable), spoilt(0.15, unstable)), Undecidable},
+		{"INVALID", below, append(five(0.15), spoilt(0.15, invalid)), Undecidable},
+		{"two rounds with lag", below, []*result.Run{spoilt(0.2, lagging), ms(0.2)}, Agrees},
+		{"two rounds whose interval reaches over it", below, []*result.Run{spoilt(0.97, lagging), ms(0.2)}, Undecidable},
+		{"one round with lag", below, []*result.Run{spoilt(0.2, lagging)}, Undecidable},
+	} {
+		s := small(t, "      - "+tt.test)
+		d := Decide(outcome(t, s, Default, map[string][]*result.Run{"x/r-100": tt.runs}))[0]
+		if d.Verdict != tt.want || (d.Tests[0].Needs == "") != (tt.want != Undecidable) {
+			t.Errorf("%s: %s, want %s: %+v", tt.name, d.Verdict, tt.want, d.Tests[0])
+		}
+	}
+}
+
+// Rounds of a system whose median is the bound itself, some of them lengthened by the generator and
+// called suspect for it: either answer is wrong, and comes in at most one of forty.
+func TestBoundsErrAsOftenAsTheySay(t *testing.T) {
+	s := small(t, "      - {kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}")
+	draw := rand.New(rand.NewPCG(41, 1))
+	const studies = 1500
+	for _, rounds := range []int{6, 9, 12} {
+		found := map[Verdict]int{}
+		for range studies {
+			var runs []*result.Run
+			for range rounds {
+				own := math.Exp(0.2 * draw.NormFloat64())
+				switch draw.IntN(3) {
+				case 0:
+					runs = append(runs, spoilt(own*(1+draw.ExpFloat64()), suspectFor(result.ReasonOwnLag)))
+				default:
+					runs = append(runs, ms(own))
+				}
+			}
+			found[Decide(outcome(t, s, Default, map[string][]*result.Run{"x/r-100": runs}))[0].Verdict]++
+		}
+		// 2.5 % and three standard deviations.
+		for _, v := range []Verdict{Agrees, Disagrees} {
+			if most := studies * (0.025 + 3*math.Sqrt(0.025*0.975/studies)); float64(found[v]) > most {
+				t.Errorf("%d rounds: %d of %d studies %s, at most %.0f may", rounds, found[v], studies, v, most)
+			}
+		}
+	}
+}
