@@ -3,7 +3,6 @@ package study
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -34,7 +33,8 @@ const (
 // only if the answer is the same wherever they lie, a comparison not at all.
 //
 // Figures that are suspect, below three times the noise floor, a lower bound, or not
-// supported by the sample decide nothing; neither does a single round. A comparison leaves
+// supported by the sample decide nothing; neither does a single round. What can only have been
+// lengthened is an upper bound all the same, see [within] and bySide. A comparison leaves
 // out the rounds with such a figure, unless the reason is the system's own behaviour:
 // UNSTABLE, refused, a lower bound, near the floor. The remaining rounds are paired by
 // round, or, if fewer than six are usable in all cells, by order.
@@ -213,148 +213,6 @@ func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
 	return figures, blocked
 }
 
-// table holds the figures of several cells in the rounds in which they are usable.
-type table struct {
-	figures []string    // the usable ones
-	values  [][]float64 // by round, then by cell and figure: cell × len(figures) + figure
-	rounds  int
-	own     bool // rows pair different rounds of the cells, by order
-}
-
-// in says in how many rounds the figures are usable.
-func (t *table) in() string {
-	if t.own {
-		return fmt.Sprintf("%d rounds, of each cell those that can be used, in their order", t.rounds)
-	}
-	return fmt.Sprintf("%d rounds", t.rounds)
-}
-
-// column is a figure of a cell by round, for the rounds in which it is usable.
-type column map[int]float64
-
-// table reads figures of cells, round by round. Figures that are usable in fewer than six
-// rounds are left out and noted. The result is nil if no figure is left.
-func (d *decider) table(cells []*CellOutcome, figures []string) *table {
-	var t table
-	columns := make([][]column, len(cells)) // by cell, then figure
-	least := 0                              // fewest rounds with a result that is not INVALID, of any cell
-	var few []string                        // figures for which too few rounds can be matched
-	for _, name := range figures {
-		tried := make([][]column, len(cells))
-		var blocked, selects string
-		for i, c := range cells {
-			read, why := d.read(c, name)
-			usable := column{}
-			chosen := func(round int, why string) {
-				selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, why)
-			}
-			absent, absentWhy := 0, ""                             // a round without a usable figure; 0: none
-			for _, round := range slices.Sorted(maps.Keys(read)) { // in order: a text names the last one
-				f := read[round]
-				switch {
-				case f.Selects:
-					chosen(round, cmp.Or(f.Missing, f.Unfit))
-				case f.Missing != "":
-					absent, absentWhy = round, f.Missing
-				case f.Unfit != "" && !f.Unsteady:
-				case f.Value > 0:
-					usable[round] = f.Value
-				default:
-					absent, absentWhy = round, "it is 0"
-				}
-			}
-			if absent > 0 && len(usable) > 0 { // if all rounds are absent, blocked says so
-				chosen(absent, absentWhy)
-			}
-			for _, x := range c.Trials {
-				if !x.Made() && x.Why != "" {
-					chosen(x.Round, x.Outcome()+": "+x.Why)
-				}
-			}
-			tried[i] = append(slices.Clone(columns[i]), usable)
-			if len(usable) < LeastRounds && blocked == "" && why != "" {
-				blocked = fmt.Sprintf("%s; %d of %s can be used, and it takes %d", why, len(usable), spell.Plural(len(c.Trials), "round"), LeastRounds)
-			}
-			if missing := absentOf(c, d.t.Workload); len(usable) >= LeastRounds && missing.rounds > 0 {
-				selects = cmp.Or(selects, missing.text(c)+": with them the answer may be another")
-			}
-			if n := len(read); least == 0 || n < least {
-				least = n
-			}
-		}
-		switch blocked = cmp.Or(selects, blocked); {
-		case blocked != "":
-			d.say("%s", blocked)
-			d.need(cmp.Or(d.more(cells), d.longer()))
-		case len(matched(tried)) >= LeastRounds:
-			t.figures, columns = append(t.figures, name), tried
-		case len(t.figures) > 0:
-			d.say("%s can be used in other rounds than the figures before it", name)
-		default:
-			few = append(few, name)
-		}
-	}
-	switch {
-	case least < LeastRounds && len(d.texts) == 0:
-		d.say("%s of %d that it takes", spell.Plural(least, "round"), LeastRounds)
-		d.need(cmp.Or(d.more(cells), d.longer()))
-	case len(few) > 0:
-		d.say("%s: fewer than %d rounds of each cell that are not INVALID", strings.Join(few, ", "), LeastRounds)
-		d.need(cmp.Or(d.more(cells), d.longer()))
-	}
-	if len(t.figures) == 0 {
-		return nil
-	}
-	for _, rounds := range matched(columns) {
-		var row []float64
-		for i, round := range rounds {
-			for _, c := range columns[i] {
-				row = append(row, c[round])
-			}
-			t.own = t.own || round != rounds[0]
-		}
-		t.values = append(t.values, row)
-	}
-	t.rounds = len(t.values)
-	return &t
-}
-
-// matched pairs rounds of the cells: each row has one round for each cell. It uses the same
-// round of all cells, or, if fewer than six rounds are usable in all, the usable rounds of
-// each cell in their order. Every round makes all cells, so such rounds are not far apart in
-// time. Verdicts decide what is usable, so no round is selected by its figures.
-func matched(columns [][]column) [][]int {
-	var same [][]int
-	shortest := math.MaxInt
-	each := make([][]int, len(columns)) // rounds that are usable in all figures of a cell
-	for i, of := range columns {
-		for round := range of[0] {
-			if !slices.ContainsFunc(of, func(c column) bool { _, ok := c[round]; return !ok }) {
-				each[i] = append(each[i], round)
-			}
-		}
-		slices.Sort(each[i])
-		shortest = min(shortest, len(each[i]))
-	}
-	for _, round := range each[0] {
-		if !slices.ContainsFunc(each, func(rounds []int) bool { return !slices.Contains(rounds, round) }) {
-			same = append(same, slices.Repeat([]int{round}, len(columns)))
-		}
-	}
-	if len(same) >= LeastRounds {
-		return same
-	}
-	var ordered [][]int
-	for k := range shortest {
-		var row []int
-		for _, rounds := range each {
-			row = append(row, rounds[k])
-		}
-		ordered = append(ordered, row)
-	}
-	return ordered
-}
-
 // two returns the outcomes of the cells A and B; false if one has no run.
 func (d *decider) two() ([]*CellOutcome, bool) {
 	a, b := d.cell(d.t.A), d.cell(d.t.B)
@@ -373,10 +231,17 @@ func (t *table) split() (a, b [][]float64) {
 // pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
 func (d *decider) pairs() Verdict {
 	cells, ok := d.two()
-	if !ok {
+	switch {
+	case !ok:
 		return Undecidable
+	case d.t.Kind == KindFaster:
+		return d.bySide(cells, 0, 1, (*decider).paired)
 	}
-	t := d.table(cells, d.t.Figures)
+	return d.paired(d.table(cells, d.t.Figures, noCell))
+}
+
+// paired decides on the table of two cells.
+func (d *decider) paired(t *table) Verdict {
 	if t == nil {
 		return Undecidable
 	}
@@ -432,7 +297,15 @@ func (d *decider) ratio() Verdict {
 	if !ok {
 		return Undecidable
 	}
-	t := d.table(cells, d.t.Figures)
+	least, most := 0, 1 // a small quotient is shown by what A is at most, a large one by what B is
+	if d.t.AtLeast != nil {
+		least, most = most, least
+	}
+	return d.bySide(cells, least, most, (*decider).quotients)
+}
+
+// quotients decides on the table of two cells.
+func (d *decider) quotients(t *table) Verdict {
 	if t == nil {
 		return Undecidable
 	}
@@ -477,7 +350,7 @@ func (d *decider) monotone() Verdict {
 		}
 		cells = append(cells, c)
 	}
-	t := d.table(cells, d.t.Figures)
+	t := d.table(cells, d.t.Figures, noCell)
 	if t == nil {
 		return Undecidable
 	}

@@ -70,6 +70,11 @@ func worstInterval(run *result.Run, m result.Metric, d *result.Distribution, per
 	return worst, ok
 }
 
+// lengthened reports whether the figure can stand in a comparison with what it is at most. One near
+// the noise floor cannot, since the other's figure has that noise, too; one whose level changed is
+// compared as it is: that is how the system did.
+func (f *Figure) lengthened() bool { return f.Longer && !f.Selects && !f.Unsteady }
+
 // ends returns between which values the system's own figure of a round lies, whatever is not known
 // of it. own asks for the interval within the run in place of the value.
 func (f *Figure) ends(own bool) (least, most float64) {
