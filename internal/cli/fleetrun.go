@@ -153,15 +153,22 @@ func fleetPossible(s *scenario.Scenario) error {
 		return fleetUnable(err)
 	}
 	if s.Network != nil {
-		return placed(wrongUsage("leave it out, or make the run on one machine", "network conditions are of this machine's paths, and a fleet's agents are on others"), s, "network")
+		return placed(wrongUsage(orCommand, "network conditions are of this machine's paths, and a fleet's agents are on others"), s, "network")
 	}
 	for _, act := range s.Acts() {
-		if act.Properties().Run {
-			return placed(wrongUsage("leave it out, or make the run on one machine", "%s happens to more than the clients, and a fleet's agents have only these", act.Kind), s, act.Key())
+		switch p := act.Properties(); {
+		case !p.Run || act.Kind == scenario.ActionExec:
+		case act.Led():
+			return placed(wrongUsage("name nodes by number, from 0, or write random or all", "%s of a node that leads: only the clients know which one does, and they are on the agents", act.Kind), s, act.Key())
+		case act.Nodes() == "" && (s.Target.URL != "" || !s.Apart()):
+			return placed(wrongUsage(orCommand, "%s is of paths to brokers that this command starts in network namespaces, and here it starts none there", act.Kind), s, act.Key())
 		}
 	}
 	return nil
 }
+
+// orCommand is what to do about an action that a fleet cannot carry out.
+const orCommand = "leave it out, make the run on one machine, or write exec: a command of yours that does it where the brokers are"
 
 // fleetRefusal refuses loads that the agents of a fleet cannot run, if they are to make the runs.
 func (a *app) fleetRefusal(cells []cell) error {
@@ -310,9 +317,16 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 		}
 		whole.Scenarios = append(whole.Scenarios, json.RawMessage(text))
 	}
-	c := &fleetrun.Collector{File: config.File, Whole: whole, Observe: config.Observer,
+	acts, err := fleetrun.NewActs(m.scenario, config.Doer)
+	if err != nil {
+		return nil, &fault{exitUsage, err, "docs/actions.md says what each action needs"}
+	}
+	c := &fleetrun.Collector{File: config.File, Whole: whole, Acts: acts, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}
 	defer c.Close()
+	if acts != nil {
+		defer context.AfterFunc(stops.early, acts.Interrupt)()
+	}
 	sent := remote(m.scenario, config)
 	divider, err := a.fleet.divider(stops.early, sent)
 	if err != nil {
@@ -326,7 +340,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
-		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Pick: fleetrun.Picker(sent), Shared: a.fleet.shared, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Pick: fleetrun.Picker(sent), Shared: a.fleet.shared, Acts: acts != nil, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)

@@ -108,6 +108,9 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		return nil, err
 	}
 	defer release()
+	if a.fleet != nil && config.Via != nil {
+		return nil, wrongUsage(orCommand, "the network's conditions need a relay here, and a fleet's agents do not connect through it")
+	}
 	if s.Network != nil {
 		held, release, err := a.hold(stops.early, target, s, show.say)
 		if stops.vain.Load() && err != nil {

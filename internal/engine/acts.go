@@ -56,8 +56,7 @@ func (ld *load) planActs(others func(*scenario.Act) (actions.Doer, error)) error
 // stepOf returns the step of an act. Those who can do it are asked in order, and return nil for what they
 // cannot do. Errors wrap plan.ErrUsage.
 func stepOf(a *scenario.Act, number int, event func(result.Event), others func(*scenario.Act) (actions.Doer, error), own func(*scenario.Act) actions.Doer) (*actions.Step, error) {
-	s := &actions.Step{Number: number, Text: a.String(), For: a.Length(), Event: event,
-		Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
+	s := actions.NewStep(a, number, event)
 	var err error
 	if others != nil {
 		s.Doer, err = others(a)

@@ -127,8 +127,8 @@ func stretchOf(run *result.Run, a result.Action, number int, last int64) Stretch
 	if a.Filled {
 		s.From, s.Over = last, last
 	}
-	if p, ok := scenario.ActionKind(a.Kind).Properties(); ok && p.Scheduled {
-		s.Happened = true
+	if p, ok := scenario.ActionKind(a.Kind).Properties(); ok && (p.Scheduled || p.Run && run.Header.Segment != nil) {
+		s.Happened = true // of a segment: the coordinator carries it out, and its events are in the merged result
 	}
 	for _, e := range run.Events {
 		switch {

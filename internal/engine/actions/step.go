@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // Doer does one act. It knows what it acts on: the executor knows neither loads nor brokers. One that
@@ -62,4 +63,10 @@ type Step struct {
 
 	began int64 // when it happened, CLOCK_MONOTONIC; 0: it has not. Written before done is closed, read after
 	over  bool  // a goroutine undoes it, or has; guarded by Executor.mu
+}
+
+// NewStep returns the step of an act, without its Doer and its instant. number is that of the act in the plan, from 1.
+func NewStep(a *scenario.Act, number int, event func(result.Event)) *Step {
+	return &Step{Number: number, Text: a.String(), For: a.Length(), Event: event,
+		Told: result.Event{Kind: result.EventAction, Detail: string(a.Kind) + ": " + string(a.Subject)}}
 }

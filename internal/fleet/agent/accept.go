@@ -44,7 +44,7 @@ func (a *agent) accept(p *wire.Plan) (*Plan, *wire.Answer) {
 	if !ok {
 		return nil, refuse(wire.RefusedInvalid, fmt.Errorf("this agent has no driver %q", s.Target.Driver))
 	}
-	if err := a.Allow.check(s, entry); err != nil {
+	if err := a.Allow.check(s, entry, p.Acts); err != nil {
 		why := wire.RefusedInvalid
 		if errors.As(err, new(forbidden)) {
 			why = wire.RefusedForbidden

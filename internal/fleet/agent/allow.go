@@ -91,8 +91,9 @@ func (f forbidden) Error() string { return f.why }
 
 func forbid(format string, v ...any) error { return forbidden{fmt.Sprintf(format, v...)} }
 
-// check returns what of a scenario is forbidden, as an error of type forbidden. The scenario is normalised and valid.
-func (a *Allow) check(s *scenario.Scenario, e driver.Entry) error {
+// check returns what of a scenario is forbidden, as an error of type forbidden. The scenario is normalised and valid. elsewhere
+// says that the coordinator carries out what happens to more than the clients.
+func (a *Allow) check(s *scenario.Scenario, e driver.Entry, elsewhere bool) error {
 	if s.Target.URL == "" && !e.InProcess {
 		return forbid("the plan names no address, and an agent starts no broker: give target.url")
 	}
@@ -103,7 +104,7 @@ func (a *Allow) check(s *scenario.Scenario, e driver.Entry) error {
 		return forbid("the plan changes the network of this machine, which an agent does not do: leave network out")
 	}
 	for _, act := range s.Acts() {
-		if act.Properties().Run {
+		if act.Properties().Run && !elsewhere {
 			return forbid("the plan has the action %s, which happens to more than the clients: an agent does not carry it out", act.Kind)
 		}
 	}

@@ -103,7 +103,7 @@ func (r *run) tell(ctx context.Context, members []*member, what wire.Request, me
 func (r *run) sendPlans(ctx context.Context) error {
 	refused := make([]error, len(r.members))
 	each(r.members, func(m *member) {
-		p := &wire.Plan{Run: r.Run, Scenario: r.text, Segment: m.Segment, Shared: r.Shared, Patience: r.Patience, Limit: r.Limit}
+		p := &wire.Plan{Run: r.Run, Scenario: r.text, Segment: m.Segment, Shared: r.Shared, Acts: r.Acts, Patience: r.Patience, Limit: r.Limit}
 		if len(r.values) > 0 {
 			sealed, err := wire.Seal(r.curve, m.Curve, r.values)
 			if err != nil {

@@ -39,6 +39,8 @@ type Config struct {
 	Fewer bool
 	// Pick, if not nil, returns which of these agents take part, or else what is still wanting among them: then others are awaited.
 	Pick func([]wire.Hello) (picked []wire.Hello, wanting string)
+	// Acts says that the caller carries out what the scenario has happen to more than the clients.
+	Acts bool
 	// Shared says that the system under test may be the control plane.
 	Shared bool
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent

@@ -22,6 +22,8 @@ type Collector struct {
 	// File is the result; it must not exist. The agents' are in [result.AgentsDir] of it.
 	File  string
 	Whole merge.Whole
+	// Acts are carried out from the common start on, until the agents have ended; nil: there are none.
+	Acts *Acts
 	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
 	Begun func()
 	// Observe, if not nil, is called with what all agents together did last, about once an interval.
@@ -54,6 +56,9 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 		return err
 	}
 	c.started = s
+	if c.Acts != nil {
+		c.Acts.Start(s.Start)
+	}
 	for _, m := range s.Members {
 		// A file that is there is of a run that was killed before it had a result. Others are not ours.
 		f, err := os.OpenFile(c.path(m), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o644)
@@ -92,6 +97,9 @@ func (c *Collector) Close() error {
 	var errs []error
 	if c.begins != nil {
 		c.begins.Stop()
+	}
+	if c.Acts != nil {
+		c.Whole.Events = c.Acts.End()
 	}
 	for _, f := range c.files {
 		errs = append(errs, f.Close())

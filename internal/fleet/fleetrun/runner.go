@@ -89,7 +89,7 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 	segment, err := segmentOf(p.Segment)
 	if err == nil {
 		_, err = engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
-			Segment: &segment, Peers: peersOf(p, &segment, s), Start: starts(s), Abort: s.Abort()})
+			Segment: &segment, Doer: elsewhere, Peers: peersOf(p, &segment, s), Start: starts(s), Abort: s.Abort()})
 	}
 	close(over)
 	if err = errors.Join(err, <-sent); err == nil {

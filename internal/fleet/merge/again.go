@@ -63,10 +63,22 @@ func Again(path string, sources []Source) (differences []string, err error) {
 // wholeOf is what the headers of a merged result say that no agent knows. Their scenarios are those of the agents, but for
 // where the broker is.
 func wholeOf(all []result.Record) (w Whole, err error) {
+	own := map[string][]scenario.Act{} // by workload
 	for _, r := range all {
 		if h := r.Header; h != nil {
 			w.Tool, w.Trial, w.Managed, w.Deployment = h.Tool, h.Trial, h.Managed, h.Deployment
 			w.Scenarios = append(w.Scenarios, h.Scenario)
+			s, err := scenario.FromRecord("header", h.Scenario)
+			if err != nil {
+				return w, err
+			}
+			s.Normalise()
+			own[h.Workload] = s.Acts()
+		}
+		if e := r.Event; e != nil && e.Action != nil {
+			if n, acts := e.Action.Number, own[e.Workload]; n > 0 && n <= len(acts) && acts[n-1].Properties().Run {
+				w.Events = append(w.Events, *e)
+			}
 		}
 	}
 	if len(w.Scenarios) == 0 {

@@ -34,6 +34,8 @@ type Whole struct {
 	// Managed and Deployment describe the broker that the coordinator started for the run; empty: none.
 	Managed    string
 	Deployment *result.Deployment
+	// Events are those of actions that the coordinator carried out, with instants since the start of the windows.
+	Events []result.Event
 	// Scenarios are those of the headers, in their order; nil: as the agents have them. They differ from these in
 	// where the broker is, and in the names of variables.
 	Scenarios []json.RawMessage
@@ -228,6 +230,7 @@ func (m *merger) events() (all []result.Event) {
 		kind     result.EventKind
 	}
 	acts := map[act]int{}
+	all = slices.Clone(m.whole.Events)
 	for _, a := range m.agents {
 		for _, e := range a.events {
 			if e.Action == nil {

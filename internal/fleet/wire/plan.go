@@ -21,6 +21,8 @@ type Plan struct {
 	Sender string `json:"sender,omitempty"`
 	// Shared says that the control plane may be the server under test.
 	Shared bool `json:"shared,omitempty"`
+	// Acts says that the coordinator carries out what the scenario has happen to more than the clients: the agent does not.
+	Acts bool `json:"acts,omitempty"`
 	// Patience is how long the agent waits at a point for the coordinator to let it go on.
 	Patience time.Duration `json:"patience"`
 	// Limit is how long the run may last from its start, warm-up and drain included. What goes on longer hangs.
