@@ -48,6 +48,12 @@ type Target struct {
 	// clients, reply addresses. Empty: names of the run begin with [Mark]. [Naming.CheckPrefix]
 	// has accepted it.
 	Prefix string
+	// Given says that the names in Topology and in the specs are names at the broker as they are:
+	// of topics and groups of the operator's. The session makes, empties and deletes none of them,
+	// and returns an error that wraps ErrNoTopic where it finds out that one is missing. Topics may
+	// hold messages of others, and get more at any time; a consumer without a group begins with what
+	// comes next, a group where it is. Only for drivers whose Naming.GivenTopic is not empty.
+	Given bool
 	// Options are the driver's own options, decoded strictly by
 	// [DecodeOptions] into the driver's options struct.
 	Options map[string]any

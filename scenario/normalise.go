@@ -46,6 +46,7 @@ func (s *Scenario) Normalise() {
 		s.Actions = nil
 	}
 	s.Workloads = slices.Clone(s.Workloads) // others may have it
+	s.fillGiven()
 	late := false
 	for name, w := range s.loads() {
 		w.normalise()
@@ -95,7 +96,7 @@ func (s *Scenario) Normalise() {
 		}
 	}
 	fill(&p.Drain, 10*time.Second)
-	if s.CanLose() {
+	if s.CanLose() && s.Target.Topic == "" { // what others have there is not ours to read
 		fill(&p.ReadBack, readBack)
 	}
 	for _, w := range s.loads() {

@@ -72,6 +72,8 @@ type Target struct {
 	Driver string `yaml:"driver,omitempty" doc:"which driver; default nats"`
 	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
 	Prefix string `yaml:"prefix,omitempty" doc:"what every name begins with that the run makes or uses at the broker: topics, queues, exchanges, streams, groups, clients, reply addresses; such as bench., or bench/ for MQTT; absent: names of the run begin with sixnines"`
+	Topic  string `yaml:"topic,omitempty" doc:"topics that exist and are not ours, with commas between: a subject, queue, EXCHANGE/KEY or channel, as the driver has it; nothing is made, emptied or deleted"`
+	Group  string `yaml:"group,omitempty" doc:"groups that exist, with commas between, for target.topic: a consumer group, queue group or queue"`
 	// Managed, Nodes and Settings describe the broker that is started for the run if
 	// URL is absent. Only the command starts brokers.
 	Managed  string            `yaml:"managed,omitempty" other:"start" doc:"the product that sixnines starts for the run, instead of url, such as kafka, or kafka@3.9.1 for a version; default the driver's own; see sixnines broker list" pattern:"[a-z0-9][a-z0-9.-]{0,63}(@[0-9A-Za-z.-]{1,32})?"`

@@ -187,6 +187,7 @@ func (v *validator) target() {
 		v.fail(e.Cause, e.Hint, e.Key, "target.options")
 	}
 	v.managed()
+	v.given()
 	tls := s.Target.TLS
 	if tls == nil {
 		return

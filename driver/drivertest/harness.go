@@ -71,6 +71,10 @@ type Harness struct {
 	// that was silent for Silence. Nil: not opted in.
 	Impatient *driver.Target
 	Silence   time.Duration
+	// Given returns what a topic of a run is called at the broker as one of the operator's, and the
+	// group whose consumers get its messages, if the run has the group g0. Nil: by Entry.Naming,
+	// and without a group.
+	Given func(run, topic string) (name, group string)
 	// Unacked counts the messages of topics with run in their names that the broker has
 	// delivered, or could have delivered, and that no consumer has acknowledged or
 	// committed: with AckEach it must reach 0 once all are delivered. It may lag.
@@ -211,10 +215,15 @@ func checks() []check {
 		{"reconnect after a restart", restarts, checkReconnect},
 		{"Deprovision leaves nothing", leftovers, checkLeftovers},
 		{"names begin with the prefix", named, checkPrefix},
+		{"topics of others are used and left", given, checkGiven},
 	}
 }
 
 // The conditions on which checks apply.
+
+func given(h *Harness) string {
+	return unless(h.Entry.Naming.GivenTopic != "", "the driver uses its own topics only")
+}
 
 func named(h *Harness) string {
 	return unless(h.Entry.Naming.Separator != "", "the driver makes no names")

@@ -49,3 +49,62 @@ func checkPrefix(ctx context.Context, h *Harness) error {
 		return nil
 	})
 }
+
+// checkGiven uses a topic that another run has made as one of the operator's, with messages
+// of others in it, and looks whether it is left as it was.
+func checkGiven(ctx context.Context, h *Harness) error {
+	owned := driver.Topology{Topics: []string{"t0"}}
+	if h.Given != nil {
+		owned.Groups = []string{"g0"}
+	}
+	return with(ctx, h, owned, func(owner *rig) error {
+		const others = 1 << 20 // no producer of connectAndSend
+		l := newLedger()
+		p, err := owner.producer(ctx, 0, "t0", h.size(), l)
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(sendMany(l, p, others, 0, 5, h.size()), l.settled(ctx)); err != nil {
+			return err
+		}
+		name, group := h.Entry.Naming.Name(driver.Target{Run: owner.run}, "t0"), ""
+		if h.Given != nil {
+			name, group = h.Given(owner.run, "t0")
+		}
+		guest := *h
+		guest.Target.Given = true
+		t := driver.Topology{Topics: []string{name}}
+		if group != "" {
+			t.Groups = []string{group}
+		}
+		if err := with(ctx, &guest, t, func(r *rig) error {
+			l, got := newLedger(), newInbox()
+			if _, err := r.consumer(ctx, 0, group, got, name); err != nil {
+				return err
+			}
+			n, err := connectAndSend(ctx, r, l, t.Topics, 1, 10)
+			if group != "" {
+				n += 5
+			}
+			if err := errors.Join(err, l.settled(ctx), got.has(ctx, letter{0, 9})); err != nil {
+				return err
+			}
+			return got.kept(n)
+		}); errors.Is(err, driver.ErrOption) {
+			return inapplicable("with these options topics of others are refused: " + err.Error())
+		} else if err != nil {
+			return fmt.Errorf("as a guest: %w", err)
+		}
+		got, at := newInbox(), ""
+		if h.Given != nil {
+			at = "g0"
+		}
+		if _, err := owner.consumer(ctx, 0, at, got, "t0"); err != nil {
+			return fmt.Errorf("after the guest has left: %w", err)
+		}
+		if err := errors.Join(sendMany(l, p, others, 5, 5, h.size()), l.settled(ctx), got.filled(ctx, 5)); err != nil {
+			return fmt.Errorf("after the guest has left: %w", err)
+		}
+		return nil
+	})
+}

@@ -85,7 +85,7 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 			return fmt.Errorf("groups: %w: the broker's protocol has none before 0.9", driver.ErrUnsupported)
 		}
 		options = append(options, kgo.ConsumeTopics(topics...))
-		options = append(options, c.groupOptions(s.own(group), spec.Ack)...)
+		options = append(options, c.groupOptions(s.group(group), spec.Ack)...)
 	}
 	var err error
 	if c.link, err = s.connect(key, options...); err != nil {

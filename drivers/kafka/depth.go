@@ -96,7 +96,7 @@ func (s *session) placesOf(ctx context.Context, topic string, spec driver.Consum
 		}
 		return nil, fmt.Errorf("kafka: depth of %q: %w: a consumer on its own has a place only while it is there", topic, driver.ErrNotConnected)
 	}
-	committed, err := told(s.admin.FetchOffsetsForTopics(ctx, s.own(spec.Group), topic))
+	committed, err := told(s.admin.FetchOffsetsForTopics(ctx, s.group(spec.Group), topic))
 	if err != nil {
 		return nil, wrap(err, "ask for the offsets of group %q", spec.Group)
 	}

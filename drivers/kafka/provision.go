@@ -47,7 +47,7 @@ func (s *session) kafkaName(name string) (string, error) {
 		return "", err
 	}
 	if len(s.options.Topic) == 0 {
-		return s.own(name), nil
+		return naming().TopicName(s.Target, name), nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,6 +96,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.Closed() {
 		return fail(wrap(driver.ErrClosed, "provision"))
 	}
+	if s.Target.Given && len(s.options.Topic) > 0 {
+		return fail(s.Option("topic", "the scenario names topics that exist, too (target.topic, --topic); give one of the two"))
+	}
 	if err := s.assign(t.Topics); err != nil {
 		return fail(err)
 	}
@@ -119,7 +122,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	}
 	s.existing = t.Existing
 	s.oldest = t.Existing || t.Late
-	if s.existing {
+	if s.existing || s.Target.Given {
 		s.options.Create = false
 	}
 	if s.options.Create {
@@ -134,6 +137,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		return fail(err)
 	}
 	for _, group := range t.Groups {
+		if s.Target.Given {
+			continue
+		}
 		if s.existing {
 			s.note(s.own(group))
 		} else if err := s.begin(ctx, s.own(group), topics); err != nil {
@@ -160,7 +166,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	switch {
 	case t.Keep:
 		s.created, s.groups = nil, nil // Deprovision is to know nothing of them
-	case s.existing && len(s.options.Topic) == 0:
+	case s.existing && len(s.options.Topic) == 0 && !s.Target.Given:
 		s.created = topics
 	}
 	return sem, nil

@@ -130,8 +130,13 @@ func (s *session) speaks(key, version int16) bool {
 // own returns the name at the broker of something called name in the run.
 func (s *session) own(name string) string { return naming().Name(s.Target, name) }
 
+// group returns the name at the broker of one of the run's groups.
+func (s *session) group(name string) string { return naming().TopicName(s.Target, name) }
+
 // naming is that of topics, groups and transactional ids.
-func naming() driver.Naming { return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100} }
+func naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, GivenTopic: "a topic", GivenGroup: "a consumer group"}
+}
 
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"time"
 
@@ -201,9 +202,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if t.MaxSize > maxRemaining-maxString {
 		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: MQTT carries packets of up to %d", t.MaxSize, driver.ErrTooLarge, maxRemaining))
 	}
-	topic, err := s.topic("probe-" + s.Nonce)
-	if err != nil {
-		return fail(err)
+	topic := naming().Name(s.Target, "probe-"+s.Nonce)
+	if s.Target.Given {
+		topic = slices.MaxFunc(topics, func(a, b string) int { return len(a) - len(b) }) // Check has one at least
 	}
 	if most := s.welcome.maximumPacket; most > 0 && t.MaxSize+len(topic)+len(userProperties(t.Headers))+headMost > most {
 		return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker's maximum packet size is %d", t.MaxSize, driver.ErrTooLarge, most))
@@ -217,13 +218,19 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if s.options.QoS > s.welcome.maximumQoS {
 		return fail(fmt.Errorf("mqtt: publish with quality of service %d: %w: the broker's maximum is %d", s.options.QoS, driver.ErrUnsupported, s.welcome.maximumQoS))
 	}
+	if s.Target.Given {
+		if s.options.Retain {
+			return fail(fmt.Errorf("mqtt: option \"retain\": %w: it would replace what others have left at the topic", driver.ErrOption))
+		}
+		return s.semantics(), nil // a message to ourselves would be one to others
+	}
 	s.mu.Lock()
 	s.topics = topics
 	s.mu.Unlock()
 	// One that is small first, which tells whether it is the size that fails.
 	for _, size := range []int{1, t.MaxSize} {
 		connected := false
-		err = s.talk(ctx, "", func(d *exchange) error {
+		err := s.talk(ctx, "", func(d *exchange) error {
 			connected = true
 			return d.probe(topic, topic, size, s.options.QoS)
 		})

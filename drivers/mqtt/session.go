@@ -58,15 +58,19 @@ func checkName(what, name string) error {
 
 // naming is that of topics.
 func naming() driver.Naming {
-	return driver.Naming{Separator: "/", Allowed: "._-:/=@", Longest: 100, Apart: true}
+	return driver.Naming{Separator: "/", Allowed: "._-:/=@", Longest: 100, Apart: true, GivenTopic: "a topic", GivenGroup: "a shared subscription"}
 }
 
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) (string, error) {
-	if err := checkName("topic", name); err != nil {
+	if s.Target.Given {
+		if name == "" || strings.ContainsAny(name, "+#\x00") || len(name) > maxString {
+			return "", fmt.Errorf("mqtt: topic %q: %w: names are not empty and have no wildcards", name, driver.ErrUnsupported)
+		}
+	} else if err := checkName("topic", name); err != nil {
 		return "", err
 	}
-	return naming().Name(s.Target, name), nil
+	return naming().TopicName(s.Target, name), nil
 }
 
 // refusals says how producers learn of refusals: quality of service 0 has no answers, and

@@ -23,6 +23,13 @@ import (
 	"sixnines/drivers/internal/natswire"
 )
 
+// naming is that of subjects, of which no server has to be told.
+func naming() driver.Naming {
+	n := natswire.Naming()
+	n.GivenTopic, n.GivenGroup = "a subject", "a queue group"
+	return n
+}
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := natswire.DefaultOptions()
@@ -40,7 +47,7 @@ func Entry() driver.Entry {
 			Ordered:      true,
 			TLS:          true,
 		},
-		Naming:  natswire.Naming(),
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, session.Reach),
 	}

@@ -95,8 +95,11 @@ func harness(t *testing.T, c *brokers.Cluster, options map[string]any) drivertes
 		TooLarge:      maxMessage + 1,
 		Freeze:        brokertest.Freeze(t, c),
 		Thaw:          brokertest.Thaw(t, c),
-		Leftovers:     func(run string) ([]string, error) { return leftovers(c, run) },
-		Observe:       observe(c),
+		Given: func(run, topic string) (string, string) {
+			return "sixnines." + run + "/" + topic + "/" + topic, "sixnines." + run + "/" + topic + "/g0"
+		},
+		Leftovers: func(run string) ([]string, error) { return leftovers(c, run) },
+		Observe:   observe(c),
 	}
 }
 

@@ -3,6 +3,7 @@ package rabbitmq
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -54,7 +55,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *consumer) error {
 	c.session, c.key, c.gate = s, kit.Key{Role: kit.Consumer, Conn: spec.Conn}, kit.NewGate(nil)
 	for _, topic := range spec.Topics {
-		if err := checkName("topic", topic); err != nil {
+		if err := s.checkTopic(topic); err != nil {
 			return err
 		}
 	}
@@ -62,14 +63,16 @@ func (s *session) consume(ctx context.Context, spec driver.ConsumerSpec, c *cons
 	if c.every, err = s.ackEvery(spec.Ack); err != nil {
 		return err
 	}
-	if spec.Group != "" || s.options.Exchange == noExchange {
-		if spec.Group != "" {
+	if spec.Group != "" || s.options.Exchange == noExchange || s.Target.Given {
+		if spec.Group != "" && !s.Target.Given {
 			if err := checkName("group", spec.Group); err != nil {
 				return err
 			}
 		}
 		for _, topic := range spec.Topics {
-			c.queues = append(c.queues, s.topology.groupQueue(topic, spec.Group))
+			if q := s.topology.groupQueue(topic, spec.Group); !slices.Contains(c.queues, q) { // several keys may lead to one queue
+				c.queues = append(c.queues, q)
+			}
 		}
 		if err := s.share(c.queues); err != nil {
 			return err

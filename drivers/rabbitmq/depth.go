@@ -12,7 +12,7 @@ import (
 // A stream does not count what it hands out, it only knows its length.
 func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (driver.Depth, error) {
 	name := s.topology.groupQueue(topic, spec.Group)
-	alone := spec.Group == "" && s.options.Exchange != noExchange
+	alone := spec.Group == "" && s.options.Exchange != noExchange && !s.Target.Given
 	switch {
 	case s.options.QueueType == stream:
 		return driver.Depth{}, fmt.Errorf("rabbitmq: depth of %q: %w: AMQP does not say where a stream ends; driver rabbitmq-stream can", name, driver.ErrUnsupported)

@@ -48,7 +48,7 @@ func (s *session) flushing(p *producer) driver.Producer {
 
 // producer connects one whose answers go to replies, if that is not nil.
 func (s *session) producer(ctx context.Context, spec driver.ProducerSpec, acks driver.Acks, replies *kit.Gate) (*producer, error) {
-	if err := checkName("topic", spec.Topic); err != nil {
+	if err := s.checkTopic(spec.Topic); err != nil {
 		return nil, err
 	}
 	p := &producer{session: s, topic: spec.Topic, acks: acks, envelope: s.topology.envelope(spec.Topic), replies: replies,

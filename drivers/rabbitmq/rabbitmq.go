@@ -33,6 +33,13 @@ import (
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq"
 
+// naming is that of exchanges and queues.
+func naming() driver.Naming {
+	n := rabbit.Naming()
+	n.GivenTopic, n.GivenGroup = "a queue, or EXCHANGE/KEY", "a queue"
+	return n
+}
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
@@ -54,7 +61,7 @@ func Entry() driver.Entry {
 			TLS:          true,
 			Unreplicated: options.unreplicated(),
 		},
-		Naming:  rabbit.Naming(),
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -1,6 +1,7 @@
 package rabbitmq
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,10 +55,54 @@ func checkName(what, name string) error {
 	return nil
 }
 
+// checkTopic refuses names of topics that would be parts of others.
+func (s *session) checkTopic(topic string) error {
+	if s.Target.Given {
+		return nil // Provision has looked at it
+	}
+	return checkName("topic", topic)
+}
+
 func (t *topology) prefix() string { return rabbit.Naming().Name(t.target) }
+
+// place returns the exchange and the routing key of a topic of the operator's, between which
+// its last slash is. A queue is reached by its name over the exchange without a name; before
+// one with slashes in its name there is another slash.
+func place(topic string) (exchange, key string) {
+	if i := strings.LastIndexByte(topic, '/'); i > 0 && topic[0] != '/' {
+		return topic[:i], topic[i+1:]
+	}
+	return "", strings.TrimPrefix(topic, "/")
+}
+
+// checkGiven refuses what cannot be had of topics of the operator's: queues are not made, and
+// what a queue has goes to one of its consumers.
+func checkGiven(want driver.Topology) error {
+	refuse := func(what, why string) error {
+		return fmt.Errorf("rabbitmq: topic %q: %w: %s", what, driver.ErrUnsupported, why)
+	}
+	for _, topic := range want.Topics {
+		switch exchange, key := place(topic); {
+		case len(topic) > 255 || strings.ContainsAny(topic, "\x00\r\n"):
+			return refuse(topic, "names have up to 255 bytes, and no line ends")
+		case exchange == "" && len(want.Groups) > 0 && !slices.Equal(want.Groups, []string{key}):
+			return refuse(topic, "it is a queue, so that its consumers are of the group "+key+", and of no other")
+		case exchange != "" && len(want.Groups) == 0 && want.Consumers > 0:
+			return refuse(topic, "it is an exchange with a key, and no queue is made; name the queue that they lead to as a group (--group)")
+		}
+	}
+	if len(want.Groups) == 0 && want.Consumers > len(want.Topics) {
+		return refuse(want.Topics[0], "a queue gives each message to one of its consumers, and these would each want all; name the queue as a group, too (--group)")
+	}
+	return nil
+}
 
 // exchange returns the name of the topic's exchange; empty: the default one.
 func (t *topology) exchange(topic string) string {
+	if t.target.Given {
+		exchange, _ := place(topic)
+		return exchange
+	}
 	if t.options.Exchange == noExchange {
 		return ""
 	}
@@ -66,6 +111,10 @@ func (t *topology) exchange(topic string) string {
 
 // groupQueue returns the name of the queue that a group shares.
 func (t *topology) groupQueue(topic, group string) string {
+	if t.target.Given {
+		_, queue := place(topic)
+		return cmp.Or(group, queue)
+	}
 	if t.options.Exchange == noExchange {
 		return t.prefix() + "/" + topic
 	}
@@ -82,6 +131,9 @@ func (t *topology) envelope(topic string) wire.Envelope {
 	o := t.options
 	e := wire.Envelope{Exchange: t.exchange(topic), Key: o.RoutingKey, Mandatory: o.Mandatory, Immediate: o.Immediate, Persistent: o.Persistent}
 	switch {
+	case t.target.Given:
+		_, e.Key = place(topic)
+		return e
 	case o.Exchange == noExchange:
 		e.Key = t.groupQueue(topic, "")
 	case e.Key == "":
@@ -116,6 +168,9 @@ func (t *topology) args(more wire.Table) wire.Table {
 
 // plan notes what a run with the topology needs.
 func (t *topology) plan(want driver.Topology) error {
+	if t.target.Given {
+		return t.planGiven(want)
+	}
 	for _, topic := range want.Topics {
 		if err := checkName("topic", topic); err != nil {
 			return err
@@ -167,6 +222,29 @@ func (t *topology) plan(want driver.Topology) error {
 	// Consumers that were not closed leave their queues.
 	for id := range want.Consumers {
 		t.others = append(t.others, t.ownQueue(id))
+	}
+	return nil
+}
+
+// planGiven notes the queues of the operator's that a run with the topology needs. They are
+// looked for, and left.
+func (t *topology) planGiven(want driver.Topology) error {
+	if err := checkGiven(want); err != nil {
+		return err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keep, t.existing = true, true
+	for _, topic := range want.Topics {
+		if exchange, key := place(topic); exchange == "" {
+			t.queues = append(t.queues, queue{key, []string{topic}, nil})
+			continue
+		}
+		for _, group := range want.Groups {
+			if !slices.ContainsFunc(t.queues, func(q queue) bool { return q.name == group }) {
+				t.queues = append(t.queues, queue{group, want.Topics, nil})
+			}
+		}
 	}
 	return nil
 }

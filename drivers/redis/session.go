@@ -35,7 +35,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 
 // naming is that of channels.
 func naming() driver.Naming {
-	return driver.Naming{Separator: ".", Allowed: "._-:/{}=@", Longest: 100}
+	return driver.Naming{Separator: ".", Allowed: "._-:/{}=@", Longest: 100, GivenTopic: "a channel"}
 }
 
 // channel returns the channel of a topic.
@@ -43,7 +43,7 @@ func (s *session) channel(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return naming().Name(s.Target, topic), nil
+	return naming().TopicName(s.Target, topic), nil
 }
 
 // Provision implements driver.Session. Channels need no making; it checks that

@@ -47,6 +47,9 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	refuse := func(format string, a ...any) error {
 		return fmt.Errorf("%w: %w", plan.ErrUsage, fmt.Errorf(format, a...))
 	}
+	if err := e.Naming.CheckGiven(e.Name, s.Target.Topics(), s.Target.Groups()); err != nil {
+		return refuse("%w", err)
+	}
 	if err := e.Naming.CheckPrefix(e.Name, s.Target.Prefix); err != nil {
 		return refuse("target.prefix: %w", err)
 	}

@@ -337,7 +337,7 @@ func duplicates(e *evidence) []result.Reason {
 		{c.Redelivered, "marked as delivered before"},
 		{c.Reordered, "out of order"},
 		{c.Late, "too late to tell a new message from a duplicate"},
-		{c.Foreign, "of another run"},
+		{c.Foreign, "of another run or program"},
 		{c.LateReplies, "replies after the timeout"},
 	} {
 		if p.n > 0 {

@@ -51,7 +51,7 @@ func NewClient(product string, t driver.Target, o Options) (*Client, error) {
 func (c *Client) InboxPrefix() string { return cmp.Or(c.options.InboxPrefix, c.Target.Prefix+"_INBOX") }
 
 // Subject returns that of a topic of the run, whose name has been checked.
-func (c *Client) Subject(topic string) string { return Naming().Name(c.Target, topic) }
+func (c *Client) Subject(topic string) string { return Naming().TopicName(c.Target, topic) }
 
 // Reach checks the options and connects the control link, beside those of producers and
 // consumers. It lasts as long as the client.

@@ -64,6 +64,8 @@ func Start(s *session.Session, rec *observe.Recording, command []string) *Probe 
 		p.leftOut = "driver " + e.Name + " has no broker that the load and the probe could share"
 	case e.InProcess:
 		p.leftOut = "the broker of driver " + e.Name + " runs in the same process as the load"
+	case s.Scenario.Target.Topic != "":
+		p.leftOut = "the load uses topics that exist, and the probe would need one of its own"
 	case s.Via != nil:
 		p.leftOut = "its connections would not pass through the relay that gives the path its conditions"
 	case s.Warmup == 0 && s.Scenario.Record.Probe == scenario.ProbeAuto:

@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"sixnines/internal/engine/flow"
@@ -88,13 +89,23 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	if p.Name = w.Existing; p.Name == "" {
 		p.Name = fmt.Sprintf("%08x", p.Id)
 	}
-	p.nameGroups()
+	p.nameAll()
 	return p, nil
 }
 
-// nameGroups gives the groups of the layout the names that the driver is told.
-func (p *Plan) nameGroups() {
-	named := func(group string) string { return p.Entry.Naming.Group(p.Scenario.Target.Prefix, group) }
+// nameAll gives the topics and groups of the layout the names that the driver is told.
+func (p *Plan) nameAll() {
+	t := &p.Scenario.Target
+	named := func(group string) string { return p.Entry.Naming.Group(t.Prefix, group) }
+	if given := t.Topics(); len(given) > 0 {
+		whole := layout.Of(&p.Scenario.Workload)
+		for i, topic := range p.Layout.Topics {
+			p.Layout.Topics[i] = given[slices.Index(whole.Topics, topic)]
+		}
+		if groups := t.Groups(); len(groups) > 0 {
+			named = func(group string) string { return groups[max(0, slices.Index(whole.GroupNames, group))] }
+		}
+	}
 	for i, group := range p.Layout.GroupNames {
 		p.Layout.GroupNames[i] = named(group)
 	}

@@ -16,6 +16,7 @@ import (
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/transport"
 	"sixnines/result"
+	"sixnines/scenario"
 )
 
 // openTimeout bounds the first contact: a wrong address is reported
@@ -55,6 +56,9 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: the broker has no topics and groups with the name %s in this number; make them by a run with lifetime: keep, and give the name that it prints: %w", plan.ErrUsage, w.Existing, err)
 	}
+	if s.Scenario.Target.Topic != "" && w.Pattern == scenario.Publish {
+		s.Semantics.Warnings = append(s.Semantics.Warnings, "the run's messages stay in "+s.Scenario.Target.Topic+": the load has no consumers, and nothing there is deleted")
+	}
 	if tls := s.Scenario.Target.TLS; tls != nil && tls.InsecureSkipVerify {
 		s.Semantics.Warnings = append(s.Semantics.Warnings, "the server's certificate is not checked")
 	}
@@ -88,7 +92,7 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
 	t := s.Scenario.Target
 	d := transport.NewDialerVia(s.Flow.Timed, s.Via)
-	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Options: s.DriverOptions(t), Dial: d.Dial,
+	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Given: t.Topic != "", Options: s.DriverOptions(t), Dial: d.Dial,
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
@@ -140,7 +144,8 @@ func (s *Session) notify(e driver.Event) {
 // returned.
 func (s *Session) TopicName() string {
 	if n := s.Entry.Naming; s.Semantics.Topic == "" && n.Separator != "" && len(s.Layout.Topics) > 0 {
-		return n.Name(driver.Target{Run: s.Name, Prefix: s.Scenario.Target.Prefix}, s.Layout.Topics[0])
+		t := &s.Scenario.Target
+		return n.TopicName(driver.Target{Run: s.Name, Prefix: t.Prefix, Given: t.Topic != ""}, s.Layout.Topics[0])
 	}
 	return s.Semantics.Topic
 }
