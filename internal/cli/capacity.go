@@ -28,6 +28,7 @@ type capacityOptions struct {
 	most      scenario.Rate
 	within    percentFlag
 	maxTrials int
+	dryRun    bool
 	confirm   int
 	wanted    scenario.Rate // --for; zero: not asked for
 	of        string        // the workload whose rate is searched for; empty: there is only one
@@ -83,7 +84,11 @@ holds, or the search ended before its answer was confirmed.`,
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.experiment(cmd.Context(), o.outputOptions, &capacityRun{capacityOptions: o, args: args, flags: flags.list})
+			x := &capacityRun{capacityOptions: o, args: args, flags: flags.list}
+			if o.dryRun {
+				return a.foretell(cmd.Context(), x, o.resume, o.json, x.foretold)
+			}
+			return a.experiment(cmd.Context(), o.outputOptions, x)
 		},
 	}
 	search := sectionOf("Search", func(f *pflag.FlagSet) {
@@ -92,6 +97,7 @@ holds, or the search ended before its answer was confirmed.`,
 		f.Var(&o.within, "within", "how far the upper end of the answer may lie above the lower end, such as 3%")
 		f.IntVar(&o.confirm, "confirm", 5, "at least `N` fresh trials at each end of the answer")
 		f.IntVar(&o.maxTrials, "max-trials", 200, "end the search after `N` trials")
+		f.BoolVar(&o.dryRun, "dry-run", false, "print where the search begins and how long it takes; run nothing")
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	sizing := sectionOf("Sizing", func(f *pflag.FlagSet) {

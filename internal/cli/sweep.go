@@ -40,6 +40,7 @@ type sweepOptions struct {
 	fresh   bool
 	pause   time.Duration
 	yes     bool
+	dryRun  bool
 	usl     bool
 	csv     string // file; empty: only the one in the directory
 	json    bool
@@ -98,7 +99,11 @@ Exit codes: 0 made, or ended by Ctrl-C; 1 failure, including single trials; 2 wr
 		Args:              counted(0, 1, "at most one BROKER or SCENARIO.yaml"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.experiment(cmd.Context(), o.outputOptions, &sweepRuns{sweepOptions: o, args: args, flags: flags.list})
+			x := &sweepRuns{sweepOptions: o, args: args, flags: flags.list}
+			if o.dryRun {
+				return a.foretell(cmd.Context(), x, o.resume, o.json, x.foretold)
+			}
+			return a.experiment(cmd.Context(), o.outputOptions, x)
 		},
 	}
 	cells := sectionOf("Sweep", func(f *pflag.FlagSet) {
@@ -108,6 +113,7 @@ Exit codes: 0 made, or ended by Ctrl-C; 1 failure, including single trials; 2 wr
 		pauseFlag(f, &o.pause)
 		f.BoolVar(&o.usl, "usl", false, "fit the Universal Scalability Law over the first axis of numbers that is not the rate; needs --rate max or --loop closed")
 		f.BoolVar(&o.yes, "yes", false, "allow more than 1,000 trials, or more than a day")
+		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take; run nothing")
 		resumeFlag(f, &o.resume, "sweep", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
