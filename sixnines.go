@@ -11,8 +11,8 @@
 //	…
 //	run, err := sixnines.Run(ctx, s, all.Set(), sixnines.WithFile("orders.jsonl"))
 //	…
-//	d := run.Summary.Histograms[result.DeliveryResponse]
-//	fmt.Println(run.Summary.Verdict.Status, time.Duration(d.Figures["99.9"].Value))
+//	p999, ok := run.Summary.Histograms[result.DeliveryResponse].At("99.9")
+//	fmt.Println(run.Summary.Verdict.Status, time.Duration(p999.Value), ok)
 //
 // [RunRequester] does the same for any system that fits behind one method:
 //

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"sixnines"
+	"sixnines/driver"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -99,9 +100,22 @@ func (g *getter) Request(ctx context.Context) error {
 		return err
 	}
 	if answer.StatusCode >= 400 {
-		return fmt.Errorf("%s: %s", g.address, answer.Status)
+		return fmt.Errorf("%s: %s: %w", g.address, answer.Status, refusal(answer.StatusCode))
 	}
 	return nil
+}
+
+// refusal is the class under which a status is counted.
+func refusal(status int) error {
+	switch status {
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return driver.ErrUnauthorized
+	case http.StatusTooManyRequests, http.StatusServiceUnavailable:
+		return driver.ErrThrottled
+	case http.StatusRequestEntityTooLarge:
+		return driver.ErrTooLarge
+	}
+	return driver.ErrRejected
 }
 
 // Teardown implements sixnines.TeardownRequester.
