@@ -33,7 +33,10 @@ func (s *studyRuns) again() []trials.Trial {
 		n := s.lacking(cells, set.Test)
 		for _, i := range cells {
 			most := s.replace
-			if most < 0 {
+			switch {
+			case most < 0 && s.planned.length == study.Quick:
+				most = 0 // it makes one round of each cell
+			case most < 0:
 				most = (s.planned.cells[i].Rounds + 1) / 2
 			}
 			need[i] = max(need[i], min(n, most-more[i]))

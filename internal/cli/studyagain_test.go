@@ -54,8 +54,9 @@ func TestStudyAgain(t *testing.T) {
 		{"no more than is allowed", study.Default, 1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4"},
 		{"none is allowed", study.Default, 0, func(c string, r int) bool { return c == "c/x" && r < 3 }, ""},
 		{"all of them", study.Default, -1, always, ""},
-		{"the only one of two that are compared", study.Quick, -1, func(c string, _ int) bool { return c == "a/x" }, "a/x 2"},
-		{"the only one", study.Quick, -1, func(c string, _ int) bool { return c == "c/x" }, "c/x 2"},
+		{"of a quick one", study.Quick, -1, func(c string, _ int) bool { return c == "c/x" }, ""},
+		{"the only one of two that are compared", study.Quick, 1, func(c string, _ int) bool { return c == "a/x" }, "a/x 2"},
+		{"the only one", study.Quick, 1, func(c string, _ int) bool { return c == "c/x" }, "c/x 2"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var errs bytes.Buffer

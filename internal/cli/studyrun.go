@@ -79,7 +79,7 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 		f.StringVar(&o.broker, "broker", "", "for the study versions: the broker and versions to compare, `PRODUCT=VERSION,VERSION…`, such as kafka=3.9.1,4.3.1; a driver may replace the product")
 		f.StringArrayVar(&o.urls, "url", nil, "use your own broker as a system of the study: `SYSTEM=URL`; repeatable")
 		f.BoolVar(&o.dryRun, "dry-run", false, "list the cells and how long they take; run nothing")
-		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell to replace unusable ones; default: half of its rounds; 0: none")
+		f.IntVar(&o.replace, "replace", -1, "add at most `N` rounds to a cell to replace unusable ones; default: half of its rounds, with --quick none; 0: none")
 		resumeFlag(f, &o.resume, "study", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {

@@ -198,9 +198,12 @@ func (s *studyRuns) outcome(dir string) *study.Outcome {
 			o.Skipped = append(o.Skipped, study.Skipped{System: x.Name, Why: "left out by --only", How: s.command() + resumed(dir)})
 		}
 	}
-	o.More = goOn
-	if !s.Complete() {
+	o.More, o.Rest = goOn, s.command()+resumed(dir)
+	switch {
+	case o.Made+o.Refused < o.Planned:
 		o.GoOn = goOn
+	case !s.Complete(): // what was chosen is made: the others are missing
+		o.GoOn = o.Rest
 	}
 	o.Conclusions = study.Decide(o)
 	return o

@@ -175,14 +175,26 @@ func (v *studyView) part(i int, x *study.Section, claims []studyClaim) part {
 		add(s)
 	}
 	var drawn gallery
+	var elsewhere []string // charts and tables of cells that another length has
 	for k := range x.Charts {
+		if len(v.Match(x.Charts[k].Cells)) == 0 {
+			elsewhere = appendNew(elsewhere, plain(x.Charts[k].Title))
+			continue
+		}
 		drawn = append(drawn, v.pictures(&x.Charts[k], fmt.Sprintf("part-%d-chart-%d", i+1, k+1))...)
 	}
 	if len(drawn) > 0 {
 		add(drawn)
 	}
 	for k := range x.Tables {
+		if len(v.Match(x.Tables[k].Cells)) == 0 {
+			elsewhere = appendNew(elsewhere, plain(x.Tables[k].Title))
+			continue
+		}
 		add(v.table(&x.Tables[k]))
+	}
+	if len(elsewhere) > 0 {
+		add(text{Class: "key", Text: "Not of the length " + plain(v.Length) + ", but of " + plain(v.Study.Run(study.Full)) + ": " + strings.Join(elsewhere, "; ") + "."})
 	}
 	if told := v.wordsOf(x); told != nil {
 		add(told)

@@ -155,6 +155,40 @@ func TestStudyVerdictOfACell(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, got.Text, want)
 		}
 	}
+	// Rounds that are INVALID are in none of the figures beside the verdict, which is that of the others.
+	own, err := studiedAs(study.Default, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v = &studyView{Outcome: own}
+	c := v.Cell("fast/1000")
+	for i := range 2 {
+		study.PartOf(c.Trials[i].Run, "").Summary.Verdict.Status = result.Invalid
+	}
+	if got := v.verdict(c); got.Text != "VALID, 2 INVALID left out" || got.Style != good {
+		t.Errorf("with good rounds: %+v", got)
+	}
+	c.Trials = c.Trials[:2]
+	if got := v.verdict(c); got.Text != "INVALID" {
+		t.Errorf("without: %+v", got)
+	}
+}
+
+// Charts and tables of cells that another length has are named with the command that makes them, and
+// take no place.
+func TestStudyOfAnotherLength(t *testing.T) {
+	o, err := studiedAs(study.Default, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Cells = slices.DeleteFunc(o.Cells, func(c study.CellOutcome) bool { return c.Cell.Load.Name == "1000" })
+	text := studyPage(t, o)
+	if want := "but of sixnines study run synthetic --full: Both at 1,000/s; Over time; By cell."; !strings.Contains(text, want) {
+		t.Errorf("no %q in the page", want)
+	}
+	if strings.Contains(text, "None of its cells") || strings.Contains(text, "<b>By cell") {
+		t.Error("a table without a cell is in the page")
+	}
 }
 
 func TestStudyNumbersHaveSources(t *testing.T) {

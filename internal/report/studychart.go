@@ -60,9 +60,6 @@ func (v *studyView) pictures(x *study.Chart, key string) gallery {
 	}
 	absent := v.absent(cells, labels)
 	if len(out) == 0 {
-		if len(cells) == 0 {
-			absent = "None of its cells is in the length " + plain(v.Length) + "."
-		}
 		return gallery{{Key: key, Title: plain(x.Title), Caption: joinNonEmpty(" ", "There is nothing to draw.", absent)}}
 	}
 	if x.Kind != study.ChartBars { // where they have their places
@@ -177,7 +174,9 @@ func (v *studyView) percentiles(x *study.Chart, cells []*study.CellOutcome, labe
 		if m == "" && len(runs) > 0 {
 			m = study.HeadlineOf(runs[0])
 		}
-		marks = append(marks, v.percentileMarks(cell, labels[i], colour)...)
+		if len(runs) > 0 { // else their curve would have no place in the legend
+			marks = append(marks, v.percentileMarks(cell, labels[i], colour)...)
+		}
 		median := medianRun(runs, m)
 		for _, run := range runs {
 			d := run.Summary.Histograms[m]

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -37,10 +38,6 @@ func (v *studyView) table(x *study.Table) *table {
 	t := &table{Name: plain(x.Title), Titled: true, Class: "figures cells"}
 	ask := func(name string) wanted { return wanted{name, x.Metric, x.Workload} }
 	matched := v.Match(x.Cells)
-	if len(matched) == 0 {
-		t.After = append(t.After, "None of its cells is in the length "+plain(v.Length)+".")
-		return t
-	}
 	if x.Rows == study.RowsCells {
 		t.Head = columnHeads("lr", append([]string{"cell"}, x.Columns...)...)
 		for _, c := range matched {
@@ -216,8 +213,13 @@ func (v *studyView) verdict(c *study.CellOutcome) cell {
 	if counts[result.Valid] == made && to != "" {
 		return cell{Text: plain(result.Verdict{Status: result.Valid, ValidTo: to}.String()), Style: good}
 	}
+	left := ""
+	if n := counts[result.Invalid]; n > 0 && n < made { // the figures beside it are those of the others
+		left = fmt.Sprintf(", %d INVALID left out", n)
+		made, counts[result.Invalid] = made-n, 0
+	}
 	text, style := worstOf(made, func(s result.Status) int { return counts[s] })
-	return cell{Text: text, Style: style}
+	return cell{Text: text + left, Style: style}
 }
 
 // semantics says of each system what its numbers mean, as its runs found it.

@@ -84,6 +84,14 @@ func (s *Study) With(a Argument) (*Study, error) {
 	return made, nil
 }
 
+// Run returns the command that runs the study in a length.
+func (s *Study) Run(length string) string {
+	if length == Default {
+		return s.run()
+	}
+	return s.run() + " --" + length
+}
+
 // run returns the command that runs the study at its default length.
 func (s *Study) run() string {
 	command := "sixnines study run " + s.Name

@@ -178,7 +178,11 @@ func (d *decider) cell(name string) *CellOutcome {
 			break
 		}
 	}
-	d.need(cmp.Or(d.o.GoOn, d.longer()))
+	made := ""
+	if d.o.Rest != "" {
+		made = d.o.Rest + " --only '" + name + "'"
+	}
+	d.need(cmp.Or(made, d.longer()))
 	return nil
 }
 
@@ -188,7 +192,7 @@ func (d *decider) longer() string {
 	case Quick:
 		return "six rounds: " + d.o.Study.run()
 	case Default:
-		return "longer runs: " + d.o.Study.run() + " --full"
+		return "longer runs: " + d.o.Study.Run(Full)
 	}
 	return ""
 }

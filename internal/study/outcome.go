@@ -27,6 +27,7 @@ type Outcome struct {
 	// those that were tried and have none, and Refused of those that the broker does not
 	// support.
 	Planned, Made, Failed, Refused int
+	Rest                           string // the command that makes any cells of the length, without their names
 	GoOn                           string // the command that makes the missing trials; empty: no trial is missing
 	More                           string // the command that then makes more rounds
 }
