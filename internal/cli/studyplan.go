@@ -3,14 +3,17 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/brokers"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
+	"sixnines/scenario"
 )
 
 // studyOptions are the flags of study run.
@@ -36,6 +39,7 @@ type studyCell struct {
 	managed bool             // product is started
 	group   string           // the same for cells that one broker can serve
 	chosen  bool             // by --only
+	due     map[string]int64 // messages in the window by workload, empty for the first that is judged; 0: not known
 	lacks   error            // what this machine lacks for the cell's actions; nil: nothing
 }
 
@@ -150,6 +154,9 @@ func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 	} else if err != nil {
 		return x, err
 	}
+	if x.due, err = messagesDue(sc, e); err != nil {
+		return x, err
+	}
 	x.cell, x.group = newCell(sc, e), "without a broker of ours: "+c.System.Name
 	x.cell.Name, x.label = c.Name, c.Name
 	if b, ok := c.Bench(); ok {
@@ -167,6 +174,40 @@ func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 		}
 	}
 	return x, nil
+}
+
+// messagesDue returns how many messages each workload of a scenario is to send in its window.
+func messagesDue(sc *scenario.Scenario, e driver.Entry) (map[string]int64, error) {
+	due := map[string]int64{}
+	for _, part := range sc.Parts() {
+		p, err := planOf(part.Scenario, e)
+		if err != nil {
+			return nil, err
+		}
+		due[part.Name] = p.Messages
+		if _, judged := due[""]; !judged && !part.Background {
+			due[""] = p.Messages
+		}
+	}
+	return due, nil
+}
+
+// foregone says what the study cannot decide in this length or on this machine, before it is run.
+func (p *studyPlan) foregone() ([]string, error) {
+	if p.length == study.Quick {
+		return []string{"quick decides nothing but what one round can show: " + p.study.Run(study.Default) + " decides"}, nil
+	}
+	all, err := p.study.Foregone(p.length, runtime.NumCPU(), func(c *study.Cell, workload string) int64 {
+		for i := range p.cells {
+			if p.cells[i].Name == c.Name {
+				return p.cells[i].due[workload]
+			}
+		}
+		return 0
+	})
+	return each(all, func(x study.Foregone) string {
+		return x.Conclusion + " cannot be decided: " + x.Why + "; it takes " + x.Needs
+	}), err
 }
 
 // fileOf names the result of a trial.

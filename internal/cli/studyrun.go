@@ -123,6 +123,9 @@ func (s *studyRuns) check(ctx context.Context, a *app) error {
 	if s.planned, err = a.planStudy(st, s.studyOptions); err != nil {
 		return err
 	}
+	if s.foregone, err = s.planned.foregone(); err != nil {
+		return err
+	}
 	s.missing = a.missingProducts(ctx, s.planned)
 	return a.fleetStudy(s.planned)
 }
@@ -302,6 +305,9 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 		if c.chosen && missing[c.System.Name].Why == "" {
 			wanted = append(wanted, at)
 		}
+	}
+	for _, text := range s.foregone {
+		fmt.Fprintln(&b, text)
 	}
 	fmt.Fprintln(&b, p.estimate(wanted))
 	_, err := io.WriteString(a.Stdout, b.String())

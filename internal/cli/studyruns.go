@@ -26,15 +26,16 @@ const studyFailures = 3
 type studyRuns struct {
 	*series
 	studyOptions
-	planned *studyPlan
-	missing map[string]study.Skipped   // by system: its broker is not here, or fails
-	made    map[int]study.TrialOutcome // by trial
-	found   *study.Outcome
-	machine []result.Fact  // of the last trial that was made
-	row     map[string]int // by system: runs that failed, one after the other
-	last    string         // the system of the last trial
-	written time.Time      // when the pages were written last
-	before  int            // trials that there were when this run of the study began
+	planned  *studyPlan
+	missing  map[string]study.Skipped   // by system: its broker is not here, or fails
+	made     map[int]study.TrialOutcome // by trial
+	found    *study.Outcome
+	machine  []result.Fact  // of the last trial that was made
+	row      map[string]int // by system: runs that failed, one after the other
+	last     string         // the system of the last trial
+	written  time.Time      // when the pages were written last
+	foregone []string       // what it cannot decide
+	before   int            // trials that there were when this run of the study began
 }
 
 // keep takes what a trial came to, without what is large.
@@ -77,6 +78,9 @@ func (s *studyRuns) announce() {
 	if s.Other() {
 		s.note("they were made by version %s: the pages are rewritten, and no rounds are added; results in %s", s.Series.Tool, s.dir)
 		return
+	}
+	for _, text := range s.foregone {
+		s.note("%s", text)
 	}
 	s.note("%s; results in %s", s.planned.estimate(left), s.dir)
 }

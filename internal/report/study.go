@@ -107,6 +107,11 @@ func (v *studyView) document() document {
 	if command := plain(v.Command); command != "" {
 		repeat.Blocks = append(repeat.Blocks, code(command))
 	}
+	fixed := "Claims, thresholds, cells and lengths were fixed before the first trial: design " + v.Study.Design() + "."
+	if now := v.Study.Changed(); now != "" {
+		fixed += " It is not the one that is built in as " + plain(v.Study.Name) + ", " + now + "."
+	}
+	repeat.Blocks = append(repeat.Blocks, text{Text: fixed})
 	machine := &table{Class: "sheet", Caption: "As the last trial found it", Head: textCells("fact", "value", "note")}
 	machine.machine(v.Machine)
 	if revision := plain(v.Tool.Revision); revision != "" {
@@ -218,7 +223,7 @@ func (v *studyView) warnings() []notice {
 		out = append(out, notice{"BROKER ON THIS HOST", text, true})
 	}
 	if v.Length == study.Quick {
-		out = append(out, notice{"QUICK", "short runs, few rounds: to see that everything works, and for a first look; hardly a conclusion can be decided", true})
+		out = append(out, notice{"QUICK", "one short round of each cell, to see that everything works and for a first look: it decides nothing but what one round can show", true})
 	}
 	if v.Made+v.Refused < v.Planned {
 		text := fmt.Sprintf("%s of %s trials have a result", count(v.Made), count(v.Planned))
@@ -302,7 +307,7 @@ func (v *studyView) facts() []string {
 	if m := v.fact("model"); m != "" {
 		out = append(out, m)
 	}
-	return append(out, v.tool())
+	return append(out, v.tool(), "design "+v.Study.Design())
 }
 
 func studyTime(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

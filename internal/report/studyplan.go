@@ -27,6 +27,7 @@ func StudyPlan(w io.Writer, s *study.Study, lengths []StudyLength, opt Options) 
 		out.say("", "What follows is an example: its run takes --broker PRODUCT=VERSION,VERSION…", normal)
 		out.say("  ", "--broker "+plain(x.String()), normal)
 	}
+	out.say("", "design "+s.Design(), faint)
 	listed := func(title string, n int, entry func(i int) (name, text string)) {
 		var all document
 		for i := range n {

@@ -71,10 +71,7 @@ func TestLengthsDecide(t *testing.T) {
 			}
 			for _, c := range s.Conclusions {
 				for _, x := range c.Tests {
-					least := LeastRounds
-					if own := !slices.ContainsFunc(x.Figures, func(f string) bool { _, _, is := percentile(f); return !is }); own && (x.Kind == KindBelow || x.Kind == KindAbove) {
-						least = leastRuns
-					}
+					least := x.rounds()
 					wanted := slices.DeleteFunc(append([]string{x.A, x.B}, x.Cells...), func(name string) bool { return name == "" })
 					for _, pattern := range wanted {
 						found := Select(planned, []string{pattern})
