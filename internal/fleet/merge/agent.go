@@ -30,6 +30,9 @@ type agent struct {
 type ending struct {
 	runs   []*result.Run // by load
 	closed []bool        // by load: it has a closing record
+	timed  []timed       // by load
+	// latencies are by load. The histograms that they are of do not stay: those of a thousand agents are gigabytes.
+	latencies []map[result.Metric]result.AgentLatency
 }
 
 // atLast returns, for the last interval of a lost agent, how many messages it had sent that it had not yet
@@ -120,8 +123,49 @@ func (a *agent) scan() (*ending, error) {
 	e := &ending{}
 	for _, part := range run.Parts() {
 		e.runs, e.closed = append(e.runs, part), append(e.closed, part.Closing != nil)
+		e.timed, e.latencies = append(e.timed, timedIn(part)), append(e.latencies, latenciesOf(part))
+		if part.Closing != nil && a.segment().Role == "" { // of others what is missing is computed from them
+			part.Metrics = nil
+		}
+		part.Tail = nil
+		for i := range part.Series {
+			part.Series[i].Metrics, part.Series[i].Vitals = nil, nil
+		}
 	}
 	return e, nil
+}
+
+// timed are the response times that an agent recorded, with the layout of their histograms.
+type timed map[result.Metric]grid
+
+// grid is the layout of a histogram, see [result.NewHistogram].
+type grid struct {
+	lowest, highest int64
+	digits          int
+}
+
+func timedIn(run *result.Run) timed {
+	all := timed{}
+	for metric, merged := range run.Metrics {
+		if metric.IsResponse() && merged.Hist != nil {
+			lowest, highest, digits := merged.Hist.Layout()
+			all[metric] = grid{lowest, highest, digits}
+		}
+	}
+	return all
+}
+
+// latenciesOf returns what is shown of an agent's latencies.
+func latenciesOf(run *result.Run) (all map[result.Metric]result.AgentLatency) {
+	for metric, merged := range run.Metrics {
+		if metric.IsLatency() && merged.Hist.Count() > 0 {
+			if all == nil {
+				all = map[result.Metric]result.AgentLatency{}
+			}
+			all[metric] = result.AgentLatency{Count: merged.Hist.Count(), P50: merged.Hist.Percentile(50), P99: merged.Hist.Percentile(99), Max: merged.Max}
+		}
+	}
+	return all
 }
 
 // belong reports, by an error that wraps ErrDiffer, results that are not the segments of one run.

@@ -36,7 +36,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 			return err
 		}
 		v.Pauses, v.Tail = append(v.Pauses, x.Pauses...), append(v.Tail, x.Tail...)
-		v.Vitals = worst(v.Vitals, x.Vitals)
+		v.Vitals = m.units.worst(v.Vitals, x.Vitals)
 		little.add(x.Vitals)
 		for _, p := range x.Lost {
 			lost[p[0]] += p[1]
@@ -55,7 +55,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 	v.Closing.GivenUp = max(v.Closing.GivenUp, l.end, v.Closing.End)
 	for j, e := range ends {
 		if e.closed[i] {
-			if err := m.rest(l, m.agents[j], e.runs[i], &v); err != nil {
+			if err := m.rest(l, m.agents[j], e.runs[i], e.timed[i], &v); err != nil {
 				return err
 			}
 			continue
@@ -64,7 +64,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 			_, v.Closing.Received = lastAnswers(v.Closing, e.runs[i])
 			continue
 		}
-		if err := m.account(l, m.agents[j], e.runs[i], &v); err != nil {
+		if err := m.account(l, m.agents[j], e.runs[i], e.timed[i], &v); err != nil {
 			return err
 		}
 		v.Closing.Acked, v.Closing.Received = lastAnswers(v.Closing, e.runs[i])

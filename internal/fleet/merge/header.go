@@ -124,13 +124,6 @@ func agentOf(a *agent, h *result.Header, e *ending, load int) result.Agent {
 			x.SHA256 = s.Seal.SHA256
 		}
 	}
-	for metric, merged := range run.Metrics {
-		if metric.IsLatency() && merged.Hist.Count() > 0 {
-			if x.Latencies == nil {
-				x.Latencies = map[result.Metric]result.AgentLatency{}
-			}
-			x.Latencies[metric] = result.AgentLatency{Count: merged.Hist.Count(), P50: merged.Hist.Percentile(50), P99: merged.Hist.Percentile(99), Max: merged.Max}
-		}
-	}
+	x.Latencies = e.latencies[load]
 	return x
 }

@@ -32,7 +32,7 @@ func (m *merger) interval(l *load, phase string, all []piece, until int64) error
 			return err
 		}
 		v.Pauses = append(v.Pauses, x.Pauses...)
-		v.Vitals = worst(v.Vitals, x.Vitals)
+		v.Vitals = m.units.worst(v.Vitals, x.Vitals)
 		v.Depth = deeper(v.Depth, x.Depth)
 	}
 	if l.books != nil { // what a consuming agent expects is what it received
@@ -155,15 +155,28 @@ func deeper(a, b *result.Depth) *result.Depth {
 	return a
 }
 
+// units are the units of vitals that were asked for: each is looked up in a long table once, and a thousand agents have some
+// fifty of them each second.
+type units map[result.Vital]result.Unit
+
+func (u units) of(v result.Vital) result.Unit {
+	unit, known := u[v]
+	if !known {
+		unit = v.Properties().Unit
+		u[v] = unit
+	}
+	return unit
+}
+
 // worst adds an agent's vitals to those of others: counts are added, and of what describes one machine or process
 // the largest value stands, as of the agent that has the least room.
-func worst(into, of map[result.Vital]float64) map[result.Vital]float64 {
+func (u units) worst(into, of map[result.Vital]float64) map[result.Vital]float64 {
 	if len(of) > 0 && into == nil {
 		into = map[result.Vital]float64{}
 	}
 	for v, x := range of {
 		switch was, known := into[v]; {
-		case v.Properties().Unit == result.UnitCount:
+		case u.of(v) == result.UnitCount:
 			into[v] = was + x
 		case !known || x > was:
 			into[v] = x

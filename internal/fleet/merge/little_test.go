@@ -15,7 +15,7 @@ func TestLittlesLawOfAllAgentsOrNone(t *testing.T) {
 	var both littles
 	both.add(a)
 	both.add(b)
-	all := worst(maps.Clone(a), b)
+	all := units{}.worst(maps.Clone(a), b)
 	both.put(all)
 	if all[result.VitalLittleSampled] != 7 || all[result.VitalLittleSamples] != 1900 {
 		t.Errorf("both: %v", all)

@@ -14,7 +14,7 @@ import (
 // due after its last record and never sent, and what it sent and nobody saw the end of. A message that was not
 // sent has waited since it was due; of those that were sent nothing is known after the agent's last record. Which
 // ones were not answered is not known either: they count as the last that were sent.
-func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval) error {
+func (m *merger) account(l *load, a *agent, run *result.Run, timed timed, v *result.Interval) error {
 	c, last := run.Counters, int64(0)
 	if n := len(run.Series); n > 0 {
 		last = run.Series[n-1].End
@@ -33,7 +33,7 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 		d.MissingUnknown = min(missing, unanswered*fan)
 		d.Undelivered = missing - d.MissingUnknown
 	}
-	x := &lostMetrics{load: l, at: map[result.Metric]*lostMetric{}}
+	x := &lostMetrics{load: l, timed: timed, at: map[result.Metric]*lostMetric{}}
 	s, p, err := planOf(l.header)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 			continue
 		}
 		acked := due > sent-unanswered && l.header.Ack != ackNone
-		d.Censored += x.censor(run, at, waited, acked, due > sent-missing/max(1, fan[producer]), fan[producer], l.header.Slot.Nanoseconds())
+		d.Censored += x.censor(at, waited, acked, due > sent-missing/max(1, fan[producer]), fan[producer], l.header.Slot.Nanoseconds())
 	}
 	d.Scheduled = due - counted
 	return x.finish(v, d)
@@ -80,7 +80,7 @@ func (m *merger) account(l *load, a *agent, run *result.Run, v *result.Interval)
 
 // rest adds to the closing record what the segment of an agent had due after its window, if that ended before the others':
 // it was stopped alone, and nobody sent these messages.
-func (m *merger) rest(l *load, a *agent, run *result.Run, v *result.Interval) error {
+func (m *merger) rest(l *load, a *agent, run *result.Run, timed timed, v *result.Interval) error {
 	if own := (&result.Agent{End: run.Closing.End}); !own.Unfinished(v.Closing.End) || a.segment().Role == result.RoleConsumers {
 		return nil
 	}
@@ -92,7 +92,7 @@ func (m *merger) rest(l *load, a *agent, run *result.Run, v *result.Interval) er
 	if err != nil {
 		return err
 	}
-	x := &lostMetrics{load: l, at: map[result.Metric]*lostMetric{}}
+	x := &lostMetrics{load: l, timed: timed, at: map[result.Metric]*lostMetric{}}
 	var d result.Counters
 	fan, all := fanOut(&s.Workload, share), make([]int, len(share.Producers))
 	for i := range all {
@@ -105,7 +105,7 @@ func (m *merger) rest(l *load, a *agent, run *result.Run, v *result.Interval) er
 		}
 		d.Scheduled++
 		d.NotSent++
-		d.Censored += x.censor(run, at, v.Closing.GivenUp-at, l.header.Ack != ackNone, true, fan[producer], l.header.Slot.Nanoseconds())
+		d.Censored += x.censor(at, v.Closing.GivenUp-at, l.header.Ack != ackNone, true, fan[producer], l.header.Slot.Nanoseconds())
 	}
 	return x.finish(v, d)
 }
@@ -144,8 +144,9 @@ func fanOut(w *scenario.Workload, s layout.Share) (all []int64) {
 
 // lostMetrics collects the lower bounds of a lost agent's messages.
 type lostMetrics struct {
-	load *load
-	at   map[result.Metric]*lostMetric
+	load  *load
+	timed timed // what the agent recorded
+	at    map[result.Metric]*lostMetric
 }
 
 type lostMetric struct {
@@ -155,11 +156,8 @@ type lostMetric struct {
 
 // censor adds a message that was due at an instant and has waited for so long to the response times that the
 // agent recorded, and returns how many lower bounds that are. Which of them it lacks, acked and delivered say.
-func (x *lostMetrics) censor(run *result.Run, at, waited int64, acked, delivered bool, fan, slot int64) (n int64) {
-	for metric, merged := range run.Metrics {
-		if !metric.IsResponse() || merged.Hist == nil {
-			continue
-		}
+func (x *lostMetrics) censor(at, waited int64, acked, delivered bool, fan, slot int64) (n int64) {
+	for metric, grid := range x.timed {
 		times := int64(1)
 		switch metric {
 		case result.PublishResponse:
@@ -176,7 +174,7 @@ func (x *lostMetrics) censor(run *result.Run, at, waited int64, acked, delivered
 		}
 		m := x.at[metric]
 		if m == nil {
-			m = &lostMetric{bounds: result.NewHistogram(merged.Hist.Layout()), unanswered: map[int64]int64{}}
+			m = &lostMetric{bounds: result.NewHistogram(grid.lowest, grid.highest, grid.digits), unanswered: map[int64]int64{}}
 			x.at[metric] = m
 		}
 		_, highest, _ := m.bounds.Layout()

@@ -66,7 +66,7 @@ func Files(path string, sources []Source, whole Whole) (run *result.Run, err err
 			_ = os.Remove(path)
 		}
 	}()
-	return (&merger{agents: agents, whole: whole, writer: w, path: path}).merge()
+	return (&merger{agents: agents, whole: whole, writer: w, path: path, units: units{}}).merge()
 }
 
 // merger writes one file. It belongs to one goroutine.
@@ -75,6 +75,7 @@ type merger struct {
 	whole  Whole
 	writer *resultfile.Writer
 	path   string
+	units  units
 	loads  []*load // in the order of the headers
 }
 
