@@ -337,7 +337,13 @@ func (t *abRuns) placeOf(turn *trials.Turn) string {
 	if n := turn.Trial.Replaces; n > 0 {
 		return fmt.Sprintf("pair %d, replacing pair %d", pair, n)
 	}
-	text := fmt.Sprintf("pair %d of %d", pair, t.most()+t.Design.Controls)
+	all := t.most() + t.Design.Controls
+	for _, x := range t.Trials {
+		if x.Replaces > 0 && x.Cell == 0 {
+			all++
+		}
+	}
+	text := fmt.Sprintf("pair %d of %d", pair, all)
 	if t.isControl(pair) {
 		text += ", A on both sides"
 	}

@@ -40,6 +40,9 @@ func (t *abRuns) foretell(ctx context.Context, a *app) error {
 	if t.resume != "" {
 		return wrongUsage("leave one of them out", "--dry-run and --resume exclude each other")
 	}
+	if t.json {
+		return wrongUsage("leave one of them out", "--dry-run and --json exclude each other: what an ab would make is said in words")
+	}
 	if err := t.check(ctx, a); err != nil {
 		return err
 	}
