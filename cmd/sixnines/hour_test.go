@@ -56,7 +56,7 @@ func hour() []step {
 		{line: "sixnines compare --gate --percentile 50,99 results/baseline results/new", codes: []int{0, 3, 4},
 			before: "sixnines run --repeat 10 --quiet --out results/new " + briefly + " >/dev/null; ", says: `p50`},
 		{line: "sixnines run --duration 20s --slo 'p99 < 50ms' --slo 'lost == 0' --junit slo.xml", with: "--duration 2s", codes: []int{0, 3, 4}, says: `p99 < 50ms`},
-		{line: "sixnines ab nats --beside --b setting.max_pending=1MB --duration 5s", with: dry, says: `(?s)max_pending.*about 2 min \d+ s: 10 pairs`},
+		{line: "sixnines ab nats --for 3m --percentile 50 --min-effect 10% --b setting.max_pending=1MB", with: dry, says: `(?s)max_pending.*about 2 min \d+ s: \d+ pairs`},
 		{line: "sixnines ab nats --b setting.max_pending=1MB --duration 5s", with: dry, says: `(?s)max_pending.*about 2 min \d+ s: 10 pairs`},
 		{line: "sixnines ab nats --b option.client=library --duration 5s", with: dry, says: `(?s)option.client.*about 2 min \d+ s: 10 pairs`},
 		{line: "sixnines capacity kafka --slo 'p99 < 10ms' --for 2M/s --headroom 50%", with: dry, says: `about 30 trials of 12 s or more take 6 min to 24 min`},
