@@ -51,7 +51,7 @@ func (s *studyRuns) again() []trials.Trial {
 		groups = append(groups, slices.Index(names, c.group))
 	}
 	var added []trials.Trial
-	for _, at := range trials.Grouped(groups, need, s.Seed+uint64(len(s.Trials))) {
+	for _, at := range trials.Grouped(groups, need, s.planned.pairs(), s.Seed+uint64(len(s.Trials))) {
 		at.Round += last
 		number := fmt.Sprintf("%0*d", len(fmt.Sprint(len(s.planned.places))), len(s.Trials)+len(added)+1)
 		added = append(added, trials.Trial{Cell: at.Cell, Round: at.Round, Seed: nextSeed(s.planned.cells[at.Cell].scenario.Seed, at.Round-1), File: s.planned.fileOf(number, at)})

@@ -81,11 +81,25 @@ func (env *Env) planStudy(s *study.Study, o studyOptions) (*studyPlan, error) {
 		groups, rounds = append(groups, slices.Index(names, x.group)), append(rounds, c.Rounds)
 		p.cells = append(p.cells, x)
 	}
-	p.places = trials.Grouped(groups, rounds, randomSeed())
+	p.places = trials.Grouped(groups, rounds, p.pairs(), randomSeed())
 	if len(p.places) > mostTrials {
 		return nil, wrongUsage("use fewer rounds or cells", "%s are more than the %s that a study may have", spell.Plural(len(p.places), "trial"), grouped(mostTrials))
 	}
 	return p, nil
+}
+
+// pairs are the cells that a test compares, by index.
+func (p *studyPlan) pairs() [][2]int {
+	var all [][2]int
+	at := func(name string) int {
+		return slices.IndexFunc(p.cells, func(c studyCell) bool { return c.Name == name })
+	}
+	for _, set := range p.study.Sets(each(p.cells, func(c studyCell) study.Cell { return c.Cell })) {
+		for i := 1; i < len(set.Cells); i++ {
+			all = append(all, [2]int{at(set.Cells[i-1]), at(set.Cells[i])}) // Sets names cells that are there
+		}
+	}
+	return all
 }
 
 // readURLs reads SYSTEM=URL.

@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"slices"
 	"testing"
 	"time"
 
+	"sixnines/internal/study"
 	"sixnines/internal/trials"
 	"sixnines/scenario"
 )
@@ -40,6 +42,51 @@ func TestStudyEstimate(t *testing.T) {
 		all, starts := p.foreseen([]trials.Place{{Round: 1}, {Round: 2}, {Round: 3}})
 		if want := 3*(tt.lasts+trialBeside) + time.Duration(tt.starts)*startTakes; starts != tt.starts || all != want {
 			t.Errorf("%s: three trials take %v with %d starts, want %v with %d", tt.name, all, starts, want, tt.starts)
+		}
+	}
+}
+
+// The cells that the built-in studies compare are made a few trials from each other: the average over
+// all pairs is below what any order of their systems gives that does not look at them.
+func TestComparedCellsAreNear(t *testing.T) {
+	for _, name := range []string{"message-queue-latency", "kafka-events"} {
+		s, err := study.Find(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cells, err := s.Cells(study.Default)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &studyPlan{study: s}
+		var groups, rounds []int
+		for _, c := range cells {
+			p.cells = append(p.cells, studyCell{Cell: c})
+			rounds = append(rounds, c.Rounds)
+			at := 0 // kafka-events has one broker
+			if name != "kafka-events" {
+				at = slices.IndexFunc(s.Systems, func(x study.System) bool { return x.Name == c.System.Name })
+			}
+			groups = append(groups, at)
+		}
+		apart := func(pairs [][2]int) float64 {
+			sum, n := 0, 0
+			for seed := range uint64(20) {
+				at := map[trials.Place]int{}
+				for i, x := range trials.Grouped(groups, rounds, pairs, seed) {
+					at[x] = i
+				}
+				for _, x := range p.pairs() {
+					d := at[trials.Place{Cell: x[0], Round: 1}] - at[trials.Place{Cell: x[1], Round: 1}]
+					sum, n = sum+max(d, -d), n+1
+				}
+			}
+			return float64(sum) / float64(n)
+		}
+		if near, random := apart(p.pairs()), apart(nil); near > 0.75*random {
+			t.Errorf("%s: compared cells are %.1f trials apart, and in a random order %.1f", name, near, random)
+		} else {
+			t.Logf("%s: %.1f trials apart, %.1f in a random order", name, near, random)
 		}
 	}
 }

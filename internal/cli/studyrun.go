@@ -31,8 +31,9 @@ func (a *app) studyRunCommand() *cobra.Command {
 		Use:   "run STUDY [flags]",
 		Short: "Run a study and decide which conclusions hold",
 		Long: `Run the cells of a study, which repeats a published benchmark, in rounds. Each round
-takes the brokers, and for each broker its cells, in a new random order. STUDY is the
-name of a built-in study, or the file of your own.
+takes the brokers, and for each broker its cells, in random order, those that are
+compared near to each other; every second round reverses the order of the one before.
+STUDY is the name of a built-in study, or the file of your own.
 
 The expected time is printed first. --quick gives each cell one round, which decides no
 comparison. The default gives six, with windows as short as the figures allow. --full

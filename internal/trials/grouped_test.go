@@ -11,8 +11,8 @@ func TestGrouped(t *testing.T) {
 	groups, rounds := []int{0, 1, 0, 2, 1}, []int{3, 3, 3, 2, 3}
 	firsts := map[int]bool{}
 	for seed := range uint64(30) {
-		all := Grouped(groups, rounds, seed)
-		if len(all) != 14 || !slices.Equal(all, Grouped(groups, rounds, seed)) {
+		all := Grouped(groups, rounds, nil, seed)
+		if len(all) != 14 || !slices.Equal(all, Grouped(groups, rounds, nil, seed)) {
 			t.Fatalf("seed %d: %v", seed, all)
 		}
 		seen, changes := map[Place]bool{}, 0
@@ -32,6 +32,46 @@ func TestGrouped(t *testing.T) {
 	}
 	if len(firsts) != len(groups) {
 		t.Errorf("only %v come first", firsts)
+	}
+}
+
+// Compared cells are next to each other, each first in half of the rounds: A B, B A. Those of two
+// groups are as near as the cells of their groups allow.
+func TestPairsAreAdjacent(t *testing.T) {
+	// Two cells of each of three groups; group 3 is compared with nothing, and comes in between of none.
+	groups := []int{0, 0, 1, 1, 2, 2, 3, 3}
+	rounds := slices.Repeat([]int{6}, len(groups))
+	within, across := [][2]int{{0, 1}}, [][2]int{{2, 4}, {3, 5}}
+	starts := map[bool]int{}
+	for seed := range uint64(40) {
+		at := map[Place]int{}
+		all := Grouped(groups, rounds, slices.Concat(within, across), seed)
+		for i, p := range all {
+			at[p] = i
+		}
+		if len(at) != len(groups)*6 {
+			t.Fatalf("seed %d: %v", seed, all)
+		}
+		for round := 1; round <= 6; round++ {
+			apart := func(p [2]int) int { return at[Place{p[1], round}] - at[Place{p[0], round}] }
+			for _, p := range slices.Concat(within, across) {
+				if round%2 == 0 && apart(p) != -(at[Place{p[1], round - 1}]-at[Place{p[0], round - 1}]) {
+					t.Errorf("seed %d, round %d: %v is not reversed: %v", seed, round, p, all)
+				}
+			}
+			if d := apart(within[0]); d*d != 1 {
+				t.Errorf("seed %d, round %d: %d apart", seed, round, d)
+			}
+			if near, far := apart(across[0]), apart(across[1]); near*near+far*far != 1+9 {
+				t.Errorf("seed %d, round %d: %d and %d apart", seed, round, near, far)
+			}
+			if round%2 == 1 {
+				starts[apart(within[0]) > 0]++
+			}
+		}
+	}
+	if starts[true] < 30 || starts[false] < 30 {
+		t.Errorf("who comes first is not drawn: %v", starts)
 	}
 }
 

@@ -1,6 +1,7 @@
 package trials
 
 import (
+	"math"
 	"math/rand/v2"
 	"slices"
 )
@@ -14,7 +15,14 @@ type Place struct {
 // Shuffled returns every cell once a round, in a new random order for each round, so that
 // drift during the series does not favour any cell. The same seed gives the same order.
 func Shuffled(cells, rounds int, seed uint64) []Place {
-	return Grouped(make([]int, cells), slices.Repeat([]int{rounds}, cells), seed)
+	r := rand.New(rand.NewPCG(seed, 0x6e0))
+	all := make([]Place, 0, cells*rounds)
+	for round := 1; round <= rounds; round++ {
+		for _, cell := range r.Perm(cells) {
+			all = append(all, Place{cell, round})
+		}
+	}
+	return all
 }
 
 // Balanced returns the order of two cells: each goes first in half of the rounds, chosen at
@@ -40,28 +48,124 @@ func Balanced(rounds int, seed uint64) []Place {
 	return all
 }
 
-// Grouped returns every cell as often as it has rounds, in a new random order for each round:
-// groups are shuffled, and cells within each group, so that the broker of a group is needed
-// once a round. groups and rounds are by cell.
-func Grouped(groups, rounds []int, seed uint64) []Place {
-	r := rand.New(rand.NewPCG(seed, 0x6e0))
-	var names []int
+// Grouped returns every cell as often as it has rounds. In each round the cells of a group, which
+// one broker can serve, come together, so that it is needed once a round. groups and rounds are by
+// cell; pairs are cells that are compared.
+//
+// The order is drawn anew for every other round, and the round after it has the reverse: A B, B A.
+// What drifts, or is left by the cell before, then affects both cells of a pair alike. Compared
+// cells come as close together as that allows: next to each other within a group, and in groups
+// that follow each other with the nearest pair first.
+func Grouped(groups, rounds []int, pairs [][2]int, seed uint64) []Place {
+	o := ordering{groups: groups, pairs: pairs, draw: rand.New(rand.NewPCG(seed, 0x6e0))}
 	most := 0
-	for i, g := range groups {
-		most = max(most, rounds[i])
-		if !slices.Contains(names, g) {
-			names = append(names, g)
-		}
+	for _, n := range rounds {
+		most = max(most, n)
 	}
 	var all []Place
+	var order []int
 	for round := 1; round <= most; round++ {
-		for _, k := range r.Perm(len(names)) {
-			for _, cell := range r.Perm(len(groups)) {
-				if groups[cell] == names[k] && rounds[cell] >= round {
-					all = append(all, Place{cell, round})
-				}
+		if slices.Reverse(order); round%2 == 1 {
+			order = o.round()
+		}
+		for _, cell := range order {
+			if rounds[cell] >= round {
+				all = append(all, Place{cell, round})
 			}
 		}
 	}
 	return all
+}
+
+// ordering draws the order of a round.
+type ordering struct {
+	groups []int
+	pairs  [][2]int
+	draw   *rand.Rand
+}
+
+// round returns all cells in a new order: of several that are drawn, the one in which compared cells
+// are nearest to each other. Its reverse is as near, and drawn as often.
+func (o *ordering) round() (best []int) {
+	const drawn = 64
+	if len(o.pairs) == 0 {
+		return o.candidate()
+	}
+	least := math.MaxInt
+	for range drawn {
+		at := make([]int, len(o.groups))
+		order := o.candidate()
+		for i, cell := range order {
+			at[cell] = i
+		}
+		sum := 0
+		for _, p := range o.pairs {
+			sum += max(at[p[0]]-at[p[1]], at[p[1]]-at[p[0]])
+		}
+		if sum < least {
+			least, best = sum, order
+		}
+	}
+	return best
+}
+
+// candidate returns all cells in an order in which compared cells follow each other where they can.
+func (o *ordering) candidate() []int {
+	var names []int
+	for _, g := range o.groups {
+		if !slices.Contains(names, g) {
+			names = append(names, g)
+		}
+	}
+	var order []int
+	for _, g := range o.chained(names, func(g, h int) bool {
+		return slices.ContainsFunc(o.pairs, func(p [2]int) bool {
+			a, b := o.groups[p[0]], o.groups[p[1]]
+			return a == g && b == h || a == h && b == g
+		})
+	}) {
+		var cells []int
+		for cell := range o.groups {
+			if o.groups[cell] == g {
+				cells = append(cells, cell)
+			}
+		}
+		cells = o.chained(cells, o.compared)
+		// Those whose partners came last come first.
+		slices.SortStableFunc(cells, func(a, b int) int { return o.latest(order, b) - o.latest(order, a) })
+		order = append(order, cells...)
+	}
+	return order
+}
+
+// compared reports whether two cells are a pair.
+func (o *ordering) compared(a, b int) bool {
+	return slices.ContainsFunc(o.pairs, func(p [2]int) bool { return p == [2]int{a, b} || p == [2]int{b, a} })
+}
+
+// latest returns the last place in an order of a cell that is compared with this one, -1 if none is.
+func (o *ordering) latest(order []int, cell int) int {
+	for i := len(order) - 1; i >= 0; i-- {
+		if o.compared(order[i], cell) {
+			return i
+		}
+	}
+	return -1
+}
+
+// chained returns values in random order in which one that belongs to the last comes next.
+func (o *ordering) chained(all []int, belong func(a, b int) bool) []int {
+	var left, out []int
+	for _, i := range o.draw.Perm(len(all)) {
+		left = append(left, all[i])
+	}
+	for len(left) > 0 {
+		next := 0
+		if len(out) > 0 {
+			next = max(0, slices.IndexFunc(left, func(x int) bool { return belong(out[len(out)-1], x) }))
+		}
+		out = append(out, left[next])
+		left = slices.Delete(left, next, next+1)
+	}
+	return out
 }
