@@ -274,7 +274,7 @@ func (t *abRuns) designText() string {
 		}
 		text += ": at once the sides used " + used + " of the processors"
 		if last.A > 0 && last.B > 0 {
-			text += fmt.Sprintf(", and their p50 was %+.0f %% (A) and %+.0f %% (B) of that alone", (last.A-1)*100, (last.B-1)*100)
+			text += fmt.Sprintf(", and p50 changed by %+.0f %% (A) and %+.0f %% (B) against each side alone", (last.A-1)*100, (last.B-1)*100)
 		}
 		return text
 	}
