@@ -45,7 +45,7 @@ BESIDE   := -p=5
 # takes 8 s of them without it, and 15 with it.
 QUICKJAVA := -XX:TieredStopAtLevel=1
 
-.PHONY: module hunt chaos faults kube all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
+.PHONY: module sizes hunt chaos faults kube all zeromq brokers ci fmt tidy vet staticcheck vuln build cross test race fuzz bench cover floor clean dist dist-check studies bin/release site bin/sixnines bin/sixnines-zeromq
 
 all: bin/sixnines
 
@@ -146,6 +146,10 @@ test: brokers
 	$(GO) list $(TAGGED) -export -test ./... >/dev/null
 	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
+
+# How large the program is, and what is in it: the table in docs/install.md.
+sizes:
+	@tools/release/sizes
 
 # Another module path for the whole tree, for whoever publishes it: make module AS=example.com/me/sixnines
 module:

@@ -109,7 +109,8 @@ func (r *release) make(ctx context.Context, dir string, asked []string, base str
 	}
 	var image imageIndex
 	var formula formulaData
-	for _, p := range asked {
+	for i, p := range asked {
+		fmt.Printf("%-14s %d of %d: building; the first takes minutes\n", p, i+1, len(asked))
 		b, err := r.build(ctx, p)
 		if err != nil {
 			return err
@@ -132,7 +133,11 @@ func (r *release) make(ctx context.Context, dir string, asked []string, base str
 		if err := formula.add(b, base, archive); err != nil {
 			return err
 		}
-		fmt.Printf("%-14s %s, program %.1f MB\n", p, b.version, float64(b.size)/1e6)
+		packed, err := os.Stat(archive)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%-14s %s, program %.1f MB, archive %.1f MB\n", p, b.version, float64(b.size)/1e6, float64(packed.Size())/1e6)
 	}
 	if len(image.manifests) > 0 {
 		file := filepath.Join(dir, "sixnines_"+r.version()+"_oci.tar")

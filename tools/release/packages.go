@@ -20,9 +20,10 @@ func (r *release) packages(b *program, dir string) error {
 		return err
 	}
 	for _, format := range []struct {
-		name     string
-		packager nfpm.Packager
-	}{{"deb", deb.Default}, {"rpm", rpm.DefaultRPM}} {
+		name       string
+		packager   nfpm.Packager
+		recommends []string
+	}{{"deb", deb.Default, []string{"bash-completion"}}, {"rpm", rpm.DefaultRPM, nil}} {
 		info := nfpm.WithDefaults(&nfpm.Info{
 			Name: "sixnines", Arch: b.arch, Platform: "linux", Version: b.version, Release: "1",
 			Section: "net", Priority: "optional", License: "Apache-2.0", Maintainer: "The Sixnines authors",
@@ -30,7 +31,7 @@ func (r *release) packages(b *program, dir string) error {
 				"It times every message from the instant it was due, on a schedule that the\n" +
 				"broker cannot slow down, and says how far its figures hold.",
 			MTime: r.at, DisableGlobbing: true,
-			Overridables: nfpm.Overridables{Contents: contents, RPM: nfpm.RPM{BuildHost: "localhost", Summary: "laboratory for message-broker latency"}},
+			Overridables: nfpm.Overridables{Contents: contents, Recommends: format.recommends, RPM: nfpm.RPM{BuildHost: "localhost", Summary: "laboratory for message-broker latency"}},
 		})
 		if err := nfpm.PrepareForPackager(info, format.name); err != nil {
 			return err
