@@ -51,14 +51,18 @@ func (n Naming) CheckGiven(driver string, topics, groups []string) error {
 	return nil
 }
 
+// Begins returns what names of runs with the prefix begin with.
+func (n Naming) Begins(prefix string) string {
+	if prefix == "" {
+		return Mark + n.Separator
+	}
+	return prefix
+}
+
 // Name returns what something of the target's run is called: the prefix, the run and the
 // parts, with separators in between.
 func (n Naming) Name(t Target, parts ...string) string {
-	prefix := t.Prefix
-	if prefix == "" {
-		prefix = Mark + n.Separator
-	}
-	return prefix + strings.Join(append([]string{t.Run}, parts...), n.Separator)
+	return n.Begins(t.Prefix) + strings.Join(append([]string{t.Run}, parts...), n.Separator)
 }
 
 // Group returns how a driver is to call a group of a run with the prefix, in

@@ -15,6 +15,9 @@ type Entry struct {
 	InProcess    bool         // the broker is part of the driver, within this process
 	Capabilities Capabilities // with the default options, see With
 	Naming       Naming       // of what the driver makes and uses at the broker
+	// Rights returns what the account of runs with the prefix needs, and no more; an empty prefix
+	// means names that begin with Mark. Nil: the driver cannot say.
+	Rights func(prefix string) []Right
 	// Options is a pointer to the driver's options struct holding the
 	// defaults, see [DescribeOptions]. Nil: the driver has none.
 	Options any

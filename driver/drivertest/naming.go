@@ -1,10 +1,12 @@
 package drivertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"testing"
 
 	"sixnines/driver"
 )
@@ -14,7 +16,8 @@ import (
 func checkPrefix(ctx context.Context, h *Harness) error {
 	under := *h
 	naming := h.Entry.Naming
-	under.Target.Prefix = "px7" + naming.Separator
+	under.Target.Prefix = cmp.Or(h.Target.Prefix, "px7"+naming.Separator)
+	flat := strings.TrimSuffix(under.Target.Prefix, naming.Separator) + "-"
 	if err := naming.CheckPrefix(h.Entry.Name, under.Target.Prefix); err != nil {
 		return err
 	}
@@ -42,7 +45,7 @@ func checkPrefix(ctx context.Context, h *Harness) error {
 		}
 		for _, name := range names {
 			// Where separators are no part of names, a hyphen stands for them.
-			if before, _, _ := strings.Cut(name, r.run); !strings.Contains(before, under.Target.Prefix) && !strings.Contains(before, "px7-") {
+			if before, _, _ := strings.Cut(name, r.run); !strings.Contains(before, under.Target.Prefix) && !strings.Contains(before, flat) {
 				return fmt.Errorf("with the prefix %q something is called %q", under.Target.Prefix, name)
 			}
 		}
@@ -67,7 +70,7 @@ func checkGiven(ctx context.Context, h *Harness) error {
 		if err := errors.Join(sendMany(l, p, others, 0, 5, h.size()), l.settled(ctx)); err != nil {
 			return err
 		}
-		name, group := h.Entry.Naming.Name(driver.Target{Run: owner.run}, "t0"), ""
+		name, group := h.Entry.Naming.Name(driver.Target{Run: owner.run, Prefix: h.Target.Prefix}, "t0"), ""
 		if h.Given != nil {
 			name, group = h.Given(owner.run, "t0")
 		}
@@ -107,4 +110,22 @@ func checkGiven(ctx context.Context, h *Harness) error {
 		}
 		return nil
 	})
+}
+
+// RunLimited is Run for a target whose account has the driver's rights under Target.Prefix and no
+// others: under another prefix it must be refused.
+func RunLimited(t *testing.T, h Harness) {
+	t.Helper()
+	t.Run("limited", func(t *testing.T) {
+		other := h
+		other.Target.Prefix = "other" + h.Entry.Naming.Separator
+		err := with(t.Context(), &other, topics("t0"), func(r *rig) error {
+			_, err := r.consumer(t.Context(), 0, "", newInbox(), "t0")
+			return err
+		})
+		if !errors.Is(err, driver.ErrUnauthorized) {
+			t.Errorf("under another prefix: %v", err)
+		}
+	})
+	Run(t, h)
 }

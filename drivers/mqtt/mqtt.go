@@ -43,9 +43,20 @@
 package mqtt
 
 import (
+	"strings"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
 )
+
+// rights are a user's lines in an acl_file of Mosquitto.
+func rights(prefix string) []driver.Right {
+	own := naming().Begins(prefix)
+	if !strings.HasSuffix(own, "/") { // a wildcard stands for whole levels
+		own = ""
+	}
+	return []driver.Right{{Name: "topic readwrite", Value: own + "#"}}
+}
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -65,6 +76,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -30,6 +30,17 @@ func naming() driver.Naming {
 	return n
 }
 
+// rights are an account's.
+func rights(prefix string) []driver.Right {
+	own, inboxes := natswire.Subjects(prefix)
+	all := []driver.Right{{Name: "publish", Value: own}, {Name: "subscribe", Value: own}}
+	if inboxes != own {
+		all = append(all, driver.Right{Name: "subscribe", Value: inboxes, For: "replies, where no inbox_prefix is given"},
+			driver.Right{Name: "publish", Value: inboxes, For: "responders"})
+	}
+	return all
+}
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := natswire.DefaultOptions()
@@ -48,6 +59,7 @@ func Entry() driver.Entry {
 			TLS:          true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, session.Reach),
 	}

@@ -32,6 +32,7 @@ const (
 func TestRabbitMQ(t *testing.T) {
 	b := &broker{brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})}
 	t.Run("conformance", func(t *testing.T) { testConformance(t, b.Cluster) })
+	t.Run("secured", func(t *testing.T) { testSecured(t, b.Cluster) })
 	if testing.Short() {
 		t.Skip("the rest is variants")
 	}

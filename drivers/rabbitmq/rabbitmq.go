@@ -26,6 +26,8 @@
 package rabbitmq
 
 import (
+	"regexp"
+
 	"sixnines/driver"
 	"sixnines/drivers/internal/rabbit"
 )
@@ -38,6 +40,17 @@ func naming() driver.Naming {
 	n := rabbit.Naming()
 	n.GivenTopic, n.GivenGroup = "a queue, or EXCHANGE/KEY", "a queue"
 	return n
+}
+
+// rights are the regular expressions of rabbitmqctl set_permissions.
+func rights(prefix string) []driver.Right {
+	own := "^" + regexp.QuoteMeta(naming().Begins(prefix))
+	return []driver.Right{
+		{Name: "configure", Value: own, For: "exchanges and queues, which a run makes and deletes"},
+		{Name: "write", Value: own},
+		{Name: "write", Value: `^amq\.default$`, For: "option exchange default, and replies"},
+		{Name: "read", Value: own},
+	}
 }
 
 // Entry describes the driver for a driver.Set.
@@ -62,6 +75,7 @@ func Entry() driver.Entry {
 			Unreplicated: options.unreplicated(),
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -22,7 +22,17 @@
 // every subscriber gets every message.
 package redis
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// rights are a user's, as ACL SETUSER takes them.
+func rights(prefix string) []driver.Right {
+	all := []driver.Right{{Name: "channels", Value: "&" + naming().Begins(prefix) + "*"}}
+	return append(all, resp.Commands("", "ping", "publish", "subscribe", "unsubscribe", "option sharded", "spublish", "ssubscribe", "sunsubscribe",
+		"option acks none", "client|reply", "multi", "discard")...)
+}
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -39,6 +49,7 @@ func Entry() driver.Entry {
 			TLS:        true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).Reach),
 	}

@@ -25,7 +25,17 @@
 // the number of connections asked for.
 package redisstreams
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/resp"
+)
+
+// rights are a user's, as ACL SETUSER takes them.
+func rights(prefix string) []driver.Right {
+	all := []driver.Right{{Name: "keys", Value: "~" + naming().Begins(prefix) + "*"}}
+	return append(all, resp.Commands("", "ping", "xadd", "consumers of messages", "xread", "xreadgroup", "xack", "making and removing streams and groups", "xgroup", "unlink",
+		"what an earlier run left", "exists", "depth of groups", "xinfo", "xlen", "reading back", "xrange")...)
+}
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -47,6 +57,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).Reach),
 	}

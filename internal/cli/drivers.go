@@ -95,7 +95,8 @@ func (a *app) driversListCommand() *cobra.Command {
 }
 
 func (a *app) driversShowCommand() *cobra.Command {
-	var asJSON bool
+	var asJSON, permissions bool
+	var prefix string
 	cmd := &cobra.Command{
 		Use:       "show NAME",
 		Short:     "Show the abilities and options of a driver",
@@ -106,7 +107,12 @@ func (a *app) driversShowCommand() *cobra.Command {
 			if !ok {
 				return a.unknownDriver(args[0])
 			}
-			if asJSON {
+			switch {
+			case prefix != "" && !permissions:
+				return wrongUsage("add --permissions", "--prefix is that of --permissions")
+			case permissions:
+				return a.showPermissions(e, prefix, asJSON)
+			case asJSON:
 				return a.writeJSON(objectOf(e))
 			}
 			_, err := a.Stdout.Write([]byte(a.driverText(e)))
@@ -114,6 +120,8 @@ func (a *app) driversShowCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&permissions, "permissions", false, "show what the account of a run must be allowed, in the broker's terms")
+	cmd.Flags().StringVar(&prefix, "prefix", "", "with --permissions: for runs with this `PREFIX`, such as bench.")
 	return cmd
 }
 

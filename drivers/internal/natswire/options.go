@@ -48,6 +48,19 @@ func Naming() driver.Naming {
 	return driver.Naming{Separator: ".", Allowed: "._-:/=@", Longest: 100, Parts: true, Apart: true}
 }
 
+// Subjects returns what all subjects of runs with a prefix are in, and what answers come by.
+// The server knows no beginnings of parts: a prefix that ends within one is not limited.
+func Subjects(prefix string) (own, inboxes string) {
+	begin := Naming().Begins(prefix)
+	if !strings.HasSuffix(begin, ".") {
+		return ">", ">"
+	}
+	if own = begin + ">"; prefix != "" {
+		return own, own // see InboxPrefix
+	}
+	return own, "_INBOX.>"
+}
+
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{

@@ -1,0 +1,17 @@
+package redisstreams_test
+
+import (
+	"testing"
+
+	"sixnines/drivers/internal/resp/resptest"
+	"sixnines/drivers/redisstreams"
+)
+
+// TestSecured is the suite with a user that has the driver's rights and no others.
+func TestSecured(t *testing.T) {
+	for _, client := range []string{"direct", "library"} {
+		t.Run(client, func(t *testing.T) {
+			resptest.Secured(t, redisstreams.Entry(), "bench:", map[string]any{"client": client})
+		})
+	}
+}
