@@ -8,8 +8,8 @@ import (
 )
 
 // The author's own figures pass each test of the built-in studies, or the test declares a slip.
-// Parsing refuses a study of which this is not so; here it is counted, so that figures that no
-// longer match a test are noticed.
+// Where they print nothing that a test compares, the test says what there is instead. Passes are
+// counted, so that figures that no longer match a test are noticed.
 func TestAuthorsPassTheirOwnTests(t *testing.T) {
 	numbers := map[string]int{"commit-logs": 13, "kafka-events": 10, "latency-is-wrong": 13, "message-queue-latency": 4, "rabbitmq-performance": 3, "so-you-wanna-go-fast": 20}
 	all, err := builtIn()
@@ -24,6 +24,9 @@ func TestAuthorsPassTheirOwnTests(t *testing.T) {
 				found := s.Theirs(x)
 				if (found.Verdict == Disagrees) != (x.Slip != "") {
 					t.Errorf("%s, %s: %s: %+v", s.Name, c.Name, x, found)
+				}
+				if decides := x.Kind != KindUndecidable && x.Kind != KindSteady; decides && found.Verdict == Undecidable && s.Original != nil && x.Unprinted == "" && s.Original.Unprinted == "" {
+					t.Errorf("%s, %s: %s: the author's own figures are missing: add them to figures, give them as theirs, or say as unprinted what there is instead", s.Name, c.Name, x)
 				}
 				if found.Verdict == Agrees {
 					passed++
@@ -101,7 +104,7 @@ func TestTheirs(t *testing.T) {
 		{"{kind: ratio, a: y/r-100, b: x/r-100, figures: [p50], at_least: 2}", "", "p50 2.00 ms against 1.00 ms"},
 		{"{kind: ratio, a: y/r-100, b: x/r-100, figures: [p50], at_least: 2.1}", "fail this test", ""},
 		{"{kind: ratio, a: x/r-100, b: y/r-100, figures: [p99/p50], at_most: 1.5}", "fail this test", ""},
-		{"{kind: ratio, a: y/r-200, b: x/r-100, figures: [p50], at_least: 2}", "figures of this test are missing", ""},
+		{"{kind: ratio, a: y/r-200, b: x/r-100, figures: [p50], at_least: 2}", "", ""},
 		{"{kind: ratio, a: y/r-200, b: x/r-100, figures: [p50], at_least: 2, unprinted: a chart}", "", ""},
 		{`{kind: ratio, a: y/r-200, b: x/r-100, figures: [p50], at_least: 2, theirs: "2.5"}`, "", "2.5 times"},
 		{`{kind: ratio, a: y/r-200, b: x/r-100, figures: [p50], at_most: 0.1, theirs: "0.38"}`, "fail this test: 0.38 times", ""},
@@ -113,7 +116,7 @@ func TestTheirs(t *testing.T) {
 		{"{kind: below, cells: [y/r-200], figures: [p99], bound: 1ms, theirs: 1.66ms}", "fail this test", ""},
 		{"{kind: monotone, cells: [x/r-100, x/r-200, x/r-400], figures: [p50], direction: rising}", "", "p50 1.00 ms, 2.00 ms, 3.00 ms"},
 		{"{kind: monotone, cells: [x/r-100, x/r-200, x/r-400], figures: [p50], direction: falling}", "fail this test", ""},
-		{"{kind: monotone, cells: [x/r-100, x/r-200, x/r-400], figures: [p99], direction: rising}", "figures of this test are missing", ""},
+		{"{kind: monotone, cells: [x/r-100, x/r-200, x/r-400], figures: [p99], direction: rising}", "", ""},
 		{"{kind: share, cells: [x/r-100, x/r-400], figures: [p99], at_least: 5ms, share: 0.5}", "", ""}, // a bound of a share is a number
 		{"{kind: share, cells: [x/r-100, x/r-400], figures: [p99/p50], at_least: 3.5, share: 0.5}", "", "1 of 2 cells"},
 		{"{kind: share, cells: [x/r-100, x/r-400], figures: [p99/p50], at_least: 3.5, share: 1}", "fail this test", ""},
