@@ -46,6 +46,7 @@ const (
 	ReasonAgentLost          ReasonCode = "agent-lost"
 	ReasonAgent              ReasonCode = "agent"
 	ReasonAgentsApart        ReasonCode = "agents-apart"
+	ReasonClocks             ReasonCode = "clocks"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
 	ReasonOwnLag             ReasonCode = "own-lag"
@@ -205,6 +206,7 @@ func Reasons() []ReasonProperties {
 		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
 		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
 		{ReasonAgentsApart, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "agents began apart", "begin all agents at one instant, and set the clocks of their machines"},
+		{ReasonClocks, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "clocks of several machines", "measure a round trip, or let each agent receive what it sends: both need one clock only"},
 		{ReasonSelfInflicted, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonOwnLag, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "own lag", "lower the rate, or give the generator processors of its own"},

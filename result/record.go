@@ -214,6 +214,44 @@ type Agent struct {
 	// Latencies are of what it recorded itself, by metric.
 	Latencies map[Metric]AgentLatency `json:"latencies,omitempty"`
 	SHA256    string                  `json:"sha256,omitempty"` // Seal.SHA256 of its result
+	// Clock is how its clock was followed, where messages come from agents with other clocks; nil: all have one.
+	Clock *AgentClock `json:"clock,omitempty"`
+}
+
+// AgentClock is how the clock of an agent was compared with the coordinator's during a run. Messages carry instants of the
+// coordinator's clock, which agents compute from their own.
+type AgentClock struct {
+	Offset int64   `json:"offset_ns"` // the agent's clock less the coordinator's, at the start of the window
+	Drift  float64 `json:"drift"`     // how much it gained on that, as a share: 1e-6 is 1 ppm
+	// Proved is how wrong an instant of the agent was at most, ns, whatever the ways of questions and answers took. Expected is
+	// the same if both ways of the fastest exchanges differ by at most a tenth of their round trip.
+	Proved   int64 `json:"proved_ns"`
+	Expected int64 `json:"expected_ns"`
+	// RoundTrip is the shortest time that an exchange took, ns, and Exchanges how many there were.
+	RoundTrip int64 `json:"round_trip_ns"`
+	Exchanges int64 `json:"exchanges"`
+	// Unknown says that the clock stepped, or that it was not followed for a time: the bounds do not hold.
+	Unknown bool `json:"unknown,omitempty"`
+}
+
+// OneWay returns how wrong a latency from one agent to another is at most, ns: proved, and expected if ways are symmetric, see
+// [AgentClock]. crosses says that messages come from agents with other clocks, known that the bounds hold.
+func (f *Fleet) OneWay() (proved, expected int64, crosses, known bool) {
+	worst := map[string]AgentClock{}
+	known = true
+	for _, a := range f.Agents {
+		if a.Clock == nil {
+			continue
+		}
+		crosses, known = true, known && !a.Clock.Unknown
+		w := worst[a.Segment.Role]
+		w.Proved, w.Expected = max(w.Proved, a.Clock.Proved), max(w.Expected, a.Clock.Expected)
+		worst[a.Segment.Role] = w
+	}
+	for _, w := range worst {
+		proved, expected = proved+w.Proved, expected+w.Expected
+	}
+	return proved, expected, crosses, known
 }
 
 // AgentLatency is a latency as one agent recorded it, ns. Percentiles are nearest ranks, of the messages that
@@ -384,6 +422,9 @@ type Clock struct {
 	// Start is its reading at the start of the measured window, in ns. It turns instants of the file into those of
 	// other programs on this machine, such as the kernel's tracing. 0 in files of older versions and in virtual time.
 	Start int64 `json:"start,omitempty"`
+	// Shifted says that the messages which the process received were stamped by processes with other clocks. How wrong their
+	// latencies are at most, the result of all processes says: see AgentClock.
+	Shifted bool `json:"shifted,omitempty"`
 }
 
 // FactProcessors is the name of the [Fact] that says how many logical processors the generator may use.

@@ -30,6 +30,9 @@ func (r *run) writeHeader(start int64) error {
 		Segment: r.Segment, Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.SameHost(),
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs, Start: start}}
+	if _, several := r.Shift(start); several && r.Segment.Role == result.RoleConsumers {
+		h.Clock.Shifted = true
+	}
 	if r.config.Path != nil {
 		h.Network = r.config.Path.Network()
 	}

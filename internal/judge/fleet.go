@@ -96,3 +96,55 @@ func agentsApart(e *evidence) []result.Reason {
 	}
 	return e.suspectFrom(float64(apart)/float64(e.in.End), r)
 }
+
+// How much of a one-way figure the clocks may be wrong by, proved, before it is suspect, and before it says nothing.
+const clocksSuspect, clocksInvalid = 0.1, 0.5
+
+// clocks: messages came from agents with other clocks, and what is proved of these clocks is not much less than the latencies. It
+// is judged by the lowest percentile: what it holds for, it holds for those above it.
+func clocks(e *evidence) (found []result.Reason) {
+	f := e.run.Header.Fleet
+	switch {
+	case f == nil && e.run.Header.Clock.Shifted:
+		return single(result.Reason{Status: result.Valid, Code: result.ReasonClocks, Found: "messages came from processes with other clocks",
+			Means: "how wrong their latencies are at most, only the merged result of all processes says"})
+	case f == nil:
+		return nil
+	}
+	proved, expected, crosses, known := f.OneWay()
+	switch {
+	case !crosses:
+		return nil
+	case !known:
+		return single(result.Reason{Status: result.Invalid, Code: result.ReasonClocks,
+			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, or was not followed all the time",
+			Means: "how wrong latencies from one agent to another are is not known"})
+	}
+	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved, and %s if the ways between the clocks are symmetric within a tenth", spell.Duration(proved), spell.Duration(expected))
+	for _, m := range e.latencies() {
+		if m != result.DeliveryResponse && m != result.DeliveryService && m != result.DeliveryLast {
+			continue
+		}
+		for name, x := range e.summary.Histograms[m].All() {
+			if x.Needs > 0 {
+				continue
+			}
+			r := result.Reason{Code: result.ReasonClocks, Metric: m, Percentile: name}
+			switch share := float64(proved) / float64(max(x.Value, 1)); {
+			case share >= clocksInvalid:
+				r.Status, r.Means = result.Invalid, fmt.Sprintf("of p%s, %s, that is %s: it does not say how long messages took", name, spell.Duration(x.Value), spell.Percent(share))
+			case share >= clocksSuspect:
+				r.Status, r.Means = result.Suspect, fmt.Sprintf("of p%s, %s, that is %s", name, spell.Duration(x.Value), spell.Percent(share))
+			}
+			if r.Status != "" {
+				r.Found = text
+				found = append(found, r)
+			}
+			break
+		}
+	}
+	if found == nil {
+		return single(result.Reason{Status: result.Valid, Code: result.ReasonClocks, Found: text})
+	}
+	return found
+}

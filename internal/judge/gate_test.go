@@ -27,6 +27,15 @@ func TestAHealthyRunIsValid(t *testing.T) {
 	}
 }
 
+// clocked makes a run one of two agents with clocks of their own.
+func clocked(proved time.Duration, unknown bool) func(*testbed) {
+	return func(b *testbed) {
+		c := result.AgentClock{Proved: int64(proved), Expected: int64(proved) / 2, Unknown: unknown}
+		b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9, Segment: result.Segment{Role: result.RoleProducers}, Clock: &c},
+			{Name: "b", Status: result.Valid, End: 10e9, Segment: result.Segment{Role: result.RoleConsumers}, Clock: &c}}}
+	}
+}
+
 // Each gate is flipped by one change to a healthy run.
 func TestGates(t *testing.T) {
 	vital := func(name result.Vital, v float64) func(*testbed) {
@@ -76,6 +85,9 @@ func TestGates(t *testing.T) {
 		{"agents one after the other", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9, Started: time.Time{}.Add(time.Minute)}}}
 		}, "agents-apart", result.Invalid, "up to 60.0 s apart", ""},
+		{"clocks that are not followed", clocked(0, true), "clocks", result.Invalid, "a clock stepped", ""},
+		{"clocks that say nothing of the latency", clocked(time.Second, false), "clocks", result.Invalid, "right within 2.00 s, proved", ""},
+		{"clocks that are known well", clocked(time.Nanosecond, false), "clocks", result.Valid, "right within 2 ns, proved", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9}}}
 		}, "", result.Valid, "", ""},

@@ -20,6 +20,19 @@ type Peers struct {
 	// Reach says that this process has come to a point, and returns when all have. It is called from one
 	// goroutine at a time. Its error ends the run; at PointClosed it is ignored: what is left is removed then, too.
 	Reach func(ctx context.Context, p Point) error
+	// Shift, if not nil, is how far this process's clock is ahead of the run's when it reads now, ns, and whether processes have
+	// several clocks: messages carry instants of the run's. It is called for each message, from any goroutine; nil: all
+	// processes have one clock.
+	Shift func(now int64) (ahead int64, several bool)
+}
+
+// Shift is how far this process's clock is ahead of that by which messages are stamped, when it reads now, ns, and whether other
+// processes have other clocks.
+func (s *Settings) Shift(now int64) (ahead int64, several bool) {
+	if s.Peers == nil || s.Peers.Shift == nil {
+		return 0, false
+	}
+	return s.Peers.Shift(now)
 }
 
 // Point is a point of a run at which processes wait for each other.

@@ -69,6 +69,7 @@ type message struct {
 	partition   int
 	size        int   // of the payload, bytes
 	sent        int64 // CLOCK_MONOTONIC
+	shifted     bool  // it was stamped by another clock, and Intended is an estimate
 	measured    bool  // it belongs to the window
 	redelivered bool
 	groups      uint32 // how many have received it, this one included; 0: not known any more
@@ -107,6 +108,8 @@ func (c *Consumer) identify(m *message, d *driver.Message, now int64) bool {
 		c.unexpected(&m.Envelope, d.Payload, now)
 		return false
 	}
+	ahead, several := c.plan.Shift(now)
+	m.Intended, m.shifted = m.Intended+ahead, several
 	m.stream = c.streams[m.Stream]
 	var bound bool
 	if m.ledger, bound = c.group.index(m.stream); !bound {
@@ -210,13 +213,20 @@ func (c *Consumer) observe(m *message, now int64) {
 		if received >= 0 {
 			c.shard.Value(recorder.LagReceive, received)
 		}
-		c.shard.Response(c.plan.Flow.Response, response, own, received, due)
+		respond := func(id recorder.ID, v int64) {
+			own, received := own, received
+			if m.shifted {
+				v, own, received = apart(v, own, received)
+			}
+			c.shard.Response(id, v, own, received, due)
+		}
+		respond(c.plan.Flow.Response, response)
 		if response > c.tail.Floor.Load() {
 			c.tail.Offer(&observe.Exemplar{Value: response, Intended: m.Intended, Sent: m.sent, Done: now, Own: own,
 				Seq: m.Sequence, Stream: m.Stream, Consumer: c.number(), Partition: int32(m.partition)})
 		}
 		if st.Fan != nil && int(m.groups) == st.Plan.FanOut {
-			c.shard.Response(recorder.DeliveryLast, m.latest-m.Intended, own, received, due)
+			respond(recorder.DeliveryLast, m.latest-m.Intended)
 		}
 	}
 	c.shard.Value(c.plan.Flow.Service, now-m.sent)
@@ -231,6 +241,15 @@ func (c *Consumer) observe(m *message, now int64) {
 		c.Bytes.Add(int64(m.size))
 	}
 	c.Received.Add(1) // last: a goroutine that reads it also sees what was recorded before
+}
+
+// apart returns a latency between two clocks, which is no shorter than what one clock says of its parts: what the sender was late
+// by itself, and what the message lay unread here. A negative one is counted as such, and has no parts.
+func apart(v, own, received int64) (latency, ownPart, receivedPart int64) {
+	if v < 0 {
+		return v, 0, 0
+	}
+	return max(v, own+max(received, 0)), own, received
 }
 
 // number is the consumer's number in exemplars. A requester, which receives the replies

@@ -16,6 +16,8 @@ func (c *Consumer) unexpected(e *integrity.Envelope, payload []byte, now int64) 
 		return
 	}
 	known := int(e.Stream) < len(c.streams)
+	ahead, _ := c.plan.Shift(now)
+	e.Intended += ahead
 	if check == integrity.Good {
 		if e.Run == c.plan.Id && e.Kind == integrity.Readiness && known {
 			st := c.streams[e.Stream]

@@ -113,7 +113,8 @@ func (l *lane) transmit(st *stream.Stream, sl *credit.Slot, d departure) error {
 // build writes the envelope and the key of the next message of st into sl, and returns the
 // payload: of its body's memory as much as the message's size.
 func (l *lane) build(st *stream.Stream, sl *credit.Slot, d *departure) []byte {
-	envelope := integrity.Envelope{Run: l.plan.Id, Stream: uint32(st.Plan.Number), Kind: l.kindOf(d), Intended: d.intended, Sequence: st.Next, Lag: d.sent - d.intended}
+	ahead, _ := l.plan.Shift(d.sent)
+	envelope := integrity.Envelope{Run: l.plan.Id, Stream: uint32(st.Plan.Number), Kind: l.kindOf(d), Intended: d.intended - ahead, Sequence: st.Next, Lag: d.sent - d.intended}
 	if envelope.Lag > 0 && d.own > 0 {
 		envelope.Own = uint8((d.own*7 + envelope.Lag/2) / envelope.Lag)
 	}

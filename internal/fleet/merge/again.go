@@ -68,6 +68,7 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 		if h := r.Header; h != nil {
 			w.Tool, w.Trial, w.Managed, w.Deployment = h.Tool, h.Trial, h.Managed, h.Deployment
 			w.Scenarios = append(w.Scenarios, h.Scenario)
+			w.Clocks = clocksOf(h.Fleet)
 			s, err := scenario.FromRecord("header", h.Scenario)
 			if err != nil {
 				return w, err
@@ -85,6 +86,22 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 		return w, result.ErrFormat
 	}
 	return w, nil
+}
+
+// clocksOf returns how the agents' clocks were followed, by their names; nil: they have one.
+func clocksOf(f *result.Fleet) (clocks map[string]*result.AgentClock) {
+	if f == nil {
+		return nil
+	}
+	for i := range f.Agents {
+		if c := f.Agents[i].Clock; c != nil {
+			if clocks == nil {
+				clocks = map[string]*result.AgentClock{}
+			}
+			clocks[f.Agents[i].Name] = c
+		}
+	}
+	return clocks
 }
 
 // elsewhere returns what two scenarios differ in beside where the broker is; empty: in nothing.

@@ -169,12 +169,12 @@ func latenciesOf(run *result.Run) (all map[result.Metric]result.AgentLatency) {
 }
 
 // belong reports, by an error that wraps ErrDiffer, results that are not the segments of one run.
-func belong(agents []*agent) error {
+func belong(agents []*agent, clocks map[string]*result.AgentClock) error {
 	if len(agents) == 0 {
 		return fmt.Errorf("no agent has a result: %w", ErrDiffer)
 	}
 	first := agents[0]
-	if err := crew(agents); err != nil {
+	if err := crew(agents, clocks); err != nil {
 		return err
 	}
 	for i, a := range agents {
@@ -197,8 +197,8 @@ func belong(agents []*agent) error {
 }
 
 // crew reports, by an error that wraps ErrDiffer, agents of which some only send and whose others do not receive that, or
-// not by the same clock.
-func crew(agents []*agent) error {
+// not by the same clock, nor by clocks of which it is known how they differ.
+func crew(agents []*agent, clocks map[string]*result.AgentClock) error {
 	parts := map[string][]int{}
 	for _, a := range agents {
 		g := a.segment()
@@ -206,8 +206,8 @@ func crew(agents []*agent) error {
 		if (g.Role == "") != (agents[0].segment().Role == "") {
 			return fmt.Errorf("%s has a role and others have none, or the other way round: %w", a.path, ErrDiffer)
 		}
-		if g.Role != "" && a.headers[0].Clock.Domain != agents[0].headers[0].Clock.Domain {
-			return fmt.Errorf("%s and %s have different clocks, so what one sends and the other receives has no known latency; use agents on one machine, or agents without roles: %w", agents[0].path, a.path, ErrDiffer)
+		if g.Role != "" && clocks[a.name] == nil && (clocks != nil || a.headers[0].Clock.Shifted || a.headers[0].Clock.Domain != agents[0].headers[0].Clock.Domain) {
+			return fmt.Errorf("%s and %s have different clocks, and how they differ is not known, so that what one sends and the other receives has no known latency: %w", agents[0].path, a.path, ErrDiffer)
 		}
 	}
 	for _, role := range []string{result.RoleProducers, result.RoleConsumers} {

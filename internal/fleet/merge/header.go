@@ -31,7 +31,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	if i < len(m.whole.Scenarios) {
 		h.Scenario = m.whole.Scenarios[i]
 	}
-	h.Fleet = &result.Fleet{}
+	h.Fleet, h.Clock.Shifted = &result.Fleet{}, false
 	var facts [][]result.Fact
 	h.Rate = 0
 	for j, a := range m.agents {
@@ -49,6 +49,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 		}
 		h.SetupTimes = slower(h.SetupTimes, x.SetupTimes)
 		h.Fleet.Agents = append(h.Fleet.Agents, agentOf(a, x, ends[j], i))
+		h.Fleet.Agents[j].Clock = m.whole.Clocks[a.name]
 	}
 	h.Machine = common(facts)
 	s, plan, err := planOf(&h)

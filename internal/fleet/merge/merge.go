@@ -36,6 +36,8 @@ type Whole struct {
 	Deployment *result.Deployment
 	// Events are those of actions that the coordinator carried out, with instants since the start of the windows.
 	Events []result.Event
+	// Clocks are how the agents' clocks were followed, by their names; nil: they have one.
+	Clocks map[string]*result.AgentClock
 	// Scenarios are those of the headers, in their order; nil: as the agents have them. They differ from these in
 	// where the broker is, and in the names of variables.
 	Scenarios []json.RawMessage
@@ -53,7 +55,7 @@ func Files(path string, sources []Source, whole Whole) (run *result.Run, err err
 		defer agents[i].close()
 	}
 	slices.SortStableFunc(agents, func(a, b *agent) int { return cmp.Compare(a.segment().Index, b.segment().Index) })
-	if err := belong(agents); err != nil {
+	if err := belong(agents, whole.Clocks); err != nil {
 		return nil, err
 	}
 	w, err := resultfile.Create(path)
