@@ -138,7 +138,7 @@ func (a *agent) register() (micro.Service, error) {
 		return nil, err
 	}
 	for request, handle := range map[wire.Request]func([]byte) any{
-		wire.RequestPlan: a.takePlan, wire.RequestGo: a.takeGo, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
+		wire.RequestPlan: a.takePlan, wire.RequestGo: a.takeGo, wire.RequestClock: a.takeClock, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
 	} {
 		err = errors.Join(err, s.AddEndpoint(string(request), micro.HandlerFunc(func(r micro.Request) { a.answer(r, handle(r.Data())) }),
 			micro.WithEndpointSubject(wire.RequestSubject(a.hello.ID, request))))
@@ -292,6 +292,19 @@ func (a *agent) takeGo(data []byte) any {
 		return none
 	}
 	return j.release(g)
+}
+
+func (a *agent) takeClock(data []byte) any {
+	c := &wire.Clock{}
+	if err := wire.Decode(a.Version, data, c); err != nil {
+		return refusal(err)
+	}
+	j, none := a.current(c.Run)
+	if none != nil {
+		return none
+	}
+	j.clock.Store(c)
+	return &wire.Answer{}
 }
 
 func (a *agent) takeStop(data []byte) any {

@@ -40,6 +40,7 @@ type job struct {
 
 	goOn      map[wire.Point]chan struct{} // closed when the coordinator lets the run go on there
 	start     atomic.Int64                 // the common start, clock.Now; 0: it has not been given
+	clock     atomic.Pointer[wire.Clock]   // how this clock differs from the run's; nil: they are one
 	pulse     atomic.Int64                 // when the coordinator was heard of last, clock.Now
 	confirmed chan struct{}                // closed: all records are in the result
 	aside     chan struct{}                // closed: what is not confirmed stays in its directory
@@ -256,6 +257,14 @@ func (j *job) Reach(ctx context.Context, p wire.Point) (start int64, err error) 
 			return 0, nil // the others are over, too
 		}
 	}
+}
+
+// Shift implements [Stage].
+func (j *job) Shift(now int64) (ahead int64, several bool) {
+	if c := j.clock.Load(); c != nil {
+		return c.Shift(now), true
+	}
+	return 0, false
 }
 
 // Began implements [Stage].

@@ -46,6 +46,9 @@ type Stage interface {
 	// one before it. An error says why the run is not to go on. At [wire.Closed] there
 	// is none: it does not wait for agents that died.
 	Reach(ctx context.Context, p wire.Point) (start int64, err error)
+	// Shift is how far this machine's monotonic clock is ahead of the run's when it reads now, ns, as far as is known, and
+	// whether the agents have several clocks. It does not block.
+	Shift(now int64) (ahead int64, several bool)
 	// Began says how long after the common start the run began, ns, by the same clock.
 	Began(late int64)
 	// Record keeps a record, of at most [wire.MaxRecord] bytes, and sends it. Records are numbered from 0 in the order

@@ -42,12 +42,12 @@ func AskClock(ctx context.Context, nc *nats.Conn, h *wire.Hello, ahead time.Dura
 		c.RoundTrip = min(c.RoundTrip, time.Duration(clock.Now()-left))
 		e.Add(x)
 	}
-	if c.Same {
-		return c, nil
-	}
 	at, ok := e.At(clock.Now() + int64(ahead))
 	if !ok {
 		return Clock{}, errors.New("its answers contradict each other")
+	}
+	if c.Same = c.Same && max(at.Offset, -at.Offset) <= at.Bound; c.Same { // or a machine was resumed from another one's snapshot
+		return c, nil
 	}
 	c.Offset, c.Bound = at.Offset, at.Bound
 	return c, nil

@@ -107,8 +107,15 @@ func (m *member) damage(err error) { m.damaged, m.finished = err, true }
 // finish gives the ends to the collector, and tells the agents that their records are in the result.
 func (r *run) finish(own context.Context) (*Outcome, error) {
 	o := &Outcome{Started: r.started}
+	if r.unfollow != nil {
+		r.unfollow()
+		r.unfollow = nil
+	}
 	for _, m := range r.members {
 		e := m.ending(r.Patience)
+		if m.tracker != nil {
+			e.Clock = m.tracker.end(m.heard)
+		}
 		if e.Ending != wire.Completed || e.Missing > 0 {
 			r.say("%s: %s%s", m.Name, e.Ending, before(": ", e.Why))
 		}

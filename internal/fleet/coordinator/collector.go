@@ -57,4 +57,7 @@ type End struct {
 	Late time.Duration
 	// Heard is the instant, on the coordinator's clock, at which it was heard of last.
 	Heard int64
+	// Clock is how its clock was followed; nil: all agents have one clock, no message comes from one to another, or another
+	// coordinator gave the start.
+	Clock *Followed
 }

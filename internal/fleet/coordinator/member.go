@@ -23,6 +23,8 @@ type member struct {
 	heard  int64       // when, clock.Now
 	told   error       // why it was not given the start
 
+	tracker *tracker // of its clock; nil: it is not followed
+
 	parts    wire.Assembler
 	end      *wire.Status // the last message of its records
 	damaged  error        // its records cannot be put together

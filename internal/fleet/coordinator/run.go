@@ -41,6 +41,8 @@ type Config struct {
 	Pick func([]wire.Hello) (picked []wire.Hello, wanting string)
 	// Acts says that the caller carries out what the scenario has happen to more than the clients.
 	Acts bool
+	// Crosses says that messages come from one agent to another: where the agents have several clocks, these are followed.
+	Crosses bool
 	// Shared says that the system under test may be the control plane.
 	Shared bool
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent
@@ -118,7 +120,9 @@ type run struct {
 	byID    map[string]*member
 	there   map[string]bool // by id: agents that were there when the load was divided
 	started Started
-	over    int64 // when the run is over at the latest, clock.Now
+	// unfollow ends the following of clocks, and returns when their trackers can be read; nil: they are not followed.
+	unfollow func()
+	over     int64 // when the run is over at the latest, clock.Now
 
 	statuses chan *nats.Msg
 	records  *records // nil: nothing is collected yet
@@ -148,6 +152,11 @@ func Run(ctx context.Context, c Config) (*Outcome, error) {
 	}
 	stopPulse := r.beat(own)
 	defer stopPulse()
+	defer func() {
+		if r.unfollow != nil {
+			r.unfollow()
+		}
+	}()
 	if err := r.begin(ctx, own, stream); err != nil {
 		r.tell(own, r.members, wire.RequestStop, &wire.Stop{Run: r.Run, AtOnce: true, Why: wire.Line(err.Error())})
 		return nil, errors.Join(err, control.RemoveStream(own, r.Conn, r.Run))
@@ -354,10 +363,17 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 	for _, m := range r.members {
 		var err error
 		if m.Offset, m.Bound, err = r.offset(ctx, m); err != nil {
-			return fmt.Errorf("%w: the clock of %s is not known: %w", ErrFailed, m.Name, err)
+			return r.clockUnknown(m, err)
 		}
 	}
+	if err := r.follow(ctx, own); err != nil {
+		return err
+	}
 	return r.start(own, stream)
+}
+
+func (r *run) clockUnknown(m *member, err error) error {
+	return fmt.Errorf("%w: the clock of %s is not known: %w", ErrFailed, m.Name, err)
 }
 
 // start writes down what the run is, and gives the start.
@@ -384,6 +400,7 @@ func (r *run) start(own context.Context, stream jetstream.Stream) error {
 			r.say("%s was not given the start: %v", m.Name, m.told)
 		}
 	}
+	r.following(own, at)
 	records, err := newRecords(own, stream, r.Run)
 	if err != nil {
 		return err

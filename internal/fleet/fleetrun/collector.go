@@ -125,12 +125,36 @@ func (c *Collector) Finish(ends []coordinator.End) error {
 	for _, m := range c.started.Members {
 		sources = append(sources, merge.Source{Name: m.Name, Host: m.Host, Path: c.path(m)})
 	}
+	c.Whole.Clocks = c.clocks(ends)
 	run, err := merge.Files(c.File, sources, c.Whole)
 	if err != nil {
 		return err
 	}
 	c.run = run
 	return nil
+}
+
+// clocks says how the agents' clocks were followed, by their names; nil: they have one, or no message comes from one agent to
+// another. Where another coordinator followed them, what that found is not known.
+func (c *Collector) clocks(ends []coordinator.End) map[string]*result.AgentClock {
+	all := map[string]*result.AgentClock{}
+	followed, several := false, false
+	for i, m := range c.started.Members {
+		all[m.Name] = &result.AgentClock{Unknown: true}
+		if f := ends[i].Clock; f != nil {
+			followed = true
+			all[m.Name] = &result.AgentClock{Offset: f.Offset, Drift: f.Drift, Proved: f.Proved, Expected: f.Expected, RoundTrip: f.RoundTrip, Exchanges: f.Asked, Unknown: f.Unknown}
+		}
+		g, err := segmentOf(m.Segment)
+		several = several || err == nil && g.Role != "" && m.Clock != c.started.Members[0].Clock
+		if h, err := headersOf(c.path(m)); err == nil && len(h) > 0 {
+			several = several || h[0].Clock.Shifted
+		}
+	}
+	if !followed && !several {
+		return nil
+	}
+	return all
 }
 
 // errNothing is the error of a run of which no agent delivered anything.

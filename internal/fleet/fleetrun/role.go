@@ -81,11 +81,6 @@ func divideRoles(s *scenario.Scenario, agents []wire.Hello) ([]wire.Segment, err
 	refuse := func(format string, v ...any) error {
 		return fmt.Errorf("%w: %w", ErrScenario, fmt.Errorf(format, v...))
 	}
-	for i := range agents {
-		if !wire.SameClock(&agents[i], &agents[0]) {
-			return nil, refuse("agents %s and %s have different clocks, so what one sends and the other receives has no known latency: use agents on one machine, or leave the roles out", agents[0].Name, agents[i].Name)
-		}
-	}
 	roles, wanting, err := rolesOf(s.Fleet, agents)
 	if err != nil {
 		return nil, refuse("%w", err)
@@ -163,7 +158,7 @@ func peersOf(p *agent.Plan, g *result.Segment, s agent.Stage) *engine.Peers {
 	if g.Role == "" {
 		return nil
 	}
-	return &engine.Peers{Name: p.Run, First: g.Index == 0, Reach: func(ctx context.Context, at engine.Point) error {
+	return &engine.Peers{Name: p.Run, First: g.Index == 0, Shift: s.Shift, Reach: func(ctx context.Context, at engine.Point) error {
 		_, err := s.Reach(ctx, pointOf(at))
 		return err
 	}}

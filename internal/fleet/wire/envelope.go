@@ -22,6 +22,7 @@ const (
 	KindPlan     Kind = "plan"     // coordinator to agent: what to do
 	KindAnswer   Kind = "answer"   // agent to coordinator: whether it does
 	KindGo       Kind = "go"       // coordinator to agent: go on at a point
+	KindClock    Kind = "clock"    // coordinator to agent: how its clock differs from the run's
 	KindStop     Kind = "stop"     // anybody to agent: end the run
 	KindConfirm  Kind = "confirm"  // coordinator to agent: all records are in the result
 	KindAsk      Kind = "ask"      // anybody to agent: what do you do

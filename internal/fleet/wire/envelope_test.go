@@ -29,6 +29,7 @@ func messages() []Message {
 		&Plan{Run: "run-1", Scenario: "name: a\n# <b> & ü\n", Segment: segment, Sealed: []byte("x"), Sender: "XABC", Shared: true, Patience: time.Minute, Limit: time.Hour},
 		&Answer{Refused: RefusedForbidden, Why: "the target is not allowed"},
 		&Go{Run: "run-1", Point: Ready, At: 12345, Bound: 7},
+		&Clock{Run: "run-1", At: 12345, Offset: -7, Drift: -1.5e-6},
 		&Stop{Run: "run-1", AtOnce: true, Why: "asked to"},
 		&Confirm{Run: "run-1", Records: 12},
 		&Ask{},
@@ -49,6 +50,8 @@ func empty(k Kind) Message {
 		return &Answer{}
 	case KindGo:
 		return &Go{}
+	case KindClock:
+		return &Clock{}
 	case KindStop:
 		return &Stop{}
 	case KindConfirm:

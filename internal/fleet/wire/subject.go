@@ -21,6 +21,7 @@ type Request string
 const (
 	RequestPlan    Request = "plan"
 	RequestGo      Request = "go"
+	RequestClock   Request = "clock"
 	RequestStop    Request = "stop"
 	RequestConfirm Request = "confirm"
 	RequestStatus  Request = "status" // Ask, answered by a Status

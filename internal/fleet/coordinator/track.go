@@ -1,0 +1,223 @@
+package coordinator
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"sixnines/internal/clock"
+	"sixnines/internal/clocksync"
+	"sixnines/internal/fleet/wire"
+)
+
+// How clocks are followed. Exchanges are at random instants, so that nothing periodic on the path meets all of them.
+const (
+	askEvery     = 50 * time.Millisecond // on average; later where there are many agents
+	askEach      = time.Millisecond      // at least, over all agents
+	correctEvery = 500 * time.Millisecond
+	assessEvery  = 50 * time.Millisecond
+	settles      = time.Second // after which an instant has exchanges on both sides
+	driftKnown   = 200e-6      // a drift that is known worse is left out of a correction: clocks seldom have more
+	asymmetry    = 0.1         // share of a round trip by which its two ways are expected to differ at most
+)
+
+// following is what a clock is expected to keep to: CLOCK_MONOTONIC is slewed by NTP by up to 500 ppm, and its rate changed
+// by some ppm at a time. What contradicts that is a step.
+func following() clocksync.Config {
+	return clocksync.Config{Keep: 250 * time.Millisecond, Points: 64, MaxDrift: 500e-6, Wander: 1e-5}
+}
+
+// Followed is how an agent's clock was followed. The fields are those of result.AgentClock.
+type Followed struct {
+	Offset                             int64
+	Drift                              float64
+	Proved, Expected, RoundTrip, Asked int64
+	Unknown                            bool
+}
+
+// given is a correction that an agent was told. Others may be in use until it is known to be: from and until are instants of
+// this clock.
+type given struct {
+	wire.Clock
+	from, until int64
+}
+
+// tracker follows the clock of one agent. It belongs to one goroutine.
+type tracker struct {
+	ask  func(number uint32) (clocksync.Exchange, error)
+	tell func(c *wire.Clock) error
+	run  string
+
+	estimator *clocksync.Estimator
+	given     []given
+	placed    bool  // Offset is known
+	begun     bool  // what the agent is told matters
+	assessed  int64 // instant of this clock up to which it is known how wrong that was
+	last      int64 // the newest exchange
+	asked     uint32
+	Followed
+}
+
+func newTracker(run string, ask func(uint32) (clocksync.Exchange, error), tell func(*wire.Clock) error) (*tracker, error) {
+	e, err := clocksync.NewEstimator(following())
+	if err != nil {
+		return nil, err
+	}
+	return &tracker{ask: ask, tell: tell, run: run, estimator: e, Followed: Followed{RoundTrip: math.MaxInt64}}, nil
+}
+
+// exchange asks once.
+func (t *tracker) exchange() error {
+	t.asked++
+	x, err := t.ask(t.asked)
+	if err != nil {
+		return err
+	}
+	t.Asked++
+	t.last, t.RoundTrip = x.T4, min(t.RoundTrip, x.T4-x.T1)
+	if t.estimator.Add(x) != clocksync.Taken {
+		t.Unknown = true
+	}
+	return nil
+}
+
+// correct tells the agent how its clock differs now.
+func (t *tracker) correct(now int64) error {
+	e, ok := t.estimator.At(now)
+	if !ok || math.Abs(e.Drift) > wire.MostDrift {
+		t.Unknown = true
+		return nil
+	}
+	if e.DriftBound > driftKnown {
+		e.Drift = 0
+	}
+	g := given{wire.Clock{Run: t.run, At: now + e.Offset, Offset: e.Offset, Drift: e.Drift}, now, math.MaxInt64}
+	t.given = append(t.given, g)
+	err := t.tell(&g.Clock)
+	if done := clock.Now(); err == nil {
+		for i := range t.given[:len(t.given)-1] {
+			t.given[i].until = min(t.given[i].until, done)
+		}
+	}
+	return err
+}
+
+// assess finds how wrong the corrections were, whichever the agent used, at instants from the last assessed one up to one.
+func (t *tracker) assess(to int64) {
+	if !t.begun {
+		return
+	}
+	step := int64(assessEvery)
+	for at := t.assessed; at <= min(to, t.last); at += step {
+		e, ok := t.estimator.At(at)
+		switch {
+		case !ok:
+			t.Unknown = true
+		case !t.placed:
+			t.placed, t.Offset = true, e.Offset
+		}
+		for _, g := range t.given {
+			// Between two instants the difference is on a line: a correction that began in between is assessed at both.
+			if g.from > at+step || g.until < at-step {
+				continue
+			}
+			wrong := g.Shift(at+e.Offset) - e.Offset
+			wrong = max(wrong, -wrong)
+			t.Proved = max(t.Proved, wrong+e.Bound)
+			t.Expected = max(t.Expected, wrong+int64(asymmetry*float64(e.Delay)/2))
+			t.Drift = e.Drift
+		}
+		t.assessed = at + step
+	}
+	t.given = slices.DeleteFunc(t.given, func(g given) bool { return g.until < t.assessed-2*step })
+}
+
+// follow follows the clock until ctx ends. mean is the mean time between exchanges.
+func (t *tracker) follow(ctx context.Context, mean time.Duration) {
+	corrected := clock.Now()
+	for {
+		select {
+		case <-ctx.Done():
+			_ = t.exchange() // so that the last instants have one behind them; an agent that is gone has none
+			t.assess(t.last)
+			return
+		case <-time.After(min(time.Duration(rand.ExpFloat64()*float64(mean)), 4*mean)):
+		}
+		_ = t.exchange() // an agent that does not answer now may do so later
+		now := clock.Now()
+		if now-corrected > int64(correctEvery) && now-t.last < int64(settles) {
+			corrected = now
+			_ = t.correct(now) // it is assessed as one that may be in use
+		}
+		t.assess(now - int64(settles))
+	}
+}
+
+// end returns how the clock was followed until the agent was heard of last.
+func (t *tracker) end(heard int64) *Followed {
+	if !t.begun || t.assessed < heard-3*int64(settles) {
+		t.Unknown = true
+	}
+	f := t.Followed
+	return &f
+}
+
+// oneClock reports whether all agents have one clock: the same by their account, and no exchange contradicts that.
+func (r *run) oneClock() bool {
+	first := r.members[0]
+	return !slices.ContainsFunc(r.members, func(m *member) bool {
+		apart := m.Offset - first.Offset
+		return m.Clock != first.Clock || max(apart, -apart) > m.Bound+first.Bound
+	})
+}
+
+// follow begins to follow the agents' clocks, if they have several and messages come from one agent to another. Each agent has
+// its first correction then.
+func (r *run) follow(ctx, own context.Context) error {
+	if !r.Crosses || r.oneClock() {
+		return nil
+	}
+	own, r.unfollow = context.WithCancel(own)
+	failed := make([]error, len(r.members))
+	each(r.members, func(m *member) {
+		t, err := newTracker(r.Run, func(number uint32) (clocksync.Exchange, error) { return exchange(own, r.Conn, m.ID, number) },
+			func(c *wire.Clock) error { return r.request(own, m, wire.RequestClock, c) })
+		for range probes {
+			if err == nil {
+				err = t.exchange()
+			}
+		}
+		if err == nil {
+			err = t.correct(clock.Now())
+		}
+		m.tracker, failed[m.index] = t, err
+	})
+	for i, err := range failed {
+		if err != nil {
+			return r.clockUnknown(r.members[i], err)
+		}
+	}
+	return nil
+}
+
+// following goes on with that from the common start on.
+func (r *run) following(own context.Context, at int64) {
+	if r.unfollow == nil {
+		return
+	}
+	followed, cancel := context.WithCancel(own)
+	var all sync.WaitGroup
+	for _, m := range r.members {
+		m.tracker.begun, m.tracker.assessed = true, at
+		all.Go(func() { m.tracker.follow(followed, max(askEvery, time.Duration(len(r.members))*askEach)) })
+	}
+	stop := r.unfollow
+	r.unfollow = func() {
+		cancel()
+		all.Wait()
+		stop()
+	}
+}
