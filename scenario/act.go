@@ -113,7 +113,7 @@ func (s *Scenario) acts() (all []Act) {
 
 func newAct(a Action, kind ActionKind, key string) Act {
 	p, _ := kind.Properties()
-	return Act{Action: a, Kind: kind, Subject: p.written(&a), key: key, text: a.String()}
+	return Act{Action: a, Kind: kind, Subject: p.subject(&a), key: key, text: a.String()}
 }
 
 // OfKind returns the acts of a kind, in their order, in a new slice.

@@ -147,7 +147,8 @@ type ActionProperties struct {
 	Undone    string                  // how it is undone, a sentence
 	check     func(*validator, *Act)  // reports to the validator why this workload, or this run, cannot have it
 	applies   func(w *Workload) bool  // whether a workload has a subject for it; nil: it is of the run
-	written   func(a *Action) Subject // whom it happens to
+	nodes     func(a *Action) Node    // which of the broker's nodes it happens to; nil: it is not an action on nodes
+	written   func(a *Action) Subject // whom it happens to; nil: its nodes
 	given     func(a *Action) bool    // whether an action with a value at its key is of the kind; nil: it is
 	once      func(a *Action) bool    // whether an action of a kind that lasts has no length all the same; nil: none
 }
@@ -155,9 +156,7 @@ type ActionProperties struct {
 // Actions lists the properties of all kinds. A kind needs a field in [Action], a row here, and
 // code that carries it out: internal/engine/acts.go for those of a load, internal/faults for those of
 // the run.
-func Actions() []ActionProperties {
-	return slices.Concat(loadActions(), nodeActions(), diskActions(), []ActionProperties{cutAction()}, networkActions(), []ActionProperties{execAction()})
-}
+func Actions() []ActionProperties { return append(loadActions(), runActions()...) }
 
 // loadActions are the kinds that happen to the clients of a load.
 func loadActions() []ActionProperties {
@@ -187,6 +186,82 @@ func loadActions() []ActionProperties {
 			Does:    "Connections to the broker are cut, in both directions and at once; the schedule goes on.",
 			Undone:  "By the clients, which reconnect in their own time."},
 	}
+}
+
+// runActions are the kinds that happen to what all loads use: the broker's nodes, and the paths to them.
+func runActions() []ActionProperties {
+	return []ActionProperties{
+		{Kind: ActionStall, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes:  func(a *Action) Node { return a.Stall.Node },
+			Does:   "All threads of the nodes' processes are stopped (SIGSTOP); their connections stay open, and data sent to them waits.",
+			Undone: "They go on (SIGCONT)."},
+		{Kind: ActionFreeze, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes:  func(a *Action) Node { return a.Freeze.Node },
+			Does:   "The same as stall.",
+			Undone: "They go on (SIGCONT)."},
+		{Kind: ActionKill, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes:  func(a *Action) Node { return a.Kill.Node },
+			Does:   "The nodes' processes are killed (SIGKILL). File data that they had already written to the kernel is kept.",
+			Undone: "With `restart` they are started again after that time, with the same data and addresses; otherwise they stay down."},
+		{Kind: ActionTerminate, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes:  func(a *Action) Node { return a.Terminate.Node },
+			Does:   "The nodes' processes are asked to end (SIGTERM), and killed if they have not ended after 20 s.",
+			Undone: "As after kill."},
+		{Kind: ActionRestart, Run: true, Explains: ExplainsOutage, check: checkNodes,
+			given:  func(a *Action) bool { return a.Restart.Node != "" },
+			nodes:  func(a *Action) Node { return a.Restart.Node },
+			Does:   "The nodes' processes are asked to end, as by terminate.",
+			Undone: "They are started again as soon as they have ended; with `after`, not before that time has passed."},
+		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes:  func(a *Action) Node { return a.Rolling.Restart },
+			Does:   "Nodes are restarted one after the other, in the order of their numbers. The next one is stopped `pause` after the previous one answers again.",
+			Undone: "The action ends when the last node answers again."},
+		{Kind: ActionTransfer, Run: true, Explains: ExplainsOutage, check: checkTransfer,
+			written: func(a *Action) Subject { return a.Transfer }, nodes: func(*Action) Node { return Leader },
+			Does:   "The broker is asked to let another node lead. Nothing fails.",
+			Undone: "Never. The action ends when another node leads."},
+		{Kind: ActionPower, Run: true, Restarts: true, Disks: true, Explains: ExplainsOutage, check: checkNodes,
+			nodes: func(a *Action) Node { return a.Power.Node },
+			Does: "The nodes' processes are killed (SIGKILL) and their file systems are shut down (EXT4_IOC_SHUTDOWN), at once for all nodes: what was neither synced nor written back by the kernel is lost. " +
+				"Each node's data are on an ext4 file system that was made for the run; the machine itself does not fail.",
+			Undone: "With `restart` the file systems are recovered from their journals after that time and the nodes are started again; otherwise they stay down."},
+		{Kind: ActionDisk, Run: true, Lasts: true, Disks: true, Explains: ExplainsOutage, check: checkDisk,
+			nodes:  func(a *Action) Node { return a.Disk.nodes() },
+			Does:   "A file takes all free space on the nodes' file systems, which were made for the run.",
+			Undone: "The file is removed."},
+		{Kind: ActionCorrupt, Run: true, Beside: true, Explains: ExplainsOutage, check: checkCorrupt,
+			nodes:  func(a *Action) Node { return a.Corrupt.Node },
+			Does:   "Bits in the nodes' files, chosen by the seed, are flipped, whether the nodes run or not. The event lists them.",
+			Undone: "Never: the directory is removed at the end of the run."},
+		{Kind: ActionCut, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkCut,
+			written: func(a *Action) Subject { return a.Cut.subject() },
+			Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. The two sides get no error: neither a refusal nor a reset. For such a run each node has a network namespace. All clients can be cut from a broker that sixnines has not started: then a relay holds back what is sent.",
+			Undone:  "Packets pass again. TCP retransmits what was lost when its timer expires, which can be about as long after the cut as the cut lasted."},
+		{Kind: ActionNetwork, Run: true, Lasts: true, Exclusive: true, Explains: ExplainsOutage, check: checkNetwork,
+			causes: func(a *Action) []Harm {
+				if a.Network.Resolved().Among() { // leaders may change
+					return Harms()
+				}
+				return without(HarmLost) // clients and brokers have connections that send again what is lost
+			},
+			written: func(a *Action) Subject { return Subject(a.Network.Words()) },
+			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best mechanism that the machine has.",
+			Undone:  "Packets pass as before; delayed ones are sent at once."},
+		{Kind: ActionExec, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkExec,
+			once:    func(a *Action) bool { return len(a.Exec.Undo) == 0 },
+			written: func(a *Action) Subject { return a.Exec.Do.subject() },
+			Does: "The command `do` is run, without a shell and in a process group of its own. The action begins when the command starts. " +
+				"A status other than 0, or `limit`, is a failure of the action. Only scenario files that are named on the command line may have it.",
+			Undone: "The command `undo` is run, also after a failure of `do`, and the action is over when it has ended. Without `undo` nothing is undone, and `for` is left out."},
+	}
+}
+
+// subject is whom an action of the kind happens to.
+func (p *ActionProperties) subject(a *Action) Subject {
+	if p.written != nil {
+		return p.written(a)
+	}
+	return p.nodes(a).subject()
 }
 
 func hasConsumers(w *Workload) bool { return w.Pattern != Publish }
@@ -322,7 +397,7 @@ func (v *validator) concerned(a *Action, k ActionProperties, key string) {
 		v.refuse(!a.At.Filled && a.At.After < w.From, fmt.Sprintf("the action is at %s, and the workload %s begins at %s", a.At, w.Name, formatDuration(w.From)),
 			"move the action later, or give it workload: with one that has begun by then", strict.Join(key, "at"), key)
 	}
-	v.refuse(none, fmt.Sprintf("the action %s: %s, and no workload has any", k.Kind, k.written(a)), "leave it out", key)
+	v.refuse(none, fmt.Sprintf("the action %s: %s, and no workload has any", k.Kind, k.subject(a)), "leave it out", key)
 }
 
 const actionsKey = "actions"

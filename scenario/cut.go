@@ -83,14 +83,6 @@ func (c *Cut) Clients() (to, from, all bool) {
 	return false, false, false
 }
 
-// cutAction is the kind that happens to the broker's network.
-func cutAction() ActionProperties {
-	return ActionProperties{Kind: ActionCut, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkCut,
-		written: func(a *Action) Subject { return a.Cut.subject() },
-		Does:    "Packets between the two sides are dropped and counted, both ways or with `one_way` from the first to the second. The two sides get no error: neither a refusal nor a reset. For such a run each node has a network namespace. All clients can be cut from a broker that sixnines has not started: then a relay holds back what is sent.",
-		Undone:  "Packets pass again. TCP retransmits what was lost when its timer expires, which can be about as long after the cut as the cut lasted."}
-}
-
 // checkCut checks that an action has something to cut, as far as the scenario says how many nodes there
 // are.
 func checkCut(v *validator, a *Act) {

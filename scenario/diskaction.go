@@ -31,38 +31,6 @@ func (d *Disk) nodes() Node {
 	return d.Node
 }
 
-// diskActions are the kinds that happen to what nodes have on disk.
-func diskActions() []ActionProperties {
-	return []ActionProperties{
-		{Kind: ActionPower, Run: true, Restarts: true, Disks: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Power.Node.subject() },
-			Does: "The nodes' processes are killed (SIGKILL) and their file systems are shut down (EXT4_IOC_SHUTDOWN), at once for all nodes: what was neither synced nor written back by the kernel is lost. " +
-				"Each node's data are on an ext4 file system that was made for the run; the machine itself does not fail.",
-			Undone: "With `restart` the file systems are recovered from their journals after that time and the nodes are started again; otherwise they stay down."},
-		{Kind: ActionDisk, Run: true, Lasts: true, Disks: true, Explains: ExplainsOutage, check: checkDisk,
-			written: func(a *Action) Subject { return a.Disk.nodes().subject() },
-			Does:    "A file takes all free space on the nodes' file systems, which were made for the run.",
-			Undone:  "The file is removed."},
-		{Kind: ActionCorrupt, Run: true, Beside: true, Explains: ExplainsOutage, check: checkCorrupt,
-			written: func(a *Action) Subject { return a.Corrupt.Node.subject() },
-			Does:    "Bits in the nodes' files, chosen by the seed, are flipped, whether the nodes run or not. The event lists them.",
-			Undone:  "Never: the directory is removed at the end of the run."},
-	}
-}
-
-// diskNodes returns which nodes an act on what they have on disk happens to; empty: it is another.
-func (a *Act) diskNodes() Node {
-	switch {
-	case a.Kind == ActionPower:
-		return a.Power.Node
-	case a.Kind == ActionDisk:
-		return a.Disk.nodes()
-	case a.Kind == ActionCorrupt:
-		return a.Corrupt.Node
-	}
-	return ""
-}
-
 // checkDisk checks what is to happen to disks.
 func checkDisk(v *validator, a *Act) {
 	v.refuse(!a.Disk.Full, "the action disk does not say what happens", "write disk: {full: true}", strict.Join(a.key, string(a.Kind)), a.key)

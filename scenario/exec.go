@@ -82,16 +82,6 @@ func (d *decoder) words(n *strict.Node, key string) *strict.Node {
 	return list
 }
 
-// execAction is the kind that runs commands of the user's.
-func execAction() ActionProperties {
-	return ActionProperties{Kind: ActionExec, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkExec,
-		once:    func(a *Action) bool { return len(a.Exec.Undo) == 0 },
-		written: func(a *Action) Subject { return a.Exec.Do.subject() },
-		Does: "The command `do` is run, without a shell and in a process group of its own. The action begins when the command starts. " +
-			"A status other than 0, or `limit`, is a failure of the action. Only scenario files that are named on the command line may have it.",
-		Undone: "The command `undo` is run, also after a failure of `do`, and the action is over when it has ended. Without `undo` nothing is undone, and `for` is left out."}
-}
-
 // checkExec checks the commands of an action.
 func checkExec(v *validator, a *Act) {
 	at := strict.Join(a.key, string(ActionExec))

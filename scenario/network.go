@@ -97,22 +97,6 @@ func (n Network) Words() string {
 	return "clients and brokers"
 }
 
-// networkActions are the kinds that happen to the paths between clients and brokers.
-func networkActions() []ActionProperties {
-	return []ActionProperties{
-		{Kind: ActionNetwork, Run: true, Lasts: true, Exclusive: true, Explains: ExplainsOutage, check: checkNetwork,
-			causes: func(a *Action) []Harm {
-				if a.Network.Resolved().Among() { // leaders may change
-					return Harms()
-				}
-				return without(HarmLost) // clients and brokers have connections that send again what is lost
-			},
-			written: func(a *Action) Subject { return Subject(a.Network.Words()) },
-			Does:    "Packets between the two ends are delayed, lost, reordered or limited to a rate, by the best mechanism that the machine has.",
-			Undone:  "Packets pass as before; delayed ones are sent at once."},
-	}
-}
-
 // network checks the conditions of the whole run.
 func (v *validator) network() {
 	if v.s.Network != nil {

@@ -76,60 +76,12 @@ func (n Node) meets(other Node) bool {
 	return n == other || any(n) || any(other) // which number leads is not known: an act that finds its node taken fails
 }
 
-// nodeActions are the kinds that happen to nodes of the broker.
-func nodeActions() []ActionProperties {
-	return []ActionProperties{
-		{Kind: ActionStall, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Stall.Node.subject() },
-			Does:    "All threads of the nodes' processes are stopped (SIGSTOP); their connections stay open, and data sent to them waits.",
-			Undone:  "They go on (SIGCONT)."},
-		{Kind: ActionFreeze, Run: true, Lasts: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Freeze.Node.subject() },
-			Does:    "The same as stall.",
-			Undone:  "They go on (SIGCONT)."},
-		{Kind: ActionKill, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Kill.Node.subject() },
-			Does:    "The nodes' processes are killed (SIGKILL). File data that they had already written to the kernel is kept.",
-			Undone:  "With `restart` they are started again after that time, with the same data and addresses; otherwise they stay down."},
-		{Kind: ActionTerminate, Run: true, Restarts: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Terminate.Node.subject() },
-			Does:    "The nodes' processes are asked to end (SIGTERM), and killed if they have not ended after 20 s.",
-			Undone:  "As after kill."},
-		{Kind: ActionRestart, Run: true, Explains: ExplainsOutage, check: checkNodes,
-			given:   func(a *Action) bool { return a.Restart.Node != "" },
-			written: func(a *Action) Subject { return a.Restart.Node.subject() },
-			Does:    "The nodes' processes are asked to end, as by terminate.",
-			Undone:  "They are started again as soon as they have ended; with `after`, not before that time has passed."},
-		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkNodes,
-			written: func(a *Action) Subject { return a.Rolling.Restart.subject() },
-			Does:    "Nodes are restarted one after the other, in the order of their numbers. The next one is stopped `pause` after the previous one answers again.",
-			Undone:  "The action ends when the last node answers again."},
-		{Kind: ActionTransfer, Run: true, Explains: ExplainsOutage, check: checkTransfer,
-			written: func(a *Action) Subject { return a.Transfer },
-			Does:    "The broker is asked to let another node lead. Nothing fails.",
-			Undone:  "Never. The action ends when another node leads."},
-	}
-}
-
 // Nodes returns which of the broker's nodes the act happens to; empty: it is not an act on nodes.
 func (a *Act) Nodes() Node {
-	switch {
-	case a.Kind == ActionStall:
-		return a.Stall.Node
-	case a.Kind == ActionFreeze:
-		return a.Freeze.Node
-	case a.Kind == ActionKill:
-		return a.Kill.Node
-	case a.Kind == ActionTerminate:
-		return a.Terminate.Node
-	case a.Kind == ActionRestart:
-		return a.Restart.Node
-	case a.Kind == ActionTransfer:
-		return Leader
-	case a.Kind == ActionRolling:
-		return a.Rolling.Restart
+	if f := a.Properties().nodes; f != nil {
+		return f(&a.Action)
 	}
-	return a.diskNodes()
+	return ""
 }
 
 // Led reports whether the act happens to a leader or its followers, which the broker is asked for.
