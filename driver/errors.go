@@ -13,6 +13,8 @@ var (
 	ErrNotConnected = errors.New("not connected")
 	// ErrUnauthorized: the broker refused the credentials or the operation.
 	ErrUnauthorized = errors.New("not authorised")
+	// ErrForbidden: the login is right, and its account lacks a right. It is of class ErrUnauthorized.
+	ErrForbidden = fmt.Errorf("%w: the account lacks a right", ErrUnauthorized)
 	// ErrRejected: the broker refused the message (a negative acknowledgement).
 	ErrRejected = errors.New("rejected by the broker")
 	// ErrThrottled: the broker or client asked to slow down.

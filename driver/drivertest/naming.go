@@ -123,7 +123,7 @@ func RunLimited(t *testing.T, h Harness) {
 			_, err := r.consumer(t.Context(), 0, "", newInbox(), "t0")
 			return err
 		})
-		if !errors.Is(err, driver.ErrUnauthorized) {
+		if !errors.Is(err, driver.ErrForbidden) {
 			t.Errorf("under another prefix: %v", err)
 		}
 	})

@@ -23,6 +23,9 @@ func refuses(ctx context.Context, h *Harness, t driver.Target, class error) erro
 		if !errors.Is(err, class) {
 			return fmt.Errorf("the error of Open does not wrap %q: %w", class, err)
 		}
+		if errors.Is(err, driver.ErrForbidden) {
+			return fmt.Errorf("a refused login is no right that is missing: %w", err)
+		}
 		return nil
 	})
 }

@@ -108,7 +108,7 @@ func refusal(words string) error {
 	case strings.Contains(lower, "not exist"), strings.Contains(lower, "retrieving attribute"): // of what there is not
 		class = driver.ErrNoTopic
 	case strings.Contains(lower, "permission"):
-		class = driver.ErrUnauthorized
+		class = driver.ErrForbidden
 	}
 	return fmt.Errorf("%w: %s", class, words)
 }

@@ -53,7 +53,7 @@ func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 					return &conn{c, below}, nil
 				case strings.Contains(err.Error(), "unexpected protocol"):
 					err = fmt.Errorf("the server does not speak AMQP 1.0: %w", err)
-				case known(err) == driver.ErrUnauthorized:
+				case errors.Is(known(err), driver.ErrUnauthorized):
 					err = fmt.Errorf("%w; check user, password, and the user's permission for the virtual host", err)
 				}
 				return nil, err

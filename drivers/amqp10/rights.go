@@ -46,7 +46,7 @@ func (s *session) mayRead(ctx context.Context, topic string) error {
 	}
 	var answer *amqp091.Error
 	if errors.As(err, &answer) && answer.Code == amqp091.AccessRefused {
-		return fmt.Errorf("amqp10: subscribe to %q: %w: the server says %d %s", topic, driver.ErrUnauthorized, answer.Code, answer.Reason)
+		return fmt.Errorf("amqp10: subscribe to %q: %w: the server says %d %s", topic, driver.ErrForbidden, answer.Code, answer.Reason)
 	}
 	return nil
 }

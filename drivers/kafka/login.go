@@ -121,7 +121,7 @@ func (d *dialer) OnBrokerConnect(to kgo.BrokerMetadata, _ time.Duration, _ net.C
 	}
 	// Only what the broker answers is a refusal: one that hangs up may be on its way down.
 	var answer *kerr.Error
-	if !errors.As(err, &answer) || classOf(err) != driver.ErrUnauthorized || s.Closed() {
+	if !errors.As(err, &answer) || !errors.Is(classOf(err), driver.ErrUnauthorized) || s.Closed() {
 		return
 	}
 	why := s.connecting(err, "log in at %s", address)

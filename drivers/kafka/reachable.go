@@ -99,7 +99,7 @@ func (s *session) mayWrite(ctx context.Context, topic string) error {
 			return wrap(err, "ask who may write to %q", topic)
 		}
 		if ops := t.AuthorizedOperations; ops != unknown && ops&write == 0 {
-			return fmt.Errorf("kafka: send to %q: %w: of the operations on topic %q the broker allows this user no WRITE", topic, driver.ErrUnauthorized, topic)
+			return fmt.Errorf("kafka: send to %q: %w: of the operations on topic %q the broker allows this user no WRITE", topic, driver.ErrForbidden, topic)
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package kafka
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -114,7 +115,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 // may not ask it is taken not to, which is Kafka's default.
 func (s *session) compacts(ctx context.Context, name string) (bool, error) {
 	settings, err := s.effective(ctx, name)
-	if err != nil && (classOf(err) == driver.ErrUnsupported || classOf(err) == driver.ErrUnauthorized) {
+	if err != nil && (classOf(err) == driver.ErrUnsupported || errors.Is(classOf(err), driver.ErrUnauthorized)) {
 		err = nil
 	}
 	return strings.Contains(settings["cleanup.policy"], "compact"), wrap(err, "ask for the settings of %q", name)

@@ -90,7 +90,7 @@ func (c *consumer) granted(codes []byte) error {
 	for i, code := range codes {
 		switch why := reason(code); {
 		case why == 0x80 && !c.link.v5:
-			return fmt.Errorf("%w: the broker refuses the subscription to %q, which it gives no reason for: permissions, or what it cannot do", driver.ErrUnauthorized, c.filters[i])
+			return fmt.Errorf("%w: the broker refuses the subscription to %q, which it gives no reason for: permissions, or what it cannot do", driver.ErrForbidden, c.filters[i])
 		case why.failed():
 			return fmt.Errorf("%w: subscription to %q: %w", why.Unwrap(), c.filters[i], why)
 		case int(code) != c.qos:

@@ -123,7 +123,7 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 	}
 	if code.failed() {
 		if code == 0x80 && !d.link.v5 {
-			return fmt.Errorf("subscribe to %q: %w: the broker refuses without a reason", filter, driver.ErrUnauthorized)
+			return fmt.Errorf("subscribe to %q: %w: the broker refuses without a reason", filter, driver.ErrForbidden)
 		}
 		return fmt.Errorf("subscribe to %q: %w: %w", filter, code.Unwrap(), code)
 	}
@@ -240,9 +240,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		case size > 1 && (errors.Is(err, errNothing) || ended || errors.Is(err, driver.ErrTooLarge)):
 			return fail(fmt.Errorf("mqtt: payloads of %d bytes: %w: the broker carries smaller ones, but not this (%w)", size, driver.ErrTooLarge, err))
 		case errors.Is(err, errNothing):
-			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker takes a message and does not deliver it; its permissions for the user may not allow to publish or to subscribe there", topic, driver.ErrUnauthorized))
+			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker takes a message and does not deliver it; its permissions for the user may not allow to publish or to subscribe there", topic, driver.ErrForbidden))
 		case ended && s.refusals() == driver.RefusalsSilent: // the only way in which it can refuse
-			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker ends the connection; its permissions for the user may not allow to publish there (%v)", topic, driver.ErrUnauthorized, err))
+			return fail(fmt.Errorf("mqtt: publish to %q: %w: the broker ends the connection; its permissions for the user may not allow to publish there (%v)", topic, driver.ErrForbidden, err))
 		default:
 			return fail(fmt.Errorf("mqtt: publish to %q: %w", topic, err))
 		}

@@ -1,6 +1,7 @@
 package mqtt
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -33,7 +34,9 @@ func (r reason) outcome() error {
 // Unwrap returns the class.
 func (r reason) Unwrap() error {
 	switch r {
-	case 0x86, 0x87, 0x8A, 0x8C:
+	case 0x87:
+		return driver.ErrForbidden
+	case 0x86, 0x8A, 0x8C:
 		return driver.ErrUnauthorized
 	case 0x88, 0x89, 0x8B, 0x8D, 0x8E, 0x98, 0x9C, 0x9D:
 		return driver.ErrNotConnected
@@ -113,6 +116,9 @@ func refusal(code byte, text string) error {
 	why := reason(code)
 	if old := [...]reason{0, 0x84, 0x85, 0x88, 0x86, 0x87}; int(code) < len(old) { // of MQTT 3.1.1
 		why = old[code]
+	}
+	if why == 0x87 { // what Mosquitto says of a wrong password
+		why, text = 0x86, cmp.Or(text, "not authorised to connect")
 	}
 	if text != "" {
 		return fmt.Errorf("%w: %s (%w)", why.Unwrap(), text, why)

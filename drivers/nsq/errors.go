@@ -27,8 +27,10 @@ func (r refusal) Unwrap() error {
 		return driver.ErrTooLarge
 	case strings.Contains(text, "TLS required"):
 		return driver.ErrNotConnected
-	case strings.HasPrefix(code, "E_AUTH"), code == "E_UNAUTHORIZED":
+	case strings.HasPrefix(code, "E_AUTH"):
 		return driver.ErrUnauthorized
+	case code == "E_UNAUTHORIZED":
+		return driver.ErrForbidden
 	case code == "E_BAD_TOPIC", code == "E_BAD_CHANNEL":
 		return driver.ErrNoTopic
 	}

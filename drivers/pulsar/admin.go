@@ -72,8 +72,10 @@ func (s *session) ask(ctx context.Context, method, path string, body, into any) 
 		class = errExists
 	case http.StatusNotFound:
 		class = driver.ErrNoTopic
-	case http.StatusUnauthorized, http.StatusForbidden:
+	case http.StatusUnauthorized:
 		class = driver.ErrUnauthorized
+	case http.StatusForbidden:
+		class = driver.ErrForbidden
 	}
 	var why struct {
 		Reason string `json:"reason"` // the broker's, with the trace of a stack at times

@@ -36,7 +36,7 @@ func classOf(err error) error {
 		class error
 	}{
 		{"AuthenticationError", driver.ErrUnauthorized},
-		{"AuthorizationError", driver.ErrUnauthorized},
+		{"AuthorizationError", driver.ErrForbidden},
 		{"TopicNotFound", driver.ErrNoTopic},
 		{"exceeds MaxMessageSize", driver.ErrTooLarge},
 		{"TooManyRequests", driver.ErrThrottled},

@@ -1,6 +1,7 @@
 package pulsar
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/apache/pulsar-client-go/pulsar/log"
@@ -82,7 +83,7 @@ func (j journal) hear(err error, said string, args ...any) {
 			j.notify(driver.Event{Kind: driver.GivenUp, Detail: why.Error(), Err: why})
 		}
 	case "Failed to reconnect to broker, will retry later.", "Failed to create consumer at reconnect":
-		if err != nil && classOf(err) == driver.ErrUnauthorized {
+		if err != nil && errors.Is(classOf(err), driver.ErrUnauthorized) {
 			j.deny(fmt.Errorf("%w: %w", driver.ErrUnauthorized, err))
 		}
 	case "Discarding corrupted message":

@@ -74,13 +74,18 @@ func classOfCode(code int, text string) error {
 	switch code {
 	case contentTooLarge:
 		return driver.ErrTooLarge
-	case accessRefused, resourceLocked:
+	case accessRefused:
+		if strings.Contains(text, "access to") {
+			return driver.ErrForbidden
+		}
+		return driver.ErrUnauthorized
+	case resourceLocked:
 		return driver.ErrUnauthorized
 	case notFound:
 		return driver.ErrNoTopic
 	case notAllowed:
 		if strings.Contains(text, "vhost") || strings.Contains(text, "access to") {
-			return driver.ErrUnauthorized
+			return driver.ErrForbidden
 		}
 		return driver.ErrUnsupported
 	case preconditionFailed:

@@ -53,8 +53,10 @@ func classOfCode(code wire.Code) error {
 	switch code {
 	case wire.NoStream:
 		return driver.ErrNoTopic
-	case wire.NoMechanism, wire.LoginFailed, wire.LoginError, wire.LoopbackOnly, wire.NoVHost, wire.AccessRefused:
+	case wire.NoMechanism, wire.LoginFailed, wire.LoginError, wire.LoopbackOnly, wire.NoVHost:
 		return driver.ErrUnauthorized
+	case wire.AccessRefused:
+		return driver.ErrForbidden
 	case wire.FrameTooLarge:
 		return driver.ErrTooLarge
 	case wire.PreconditionFailed, wire.InternalError:

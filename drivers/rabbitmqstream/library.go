@@ -97,7 +97,7 @@ func openLibrary(ctx context.Context, s *session, key kit.Key) (connection, erro
 		return err
 	}, func() { c.env.Close() }); err != nil {
 		err = answerOf(err)
-		if classOf(err) != driver.ErrUnauthorized {
+		if !errors.Is(classOf(err), driver.ErrUnauthorized) {
 			err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 		}
 		return nil, wrap(err, "connect %s by the client library", key)

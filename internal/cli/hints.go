@@ -25,6 +25,7 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	var (
 		authority x509.UnknownAuthorityError
 		hostname  x509.HostnameError
+		invalid   x509.CertificateInvalidError
 		verify    *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
 	)
@@ -46,6 +47,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("give the CA that signed the server's certificate with --tls-ca FILE", err)
 	case errors.As(err, &hostname):
 		return failed("use the host name of the certificate in --url or with --tls-server-name", err)
+	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
+		return failed("the broker needs a certificate that is valid now; or set this machine's clock", err)
 	case errors.As(err, &verify):
 		return failed("check --tls-ca and --tls-server-name; --tls-insecure accepts any certificate", err)
 	case errors.As(err, &record):
@@ -54,6 +57,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("the server ended the handshake: if it "+wantsCertificate, err)
 	case alerted(err):
 		return failed("the server ended the handshake: check --tls-cert and --tls-key, and that the server trusts the CA of that certificate", err)
+	case errors.Is(err, driver.ErrForbidden):
+		return failed(rightsHint(e, s, show), err)
 	case errors.Is(err, driver.ErrUnauthorized):
 		return failed(loginHint(e, show), err)
 	case errors.Is(err, driver.ErrRejected):
@@ -117,8 +122,35 @@ func somebodyListens(err error) bool {
 		!errors.Is(err, syscall.ENETUNREACH) && !strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()) // some clients wrap nothing
 }
 
-// loginHint names the options by which the driver logs in.
+// loginHint says how to log in.
 func loginHint(e driver.Entry, show string) string {
+	if ways := loginWays(e); ways != "" {
+		return "give the login of a user of the broker: " + ways + "; see " + show
+	}
+	return "see " + show + " for the options that log in"
+}
+
+// rightsHint says which rights the account needs. It may be that of clients without a login.
+func rightsHint(e driver.Entry, s *scenario.Scenario, show string) string {
+	hint := "see docs/brokers for what the account needs"
+	if e.Rights != nil {
+		hint = show + " --permissions"
+		if s.Target.Prefix != "" {
+			hint += " --prefix " + s.Target.Prefix
+		}
+		hint += " lists what the account needs"
+	}
+	if s.Target.Prefix == "" && e.Naming.Separator != "" {
+		hint += "; with --prefix all names begin as it allows"
+	}
+	if ways := loginWays(e); ways != "" {
+		hint += "; to log in as another: " + ways
+	}
+	return hint
+}
+
+// loginWays lists the options by which the driver logs in; empty: there are none.
+func loginWays(e driver.Entry) string {
 	var ways []string
 	for _, name := range loginOptions(e) {
 		value := "…"
@@ -127,8 +159,5 @@ func loginHint(e driver.Entry, show string) string {
 		}
 		ways = append(ways, "--option "+name+"="+value)
 	}
-	if len(ways) == 0 {
-		return "see " + show + " for the options that log in"
-	}
-	return "log in as a user with this permission: " + strings.Join(ways, ", ") + "; or give this user the permission at the broker; see " + show
+	return strings.Join(ways, ", ")
 }

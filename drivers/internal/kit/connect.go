@@ -141,6 +141,7 @@ func Hint(to Server, how Connecting, err error) string {
 	var record tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
 	var name x509.HostnameError
+	var invalid x509.CertificateInvalidError
 	var network *net.OpError
 	inTime := errors.As(err, &network)
 	switch {
@@ -150,6 +151,8 @@ func Hint(to Server, how Connecting, err error) string {
 		return "; set tls.ca to the certificate of the server's authority"
 	case errors.As(err, &name):
 		return "; set tls.server_name to a name in the server's certificate"
+	case errors.As(err, &invalid):
+		return "" // the error says what is wrong with the certificate
 	case inTime && (network.Op == "remote error" || to.TLS && network.Op != "dial"):
 		// The server's alert is lost if it closes the connection before the alert is read.
 		return "; the server may want a client certificate: set tls.cert and tls.key"

@@ -27,7 +27,7 @@ func class(err error) error {
 		{nats.ErrAuthExpired, driver.ErrUnauthorized},
 		{nats.ErrAuthRevoked, driver.ErrUnauthorized},
 		{nats.ErrAccountAuthExpired, driver.ErrUnauthorized},
-		{nats.ErrPermissionViolation, driver.ErrUnauthorized},
+		{nats.ErrPermissionViolation, driver.ErrForbidden},
 		{nats.ErrNkeysNotSupported, driver.ErrUnauthorized},
 		{nats.ErrHeadersNotSupported, driver.ErrUnsupported},
 		{nats.ErrMaxSubscriptionsExceeded, driver.ErrRejected},

@@ -130,7 +130,7 @@ func (l *Link) connectError(ctx context.Context, err error) error {
 		err = driver.ErrClosed
 	case ctx.Err() != nil:
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, context.Cause(ctx))
-	case class == driver.ErrUnauthorized:
+	case errors.Is(class, driver.ErrUnauthorized):
 		return c.Wrap(err, "log in to %s", c.Address.String())
 	default:
 		err = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
@@ -280,7 +280,7 @@ func (l *Link) closed(nc *nats.Conn) {
 		err = driver.ErrNotConnected
 	}
 	why := err
-	if l.client.ClassOf(err) != driver.ErrUnauthorized {
+	if !errors.Is(l.client.ClassOf(err), driver.ErrUnauthorized) {
 		why = fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
 	}
 	why = l.client.Wrap(why, "%s given up", l.key)

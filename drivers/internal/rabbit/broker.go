@@ -5,6 +5,7 @@ package rabbit
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
@@ -119,7 +120,7 @@ func Connect[C any](ctx context.Context, b *Broker, servers []kit.Server, open O
 	how := kit.Connecting{Timeout: b.Config.ConnectTimeout, Hint: b.protocol.Hint}
 	return kit.Connect(ctx, b.Base, servers, how, func(ctx context.Context, c kit.Conn) (C, error) {
 		made, err := open(ctx, c)
-		if err != nil && b.ClassOf(err) == driver.ErrUnauthorized {
+		if errors.Is(b.ClassOf(err), driver.ErrUnauthorized) {
 			err = fmt.Errorf("%w; check user, password, and the user's permission for the virtual host", err)
 		}
 		return made, err

@@ -23,7 +23,7 @@ func replyClass(text string) error {
 	}{
 		{"WRONGPASS", driver.ErrUnauthorized},
 		{"NOAUTH", driver.ErrUnauthorized},
-		{"NOPERM", driver.ErrUnauthorized},
+		{"NOPERM", driver.ErrForbidden},
 		{"DENIED", driver.ErrUnauthorized}, // protected mode
 		{"ERR AUTH", driver.ErrUnauthorized},
 		{"ERR Client sent AUTH", driver.ErrUnauthorized}, // before 6.0
