@@ -143,6 +143,7 @@ test: export JAVA_TOOL_OPTIONS = $(QUICKJAVA)
 test: brokers
 	@.ci/browser
 	@.ci/prometheus
+	@.ci/iptables
 	$(GO) list $(TAGGED) -export -test ./... >/dev/null
 	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))
