@@ -150,6 +150,9 @@ func (t *abRuns) check(_ context.Context, a *app) (err error) {
 		err = t.checkDesign(a)
 	}
 	if err == nil {
+		err = t.checkBudget()
+	}
+	if err == nil {
 		t.changes, err = changesBetween(t.arms, [2]*scenario.Scenario{t.arms[0].scenario, t.arms[1].scenario})
 	}
 	return err

@@ -118,6 +118,15 @@ func (t *abRuns) arrange(ctx context.Context) error {
 	return t.Choose(d)
 }
 
+// checkBudget refuses a time in which not even windows and warm-ups have their place, whatever a pilot finds.
+func (t *abRuns) checkBudget() error {
+	if least := compare.MinPairs * max(t.arms[0].lasts(), t.arms[1].lasts()); t.budget == 0 || t.budget >= least {
+		return nil
+	}
+	pair := t.guess(t.fixed)
+	return tooShort(t.budget, compare.MinPairs*pair, pair, 0)
+}
+
 // tooShort is the error of a budget in which nothing can be decided.
 func tooShort(budget, least, pair time.Duration, controls int) error {
 	least = least.Truncate(10*time.Second) + 10*time.Second
