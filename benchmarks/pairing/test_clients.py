@@ -270,8 +270,8 @@ class Client:
         counters = answer["counters"]
         self.assertEqual((counters["scheduled"], counters["expected"], counters["received"]), (50, 150, 150))
         self.assertEqual({h["count"] for h in answer["histograms"].values()}, {150})
-        # By message and not by receiver; less where one was sent after the window.
-        self.assertTrue(0 < answer["rate"]["sent"] <= 500, answer["rate"])
+        # By message, and not by receiver, which would be 1500. Some may be sent in the window before or after theirs.
+        self.assertTrue(0 < answer["rate"]["sent"] < 1000, answer["rate"])
 
     def test_harm_is_counted_where_it_happens(self):
         for key, change in {
