@@ -62,11 +62,8 @@ func TestIdleTellsOfItsGaps(t *testing.T) {
 		}
 		v, _ := m.Sample().Lookup(result.VitalHiccupIdleMax)
 		most = max(most, v.Value)
-		return gap != Pause{} && most >= float64(gap.Length()) // two readings, one a little after the other
+		return gap != Pause{} && most > 0.9*float64(to-from) // a pause may be of several gaps that touch
 	})
-	if most != float64(gap.Length()) {
-		t.Errorf("a gap of %v, the samples have %v at most", gap.Length(), time.Duration(most))
-	}
 	if ratio := float64(gap.Length()) / float64(to-from); ratio > 1.25 {
 		t.Errorf("a gap of %v, stopped for %v", gap.Length(), time.Duration(to-from))
 	}
