@@ -2,6 +2,7 @@ package compare
 
 import (
 	"fmt"
+	"slices"
 
 	"sixnines/result"
 )
@@ -121,7 +122,15 @@ func (c *Comparison) Unsound() string {
 	if why := c.Beside.Disturbed(); why != "" {
 		return why
 	}
+	if c.Design != nil && c.Design.Controls > 0 && !c.Control.bounded() {
+		return fmt.Sprintf("the pairs with A on both sides give no interval, for which %d are needed", MinPairs)
+	}
 	return c.Control.Why()
+}
+
+// bounded reports whether the control shows how far A differs from A.
+func (c *Control) bounded() bool {
+	return c != nil && slices.ContainsFunc(c.Rows, func(r ControlRow) bool { return r.Bounded })
 }
 
 // unsoundFor is the cause of [Comparison.Unsound].

@@ -71,7 +71,7 @@ func (c *Comparison) Settled() bool {
 	if len(c.Pairs) < MinPairs {
 		return false
 	}
-	if c.Background || c.Refused != "" || c.Unsound() != "" {
+	if c.Background || c.Refused != "" || c.Beside.Disturbed() != "" || c.Control.Why() != "" {
 		return true
 	}
 	open := func(r *Row) bool { return r.Outcome == Undecided || r.Outcome == NotSlower }

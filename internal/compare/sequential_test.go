@@ -65,7 +65,7 @@ func (w *world) sequential(t *testing.T, name string, most int, effect, biased f
 			}
 		}
 	}
-	for range d.Controls {
+	for range d.Controls - w.lost {
 		pair(true, 0)
 	}
 	for _, n := range d.Looks {
@@ -125,6 +125,16 @@ func TestSequentialFalseAlarms(t *testing.T) {
 	}
 	if decided > 2 {
 		t.Errorf("%d of 20 comparisons with a side that is 10 %% slower by itself are decided", decided)
+	}
+}
+
+// Sides at once decide nothing without what A beside A differs by: where its pairs were not made, or too few of them.
+func TestNothingIsDecidedWithoutTheControl(t *testing.T) {
+	for lost, want := range map[int]Outcome{0: Slower, 1: Undecided, MinPairs: Undecided} {
+		w := &world{r: rand.New(rand.NewPCG(39, 4)), messages: 5000, between: 0.01, lost: lost}
+		if c, _ := w.sequential(t, "x", sequentialPairs, 0.5, 0, sequentialOptions(0.05)); c.Outcome != want || (c.Gate.Answer == Open) != (want == Undecided) {
+			t.Errorf("without %d pairs of the control: %s, gate %s; want %s", lost, c.Outcome, c.Gate.Answer, want)
+		}
 	}
 }
 

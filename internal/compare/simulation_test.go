@@ -22,6 +22,7 @@ import (
 // runs of a pair share, drifts; and a percentile of a finite run is itself uncertain, most of
 // all in the tail.
 type world struct {
+	lost     int // pairs with A on both sides that were not made
 	r        *rand.Rand
 	messages int64
 	between  float64 // spread from run to run of the body; the tail has twice that
