@@ -85,7 +85,7 @@ func undecidedTexts(c *compare.Comparison) []string {
 		case compare.TooFewPairs:
 			out = append(out, j.Text)
 			continue
-		case compare.SuspectRuns, compare.NoInterval, compare.Unsupported, compare.Disturbed, compare.BiasedControl:
+		case compare.SuspectRuns, compare.NoInterval, compare.Unsupported, compare.Disturbed, compare.BiasedControl, compare.NoControl:
 			why = j.Text
 		default:
 			out = append(out, name+": "+j.Text)
@@ -125,7 +125,7 @@ func openHint(all []*compare.Comparison) string {
 				add("see sixnines report for why runs are suspect, or choose lower percentiles with --percentile")
 			case compare.FewSigns:
 				add("find out why runs failed or lost messages, and make more pairs")
-			case compare.Disturbed, compare.BiasedControl:
+			case compare.Disturbed, compare.BiasedControl, compare.NoControl:
 				add("make the runs one after the other with sixnines ab --design apart")
 			case compare.Excluded:
 				add("repeat the runs that are left out")

@@ -163,10 +163,17 @@ func (c *Comparison) conclude() {
 		c.Regressions = append(c.Regressions, fmt.Sprintf("%s: %s", c.Gate.Name(j), j.Text))
 	}
 	n := len(c.Pairs)
-	seen, suspect := map[Outcome][]string{}, 0
+	seen := map[Outcome][]string{}
+	var why []string    // the reasons why figures are undecided
+	var open [][]string // the figures of each
 	note := func(name string, r Row) {
-		if r.judged != nil && r.judged.Cause == SuspectRuns {
-			suspect++
+		if r.Outcome == Undecided {
+			reason := c.undecidedBy(r)
+			i := slices.Index(why, reason)
+			if i < 0 {
+				i, why, open = len(why), append(why, reason), append(open, nil)
+			}
+			open[i] = append(open[i], name)
 		}
 		if r.Outcome != "" {
 			seen[r.Outcome] = append(seen[r.Outcome], name)
@@ -215,7 +222,11 @@ func (c *Comparison) conclude() {
 	case len(seen[Faster]) > 0:
 		c.Outcome, c.Text = Faster, fmt.Sprintf("B is faster than A by more than %s at %s.", percent(c.MinEffect), all(seen[Faster]))
 	case len(seen[Undecided]) > 0:
-		c.Outcome, c.Text = Undecided, fmt.Sprintf("Not decided at %s: %s.", all(seen[Undecided]), c.undecidedBy(suspect))
+		var parts []string
+		for i := range why {
+			parts = append(parts, fmt.Sprintf("at %s: %s", all(open[i]), why[i]))
+		}
+		c.Outcome, c.Text = Undecided, "Not decided "+strings.Join(parts, "; ")+"."
 	case len(seen[NotSlower]) > 0:
 		c.Outcome, c.Text = NotSlower, fmt.Sprintf("B is not slower than A by more than %s at %s; whether it is faster is not decided at %s.", percent(c.MinEffect), all(slices.Concat(seen[Same], seen[NotSlower])), all(seen[NotSlower]))
 	default:
@@ -245,12 +256,12 @@ func (c *Comparison) conclude() {
 	}
 }
 
-// undecidedBy says why figures are undecided; suspect is how many of them for suspect runs.
-func (c *Comparison) undecidedBy(suspect int) string {
-	if why := c.Unsound(); why != "" {
-		return why
-	}
-	if suspect > 0 {
+// undecidedBy says why a figure is undecided.
+func (c *Comparison) undecidedBy(r Row) string {
+	switch r.Cause {
+	case Disturbed, BiasedControl, NoControl:
+		return r.judged.Text
+	case SuspectRuns:
 		return "suspect figures show nothing"
 	}
 	return c.Unshown()

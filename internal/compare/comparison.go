@@ -192,6 +192,7 @@ type Row struct {
 	Shift      *Shift  `json:"shift,omitempty"` // nil: no statement
 	// Outcome is empty where nothing is judged.
 	Outcome Outcome  `json:"outcome,omitempty"`
+	Cause   Cause    `json:"cause,omitempty"` // why it is [Undecided]
 	Notes   []string `json:"notes,omitempty"`
 	judged  *Judged  // nil where nothing is
 }

@@ -54,8 +54,9 @@ const (
 	FewSigns      Cause = "few_signs"      // too few pairs differ for the exact sign test
 	Excluded      Cause = "excluded_runs"  // they could have changed the answer
 	TooFewPairs   Cause = "too_few_pairs"
-	Disturbed     Cause = "disturbed" // runs at the same time may have slowed each other, see [Beside]
-	BiasedControl Cause = "control"   // A beside A differs, see [Control]
+	Disturbed     Cause = "disturbed"  // runs at the same time may have slowed each other, see [Beside]
+	BiasedControl Cause = "control"    // A beside A differs, see [Control]
+	NoControl     Cause = "no_control" // it is not known whether A beside A differs
 )
 
 // Judged is one judgement of a gate.

@@ -77,7 +77,26 @@ func (c *Comparison) judge(pairs, controls []couple, o Options) error {
 			return err
 		}
 	}
+	c.eachRow(func(r *Row) {
+		if r.Outcome == Undecided && r.judged != nil {
+			r.Cause = r.judged.Cause
+		}
+	})
 	return nil
+}
+
+// eachRow calls f with each judged row.
+func (c *Comparison) eachRow(f func(r *Row)) {
+	if c.Throughput != nil {
+		f(c.Throughput)
+	}
+	for _, m := range c.Metrics {
+		for i := range m.Rows {
+			if m.Judged {
+				f(&m.Rows[i])
+			}
+		}
+	}
 }
 
 func boolRank(b bool) int {
@@ -128,8 +147,8 @@ func (c *Comparison) state(together []figure) error {
 		if !f.judged || c.Refused != "" {
 			continue // without a ranking there is no outcome
 		}
-		if why := c.Unsound(); why != "" {
-			f.row.Outcome, f.row.judged = Undecided, &Judged{Answer: Open, Cause: c.unsoundFor(), Text: why}
+		if cause, why := c.unsound(f.metric, f.row.Percentile); cause != "" {
+			f.row.Outcome, f.row.judged = Undecided, &Judged{Answer: Open, Cause: cause, Text: why}
 			continue
 		}
 		more := f.metric == "" // of a throughput, more is better
@@ -259,9 +278,9 @@ func (c *Comparison) withoutRatio(f figure, family int) {
 	j.Answer, j.P = s.judge(c.oneSided()/float64(family), silent)
 	j.Text = fmt.Sprintf("by signs, since some pairs have no ratio: of %d pairs B is worse by more than %s in %d, not in %d, and in %d it is not known (p = %.2g)",
 		len(c.Pairs), percent(c.MinEffect), s.worse, s.better, silent, j.P)
-	switch why := c.Unsound(); {
-	case why != "":
-		j.Answer, j.Cause, j.Text = Open, c.unsoundFor(), why
+	switch cause, why := c.unsound(f.metric, f.row.Percentile); {
+	case cause != "":
+		j.Answer, j.Cause, j.Text = Open, cause, why
 	case j.Answer == Worse && more:
 		f.row.Outcome = Slower
 	case j.Answer == NotWorse && more:

@@ -71,19 +71,13 @@ func (c *Comparison) Settled() bool {
 	if len(c.Pairs) < MinPairs {
 		return false
 	}
-	if c.Background || c.Refused != "" || c.Beside.Disturbed() != "" || c.Control.Why() != "" {
+	if c.Background || c.Refused != "" || c.Beside.Disturbed() != "" {
 		return true
 	}
-	open := func(r *Row) bool { return r.Outcome == Undecided || r.Outcome == NotSlower }
-	if c.Throughput != nil && open(c.Throughput) {
-		return false
-	}
-	for _, m := range c.Metrics {
-		for i := range m.Rows {
-			if m.Judged && open(&m.Rows[i]) {
-				return false
-			}
-		}
-	}
-	return true
+	settled := true
+	c.eachRow(func(r *Row) {
+		open := r.Outcome == Undecided || r.Outcome == NotSlower
+		settled = settled && (!open || r.Cause == BiasedControl || r.Cause == NoControl)
+	})
+	return settled
 }

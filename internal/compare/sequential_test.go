@@ -55,6 +55,9 @@ func (w *world) sequential(t *testing.T, name string, most int, effect, biased f
 					r.Summary.Histograms[result.DeliveryResponse].Figures[p] = f
 				}
 			}
+			if control && number == 1 && side == 1 {
+				delete(r.Summary.Histograms[result.DeliveryResponse].Figures, w.without)
+			}
 			r.Header.Trial = &result.Trial{Set: name, Kind: result.TrialAB, Arm: arm, Pair: number, Beside: true, Control: control, Design: d, Index: number}
 			r.Header.Machine = []result.Fact{{Section: "go", Name: result.FactProcessors, Value: "2"}}
 			r.Series = []result.Point{{Phase: result.PhaseMeasure, Start: 0, End: 1e9, Vitals: map[result.Vital]float64{result.VitalProcessCPU: 0.3}}}
@@ -134,6 +137,32 @@ func TestNothingIsDecidedWithoutTheControl(t *testing.T) {
 		w := &world{r: rand.New(rand.NewPCG(39, 4)), messages: 5000, between: 0.01, lost: lost}
 		if c, _ := w.sequential(t, "x", sequentialPairs, 0.5, 0, sequentialOptions(0.05)); c.Outcome != want || (c.Gate.Answer == Open) != (want == Undecided) {
 			t.Errorf("without %d pairs of the control: %s, gate %s; want %s", lost, c.Outcome, c.Gate.Answer, want)
+		}
+	}
+}
+
+// A figure that A beside A does not have is not decided, and the others are; the reason is a field.
+func TestAFigureNeedsItsOwnControl(t *testing.T) {
+	w := &world{r: rand.New(rand.NewPCG(39, 4)), messages: 5000, between: 0.01, without: "99"}
+	c, pairs := w.sequential(t, "x", sequentialPairs, 0.5, 0, sequentialOptions(0.05))
+	if c.Outcome != Slower || pairs == sequentialPairs {
+		t.Errorf("%s after %d pairs: %s", c.Outcome, pairs, c.Text)
+	}
+	for _, r := range c.Metrics[0].Rows {
+		want := Row{Outcome: Slower}
+		switch r.Percentile {
+		case "99":
+			want = Row{Outcome: Undecided, Cause: NoControl}
+		case maximum:
+			want = Row{}
+		}
+		if r.Outcome != want.Outcome || r.Cause != want.Cause {
+			t.Errorf("p%s: %s, cause %q; want %s, %q", r.Percentile, r.Outcome, r.Cause, want.Outcome, want.Cause)
+		}
+	}
+	for _, j := range c.Gate.Judged {
+		if j.Percentile == "99" && (j.Answer != Open || j.Cause != NoControl) {
+			t.Errorf("the gate has p99 as %s, cause %q", j.Answer, j.Cause)
 		}
 	}
 }

@@ -22,7 +22,8 @@ import (
 // runs of a pair share, drifts; and a percentile of a finite run is itself uncertain, most of
 // all in the tail.
 type world struct {
-	lost     int // pairs with A on both sides that were not made
+	lost     int    // pairs with A on both sides that were not made
+	without  string // a percentile that a run of the pairs with A on both sides does not have
 	r        *rand.Rand
 	messages int64
 	between  float64 // spread from run to run of the body; the tail has twice that

@@ -44,7 +44,10 @@ func apartText(d *result.Design) string {
 
 // controlInterval is what pairs with A on both sides differ by: "+0.2 % (-1.0 % to +1.4 %)".
 func controlInterval(r compare.ControlRow) string {
-	if !r.Bounded {
+	switch {
+	case r.Ratio == 0:
+		return "not known"
+	case !r.Bounded:
 		return change(r.Ratio) + " (no interval)"
 	}
 	return change(r.Ratio) + " (" + change(r.Lo) + " to " + change(r.Hi) + ")"
@@ -84,12 +87,15 @@ func controlTable(c *compare.Comparison) *table {
 	x := &table{Head: columnHeads("lr", "", "change", "95 % interval"), Even: true, Fixed: true,
 		About: plural(int64(c.Control.Pairs), "pair") + " with A on both sides, made among the others: the error of the comparison itself; the intervals hold for all rows at once"}
 	for _, r := range c.Control.Rows {
-		interval := "no interval: six pairs are needed"
-		if r.Bounded {
+		by, interval := change(r.Ratio), "no interval: six pairs are needed"
+		switch {
+		case r.Ratio == 0:
+			by, interval = "", "not known: a run does not have it"
+		case r.Bounded:
 			interval = change(r.Lo) + " to " + change(r.Hi)
 		}
-		row := x.add(controlName(c, r), change(r.Ratio), interval)
-		if r.Bounded && (r.Lo > 1 || r.Hi < 1) {
+		row := x.add(controlName(c, r), by, interval)
+		if r.Differs() {
 			row.styled(2, bad)
 		}
 	}
