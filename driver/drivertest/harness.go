@@ -65,7 +65,7 @@ type Harness struct {
 	Leftovers func(run string) ([]string, error)
 	// Encrypted is a target whose broker speaks TLS with a certificate for its
 	// address and for no other name. The target names the authority that signed the
-	// certificate, which the system must not know. Nil: not opted in.
+	// certificate, which the system must not know. Nil: it is Target, if that has TLS; else not opted in.
 	Encrypted *driver.Target
 	// Impatient is a target like Target whose client or broker closes a connection
 	// that was silent for Silence. Nil: not opted in.
@@ -93,6 +93,9 @@ type Harness struct {
 
 // Run runs all checks as subtests of t.
 func Run(t *testing.T, h Harness) {
+	if h.Encrypted == nil && h.Target.TLS != nil {
+		h.Encrypted = &h.Target
+	}
 	var absent []string
 	for _, c := range checks() {
 		t.Run(c.name, func(t *testing.T) {

@@ -18,13 +18,21 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"sixnines/internal/brokers"
 )
 
 // childConfig names the environment variable that makes the test binary a NATS
 // server with the configuration file it holds.
 const childConfig = "SIXNINES_TEST_NATS_CONFIG"
 
+// becomeBroker makes the test binary the server that is built in.
+const becomeBroker = "__broker-nats"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == becomeBroker {
+		os.Exit(brokers.ServeNATS(os.Stdin, os.Stderr, os.Args[2:]))
+	}
 	if config := os.Getenv(childConfig); config != "" {
 		if err := serve(config); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -1,22 +1,29 @@
 package nats_test
 
 import (
+	"maps"
+	"os"
 	"testing"
 
-	"sixnines/driver"
 	"sixnines/driver/drivertest"
-	"sixnines/drivers/internal/natswire/natswiretest"
 	"sixnines/drivers/nats"
+	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
 )
 
-// TestSecured is the suite with an account that has the driver's rights and no others.
+// TestSecured is the suite at a secured server, with an account that has the driver's rights and no others.
 func TestSecured(t *testing.T) {
-	const prefix = "bench."
-	b := startBroker(t, "authorization { users: [ { user: ada, password: lovelace, permissions: "+natswiretest.Permissions(nats.Entry().Rights(prefix))+" } ] }")
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, target := brokertest.Secured(t, "nats", nats.Entry(), brokers.Options{Home: brokers.Home{Self: []string{self, becomeBroker}}})
 	for _, client := range []string{"direct", "library"} {
 		t.Run(client, func(t *testing.T) {
-			drivertest.RunLimited(t, drivertest.Harness{Entry: nats.Entry(),
-				Target: driver.Target{URL: b.url.String(), Prefix: prefix, Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}}})
+			target := target
+			target.Options = maps.Clone(target.Options)
+			target.Options["client"] = client
+			drivertest.RunLimited(t, drivertest.Harness{Entry: nats.Entry(), Target: target})
 		})
 	}
 }

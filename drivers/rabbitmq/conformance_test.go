@@ -31,8 +31,9 @@ const (
 // TestRabbitMQ is all that one broker does for: to start one takes long.
 func TestRabbitMQ(t *testing.T) {
 	b := &broker{brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})}
-	t.Run("conformance", func(t *testing.T) { testConformance(t, b.Cluster) })
-	t.Run("secured", func(t *testing.T) { testSecured(t, b.Cluster) })
+	_, secured := brokertest.Secured(t, "rabbitmq", rabbitmq.Entry(), brokers.Options{})
+	t.Run("conformance", func(t *testing.T) { testConformance(t, b.Cluster, secured) })
+	t.Run("secured", func(t *testing.T) { testSecured(t, secured) })
 	if testing.Short() {
 		t.Skip("the rest is variants")
 	}
@@ -43,7 +44,7 @@ func TestRabbitMQ(t *testing.T) {
 	t.Run("immediate", func(t *testing.T) { testImmediate(t, b) })
 }
 
-func testConformance(t *testing.T, c *brokers.Cluster) {
+func testConformance(t *testing.T, c *brokers.Cluster, secured driver.Target) {
 	modes := []struct {
 		name    string
 		options map[string]any
@@ -53,9 +54,6 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 		{"direct without confirms", map[string]any{"confirms": false, "durable": false, "ack_every": 3, "prefetch": 10}, false},
 		{"library", map[string]any{"client": "library"}, false},
 	}
-	secure := brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
-		return driver.Target{URL: c.URL}
-	})
 	for _, mode := range modes {
 		t.Run(mode.name, func(t *testing.T) {
 			if testing.Short() && !mode.brief {
@@ -67,7 +65,8 @@ func testConformance(t *testing.T, c *brokers.Cluster) {
 				h.Unacked = func(run string) (int, error) { return unacked(t, c, run) } // takes seconds
 				h.Impatient, h.Silence = &driver.Target{URL: c.URL, Options: with(mode.options, "heartbeat", "1s")}, 2*time.Second
 			}
-			h.Encrypted = &driver.Target{URL: secure.URL, TLS: secure.TLS, Options: with(mode.options)}
+			over := as(secured, mode.options)
+			h.Encrypted = &over
 			drivertest.Run(t, h)
 		})
 	}

@@ -7,11 +7,11 @@ import (
 	"sixnines/drivers/redisstreams"
 )
 
-// TestSecured is the suite with a user that has the driver's rights and no others.
+// TestSecured is the suite at a secured server, with a user that has the driver's rights and no others.
 func TestSecured(t *testing.T) {
 	for _, client := range []string{"direct", "library"} {
 		t.Run(client, func(t *testing.T) {
-			resptest.Secured(t, redisstreams.Entry(), "bench:", map[string]any{"client": client})
+			resptest.Secured(t, redisstreams.Entry(), map[string]any{"client": client})
 		})
 	}
 }

@@ -35,6 +35,10 @@ type Options struct {
 	TLS *ServerTLS
 	// User and Password, if not empty, are the login that clients must use.
 	User, Password string
+	// Secured, if not nil, encrypts by an authority of its own and gives clients an account that may do this
+	// and nothing else; see Cluster.Access. TLS, User and Password must be empty then. Start fails with an error
+	// that wraps [ErrNotSecured] if the product, or one of the drivers, cannot be secured.
+	Secured []Grant
 	// MaxMessage is the largest message that the broker must accept, in bytes; 0: the
 	// product's default.
 	MaxMessage int
@@ -59,6 +63,7 @@ type Options struct {
 	// reserved are the ports that [Options.ports] has reserved.
 	reserved []reservation
 	network  *netns.Network // with Apart
+	account  *account       // with Secured
 }
 
 // ServerTLS names the PEM files of a server that encrypts.
@@ -66,6 +71,8 @@ type ServerTLS struct {
 	Cert, Key string
 	// CA, if not empty, signs the certificates that clients must show.
 	CA string
+	// Authority signed Cert; empty: CA did. Servers that are each other's clients need it.
+	Authority string
 }
 
 // deployment is the result of a product's deploy: what to run, and where clients find it.
@@ -84,6 +91,8 @@ type deployment struct {
 	ready func(ctx context.Context) error
 	late  []process // started when the nodes are ready, one after the other; stopped like helpers
 	roles roles     // of several nodes
+	// login, with Options.Secured, is how clients log in where that is not by user and password.
+	login *Access
 }
 
 // Cluster is a running product of one or more nodes. Its methods are safe for
@@ -100,6 +109,7 @@ type Cluster struct {
 	Settings map[string]string
 
 	urls    map[string]string
+	access  map[string]Access
 	ready   func(ctx context.Context) error
 	roles   roles
 	keep    bool               // Dir stays
@@ -183,12 +193,16 @@ func (c *Cluster) start(ctx context.Context, p Product, in Installation, o *Opti
 		return err
 	}
 	c.network = o.network
+	if err := o.secure(p); err != nil {
+		return err
+	}
 	d, err := p.deploy(ctx, in, o)
 	c.reserved = o.reserved
 	if err != nil {
 		return err
 	}
 	c.Version, c.URL, c.urls, c.Info, c.ready, c.roles = d.version, d.url, d.urls, d.info, d.ready, d.roles
+	c.access = o.access(p, d)
 	c.Settings = maps.Clone(d.settings)
 	if c.Settings == nil {
 		c.Settings = map[string]string{}

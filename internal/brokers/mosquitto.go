@@ -27,6 +27,7 @@ func Mosquitto() Product {
 		Name:     "mosquitto",
 		Summary:  "Eclipse Mosquitto: MQTT 3.1.1 and 5",
 		Drivers:  []string{"mqtt"},
+		Secures:  []string{"mqtt"},
 		Clusters: []int{1},
 		Starts:   1500 * time.Millisecond,
 		Variable: "MOSQUITTO",
@@ -88,6 +89,22 @@ func deployMosquitto(_ context.Context, in Installation, o *Options) (*deploymen
 		line, err := mosquittoPassword(o.User, o.Password)
 		if err != nil {
 			return nil, err
+		}
+		if a := o.account; a != nil {
+			limited, err := mosquittoPassword(a.user, a.password)
+			if err != nil {
+				return nil, err
+			}
+			line += "\n" + limited
+			rights := o.securedPath("acl")
+			text := "user " + o.User + "\ntopic readwrite #\nuser " + a.user + "\n"
+			for _, g := range a.grants {
+				text += g.Right + " " + g.Of + "\n"
+			}
+			if err := os.WriteFile(rights, []byte(text), 0o600); err != nil {
+				return nil, err
+			}
+			settings["acl_file"] = rights
 		}
 		passwords := filepath.Join(o.Dir, "passwords")
 		if err := os.WriteFile(passwords, []byte(line+"\n"), 0o600); err != nil {

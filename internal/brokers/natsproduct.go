@@ -29,6 +29,7 @@ func NATS() Product {
 		Summary:  "NATS: core, JetStream and MQTT; built in",
 		Drivers:  []string{"nats", "jetstream", "mqtt"},
 		Led:      []string{"jetstream"},
+		Secures:  []string{"nats", "jetstream"},
 		Clusters: []int{1, 3, 5},
 		Starts:   1500 * time.Millisecond,
 		Variable: natsVariable,
@@ -160,6 +161,8 @@ func natsConfig(o *Options, nodes []natsNode, which int) natsSettings {
 		c["max_pending"] = strconv.FormatInt(max(server.MAX_PENDING_SIZE, 2*int64(o.MaxMessage)), 10)
 	}
 	switch {
+	case o.account != nil:
+		c["authorization.users"] = natsUsers(o)
 	case o.User != "":
 		c["authorization.user"], c["authorization.password"] = strconv.Quote(o.User), strconv.Quote(o.Password)
 	case o.Password != "":

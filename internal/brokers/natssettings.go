@@ -79,3 +79,16 @@ func (s natsSettings) write(b *strings.Builder, prefix, indent string) {
 		fmt.Fprintf(b, "%s}\n", indent)
 	}
 }
+
+// natsUsers are the administrator and the account of a secured server.
+func natsUsers(o *Options) string {
+	subjects := func(right string) string {
+		var quoted []string
+		for _, subject := range o.account.of(right) {
+			quoted = append(quoted, strconv.Quote(subject))
+		}
+		return "[" + strings.Join(quoted, ", ") + "]"
+	}
+	return fmt.Sprintf("[ { user: %q, password: %q }, { user: %q, password: %q, permissions: { publish: %s, subscribe: %s } } ]",
+		o.User, o.Password, o.account.user, o.account.password, subjects("publish"), subjects("subscribe"))
+}

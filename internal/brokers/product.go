@@ -36,6 +36,8 @@ type Product struct {
 	// Variable is the environment variable that names the installation to use, such
 	// as KAFKA_HOME; may be empty.
 	Variable string
+	// Secures are those of Drivers for which it can be secured, see Options.Secured.
+	Secures []string
 	// Diskless says why its data cannot be on a file system of its own; empty: they can.
 	Diskless string
 

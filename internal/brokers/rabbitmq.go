@@ -26,6 +26,7 @@ func RabbitMQ() Product {
 		Summary:  "RabbitMQ: AMQP 0-9-1 queues, AMQP 1.0, and streams",
 		Drivers:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Led:      []string{"rabbitmq", "rabbitmq-stream"},
+		Secures:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Clusters: []int{1, 3},
 		Starts:   8 * time.Second,
 		Variable: "RABBITMQ_HOME",
@@ -232,15 +233,24 @@ func deployRabbitMQ(_ context.Context, in Installation, o *Options) (*deployment
 	if managed {
 		d.info["management"] = strings.Join(managements, ",")
 	}
-	if len(nodes) > 1 || policy != "" {
+	if len(nodes) > 1 || policy != "" || o.account != nil {
 		d.ready = func(ctx context.Context) error {
-			if err := rabbitsTogether(o.Dir, nodes); err != nil || policy == "" {
+			if err := rabbitsTogether(o.Dir, nodes); err != nil {
 				return err
 			}
-			said, err := erlang(ctx, o.Home, env, nodes[0], fmt.Sprintf(rabbitPolicy, erlangBinary(policy)))
-			if err == nil && said != "set" {
-				err = fmt.Errorf("%w policy: %s", ErrSetting, said)
+			if policy != "" {
+				said, err := erlang(ctx, o.Home, env, nodes[0], fmt.Sprintf(rabbitPolicy, erlangBinary(policy)))
+				if err == nil && said != "set" {
+					err = fmt.Errorf("%w policy: %s", ErrSetting, said)
+				}
+				if err != nil {
+					return err
+				}
 			}
+			if o.account == nil {
+				return nil
+			}
+			_, err := erlang(ctx, o.Home, env, nodes[0], rabbitUser(o.account))
 			return err
 		}
 	}

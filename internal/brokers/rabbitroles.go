@@ -86,6 +86,19 @@ const rabbitPolicy = `case rabbit_policy:parse_set(<<"/">>, <<"sixnines">>, <<".
 end.
 `
 
+// rabbitUser makes the account's user, who may do what the regular expressions match.
+func rabbitUser(a *account) string {
+	rule := func(right string) string { return erlangBinary(strings.Join(a.of(right), "|")) }
+	return fmt.Sprintf(`User = %s, By = <<"sixnines">>,
+case rabbit_auth_backend_internal:lookup_user(User) of
+  {ok, _} -> ok;
+  _ -> rabbit_auth_backend_internal:add_user(User, %s, By)
+end,
+rabbit_auth_backend_internal:set_permissions(User, <<"/">>, %s, %s, %s, By),
+"set".
+`, erlangBinary(a.user), erlangBinary(a.password), rule("configure"), rule("write"), rule("read"))
+}
+
 // erlangBinary writes text as a binary of Erlang, byte by byte, so that nothing in it has a meaning.
 func erlangBinary(text string) string {
 	var all []string

@@ -27,6 +27,7 @@ func Redis() Product {
 		Summary:  "Redis: publish and subscribe, and streams; three nodes with Sentinels",
 		Drivers:  []string{"redis", "redis-streams"},
 		Led:      []string{"redis", "redis-streams"},
+		Secures:  []string{"redis", "redis-streams"},
 		Clusters: []int{1, 3},
 		Starts:   1500 * time.Millisecond,
 		Variable: "REDIS_SERVER",
@@ -236,6 +237,13 @@ func redisSettings(o *Options, at place, port int) (settings map[string]string, 
 		// A client without a login is the user "default", who may do everything unless
 		// switched off. The password's hash needs no quoting.
 		users = []string{"default off", fmt.Sprintf("%s on #%x ~* &* +@all", o.User, sha256.Sum256([]byte(o.Password)))}
+	}
+	if a := o.account; a != nil {
+		line := fmt.Sprintf("%s reset on #%x", a.user, sha256.Sum256([]byte(a.password)))
+		for _, right := range []string{"keys", "channels", "commands"} {
+			line = strings.Join(append([]string{line}, a.of(right)...), " ")
+		}
+		users = append(users, line)
 	}
 	return settings, users, nil
 }

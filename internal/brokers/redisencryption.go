@@ -1,6 +1,7 @@
 package brokers
 
 import (
+	"cmp"
 	"crypto/tls"
 	"fmt"
 )
@@ -14,16 +15,17 @@ type encryption struct {
 }
 
 // encryptedReplicas returns what the options ask for. Replicas and Sentinels are clients of the master and of each
-// other, and verify each other: the clients' authority must be the server certificate's as well. They show a
+// other, and verify each other: they need the authority of the server's certificate. They show a
 // certificate of their own, since that of a server need not be one for clients.
 func encryptedReplicas(o *Options) (encryption, error) {
 	if o.TLS == nil {
 		return encryption{port: "port", scheme: "redis+sentinel://"}, nil
 	}
-	if o.TLS.CA == "" {
+	issuer := cmp.Or(o.TLS.Authority, o.TLS.CA)
+	if issuer == "" {
 		return encryption{}, fmt.Errorf("several nodes and their Sentinels verify each other: they need the authority of the server's certificate")
 	}
-	cert, key, trusted, err := ownCertificate(o.Dir, o.TLS.CA)
+	cert, key, trusted, err := ownCertificate(o.Dir, issuer)
 	if err != nil {
 		return encryption{}, err
 	}
@@ -31,8 +33,12 @@ func encryptedReplicas(o *Options) (encryption, error) {
 	if err != nil {
 		return encryption{}, err
 	}
+	clients := "yes"
+	if o.TLS.CA == "" {
+		clients = "no"
+	}
 	return encryption{port: "tls-port", scheme: "rediss+sentinel://", settings: map[string]string{
-		"port": "0", "tls-replication": "yes", "tls-auth-clients": "yes", "tls-ca-cert-file": redisQuote(trusted),
+		"port": "0", "tls-replication": "yes", "tls-auth-clients": clients, "tls-ca-cert-file": redisQuote(trusted),
 		"tls-cert-file": redisQuote(o.TLS.Cert), "tls-key-file": redisQuote(o.TLS.Key),
 		"tls-client-cert-file": redisQuote(cert), "tls-client-key-file": redisQuote(key),
 	}, client: &tls.Config{InsecureSkipVerify: true, Certificates: []tls.Certificate{own}}}, nil // the Sentinels are ours

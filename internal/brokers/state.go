@@ -25,6 +25,7 @@ type State struct {
 	URL     string            `json:"url"`
 	URLs    map[string]string `json:"urls,omitempty"` // by driver, where it differs
 	Info    map[string]string `json:"info,omitempty"`
+	Access  map[string]Access `json:"access,omitempty"` // by driver, of a secured one
 	Asked   Asked             `json:"asked"`
 	Dir     string            `json:"dir"`     // configuration, data and logs
 	OwnDir  bool              `json:"own_dir"` // Dir was made for it
@@ -41,6 +42,7 @@ type Asked struct {
 	Port     int               `json:"port,omitempty"`
 	Dir      string            `json:"dir,omitempty"`
 	Settings map[string]string `json:"settings,omitempty"`
+	Secured  bool              `json:"secured,omitempty"`
 }
 
 // Process is one of a product's processes.

@@ -53,7 +53,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 		}
 	}
 	s = &State{Product: p.Name, Started: time.Now().Round(time.Second),
-		Asked: Asked{Nodes: max(1, o.Nodes), Port: o.Port, Dir: o.Dir, Settings: maps.Clone(o.Settings)}}
+		Asked: Asked{Nodes: max(1, o.Nodes), Port: o.Port, Dir: o.Dir, Settings: maps.Clone(o.Settings), Secured: o.Secured != nil}}
 	if s.Host, err = os.Hostname(); err != nil {
 		return fail(err)
 	}
@@ -107,7 +107,7 @@ func Up(ctx context.Context, p Product, o Options) (*State, error) {
 		// Start has stopped everything.
 		return nil, errors.Join(err, s.forgetFailed(o.Home))
 	}
-	s.Version, s.Origin, s.URL, s.URLs, s.Info, s.Ready = c.Version, c.Origin, c.URL, c.urls, c.Info, true
+	s.Version, s.Origin, s.URL, s.URLs, s.Info, s.Access, s.Ready = c.Version, c.Origin, c.URL, c.urls, c.Info, c.access, true
 	slices.SortFunc(s.List, func(a, b Process) int { return compareProcesses(a, b) })
 	if err := s.write(o.Home); err != nil {
 		c.keep = false
@@ -129,7 +129,7 @@ func compareProcesses(a, b Process) int {
 
 // Same reports whether s was started with the same nodes, port, directory and settings as o.
 func (s *State) Same(o Options) bool {
-	return s.Asked.Nodes == max(1, o.Nodes) && s.Asked.Port == o.Port && s.Asked.Dir == o.Dir && maps.Equal(s.Asked.Settings, o.Settings)
+	return s.Asked.Nodes == max(1, o.Nodes) && s.Asked.Port == o.Port && s.Asked.Dir == o.Dir && s.Asked.Secured == (o.Secured != nil) && maps.Equal(s.Asked.Settings, o.Settings)
 }
 
 // forgetFailed removes the state of a start that failed, and its directory unless the

@@ -77,6 +77,16 @@ func productNames() []string {
 	return slices.Sorted(slices.Values(each(brokers.Products(), func(p brokers.Product) string { return p.Name })))
 }
 
+// securedNames are those of the products that can be secured.
+func securedNames() (all []string) {
+	for _, p := range brokers.Products() {
+		if len(p.Secures) > 0 {
+			all = append(all, p.Name)
+		}
+	}
+	return all
+}
+
 // completeProducts completes names of products.
 func completeProducts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return each(brokers.Products(), func(p brokers.Product) string { return p.Name + "\t" + p.Summary }), cobra.ShellCompDirectiveNoFileComp
@@ -108,6 +118,8 @@ func brokerFault(err error, p brokers.Product, place string) error {
 		return own
 	}
 	switch {
+	case errors.Is(err, brokers.ErrNotSecured):
+		return &fault{code: exitUsage, cause: err, hint: "leave --secured out, or secure one of " + strings.Join(securedNames(), ", ")}
 	case errors.Is(err, brokers.ErrSetting):
 		return &fault{code: exitUsage, cause: err, hint: "correct it, or leave it out; docs/brokers has the settings"}
 	case errors.Is(err, brokers.ErrNotInstalled):

@@ -32,10 +32,12 @@ type brokerRow struct {
 	URL       string            `json:"url,omitempty"`
 	URLs      map[string]string `json:"urls,omitempty"` // by driver, where it differs
 	Info      map[string]string `json:"info,omitempty"`
-	Nodes     int               `json:"nodes,omitempty"`
-	Dir       string            `json:"dir,omitempty"`
-	Started   *time.Time        `json:"started,omitempty"`
-	Processes []processRow      `json:"processes,omitempty"`
+	// Access is how clients of each driver use a broker that was started with --secured.
+	Access    map[string]brokers.Access `json:"access,omitempty"`
+	Nodes     int                       `json:"nodes,omitempty"`
+	Dir       string                    `json:"dir,omitempty"`
+	Started   *time.Time                `json:"started,omitempty"`
+	Processes []processRow              `json:"processes,omitempty"`
 }
 
 // processRow is one of its processes.
@@ -148,6 +150,7 @@ func rowOf(p brokers.Product, in brokers.Installation, found error, s *brokers.S
 		return r
 	}
 	r.State, r.URL, r.URLs, r.Info, r.Nodes, r.Dir, r.Started = string(s.Condition()), s.URL, s.URLs, s.Info, s.Asked.Nodes, s.Dir, &s.Started
+	r.Access = s.Access
 	for _, p := range s.List {
 		x := processRow{Name: p.Name, PID: p.PID, Log: p.Log}
 		u, err := s.Usage(p)

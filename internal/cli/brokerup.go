@@ -21,6 +21,7 @@ type upOptions struct {
 	nodes, port int
 	dir         string
 	settings    overrides
+	secured     bool
 	json        bool
 }
 
@@ -33,12 +34,19 @@ func (a *app) brokerUpCommand() *cobra.Command {
 when it answers. It listens on loopback only, without login or encryption unless the
 settings enable them. Its data are removed when it is stopped.
 
-If the broker already runs with the same flags, its address is printed and the exit
-code is 0.`,
+With --secured it has a certificate from an authority of its own, and an account that may
+do what drivers need under the prefix bench and nothing else, as sixnines drivers show
+NAME --permissions lists it. Instead of the address the flags are printed with which a
+run uses it. Only this user can read the files with the password and the key; they are
+removed with the data.
+
+If the broker already runs with the same flags, the same is printed and the exit code
+is 0.`,
 		Example: `  sixnines broker up redis
   sixnines broker up redis --port 6400 --set appendonly=yes --set appendfsync=always
   sixnines broker up kafka --nodes 3
-  sixnines run kafka --url $(sixnines broker up kafka)`,
+  sixnines run kafka --url $(sixnines broker up kafka)
+  sixnines run redis $(sixnines broker up redis --secured)`,
 		Args:              counted(1, 1, "one NAME of "+strings.Join(productNames(), ", ")),
 		ValidArgsFunction: firstArgument(completeProducts),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -53,6 +61,7 @@ code is 0.`,
 	cmd.Flags().Var(&pairs{to: &o.settings, prefix: "target.settings.", flag: "--set"}, "set", "a line of the broker's own configuration, repeatable")
 	cmd.Flags().IntVar(&o.port, "port", 0, "`PORT` of the first node; default: a free port")
 	cmd.Flags().StringVar(&o.dir, "dir", "", "`DIR` for configuration, data and logs; it must be absent or empty; default: one below SIXNINES_HOME")
+	cmd.Flags().BoolVar(&o.secured, "secured", false, "encrypt, and let in only an account with the rights that drivers need")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print one JSON object")
 	return cmd
 }
@@ -86,6 +95,9 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	a.noteExposed(o.settings.list, driver.Entry{})
 	options := brokers.Options{Home: h, Nodes: o.nodes, Port: o.port, Settings: asked.Target.Settings}
 	place := byHome
+	if o.secured {
+		options.Secured = grants(p, a.Drivers)
+	}
 	if o.dir != "" {
 		options.Dir, place = a.path(o.dir), byDir
 	}
@@ -100,7 +112,7 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Elsewhere:
 		return failed("stop it there, or set "+brokers.HomeVariable+" to a directory that only this machine uses", fmt.Errorf("%w, on %s", err, s.Host))
 	case errors.Is(err, brokers.ErrRunning) && s.Condition() == brokers.Running:
-		return failed("sixnines broker down "+p.Name+" stops it; leave out --nodes, --port, --dir and --set to use it as it is",
+		return failed("sixnines broker down "+p.Name+" stops it; give the same --nodes, --port, --dir, --secured and --set to use it as it is",
 			fmt.Errorf("%s already runs at %s with different settings", p.Name, s.URL))
 	case errors.Is(err, brokers.ErrRunning):
 		return failed("sixnines broker down "+p.Name+" removes its remains", err)
@@ -113,6 +125,9 @@ func (a *app) up(ctx context.Context, p brokers.Product, o upOptions) error {
 		return a.writeJSON(rowOf(p, brokers.Installation{Version: s.Version, Origin: s.Origin}, nil, s))
 	}
 	fmt.Fprintf(a.Stderr, "stop it with: sixnines broker down %s\n", p.Name)
+	if s.Access != nil {
+		return a.printAccess(p, s)
+	}
 	_, err = fmt.Fprintln(a.Stdout, s.URL)
 	for _, driver := range slices.Sorted(maps.Keys(s.URLs)) {
 		if s.URLs[driver] != s.URL {
