@@ -18,9 +18,9 @@ type Naming struct {
 	// Apart says that the names of groups are not made of the run's: they begin with the prefix by themselves.
 	Apart bool
 	// GivenTopic is what a topic of the operator's is at the broker, for users ("a subject"), and GivenGroup
-	// what a group is, see Target.Given. Empty: the driver uses none, for the reason in Makes.
+	// what a group is, see Target.Given. Empty: the driver uses none.
 	GivenTopic, GivenGroup string
-	Makes                  string // why the driver uses its own only; empty: it has not been made to use others
+	GroupsJoin             bool // a group begins with its first consumer, so that none can be missing
 }
 
 // TopicName returns what a topic of the target's run is called: its own name, where it is the
@@ -39,12 +39,8 @@ func (n Naming) CheckGiven(driver string, topics, groups []string) error {
 		return fmt.Errorf("%s: %s that exists: %w: %s", driver, what, ErrUnsupported, why)
 	}
 	switch {
-	case len(topics) > 0 && n.GivenTopic == "" && n.Separator == "":
-		return refuse("a topic", "this driver has no topics that others could have made")
-	case len(topics) > 0 && n.GivenTopic == "" && n.Makes != "":
-		return refuse("a topic", n.Makes)
 	case len(topics) > 0 && n.GivenTopic == "":
-		return refuse("a topic", "this driver uses only what it makes itself; leave the topic out")
+		return refuse("a topic", "this driver has no topics that others could have made; leave the topic out")
 	case len(groups) > 0 && n.GivenGroup == "":
 		return refuse("a group", "this driver has no groups that others could have made; leave the group out")
 	}

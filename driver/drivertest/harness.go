@@ -72,9 +72,12 @@ type Harness struct {
 	Impatient *driver.Target
 	Silence   time.Duration
 	// Given returns what a topic of a run is called at the broker as one of the operator's, and the
-	// group whose consumers get its messages, if the run has the group g0. Nil: by Entry.Naming,
-	// and without a group.
+	// group g0. Nil: by Entry.Naming.
 	Given func(run, topic string) (name, group string)
+	// Keyed says that what Given returns is a key, which need not exist.
+	Keyed bool
+	// Forgets says that the broker forgets the place of a group that has no consumers.
+	Forgets bool
 	// Unacked counts the messages of topics with run in their names that the broker has
 	// delivered, or could have delivered, and that no consumer has acknowledged or
 	// committed: with AckEach it must reach 0 once all are delivered. It may lag.

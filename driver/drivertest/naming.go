@@ -53,64 +53,174 @@ func checkPrefix(ctx context.Context, h *Harness) error {
 	})
 }
 
-// checkGiven uses a topic that another run has made as one of the operator's, with messages
-// of others in it, and looks whether it is left as it was.
-func checkGiven(ctx context.Context, h *Harness) error {
-	owned := driver.Topology{Topics: []string{"t0"}}
-	if h.Given != nil {
-		owned.Groups = []string{"g0"}
-	}
-	return with(ctx, h, owned, func(owner *rig) error {
-		const others = 1 << 20 // no producer of connectAndSend
-		l := newLedger()
-		p, err := owner.producer(ctx, 0, "t0", h.size(), l)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(sendMany(l, p, others, 0, 5, h.size()), l.settled(ctx)); err != nil {
-			return err
-		}
-		name, group := h.Entry.Naming.Name(driver.Target{Run: owner.run, Prefix: h.Target.Prefix}, "t0"), ""
-		if h.Given != nil {
-			name, group = h.Given(owner.run, "t0")
-		}
-		guest := *h
-		guest.Target.Given = true
-		t := driver.Topology{Topics: []string{name}}
-		if group != "" {
-			t.Groups = []string{group}
-		}
-		if err := with(ctx, &guest, t, func(r *rig) error {
-			l, got := newLedger(), newInbox()
-			if _, err := r.consumer(ctx, 0, group, got, name); err != nil {
-				return err
-			}
-			n, err := connectAndSend(ctx, r, l, t.Topics, 1, 10)
-			if group != "" {
-				n += 5
-			}
-			if err := errors.Join(err, l.settled(ctx), got.has(ctx, letter{0, 9})); err != nil {
-				return err
-			}
-			return got.kept(n)
-		}); errors.Is(err, driver.ErrOption) {
-			return inapplicable("with these options topics of others are refused: " + err.Error())
-		} else if err != nil {
-			return fmt.Errorf("as a guest: %w", err)
-		}
-		got, at := newInbox(), ""
-		if h.Given != nil {
-			at = "g0"
-		}
-		if _, err := owner.consumer(ctx, 0, at, got, "t0"); err != nil {
-			return fmt.Errorf("after the guest has left: %w", err)
-		}
-		if err := errors.Join(sendMany(l, p, others, 5, 5, h.size()), l.settled(ctx), got.filled(ctx, 5)); err != nil {
-			return fmt.Errorf("after the guest has left: %w", err)
-		}
-		return nil
-	})
+// guest is a use of what exists: by a consumer on its own, or by one of a group that exists.
+type guest struct {
+	h           *Harness
+	topic       string
+	group       string // empty: on its own
+	owned       driver.Topology
+	ownersGroup string // empty: the owner has none
 }
+
+// others is the number of the owner's producer, and of none of connectAndSend.
+const others = 1 << 20
+
+// checkGiven uses a topic that another run has made as one of the operator's, with messages
+// of others in it, and looks whether it is left as it was: by a consumer on its own, in a
+// group that exists, and under names that do not exist.
+func checkGiven(ctx context.Context, h *Harness) error {
+	tried := 0
+	for _, grouped := range []bool{false, true} {
+		if grouped && (h.Entry.Naming.GivenGroup == "" || !h.can().Groups) {
+			continue
+		}
+		if !grouped && !h.can().FanOut {
+			continue // a consumer on its own would be one of a group
+		}
+		err := visit(ctx, h, grouped, h.can().Keeps)
+		switch {
+		case errors.Is(err, driver.ErrOption):
+			return inapplicable("with these options topics of others are refused: " + err.Error())
+		case errors.Is(err, driver.ErrUnsupported) && !grouped && h.Entry.Naming.GivenGroup != "":
+			continue // each wants a group there
+		case err != nil && grouped:
+			return fmt.Errorf("with a group: %w", err)
+		case err != nil:
+			return fmt.Errorf("without a group: %w", err)
+		}
+		tried++
+	}
+	if tried == 0 {
+		return errors.New("neither a consumer on its own nor one of a group is taken")
+	}
+	return nil
+}
+
+// visit has an owner make a topic, which keeps messages for later consumers if kept, and a guest use it.
+func visit(ctx context.Context, h *Harness, grouped, kept bool) error {
+	g := guest{h: h, owned: driver.Topology{Topics: []string{"t0"}, Late: kept}}
+	if h.can().Groups && (grouped || kept) {
+		g.ownersGroup = h.Entry.Naming.Group(h.Target.Prefix, "g0")
+		g.owned.Groups = []string{g.ownersGroup}
+	}
+	made := false
+	err := with(ctx, h, g.owned, func(owner *rig) error {
+		made = true
+		g.name(owner.run, grouped)
+		return g.use(ctx, owner)
+	})
+	if kept && !made && errors.Is(err, driver.ErrUnsupported) {
+		return visit(ctx, h, grouped, false)
+	}
+	return err
+}
+
+// name gives the guest the names at the broker of what the run has.
+func (g *guest) name(run string, grouped bool) {
+	n, owner := g.h.Entry.Naming, driver.Target{Run: run, Prefix: g.h.Target.Prefix}
+	g.topic = n.Name(owner, "t0")
+	group := n.Name(owner, "g0")
+	if n.Apart {
+		group = n.Group(owner.Prefix, "g0")
+	}
+	if g.h.Given != nil {
+		g.topic, group = g.h.Given(run, "t0")
+	}
+	if grouped {
+		g.group = group
+	}
+}
+
+// use sends and consumes as a guest, beside messages of the owner's, and looks what the owner has then.
+func (g *guest) use(ctx context.Context, owner *rig) error {
+	const before, own, after = 5, 10, 5
+	continues := g.group != "" && !g.h.Forgets
+	l := newLedger()
+	p, err := owner.producer(ctx, 0, "t0", g.h.size(), l)
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(sendMany(l, p, others, 0, before, g.h.size()), l.settled(ctx)); err != nil {
+		return err
+	}
+	if err := g.stay(ctx, func(r *rig, group string) error {
+		l, got := newLedger(), newInbox()
+		if _, err := r.consumer(ctx, 0, group, got, g.topic); err != nil {
+			return err
+		}
+		n, err := connectAndSend(ctx, r, l, []string{g.topic}, 1, own)
+		if continues && g.owned.Late {
+			n += before // it goes on where it is
+		}
+		return errors.Join(err, l.settled(ctx), got.has(ctx, letter{0, own - 1}), got.filled(ctx, n))
+	}, g.topic, g.group); err != nil {
+		return fmt.Errorf("as a guest: %w", err)
+	}
+	if err := g.strayed(ctx, owner.run); err != nil {
+		return err
+	}
+	expected := after
+	if g.owned.Late && !continues {
+		expected += before + own // nobody has consumed them
+	}
+	got := newInbox()
+	if _, err := owner.consumer(ctx, 0, g.ownersGroup, got, "t0"); err != nil {
+		return fmt.Errorf("after the guest has left: %w", err)
+	}
+	if err := errors.Join(sendMany(l, p, others, before, after, g.h.size()), l.settled(ctx), got.filled(ctx, expected)); err != nil {
+		return fmt.Errorf("after the guest has left: %w", err)
+	}
+	return nil
+}
+
+// stay opens a session for which the names are the operator's, and calls f.
+func (g *guest) stay(ctx context.Context, f func(r *rig, group string) error, topic, group string) error {
+	here := *g.h
+	here.Target.Given = true
+	t := driver.Topology{Topics: []string{topic}, Producers: 1, Consumers: 1}
+	if group != "" {
+		t.Groups = []string{group}
+	}
+	return with(ctx, &here, t, func(r *rig) error { return f(r, group) })
+}
+
+// strayed names a topic, and a group, that do not exist: where they would have to, a guest is refused and
+// neither is made.
+func (g *guest) strayed(ctx context.Context, run string) error {
+	if !g.h.can().Keeps || g.h.Keyed {
+		return nil // topics come into being with their messages
+	}
+	other := func(name string) string {
+		if strange := strings.Replace(name, run, run+"x", 1); strange != name {
+			return strange
+		}
+		return name + "x"
+	}
+	names := [][2]string{{other(g.topic), g.group}}
+	if g.group != "" && !g.h.Entry.Naming.GroupsJoin {
+		names = append(names, [2]string{g.topic, other(g.group)})
+	}
+	for _, missing := range names {
+		err := g.stay(ctx, func(r *rig, group string) error {
+			_, err := r.consumer(ctx, 0, group, newInbox(), missing[0])
+			return err
+		}, missing[0], missing[1])
+		if !errors.Is(err, driver.ErrNoTopic) && !errors.Is(err, driver.ErrUnsupported) {
+			return fmt.Errorf("a guest of %q, group %q: %w instead of %w", missing[0], missing[1], cmp.Or(err, errNone), driver.ErrNoTopic)
+		}
+	}
+	if g.h.Leftovers == nil {
+		return nil
+	}
+	found, err := g.h.Leftovers(run + "x")
+	if err == nil && len(found) > 0 {
+		err = fmt.Errorf("a guest has made %q", found)
+	}
+	return err
+}
+
+// errNone stands for no error, where one is wanted.
+var errNone = errors.New("no error")
 
 // RunLimited is Run for a target whose account has the driver's rights under Target.Prefix and no
 // others: under another prefix it must be refused.

@@ -50,6 +50,12 @@ func (c *conn) count(ctx context.Context, queue string) (int64, error) {
 	return int64(n), nil
 }
 
+// exists returns an error, of class ErrNoTopic where it is missing, unless the broker has the resource.
+func (c *conn) exists(ctx context.Context, resource, attribute string) error {
+	_, err := c.request(ctx, map[string]any{"_AMQ_ResourceName": resource, "_AMQ_Attribute": attribute})
+	return err
+}
+
 // operate has the broker do something.
 func (c *conn) operate(ctx context.Context, operation string, params ...any) error {
 	_, err := c.request(ctx, map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": operation}, params...)

@@ -84,6 +84,10 @@ func TestArtemis(t *testing.T) {
 		h.Leftovers = func(run string) ([]string, error) { return names(t, c, "getAddressNames", run) }
 		h.Unacked = func(run string) (int, error) { return unacked(t, c, run) }
 		h.Observe = observe(c, "sixnines.")
+		h.Given = func(run, topic string) (string, string) {
+			name := "sixnines." + run + "." + topic
+			return name, name + "/g0"
+		}
 	})
 	testWays(t, c, map[string]map[string]any{
 		"anycast":              {"routing": "anycast"},
@@ -101,6 +105,14 @@ func TestRabbitMQ(t *testing.T) {
 		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0, "frame_max": "2MiB"}, claim: func(c *driver.Capabilities) { c.Groups = false }},
 	}, func(h *drivertest.Harness) {
 		h.Observe = observe(c, "/topic/sixnines.")
+		h.Given = func(run, topic string) (string, string) {
+			name := "sixnines." + run + "." + topic
+			if !h.Entry.Capabilities.Groups {
+				name = "/topic/" + name // of which each consumer has a queue
+			}
+			return name, name
+		}
+		h.Keyed = !h.Entry.Capabilities.Groups
 		h.WrongPassword = nil // it takes three seconds, see below
 	})
 	testWays(t, c, map[string]map[string]any{

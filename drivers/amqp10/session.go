@@ -93,7 +93,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if err := s.plan(t); err != nil {
 		return driver.Semantics{}, err
 	}
-	asks := s.plugin && s.options.Address == "" && s.options.Source == "" && s.options.Login == plain && t.Consumers > 0 && !t.Existing
+	asks := s.plugin && !s.Target.Given && s.options.Address == "" && s.options.Source == "" && s.options.Login == plain && t.Consumers > 0 && !t.Existing
 	for _, topic := range t.Topics {
 		if asks {
 			if err := s.mayRead(ctx, topic); err != nil {
@@ -101,6 +101,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			}
 		}
 		if err := s.do(ctx, func(c *conn) error {
+			if s.Target.Given {
+				return s.findGiven(ctx, c, topic, t)
+			}
 			if t.Existing {
 				return s.find(ctx, c, topic)
 			}

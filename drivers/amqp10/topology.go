@@ -19,7 +19,9 @@ func (s *session) is(name string) bool {
 
 // isManaged reports whether the driver makes and deletes what it needs, which it
 // can on Artemis only.
-func (s *session) isManaged() bool { return s.options.Address == "" && s.is("artemis") }
+func (s *session) isManaged() bool {
+	return s.options.Address == "" && !s.Target.Given && s.is("artemis")
+}
 
 // isAnycast reports whether a topic is one queue.
 func (s *session) isAnycast() bool {
@@ -30,6 +32,9 @@ func (s *session) isAnycast() bool {
 
 // plan notes a topology, or says why it cannot be had.
 func (s *session) plan(t driver.Topology) error {
+	if s.Target.Given {
+		return s.planGiven(t)
+	}
 	for _, topic := range t.Topics {
 		if err := s.CheckName("topic", topic); err != nil {
 			return err
@@ -60,7 +65,10 @@ func (s *session) plan(t driver.Topology) error {
 func (s *session) name(topic string) string { return naming().Name(s.Target, topic) }
 
 // naming is that of addresses and queues.
-func naming() driver.Naming { return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100} }
+func naming() driver.Naming {
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100,
+		GivenTopic: "an address; on RabbitMQ a queue or EXCHANGE/KEY, or its own notation from a slash on", GivenGroup: "a queue"}
+}
 
 // queue returns the name of a consumer's queue on Artemis.
 func (s *session) queue(topic string, spec driver.ConsumerSpec) string {
@@ -76,6 +84,9 @@ func (s *session) queue(topic string, spec driver.ConsumerSpec) string {
 
 // address returns what messages of the topic are sent to.
 func (s *session) address(topic string) string {
+	if s.Target.Given {
+		return s.givenAddress(topic)
+	}
 	switch name := s.name(topic); {
 	case s.options.Address != "":
 		return s.expand(s.options.Address, topic, driver.ConsumerSpec{})
@@ -91,6 +102,8 @@ func (s *session) address(topic string) string {
 // source returns what a consumer attaches to.
 func (s *session) source(topic string, spec driver.ConsumerSpec) string {
 	switch {
+	case s.Target.Given:
+		return s.givenSource(topic, spec.Group)
 	case s.options.Source != "":
 		return s.expand(s.options.Source, topic, spec)
 	case s.isManaged() && !s.isAnycast():
@@ -223,7 +236,7 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if limit := link.MaxMessageSize(); limit > 0 && uint64(size) > limit {
 		return fmt.Errorf("%w: the broker takes %d bytes", driver.ErrTooLarge, limit)
 	}
-	if s.options.Address != "" || !s.is("rabbitmq") {
+	if s.options.Address != "" || s.Target.Given || !s.is("rabbitmq") {
 		return nil
 	}
 	if s.options.Settled && s.plugin && size+frameRest > int(s.options.FrameMax) {

@@ -61,6 +61,9 @@ func (s *session) groupConfig(st stream, group string, members int) js.ConsumerC
 func (f *feed) config() js.ConsumerConfig {
 	s, spec := f.consumer.session, f.consumer.spec
 	o := s.options
+	if f.consumer.isGuest() {
+		return js.ConsumerConfig{Name: spec.Group}
+	}
 	if spec.Group != "" {
 		s.mu.Lock()
 		members := max(1, s.topology.Consumers)
@@ -85,6 +88,9 @@ func (f *feed) config() js.ConsumerConfig {
 		c.MaxAckPending = s.ackPending(1, max(1, spec.Ack.Every))
 	}
 	c.InactiveThreshold = idleLimit
+	if s.Target.Given {
+		c.FilterSubject = f.stream.subject // the stream may have more
+	}
 	if f.consumer.way == push || f.consumer.way == ordered {
 		c.DeliverSubject = f.inbox
 		c.FlowControl = o.FlowControl

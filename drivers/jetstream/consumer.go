@@ -20,7 +20,8 @@ type consumer struct {
 	link    *natswire.Link
 	library js.JetStream // consumes, where the library is to; else nil
 	spec    driver.ConsumerSpec
-	way     string // push, pull, fetch or ordered
+	way     string            // push, pull, fetch or ordered
+	shared  js.ConsumerConfig // of the group, where it is the operator's
 	deliver driver.Deliver
 	feeds   []*feed
 	life    context.Context // ends with the consumer
@@ -38,9 +39,6 @@ type consumer struct {
 // Consumer implements driver.Session.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
 	way, err := s.way(spec)
-	if err != nil {
-		return nil, err
-	}
 	var streams []stream
 	for _, topic := range spec.Topics {
 		st, err := s.streamOf(topic)
@@ -48,6 +46,16 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			return nil, err
 		}
 		streams = append(streams, st)
+	}
+	var shared js.ConsumerConfig
+	if s.Target.Given && spec.Group != "" {
+		streams = oneEach(streams)
+		if shared, err = s.groupOf(ctx, streams, spec); err == nil {
+			way = s.wayOf(shared)
+		}
+	}
+	if err != nil {
+		return nil, err
 	}
 	if spec.Group != "" {
 		if err := natswire.CheckName(product, "group", spec.Group); err != nil {
@@ -58,7 +66,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if err != nil {
 		return nil, err
 	}
-	c := &consumer{session: s, link: l, spec: spec, way: way, deliver: deliver, changed: make(chan struct{}, 1),
+	c := &consumer{session: s, link: l, spec: spec, way: way, shared: shared, deliver: deliver, changed: make(chan struct{}, 1),
 		gate: kit.NewGate(nil), out: natswire.NewPublisher(l)}
 	c.life, c.cancel = context.WithCancel(s.Life)
 	if err := c.start(ctx, streams); err != nil {
@@ -90,6 +98,9 @@ func (c *consumer) start(ctx context.Context, streams []stream) (err error) {
 	}
 	for _, st := range streams {
 		f := &feed{consumer: c, stream: st, acks: s.acksOf(c.spec, c.way)}
+		if c.isGuest() {
+			f.acks = c.shared.AckPolicy
+		}
 		s.mu.Lock() // Depth may look
 		if c.feeds = append(c.feeds, f); c.spec.Group == "" {
 			s.alone[c.spec.ID] = c

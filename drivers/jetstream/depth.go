@@ -32,6 +32,9 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 		return driver.Depth{}, err
 	}
 	name := plain(spec.Group)
+	if s.Target.Given {
+		name = spec.Group
+	}
 	if spec.Group == "" {
 		if name = s.feedName(spec.ID, st); name == "" {
 			return driver.Depth{}, fmt.Errorf("%s: depth of stream %s: %w: a consumer on its own has a place only while it is there", product, st.name, driver.ErrNotConnected)

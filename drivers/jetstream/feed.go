@@ -129,6 +129,9 @@ func noStream(st stream, ok bool) error {
 // create makes the server's consumer. What is no longer in use gives way.
 func (f *feed) create(ctx context.Context, config js.ConsumerConfig) (js.ConsumerInfo, error) {
 	s := f.consumer.session
+	if f.consumer.isGuest() {
+		return s.api.consumerInfo(ctx, f.stream.name, config.Name)
+	}
 	s.restoring.Lock() // members of a group come together
 	defer s.restoring.Unlock()
 	info, err := s.api.createConsumer(ctx, f.stream.name, config)
@@ -152,7 +155,10 @@ func (f *feed) subscribe(ctx context.Context) error {
 	c := f.consumer
 	f.unsubscribe()
 	inbox, group := c.link.Conn().NewInbox(), ""
-	if c.spec.Group != "" && c.way == push {
+	switch {
+	case c.isGuest() && c.way == push:
+		inbox, group = c.shared.DeliverSubject, c.shared.DeliverGroup
+	case c.spec.Group != "" && c.way == push:
 		inbox, group = c.session.groupSubject(f.stream, c.spec.Group), plain(c.spec.Group)
 	}
 	c.gate.Lock()

@@ -66,11 +66,18 @@ func Entry() driver.Entry {
 
 			Unreplicated: unreplicated(),
 		},
-		Naming:     natswire.Naming(),
+		Naming:     naming(),
 		Options:    &options,
 		Monitoring: "monitoring",
 		Driver:     driver.New(options, newSession, (*session).reach),
 	}
+}
+
+// naming is that of subjects.
+func naming() driver.Naming {
+	n := natswire.Naming()
+	n.GivenTopic, n.GivenGroup = "a subject that a stream stores, or STREAM/SUBJECT", "a durable consumer"
+	return n
 }
 
 // wrap adds what was being done, and the class, to an error of the library.

@@ -106,7 +106,11 @@ func (f *feed) inOrder(info js.StreamInfo) js.OrderedConsumerConfig {
 			f.last = info.State.LastSeq
 		}
 	}
-	return js.OrderedConsumerConfig{DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: f.last + 1, InactiveThreshold: idleLimit}
+	var subjects []string
+	if c.session.Target.Given {
+		subjects = []string{f.stream.subject} // the stream may have more
+	}
+	return js.OrderedConsumerConfig{FilterSubjects: subjects, DeliverPolicy: js.DeliverByStartSequencePolicy, OptStartSeq: f.last + 1, InactiveThreshold: idleLimit}
 }
 
 // receive deals with a message that the library hands over.

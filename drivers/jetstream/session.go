@@ -27,6 +27,7 @@ type session struct {
 	mu       sync.Mutex
 	topology driver.Topology
 	streams  []stream          // those that Provision has made
+	given    map[string]stream // those of the operator's, by topics
 	alone    map[int]*consumer // consumers on their own, by their numbers in the run
 
 	restoring sync.Mutex // one goroutine at a time makes again what is gone
@@ -87,6 +88,9 @@ func (s *session) groupSubject(st stream, group string) string {
 // is to be used.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	none := driver.Semantics{}
+	if s.Target.Given {
+		return s.provisionGiven(ctx, t)
+	}
 	var streams []stream
 	for _, topic := range t.Topics {
 		st, err := s.streamOf(topic)

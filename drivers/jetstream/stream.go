@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"fmt"
 	"strings"
 
 	js "github.com/nats-io/nats.go/jetstream"
@@ -16,6 +17,15 @@ type stream struct {
 
 // streamOf returns the stream of a topic of the run.
 func (s *session) streamOf(topic string) (stream, error) {
+	if s.Target.Given {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		st, ok := s.given[topic]
+		if !ok {
+			return st, fmt.Errorf("%s: topic %q: %w: it was not provisioned", product, topic, driver.ErrNoTopic)
+		}
+		return st, nil
+	}
 	if err := natswire.CheckName(product, "topic", topic); err != nil {
 		return stream{}, err
 	}
@@ -27,8 +37,9 @@ func (s *session) streamOf(topic string) (stream, error) {
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, topic := range s.topology.Topics {
+	topics := s.topology.Topics
+	s.mu.Unlock()
+	for _, topic := range topics {
 		if st, err := s.streamOf(topic); err == nil { // Provision has checked the names
 			all = append(all, driver.Destination{Topic: topic, Name: st.name})
 		}

@@ -135,7 +135,7 @@ func (s *session) group(name string) string { return naming().TopicName(s.Target
 
 // naming is that of topics, groups and transactional ids.
 func naming() driver.Naming {
-	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, GivenTopic: "a topic", GivenGroup: "a consumer group"}
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, GivenTopic: "a topic", GivenGroup: "a consumer group", GroupsJoin: true}
 }
 
 // Destinations implements driver.DestinationNamer.

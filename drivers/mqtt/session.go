@@ -58,7 +58,7 @@ func checkName(what, name string) error {
 
 // naming is that of topics.
 func naming() driver.Naming {
-	return driver.Naming{Separator: "/", Allowed: "._-:/=@", Longest: 100, Apart: true, GivenTopic: "a topic", GivenGroup: "a shared subscription"}
+	return driver.Naming{Separator: "/", Allowed: "._-:/=@", Longest: 100, Apart: true, GivenTopic: "a topic", GivenGroup: "a shared subscription", GroupsJoin: true}
 }
 
 // topic returns the full name of one of the run's topics.

@@ -26,7 +26,7 @@ import (
 // naming is that of subjects, of which no server has to be told.
 func naming() driver.Naming {
 	n := natswire.Naming()
-	n.GivenTopic, n.GivenGroup = "a subject", "a queue group"
+	n.GivenTopic, n.GivenGroup, n.GroupsJoin = "a subject", "a queue group", true
 	return n
 }
 

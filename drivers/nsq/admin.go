@@ -58,9 +58,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		topics = append(topics, topic)
 	}
 	for _, group := range t.Groups {
-		if !nsq.IsValidChannelName(s.transient(group)) {
+		if !nsq.IsValidChannelName(s.channel(group)) {
 			return driver.Semantics{}, fmt.Errorf("nsq: group %q: %w: a channel's name has up to 64 letters, digits, dots, dashes and underscores", group, driver.ErrUnsupported)
 		}
+	}
+	if s.Target.Given && s.http == "" {
+		return driver.Semantics{}, s.Option("http_url", "nsqd makes a topic that is missing, and only its HTTP address tells whether it exists; give the option, or leave the topic out (--topic)")
 	}
 	if t.Keep || t.Existing || t.Late {
 		if t.Late && len(t.Groups) == 0 {
@@ -72,6 +75,14 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		s.mu.Lock()
 		s.existing = t.Existing
 		s.mu.Unlock()
+	}
+	if s.Target.Given {
+		for _, topic := range topics {
+			if err := s.findGiven(ctx, topic, t); err != nil {
+				return driver.Semantics{}, err
+			}
+		}
+		return s.semantics(), nil
 	}
 	if err := s.probe(ctx, max(1, t.MaxSize)); err != nil {
 		return driver.Semantics{}, err

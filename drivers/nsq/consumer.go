@@ -102,7 +102,11 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if c.alone = spec.Group == ""; c.alone {
 		c.channel = fmt.Sprintf("consumer-%d-%s", number, s.Nonce)
 	}
-	c.channel = s.transient(c.channel)
+	if c.alone {
+		c.channel = s.transient(naming().Group(s.Target.Prefix, c.channel))
+	} else {
+		c.channel = s.channel(c.channel)
+	}
 	if c.alone {
 		s.alone[c.id] = c
 	}

@@ -60,7 +60,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	case s.http == "":
 		return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: only nsqd's HTTP address tells; give option http_url", name, driver.ErrUnsupported)
 	}
-	channel := s.transient(spec.Group)
+	channel := s.channel(spec.Group)
 	if spec.Group == "" {
 		if channel = s.channelOf(spec.ID); channel == "" {
 			return driver.Depth{}, fmt.Errorf("nsq: depth of %q: %w: a consumer on its own has a channel only while it is there", name, driver.ErrNotConnected)
@@ -90,6 +90,24 @@ func (s *session) find(ctx context.Context, topic string, groups []string) error
 		return nil
 	}
 	for _, group := range groups {
+		if !slices.ContainsFunc(t.Channels, func(c channelStats) bool { return c.Name == group }) {
+			return fmt.Errorf("nsq: channel %q of topic %q: %w", group, topic, driver.ErrNoTopic)
+		}
+	}
+	return nil
+}
+
+// findGiven looks for a topic of the operator's, with the groups' channels. The first channel gets what lies in
+// the topic: it cannot be one of our own, which is removed with what it holds.
+func (s *session) findGiven(ctx context.Context, topic string, want driver.Topology) error {
+	t, err := s.stats(ctx, topic)
+	if err != nil {
+		return err
+	}
+	if len(t.Channels) == 0 && len(want.Groups) == 0 && want.Consumers > 0 {
+		return fmt.Errorf("nsq: topic %q: %w: it has no channel yet, and a consumer on its own would take what lies in it; name a channel that exists (--group)", topic, driver.ErrUnsupported)
+	}
+	for _, group := range want.Groups {
 		if !slices.ContainsFunc(t.Channels, func(c channelStats) bool { return c.Name == group }) {
 			return fmt.Errorf("nsq: channel %q of topic %q: %w", group, topic, driver.ErrNoTopic)
 		}

@@ -66,12 +66,15 @@ func (s *session) server() kit.Server { return s.Servers[0] }
 
 // naming is that of topics and channels.
 func naming() driver.Naming {
-	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 24, Apart: true}
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 24, Apart: true, GivenTopic: "a topic", GivenGroup: "a channel"}
 }
 
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) (string, error) {
-	topic := s.transient(naming().Name(s.Target, name))
+	topic := naming().TopicName(s.Target, name)
+	if !s.Target.Given {
+		topic = s.transient(topic)
+	}
 	if name == "" || !nsq.IsValidTopicName(topic) {
 		return "", fmt.Errorf("nsq: topic %q: %w: its name and the run's make %q; NSQ wants up to 64 letters, digits, dots, dashes and underscores", name, driver.ErrUnsupported, topic)
 	}
@@ -85,6 +88,14 @@ func (s *session) transient(name string) string {
 		return name + ephemeral
 	}
 	return name
+}
+
+// channel returns the name of a group's channel.
+func (s *session) channel(group string) string {
+	if s.Target.Given {
+		return group
+	}
+	return s.transient(group)
 }
 
 const ephemeral = "#ephemeral"

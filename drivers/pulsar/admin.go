@@ -29,7 +29,7 @@ func latest() position   { return position{math.MaxInt64, math.MaxInt64, -1} }
 
 // path is where the web service has one of the run's topics, or something of it.
 func (s *session) path(topic, what string) string {
-	path := s.domain() + "/" + s.options.Namespace + "/" + s.local(topic)
+	path := s.domain() + "/" + s.place(topic)
 	if what != "" {
 		path += "/" + what
 	}
@@ -100,6 +100,9 @@ func (s *session) stats(ctx context.Context, topic string) (stats topicStats, er
 		what = "partitioned-stats"
 	}
 	err = s.ask(ctx, http.MethodGet, s.path(topic, what+"?getPreciseBacklog=true"), nil, &stats)
+	if s.Target.Given && what == "stats" && errors.Is(err, driver.ErrNoTopic) { // it may have partitions
+		err = s.ask(ctx, http.MethodGet, s.path(topic, "partitioned-stats?getPreciseBacklog=true"), nil, &stats)
+	}
 	return stats, err
 }
 

@@ -57,6 +57,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	if spec.Group == "" {
 		c.alone, o.Type = spec.Topics, pulsar.Exclusive
 		c.subscription = s.own(spec.ID)
+		if s.Target.Given {
+			c.alone, o.SubscriptionMode = nil, pulsar.NonDurable // it ends by itself
+		}
 		s.mu.Lock()
 		if s.topology.Late || s.topology.Existing {
 			o.SubscriptionInitialPosition = pulsar.SubscriptionPositionEarliest

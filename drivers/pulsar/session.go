@@ -60,16 +60,24 @@ func (s *session) domain() string {
 }
 
 // local returns the name of one of the run's topics in its namespace.
-func (s *session) local(topic string) string { return naming().Name(s.Target, topic) }
+func (s *session) local(topic string) string { return naming().TopicName(s.Target, topic) }
 
 // naming is that of topics and subscriptions.
 func naming() driver.Naming {
-	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, Apart: true}
+	return driver.Naming{Separator: ".", Allowed: "._-", Longest: 100, Apart: true, GivenTopic: "a topic of the namespace, or TENANT/NAMESPACE/TOPIC", GivenGroup: "a subscription"}
 }
 
 // topic returns the full name of one of the run's topics.
 func (s *session) topic(name string) string {
-	return s.domain() + "://" + s.options.Namespace + "/" + s.local(name)
+	return s.domain() + "://" + s.place(name)
+}
+
+// place returns the name of a topic with its namespace.
+func (s *session) place(name string) string {
+	if s.Target.Given && strings.Count(name, "/") == 2 {
+		return name
+	}
+	return s.options.Namespace + "/" + s.local(name)
 }
 
 // reach asks the broker and the web service one question each. The client would ask
@@ -113,6 +121,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	s.mu.Lock()
 	s.topology = t
 	s.mu.Unlock()
+	if s.Target.Given {
+		return s.provisionGiven(ctx, t)
+	}
 	subscriptions, from := t.Groups, latest()
 	switch {
 	case t.Existing:
@@ -141,10 +152,33 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	return s.semantics(ctx), nil
 }
 
+// provisionGiven looks for topics and subscriptions of the operator's.
+func (s *session) provisionGiven(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
+	for _, topic := range t.Topics {
+		stats, err := s.stats(ctx, topic)
+		if err != nil {
+			return driver.Semantics{}, s.Wrap(err, "look for topic %q", s.topic(topic))
+		}
+		for _, group := range t.Groups {
+			if _, ok := stats.Subscriptions[group]; !ok {
+				return driver.Semantics{}, fmt.Errorf("pulsar: subscription %q of %q: %w", group, s.topic(topic), driver.ErrNoTopic)
+			}
+		}
+	}
+	sem := s.semantics(ctx)
+	if len(t.Topics) > 0 {
+		sem.Topic = s.topic(t.Topics[0])
+	}
+	return sem, nil
+}
+
 // check refuses what topics of this kind cannot do.
 func (s *session) check(t driver.Topology) error {
 	for what, names := range map[string][]string{"topic": t.Topics, "group": t.Groups} {
 		for _, name := range names {
+			if s.Target.Given && what == "topic" {
+				name = name[strings.LastIndexByte(name, '/')+1:]
+			}
 			if err := s.checkName(what, name); err != nil {
 				return err
 			}

@@ -240,6 +240,7 @@ func (t *topology) planGiven(want driver.Topology) error {
 			t.queues = append(t.queues, queue{key, []string{topic}, nil})
 			continue
 		}
+		t.exchanges = append(t.exchanges, topic)
 		for _, group := range want.Groups {
 			if !slices.ContainsFunc(t.queues, func(q queue) bool { return q.name == group }) {
 				t.queues = append(t.queues, queue{group, want.Topics, nil})
@@ -262,6 +263,11 @@ func (t *topology) declare(ctx context.Context, ch *wire.Channel) error {
 	exchanges, queues, existing := slices.Clone(t.exchanges), slices.Clone(t.queues), t.existing
 	t.mu.Unlock()
 	if existing {
+		for _, topic := range exchanges {
+			if err := ch.CheckExchange(ctx, t.exchange(topic)); err != nil {
+				return wrap(err, "look for exchange %q", t.exchange(topic))
+			}
+		}
 		for _, q := range queues {
 			if _, err := ch.CheckQueue(ctx, q.name); err != nil {
 				return wrap(err, "look for queue %q", q.name)

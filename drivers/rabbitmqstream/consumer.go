@@ -52,7 +52,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	all := s.topology.Existing || s.topology.Late || s.options.Offset == "first"
 	s.mu.Unlock()
 	c := &consumer{session: s, id: spec.ID, all: all, key: linkKey{Key: kit.Key{Role: kit.Consumer, Conn: spec.Conn}}, gate: kit.NewGate(nil), deliver: deliver,
-		name: s.stream(fmt.Sprintf("consumer-%d", spec.ID)), every: s.options.StoreEvery}
+		name: s.own(fmt.Sprintf("consumer-%d", spec.ID)), every: s.options.StoreEvery}
 	switch spec.Ack.Mode {
 	case driver.AckNone:
 		c.every = 0

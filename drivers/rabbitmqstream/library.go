@@ -85,7 +85,7 @@ func openLibrary(ctx context.Context, s *session, key kit.Key) (connection, erro
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
 	if err := s.admin.Do(ctx, func(conn *wire.Conn) error {
-		_, err := conn.Locate(ctx, s.stream("")) // a stream that does not exist
+		_, err := conn.Locate(ctx, s.own("")) // a stream that does not exist
 		return err
 	}); err != nil && !isCode(err, wire.NoStream) {
 		return nil, wrap(err, "reach the broker")

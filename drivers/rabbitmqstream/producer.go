@@ -49,7 +49,7 @@ func (s *session) Producer(ctx context.Context, spec driver.ProducerSpec, acks d
 	p := &producer{session: s, to: publication{stream: s.stream(spec.Topic), headers: spec.Headers}, acks: acks}
 	p.next.Store(1)
 	if s.options.Deduplication {
-		p.to.name = s.stream(fmt.Sprintf("producer-%d", spec.ID))
+		p.to.name = s.own(fmt.Sprintf("producer-%d", spec.ID))
 	}
 	leader, err := s.leader(ctx, p.to.stream)
 	if err != nil {

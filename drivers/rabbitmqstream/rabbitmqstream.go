@@ -34,10 +34,7 @@
 // confirmation before its connection: the time that it has for that is a day.
 package rabbitmqstream
 
-import (
-	"sixnines/driver"
-	"sixnines/drivers/internal/rabbit"
-)
+import "sixnines/driver"
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq-stream"
@@ -62,7 +59,7 @@ func Entry() driver.Entry {
 
 			Unmovable: driver.Lack{Why: "the leader of a stream cannot be chosen", Instead: "use driver rabbitmq with the option queue_type set to quorum"},
 		},
-		Naming:  rabbit.Naming(),
+		Naming:  naming(),
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

@@ -48,8 +48,18 @@ func newSession(t driver.Target, o Options) (*session, error) {
 // and consumers.
 func (s *session) reach(ctx context.Context) error { return s.admin.Start(ctx) }
 
+// naming is that of streams, and of what consumers and producers are called.
+func naming() driver.Naming {
+	n := rabbit.Naming()
+	n.GivenTopic = "a stream"
+	return n
+}
+
 // stream returns the name of the topic's stream.
-func (s *session) stream(topic string) string { return rabbit.Naming().Name(s.Target, topic) }
+func (s *session) stream(topic string) string { return naming().TopicName(s.Target, topic) }
+
+// own returns the name of what is the run's in a stream.
+func (s *session) own(name string) string { return naming().Name(s.Target, name) }
 
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {
@@ -75,10 +85,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	for _, topic := range t.Topics {
 		stream := s.stream(topic)
 		s.mu.Lock()
-		s.streams = append(s.streams, stream)
+		if !s.Target.Given {
+			s.streams = append(s.streams, stream)
+		}
 		s.topology = t
 		s.mu.Unlock()
-		if t.Existing {
+		if t.Existing || s.Target.Given {
 			continue // who locates it will see
 		}
 		if err := s.admin.Do(ctx, func(c *wire.Conn) error { return c.Create(ctx, stream, args) }); err != nil && !isCode(err, wire.StreamExists) {

@@ -83,6 +83,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		c.numbers[key] = len(c.keys)
 		c.keys = append(c.keys, key)
 	}
+	if s.Target.Given {
+		c.name = naming().Name(s.Target, s.Nonce, c.name) // others may be called consumer-0
+	}
 	c.last, c.newest, c.due = make([]id, len(c.keys)), make([]id, len(c.keys)), make([][]id, len(c.keys))
 	c.asked = make([]int, len(c.keys))
 	s.mu.Lock()
@@ -101,6 +104,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		if spec.Ack.Mode == driver.AckEvery {
 			c.every = max(1, spec.Ack.Every)
 		}
+		if c.group == "" && s.Target.Given {
+			return nil, fmt.Errorf("redis-streams: a consumer that acknowledges, without a group: %w: only groups acknowledge, and none is made where the stream is not ours; name one that exists (--group)", driver.ErrUnsupported)
+		}
 		if c.group == "" {
 			c.group = "alone-" + strconv.Itoa(spec.ID)
 			if err := s.regroup(ctx, c.group, c.keys, func(args ...any) error {
@@ -109,6 +115,11 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			}, func(string) {}); err != nil {
 				return nil, s.Wrap(err, "make a group for a consumer alone")
 			}
+		}
+	}
+	if s.Target.Given && c.group == "" {
+		if err := c.skip(ctx); err != nil {
+			return nil, err
 		}
 	}
 	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.name, c.prepare)
@@ -125,6 +136,23 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	return c, nil
 }
 
+// skip has the consumer begin behind what others have left in the streams.
+func (c *consumer) skip(ctx context.Context) error {
+	for k, key := range c.keys {
+		reply, err := c.session.Control.Do(ctx, "XINFO", "STREAM", key)
+		if err != nil {
+			return c.session.Wrap(err, "look for the end of stream %q", key)
+		}
+		text, _ := fieldsOf(reply)["last-generated-id"].([]byte)
+		last, ok := parseID(text)
+		if !ok {
+			return fmt.Errorf("redis-streams: stream %q: %w: the server says that it ends at %.40q", key, driver.ErrUnsupported, text)
+		}
+		c.last[k], c.newest[k] = last, last
+	}
+	return nil
+}
+
 // prepare asks for what will be asked for all the time, without waiting, and
 // after a loss of the connection makes sure that there is a group to ask.
 func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
@@ -137,7 +165,7 @@ func (c *consumer) prepare(conn *resp.Conn) (*wire, error) {
 	command, args := "XREAD", []any{"COUNT", 1, "STREAMS"}
 	after := "$" // what comes after the last: nothing
 	if c.group != "" {
-		if c.begun {
+		if c.begun && !c.session.Target.Given {
 			if err := c.regroup(conn); err != nil {
 				return nil, err
 			}
@@ -207,7 +235,7 @@ func (c *consumer) serve(conn *resp.Conn) error {
 		n, err := c.from.fetch()
 		switch {
 		case err == nil:
-		case errors.Is(err, driver.ErrNoTopic) && c.group != "":
+		case errors.Is(err, driver.ErrNoTopic) && c.group != "" && !c.session.Target.Given:
 			// Somebody has removed the stream, or Deprovision has. All that was
 			// asked is answered, so redigo may read.
 			if err := c.regroup(conn); err != nil {
@@ -269,6 +297,25 @@ func (c *consumer) leave(ctx context.Context) {
 		}
 		if _, err := s.Control.Do(ctx, "XACK", args...); err != nil {
 			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
+		}
+	}
+	if s.Target.Given && c.group != "" {
+		c.resign(ctx)
+	}
+}
+
+// resign takes the consumer's name out of a group of the operator's, where the server keeps it for good,
+// unless the server holds messages for it: they would be lost to the group.
+func (c *consumer) resign(ctx context.Context) {
+	for _, key := range c.keys {
+		held, err := c.session.Control.Do(ctx, "XPENDING", key, c.group, "-", "+", 1, c.name)
+		if waiting, _ := held.([]any); err == nil && len(waiting) > 0 {
+			err = errors.New("messages that it was given and did not acknowledge wait for XAUTOCLAIM")
+		} else if err == nil {
+			_, err = c.session.Control.Do(ctx, "XGROUP", "DELCONSUMER", key, c.group, c.name)
+		}
+		if err != nil {
+			c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("consumer %s stays in group %q of stream %q: %v", c.name, c.group, key, err)})
 		}
 	}
 }

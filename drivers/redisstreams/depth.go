@@ -44,6 +44,9 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 
 // depthAlone is the depth for a consumer on its own.
 func (s *session) depthAlone(ctx context.Context, key string, spec driver.ConsumerSpec) (driver.Depth, error) {
+	if s.Target.Given {
+		return driver.Depth{}, fmt.Errorf("redis-streams: depth of %q: %w: others have messages in the stream that a consumer on its own was not to get", key, driver.ErrUnsupported)
+	}
 	if s.options.MaxLen > 0 {
 		return driver.Depth{}, fmt.Errorf("redis-streams: depth of %q: %w: the stream is trimmed, and what a consumer on its own was given may be among what is gone", key, driver.ErrUnsupported)
 	}

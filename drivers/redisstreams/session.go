@@ -41,7 +41,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 
 // naming is that of keys.
 func naming() driver.Naming {
-	return driver.Naming{Separator: ":", Allowed: "._-:/{}=@", Longest: 100, Apart: true}
+	return driver.Naming{Separator: ":", Allowed: "._-:/{}=@", Longest: 100, Apart: true, GivenTopic: "the key of a stream", GivenGroup: "a consumer group"}
 }
 
 // key returns the key of a topic's stream.
@@ -49,7 +49,7 @@ func (s *session) key(topic string) (string, error) {
 	if err := s.CheckName("topic", topic); err != nil {
 		return "", err
 	}
-	return naming().Name(s.Target, topic), nil
+	return naming().TopicName(s.Target, topic), nil
 }
 
 // Provision implements driver.Session. A stream that a run of the same name has
@@ -74,6 +74,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 			return none, fmt.Errorf("redis-streams: a header called %q: %w: that is the field of payloads; set it with the option field", h.Name, driver.ErrOption)
 		}
 	}
+	if s.Target.Given && s.options.MaxLen > 0 {
+		return none, fmt.Errorf("redis-streams: option \"maxlen\": %w: it would remove what others have in the stream; leave it out", driver.ErrOption)
+	}
 	if err := s.Look(ctx); err != nil {
 		return none, err
 	}
@@ -86,6 +89,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	defer s.share()
 	s.gone = false
 	for _, key := range keys {
+		if s.Target.Given {
+			if err := s.Await(ctx, "look for stream "+key, func() error { return s.findGiven(ctx, key, t.Groups) }); err != nil {
+				return none, err
+			}
+			continue
+		}
 		if t.Existing {
 			if err := s.Await(ctx, "look for stream "+key, func() error { return s.find(ctx, key) }); err != nil {
 				return none, err
@@ -125,6 +134,27 @@ func (s *session) find(ctx context.Context, key string) error {
 		return s.Wrap(err, "look for stream %q", key)
 	}
 	s.note(key)
+	return nil
+}
+
+// findGiven looks for a stream of the operator's, and its groups.
+func (s *session) findGiven(ctx context.Context, key string, groups []string) error {
+	reply, err := s.Control.Do(ctx, "XINFO", "GROUPS", key)
+	if resp.IsReply(err, "ERR") { // "no such key", or a command that the server does not have
+		return fmt.Errorf("redis-streams: stream %q: %w: %w", key, driver.ErrNoTopic, err)
+	}
+	if err != nil {
+		return s.Wrap(err, "look for stream %q", key)
+	}
+	all, _ := reply.([]any)
+	for _, group := range groups {
+		if !slices.ContainsFunc(all, func(g any) bool {
+			name, _ := fieldsOf(g)["name"].([]byte)
+			return string(name) == group
+		}) {
+			return fmt.Errorf("redis-streams: group %q of stream %q: %w", group, key, driver.ErrNoTopic)
+		}
+	}
 	return nil
 }
 

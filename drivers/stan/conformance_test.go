@@ -52,6 +52,7 @@ func conform(t *testing.T, o brokers.Options, target driver.Target) {
 		Restart:    brokertest.Restart(t, c),
 		Leftovers:  m.leftovers,
 		Unacked:    m.unacked,
+		Forgets:    true,
 	}
 	if o.TLS == nil {
 		options := map[string]any{"ping_interval": "1s"}

@@ -60,17 +60,25 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	case spec.Ack.Mode == driver.AckEvery:
 		c.every = spec.Ack.Every
 	}
-	if strings.Contains(spec.Group, ":") {
+	durable := durableOfGroups
+	if name, group, ok := strings.Cut(spec.Group, ":"); ok && s.Target.Given {
+		durable, c.group = name, group
+	}
+	if strings.Contains(c.group, ":") {
 		return nil, fmt.Errorf("stan: group %q: %w: names of groups have no colons", spec.Group, driver.ErrUnsupported)
 	}
 	for _, topic := range spec.Topics {
 		c.channels = append(c.channels, s.channel(topic))
 	}
 	switch {
+	case s.Target.Given:
+		if c.group != spec.Group {
+			c.options = append(c.options, client.DurableName(durable))
+		}
 	case o.Durable && c.group == "":
 		c.options = append(c.options, client.DurableName(fmt.Sprintf("consumer-%d", spec.ID)))
 	case o.Durable:
-		c.options = append(c.options, client.DurableName(durableOfGroups))
+		c.options = append(c.options, client.DurableName(durable))
 	}
 	var err error
 	if c.link, err = s.links.Acquire(ctx, c.key); err != nil {

@@ -101,7 +101,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 		return driver.Depth{}, err
 	}
 	queue, client := spec.Group, s.clientID(consumerKey(spec))
-	if queue != "" && s.options.Durable {
+	if queue != "" && s.options.Durable && !s.Target.Given {
 		queue = durableOfGroups + ":" + queue
 	}
 	var sent uint64

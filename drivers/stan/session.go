@@ -98,6 +98,9 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	if t.Keep && len(t.Groups) > 0 && t.Consumers > 0 && !s.options.Durable {
 		return driver.Semantics{}, fmt.Errorf("stan: groups that go on with what is kept: %w: the server forgets the place of a group that loses its last member, and the next one would get all again; give option durable, or leave nothing (lifetime run)", driver.ErrUnsupported)
 	}
+	if s.Target.Given && s.options.HTTPURL == "" {
+		return driver.Semantics{}, s.Option("http_url", "the server makes a channel that is missing, and only its monitoring tells whether it exists; give the option, or leave the channel out (--topic)")
+	}
 	err := s.check(ctx, t)
 	if err == nil {
 		err = kit.Await(ctx, "stan: provision", passes, func() error { return s.visit(ctx, t.Topics, []string{""}) })
@@ -122,7 +125,7 @@ func (s *session) check(ctx context.Context, t driver.Topology) error {
 		if err == nil {
 			err = s.carries(s.channel(topic), t.MaxSize)
 		}
-		if err == nil && t.Existing {
+		if err == nil && (t.Existing || s.Target.Given) {
 			err = s.find(ctx, s.channel(topic))
 		}
 		if err != nil {
@@ -139,7 +142,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	t := s.topology
 	s.topology = driver.Topology{}
 	s.mu.Unlock()
-	if !s.options.Durable || len(t.Groups) == 0 || t.Keep {
+	if !s.options.Durable || len(t.Groups) == 0 || t.Keep || s.Target.Given {
 		return nil
 	}
 	return s.visit(ctx, t.Topics, t.Groups, client.DurableName(durableOfGroups))

@@ -41,6 +41,13 @@ import (
 
 const product = "stan"
 
+// naming is that of channels.
+func naming() driver.Naming {
+	n := natswire.Naming()
+	n.GivenTopic, n.GivenGroup, n.GroupsJoin = "a channel", "a queue group, or DURABLE:GROUP", true
+	return n
+}
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
@@ -59,7 +66,7 @@ func Entry() driver.Entry {
 			ReadsBack:   true,
 			TLS:         true,
 		},
-		Naming:     natswire.Naming(),
+		Naming:     naming(),
 		Options:    &options,
 		Monitoring: "http_url",
 		Driver:     driver.New(options, newSession, (*session).reach),

@@ -33,6 +33,12 @@ func (ch *Channel) DeclareExchange(ctx context.Context, name, kind string, durab
 	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, appendTable(b, nil))
 }
 
+// CheckExchange returns an error where there is no such exchange, which ends the channel.
+func (ch *Channel) CheckExchange(ctx context.Context, name string) error {
+	const passive = 1
+	return ch.call(ctx, exchangeDeclareOK, exchangeDeclare, appendTable(append(appendShort(named(name), ""), passive), nil))
+}
+
 // DeleteExchange removes an exchange. A missing one is no error.
 func (ch *Channel) DeleteExchange(ctx context.Context, name string) error {
 	return ch.call(ctx, exchangeDeleteOK, exchangeDelete, append(named(name), 0))
