@@ -98,7 +98,7 @@ func families() []family {
 			publish: []string{"Permissions Violation for Publish"}, manners: []manner{of("jetstream"), of("jetstream", "client", "library"), of("jetstream", "acknowledge", "false")}},
 		{name: "Redis", start: guardRedis, login: []string{"WRONGPASS"}, subscribe: []string{"NOPERM"}, publish: []string{"NOPERM"},
 			manners: []manner{of("redis"), of("redis", "client", "library"), of("redis", "acks", "none"), of("redis-streams"), of("redis-streams", "client", "library")}},
-		{name: "MQTT", start: guardMosquitto, each: true, login: []string{"not allow"}, subscribe: []string{"not allow"}, publish: []string{"not allow"},
+		{name: "MQTT", start: guardMosquitto, each: true, login: []string{"not authorised to connect"}, subscribe: []string{"not allow"}, publish: []string{"not allow"},
 			manners: []manner{of("mqtt"), of("mqtt", "client", "library"), of("mqtt", "qos", "2"), deaf(of("mqtt", "qos", "0")),
 				deaf(of("mqtt", "version", "3.1.1")), deaf(of("mqtt", "version", "3.1.1", "client", "library"))}},
 		{name: "NATS Streaming", start: guardSTAN, each: true, login: []string{"Authorization Violation"}, subscribe: []string{"Permissions Violation for Publish", "_STAN.sub"},
@@ -203,7 +203,7 @@ func (c *refusal) try(t *testing.T, f *family, g guard, user string) {
 	password := "x"
 	switch c.at {
 	case atConnect:
-		password = "wrong"
+		password = "mistaken"
 	case atSubscribe:
 		forbidden = []deed{subscribing}
 	case atPublish:

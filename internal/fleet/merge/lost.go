@@ -15,14 +15,16 @@ import (
 // sent has waited since it was due; of those that were sent nothing is known after the agent's last record. Which
 // ones were not answered is not known either: they count as the last that were sent.
 func (m *merger) account(l *load, a *agent, run *result.Run, timed timed, v *result.Interval) error {
+	d := l.untimed(run)
 	c, last := run.Counters, int64(0)
+	c.Add(d)
 	if n := len(run.Series); n > 0 {
 		last = run.Series[n-1].End
 	}
 	sent := c.Sent + c.Rejected
 	counted := max(c.Scheduled, sent) // as the intervals have it
 	unanswered, missing := c.Sent-c.Acked-c.Nacked, c.Expected-c.Received-c.Corrupted
-	d := result.Counters{Taken: sent, Unknown: unanswered, Missing: missing}
+	d.Add(result.Counters{Taken: sent, Unknown: unanswered, Missing: missing})
 	if l.header.Ack == ackNone {
 		d.MissingUnknown = missing
 	} else {
@@ -39,7 +41,7 @@ func (m *merger) account(l *load, a *agent, run *result.Run, timed timed, v *res
 		return err
 	}
 	if p == nil { // a closed loop or flat out has nothing due
-		d.Scheduled = sent - max(c.Scheduled, sent)
+		d.Scheduled += sent - max(c.Scheduled, sent)
 		return x.finish(v, d)
 	}
 	part, share, err := partOf(s, p, a.segment())
@@ -76,6 +78,23 @@ func (m *merger) account(l *load, a *agent, run *result.Run, timed timed, v *res
 	}
 	d.Scheduled = due - counted
 	return x.finish(v, d)
+}
+
+// untimed takes back what a lost agent counted and did not time any more: its last record takes its times first and its counters
+// then, and what comes in between has its time in a next record.
+func (l *load) untimed(run *result.Run) (d result.Counters) {
+	for metric, n := range map[result.Metric]struct{ of, less *int64 }{
+		result.PublishService:  {&run.Counters.Acked, &d.Acked},
+		result.DeliveryService: {&run.Counters.Received, &d.Received},
+	} {
+		if m := run.Metrics[metric]; m != nil && m.Hist != nil {
+			*n.less = min(0, m.Hist.Count()-*n.of)
+		}
+	}
+	if l.header.Sizes == "" {
+		d.BytesRecv = d.Received * l.header.Size
+	}
+	return d
 }
 
 // rest adds to the closing record what the segment of an agent had due after its window, if that ended before the others':

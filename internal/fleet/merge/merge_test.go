@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -203,6 +205,7 @@ func TestALostAgentIsAccountedFor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			_, sources := segments(t, loads()[name], nil)
 			cut(t, sources[1].Path, 12)
+			countAhead(t, sources[1].Path)
 			run := merged(t, sources)
 			a := run.Header.Fleet.Agents[1]
 			if !a.Lost || a.Status != "" {
@@ -254,6 +257,35 @@ func cut(t *testing.T, path string, lines int) {
 		t.Fatalf("%s has %d lines", path, len(all))
 	}
 	if err := os.WriteFile(path, bytes.Join(all[:lines], nil), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// countAhead has the last record of a file count an answer and a delivery that it has no times of.
+func countAhead(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last := bytes.LastIndexByte(bytes.TrimSpace(text), '\n') + 1
+	number := regexp.MustCompile(`("acked":|"received":|"bytes_received":)(\d+)`)
+	line := number.ReplaceAllFunc(text[last:], func(field []byte) []byte {
+		at := bytes.IndexByte(field, ':') + 1
+		n, err := strconv.Atoi(string(field[at:]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		more := 1
+		if bytes.HasPrefix(field, []byte(`"bytes`)) {
+			more = 256 // the size of a message
+		}
+		return strconv.AppendInt(field[:at:at], int64(n+more), 10)
+	})
+	if bytes.Equal(line, text[last:]) {
+		t.Fatalf("nothing is counted in %s", line)
+	}
+	if err := os.WriteFile(path, append(text[:last:last], line...), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
