@@ -187,7 +187,7 @@ func (f *apartFleet) result(name string) *result.Run {
 }
 
 // isSum checks that a result is what its agents recorded, count for count and bucket for bucket. What an agent that was lost did
-// not send is in the result alone.
+// not send is in the result alone, and what it received and did not time is not.
 func (f *apartFleet) isSum(run *result.Run, dir string) {
 	f.t.Helper()
 	lost := false
@@ -223,7 +223,7 @@ func (f *apartFleet) isSum(run *result.Run, dir string) {
 			}
 		}
 	}
-	if got := run.Counters; got.Sent != sum.Sent || got.Received != sum.Received || !lost && got != sum {
+	if got := run.Counters; got.Sent != sum.Sent || got.Received > sum.Received || !lost && got != sum {
 		f.t.Errorf("the counters are\n%+v, and of the agents\n%+v", run.Counters, sum)
 	}
 }
