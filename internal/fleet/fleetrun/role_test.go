@@ -19,7 +19,7 @@ func TestAFleetWithRoles(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, &Runner{Tool: tool()}, &Runner{Tool: tool()}, &Runner{Tool: tool()})
 	const load = "version: 1\ntarget: {driver: mem, options: {delay: 2ms, ack: broker, lose_acked: 2, duplicate: 5, every: 20}}\n" +
-		"workload: {rate: 600, producers: 2, topics: 1, consumers: 4, groups: 1}\nphases: {warmup: 200ms, duration: 2s, drain: 1s}\nrecord: {interval: 100ms}\n" +
+		"workload: {rate: 600, producers: 2, topics: 1, consumers: 4, groups: 1}\nphases: {warmup: 200ms, duration: 2s, drain: 10s}\nrecord: {interval: 100ms}\n" +
 		"fleet: {producers: {agents: agent-1}, consumers: {agents: 2}}\n"
 	c, o, err := f.run(t.Context(), load, nil)
 	if err != nil {
