@@ -2,22 +2,19 @@ package report
 
 import (
 	"bytes"
-	"context"
 	_ "embed"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"sixnines/internal/compare"
+	"sixnines/internal/report/browsertest"
 	"sixnines/result"
 )
 
@@ -48,51 +45,11 @@ type seen struct {
 	Anchors, Dead int      // links within the page, and those that lead nowhere
 }
 
-// browser is the command of a headless browser; the test is skipped where there is
-// none, or fails where nothing may be missing: SIXNINES_BROKERS_REQUIRED, which CI sets,
-// is about all that tests are run against.
-func browser(t *testing.T) string {
-	t.Helper()
-	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
-		if path, err := exec.LookPath(name); err == nil {
-			return path
-		}
-	}
-	const why = "no browser: install the package chromium to have pages opened in one"
-	if os.Getenv("SIXNINES_BROKERS_REQUIRED") != "" {
-		t.Fatalf("%s (SIXNINES_BROKERS_REQUIRED is set)", why)
-	}
-	t.Skip("SKIPPED: " + why)
-	return ""
-}
-
-// browserDir is a directory for a browser's own files. Its child processes outlive it for
-// a moment and write there, so that removing it may have to be tried again.
-func browserDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("", "sixnines-browser-")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		var err error
-		for range 200 {
-			if err = os.RemoveAll(dir); err == nil {
-				return
-			}
-			time.Sleep(50 * time.Millisecond)
-		}
-		t.Logf("left behind: %v", err)
-	})
-	return dir
-}
-
 // open shows each page at both widths, light and dark, in one browser, and returns
 // what it found. Every request that the browser makes is for a page or fails the
 // test.
 func open(t *testing.T, pages map[string]string) []seen {
 	t.Helper()
-	command := browser(t)
 	found := make(chan []byte, 1)
 	var mu sync.Mutex
 	var strangers []string
@@ -128,27 +85,14 @@ func open(t *testing.T, pages map[string]string) []seen {
 	}))
 	defer server.Close()
 
-	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
-	defer cancel()
-	var stderr bytes.Buffer
-	// Nothing but the server can be reached, whatever a page asks for.
-	c := exec.CommandContext(ctx, command, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-extensions", "--disable-background-networking",
-		"--disable-dev-shm-usage", "--user-data-dir="+browserDir(t), "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1", "--window-size=1700,1000",
-		"--remote-debugging-port=0", server.URL+"/")
-	c.Stderr = &stderr
-	c.WaitDelay = 10 * time.Second
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
+	window := browsertest.Open(t, server.URL+"/")
 	var answer []byte
 	select {
 	case answer = <-found:
-		cancel()
-		<-ended
-	case err := <-ended:
-		t.Fatalf("the browser ended before it had looked at the pages: %v\n%s", errors.Join(err, ctx.Err()), stderr.String())
+	case <-time.After(browserLimit):
+		t.Fatalf("the browser has not looked at the pages in %v", browserLimit)
+	case <-window.Ended():
+		t.Fatalf("the browser ended before it had looked at the pages: %s", window.Words())
 	}
 	var out []seen
 	if err := json.Unmarshal(answer, &out); err != nil {

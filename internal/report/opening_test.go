@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"sixnines/internal/report/browsertest"
 	"sixnines/result"
 )
 
@@ -62,14 +63,14 @@ func TestPageOpensWithWhatCame(t *testing.T) {
 
 // A print of a run's page is short: the details stay in the page, and the print says so.
 func TestPrintIsShort(t *testing.T) {
-	dir := browserDir(t)
+	dir := browsertest.Directory(t)
 	page, print := filepath.Join(dir, "page.html"), filepath.Join(dir, "page.pdf")
 	if err := os.WriteFile(page, []byte(htmlOf(t, Options{Command: "sixnines run"}, pages()["rich"]...)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), browserLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, browser(t), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(dir, "profile"), "--print-to-pdf="+print, "file://"+page)
+	c := exec.CommandContext(ctx, browsertest.Command(t), "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-dev-shm-usage", "--user-data-dir="+filepath.Join(dir, "profile"), "--print-to-pdf="+print, "file://"+page)
 	if text, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, text)
 	}
