@@ -41,7 +41,7 @@ const (
 	DesignUnscheduled DesignReason = "unscheduled"      // a load without a schedule takes what the other side leaves
 	DesignShared      DesignReason = "shared_messages"  // both sides would take the same messages
 	DesignSystem      DesignReason = "system"           // how much of the processors is used is known on Linux only
-	DesignExport      DesignReason = "metrics_exported" // metrics are exported of one run at a time
+	DesignExport      DesignReason = "metrics_exported" // metrics and live pages show one run at a time
 	DesignFleet       DesignReason = "fleet"            // a fleet makes one run at a time
 )
 

@@ -51,8 +51,8 @@ func (t *abRuns) notBeside(a *app) (why string, reason result.DesignReason) {
 	switch {
 	case runtime.GOOS != "linux":
 		return "how much of the processors both sides use is known on Linux only", result.DesignSystem
-	case a.live != nil:
-		return "metrics are exported of one run at a time", result.DesignExport
+	case a.live != nil || a.page != nil:
+		return "metrics and live pages show one run at a time", result.DesignExport
 	case a.fleet != nil:
 		return "a fleet makes one run at a time", result.DesignFleet
 	}

@@ -12,11 +12,18 @@ import (
 // exporting calls do, which makes runs, while it exports metrics as the flags ask. It does not
 // call do if an exporter cannot be started.
 func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) error {
-	if o.metrics == "" && o.otlp == "" {
-		return a.onFleet(&o, do)
-	}
 	if err := o.fleet.check(&o); err != nil {
 		return err
+	}
+	if o.live != "" {
+		close, err := a.servePage(o)
+		if err != nil {
+			return err
+		}
+		defer close()
+	}
+	if o.metrics == "" && o.otlp == "" {
+		return a.onFleet(&o, do)
 	}
 	say := func(format string, args ...any) {
 		if !o.quiet {

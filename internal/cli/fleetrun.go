@@ -64,8 +64,8 @@ func (o *fleetOptions) check(out *outputOptions) error {
 		return wrongUsage("say how many it waits for with --fleet-agents N", "--fleet embedded starts the control plane, and no agent is there yet")
 	case o.agents < 0 || o.agents > wire.MaxAgents:
 		return wrongUsage("leave it out to use all agents", "--fleet-agents cannot be %d", o.agents)
-	case out.metrics != "" || out.otlp != "":
-		return wrongUsage("leave them out", "--metrics and --otlp export what this process measures, and a fleet measures elsewhere")
+	case out.metrics != "" || out.otlp != "" || out.live != "":
+		return wrongUsage("leave them out", "--metrics, --otlp and --live show what this process measures, and a fleet measures elsewhere")
 	}
 	for _, text := range o.labels {
 		key, value, ok := strings.Cut(text, "=")

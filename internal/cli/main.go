@@ -24,6 +24,7 @@ import (
 	"sixnines/internal/brokers"
 	"sixnines/internal/engine/prober"
 	"sixnines/internal/journal"
+	"sixnines/internal/livepage"
 	"sixnines/internal/network"
 	"sixnines/internal/probe"
 	"sixnines/internal/relay"
@@ -71,6 +72,7 @@ type app struct {
 	Env
 	live          *telemetry.Live   // the metrics that monitoring systems scrape; nil: not asked for
 	push          *telemetry.Pusher // pushes metrics to a collector; nil: not asked for
+	page          *livepage.Page    // shows the runs while they are made; nil: not asked for
 	fleet         *fleet            // what makes the runs instead of this process; nil: this process makes them
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
 	journal       *journal.Journal  // how this process's acts on the machine are undone
@@ -124,6 +126,8 @@ func (env *Env) serve(command string, args []string) (code int, ours bool) {
 		err = network.Serve(env.Stdin, env.Stdout)
 	case relay.Command:
 		err = env.serveRelay(args)
+	case livepage.Command:
+		err = livepage.Serve(env.Stdin, env.Stdout)
 	case probe.Command:
 		err = probe.Serve(env.Stdin, env.Stdout, env.measureBeside)
 	default:

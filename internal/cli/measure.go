@@ -27,6 +27,7 @@ type measurement struct {
 	entry    driver.Entry
 	file     string         // where the result goes, as the user would name it
 	streamed bool           // the file is a copy that does not stay
+	about    string         // what the live page calls it; may be empty
 	trial    *result.Trial  // nil: the run stands alone
 	keeper   *trials.Keeper // of the broker; nil: it is for this run alone
 	// start, if not nil, is the run's engine.Config.Start.
@@ -79,6 +80,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 			defer a.push.Tell(nil)
 		}
 	}
+	defer a.onPage(m, show)(&run)
 	product, managed, err := managedProduct(s, e)
 	if err != nil {
 		return nil, err

@@ -63,6 +63,7 @@ func TestScripts(t *testing.T) {
 			"usage":       cmdUsage,
 			"conforms":    cmdConforms,
 			"await":       cmdAwait,
+			"watch":       cmdWatch,
 			"jsonpath":    cmdJSONPath,
 			"copyone":     cmdCopyOne,
 			"tamper":      cmdTamper,

@@ -177,7 +177,7 @@ func (s *series) run(turn *trials.Turn, o trialSpec, stops *interrupts, show dis
 	sc.Reseed(turn.Trial.Seed)
 	o.header.Set, o.header.Kind = turn.Cell.Set, s.Kind
 	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: c.entry,
-		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper, start: o.start})
+		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper, about: o.begin, start: o.start})
 	switch {
 	case run == nil && stops.vain.Load():
 		return nil, trials.Planned, err

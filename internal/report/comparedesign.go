@@ -35,7 +35,7 @@ func apartText(d *result.Design) string {
 	case result.DesignSystem:
 		return "how much of the processors both sides use is known on Linux only"
 	case result.DesignExport:
-		return "metrics are exported of one run at a time"
+		return "metrics and live pages show one run at a time"
 	case result.DesignFleet:
 		return "a fleet makes one run at a time"
 	}

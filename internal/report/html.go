@@ -32,7 +32,8 @@ type page struct {
 	Title, Kind string
 	Policy      string
 	Style       template.CSS
-	Live        bool // a script redraws the charts
+	Live        bool   // a script redraws the charts
+	Events      string // the address from which the script reads updates; empty: none come
 	UPlot       template.JS
 	Script      template.JS
 	Data        template.JS
@@ -51,8 +52,8 @@ func newPage(title, kind string, live bool) *page {
 		Policy: "default-src 'none'; base-uri 'none'; form-action 'none'; style-src " + sourceHash(style) + scripts}
 }
 
-// write writes a template of the page.
-func (p *page) write(w io.Writer, name string) error {
+// templates returns the templates of a page.
+func templates() (*template.Template, error) {
 	t := template.New("")
 	t.Funcs(template.FuncMap{
 		"blocks": func(d document) (template.HTML, error) {
@@ -67,15 +68,32 @@ func (p *page) write(w io.Writer, name string) error {
 		},
 		"divisible": divisible,
 	})
-	if _, err := t.Parse(pageTemplate); err != nil {
+	return t.Parse(pageTemplate)
+}
+
+// write writes a template of the page.
+func (p *page) write(w io.Writer, name string) error {
+	t, err := templates()
+	if err != nil {
 		return err
 	}
 	var b strings.Builder
 	if err := t.ExecuteTemplate(&b, name, p); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, b.String())
+	_, err = io.WriteString(w, b.String())
 	return err
+}
+
+// fragment returns a part of a page's body.
+func fragment(d document) (string, error) {
+	t, err := templates()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	err = t.ExecuteTemplate(&b, "fragment", d)
+	return b.String(), err
 }
 
 // writePage writes a self-contained page: it loads nothing from the network, neither fonts

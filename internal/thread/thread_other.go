@@ -10,3 +10,6 @@ func ShortenSlice() {}
 
 // Reset does nothing outside Linux.
 func Reset() {}
+
+// IdleProcess does nothing outside Linux.
+func IdleProcess() {}

@@ -222,12 +222,13 @@
           };
         })),
       hooks: { drawAxes: [behind], draw: [before], destroy: [function () { resized.disconnect(); }] }
-    }, [c.at].concat(c.lines.map(function (l) { return l.y; })), box);
+    }, data(c), box);
     resized.observe(box);
     return u;
   }
 
   var drawn = [];
+  function data(c) { return [c.at].concat(c.lines.map(function (l) { return l.y; })); }
   function drawAll() {
     drawn.forEach(function (u) { u.destroy(); });
     drawn = charts.map(function (c) {
@@ -237,6 +238,44 @@
     });
   }
   drawAll();
+
+  // ---- runs under way ---------------------------------------------------------
+  // A chart with the same lines keeps its zoom and its hidden lines.
+  function names(c) { return c.lines.map(function (l) { return l.name; }).join("\n"); }
+  var connection = document.getElementById("connection"), keys = null;
+  function update(u) {
+    document.getElementById("now").innerHTML = u.now;
+    var same = u.keys === keys && !u.over;
+    if (!same) document.getElementById("pictures").innerHTML = u.pictures;
+    keys = u.keys;
+    if (!same || u.charts.some(function (c, i) { return names(c) !== names(charts[i]); })) {
+      charts = u.charts;
+      drawAll();
+      return;
+    }
+    u.charts.forEach(function (c, i) {
+      var zoomed = drawn[i].scales.x.min > charts[i].x.min || drawn[i].scales.x.max < charts[i].x.max;
+      Object.assign(charts[i], c); // what draws it reads it
+      drawn[i].setData(data(c), !zoomed);
+      if (zoomed) drawn[i].redraw();
+    });
+  }
+  if (root.dataset.events) {
+    connection.textContent = "Connecting …";
+    var source = new EventSource(root.dataset.events);
+    source.onopen = function () { connection.textContent = "Waiting for the first run …"; };
+    source.onmessage = function (e) {
+      var u = JSON.parse(e.data);
+      update(u);
+      connection.hidden = !u.over;
+      connection.textContent = "The command has ended: this page is not updated any more.";
+      if (u.over) source.close();
+    };
+    source.onerror = function () {
+      connection.hidden = false;
+      connection.textContent = "The command has ended, or does not answer: what is below is the last that came.";
+    };
+  }
 
   // ---- theme and print ------------------------------------------------------
   var themes = ["automatic", "light", "dark"], theme = 0;
