@@ -18,6 +18,7 @@ import (
 	"github.com/nats-io/nats.go"
 	"github.com/spf13/pflag"
 
+	"sixnines/driver"
 	"sixnines/internal/engine"
 	"sixnines/internal/fleet/coordinator"
 	"sixnines/internal/fleet/fleetrun"
@@ -148,23 +149,24 @@ func (a *app) dialFleet(ctx context.Context, say func(string)) (err error) {
 }
 
 // fleetPossible refuses what the agents of a fleet cannot run.
-func fleetPossible(s *scenario.Scenario) error {
+func fleetPossible(s *scenario.Scenario, e driver.Entry) error {
 	if err := fleetrun.Check(s); err != nil {
 		return fleetUnable(err)
 	}
-	if s.Network != nil {
-		return placed(wrongUsage(orCommand, "network conditions are of this machine's paths, and a fleet's agents are on others"), s, "network")
+	if s.Network != nil && s.Target.URL != "" {
+		return placed(wrongUsage(orCommand, "network conditions are made here, for a broker that this command starts, and this one is elsewhere"), s, "network")
 	}
 	for _, act := range s.Acts() {
 		switch p := act.Properties(); {
 		case !p.Run || act.Kind == scenario.ActionExec:
 		case act.Led():
 			return placed(wrongUsage("name nodes by number, from 0, or write random or all", "%s of a node that leads: only the clients know which one does, and they are on the agents", act.Kind), s, act.Key())
-		case act.Nodes() == "" && (s.Target.URL != "" || !s.Apart()):
-			return placed(wrongUsage(orCommand, "%s is of paths to brokers that this command starts in network namespaces, and here it starts none there", act.Kind), s, act.Key())
+		case act.Nodes() == "" && s.Target.URL != "":
+			return placed(wrongUsage(orCommand, "%s is of paths to brokers that this command starts, and this one is elsewhere", act.Kind), s, act.Key())
 		}
 	}
-	return nil
+	_, err := networksPossible(s, e, fleetUnrelayed)
+	return err
 }
 
 // orCommand is what to do about an action that a fleet cannot carry out.
@@ -181,7 +183,7 @@ func (a *app) fleetRefusal(cells []cell) error {
 		return nil
 	}
 	for i := range cells {
-		if err := fleetPossible(cells[i].scenario); err != nil {
+		if err := fleetPossible(cells[i].scenario, cells[i].entry); err != nil {
 			return err
 		}
 	}
@@ -308,6 +310,9 @@ func notInName() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) }
 // makeOnFleet has the agents make a run whose broker config describes.
 func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config engine.Config) (*result.Run, error) {
 	whole := merge.Whole{Tool: a.Tool, Trial: m.trial, Managed: config.Managed, Deployment: config.Deployment}
+	if config.Path != nil {
+		whole.Network = config.Path.Network()
+	}
 	for _, p := range m.scenario.Parts() {
 		s := p.Scenario.Redacted(m.entry.Secret)
 		s.Target.Driver = m.entry.Name
@@ -321,7 +326,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	if err != nil {
 		return nil, &fault{exitUsage, err, "docs/actions.md says what each action needs"}
 	}
-	c := &fleetrun.Collector{File: config.File, Whole: whole, Acts: acts, Observe: config.Observer,
+	c := &fleetrun.Collector{File: config.File, Whole: whole, Acts: acts, Path: config.Path, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}
 	defer c.Close()
 	if acts != nil {
@@ -356,9 +361,10 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	return c.Result(), unfinished(stops, o, m.file)
 }
 
-// remote is a scenario as agents carry it out: its broker is where config says.
+// remote is a scenario as agents carry it out: its broker is where config says, and the network is as they find it.
 func remote(s *scenario.Scenario, config engine.Config) *scenario.Scenario {
 	r := *s
+	r.Network = nil
 	if config.URL != "" {
 		r.Target.URL, r.Target.Managed, r.Target.Nodes, r.Target.Settings = config.URL, "", 0, nil
 		r.Target.Options = maps.Clone(config.Options)

@@ -48,7 +48,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		return nil, err
 	}
 	if a.fleet != nil {
-		if err := fleetPossible(s); err != nil {
+		if err := fleetPossible(s, e); err != nil {
 			return nil, err
 		}
 		err := a.dialFleet(stops.early, show.say)
@@ -110,9 +110,6 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		return nil, err
 	}
 	defer release()
-	if a.fleet != nil && config.Via != nil {
-		return nil, wrongUsage(orCommand, "the network's conditions need a relay here, and a fleet's agents do not connect through it")
-	}
 	if s.Network != nil {
 		held, release, err := a.hold(stops.early, target, s, show.say)
 		if stops.vain.Load() && err != nil {

@@ -17,8 +17,19 @@ import (
 // networkOf returns where the broker of a scenario is, and with what its network gets conditions. That of a broker which is
 // started for the run follows.
 func (a *app) networkOf(s *scenario.Scenario, e driver.Entry) *faults.Network {
-	return &faults.Network{URL: cmp.Or(s.Target.URL, e.DefaultURL), Command: a.self(network.Command), Journal: a.journal, Unrelayed: unrelayed(s, e)}
+	return &faults.Network{URL: cmp.Or(s.Target.URL, e.DefaultURL), Command: a.self(network.Command), Journal: a.journal, Unrelayed: a.unrelayed(s, e)}
 }
+
+// unrelayed says why the connections of a scenario's clients cannot go through a relay; empty: they can.
+func (a *app) unrelayed(s *scenario.Scenario, e driver.Entry) string {
+	if a.fleet != nil {
+		return fleetUnrelayed
+	}
+	return unrelayed(s, e)
+}
+
+// fleetUnrelayed is why the connections of a fleet's clients cannot go through a relay.
+const fleetUnrelayed = "the agents of a fleet connect by themselves"
 
 // unrelayed says why the connections of a scenario cannot go through a relay; empty: they can.
 func unrelayed(s *scenario.Scenario, e driver.Entry) string {
@@ -43,9 +54,9 @@ func (a *app) startRelay(ctx context.Context, t *faults.Target, s *scenario.Scen
 }
 
 // networksPossible returns, for the network of the whole run and each act on the network, by which means it would be carried out and why not by better
-// ones. The error says why one cannot be.
-func networksPossible(s *scenario.Scenario, e driver.Entry) (all []string, err error) {
-	n := &faults.Network{URL: s.Target.URL, Unrelayed: unrelayed(s, e)}
+// ones. The error says why one cannot be. unrelayed says why the clients' connections cannot go through a relay.
+func networksPossible(s *scenario.Scenario, e driver.Entry, unrelayed string) (all []string, err error) {
+	n := &faults.Network{URL: s.Target.URL, Unrelayed: unrelayed}
 	_, ours, err := managedProduct(s, e)
 	if err != nil {
 		return nil, err

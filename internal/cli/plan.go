@@ -104,7 +104,7 @@ func possible(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	if err := actsPossible(s, e); err != nil {
 		return plan{}, err
 	}
-	networks, err := networksPossible(s, e)
+	networks, err := networksPossible(s, e, unrelayed(s, e))
 	if err != nil {
 		return plan{}, err
 	}

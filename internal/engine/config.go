@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"sixnines/driver"
+	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/watch"
@@ -99,6 +100,16 @@ type Path interface {
 	Network() *result.Network
 	// End takes the conditions away, and returns what was counted. The run's connections are closed.
 	End() (*result.Network, error)
+}
+
+// NetworkOver takes the conditions of a path away, and returns the event of that.
+func NetworkOver(p Path) result.Event {
+	network, err := p.End()
+	e := result.Event{At: clock.Now(), Kind: result.EventNetwork, Detail: "the network conditions have been removed", Network: network}
+	if err != nil {
+		e.Kind, e.Detail = result.EventError, "the network conditions could not be removed: "+err.Error()
+	}
+	return e
 }
 
 // Exporter gets what a run records while it goes on, from one goroutine at a time. It must not block for

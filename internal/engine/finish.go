@@ -17,12 +17,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		r.out.Event(result.Event{At: clock.Now(), Kind: result.EventError, Detail: "while disconnecting: " + leftover.Error()})
 	}
 	if r.config.Path != nil {
-		network, err := r.config.Path.End()
-		e := result.Event{At: clock.Now(), Kind: result.EventNetwork, Detail: "the network conditions have been removed", Network: network}
-		if err != nil {
-			e.Kind, e.Detail = result.EventError, "the network conditions could not be removed: "+err.Error()
-		}
-		r.out.Event(e)
+		r.out.Event(NetworkOver(r.config.Path))
 	}
 	r.watch.End()
 	if err := c.rest(); err != nil {

@@ -23,7 +23,7 @@ type Acts struct {
 	start    int64 // the common one, clock.Now
 
 	mu     sync.Mutex
-	events []result.Event // since the start of the window of each workload
+	events []result.Event // since the start of the run's window
 }
 
 // NewActs returns the acts of a scenario's run, which doer does; nil: it has none.
@@ -55,7 +55,7 @@ func (a *Acts) note(x *scenario.Act, e result.Event) {
 		acted.Number = 1 + slices.IndexFunc(p.Scenario.Acts(), func(y scenario.Act) bool { return y.Key() == x.Key() && y.Kind == x.Kind })
 		of := e
 		of.Workload, of.Action = p.Name, &acted
-		a.events = append(a.events, of.Since(a.start+int64(p.From)))
+		a.events = append(a.events, of.Since(a.start))
 	}
 }
 

@@ -109,6 +109,63 @@ func TestActsOfTheCoordinator(t *testing.T) {
 	}
 }
 
+// held is a path with conditions, of which it counts how often they end.
+type held struct{ ends *int }
+
+func (held) Network() *result.Network { return &result.Network{Asked: result.Conditions{Delay: 7}} }
+
+func (h held) End() (*result.Network, error) {
+	*h.ends++
+	return &result.Network{Asked: result.Conditions{Delay: 7}, Means: []result.NetworkMeans{{Packets: 3}}}, nil
+}
+
+// What the coordinator does happens to all workloads, each of which sees it at the instant of its own window. The conditions of
+// the whole run's network are removed once, and what was counted is in the merged result, which can be made again.
+func TestActsOfWorkloads(t *testing.T) {
+	t.Parallel()
+	const from = 300 * time.Millisecond
+	f := newFleet(t, &Runner{Tool: tool()}, &Runner{Tool: tool()})
+	done, undone, ends := 0, 0, 0
+	text := "version: 1\ntarget: {driver: mem}\nworkloads:\n  a: {rate: 200, producers: 2, topics: 2, consumers: 2}\n" +
+		"  b: {rate: 200, producers: 2, topics: 2, consumers: 2, from: 300ms}\nphases: {warmup: 100ms, duration: 1s, drain: 5s}\n" +
+		"actions: [{at: 500ms, stall: {node: 0}, for: 100ms}]\n"
+	c, o, err := f.run(t.Context(), text, func(config *coordinator.Config, c *Collector) {
+		var err error
+		if c.Acts, err = NewActs(config.Scenario, func(*scenario.Act) (actions.Doer, error) { return noted{&done, &undone, nil}, nil }); err != nil {
+			t.Fatal(err)
+		}
+		path := held{&ends}
+		config.Acts, c.Path, c.Whole.Network = true, path, path.Network()
+	})
+	if err != nil || !o.Complete() || done != 1 || undone != 1 || ends != 1 {
+		t.Fatalf("%+v, %v: done %d times, undone %d times, the network ended %d times", o, err, done, undone, ends)
+	}
+	for i, part := range c.Result().Parts() {
+		planned := int64(500*time.Millisecond - time.Duration(i)*from)
+		acted, passed := 0, 0
+		for _, e := range part.Events {
+			switch e.Kind {
+			case result.EventAction:
+				acted++
+				if e.Action.Planned != planned || e.At < planned {
+					t.Errorf("%s: %+v, planned at %d ns", part.Header.Workload, e, e.Action.Planned)
+				}
+			case result.EventNetwork:
+				passed++
+				if e.Network.Means[0].Packets != 3 {
+					t.Errorf("%+v", e.Network)
+				}
+			}
+		}
+		if n := part.Header.Network; acted != 1 || passed != 1 || n == nil || n.Asked.Delay != 7 {
+			t.Errorf("%s: %d actions, %d times the network's end, %+v", part.Header.Workload, acted, passed, n)
+		}
+	}
+	if differences, err := merge.Again(c.File, Sources(c.File, c.Result().Header.Fleet)); err != nil || len(differences) > 0 {
+		t.Errorf("merged again: %q, %v", differences, err)
+	}
+}
+
 // An agent takes no plan with such acts from a coordinator that does not carry them out.
 func TestActsOfNobody(t *testing.T) {
 	t.Parallel()

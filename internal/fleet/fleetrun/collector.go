@@ -24,6 +24,8 @@ type Collector struct {
 	Whole merge.Whole
 	// Acts are carried out from the common start on, until the agents have ended; nil: there are none.
 	Acts *Acts
+	// Path has the conditions of the whole run's network, which are removed when the agents have ended; nil: there are none.
+	Path engine.Path
 	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
 	Begun func()
 	// Observe, if not nil, is called with what all agents together did last, about once an interval.
@@ -117,6 +119,9 @@ func (c *Collector) Finish(ends []coordinator.End) error {
 	}
 	if err := c.Close(); err != nil {
 		return err
+	}
+	if c.Path != nil {
+		c.Whole.Events = append(c.Whole.Events, engine.NetworkOver(c.Path).Since(c.started.Start))
 	}
 	if err := c.complete(); err != nil {
 		return err

@@ -61,12 +61,12 @@ func Again(path string, sources []Source) (differences []string, err error) {
 }
 
 // wholeOf is what the headers of a merged result say that no agent knows. Their scenarios are those of the agents, but for
-// where the broker is.
+// where the broker is and the network of the whole run.
 func wholeOf(all []result.Record) (w Whole, err error) {
 	own := map[string][]scenario.Act{} // by workload
 	for _, r := range all {
 		if h := r.Header; h != nil {
-			w.Tool, w.Trial, w.Managed, w.Deployment = h.Tool, h.Trial, h.Managed, h.Deployment
+			w.Tool, w.Trial, w.Managed, w.Deployment, w.Network = h.Tool, h.Trial, h.Managed, h.Deployment, h.Network
 			w.Scenarios = append(w.Scenarios, h.Scenario)
 			w.Clocks = clocksOf(h.Fleet)
 			s, err := scenario.FromRecord("header", h.Scenario)
@@ -76,7 +76,9 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 			s.Normalise()
 			own[h.Workload] = s.Acts()
 		}
-		if e := r.Event; e != nil && e.Action != nil {
+		if e := r.Event; e != nil && e.Kind == result.EventNetwork {
+			w.Events = append(w.Events, *e)
+		} else if e != nil && e.Action != nil {
 			if n, acts := e.Action.Number, own[e.Workload]; n > 0 && n <= len(acts) && acts[n-1].Properties().Run {
 				w.Events = append(w.Events, *e)
 			}
@@ -104,7 +106,8 @@ func clocksOf(f *result.Fleet) (clocks map[string]*result.AgentClock) {
 	return clocks
 }
 
-// elsewhere returns what two scenarios differ in beside where the broker is; empty: in nothing.
+// elsewhere returns what two scenarios differ in beside where the broker is and the network of the whole run, which no agent
+// has; empty: in nothing.
 func elsewhere(a, b json.RawMessage) string {
 	var texts [2][]byte
 	for i, text := range []json.RawMessage{a, b} {
@@ -113,7 +116,7 @@ func elsewhere(a, b json.RawMessage) string {
 			return err.Error()
 		}
 		s.Normalise()
-		s.Description, s.Target = "", scenario.Target{Driver: s.Target.Driver}
+		s.Description, s.Target, s.Network = "", scenario.Target{Driver: s.Target.Driver}, nil
 		if texts[i], err = s.MarshalJSON(); err != nil {
 			return err.Error()
 		}

@@ -27,7 +27,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 		h.ID = m.loads[0].header.ID
 	}
 	h.Tool, h.Segment, h.Raw, h.Trial, h.Floor, h.Limit = m.whole.Tool, nil, "", m.whole.Trial, nil, nil
-	h.Managed, h.Deployment = m.whole.Managed, m.whole.Deployment
+	h.Managed, h.Deployment, h.Network = m.whole.Managed, m.whole.Deployment, m.whole.Network
 	if i < len(m.whole.Scenarios) {
 		h.Scenario = m.whole.Scenarios[i]
 	}

@@ -34,7 +34,11 @@ type Whole struct {
 	// Managed and Deployment describe the broker that the coordinator started for the run; empty: none.
 	Managed    string
 	Deployment *result.Deployment
-	// Events are those of actions that the coordinator carried out, with instants since the start of the windows.
+	// Network is what the path to the broker was like before the load, if the coordinator gave it conditions for the whole run;
+	// nil: it did not.
+	Network *result.Network
+	// Events are those of actions that the coordinator carried out, and of the network of the whole run, with instants since
+	// the start of the run's window.
 	Events []result.Event
 	// Clocks are how the agents' clocks were followed, by their names; nil: they have one.
 	Clocks map[string]*result.AgentClock
