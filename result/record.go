@@ -202,6 +202,8 @@ type Agent struct {
 	Domain  string  `json:"clock_domain"`   // see Clock.Domain
 	// Started is when its window began, by its machine's wall clock.
 	Started time.Time `json:"started"`
+	// Start is when its window began, by the clock of the run; nil: it is not known.
+	Start *AgentStart `json:"start,omitempty"`
 	// End is when its window ended, ns from its start: that of the whole, or sooner if it was interrupted.
 	End int64 `json:"window_end"`
 	// Lost says that its result has no end: it was killed, or could not be reached any more. What its
@@ -216,6 +218,13 @@ type Agent struct {
 	SHA256    string                  `json:"sha256,omitempty"` // Seal.SHA256 of its result
 	// Clock is how its clock was followed, where messages come from agents with other clocks; nil: all have one.
 	Clock *AgentClock `json:"clock,omitempty"`
+}
+
+// AgentStart is when the window of an agent began. The common start was sent ahead, on the agent's own clock as far as that
+// was known.
+type AgentStart struct {
+	Late   int64 `json:"late_ns"`   // after the common start, on the agent's clock
+	Proved int64 `json:"proved_ns"` // how wrong the common start on that clock was at most
 }
 
 // AgentClock is how the clock of an agent was compared with the coordinator's during a run. Messages carry instants of the

@@ -2,6 +2,8 @@ package judge
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 
 	"sixnines/internal/spell"
@@ -75,18 +77,13 @@ func agentsApart(e *evidence) []result.Reason {
 	if f == nil || len(f.Agents) < 2 || e.in.End <= 0 {
 		return nil
 	}
-	first, last := f.Agents[0].Started, f.Agents[0].Started
-	for _, a := range f.Agents {
-		if a.Started.Before(first) {
-			first = a.Started
-		}
-		if a.Started.After(last) {
-			last = a.Started
-		}
+	apart, compared := startsApart(f.Agents)
+	by, or := "clocks that were compared before the start", ""
+	if !compared {
+		by, or = "the clocks of their machines", ", or the clocks differ"
 	}
-	apart := last.Sub(first).Nanoseconds()
-	r := result.Reason{Code: result.ReasonAgentsApart, Found: fmt.Sprintf("the windows of the agents began up to %s apart, by the clocks of their machines", spell.Duration(apart)),
-		Means: "they had the system under test to themselves for that time, or the clocks differ"}
+	r := result.Reason{Code: result.ReasonAgentsApart, Found: fmt.Sprintf("the windows of the agents began up to %s apart, by %s", spell.Duration(apart), by),
+		Means: "they had the system under test to themselves for that time" + or}
 	if apart >= e.in.End {
 		r.Status = result.Invalid
 		return single(r)
@@ -95,6 +92,33 @@ func agentsApart(e *evidence) []result.Reason {
 		return nil
 	}
 	return e.suspectFrom(float64(apart)/float64(e.in.End), r)
+}
+
+// startsApart returns how far apart the windows of agents began at most. compared says that it is by the common start, which was
+// given on each agent's clock with a bound on how wrong that is, and not by the wall clocks of the machines.
+func startsApart(agents []result.Agent) (apart int64, compared bool) {
+	least, most, bounds := int64(math.MaxInt64), int64(math.MinInt64), []int64{0}
+	first, last := agents[0].Started, agents[0].Started
+	compared = true
+	for _, a := range agents {
+		if a.Started.Before(first) {
+			first = a.Started
+		}
+		if a.Started.After(last) {
+			last = a.Started
+		}
+		switch {
+		case a.Start != nil:
+			least, most, bounds = min(least, a.Start.Late), max(most, a.Start.Late), append(bounds, a.Start.Proved)
+		case !a.Lost: // of one that was lost nothing may be known
+			compared = false
+		}
+	}
+	if n := len(bounds); compared && n > 1 {
+		slices.Sort(bounds)
+		return most - least + bounds[n-1] + bounds[n-2], true
+	}
+	return last.Sub(first).Nanoseconds(), false
 }
 
 // How much of a one-way figure the clocks may be wrong by, proved, before it is suspect, and before it says nothing.
@@ -106,7 +130,7 @@ func clocks(e *evidence) (found []result.Reason) {
 	f := e.run.Header.Fleet
 	switch {
 	case f == nil && e.run.Header.Clock.Shifted:
-		return single(result.Reason{Status: result.Valid, Code: result.ReasonClocks, Found: "messages came from processes with other clocks",
+		return single(result.Reason{Status: result.Invalid, Code: result.ReasonClocks, Found: "messages came from processes with other clocks",
 			Means: "how wrong their latencies are at most, only the merged result of all processes says"})
 	case f == nil:
 		return nil

@@ -85,6 +85,13 @@ func TestGates(t *testing.T) {
 		{"agents one after the other", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9, Started: time.Time{}.Add(time.Minute)}}}
 		}, "agents-apart", result.Invalid, "up to 60.0 s apart", ""},
+		{"agents together whose wall clocks differ", func(b *testbed) {
+			start := &result.AgentStart{Late: 100, Proved: 1000}
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9, Start: start}, {Name: "b", Status: result.Valid, End: 10e9, Started: time.Time{}.Add(time.Minute), Start: start}}}
+		}, "agents-apart", result.Valid, "up to 2.00 µs apart, by clocks that were compared", ""},
+		{"agents one after the other by the run's clock", func(b *testbed) {
+			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9, Start: &result.AgentStart{Proved: 1e6}}, {Name: "b", Status: result.Valid, End: 10e9, Start: &result.AgentStart{Late: 11e9, Proved: 2e6}}, {Name: "c", Lost: true, End: 10e9}}}
+		}, "agents-apart", result.Invalid, "up to 11.0 s apart, by clocks that were compared", ""},
 		{"clocks that are not followed", clocked(0, true), "clocks", result.Invalid, "a clock stepped", ""},
 		{"clocks that say nothing of the latency", clocked(time.Second, false), "clocks", result.Invalid, "right within 2.00 s, proved", ""},
 		{"clocks that are known well", clocked(time.Nanosecond, false), "clocks", result.Valid, "right within 2 ns, proved", ""},

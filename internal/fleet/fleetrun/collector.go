@@ -130,7 +130,7 @@ func (c *Collector) Finish(ends []coordinator.End) error {
 	for _, m := range c.started.Members {
 		sources = append(sources, merge.Source{Name: m.Name, Host: m.Host, Path: c.path(m)})
 	}
-	c.Whole.Clocks = c.clocks(ends)
+	c.Whole.Clocks, c.Whole.Starts = c.clocks(ends), c.starts(ends)
 	run, err := merge.Files(c.File, sources, c.Whole)
 	if err != nil {
 		return err
@@ -158,6 +158,17 @@ func (c *Collector) clocks(ends []coordinator.End) map[string]*result.AgentClock
 	}
 	if !followed && !several {
 		return nil
+	}
+	return all
+}
+
+// starts says when the windows of the agents began, by their names. That of an agent of which nothing came is not known.
+func (c *Collector) starts(ends []coordinator.End) map[string]*result.AgentStart {
+	all := map[string]*result.AgentStart{}
+	for i, m := range c.started.Members {
+		if ends[i].Records > 0 {
+			all[m.Name] = &result.AgentStart{Late: ends[i].Late.Nanoseconds(), Proved: m.Bound}
+		}
 	}
 	return all
 }

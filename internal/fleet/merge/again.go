@@ -68,7 +68,7 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 		if h := r.Header; h != nil {
 			w.Tool, w.Trial, w.Managed, w.Deployment, w.Network = h.Tool, h.Trial, h.Managed, h.Deployment, h.Network
 			w.Scenarios = append(w.Scenarios, h.Scenario)
-			w.Clocks = clocksOf(h.Fleet)
+			w.Clocks, w.Starts = clocksOf(h.Fleet)
 			s, err := scenario.FromRecord("header", h.Scenario)
 			if err != nil {
 				return w, err
@@ -90,20 +90,26 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 	return w, nil
 }
 
-// clocksOf returns how the agents' clocks were followed, by their names; nil: they have one.
-func clocksOf(f *result.Fleet) (clocks map[string]*result.AgentClock) {
+// clocksOf returns how the agents' clocks were followed, nil if they have one, and when their windows began, by their names.
+func clocksOf(f *result.Fleet) (clocks map[string]*result.AgentClock, starts map[string]*result.AgentStart) {
 	if f == nil {
-		return nil
+		return nil, nil
 	}
+	starts = map[string]*result.AgentStart{}
 	for i := range f.Agents {
-		if c := f.Agents[i].Clock; c != nil {
-			if clocks == nil {
-				clocks = map[string]*result.AgentClock{}
-			}
-			clocks[f.Agents[i].Name] = c
+		a := &f.Agents[i]
+		if a.Start != nil {
+			starts[a.Name] = a.Start
 		}
+		if a.Clock == nil {
+			continue
+		}
+		if clocks == nil {
+			clocks = map[string]*result.AgentClock{}
+		}
+		clocks[a.Name] = a.Clock
 	}
-	return clocks
+	return clocks, starts
 }
 
 // elsewhere returns what two scenarios differ in beside where the broker is and the network of the whole run, which no agent

@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"slices"
 
+	"sixnines/internal/judge"
 	"sixnines/result"
 )
 
@@ -31,6 +32,8 @@ type ending struct {
 	runs   []*result.Run // by load
 	closed []bool        // by load: it has a closing record
 	timed  []timed       // by load
+	// verdicts are by load; nil: it was lost.
+	verdicts []*result.Verdict
 	// latencies are by load. The histograms that they are of do not stay: those of a thousand agents are gigabytes.
 	latencies []map[result.Metric]result.AgentLatency
 }
@@ -122,6 +125,7 @@ func (a *agent) scan() (*ending, error) {
 	}
 	e := &ending{}
 	for _, part := range run.Parts() {
+		e.verdicts = append(e.verdicts, verdictOf(part))
 		e.runs, e.closed = append(e.runs, part), append(e.closed, part.Closing != nil)
 		e.timed, e.latencies = append(e.timed, timedIn(part)), append(e.latencies, latenciesOf(part))
 		if part.Closing != nil && a.segment().Role == "" { // of others what is missing is computed from them
@@ -133,6 +137,20 @@ func (a *agent) scan() (*ending, error) {
 		}
 	}
 	return e, nil
+}
+
+// verdictOf returns the verdict of an agent's own result; nil: it has none. Alone it does not know what its latencies are worth if they
+// end messages of other clocks: the whole does, so that this does not count here.
+func verdictOf(run *result.Run) *result.Verdict {
+	switch {
+	case run.Summary == nil:
+		return nil
+	case !run.Header.Clock.Shifted:
+		return &run.Summary.Verdict
+	}
+	run.Header.Clock.Shifted = false
+	defer func() { run.Header.Clock.Shifted = true }()
+	return &judge.Summarise(run, judge.InputsOf(run)).Verdict
 }
 
 // timed are the response times that an agent recorded, with the layout of their histograms.

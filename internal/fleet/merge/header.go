@@ -49,7 +49,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 		}
 		h.SetupTimes = slower(h.SetupTimes, x.SetupTimes)
 		h.Fleet.Agents = append(h.Fleet.Agents, agentOf(a, x, ends[j], i))
-		h.Fleet.Agents[j].Clock = m.whole.Clocks[a.name]
+		h.Fleet.Agents[j].Clock, h.Fleet.Agents[j].Start = m.whole.Clocks[a.name], m.whole.Starts[a.name]
 	}
 	h.Machine = common(facts)
 	s, plan, err := planOf(&h)
@@ -114,15 +114,15 @@ func agentOf(a *agent, h *result.Header, e *ending, load int) result.Agent {
 	if c := run.Closing; c != nil {
 		x.End = c.End
 	}
-	if s := run.Summary; s != nil {
-		x.Status = s.Verdict.Status
-		for _, r := range s.Verdict.Reasons {
+	if v := e.verdicts[load]; v != nil {
+		x.Status = v.Status
+		for _, r := range v.Reasons {
 			if !slices.Contains(x.Codes, r.Code) {
 				x.Codes = append(x.Codes, r.Code)
 			}
 		}
-		if s.Seal != nil {
-			x.SHA256 = s.Seal.SHA256
+		if seal := run.Summary.Seal; seal != nil {
+			x.SHA256 = seal.SHA256
 		}
 	}
 	x.Latencies = e.latencies[load]

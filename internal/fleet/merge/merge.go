@@ -42,6 +42,8 @@ type Whole struct {
 	Events []result.Event
 	// Clocks are how the agents' clocks were followed, by their names; nil: they have one.
 	Clocks map[string]*result.AgentClock
+	// Starts are when the agents' windows began, by their names; an agent that is not there: it is not known.
+	Starts map[string]*result.AgentStart
 	// Scenarios are those of the headers, in their order; nil: as the agents have them. They differ from these in
 	// where the broker is, and in the names of variables.
 	Scenarios []json.RawMessage
