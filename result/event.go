@@ -85,9 +85,10 @@ const (
 	EventReturned     EventKind = "returned" // the broker could not route Count messages
 	EventError        EventKind = "error"    // an error that belongs to no message
 	// Refusals by a broker or a client.
-	EventRefused EventKind = "refused"  // Count messages, counted as nacked or rejected
-	EventDenied  EventKind = "denied"   // Count messages, not known which: Counters.Denied
-	EventGivenUp EventKind = "given up" // a connection, for good
+	EventRefused     EventKind = "refused"     // Count messages, counted as nacked or rejected
+	EventDenied      EventKind = "denied"      // Count messages, not known which: Counters.Denied
+	EventGivenUp     EventKind = "given up"    // a connection, for good
+	EventConnections EventKind = "connections" // Count of [Connections] could not be opened, kept or closed
 	// Actions of the plan.
 	EventAction       EventKind = "action"        // it happens
 	EventActionOver   EventKind = "action over"   // an action with a length is undone
@@ -145,6 +146,7 @@ func Events() []EventProperties {
 		{Kind: EventRefused, Told: true},
 		{Kind: EventDenied, Told: true},
 		{Kind: EventGivenUp, Cause: true, Told: true},
+		{Kind: EventConnections, Told: true, Of: "connection"},
 		{Kind: EventBrokerEnded, Cause: true, Told: true, What: "the end of a process of the broker", Try: "see when and how: --show events"},
 		{Kind: EventAction, Cause: true, Told: true, What: "an action of the plan"},
 		{Kind: EventActionOver, Told: true},

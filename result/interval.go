@@ -39,6 +39,8 @@ type Interval struct {
 	Readings []BacklogReading `json:"kept,omitempty"`
 	// Closing is in the closing record only; nil in results of earlier versions.
 	Closing *Closing `json:"closing,omitempty"`
+	// Connections counts those that were opened beside those of the messages; nil: the load opens none.
+	Connections *Connections `json:"connections,omitempty"`
 	// ReadBack is what the broker had kept, in the closing record of a run that read it back;
 	// nil: it did not.
 	ReadBack *ReadBack `json:"read_back,omitempty"`

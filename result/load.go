@@ -145,6 +145,7 @@ func (r *Run) addInterval(v *Interval) error {
 		}
 	}
 	r.Counters.Add(v.Counters)
+	r.Connections = r.Connections.Plus(v.Connections)
 	r.Pauses = append(r.Pauses, v.Pauses...)
 	if len(r.Tail)+len(v.Tail) > maxTail {
 		return fmt.Errorf("more than %d slowest messages: %w", maxTail, ErrFormat)

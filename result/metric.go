@@ -19,6 +19,12 @@ const (
 	RoundTripResponse Metric = "roundtrip.response" // replied − intended
 	RoundTripService  Metric = "roundtrip.service"  // replied − sent
 
+	// Of connections that are opened beside those of the messages, see [Connections]: each from the instant at
+	// which a connection was due to be opened.
+	ConnectionConnect   Metric = "connection.connect"   // until the network connection was made
+	ConnectionLogin     Metric = "connection.login"     // until the broker had taken the login
+	ConnectionSubscribe Metric = "connection.subscribe" // until the consumer had subscribed
+
 	// ProbeService is the [Header.ServiceMetric] of a probe's messages in the measured
 	// window. A probe is a producer and a consumer at a low rate, in their own process and
 	// on their own topic, beside the load at the same broker.
@@ -37,12 +43,17 @@ const (
 // Metrics lists all metrics in the order in which reports show them.
 func Metrics() []Metric {
 	return []Metric{DeliveryResponse, DeliveryService, DeliveryLast, RoundTripResponse, RoundTripService,
-		PublishResponse, PublishService, ProbeService, LagOwn, LagBlocked, LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback}
+		PublishResponse, PublishService, ConnectionConnect, ConnectionLogin, ConnectionSubscribe, ProbeService, LagOwn, LagBlocked, LagReceive, LagReceiveAck, StageClient, StageBroker, StageReceive, StageCallback}
 }
 
 // IsResponse reports whether m counts from the intended instant.
 func (m Metric) IsResponse() bool {
-	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse
+	return m == PublishResponse || m == DeliveryResponse || m == DeliveryLast || m == RoundTripResponse || m.OfOpening()
+}
+
+// OfOpening reports whether m times the opening of connections, and no message.
+func (m Metric) OfOpening() bool {
+	return m == ConnectionConnect || m == ConnectionLogin || m == ConnectionSubscribe
 }
 
 // OfConnection reports whether m is computed from instants that the engine's connections

@@ -9,13 +9,15 @@ type Run struct {
 	Header   Header
 	Metrics  map[Metric]*Merged
 	Counters Counters // the sum over the intervals
-	Series   []Point  // one per interval, in order
-	Events   []Event
-	Pauses   []Pause
-	Tail     []Exemplar // the slowest messages, slowest first within a metric
-	Lost     [][2]int64 // [Interval.Lost]
-	Closing  *Closing   // [Interval.Closing]; nil: the run was killed, or is of an earlier version
-	ReadBack *ReadBack  // [Interval.ReadBack]; nil: what the broker kept was not read back
+	// Connections is the same of [Interval.Connections]; nil: the load opened none.
+	Connections *Connections
+	Series      []Point // one per interval, in order
+	Events      []Event
+	Pauses      []Pause
+	Tail        []Exemplar // the slowest messages, slowest first within a metric
+	Lost        [][2]int64 // [Interval.Lost]
+	Closing     *Closing   // [Interval.Closing]; nil: the run was killed, or is of an earlier version
+	ReadBack    *ReadBack  // [Interval.ReadBack]; nil: what the broker kept was not read back
 	// Summary is nil if the file was cut short: the run was killed.
 	Summary *Summary
 	// Counted is the summary's seal computed from the lines read; nil if the summary has

@@ -9,10 +9,12 @@ import (
 // Summary is the last record: the totals and the verdict. Every figure in it
 // can be computed from the intervals.
 type Summary struct {
-	Type        string                   `json:"type"`               // "summary"
-	Workload    string                   `json:"workload,omitempty"` // Header.Workload
-	Verdict     Verdict                  `json:"verdict"`
-	Counters    Counters                 `json:"counters"`
+	Type     string   `json:"type"`               // "summary"
+	Workload string   `json:"workload,omitempty"` // Header.Workload
+	Verdict  Verdict  `json:"verdict"`
+	Counters Counters `json:"counters"`
+	// Connections are those that were opened beside those of the messages; nil: none were.
+	Connections *Connections             `json:"connections,omitempty"`
 	Rate        Rate                     `json:"rate"`
 	Throughput  *Throughput              `json:"throughput,omitempty"`
 	Histograms  map[Metric]*Distribution `json:"histograms"`

@@ -71,7 +71,7 @@ func TestParse(t *testing.T) {
 			Pattern: Deliver, Loop: Open, Rate: PerSecond(3000),
 			Arrivals: Arrivals{Kind: Sine, Amplitude: 0.5, Period: 10 * time.Second, Random: true},
 			Size:     FixedSize(KiB), Producers: 700, Consumers: 1000, Topics: 700, Groups: 10,
-			Connections: Connections{4, 8}, InFlight: InFlight{Messages: 1000, Bytes: MiB}, Timeout: 5 * time.Second,
+			Connections: Connections{Producers: 4, Consumers: 8}, InFlight: InFlight{Messages: 1000, Bytes: MiB}, Timeout: 5 * time.Second,
 			Consumer: Consumer{Ack: "10", Work: 50 * time.Microsecond},
 		},
 		Phases: Phases{NoWarmup: true, Duration: 90 * time.Second, Drain: 5 * time.Second},

@@ -135,6 +135,7 @@ func (w *Workload) normalise() {
 	}
 	fill(&w.Topics, 1)
 	fill(&w.Connections.Consumers, min(w.Consumers, maxConnections))
+	w.Connections.fillChurn()
 }
 
 // normaliseSending fills in the defaults of a load that has producers.

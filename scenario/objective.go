@@ -46,7 +46,7 @@ const (
 // them.
 func objectiveMetrics() []string {
 	return []string{"publish.response", "publish.service", "delivery.response", "delivery.service", "delivery.last",
-		"roundtrip.response", "roundtrip.service", "lag.own", "lag.blocked"}
+		"roundtrip.response", "roundtrip.service", "connection.connect", "connection.login", "connection.subscribe", "lag.own", "lag.blocked"}
 }
 
 // objectiveCounters are the counters that objectives may be about, as results

@@ -167,10 +167,15 @@ type Workload struct {
 	Consumer    Consumer      `yaml:"consumer,omitempty" doc:"how consumers behave"`
 }
 
-// Connections are numbers of connections; producers and consumers never share one.
+// Connections are numbers of connections; producers and consumers never share one. With a Rate,
+// others are opened beside them on a schedule, held, and closed.
 type Connections struct {
 	Producers int `yaml:"producers,omitempty" doc:"connections that producers share; default one each, at most 16" min:"1" max:"65536"`
 	Consumers int `yaml:"consumers,omitempty" doc:"connections that consumers share; default one each, at most 16" min:"1" max:"65536"`
+	// Rate counts connections, where that of the workload counts messages. The schedule is constant.
+	Rate Rate          `yaml:"rate,omitempty" doc:"open this many connections a second beside those of the load, such as 50/s, each timed from when it is due; default none"`
+	Hold time.Duration `yaml:"hold,omitempty" doc:"with rate: how long each of these connections stays open; default 10s" min:"1ms" max:"24h"`
+	As   ConnectAs     `yaml:"as,omitempty" doc:"with rate: consumer, to subscribe to a topic without messages; producer, to log in alone; default consumer" enum:"consumer,producer"`
 }
 
 // InFlight limits the messages that are unanswered at a time, over all producers or for

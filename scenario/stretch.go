@@ -52,7 +52,7 @@ func cutStretch(text string) (limit string, s Stretch, err error) {
 
 // checkStretch returns an error if o has no figure for its stretch.
 func (o *Objective) checkStretch(text string) error {
-	response := o.Subject == "" || o.Subject == "delivery.last" || strings.HasSuffix(o.Subject, ".response")
+	response := o.Subject == "" || o.Subject == "delivery.last" || strings.HasSuffix(o.Subject, ".response") || strings.HasPrefix(o.Subject, "connection.")
 	switch {
 	case o.Stretch == "", o.IsMetric() && response, o.Subject == subjectRate, o.IsTime() && !o.Stretch.Outside():
 		return nil

@@ -58,6 +58,7 @@ func (v *validator) part() {
 	}
 	v.lifetime()
 	v.population()
+	v.churn()
 	if v.consuming() {
 		v.timeline()
 	}

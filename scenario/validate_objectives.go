@@ -117,6 +117,15 @@ func (w *Workload) without(o Objective) (cause, hint string) {
 	}
 	what, _, _ := strings.Cut(o.Subject, ".")
 	isMetric := o.IsMetric()
+	if what == "connection" {
+		switch c := &w.Connections; {
+		case !c.Churn():
+			return "no connections come and go", "give workload.connections.rate (--connection-rate)"
+		case c.As == ConnectProducer && o.Subject == "connection.subscribe":
+			return "connections of producers do not subscribe", "name connection.login"
+		}
+		return "", ""
+	}
 	switch {
 	case w.Pattern == Consume && (isMetric || o.isShare() || o.IsTime()):
 		return "the pattern consume measures no latency", "name a counter, such as earlier or earlier_missing"
@@ -151,6 +160,13 @@ func receivedCounters() []string {
 // empty cause: it may.
 func (s *Scenario) tooShort(o Objective) (cause, hint string) {
 	if !o.IsMetric() || o.Percent == 100 {
+		return "", ""
+	}
+	if strings.HasPrefix(o.Subject, "connection.") {
+		c, d := &s.Workload.Connections, s.Phases.Longest()
+		if n := c.Rate.Float() * d.Seconds(); n < float64(o.Samples()) {
+			return fmt.Sprintf("%s for %s are %.0f connections, and p%v needs %d", c.Rate, formatDuration(d), n, o.Percent, o.Samples()), "raise workload.connections.rate or lengthen the window, or choose a lower percentile"
+		}
 		return "", ""
 	}
 	needs := o.Samples()

@@ -37,6 +37,13 @@ func TestImpossible(t *testing.T) {
 		{"a message beyond the limit", "workload: {size: 1MiB, in_flight: {bytes: 1KiB}}\n", "x.yaml:1:43: a message of 1MiB does not fit into 1KiB in flight"},
 		{"outstanding beyond the limit", "workload: {loop: closed, outstanding: 8, in_flight: {messages: 7}}\n", "8 outstanding of 1 producers are more than 7 in flight"},
 		{"outstanding beyond the bytes", "workload: {loop: closed, outstanding: 800, size: 1MiB}\n", "800 outstanding of 1 producers, of 1MiB each, are more than 256MiB in flight"},
+		{"connections held and none opened", "workload: {connections: {hold: 1s}}\n", "x.yaml:1:32: connections that are held open, and none that are opened (give workload.connections.rate (--connection-rate), such as 50/s)"},
+		{"what connections are for, and none opened", "workload: {connections: {as: producer}}\n", "what connections are for, and none that are opened"},
+		{"connections without a schedule", "workload: {connections: {rate: max}}\n", "connections without a schedule (give a number a second, such as 50/s)"},
+		{"too many connections at a time", "workload: {connections: {rate: 10k/s}}\n", "100000 connections would be open at a time (an address has ports for fewer: keep rate × hold at 65536 or less)"},
+		{"connections that subscribe to what is another's", "target: {driver: nats, url: 'nats://b', topic: t}\nworkload: {connections: {rate: 1/s}}\n", "connections that subscribe, and only topics that exist"},
+		{"an objective of connections that no one opens", "workload: {}\nobjectives: [connection.login p50 < 1s]\n", "no connections come and go"},
+		{"an objective of too few connections", "workload: {connections: {rate: 1/s}}\nobjectives: [connection.login p99 < 1s]\n", "1/s for 10s are 10 connections, and p99 needs"},
 		{"each in a closed loop", "workload: {loop: closed, in_flight: {each: 1}}\n", "x.yaml:1:44: a limit for each producer needs an open loop (leave out workload.in_flight.each: in a closed loop that is workload.outstanding; or leave out workload.loop)"},
 		{"each and all", "workload: {in_flight: {each: 1, messages: 8}}\n", "x.yaml:1:30: both a limit for each producer and one for all of them (leave out workload.in_flight.each or workload.in_flight.messages)"},
 		{"each on shared connections", "workload: {producers: 4, connections: {producers: 2}, in_flight: {each: 1}}\n", "x.yaml:1:51: 2 connections for 4 producers, none of which is to wait for another's answer (leave out workload.connections.producers"},
@@ -153,7 +160,7 @@ func TestNormalise(t *testing.T) {
 	check("consumers", w.Consumers, 1)
 	check("topics", w.Topics, 1)
 	check("groups", w.Groups, 0)
-	check("connections", w.Connections, Connections{1, 1})
+	check("connections", w.Connections, Connections{Producers: 1, Consumers: 1})
 	check("in flight", w.InFlight, InFlight{Bytes: 256 * MiB})
 	check("timeout", w.Timeout, 10*time.Second)
 	check("phases", s.Phases, Phases{Warmup: 2 * time.Second, Duration: 10 * time.Second, Drain: 10 * time.Second})
@@ -164,19 +171,19 @@ func TestNormalise(t *testing.T) {
 	s.Normalise() // and again: nothing changes
 	check("round trip's consumers", w.Consumers, 700)
 	check("round trip's topics", w.Topics, 700)
-	check("round trip's connections", w.Connections, Connections{16, 16})
+	check("round trip's connections", w.Connections, Connections{Producers: 16, Consumers: 16})
 	check("no warm-up", s.Phases.Warmup, time.Duration(0))
 	check("timeout", w.Timeout, time.Second)
 
 	s = *mustParse(t, "workload: {producers: 700, in_flight: {each: 1}}")
 	s.Normalise()
-	check("connections of producers that wait for their own answers", w.Connections, Connections{700, 1})
+	check("connections of producers that wait for their own answers", w.Connections, Connections{Producers: 700, Consumers: 1})
 	check("limit over all of them", w.Limit(), 700)
 
 	s = *mustParse(t, "workload: {pattern: publish}\nphases: {warmup: 0s}")
 	s.Normalise()
 	check("publish's consumers", w.Consumers, 0)
-	check("publish's connections", w.Connections, Connections{1, 0})
+	check("publish's connections", w.Connections, Connections{Producers: 1})
 	check("no warm-up", s.Phases.Warmup, time.Duration(0))
 
 	s = *mustParse(t, "workload:\n  arrivals: step:10/s@10s,20/s@1m\n")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sixnines/driver"
@@ -313,6 +314,24 @@ func checkCapabilities(ctx context.Context, h *Harness) error {
 			driver.DescribeOptions(h.Entry.Options) // panics if the struct is unsuitable
 		}
 		return errors.Join(errs...)
+	})
+}
+
+// checkLogin checks that who asks for a connection learns when it was made, and when the broker has accepted its login.
+func checkLogin(ctx context.Context, h *Harness) error {
+	return with(ctx, h, topics("t0"), func(r *rig) error {
+		var logins atomic.Int32
+		asked := driver.OnLogin(ofCall(ctx), func() { logins.Add(1) })
+		if _, err := r.consumer(asked, 0, "", newInbox(), "t0"); err != nil {
+			return err
+		}
+		switch {
+		case r.network.byCall() == 0:
+			return errors.New("Consumer made its connection through Target.Dial with a context that does not have the values of its own")
+		case logins.Load() == 0:
+			return errors.New("Consumer has returned, and nothing called driver.LoggedIn with its context")
+		}
+		return nil
 	})
 }
 

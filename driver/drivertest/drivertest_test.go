@@ -27,6 +27,8 @@ func TestFlaws(t *testing.T) {
 		"has a library of no version":         "semantics are filled",
 		"dials by itself":                     "connections are the engine's",
 		"keeps whose a connection is":         "connections are the engine's",
+		"keeps logins to itself":              "logins are told",
+		"dials with a context of its own":     "logins are told",
 		"leaves connections open":             "connections are the engine's",
 		"loses":                               "every message arrives once",
 		"duplicates":                          "every message arrives once",

@@ -274,6 +274,10 @@ func (s *fakeSession) connect(ctx context.Context, role driver.Role) (net.Conn, 
 	if closed {
 		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
 	}
+	asked := ctx
+	if s.f.is("dials with a context of its own") {
+		ctx = context.Background()
+	}
 	if !s.f.is("keeps whose a connection is") {
 		ctx = driver.WithRole(ctx, role)
 	}
@@ -288,6 +292,9 @@ func (s *fakeSession) connect(ctx context.Context, role driver.Role) (net.Conn, 
 		return nil, fmt.Errorf("fake: %w", driver.ErrClosed)
 	}
 	s.conns = append(s.conns, c)
+	if !s.f.is("keeps logins to itself") {
+		driver.LoggedIn(asked)
+	}
 	return c, nil
 }
 

@@ -181,6 +181,7 @@ func checks() []check {
 		{"semantics are filled", always, checkSemantics},
 		{"capabilities are real", always, checkCapabilities},
 		{"connections are the engine's", dials, checkDialling},
+		{"logins are told", dials, checkLogin},
 		{"every message arrives once", always, checkDelivery},
 		{"order per producer and topic", ordered, checkOrder},
 		{"consumer of several topics is serial", always, checkSerial},

@@ -16,6 +16,7 @@ type network struct {
 	mu     sync.Mutex
 	dialed int
 	roles  map[driver.Role]int // how many of these connections were whose
+	called int                 // of these, by a context of the call that they were made for, see ofCall
 	open   map[*conn]struct{}
 	used   chan struct{} // closed when a connection is first read or written
 	first  sync.Once
@@ -48,9 +49,24 @@ func (n *network) dial(ctx context.Context, netw, address string) (net.Conn, err
 		n.roles = map[driver.Role]int{}
 	}
 	n.roles[driver.RoleOf(ctx)]++
+	if ctx.Value(callKey{}) != nil {
+		n.called++
+	}
 	kept := &conn{c, n}
 	n.open[kept] = struct{}{}
 	return kept, nil
+}
+
+// callKey is the key by which a context is known as that of one call.
+type callKey struct{}
+
+// ofCall returns a context for one call, whose connections byCall counts.
+func ofCall(ctx context.Context) context.Context { return context.WithValue(ctx, callKey{}, true) }
+
+func (n *network) byCall() int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.called
 }
 
 // Read implements net.Conn.

@@ -88,7 +88,7 @@ func (c *consumer) start(ctx context.Context, spec driver.ConsumerSpec, topics [
 		options = append(options, c.groupOptions(s.group(group), spec.Ack)...)
 	}
 	var err error
-	if c.link, err = s.connect(key, options...); err != nil {
+	if c.link, err = s.connect(ctx, key, options...); err != nil {
 		return err
 	}
 	if spec.Ack.Mode == driver.AckEach || spec.Ack.Mode == driver.AckEvery {

@@ -16,7 +16,8 @@ import (
 // those that are lost and come back.
 type dialer struct {
 	session *session
-	key     kit.Key // whose connections they are
+	key     kit.Key         // whose connections they are
+	maker   context.Context // of the call that made the client: its values are those of the connections
 	logins  *logins
 
 	mu    sync.Mutex
@@ -33,7 +34,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
 	defer cancel()
-	raw, err := s.Target.Dial(driver.WithRole(ctx, d.key.Role), network, address)
+	raw, err := s.Target.Dial(driver.WithRole(kit.WithValues(ctx, d.maker), d.key.Role), network, address)
 	if err != nil {
 		return nil, err
 	}

@@ -27,9 +27,9 @@ type link struct {
 	ended   chan struct{} // closed when the client has
 }
 
-// connect makes a client; it does not reach for the broker yet.
-func (s *session) connect(key kit.Key, more ...kgo.Opt) (*link, error) {
-	d := &dialer{session: s, key: key, logins: s.loginsOf(key), conns: map[*conn]struct{}{}, lost: map[string]bool{}}
+// connect makes a client; it does not reach for the broker yet. Its connections have the values of ctx.
+func (s *session) connect(ctx context.Context, key kit.Key, more ...kgo.Opt) (*link, error) {
+	d := &dialer{session: s, key: key, maker: ctx, logins: s.loginsOf(key), conns: map[*conn]struct{}{}, lost: map[string]bool{}}
 	o := &s.options
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),

@@ -109,6 +109,7 @@ func (d *dialer) OnBrokerConnect(to kgo.BrokerMetadata, _ time.Duration, _ net.C
 	s := d.session
 	address := net.JoinHostPort(to.Host, strconv.Itoa(int(to.Port)))
 	if err == nil {
+		driver.LoggedIn(d.maker)
 		d.logins.accepted()
 		d.mu.Lock()
 		back := d.lost[address]

@@ -402,7 +402,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	_ = s.Drain(ctx) // what is stuck ends with its connection
 	admin := s.admin
 	if s.control.closing.Load() && len(created)+len(groups) > 0 {
-		l, err := s.connect(kit.Key{Role: kit.Control})
+		l, err := s.connect(ctx, kit.Key{Role: kit.Control})
 		if err != nil {
 			return err
 		}

@@ -79,7 +79,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if len(left) == 0 {
 		return found, nil
 	}
-	l, err := s.connect(kit.Key{Role: kit.Control}, append(s.consumerOptions(), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
+	l, err := s.connect(ctx, kit.Key{Role: kit.Control}, append(s.consumerOptions(), kgo.ConsumeResetOffset(kgo.NoResetOffset()),
 		kgo.FetchIsolationLevel(kgo.ReadUncommitted()), kgo.KeepControlRecords(), // which have offsets of their own
 		kgo.ConsumePartitions(map[string]map[int32]kgo.Offset{name: from}))...)
 	if err != nil {

@@ -90,7 +90,7 @@ func (s *session) ReadReplica(ctx context.Context, p driver.Place, r driver.Repl
 	if err != nil {
 		return found, wrap(err, "read %q back", name)
 	}
-	l, err := s.connect(kit.Key{Role: kit.Control})
+	l, err := s.connect(ctx, kit.Key{Role: kit.Control})
 	if err != nil {
 		return found, s.connecting(err, "read %q back", name)
 	}

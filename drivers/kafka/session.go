@@ -76,8 +76,8 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{Base: b, options: o, alone: map[int]*consumer{}, topics: map[string]topic{}}
-	s.links = kit.NewPool("kafka", func(_ context.Context, key kit.Key) (*link, error) {
-		return s.connect(key, s.producerOptions()...)
+	s.links = kit.NewPool("kafka", func(ctx context.Context, key kit.Key) (*link, error) {
+		return s.connect(ctx, key, s.producerOptions()...)
 	}, func(ctx context.Context, l *link) { l.close(ctx) })
 	return s, nil
 }
@@ -87,7 +87,7 @@ func (s *session) reach(ctx context.Context) error {
 	var err error
 	// What passes by itself is awaited by us, who can tell what it was: the client
 	// would say no more than that time ran out.
-	if s.control, err = s.connect(kit.Key{Role: kit.Control}, kgo.RetryTimeout(time.Second)); err != nil {
+	if s.control, err = s.connect(ctx, kit.Key{Role: kit.Control}, kgo.RetryTimeout(time.Second)); err != nil {
 		return err
 	}
 	s.admin = kadm.NewClient(s.control.client)

@@ -74,7 +74,7 @@ func (s *session) transactional(ctx context.Context, p *producer, spec driver.Pr
 // connect makes a client with the transactional id, which fences an earlier one
 // off.
 func (t *transactional) connect(ctx context.Context) error {
-	l, err := t.session.connect(t.key, append(t.session.producerOptions(), kgo.TransactionalID(t.id))...)
+	l, err := t.session.connect(ctx, t.key, append(t.session.producerOptions(), kgo.TransactionalID(t.id))...)
 	if err != nil {
 		return err
 	}

@@ -122,5 +122,6 @@ func (s *session) connect(ctx context.Context) (net.Conn, nullbroker.Welcome, er
 		conn.Close()
 		return fail(err)
 	}
+	driver.LoggedIn(ctx)
 	return conn, welcome, nil
 }

@@ -202,6 +202,8 @@ func (c *collector) collect(phase string, from, to int64) error {
 		}
 		r.breath.take()
 		ld.sending.ReportRefusals()
+		ld.churn.Report()
+		v.Connections = ld.churn.Counted(to)
 		v.Workload, v.Vitals, v.Pauses = ld.Part.Name, c.vitals, ld.accounts.Reported.Pauses
 		v.Ledger = ld.accounts.Ledger(false, r.breath.take)
 		if err := r.out.Interval(v); err != nil {

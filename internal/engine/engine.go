@@ -72,6 +72,8 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 		return refuse("the broker of driver %s keeps no messages that could be read back; leave phases.read_back out, or choose a driver that can read back (see sixnines drivers show)", e.Name)
 	case can.OwnsDialing && len(scenario.OfKind(s.Acts(), scenario.ActionDisconnect)) > 0:
 		return refuse("driver %s opens its connections itself, so sixnines cannot cut them; leave the action disconnect out, or choose a driver or client whose connections sixnines opens", e.Name)
+	case w.Connections.Churn() && can.Brokerless:
+		return refuse("driver %s has no broker to which connections are opened; leave workload.connections.rate (--connection-rate) out", e.Name)
 	case s.Target.TLS != nil && !can.TLS:
 		return refuse("driver %s has no TLS; leave target.tls out", e.Name)
 	case w.Consumer.Ack != "" && w.Consumer.Ack != "none" && !can.ConsumerAck && w.Pattern != scenario.Publish:

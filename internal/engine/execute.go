@@ -190,6 +190,9 @@ func (r *run) raiseProcs() (restore func()) {
 		if ld.Schedule != nil {
 			more += ld.MostPacers()
 		}
+		if ld.churn != nil {
+			more++
+		}
 	}
 	process.SetProcessors(base + more)
 	return process.Release
@@ -231,6 +234,7 @@ func (r *run) measure(ctx context.Context) (col *collector, aborted bool, err er
 	for _, ld := range r.loads {
 		ld.accounts.StartSampler()
 		ld.sender.Start()
+		ld.churn.Begin()
 		ld.receiving.StartDepth(ld.sending.Senders.Go)
 	}
 	aborted = r.untilEnd(ctx)
@@ -374,7 +378,7 @@ func (r *run) drain(ctx context.Context, aborted bool) bool {
 // resolved reports whether nothing measured is outstanding in any load.
 func (r *run) resolved() bool {
 	for _, ld := range r.loads {
-		if !ld.accounts.Resolved() {
+		if !ld.resolved() {
 			return false
 		}
 	}

@@ -32,11 +32,13 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 	}
 	for _, ld := range r.loads {
 		ld.sending.ReportRefusals()
+		ld.churn.Report()
 		closing, err := ld.accounts.Account(now, r.readNs, aborted)
 		if err != nil {
 			return nil, err
 		}
 		ld.side.Close(closing.Vitals)
+		closing.Connections = ld.churn.Counted(now)
 		maps.Copy(closing.Vitals, vitals)
 		ld.accounts.KeepPauses(pauses)
 		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.Reported.Pauses
@@ -79,7 +81,7 @@ func (c *collector) rest() error {
 // unwritten reports whether the loads have counted or recorded anything after the last interval.
 func (r *run) unwritten() bool {
 	for _, ld := range r.loads {
-		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.Unread() || ld.recording.Rec.Behind() {
+		if late := ld.accounts.Counts(); late.Earlier != ld.accounts.Reported.Counters.Earlier || late.Received != ld.accounts.Reported.Counters.Received || late.Acked != ld.accounts.Reported.Counters.Acked || ld.side.Unread() || ld.churn.Behind() || ld.recording.Rec.Behind() {
 			return true
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"sixnines/internal/engine/account"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/beside"
+	"sixnines/internal/engine/churn"
 	"sixnines/internal/engine/observe"
 	"sixnines/internal/engine/plan"
 	"sixnines/internal/engine/readback"
@@ -42,6 +43,7 @@ type load struct {
 	steps       []*actions.Step // what is to happen in its window
 	breathe     func()          // gives way between two pieces of the collector's work
 	side        *beside.Probe   // the probe beside it
+	churn       *churn.Churn    // connections that come and go beside it; nil: none do
 	lasts       time.Duration   // from its window's start until the windows of all loads are over
 }
 
@@ -59,6 +61,9 @@ func newLoad(c *plan.Control, part scenario.Part) (*load, error) {
 		breathe: func() {}, accounts: &account.Accounts{Plan: p, Session: s, Recording: rec, Sending: out, Receiving: in}}
 	out.Came, out.Ended = in.Has, in.Ended
 	ld.accounts.Back = readback.New(p, s)
+	if ld.churn, err = churn.New(s, rec); err != nil {
+		return nil, err
+	}
 	if u := p.Scenario.Phases.Until; !u.IsZero() {
 		ld.accounts.Follower = &account.Follower{Until: u}
 	}
@@ -81,17 +86,28 @@ func (ld *load) open(ctx context.Context) error {
 	if d, ok := ld.session.Main.(driver.DestinationNamer); ok && ld.provisioned != nil {
 		ld.provisioned(ld.Part.Name, d)
 	}
-	return ld.session.OpenResponders(ctx)
+	if err := ld.session.OpenResponders(ctx); err != nil {
+		return err
+	}
+	return ld.churn.Open(ctx)
 }
 
 // metrics returns what is recorded.
-func (ld *load) metrics() []recorder.ID { return append(ld.recording.Metrics(), ld.side.Metrics()...) }
+func (ld *load) metrics() []recorder.ID {
+	return slices.Concat(ld.recording.Metrics(), ld.side.Metrics(), ld.churn.Metrics())
+}
+
+// resolved reports whether nothing measured is outstanding.
+func (ld *load) resolved() bool {
+	return ld.accounts.Resolved() && (ld.churn.Resolved() || ld.NeverBegan())
+}
 
 // leave closes producers and consumers. Leftovers are reported, not fatal: the measurement is done.
 func (ld *load) leave() error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	ld.session.Measured = true
+	ld.churn.Leave()
 	var errs []error
 	for _, st := range ld.sending.Streams {
 		errs = append(errs, st.Producer.Close(ctx))

@@ -128,7 +128,7 @@ func (r *run) pacers() (all []*send.Pacer) {
 func (r *run) close() error {
 	var errs []error
 	for _, ld := range r.loads {
-		errs = append(errs, ld.session.Close())
+		errs = append(errs, ld.churn.Close(), ld.session.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -34,7 +34,11 @@ func wholeSeconds(ns int64) string { return spell.Period(time.Duration(ns).Trunc
 // conservation: every message must have exactly one fate. A file that was cut
 // short lacks the record that closes the accounts.
 func conservation(e *evidence) []result.Reason {
-	if ok, problem := e.run.Counters.Conserved(); !ok && !e.in.CutShort {
+	ok, problem := e.run.Counters.Conserved()
+	if ok && !e.run.Header.Fleet.Incomplete() { // an agent that was lost does not say what came of those under way
+		ok, problem = e.run.Connections.Conserved()
+	}
+	if !ok && !e.in.CutShort {
 		return single(result.Reason{Status: result.Invalid, Code: result.ReasonConservation, Found: "the message counts do not add up: " + problem})
 	}
 	return nil

@@ -57,6 +57,13 @@ func contradictions(run *result.Run, same bool) (found []Problem) {
 			}
 		}
 	}
+	if c := run.Connections; c != nil && run.Summary != nil && !run.Header.Fleet.Incomplete() {
+		for _, m := range result.Metrics() {
+			if x := run.Metrics[m]; m.OfOpening() && x != nil && total(x) != c.Begun {
+				add("metrics."+string(m), "%d values, refusals and lower bounds of %s", total(x), spell.Plural(c.Begun, "connection"))
+			}
+		}
+	}
 	for m, x := range run.Metrics {
 		var unanswered int64
 		for _, p := range x.UnansweredAt {

@@ -56,6 +56,7 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s := &result.Summary{
 		Type:        "summary",
 		Counters:    run.Counters,
+		Connections: run.Connections,
 		Rate:        rate(run, in),
 		Throughput:  in.Throughput,
 		Histograms:  map[result.Metric]*result.Distribution{},

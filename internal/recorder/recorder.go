@@ -136,6 +136,10 @@ func (r *Recorder) Stages(client, broker, receive, callback int64) {
 // allocate.
 func (r *Recorder) Probe(v int64) { r.shards[0].Value(ProbeService, v) }
 
+// Opening records that a connection, due at due ns after the window's start, took v ns from then to a step of its opening, id,
+// of which the generator was own ns late to begin. It is safe for concurrent use, does not block and does not allocate.
+func (r *Recorder) Opening(id ID, v, own, due int64) { r.shards[0].Response(id, v, own, -1, due) }
+
 // Enabled reports whether id is recorded.
 func (r *Recorder) Enabled(id ID) bool { return r.seen[id] != nil }
 
@@ -235,6 +239,9 @@ func (r *Recorder) takeBands(id ID) {
 		b := &k.bands[i]
 		for _, s := range r.shards {
 			h := s.hists[id]
+			if h == nil {
+				continue
+			}
 			b.Own += takeCount(&h.own[b.Band])
 			b.Received += takeCount(&h.received[b.Band])
 			b.Majority += takeCount(&h.majority[b.Band])

@@ -29,6 +29,9 @@ const (
 	ProbeService
 	LagReceive
 	LagReceiveAck
+	ConnectionConnect
+	ConnectionLogin
+	ConnectionSubscribe
 	ids
 )
 
@@ -37,12 +40,15 @@ func (id ID) Metric() result.Metric {
 	return [ids]result.Metric{result.LagOwn, result.LagBlocked, result.PublishResponse, result.PublishService,
 		result.DeliveryResponse, result.DeliveryService, result.DeliveryLast, result.RoundTripResponse,
 		result.RoundTripService, result.StageClient, result.StageBroker, result.StageReceive, result.StageCallback,
-		result.ProbeService, result.LagReceive, result.LagReceiveAck}[id]
+		result.ProbeService, result.LagReceive, result.LagReceiveAck,
+		result.ConnectionConnect, result.ConnectionLogin, result.ConnectionSubscribe}[id]
 }
 
-// sampled reports whether id has so few values, those of sampled messages or of a
-// probe, that one shard is enough for all writers.
-func (id ID) sampled() bool { return id >= StageClient && id <= ProbeService }
+// sampled reports whether id has so few values, those of sampled messages, of a
+// probe or of connections that are opened, that one shard is enough for all writers.
+func (id ID) sampled() bool {
+	return id >= StageClient && id <= ProbeService || id >= ConnectionConnect
+}
 
 // histogram holds what was recorded of one metric in one shard since the collector last
 // took it. Any goroutine may add to any field; only the collector subtracts. There is no

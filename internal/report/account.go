@@ -122,6 +122,9 @@ func (s *subject) unbalanced() string {
 	if ok, problem := s.sum.Counters.Conserved(); !ok && !s.cut {
 		return "the message counts do not add up: " + problem
 	}
+	if ok, problem := s.sum.Connections.Conserved(); !ok && !s.cut {
+		return "the counts of connections do not add up: " + problem
+	}
 	return ""
 }
 

@@ -28,6 +28,7 @@ func SummarySchema() []byte { return summarySchema }
 type SummaryObject struct {
 	Verdict     result.Verdict                         `json:"verdict"` // whether to believe the figures, and why not
 	Counters    result.Counters                        `json:"counters"`
+	Connections *result.Connections                    `json:"connections,omitempty"`
 	Rate        result.Rate                            `json:"rate"`
 	Throughput  *result.Throughput                     `json:"throughput,omitempty"`
 	Histograms  map[result.Metric]*result.Distribution `json:"histograms"` // by metric, times in ns
@@ -81,7 +82,7 @@ func JSON(w io.Writer, run *result.Run) error {
 	s := subjectOf(run)
 	h := &run.Header
 	o := SummaryObject{
-		Verdict: s.sum.Verdict, Counters: s.sum.Counters, Rate: s.sum.Rate, Throughput: s.sum.Throughput,
+		Verdict: s.sum.Verdict, Counters: s.sum.Counters, Connections: s.sum.Connections, Rate: s.sum.Rate, Throughput: s.sum.Throughput,
 		Histograms: s.sum.Histograms, Result: run.Path,
 		ID: h.ID, Name: h.Name, Driver: h.Driver, Pattern: h.Pattern, Mode: h.Mode, Size: h.Size,
 		SameHost: h.SameHost, WindowNs: window(s), Interrupted: s.sum.Interrupted, CutShort: s.cut,

@@ -24,6 +24,12 @@ func messageTables(s *subject) part {
 	if c.Expected > 0 {
 		add(countersTable("Delivery side", "The first is the sum of the others.", s.deliverySide()))
 	}
+	if all := s.connectionSide(); all != nil {
+		x := countersTable("Connections that come and go", "The first is the sum of the others.", all)
+		x.Head = textCells("counter", "connections", "what this means")
+		x.add("lost", count(s.sum.Connections.Lost), "losses of open connections since the window's start, as the client reported them")
+		add(x)
+	}
 	add(countersTable("Besides", "Counted separately; every message is counted.", s.otherCounters()))
 	for _, x := range lostTables(s) {
 		add(x)
@@ -86,6 +92,9 @@ func messageLines(s *subject) document {
 	c := &s.sum.Counters
 	if c.Expected > 0 {
 		out.add(sumOf("  delivery   ", s.deliverySide()))
+	}
+	if all := s.connectionSide(); all != nil {
+		out.add(sumOf("  connections ", all))
 	}
 	var seen, zero []string
 	for _, e := range s.otherCounters() {

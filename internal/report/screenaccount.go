@@ -54,6 +54,7 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 		}
 		troubles = append(troubles, count(account[len(account)-1].Value)+" open when the run was cut short")
 	}
+	opened, failed := connectionWords(s.sum.Connections)
 	switch {
 	case len(troubles) > 0:
 	case c.Expected > 0:
@@ -61,7 +62,7 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	case s.sends():
 		parts = append(parts, refusalWords(&s.run.Header))
 	}
-	return parts, troubles
+	return append(parts, opened...), append(troubles, failed...)
 }
 
 // refusalWords says what can be known about refusals of messages that were only published,

@@ -50,6 +50,12 @@ func metricName(m result.Metric) string {
 		return "publish response"
 	case result.PublishService:
 		return "publish service"
+	case result.ConnectionConnect:
+		return "connection made"
+	case result.ConnectionLogin:
+		return "logged in"
+	case result.ConnectionSubscribe:
+		return "subscribed"
 	case result.ProbeService:
 		return "probe service"
 	case result.LagOwn:

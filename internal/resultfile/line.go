@@ -91,6 +91,9 @@ func (l *lines) interval(v *result.Interval) ([]byte, error) {
 	if v.Closing != nil && err == nil {
 		b, err = appendRare(b, `,"closing":`, v.Closing)
 	}
+	if v.Connections != nil && err == nil {
+		b, err = appendRare(b, `,"connections":`, v.Connections)
+	}
 	if v.ReadBack != nil && err == nil {
 		b, err = appendRare(b, `,"read_back":`, v.ReadBack)
 	}

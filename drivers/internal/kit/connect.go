@@ -73,7 +73,9 @@ func connect[C any](ctx context.Context, b *Base, to Server, how Connecting, log
 	c := Conn{Conn: raw, Raw: raw, To: to}
 	var made C
 	if err = c.Encrypt(limited, b.TLS, to); err == nil {
-		made, err = login(limited, c)
+		if made, err = login(limited, c); err == nil {
+			driver.LoggedIn(ctx)
+		}
 	}
 	// A context that is over may not have begun to close the connection yet.
 	if (!stop() || limited.Err() != nil) && err == nil {
@@ -115,7 +117,7 @@ func connectError(ctx, limited context.Context, b *Base, to Server, how Connecti
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w: %w", doing, driver.ErrNotConnected, context.Cause(ctx))
 	case limited.Err() != nil:
-		return fmt.Errorf("%s: %w: no answer in %v; %s", doing, driver.ErrNotConnected, how.Timeout, how.Hint)
+		return silent{fmt.Errorf("%s: %w: no answer in %v; %s", doing, driver.ErrNotConnected, how.Timeout, how.Hint)}
 	}
 	switch class := b.ClassOf(err); class {
 	case driver.ErrUnauthorized:
@@ -126,6 +128,24 @@ func connectError(ctx, limited context.Context, b *Base, to Server, how Connecti
 		return fmt.Errorf("%s: %w", doing, withClass(class, err))
 	}
 }
+
+// silent is an error that says that a server did not answer in time, as [net.Error] does.
+type silent struct{ error }
+
+func (silent) Timeout() bool   { return true }
+func (s silent) Unwrap() error { return s.error }
+
+// values is a context with the values of another.
+type values struct {
+	context.Context
+	of context.Context
+}
+
+func (v values) Value(key any) any { return v.of.Value(key) }
+
+// WithValues returns a context that ends with life and has the values of another, such as what [driver.LoggedIn] tells: for client
+// libraries that take no context where they dial.
+func WithValues(life, of context.Context) context.Context { return values{life, of} }
 
 // withClass adds the class to an error that does not wrap it.
 func withClass(class, err error) error {

@@ -53,7 +53,7 @@ type watcher struct{ changed func(up bool) }
 // also ends later attempts to reconnect.
 func (c *Client) connect(ctx context.Context, key kit.Key) (*Link, error) {
 	l := &Link{client: c, key: key, direct: key.Role != kit.Control && c.Direct(), dropped: map[*nats.Subscription]int{}}
-	l.life, l.cancel = context.WithCancel(c.Life)
+	l.life, l.cancel = context.WithCancel(kit.WithValues(c.Life, ctx))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.Life, func() { cancel(driver.ErrClosed) })()
@@ -69,6 +69,7 @@ func (c *Client) connect(ctx context.Context, key kit.Key) (*Link, error) {
 	}
 	if err == nil {
 		l.adopt(l.nc)
+		driver.LoggedIn(ctx)
 		return l, nil
 	}
 	l.kill()

@@ -89,15 +89,22 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 	return err
 }
 
-func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
+// Target is where the load's sessions are opened, and how. They have no Dial yet.
+func (s *Session) Target() driver.Target {
 	t := s.Scenario.Target
-	d := transport.NewDialerVia(s.Flow.Timed, s.Via)
-	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Given: t.Topic != "", Options: s.DriverOptions(t), Dial: d.Dial,
+	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Given: t.Topic != "", Options: s.DriverOptions(t),
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
 	if tls := t.TLS; tls != nil {
 		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
 			InsecureSkipVerify: tls.InsecureSkipVerify}
 	}
+	return target
+}
+
+func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
+	d := transport.NewDialerVia(s.Flow.Timed, s.Via)
+	target := s.Target()
+	target.Dial = d.Dial
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	opened, err := s.Entry.Driver.Open(ctx, target)

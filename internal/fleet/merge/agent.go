@@ -165,7 +165,7 @@ type grid struct {
 func timedIn(run *result.Run) timed {
 	all := timed{}
 	for metric, merged := range run.Metrics {
-		if metric.IsResponse() && merged.Hist != nil {
+		if metric.IsResponse() && !metric.OfOpening() && merged.Hist != nil {
 			lowest, highest, digits := merged.Hist.Layout()
 			all[metric] = grid{lowest, highest, digits}
 		}

@@ -29,6 +29,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 		}
 		all = append(all, x)
 		v.Counters.Add(x.Counters)
+		v.Connections = v.Connections.Plus(x.Connections)
 		if err := l.books.add(j, x.Ledger); err != nil {
 			return fmt.Errorf("%s: %w", a.path, err)
 		}

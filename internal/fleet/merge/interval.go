@@ -25,6 +25,7 @@ func (m *merger) interval(l *load, phase string, all []piece, until int64) error
 	for _, x := range all {
 		v.End = max(v.End, x.End)
 		v.Counters.Add(x.Counters)
+		v.Connections = v.Connections.Plus(x.Connections)
 		if err := l.books.add(x.agent, x.Ledger); err != nil {
 			return fmt.Errorf("%s: %w", m.agents[x.agent].path, err)
 		}
