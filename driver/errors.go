@@ -109,3 +109,26 @@ func (e *AdvertisedError) Error() string {
 
 // Unwrap returns ErrNotConnected and the cause.
 func (e *AdvertisedError) Unwrap() []error { return []error{ErrNotConnected, e.Cause} }
+
+// HandshakeError says that a server was reached and TLS was not agreed on.
+type HandshakeError struct{ Cause error }
+
+// Error returns the cause.
+func (e *HandshakeError) Error() string { return "tls: " + e.Cause.Error() }
+
+// Unwrap returns the cause.
+func (e *HandshakeError) Unwrap() error { return e.Cause }
+
+// LimitError says that the broker has a limit which is lower than what was asked for; it wraps the broker's answer.
+type LimitError struct {
+	Lower string // what to lower, as on the command line: "--option max_bytes"
+	Cause error
+}
+
+// Error returns the broker's answer and what to lower.
+func (e *LimitError) Error() string {
+	return e.Cause.Error() + "; " + e.Lower + " is above a limit there"
+}
+
+// Unwrap returns the broker's answer.
+func (e *LimitError) Unwrap() error { return e.Cause }

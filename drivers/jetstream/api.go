@@ -48,7 +48,15 @@ const (
 	codeNotLeader       = 10009
 	codeStreamOffline   = 10118
 	codeConsumerOffline = 10119
-	codeManyRequests    = 429 // an HTTP-like code
+	// Limits of the account or the server.
+	codeAccountResources = 10002
+	codeResources        = 10023
+	codeConsumers        = 10026
+	codeStreams          = 10027
+	codeMemory           = 10028
+	codeStorage          = 10047
+	codeStreamBytes      = 10122
+	codeManyRequests     = 429 // an HTTP-like code
 )
 
 // Error implements error.
@@ -73,6 +81,26 @@ func (r *refusal) Unwrap() error {
 func refused(err error, number int) bool {
 	var r *refusal
 	return errors.As(err, &r) && r.ErrCode == number
+}
+
+// limited says which option or flag asks for more than the account or the server allows.
+func limited(err error) error {
+	var r *refusal
+	if !errors.As(err, &r) {
+		return err
+	}
+	lower := ""
+	switch r.ErrCode {
+	case codeStorage, codeMemory, codeResources, codeAccountResources, codeStreamBytes:
+		lower = "--option max_bytes (for all streams together)"
+	case codeStreams:
+		lower = "--topics (each is a stream)"
+	case codeConsumers:
+		lower = "--consumers (each is one there, unless they are a group)"
+	default:
+		return err
+	}
+	return &driver.LimitError{Lower: lower, Cause: err}
 }
 
 // unchangeable reports whether err says that there is a consumer of the name with
@@ -163,7 +191,7 @@ func (p *api) createStream(ctx context.Context, c js.StreamConfig) (js.StreamInf
 		if c.Replicas > 1 && errors.Is(err, driver.ErrUnsupported) {
 			err = fmt.Errorf("%w; %d replicas need a cluster of as many servers with JetStream: lower option replicas", err, c.Replicas)
 		}
-		return info, wrap(err, "create stream %s", c.Name)
+		return info, wrap(limited(err), "create stream %s", c.Name)
 	}
 	return info, nil
 }
@@ -203,7 +231,7 @@ func (p *api) createConsumer(ctx context.Context, stream string, c js.ConsumerCo
 	}{stream, c}
 	var info js.ConsumerInfo
 	if err := p.request(ctx, "CONSUMER.CREATE."+stream+"."+c.Name, q, &info); err != nil {
-		return info, wrap(err, "create consumer %s of stream %s", c.Name, stream)
+		return info, wrap(limited(err), "create consumer %s of stream %s", c.Name, stream)
 	}
 	return info, nil
 }

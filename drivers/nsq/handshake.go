@@ -167,7 +167,7 @@ func (s *session) handshake(ctx context.Context, raw net.Conn, name string) (*st
 	data, err := c.answer()
 	if err != nil {
 		if errors.Is(err, errMalformed) || errors.Is(err, io.EOF) {
-			err = fmt.Errorf("%w: %w; is this nsqd'c TCP address?", driver.ErrNotConnected, err)
+			err = fmt.Errorf("%w: %w; is this nsqd's TCP address?", driver.ErrNotConnected, err)
 		}
 		return nil, id, err
 	}
@@ -185,7 +185,7 @@ func (s *session) handshake(ctx context.Context, raw net.Conn, name string) (*st
 	if id.TLS {
 		secured := tls.Client(raw, s.TLS)
 		if err := secured.HandshakeContext(ctx); err != nil {
-			return nil, id, fmt.Errorf("%w: tls: %w", driver.ErrNotConnected, err)
+			return nil, id, fmt.Errorf("%w: %w", driver.ErrNotConnected, &driver.HandshakeError{Cause: err})
 		}
 		c.conn, c.out, c.source.Source = secured, secured, secured
 		if err := c.okay(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net"
 	"strings"
 	"syscall"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/internal/engine"
@@ -29,6 +30,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		verify    *tls.CertificateVerificationError
 		record    tls.RecordHeaderError
 	)
+	var limit *driver.LimitError
+	var handshake *driver.HandshakeError
 	var advertised *driver.AdvertisedError
 	var option *driver.OptionError
 	switch {
@@ -48,11 +51,11 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 	case errors.As(err, &hostname):
 		return failed("use the host name of the certificate in --url or with --tls-server-name", err)
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return failed("the broker needs a certificate that is valid now; or set this machine's clock", err)
+		return failed(validityHint(invalid.Cert), err)
 	case errors.As(err, &verify):
 		return failed("check --tls-ca and --tls-server-name; --tls-insecure accepts any certificate", err)
 	case errors.As(err, &record):
-		return failed("this port does not speak TLS: check --url, or leave the --tls flags out", err)
+		return failed("this port does not speak TLS: "+without(s)+", or give the port of its TLS listener in --url", err)
 	case alerted(err) && s.Target.TLS != nil && s.Target.TLS.Cert == "":
 		return failed("the server ended the handshake: if it "+wantsCertificate, err)
 	case alerted(err):
@@ -61,6 +64,8 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed(rightsHint(e, s, show), err)
 	case errors.Is(err, driver.ErrUnauthorized):
 		return failed(loginHint(e, show), err)
+	case errors.As(err, &limit):
+		return failed("lower "+limit.Lower+", or raise the broker's limit for this account", err)
 	case errors.Is(err, driver.ErrRejected):
 		return failed("the broker was reached and refused: see its message, or its log", err)
 	case errors.Is(err, driver.ErrTooLarge):
@@ -73,6 +78,14 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed("create the topic at the broker, or allow this user to create it", err)
 	case errors.As(err, &advertised):
 		return failed("the address in --url is right: set the broker's "+advertised.Setting+" to addresses that are reachable from here", err)
+	case errors.Is(err, syscall.EMFILE):
+		return failed("each connection takes a file descriptor: raise the limit with ulimit -n 65536 in this shell, or use fewer connections", err)
+	case errors.As(err, &handshake):
+		hint := "the server was reached and ended the handshake: if it does not encrypt at this port, " + without(s)
+		if s.Target.TLS == nil || s.Target.TLS.Cert == "" {
+			hint += "; if it " + wantsCertificate
+		}
+		return failed(hint, err)
 	case errors.Is(err, driver.ErrNotConnected) && managed:
 		return failed("the broker that sixnines started has ended or does not answer: try again, or give another with --url", err)
 	case errors.Is(err, driver.ErrNotConnected):
@@ -100,6 +113,27 @@ func runFault(err error, s *scenario.Scenario, e driver.Entry, managed bool) err
 		return failed(fileHint(err), err)
 	}
 	return failed("check this machine with sixnines doctor, and see the broker's log", err)
+}
+
+// without says how not to encrypt.
+func without(s *scenario.Scenario) string {
+	if s.Target.TLS != nil {
+		return "leave the --tls flags out"
+	}
+	return "use the scheme without TLS"
+}
+
+// validityHint says when a certificate is valid that is not valid now.
+func validityHint(c *x509.Certificate) string {
+	const day = "2006-01-02 15:04 MST"
+	if c != nil && time.Now().Before(c.NotBefore) {
+		return "the server's certificate is not valid yet, but from " + c.NotBefore.Format(day) + " on: check this machine's clock (date), or have the broker show another"
+	}
+	since := ""
+	if c != nil {
+		since = " on " + c.NotAfter.Format(day)
+	}
+	return "the server's certificate has expired" + since + ": have it renewed at the broker, or check this machine's clock (date)"
 }
 
 const wantsTLS = "; if it requires TLS, give its CA with --tls-ca FILE"

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 
 	"sixnines/driver"
@@ -30,9 +31,10 @@ func TestHintsForMistakes(t *testing.T) {
 		{"kafka", "", driver.ErrForbidden, "see docs/brokers for what the account needs", "--permissions"},
 		{"redis", "", driver.ErrUnauthorized, "give the login of a user of the broker: --option user=…, --option password=env:NAME", "account needs"},
 		{"zeromq", "", driver.ErrForbidden, "what the account needs", "--prefix"},
-		{"nats", "", fmt.Errorf("%w: %w", driver.ErrNotConnected, expired), "a certificate that is valid now", "--tls-ca"},
-		{"nats", "", x509.UnknownAuthorityError{}, "--tls-ca FILE", "valid now"},
-		{"nats", "", x509.HostnameError{}, "--tls-server-name", "valid now"},
+		{"nats", "", fmt.Errorf("%w: %w", driver.ErrNotConnected, expired), "certificate has expired", "--tls-ca"},
+		{"nats", "", fmt.Errorf("%w: %w", driver.ErrNotConnected, syscall.EMFILE), "ulimit -n", "--url"},
+		{"nats", "", x509.UnknownAuthorityError{}, "--tls-ca FILE", "expired"},
+		{"nats", "", x509.HostnameError{}, "--tls-server-name", "expired"},
 	} {
 		s := &scenario.Scenario{Target: scenario.Target{Driver: c.driver, URL: "x", Prefix: c.prefix}}
 		e, known := entries[c.driver]

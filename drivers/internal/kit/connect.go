@@ -102,7 +102,7 @@ func (c *Conn) Encrypt(ctx context.Context, config *tls.Config, to Server) error
 	}
 	encrypted := tls.Client(c.Raw, config)
 	if err := encrypted.HandshakeContext(ctx); err != nil {
-		return fmt.Errorf("tls: %w", err)
+		return &driver.HandshakeError{Cause: err}
 	}
 	state := encrypted.ConnectionState()
 	c.Conn, c.TLS = encrypted, &state
