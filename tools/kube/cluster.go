@@ -31,7 +31,7 @@ type cluster struct {
 
 func (c *cluster) part(name string) string { return filepath.Join(c.dir, "bin", name) }
 
-// start makes process name of this cluster, which logs to a file.
+// start makes process name of this cluster, which logs to a file. It ends with the namespace of processes that it is in.
 func start(dir, name string, args ...string) (*exec.Cmd, error) {
 	log, err := os.Create(filepath.Join(dir, "log", name+".log"))
 	if err != nil {
@@ -40,7 +40,6 @@ func start(dir, name string, args ...string) (*exec.Cmd, error) {
 	defer log.Close()
 	p := exec.Command(args[0], args[1:]...)
 	p.Stdout, p.Stderr = log, log
-	p.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	return p, p.Start()
 }
 

@@ -44,7 +44,7 @@ func (n *node) start(ctx context.Context, c *cluster) error {
 		return err
 	}
 	p := exec.Command("/proc/self/exe", nodeCommand, string(text))
-	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	p.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS | syscall.CLONE_NEWNET}
 	p.Stderr = os.Stderr
 	in, err := p.StdinPipe()
 	if err != nil {
@@ -70,7 +70,8 @@ func (n *node) start(ctx context.Context, c *cluster) error {
 	return nil
 }
 
-// serveNode is the process of a node, which ends with its parent.
+// serveNode is the process of a node, which ends with the namespace of processes that it is in. It does not end with what its parent
+// has of it, such as a pipe: the garbage collector closes what nobody holds.
 func serveNode(ctx context.Context, text string) error {
 	var n node
 	if err := json.Unmarshal([]byte(text), &n); err != nil {
@@ -85,8 +86,8 @@ func serveNode(ctx context.Context, text string) error {
 	if _, err := os.Stdout.Write([]byte{1}); err != nil {
 		return err
 	}
-	_, err := io.Copy(io.Discard, os.Stdin) // until the parent ends
-	return err
+	<-ctx.Done()
+	return nil
 }
 
 func (n *node) up(ctx context.Context) error {
