@@ -23,7 +23,7 @@ from pairing.children import Failed
 from pairing.comparison import LEAST_ROUNDS, WRONG, Bound, Comparison, run_pairs, summarise, verdict_words
 from pairing.managed import NATS, Product
 from pairing.peers import KafkaPerfTest, NatsBenchJetStream, PerfTest, RdkafkaPerformance, RedisBenchmark
-from pairing.programs import Bareloop, CClient, FlatOut, NatsBench, NatsLatency, Ordinary, Paced, Sixnines
+from pairing.programs import Bareloop, CClient, FlatOut, Fleet, NatsBench, NatsLatency, Ordinary, Paced, Sixnines
 
 NATSCLI_VERSIONS = ("v0.3.0", "v0.4.0")
 EXIT_FAILURE, EXIT_BOUND = 1, 3  # argparse ends with 2 itself
@@ -74,6 +74,7 @@ def comparisons(o):
         )  # fmt: skip
 
     flat = flat_out(10_000_000, 256)
+    unwatched = ("--set", "record.probe=off")  # a fleet has no probe beside it
     acks_1 = Sixnines("publish", "kafka", ("--option", "acks=1"))
     sides = {"natslat": CClient("natslat"), "bareloop": Bareloop(0), "bareloop-1": Bareloop(1)}
     p = [
@@ -119,6 +120,11 @@ def comparisons(o):
         Comparison(
             "null-8", "the C client against itself, 20,000/s of 512 B over 8 connections",
             sides["natslat"], CClient("natslat"), replace(paced(20000, 512), connections=8), {"p50": None, "p99": None},
+        ),
+        Comparison(
+            "fleet", "three agents at 1,000/s each against one process at 3,000/s, 256 B",
+            Fleet(3, unwatched), Sixnines(arguments=unwatched), replace(paced(3000, 256), connections=3),
+            {"p50": Bound(1.03, least=0.97), "p99": None},
         ),
         peer(
             "kafka-producer", "publishing to Kafka flat out, acks=1, against rdkafka_performance",

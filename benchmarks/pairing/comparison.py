@@ -24,11 +24,16 @@ class Bound:
 
     limit: float
     at_most: bool = True
+    least: float | None = None  # what it should not be below either
 
     def met(self, value):
+        if self.least is not None and value < self.least:
+            return False
         return value <= self.limit if self.at_most else value >= self.limit
 
     def __str__(self):
+        if self.least is not None:
+            return f"{self.least:g} to {self.limit:g}"
         return f"{'≤' if self.at_most else '≥'} {self.limit:g}"
 
 

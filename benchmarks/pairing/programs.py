@@ -10,12 +10,14 @@ import copy
 import json
 import math
 import os
+import re
 import subprocess
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from . import natscli
-from .children import Failed, expect, finish, run, start
+from .children import Failed, expect, finish, run, start, stop
 
 # A program keeps the rate if it sends this share of what is due in the window
 # before the window ends.
@@ -329,6 +331,47 @@ class Sixnines:
             return {"per_second": rate, **figures}, argvs
         except KeyError as e:
             raise Failed(f"{self.name}: its JSON has no {e}") from e
+
+
+class Fleet(Sixnines):
+    """The same load shared by agents, each a process, with a control plane of their own. All are on this
+    machine, and are there before the run and end after it."""
+
+    name = "sixnines-fleet"
+
+    def __init__(self, agents, arguments=()):
+        super().__init__(arguments=arguments)
+        self.agents = agents
+
+    def _run(self, place, load, *arguments):
+        program, control = place.binaries["sixnines"], os.path.join(place.directory, "control")
+        place = replace(place, binaries={**place.binaries, self.name: program}, directory=os.path.join(place.directory, "out"))
+        started = []
+        try:
+            os.mkdir(control)
+            path = os.path.join(control, "log")
+            with open(path, "w") as log:
+                started.append(start([program, "fleet", "serve", "--listen", "127.0.0.1:0", "--dir", control], stderr=log, stdout=log))
+            variable, token, url, pin = self._join(path, started[0])
+            for k in range(self.agents):
+                argv = [program, "agent", "--join", url, "--pin", pin, "--name", f"m{k + 1}", "--dir", os.path.join(control, f"m{k + 1}")]
+                started.append(start(argv, env={**os.environ, variable: token}, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL))
+            return super()._run(place, load, *arguments, "--fleet", url, "--fleet-pin", pin,
+                                "--fleet-token-file", os.path.join(control, "token"), "--fleet-agents", str(self.agents))
+        finally:
+            for process in reversed(started):
+                stop(process)
+
+    def _join(self, path, process):
+        """What agents join by, which the control plane prints when it is ready."""
+        end = time.monotonic() + 30
+        while time.monotonic() < end and process.poll() is None:
+            with open(path) as log:
+                m = re.search(r"agents join by: (\w+)=(\S+) sixnines agent --join (\S+) --pin (\S+)\n", log.read())
+            if m:
+                return m.groups()
+            time.sleep(0.05)
+        raise Failed(f"{self.name}: the control plane does not start, see {path}")
 
 
 class NatscliProgram:

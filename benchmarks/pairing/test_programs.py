@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from .children import Failed, run, stalled
 from .comparison import Bound, Comparison, judge, run_pairs, subject, summarise, verdict_words, vouched
-from .programs import CClient, FlatOut, Paced, Place, Sixnines
+from .programs import CClient, FlatOut, Fleet, Paced, Place, Sixnines
 
 
 class FakeBroker:
@@ -41,6 +41,35 @@ FLAT = {
         "received": 4, "received_per_second": 4e8,
     },
 }
+
+
+class AFleet(unittest.TestCase):
+    def test_agents_join_and_all_end(self):
+        """A program that notes how it is called, in the place of sixnines."""
+        with tempfile.TemporaryDirectory() as directory:
+            path, calls = os.path.join(directory, "sixnines"), os.path.join(directory, "calls")
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(f"""#!/bin/sh
+echo "$$ $SIXNINES_FLEET_TOKEN $*" >> {calls}
+case $1 in
+fleet) echo 'agents join by: SIXNINES_FLEET_TOKEN=secret sixnines agent --join tls://127.0.0.1:9 --pin abc' >&2; exec sleep 60;;
+agent) exec sleep 60;;
+esac
+while [ "$(grep -c ' agent ' {calls})" != 2 ]; do sleep 0.01; done
+cat <<'END'
+{json.dumps(PACED)}
+END
+""")
+            os.chmod(path, stat.S_IRWXU)
+            figures, argvs = Fleet(2).trial(Place({"sixnines": path}, FakeBroker, directory, "subject"), Paced(5, 256, 2, 0, connections=2))
+            with open(calls, encoding="utf-8") as f:
+                lines = sorted(f.read().splitlines(), key=lambda line: line.split(" ", 2)[2])
+            self.assertEqual(figures["p50"], 7)
+            self.assertIn("--fleet-agents 2", " ".join(argvs[0]))
+            for k in (0, 1):
+                self.assertIn(f"secret agent --join tls://127.0.0.1:9 --pin abc --name m{k + 1}", lines[k])
+            for line in lines[:3]:
+                self.assertFalse(os.path.exists(f"/proc/{line.split()[0]}"))
 
 
 class SixninesAnswers(unittest.TestCase):
@@ -338,4 +367,7 @@ class Summaries(unittest.TestCase):
     def test_bounds(self):
         self.assertTrue(Bound(0.75, at_most=False).met(0.75))
         self.assertFalse(Bound(0.75, at_most=False).met(0.74))
+        self.assertTrue(Bound(1.03, least=0.97).met(0.97))
+        self.assertFalse(Bound(1.03, least=0.97).met(0.96))
+        self.assertFalse(Bound(1.03, least=0.97).met(1.04))
         self.assertTrue(Bound(1.4).met(1.4))
