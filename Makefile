@@ -175,7 +175,7 @@ chaos: brokers bin/sixnines
 
 # A fleet of HEAD's image on a Kubernetes of two nodes, which is built once, below the user's cache directory, and is gone
 # after the trial with all that it made. Needs Linux, root and Debian's packages. Results are in bin/kube/out.
-kube: bin/release
+kube: brokers bin/release
 	rm -rf bin/kube/release
 	bin/release -root . -out bin/kube/release -platforms linux/$(shell $(GO) env GOARCH)
 	rm -rf bin/kube/program && mkdir -p bin/kube/program

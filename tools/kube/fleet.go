@@ -31,8 +31,8 @@ func (t *trial) fleets(ctx context.Context, c *cluster) error {
 	if err != nil {
 		return fmt.Errorf("the broker: %w", err)
 	}
-	f := &fleet{trial: t, cluster: c, dir: filepath.Join(t.Out, "manifests"), broker: broker}
-	if err := f.write(ctx); err != nil {
+	f := &fleet{trial: t, cluster: c, dir: filepath.Join(t.Out, "manifests")}
+	if err := f.write(ctx, load{"nats", "nats://" + broker + ":4222"}); err != nil {
 		return err
 	}
 	whole, err := f.run(ctx, "whole", nil)
@@ -44,6 +44,9 @@ func (t *trial) fleets(ctx context.Context, c *cluster) error {
 	}
 	if err := f.apart(ctx); err != nil {
 		return err
+	}
+	if err := f.measureKafka(ctx); err != nil {
+		return fmt.Errorf("the run with Kafka: %w", err)
 	}
 	lost := fmt.Sprintf("%s-%d", agents, agentCount-1)
 	short, err := f.run(ctx, "short", func() error { return f.remove(ctx, lost) })
@@ -103,18 +106,44 @@ func fill(name, to string, value any) error {
 type fleet struct {
 	*trial
 	*cluster
-	dir    string
-	broker string // its address
+	dir string
 }
 
+// load is what a fleet measures.
+type load struct{ Driver, URL string }
+
 // write writes the manifests, by the program itself.
-func (f *fleet) write(ctx context.Context) error {
+func (f *fleet) write(ctx context.Context, l load) error {
 	file := filepath.Join(f.Out, "scenario.yaml")
-	if err := fill("scenario.yaml", file, f.broker); err != nil {
+	if err := fill("scenario.yaml", file, l); err != nil {
 		return err
 	}
 	_, err := output(exec.CommandContext(ctx, f.Sixnines, "fleet", "manifests", file, "--agents", fmt.Sprint(agentCount), "--image", f.image(), "--cpu", "300m", "--memory", "256Mi", "-o", f.dir))
 	return err
+}
+
+// measureKafka has the same agents measure a Kafka, as docs/kubernetes.md says how another scenario is run.
+func (f *fleet) measureKafka(ctx context.Context) error {
+	scenario := filepath.Join(f.dir, "scenario.yaml")
+	was, err := os.ReadFile(scenario)
+	if err != nil {
+		return err
+	}
+	broker, err := f.kafka(ctx, f.cluster)
+	if err != nil {
+		return err
+	}
+	if err := fill("scenario.yaml", scenario, load{"kafka", broker + ":9092"}); err != nil {
+		return err
+	}
+	file, err := f.run(ctx, "kafka", nil)
+	if err == nil {
+		err = f.check(file, "")
+	}
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(scenario, was, 0o644)
 }
 
 // run applies the manifests and has a coordinator lead a run, whose result it returns. during, if not nil, is called when all

@@ -67,17 +67,19 @@ func (c *cluster) keepLogs(ctx context.Context, to string) {
 			say("the logs of %s are not kept: %v", name, err)
 		}
 	}
-	pods, err := c.kubectl(ctx, "-n", namespace, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")
-	if err != nil {
-		return // the API does not answer
-	}
-	for _, pod := range strings.Fields(pods) {
-		log, err := c.kubectl(ctx, "-n", namespace, "logs", pod)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(to, pod+".log"), []byte(log), 0o644)
-		}
+	for _, of := range []string{namespace, "brokers"} {
+		pods, err := c.kubectl(ctx, "-n", of, "get", "pods", "-o", "jsonpath={.items[*].metadata.name}")
 		if err != nil {
-			say("the log of %s is not kept: %v", pod, err)
+			return // the API does not answer
+		}
+		for _, pod := range strings.Fields(pods) {
+			log, err := c.kubectl(ctx, "-n", of, "logs", pod, "--all-containers")
+			if err == nil {
+				err = os.WriteFile(filepath.Join(to, pod+".log"), []byte(log), 0o644)
+			}
+			if err != nil {
+				say("the log of %s is not kept: %v", pod, err)
+			}
 		}
 	}
 	say("logs are in %s", to)
