@@ -32,12 +32,23 @@ type Cursor struct {
 	gap      float64 // poisson: mean gap in ns; scaled: producers per message
 	fraction float64
 	end      int64
+
+	slices *Slices // nil: what own returns is the offset
 }
 
 // Next returns the offset in nanoseconds from the start of the window at which
 // the producer's next message is due; offsets do not descend. ok is false at the
 // end of the schedule. Next does not allocate.
 func (c *Cursor) Next() (offset int64, ok bool) {
+	offset, ok = c.own()
+	if ok && c.slices != nil {
+		return c.slices.at(offset)
+	}
+	return offset, ok
+}
+
+// own is Next in the load's own time.
+func (c *Cursor) own() (offset int64, ok bool) {
 	switch c.kind {
 	case pieced:
 		if c.n >= c.last && !c.enter() {

@@ -17,6 +17,7 @@ type Merged struct {
 	base    int64  // not even: number of the round's first message
 	streams []Cursor
 	heap    []due
+	slices  *Slices // nil: what own returns is the offset
 }
 
 // due is a stream's next instant. Equal instants are ordered by producer.
@@ -33,7 +34,7 @@ func (a due) before(b due) bool { return a.t < b.t || a.t == b.t && a.stream < b
 // any order; Merge panics on a repeated one and on one that the plan does not
 // have. Without producers the sequence is empty.
 func (p *Plan) Merge(producers []int, phase Phase) *Merged {
-	m := &Merged{producers: make([]int32, len(producers))}
+	m := &Merged{producers: make([]int32, len(producers)), slices: p.slices}
 	for i, id := range producers {
 		p.check(id)
 		m.producers[i] = int32(id)
@@ -89,7 +90,7 @@ func (m *Merged) mergeStreams(p *Plan, phase Phase) {
 	m.streams = make([]Cursor, len(m.producers))
 	for i, id := range m.producers {
 		m.streams[i] = p.cursor(int(id), phase)
-		if t, ok := m.streams[i].Next(); ok {
+		if t, ok := m.streams[i].own(); ok {
 			m.heap = append(m.heap, due{t, int32(i)})
 		}
 	}
@@ -103,8 +104,17 @@ func (m *Merged) mergeStreams(p *Plan, phase Phase) {
 // not allocate. It takes constant time for numbered schedules, and time
 // proportional to the logarithm of the number of producers for random ones.
 func (m *Merged) Next() (offset int64, producer int32, ok bool) {
+	offset, producer, ok = m.own()
+	if ok && m.slices != nil {
+		offset, ok = m.slices.at(offset)
+	}
+	return offset, producer, ok
+}
+
+// own is Next in the load's own time.
+func (m *Merged) own() (offset int64, producer int32, ok bool) {
 	if m.even {
-		offset, ok = m.cursor.Next()
+		offset, ok = m.cursor.own()
 		if !ok {
 			return 0, 0, false
 		}
@@ -121,7 +131,7 @@ func (m *Merged) Next() (offset int64, producer int32, ok bool) {
 		return 0, 0, false
 	}
 	first := m.heap[0]
-	if t, more := m.streams[first.stream].Next(); more {
+	if t, more := m.streams[first.stream].own(); more {
 		m.heap[0].t = t
 	} else {
 		end := len(m.heap) - 1

@@ -38,10 +38,11 @@ const (
 // Plan is the schedule of a workload. It is immutable and safe for concurrent
 // use.
 type Plan struct {
-	producers int   // that the load is divided over
-	members   []int // those of the plan, ascending; nil: all of them
-	window    int64
-	warmup    int64 // ns
+	producers int     // that the load is divided over
+	members   []int   // those of the plan, ascending; nil: all of them
+	window    int64   // ns of the load's own time, see Slices
+	warmup    int64   // likewise
+	slices    *Slices // nil: the load's own time is the window's
 	seed      uint64
 	mean      float64 // messages a second in the window
 	random    bool
@@ -101,6 +102,9 @@ func New(w *scenario.Workload, window time.Duration, seed uint64) (*Plan, error)
 func (p *Plan) WithWarmup(length time.Duration) *Plan {
 	if length < 0 || length > maxWindow {
 		panic(fmt.Sprintf("schedule: a warm-up of %v", length))
+	}
+	if p.slices != nil {
+		length = time.Duration(-p.slices.own(-int64(length)))
 	}
 	q := *p
 	q.warmup = int64(length)
@@ -327,19 +331,26 @@ func (p *Plan) CountProducer(producer int) uint64 {
 // Producer returns the instants of a producer in the measured window: offsets
 // in [0, window). Like Before and After it panics on a producer that the plan
 // does not have.
-func (p *Plan) Producer(producer int) Cursor { return p.cursor(producer, Window) }
+func (p *Plan) Producer(producer int) Cursor { return p.sliced(producer, Window) }
 
 // Before returns the instants of a producer in the warm-up: offsets in
 // [−length, 0) with the length given to [Plan.WithWarmup], at the rate with
 // which the window begins (of a trace: at its mean rate). A numbered load
 // passes evenly from the warm-up into the window.
-func (p *Plan) Before(producer int) Cursor { return p.cursor(producer, Before) }
+func (p *Plan) Before(producer int) Cursor { return p.sliced(producer, Before) }
 
 // After returns the instants of a producer from the end of the window on, at
 // the rate with which it ends. A trace, and a sine that ends below a hundredth
 // of its mean, go on at their mean rate. The sequence does not end.
-func (p *Plan) After(producer int) Cursor { return p.cursor(producer, After) }
+func (p *Plan) After(producer int) Cursor { return p.sliced(producer, After) }
 
+func (p *Plan) sliced(producer int, phase Phase) Cursor {
+	c := p.cursor(producer, phase)
+	c.slices = p.slices
+	return c
+}
+
+// cursor yields instants of the load's own time.
 func (p *Plan) cursor(producer int, phase Phase) Cursor {
 	p.check(producer)
 	producer = p.number(producer)
