@@ -13,9 +13,14 @@ type Design struct {
 	Looks []int `json:"looks"`
 	// Controls is how many pairs have A on both sides.
 	Controls int `json:"controls,omitempty"`
+	// Slice is how long a side has its turn, in ns, where runs are made in turn; else 0.
+	Slice time.Duration `json:"slice_ns,omitempty"`
 	// Budget is how long the series may take, in ns; 0: it makes a fixed number of pairs.
 	Budget time.Duration `json:"budget_ns,omitempty"`
 }
+
+// AtOnce reports whether both runs of a pair are made at the same time.
+func (d *Design) AtOnce() bool { return d.Kind == DesignBeside || d.Kind == DesignTurn }
 
 // DesignKind is a way to make the runs of a pair.
 type DesignKind string
@@ -23,13 +28,15 @@ type DesignKind string
 // The designs.
 const (
 	DesignBeside DesignKind = "beside" // both at the same time
+	DesignTurn   DesignKind = "turn"   // both at the same time, loaded in turn for a slice each
 	DesignApart  DesignKind = "apart"  // one after the other, in random order
 )
 
 // DesignReason is why a design was chosen.
 type DesignReason string
 
-// The reasons: the first is that of either design, the second of [DesignBeside], and the others of [DesignApart].
+// The reasons: the first is that of any design, the second of [DesignBeside], the third and fourth of [DesignTurn], and all from
+// the third on of [DesignApart].
 const (
 	DesignAsked       DesignReason = "asked"            // by a flag
 	DesignUndisturbed DesignReason = "undisturbed"      // the pilot's sides did not disturb each other
@@ -44,6 +51,14 @@ const (
 	DesignExport      DesignReason = "metrics_exported" // metrics and live pages show one run at a time
 	DesignFleet       DesignReason = "fleet"            // a fleet makes one run at a time
 )
+
+// Slices says when a load is due: for On from After on, in each Every of its warm-up and window, in ns. In the rest the
+// other run of its pair has its turn.
+type Slices struct {
+	On    time.Duration `json:"on_ns"`
+	Every time.Duration `json:"every_ns"`
+	After time.Duration `json:"after_ns"`
+}
 
 // PilotRound is a run of each side alone and of both at once.
 type PilotRound struct {

@@ -323,6 +323,8 @@ type Trial struct {
 	Beside bool `json:"beside,omitempty"`
 	// Control says that both runs of the pair are A's: what they differ by is the error of the comparison.
 	Control bool `json:"control,omitempty"`
+	// Slices says when the load is due, if the runs of the pair are loaded in turn; nil: all the time.
+	Slices *Slices `json:"slices,omitempty"`
 	// Design says how the runs of an ab are made; nil: an older version made it.
 	Design *Design `json:"design,omitempty"`
 	Index  int     `json:"index"` // place in the order in which they were run, from 1

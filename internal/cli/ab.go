@@ -30,8 +30,9 @@ type abOptions struct {
 	pairs   int
 	replace int // pairs at most; negative: the number of pairs
 	budget  time.Duration
-	kind    string // of the design, a result.DesignKind; empty: as a pilot chooses
-	beside  bool   // another spelling of the design that makes both runs of a pair at the same time
+	kind    string        // of the design, a result.DesignKind; empty: as a pilot chooses
+	slice   time.Duration // how long a side has its turn; 0: as the design says
+	beside  bool          // another spelling of the design that makes both runs of a pair at the same time
 	dryRun  bool
 }
 
@@ -61,8 +62,9 @@ Where that is possible both runs of a pair are made at the same time, each with 
 and connections of its own, from one schedule, B's or A's half a gap later. What disturbs
 the machine then disturbs both, and falls out of their ratio: the same number of pairs shows
 a far smaller difference. A pilot decides: if the sides use more than half of the processors
-together, or slow each other, their runs are made apart, as are those of loads without a
-schedule, of clusters and of loads with actions. --design chooses without a pilot. The
+together, or slow each other, they are loaded in turn, in slices of half a second
+(--slices). Runs are made apart where that is not possible: loads without a schedule,
+clusters, loads with actions. --design chooses without a pilot. At the same time the
 comparison is of both sides under their common load. Six more pairs have A on both sides:
 where these differ, nothing is decided.
 
@@ -101,7 +103,8 @@ objective, or a gate or objective that could not be decided.`,
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: as many as --pairs; 0: none")
 		timeFlag(f, &o.budget, "for", 0, "instead of --pairs: make pairs for at most this `TIME`, until everything is decided")
-		f.StringVar(&o.kind, "design", "", "make the runs of a pair by this `DESIGN`: beside (at the same time) or apart; default: as a pilot chooses")
+		f.StringVar(&o.kind, "design", "", "make the runs of a pair by this `DESIGN`: beside (at the same time), turn (loaded in turn) or apart; default: as a pilot chooses")
+		timeFlag(f, &o.slice, "slices", 0, "load the sides in turn, for this `TIME` each; default of --design turn: "+spell.Duration(defaultSlice))
 		f.BoolVar(&o.beside, "beside", false, "another spelling of --design beside")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")
@@ -167,6 +170,9 @@ func (t *abRuns) plan() (design, error) {
 			t.arms[i].Digest = joinWords(t.kind, "for "+spell.Duration(t.budget))
 			t.pairs = 0
 		}
+		if t.kind == string(result.DesignTurn) {
+			t.arms[i].Digest = joinWords(t.arms[i].Digest, "slices "+spell.Duration(t.slice))
+		}
 	}
 	again := t.arms[0] // on the other side of a pair
 	again.label, again.Name = letter(controlCell), letter(controlCell)
@@ -188,7 +194,7 @@ func (t *abRuns) make(ctx context.Context) error {
 	}
 	t.announce()
 	o := trials.Options{Make: t.one, More: t.more, Wanted: t.wanted}
-	if t.Design.Kind == result.DesignBeside {
+	if t.Design.AtOnce() {
 		o.Both = t.both
 	}
 	err := t.makeAll(ctx, o)
@@ -314,8 +320,11 @@ func (t *abRuns) announce() {
 		t.note("B changes %s", changesWords(t.changes))
 	}
 	how := "of runs in random order"
-	if t.Design.Kind == result.DesignBeside {
+	if t.Design.AtOnce() {
 		how, least, most = "of runs at the same time", least/2, most/2
+	}
+	if t.Design.Kind == result.DesignTurn {
+		how += ", loaded in turn"
 	}
 	t.note("design: %s", t.designText())
 	controls := ""

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,7 +27,9 @@ const (
 )
 
 // designs are the values of --design.
-func designs() []string { return []string{string(result.DesignBeside), string(result.DesignApart)} }
+func designs() []string {
+	return []string{string(result.DesignBeside), string(result.DesignTurn), string(result.DesignApart)}
+}
 
 // notBeside says why two loads cannot be measured at the same time; the reason is empty if they can.
 func (t *abRuns) notBeside(a *app) (why string, reason result.DesignReason) {
@@ -62,10 +65,13 @@ func (t *abRuns) notBeside(a *app) (why string, reason result.DesignReason) {
 // checkDesign fixes the design if no pilot is needed to choose it: t.fixed.
 func (t *abRuns) checkDesign(a *app) error {
 	if t.beside {
-		if t.kind == string(result.DesignApart) {
-			return wrongUsage("leave one of them out", "--beside and --design apart exclude each other")
+		if t.kind != "" && t.kind != string(result.DesignBeside) {
+			return wrongUsage("leave one of them out", "--beside and --design %s exclude each other", t.kind)
 		}
 		t.kind = string(result.DesignBeside)
+	}
+	if err := t.checkSlices(); err != nil {
+		return err
 	}
 	why, reason := t.notBeside(a)
 	switch t.kind {
@@ -82,6 +88,12 @@ func (t *abRuns) checkDesign(a *app) error {
 			return wrongUsage("leave it out: the runs are then made one after the other", "--design beside: %s", why)
 		}
 		t.fixed = &result.Design{Kind: result.DesignBeside, Reason: result.DesignAsked}
+		return nil
+	case string(result.DesignTurn):
+		if why = cmp.Or(why, t.notInTurn()); why != "" {
+			return wrongUsage("leave it out: the runs are then made as the loads allow", "--design turn: %s", why)
+		}
+		t.fixed = &result.Design{Kind: result.DesignTurn, Reason: result.DesignAsked}
 		return nil
 	}
 	return chooseOne("--design", t.kind, designs())
@@ -102,8 +114,11 @@ func (t *abRuns) arrange(ctx context.Context) error {
 			return err
 		}
 	}
-	if d.Kind == result.DesignBeside {
+	if d.AtOnce() {
 		d.Controls = abControls
+	}
+	if d.Kind == result.DesignTurn {
+		d.Slice = cmp.Or(t.slice, defaultSlice)
 	}
 	d.Budget, d.Looks = t.budget, []int{t.pairs}
 	if t.budget > 0 {
@@ -173,6 +188,11 @@ func (t *abRuns) pilot(ctx context.Context) (d *result.Design, took time.Duratio
 		}
 		d.Pilot = append(d.Pilot, round)
 		d.Kind, d.Reason, more = compare.Choose(d.Pilot)
+	}
+	if d.Kind == result.DesignApart && d.Reason != result.DesignNotBoth {
+		if t.why = t.notInTurn(); t.why == "" {
+			d.Kind = result.DesignTurn
+		}
 	}
 	if d.Kind == result.DesignApart {
 		return d, p.apart, nil
@@ -269,7 +289,10 @@ func (p *pilot) run(side int, start func(context.Context, int64) (int64, error),
 func (t *abRuns) designText() string {
 	d := t.Design
 	text := "both runs of a pair at the same time"
-	if d.Kind == result.DesignApart {
+	switch d.Kind {
+	case result.DesignTurn:
+		text += ", loaded in turn for " + spell.Duration(d.Slice) + " each"
+	case result.DesignApart:
 		text = "the runs of a pair one after the other"
 	}
 	switch d.Reason {
@@ -284,6 +307,9 @@ func (t *abRuns) designText() string {
 		text += ": at once the sides used " + used + " of the processors"
 		if last.A > 0 && last.B > 0 {
 			text += fmt.Sprintf(", and p50 changed by %+.0f %% (A) and %+.0f %% (B) against each side alone", (last.A-1)*100, (last.B-1)*100)
+		}
+		if t.why != "" {
+			text += "; not in turn: " + t.why
 		}
 		return text
 	}

@@ -31,7 +31,8 @@ func (t *abRuns) flagsFor(a *app) []scenario.Override {
 		slices.ContainsFunc(t.args, func(arg string) bool { return filepath.Ext(arg) != "" || strings.ContainsRune(arg, filepath.Separator) }) {
 		return t.flags
 	}
-	window := min(max((t.budget/36).Truncate(time.Second), 2*time.Second), 30*time.Second)
+	step := max(time.Second, 2*t.slice)
+	window := min(max((t.budget/36).Truncate(step), 2*step), max((30*time.Second).Truncate(step), 2*step))
 	return append(slices.Clone(t.flags), scenario.Override{Key: "phases.duration", Value: spell.Duration(window), Flag: "--for"})
 }
 
@@ -61,10 +62,16 @@ func (t *abRuns) foretell(ctx context.Context, a *app) error {
 			pilot += t.guess(nil) - t.arms[i].scenario.Phases.Duration + min(t.arms[i].scenario.Phases.Duration, pilotWindow)
 		}
 		pilot += pilot / 2
-		say("design: at the same time, if a pilot of about %s, which may be repeated twice, finds that the sides do not disturb each other; else apart", seconds(pilot))
+		otherwise := "in turn"
+		if why := t.notInTurn(); why != "" {
+			otherwise = "apart, since " + why
+		}
+		say("design: at the same time, if a pilot of about %s, which may be repeated twice, finds that the sides do not disturb each other; else %s", seconds(pilot), otherwise)
 	case t.fixed.Kind == result.DesignApart:
 		controls = 0
 		say("design: apart: %s", cmp.Or(t.why, "as asked"))
+	case t.fixed.Kind == result.DesignTurn:
+		say("design: at the same time, loaded in turn for %s each, as asked", spell.Duration(t.slice))
 	default:
 		say("design: at the same time, as asked")
 	}

@@ -58,7 +58,7 @@ func (m *meeting) leave() {
 }
 
 // both makes the runs of a pair at the same time. The one that is second in the random order of the pair begins
-// half of its mean gap later, so that their messages are not due at the same instants.
+// half of its mean gap later, so that their messages are not due at the same instants, or has the second turn.
 func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error) {
 	shows := t.sideDisplays([2]string{letter(turns[0].Trial.Cell), letter(turns[1].Trial.Cell)})
 	defer shows.close()
@@ -73,13 +73,13 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 	for k := range turns {
 		turn := &turns[k]
 		later := time.Duration(0)
-		if k == 1 {
+		if k == 1 && t.Design.Kind == result.DesignBeside {
 			later = halfGap(t.cells[turn.Trial.Cell].scenario)
 		}
 		made.Go(func() {
 			defer meet.leave()
 			o := trialSpec{header: t.headerOf(turn), start: meet.start(later)}
-			o.header.Beside = true
+			o.header.Beside, o.header.Slices = true, t.slicesOf(k == 1)
 			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(k))
 		})
 	}

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -147,11 +148,23 @@ func condition(name string) (bool, error) {
 	return false, fmt.Errorf("there is no condition %q", name)
 }
 
-// cmdSquat: squat takes a port of loopback, $PORT.
-func cmdSquat(ts *testscript.TestScript, _ bool, _ []string) {
+// cmdSquat: squat takes a port of loopback, $PORT; squat free only finds one.
+func cmdSquat(ts *testscript.TestScript, _ bool, args []string) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
+	for i := 0; len(args) > 0 && i < 100; i++ { // not one that the kernel gives to connections
+		if err == nil {
+			l.Close()
+		}
+		if l, err = net.Listen("tcp", fmt.Sprint("127.0.0.1:", 9000+rand.IntN(1000))); err == nil {
+			break
+		}
+	}
 	ts.Check(err)
-	ts.Defer(func() { l.Close() })
+	if len(args) > 0 {
+		l.Close()
+	} else {
+		ts.Defer(func() { l.Close() })
+	}
 	ts.Setenv("PORT", strconv.Itoa(l.Addr().(*net.TCPAddr).Port))
 }
 

@@ -3,7 +3,9 @@ package compare
 import (
 	"fmt"
 	"strconv"
+	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -21,8 +23,38 @@ func besideOf(pairs []couple) *Beside {
 		}
 		used, known := usedBy([2]*result.Run{c.runs[0].Run, c.runs[1].Run})
 		b.Used, b.Known = max(b.Used, used), b.Known && known
+		if s := c.runs[0].Header.Trial.Slices; s != nil {
+			b.Slice, b.Edge = s.Every/2, s.Every/2-s.On
+		}
+	}
+	if b.Slice > 0 {
+		b.Tail, b.Known = tailOf(pairs)
 	}
 	return &b
+}
+
+// tailOf is the longest p99, or of runs with fewer messages p90 or p50, of the pairs that can be used. It is not known if a
+// run has none of them, or a lower bound only.
+func tailOf(pairs []couple) (tail time.Duration, known bool) {
+	pairs, _ = fitOnes(pairs)
+	metrics := headline(measured(pairs))
+	for _, c := range pairs {
+		for _, r := range c.runs {
+			own, ok := time.Duration(0), false
+			for _, p := range []string{"50", "90", "99"} {
+				for _, m := range metrics {
+					if f, there := dist(r, m).At(p); there {
+						own, ok = time.Duration(f.Value), !f.AtLeast
+					}
+				}
+			}
+			if !ok {
+				return 0, false
+			}
+			tail = max(tail, own)
+		}
+	}
+	return tail, true
 }
 
 // usedBy is the share of the processors, 0 to 1, that two runs at the same time used.
@@ -46,6 +78,13 @@ func usedBy(runs [2]*result.Run) (share float64, known bool) {
 func (b *Beside) Disturbed() string {
 	switch {
 	case b == nil:
+		return ""
+	case b.Slice > 0 && !b.Known:
+		return "it is not known whether messages of one side's turn end before the other's"
+	case b.Slice > 0 && b.Tail > b.Edge:
+		return fmt.Sprintf("messages take up to %s at the highest percentile that each run has, and the other side's turn begins after %s, so each may have slowed the other; --slices takes longer turns",
+			spell.Duration(b.Tail.Round(time.Millisecond)), spell.Duration(b.Edge))
+	case b.Slice > 0:
 		return ""
 	case !b.Known:
 		return "it is not known how much of the processors both sides used at once, so each may have slowed the other"

@@ -3,6 +3,7 @@ package compare
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/result"
 )
@@ -50,6 +51,41 @@ func TestRunsAtOnceThatDisturbEachOther(t *testing.T) {
 			}
 			if c.Gate.Answer != tt.answer || c.row("50").Outcome != tt.outcome || !strings.Contains(c.Text, tt.says) {
 				t.Errorf("%s, p50 %s: %s", c.Gate.Answer, c.row("50").Outcome, c.Text)
+			}
+		})
+	}
+}
+
+// Sides in turn may use all processors, since one is loaded at a time; but nothing is decided where messages of one side's
+// turn may still be in flight in the other's.
+func TestRunsInTurnThatRunIntoEachOther(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		edge    time.Duration // steady runs have a p99 of less than 1 s
+		bound   bool          // a run has a lower bound of p99 only
+		outcome Outcome
+		says    string
+	}{
+		{"messages end in their turn", time.Second, false, Same, ""},
+		{"some do not", time.Nanosecond, false, Undecided, "the other side's turn begins after 1 ns"},
+		{"it is not known", time.Second, true, Undecided, "not known whether messages of one side's turn end"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			a, b := steady(10, 1, func(side, n int, r *result.Run) {
+				r.Header.Trial = &result.Trial{Set: "x", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Beside: true,
+					Slices: &result.Slices{On: 10*time.Second - tt.edge, Every: 20 * time.Second}}
+				if d := r.Summary.Histograms[result.DeliveryResponse]; tt.bound && n == 0 {
+					f := d.Figures["99"]
+					f.AtLeast = true
+					d.Figures["99"] = f
+				}
+			})
+			c := compared(t, a, b, standard())
+			if c.Beside == nil || c.Beside.Slice != 10*time.Second || c.Beside.Edge != tt.edge {
+				t.Fatalf("%+v", c.Beside)
+			}
+			if c.row("50").Outcome != tt.outcome || !strings.Contains(c.Text, tt.says) {
+				t.Errorf("p50 %s: %s", c.row("50").Outcome, c.Text)
 			}
 		})
 	}

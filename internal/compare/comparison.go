@@ -129,9 +129,15 @@ type Set struct {
 // Beside describes pairs of runs that were made at the same time.
 type Beside struct {
 	// Used is the largest share of the processors, 0 to 1, that the generator and both brokers used on average over
-	// the windows of a pair. Known says that it could be measured; without it nothing is decided.
+	// the windows of a pair. Known says that it could be measured, or in turn that Tail could; without it nothing is decided.
 	Used  float64 `json:"used"`
 	Known bool    `json:"known"`
+	// Slice is how long each side has its turn, and Edge for how long of it nothing is due, so that what is in flight
+	// ends before the other side's turn; 0: both sides are loaded all the time.
+	Slice time.Duration `json:"slice_ns,omitempty"`
+	Edge  time.Duration `json:"edge_ns,omitempty"`
+	// Tail is the longest p99, or of few messages p90 or p50, of a run that has its turn. Above Edge nothing is decided.
+	Tail time.Duration `json:"tail_ns,omitempty"`
 }
 
 // MostUsed is the share of the processors above which nothing is decided: runs that are made at the same time may then wait

@@ -48,7 +48,8 @@ func p50(r run, m result.Metric) float64 {
 	return float64(f.Value)
 }
 
-// Choose is the design that the rounds of a pilot speak for; more: another round is needed to tell.
+// Choose is the design that the rounds of a pilot speak for: both sides at the same time or, where they disturb each other,
+// apart. More: another round is needed to tell.
 func Choose(rounds []result.PilotRound) (kind result.DesignKind, reason result.DesignReason, more bool) {
 	slow := [2]int{}
 	for _, r := range rounds {

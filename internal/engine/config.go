@@ -43,7 +43,7 @@ type Config struct {
 	// not exist.
 	File string
 	Tool result.Tool
-	// Trial, Floor and Limit, if not nil, go into the result's header as they are.
+	// Trial, Floor and Limit, if not nil, go into the result's header as they are. Loads are due in Trial.Slices.
 	Trial *result.Trial
 	Floor *result.Floor
 	Limit *result.GeneratorLimit

@@ -153,7 +153,7 @@ func (ld *load) synchronous() *result.Synchronous {
 	default:
 		return nil // of several deliveries of a message only the first is waited for
 	}
-	return &result.Synchronous{Metric: service.Metric(), Mean: w.Arrivals.Kind != scenario.Constant,
+	return &result.Synchronous{Metric: service.Metric(), Mean: w.Arrivals.Kind != scenario.Constant || ld.Slices != nil,
 		Interval: int64(math.Round(float64(w.Producers) * 1e9 / ld.Rate()))}
 }
 

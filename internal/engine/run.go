@@ -14,6 +14,7 @@ import (
 	"sixnines/internal/engine/send"
 	"sixnines/internal/engine/watch"
 	"sixnines/internal/engine/window"
+	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -81,8 +82,12 @@ func newRun(c Config) (*run, error) {
 
 // settingsOf returns the part of c that the loads need.
 func settingsOf(c Config) plan.Settings {
+	var slices *schedule.Slices
+	if c.Trial != nil {
+		slices = (*schedule.Slices)(c.Trial.Slices)
+	}
 	return plan.Settings{Entry: c.Entry, Url: cmp.Or(c.URL, c.Scenario.Target.URL, c.Entry.DefaultURL), Options: c.Options,
-		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Segment: c.Segment, Peers: c.Peers, Threads: c.Pacers, File: c.File, Abort: c.Abort, Down: c.Down}
+		Managed: c.Managed != "", SameMachine: c.SameHost, DropEvery: c.DropEvery, Segment: c.Segment, Slices: slices, Peers: c.Peers, Threads: c.Pacers, File: c.File, Abort: c.Abort, Down: c.Down}
 }
 
 // progress calls the observer, if the caller gave one. The run's goroutine and the collector call it,

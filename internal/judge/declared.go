@@ -195,7 +195,11 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 	if s.Workload.Arrivals.Kind == scenario.Trace {
 		return nil
 	}
-	p, err := schedule.New(&s.Workload, s.Phases.Longest(), s.Seed)
+	var slices *schedule.Slices
+	if h.Trial != nil {
+		slices = (*schedule.Slices)(h.Trial.Slices)
+	}
+	p, err := schedule.InSlices(&s.Workload, s.Phases.Longest(), s.Seed, slices)
 	if err != nil {
 		return []Problem{{"header.scenario", "it has no schedule: " + err.Error()}}
 	}
@@ -220,7 +224,7 @@ func scheduled(run *result.Run, s *scenario.Scenario) (found []Problem) {
 		if interval := int64(math.Round(float64(producers) * 1e9 / p.MeanRate())); y.Interval != interval {
 			found = append(found, Problem{"header.synchronous.interval_ns", fmt.Sprintf("it is %d, by the schedule %d", y.Interval, interval)})
 		}
-		if mean := s.Workload.Arrivals.Kind != scenario.Constant; y.Mean != mean {
+		if mean := s.Workload.Arrivals.Kind != scenario.Constant || slices != nil; y.Mean != mean {
 			found = append(found, Problem{"header.synchronous.mean", fmt.Sprintf("it is %v, by the schedule %v", y.Mean, mean)})
 		}
 	}

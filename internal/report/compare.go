@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"sixnines/internal/compare"
+	"sixnines/internal/spell"
 )
 
 // CompareJSON writes a comparison as one object on one line. Times are
@@ -253,6 +254,13 @@ func compareHow(c *compare.Comparison) string {
 	text := plural(int64(len(c.Pairs)), "pair")
 	switch c.Kind {
 	case compare.KindAA, compare.KindAB:
+		if c.Beside != nil && c.Beside.Slice > 0 {
+			text += ", both runs at the same time, loaded in turn for " + spell.Duration(c.Beside.Slice) + " each"
+			if why := apartText(c.Design); why != "" {
+				text += ": " + why
+			}
+			break
+		}
 		if c.Beside != nil {
 			text += ", both runs at the same time, up to " + percentage(math.Round(c.Beside.Used*100)/100) + " of the processors used by them"
 			break

@@ -11,6 +11,7 @@ import (
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/window"
 	"sixnines/internal/relay"
+	"sixnines/internal/schedule"
 	"sixnines/internal/transport"
 	"sixnines/internal/vitals"
 	"sixnines/result"
@@ -48,19 +49,20 @@ type Control struct {
 
 // Settings are what the caller of a run asked for, as far as its loads need it.
 type Settings struct {
-	Entry       driver.Entry    // the driver
-	Url         string          // where the broker is
-	Via         *relay.Via      // through which connections are made; nil: they are direct
-	Options     map[string]any  // of the driver, behind the scenario's own
-	Managed     bool            // the caller started the broker for this run
-	SameMachine bool            // the caller says that the broker is on this machine
-	DropEvery   int64           // fault injection: every n-th measured message is dropped silently; 0: no message
-	Segment     *result.Segment // which part of each workload the process runs; nil: the whole
-	Peers       *Peers          // the other processes, if Segment has a role
-	Threads     int             // the most that send on a load's schedule; 0: the number is chosen for the machine
-	File        string          // the result's; empty: it is only returned
-	Abort       <-chan struct{} // closed to end the run at once, without a drain; nil: never
-	Down        func() error    // why the broker answers no client any more; nil result or nil function: it may still answer
+	Entry       driver.Entry     // the driver
+	Url         string           // where the broker is
+	Via         *relay.Via       // through which connections are made; nil: they are direct
+	Options     map[string]any   // of the driver, behind the scenario's own
+	Managed     bool             // the caller started the broker for this run
+	SameMachine bool             // the caller says that the broker is on this machine
+	DropEvery   int64            // fault injection: every n-th measured message is dropped silently; 0: no message
+	Segment     *result.Segment  // which part of each workload the process runs; nil: the whole
+	Slices      *schedule.Slices // when the load is due; nil: all the time
+	Peers       *Peers           // the other processes, if Segment has a role
+	Threads     int              // the most that send on a load's schedule; 0: the number is chosen for the machine
+	File        string           // the result's; empty: it is only returned
+	Abort       <-chan struct{}  // closed to end the run at once, without a drain; nil: never
+	Down        func() error     // why the broker answers no client any more; nil result or nil function: it may still answer
 }
 
 // DriverOptions are those with which the driver is opened at a target.

@@ -165,7 +165,7 @@ func (p *Plan) planSchedule() error {
 	if !p.Flow.Timed || p.Flow.Closed {
 		return nil
 	}
-	s, err := schedule.New(&p.Scenario.Workload, p.Length, p.Scenario.Seed)
+	s, err := schedule.InSlices(&p.Scenario.Workload, p.Length, p.Scenario.Seed, p.Slices)
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
