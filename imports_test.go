@@ -72,7 +72,7 @@ func layers() []layer {
 		{"engine", "internal/engine", "words basics keys contract files schedule measuring judge flow payload window plan observe stream credit watch session receive send account actions output beside churn readback", "the engine knows no driver by name, starts no broker and shows no results"},
 		{"library", "sixnines", "contract files engine", "a program that imports the library links only the drivers that it names"},
 		{"chaos", "internal/chaos", "words files", "a timeline follows from a seed and its bounds alone"},
-		{"series", "internal/actioncost internal/compare internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
+		{"series", "internal/actioncost internal/compare internal/history internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
 		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports encodings", "a report is made from records alone, without the engine that wrote them"},
 
 		{"page", "internal/livepage", "basics files reports", "the page shows what is recorded, in a process that measures nothing"},

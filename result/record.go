@@ -49,17 +49,19 @@ type Header struct {
 	// begins in that of the run: instants of its intervals count from its own
 	// window's start, those of events from the run's. Background says that it is not
 	// judged.
-	Workload   string            `json:"workload,omitempty"`
-	From       time.Duration     `json:"from,omitempty"`
-	Background bool              `json:"background,omitempty"`
-	Started    time.Time         `json:"started"` // wall clock at the start of the measured window
-	Tool       Tool              `json:"tool"`
-	Scenario   json.RawMessage   `json:"scenario"` // as normalised
-	Mode       string            `json:"mode"`     // ModeOpen, ModeClosed, ModeFlatOut or ModeConsume
-	Pattern    string            `json:"pattern"`
-	Driver     string            `json:"driver"`
-	Broker     map[string]string `json:"broker,omitempty"` // what the server says of itself
-	Managed    string            `json:"managed,omitempty"`
+	Workload   string          `json:"workload,omitempty"`
+	From       time.Duration   `json:"from,omitempty"`
+	Background bool            `json:"background,omitempty"`
+	Started    time.Time       `json:"started"` // wall clock at the start of the measured window
+	Tool       Tool            `json:"tool"`
+	Scenario   json.RawMessage `json:"scenario"` // as normalised
+	Mode       string          `json:"mode"`     // ModeOpen, ModeClosed, ModeFlatOut or ModeConsume
+	Pattern    string          `json:"pattern"`
+	Driver     string          `json:"driver"`
+	// Revision is the state of what is measured as the user calls it, such as a commit; empty: not given.
+	Revision string            `json:"revision,omitempty"`
+	Broker   map[string]string `json:"broker,omitempty"` // what the server says of itself
+	Managed  string            `json:"managed,omitempty"`
 	// Segment says that the file is of one process among several that ran the scenario together: it has the
 	// producers, topics and consumers of this segment, and Rate is theirs. Nil: it has them all.
 	Segment *Segment `json:"segment,omitempty"`

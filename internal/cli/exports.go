@@ -15,6 +15,7 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 	if err := o.fleet.check(&o); err != nil {
 		return err
 	}
+	a.revision = o.revision
 	if o.live != "" {
 		close, err := a.servePage(o)
 		if err != nil {

@@ -56,8 +56,10 @@ type outputOptions struct {
 	metrics string // address; empty: none
 	otlp    string // URL; empty: none
 	live    string // address; empty: none
-	resume  string // directory of a series to go on with; empty: a new one
-	fleet   fleetOptions
+	// revision is the state of what is measured.
+	revision string
+	resume   string // directory of a series to go on with; empty: a new one
+	fleet    fleetOptions
 }
 
 // outputFlags adds them; out says what goes into the directory.
@@ -66,6 +68,7 @@ func (o *outputOptions) outputFlags(f *pflag.FlagSet, out string) {
 	f.StringVar(&o.metrics, "metrics", "", "serve metrics for Prometheus at `ADDRESS` while the command runs, such as :9464 (this machine alone) or 0.0.0.0:9464 (all interfaces)")
 	f.StringVar(&o.otlp, "otlp", "", "push metrics to the OpenTelemetry collector at `URL` every 10 s and at the end, such as http://collector:4318; headers: OTEL_EXPORTER_OTLP_HEADERS")
 	f.StringVar(&o.live, "live", "", "show the runs on a page at `ADDRESS` while they are made, such as 127.0.0.1:0 (any free port) or 0.0.0.0:8080 (all interfaces); see docs/result.md")
+	f.StringVar(&o.revision, "revision", "", "keep in the results that they are of this `COMMIT` or the like of what is measured, for sixnines history")
 	f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 }
 

@@ -309,7 +309,7 @@ func notInName() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9_-]+`) }
 
 // makeOnFleet has the agents make a run whose broker config describes.
 func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config engine.Config) (*result.Run, error) {
-	whole := merge.Whole{Tool: a.Tool, Trial: m.trial, Managed: config.Managed, Deployment: config.Deployment}
+	whole := merge.Whole{Tool: a.Tool, Revision: a.revision, Trial: m.trial, Managed: config.Managed, Deployment: config.Deployment}
 	if config.Path != nil {
 		whole.Network = config.Path.Network()
 	}

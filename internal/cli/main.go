@@ -73,6 +73,7 @@ type app struct {
 	live          *telemetry.Live   // the metrics that monitoring systems scrape; nil: not asked for
 	push          *telemetry.Pusher // pushes metrics to a collector; nil: not asked for
 	page          *livepage.Page    // shows the runs while they are made; nil: not asked for
+	revision      string            // of what is measured, as the user calls it; may be empty
 	fleet         *fleet            // what makes the runs instead of this process; nil: this process makes them
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
 	journal       *journal.Journal  // how this process's acts on the machine are undone

@@ -62,7 +62,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		}
 	}
 	a.restore(stops.early, show.say)
-	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Trial: m.trial,
+	config := engine.Config{Scenario: s, Entry: e, File: a.path(m.file), Tool: a.Tool, Revision: a.revision, Trial: m.trial,
 		Idle: a.self(idleCommand), Probe: a.self(probe.Command),
 		Observer: func(p engine.Progress) { stops.observe(p); show.observe(p); sayLeft(show, p) }, Abort: stops.abort, Start: m.start}
 	if a.fleet == nil { // they are this machine's

@@ -43,6 +43,8 @@ type Config struct {
 	// not exist.
 	File string
 	Tool result.Tool
+	// Revision goes into the result's header as it is.
+	Revision string
 	// Trial, Floor and Limit, if not nil, go into the result's header as they are. Loads are due in Trial.Slices.
 	Trial *result.Trial
 	Floor *result.Floor

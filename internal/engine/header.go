@@ -26,7 +26,7 @@ import (
 func (r *run) writeHeader(start int64) error {
 	r.readNs = clockCost()
 	h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: r.fullID,
-		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool,
+		Started: clock.Wall().Add(time.Duration(start - clock.Now())), Tool: r.config.Tool, Revision: r.config.Revision,
 		Segment: r.Segment, Managed: r.config.Managed, Deployment: r.config.Deployment, SameHost: r.SameHost(),
 		Slot: recorder.Slot, Trial: r.config.Trial, Floor: r.config.Floor, Limit: r.config.Limit,
 		Clock: result.Clock{Source: "CLOCK_MONOTONIC", Domain: clock.Domain(), Bracket: clock.Bracket(), ReadNs: r.readNs, Start: start}}

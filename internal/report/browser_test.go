@@ -142,6 +142,7 @@ func TestPagesInBrowser(t *testing.T) {
 		t.Fatal(err)
 	}
 	shown["compare"] = b.String()
+	shown["history"] = historyPage(t)
 	shown["study"] = studyPage(t, studyOutcome(t))
 	for _, s := range open(t, shown) {
 		if s.Failed != "" {

@@ -66,7 +66,7 @@ func wholeOf(all []result.Record) (w Whole, err error) {
 	own := map[string][]scenario.Act{} // by workload
 	for _, r := range all {
 		if h := r.Header; h != nil {
-			w.Tool, w.Trial, w.Managed, w.Deployment, w.Network = h.Tool, h.Trial, h.Managed, h.Deployment, h.Network
+			w.Tool, w.Revision, w.Trial, w.Managed, w.Deployment, w.Network = h.Tool, h.Revision, h.Trial, h.Managed, h.Deployment, h.Network
 			w.Scenarios = append(w.Scenarios, h.Scenario)
 			w.Clocks, w.Starts = clocksOf(h.Fleet)
 			s, err := scenario.FromRecord("header", h.Scenario)

@@ -26,6 +26,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	} else {
 		h.ID = m.loads[0].header.ID
 	}
+	h.Revision = m.whole.Revision
 	h.Tool, h.Segment, h.Raw, h.Trial, h.Floor, h.Limit = m.whole.Tool, nil, "", m.whole.Trial, nil, nil
 	h.Managed, h.Deployment, h.Network = m.whole.Managed, m.whole.Deployment, m.whole.Network
 	if i < len(m.whole.Scenarios) {

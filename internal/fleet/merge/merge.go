@@ -28,7 +28,8 @@ type Source struct {
 
 // Whole is what only the coordinator knows of a run. It goes into the headers as it is.
 type Whole struct {
-	Tool result.Tool
+	Tool     result.Tool
+	Revision string // of what is measured
 	// Trial is the run's place among several that belong together; nil: alone.
 	Trial *result.Trial
 	// Managed and Deployment describe the broker that the coordinator started for the run; empty: none.
