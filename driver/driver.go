@@ -101,8 +101,8 @@ type Session interface {
 	// Consumer subscribes. It returns once the subscription is effective as
 	// far as the client can know. deliver is called serially per consumer.
 	Consumer(ctx context.Context, s ConsumerSpec, deliver Deliver) (Consumer, error)
-	// Deprovision removes exactly what this session's Provision created, except with
-	// Topology.Keep.
+	// Deprovision removes exactly what this session's Provision created, also where that failed half-way, except with
+	// Topology.Keep. It goes on where it cannot remove something, and joins a [Left] for each.
 	Deprovision(ctx context.Context) error
 	// Close ends all connections of the session, whatever state the broker is
 	// in, and returns by ctx's deadline. Closing twice is allowed.

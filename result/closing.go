@@ -23,11 +23,22 @@ type Closing struct {
 	// that earlier runs had left.
 	EarlierFrom int64 `json:"earlier_from,omitempty"`
 	EarlierTo   int64 `json:"earlier_to,omitempty"`
+	// Left is what of the run is still at the broker, since it could not be removed.
+	Left []Leftover `json:"left,omitempty"`
 	// Of the merged result of processes that receive what others send: Twice counts deliveries that two processes
 	// received and recorded, of which one is a duplicate, and Unobserved those of which nothing is known,
 	// because a process that may have received them was lost.
 	Twice      int64 `json:"twice,omitempty"`
 	Unobserved int64 `json:"unobserved,omitempty"`
+}
+
+// Leftover is something that a run made at the broker and could not remove.
+type Leftover struct {
+	What string `json:"what"` // in the broker's terms: "topic", "queue", "stream"
+	Name string `json:"name"` // at the broker
+	Why  string `json:"why"`
+	// Class is that of the error, see driver.Classes; empty: it has none.
+	Class string `json:"class,omitempty"`
 }
 
 // Resolved returns when the last measured message was resolved, or, if nothing shows that,

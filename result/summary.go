@@ -42,6 +42,8 @@ type Summary struct {
 	// Backlog says how the backlog came and went of consumers that came late or paused;
 	// nil: there were none.
 	Backlog *Backlog `json:"kept,omitempty"`
+	// Left is what of the run is still at the broker, as Closing.Left says.
+	Left []Leftover `json:"left,omitempty"`
 	// ReadBack is what the broker had kept when the run was over, as Interval.ReadBack of the
 	// closing record says it; nil: it was not read back.
 	ReadBack *ReadBack `json:"read_back,omitempty"`

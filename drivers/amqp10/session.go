@@ -3,6 +3,7 @@ package amqp10
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -23,6 +24,7 @@ type session struct {
 
 	mu       sync.Mutex
 	topology driver.Topology // that Provision has made, or found
+	made     []string        // topics that Deprovision is to remove
 	anycast  bool            // a topic is one queue
 }
 
@@ -88,6 +90,13 @@ func (s *session) do(ctx context.Context, f func(c *conn) error) error {
 	})
 }
 
+// note notes that Deprovision is to remove a topic.
+func (s *session) note(topic string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = append(s.made, topic)
+}
+
 // Provision implements driver.Session.
 func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Semantics, error) {
 	if err := s.plan(t); err != nil {
@@ -105,6 +114,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 				return s.findGiven(ctx, c, topic, t)
 			}
 			if t.Existing {
+				s.note(topic)
 				return s.find(ctx, c, topic)
 			}
 			return s.create(ctx, c, topic)
@@ -125,7 +135,7 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // Deprovision implements driver.Session. Of a session that has closed it opens another.
 func (s *session) Deprovision(ctx context.Context) (err error) {
 	s.mu.Lock()
-	topics := s.topology.Topics
+	topics := s.made
 	if s.topology.Keep || !s.isManaged() {
 		topics = nil
 	}
@@ -141,19 +151,20 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 			return err
 		}
 		defer to.Close(ctx)
-		if err = to.reach(ctx); err != nil {
-			return err
-		}
+		err = to.reach(ctx)
 	}
+	var errs []error
 	for _, topic := range topics {
-		if err := to.do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) }); err != nil {
-			return wrap(err, "delete address %q", s.name(topic))
+		gone := err
+		if gone == nil {
+			gone = to.do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) })
 		}
+		errs = append(errs, driver.LeaveAll(wrap(gone, "delete address %q", s.name(topic)), "address", []string{s.name(topic)})...)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.topology.Topics = nil
-	return nil
+	s.made = nil
+	return errors.Join(errs...)
 }
 
 // Depth implements driver.DepthTeller: what Artemis has in the consumer's queue,

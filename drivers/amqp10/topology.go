@@ -159,6 +159,7 @@ func (s *session) create(ctx context.Context, c *conn, topic string) error {
 	if err := c.deleteAddress(ctx, name); err != nil {
 		return err
 	}
+	s.note(topic) // what follows may be done although no answer comes
 	if !s.isAnycast() {
 		if err := c.operate(ctx, "createAddress", name, "MULTICAST"); err != nil {
 			return err

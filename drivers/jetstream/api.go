@@ -209,7 +209,7 @@ func (p *api) deleteStream(ctx context.Context, name string) error {
 func (p *api) deleteStreams(ctx context.Context, streams []stream) error {
 	var errs []error
 	for _, st := range streams {
-		errs = append(errs, p.deleteStream(ctx, st.name))
+		errs = append(errs, driver.LeaveAll(p.deleteStream(ctx, st.name), "stream", []string{st.name})...)
 	}
 	return errors.Join(errs...)
 }

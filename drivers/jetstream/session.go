@@ -284,7 +284,11 @@ func (s *session) remove(ctx context.Context) error {
 	}
 	defer c.Close(ctx)
 	if err := c.Reach(ctx); err != nil {
-		return err
+		var errs []error
+		for _, st := range streams {
+			errs = append(errs, &driver.Left{What: "stream", Name: st.name, Err: err})
+		}
+		return errors.Join(errs...)
 	}
 	return (&api{c.Control(), s.api.prefix, s.api.timeout}).deleteStreams(ctx, streams)
 }

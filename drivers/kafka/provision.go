@@ -404,7 +404,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if s.control.closing.Load() && len(created)+len(groups) > 0 {
 		l, err := s.connect(ctx, kit.Key{Role: kit.Control})
 		if err != nil {
-			return err
+			return errors.Join(append(driver.LeaveAll(err, "topic", created), driver.LeaveAll(err, "group", groups)...)...)
 		}
 		defer l.close(ctx)
 		admin = kadm.NewClient(l.client)
@@ -414,14 +414,14 @@ func (s *session) Deprovision(ctx context.Context) error {
 		errs = append(errs, remove(ctx, admin, created))
 	}
 	for _, group := range groups {
-		errs = append(errs, wrap(s.forgetGroup(ctx, admin, group), "delete group %q", group))
+		errs = append(errs, driver.LeaveAll(wrap(s.forgetGroup(ctx, admin, group), "delete group %q", group), "group", []string{group})...)
 	}
 	return errors.Join(errs...)
 }
 
 // remove deletes the topics.
 func remove(ctx context.Context, admin *kadm.Client, topics []string) error {
-	return kit.Await(ctx, "kafka: delete topics", passes, func() error {
+	err := kit.Await(ctx, "kafka: delete topics", passes, func() error {
 		answers, err := admin.DeleteTopics(ctx, topics...)
 		if err != nil {
 			return wrap(err, "delete topics")
@@ -429,11 +429,15 @@ func remove(ctx context.Context, admin *kadm.Client, topics []string) error {
 		var errs []error
 		for _, a := range answers.Sorted() {
 			if a.Err != nil && !errors.Is(a.Err, kerr.UnknownTopicOrPartition) {
-				errs = append(errs, wrap(a.Err, "delete topic %q", a.Topic))
+				errs = append(errs, &driver.Left{What: "topic", Name: a.Topic, Err: wrap(a.Err, "delete topic %q", a.Topic)})
 			}
 		}
 		return errors.Join(errs...)
 	})
+	if len(driver.LeftOf(err)) > 0 {
+		return err
+	}
+	return errors.Join(driver.LeaveAll(err, "topic", topics)...)
 }
 
 // forgetGroup deletes a group. It waits for members that are on their way out.

@@ -264,7 +264,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 	for _, topic := range made {
 		s.answered(ctx, topic, "")
 		if err := s.post(ctx, "/topic/delete", topic, ""); err != nil && !errors.Is(err, driver.ErrNoTopic) {
-			errs = append(errs, wrap(err, "remove topic %q", topic))
+			errs = append(errs, &driver.Left{What: "topic", Name: topic, Err: wrap(err, "remove topic %q", topic)})
 		}
 	}
 	return errors.Join(errs...)

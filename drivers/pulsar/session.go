@@ -241,7 +241,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 			what = "partitions"
 		}
 		if err := s.ask(ctx, "DELETE", s.path(topic, what)+"?force=true", nil, nil); err != nil && !errors.Is(err, driver.ErrNoTopic) {
-			errs = append(errs, s.Wrap(err, "remove topic %q", s.topic(topic)))
+			errs = append(errs, &driver.Left{What: "topic", Name: s.topic(topic), Err: s.Wrap(err, "remove topic %q", s.topic(topic))})
 		}
 	}
 	return errors.Join(errs...)

@@ -3,6 +3,7 @@ package rabbitmq_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -189,6 +190,21 @@ func testLeftoversAreSeen(t *testing.T, b *broker) {
 	}
 	if all := b.list(t); len(all) != 0 {
 		t.Errorf("Deprovision leaves %q", all)
+	}
+
+	// The exchange is made, and then the queue is refused.
+	s = b.open(t, map[string]any{"queue_arguments": "x-max-priority=1000"}, nil)
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Consumers: 1}); !errors.Is(err, driver.ErrRejected) {
+		t.Fatalf("a queue with impossible arguments: %v", err)
+	}
+	if all := b.list(t); len(all) != 1 {
+		t.Fatalf("after half of the set-up: %q", all)
+	}
+	if err := s.Deprovision(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if all := b.list(t); len(all) != 0 {
+		t.Errorf("Deprovision leaves %q of half of the set-up", all)
 	}
 }
 

@@ -142,7 +142,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 		}
 		defer to.Close(ctx)
 		if err = to.reach(ctx); err != nil {
-			return err
+			return errors.Join(append(driver.LeaveAll(err, "queue", queues), driver.LeaveAll(err, "exchange", exchanges)...)...)
 		}
 	}
 	return s.topology.delete(ctx, to.admin, queues, exchanges)

@@ -44,6 +44,7 @@ type topology struct {
 	keep      bool     // nothing of them is deleted
 	existing  bool     // they are not made, but looked for
 	sinks     bool     // of a reading session: the run has no consumers, whose queues these replace
+	made      []string // queues and exchanges that are at the broker, as far as is known
 	others    []string // queues to delete that others of the run may have made
 }
 
@@ -272,12 +273,17 @@ func (t *topology) declare(ctx context.Context, ch *wire.Channel) error {
 			if _, err := ch.CheckQueue(ctx, q.name); err != nil {
 				return wrap(err, "look for queue %q", q.name)
 			}
+			t.note(q.name, nil)
+		}
+		for _, topic := range exchanges {
+			t.note(t.exchange(topic), nil)
 		}
 		return nil
 	}
 	for _, topic := range exchanges {
 		name := t.exchange(topic)
-		if err := ch.DeclareExchange(ctx, name, t.options.Exchange, t.options.Durable); err != nil {
+		err := ch.DeclareExchange(ctx, name, t.options.Exchange, t.options.Durable)
+		if t.note(name, err); err != nil {
 			return wrap(err, "declare exchange %q", name)
 		}
 	}
@@ -290,7 +296,8 @@ func (t *topology) declare(ctx context.Context, ch *wire.Channel) error {
 }
 
 func (t *topology) declareQueue(ctx context.Context, ch *wire.Channel, q queue) error {
-	if err := ch.DeclareQueue(ctx, q.name, t.options.Durable, q.args); err != nil {
+	err := ch.DeclareQueue(ctx, q.name, t.options.Durable, q.args)
+	if t.note(q.name, err); err != nil {
 		err = wrap(err, "declare %s queue %q", t.options.QueueType, q.name)
 		if errors.Is(err, driver.ErrRejected) {
 			err = fmt.Errorf("%w; check queue_arguments", err)
@@ -310,6 +317,18 @@ func (t *topology) declareQueue(ctx context.Context, ch *wire.Channel, q queue) 
 		}
 	}
 	return nil
+}
+
+// note notes that a queue or exchange was declared, or that it is not known whether it was, since the connection was lost.
+func (t *topology) note(name string, err error) {
+	if class := driver.Class(err); err != nil && class != driver.ErrNotConnected && class != driver.ErrTimeout {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !slices.Contains(t.made, name) {
+		t.made = append(t.made, name)
+	}
 }
 
 // add declares the queue of a consumer on its own.
@@ -345,7 +364,7 @@ func (t *topology) destinations() (all []driver.Destination) {
 	return all
 }
 
-// left returns the queues, and the topics with exchanges, that must be deleted.
+// left returns the queues and exchanges that must be deleted.
 func (t *topology) left() (queues, exchanges []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -353,32 +372,33 @@ func (t *topology) left() (queues, exchanges []string) {
 		return nil, nil
 	}
 	for _, q := range t.queues {
-		queues = append(queues, q.name)
+		if slices.Contains(t.made, q.name) {
+			queues = append(queues, q.name)
+		}
 	}
 	queues = append(queues, t.others...)
 	slices.Sort(queues)
-	return slices.Compact(queues), t.exchanges
+	for _, topic := range t.exchanges {
+		if name := t.exchange(topic); slices.Contains(t.made, name) {
+			exchanges = append(exchanges, name)
+		}
+	}
+	return slices.Compact(queues), exchanges
 }
 
-// delete deletes what is left, and forgets it.
+// delete forgets what is left, and deletes it. Each refusal ends a channel.
 func (t *topology) delete(ctx context.Context, a admin, queues, exchanges []string) error {
-	if err := a.do(ctx, func(ch *wire.Channel) error {
-		for _, name := range queues {
-			if err := ch.DeleteQueue(ctx, name); err != nil {
-				return wrap(err, "delete queue %q", name)
-			}
-		}
-		for _, topic := range exchanges {
-			if err := ch.DeleteExchange(ctx, t.exchange(topic)); err != nil {
-				return wrap(err, "delete exchange %q", t.exchange(topic))
-			}
-		}
-		return nil
-	}); err != nil {
-		return wrap(err, "remove what was declared")
-	}
 	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.queues, t.exchanges, t.others = nil, nil, nil
-	return nil
+	t.queues, t.exchanges, t.others, t.made = nil, nil, nil, nil // before: a consumer that loses its queue has all declared again
+	t.mu.Unlock()
+	var errs []error
+	for _, name := range queues {
+		err := a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteQueue(ctx, name) })
+		errs = append(errs, driver.LeaveAll(wrap(err, "delete queue %q", name), "queue", []string{name})...)
+	}
+	for _, name := range exchanges {
+		err := a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteExchange(ctx, name) })
+		errs = append(errs, driver.LeaveAll(wrap(err, "delete exchange %q", name), "exchange", []string{name})...)
+	}
+	return errors.Join(errs...)
 }

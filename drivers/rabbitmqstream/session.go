@@ -2,6 +2,7 @@ package rabbitmqstream
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -183,18 +184,19 @@ func (s *session) Deprovision(ctx context.Context) error {
 		}
 		defer to.Close(ctx)
 		if err = to.reach(ctx); err != nil {
-			return err
+			return errors.Join(driver.LeaveAll(err, "stream", streams)...)
 		}
 	}
+	var errs []error
 	for _, stream := range streams {
 		if err := to.admin.Do(ctx, func(c *wire.Conn) error { return c.Delete(ctx, stream) }); err != nil && !isCode(err, wire.NoStream) {
-			return wrap(err, "delete stream %q", stream)
+			errs = append(errs, &driver.Left{What: "stream", Name: stream, Err: wrap(err, "delete stream %q", stream)})
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.streams = nil
-	return nil
+	return errors.Join(errs...)
 }
 
 // Close implements driver.Session.

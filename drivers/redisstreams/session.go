@@ -222,19 +222,20 @@ func (s *session) remove(ctx context.Context) error {
 			err = again.Reach(ctx)
 		}
 		if err != nil {
-			return s.Wrap(err, "remove streams")
+			return errors.Join(driver.LeaveAll(s.Wrap(err, "remove streams"), "stream", keys)...)
 		}
 		control = again.Control
 	}
+	var errs []error
 	for _, key := range keys {
 		if _, err := control.Do(ctx, "UNLINK", key); err != nil {
-			return s.Wrap(err, "remove stream %q", key)
+			errs = append(errs, &driver.Left{What: "stream", Name: key, Err: s.Wrap(err, "remove stream %q", key)})
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made = nil
-	return nil
+	return errors.Join(errs...)
 }
 
 // Close implements driver.Session.

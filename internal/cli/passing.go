@@ -25,6 +25,7 @@ type tally struct {
 	invalid   int // runs that are INVALID or overloaded: nothing is concluded from them
 	missed    int // shown missed
 	undecided int // neither shown met nor shown missed
+	left      int // runs that left something at the broker
 }
 
 // end returns the command's error, nil if all conclusions pass. INVALID and overloaded runs
@@ -35,6 +36,8 @@ func (p passing) end(t tally) error {
 		return status(exitInvalid)
 	case t.missed > 0, t.undecided > 0 && !p.allowUndecided:
 		return status(exitThreshold)
+	case t.left > 0:
+		return status(exitFailure)
 	}
 	return nil
 }
@@ -57,6 +60,9 @@ func (t *tally) objectives(all []result.Objective) {
 // not judged. A workload without a summary has already ended with an error.
 func (t *tally) run(run *result.Run) {
 	for _, part := range run.Parts() {
+		if part.Summary != nil && len(part.Summary.Left) > 0 {
+			t.left++
+		}
 		if part.Summary == nil || part.Header.Background {
 			continue
 		}

@@ -42,6 +42,16 @@ func TestPassing(t *testing.T) {
 	}
 }
 
+// A run that left something at the broker fails, unless it fails for more than that.
+func TestLeavingIsNotPassing(t *testing.T) {
+	for status, want := range map[result.Status]int{result.Valid: exitFailure, result.Invalid: exitInvalid} {
+		s := &result.Summary{Verdict: result.Verdict{Status: status}, Left: []result.Leftover{{What: "stream", Name: "s", Why: "no right"}}}
+		if got := (&app{}).explain(nil, passing{}.judged(&result.Run{Summary: s})); got != want {
+			t.Errorf("%s: exit code %d, want %d", status, got, want)
+		}
+	}
+}
+
 // A search for a rate and a study pass by the same rule.
 func TestAnswersPass(t *testing.T) {
 	p := func(allowed bool, x tally) int { return (&app{}).explain(nil, passing{allowed}.end(x)) }

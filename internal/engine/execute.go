@@ -42,8 +42,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		defer func() { ld.side.End(err != nil) }()
 	}
 	if err := r.setUp(ctx); err != nil {
-		_ = r.close() // the error that stopped the setup is the one to return
-		return nil, err
+		return nil, r.giveUp(err)
 	}
 	for _, ld := range r.loads {
 		if ld.warmsUntilStable() {
@@ -53,8 +52,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		ld.side.Begin()
 	}
 	if err := r.RefusedEarly(); err != nil {
-		_ = r.close()
-		return nil, err
+		return nil, r.giveUp(err)
 	}
 	r.watch = watch.Start(watch.Options{Virtual: r.Virtual != nil, Idle: r.config.Idle, Connections: r.openConns(),
 		Usage: r.config.Usage, Event: r.out.Event, Breathe: r.breath.take})
@@ -71,8 +69,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 
 	col, aborted, err := r.measure(ctx)
 	if err != nil {
-		_ = r.close()
-		return nil, err
+		return nil, r.giveUp(err)
 	}
 	for _, ld := range r.loads {
 		ld.side.Stop()
@@ -84,8 +81,7 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 		ld.side.End(aborted)
 	}
 	if err := r.readBack(ctx, col, aborted); err != nil {
-		_ = r.close()
-		return nil, err
+		return nil, r.giveUp(err)
 	}
 	r.part()
 	leftOver = errors.Join(leftOver, r.close())

@@ -44,6 +44,7 @@ func (c *collector) finish(leftover error, aborted bool) (*result.Run, error) {
 		closing.Workload, closing.Pauses = ld.Part.Name, ld.accounts.Reported.Pauses
 		closing.Ledger = ld.accounts.Ledger(true, r.breath.take)
 		closing.Closing = ld.accounts.Closing(now, r.interrupted, aborted)
+		closing.Closing.Left = ld.left
 		if err := r.out.Interval(closing); err != nil {
 			return nil, err
 		}

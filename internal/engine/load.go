@@ -40,11 +40,12 @@ type load struct {
 	observer func(Progress) // Config.Observer; nil: no progress is reported
 	// provisioned is Config.Provisioned; nil: no action needs the places of the destinations.
 	provisioned func(workload string, d driver.DestinationNamer)
-	steps       []*actions.Step // what is to happen in its window
-	breathe     func()          // gives way between two pieces of the collector's work
-	side        *beside.Probe   // the probe beside it
-	churn       *churn.Churn    // connections that come and go beside it; nil: none do
-	lasts       time.Duration   // from its window's start until the windows of all loads are over
+	steps       []*actions.Step   // what is to happen in its window
+	breathe     func()            // gives way between two pieces of the collector's work
+	side        *beside.Probe     // the probe beside it
+	churn       *churn.Churn      // connections that come and go beside it; nil: none do
+	left        []result.Leftover // what could not be removed; the run's goroutine sets it at the end
+	lasts       time.Duration     // from its window's start until the windows of all loads are over
 }
 
 // newLoad plans the workload of a part.

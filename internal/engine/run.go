@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/output"
 	"sixnines/internal/engine/plan"
@@ -133,7 +134,24 @@ func (r *run) pacers() (all []*send.Pacer) {
 func (r *run) close() error {
 	var errs []error
 	for _, ld := range r.loads {
-		errs = append(errs, ld.churn.Close(), ld.session.Close())
+		err := errors.Join(ld.churn.Close(), ld.session.Close())
+		for _, l := range driver.LeftOf(err) {
+			ld.left = append(ld.left, result.Leftover{What: l.What, Name: l.Name, Why: l.Err.Error(), Class: plan.ClassName(l.Err)})
+		}
+		errs = append(errs, err)
 	}
 	return errors.Join(errs...)
+}
+
+// giveUp ends the sessions of all loads after an error that ends the run without a result, and adds to it what is left at the broker.
+func (r *run) giveUp(why error) error {
+	_ = r.close() // why is the error to return
+	var left []result.Leftover
+	for _, ld := range r.loads {
+		left = append(left, ld.left...)
+	}
+	if len(left) == 0 {
+		return why
+	}
+	return &plan.LeftError{Why: why, Left: left}
 }

@@ -76,6 +76,9 @@ func Summarise(run *result.Run, in Inputs) *result.Summary {
 	s.Until = setUntil(run, in, s)
 	s.Backlog = brokerBacklog(run, in)
 	s.ReadBack = run.ReadBack
+	if run.Closing != nil {
+		s.Left = run.Closing.Left
+	}
 	s.Costs = costs(run, in)
 	s.Unexplained = unexplained(run, s.Costs)
 	setOutside(run, s)

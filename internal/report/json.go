@@ -65,6 +65,7 @@ type SummaryObject struct {
 	ClosedLoop *result.Distribution                   `json:"closed_loop,omitempty"` // what a closed loop would have told
 
 	Unexplained *result.Unexplained `json:"unexplained,omitempty"` // losses and the like that no action explains
+	Left        []result.Leftover   `json:"left,omitempty"`        // what of the run is still at the broker
 	ReadBack    *result.ReadBack    `json:"read_back,omitempty"`   // what the broker had kept when the run was over
 	Networks    []*result.Network   `json:"networks,omitempty"`    // conditions of the network: of the whole run, then those of actions, in order of time
 
@@ -92,7 +93,7 @@ func JSON(w io.Writer, run *result.Run) error {
 		Synchronous: h.Synchronous,
 		Backlog:     s.sum.Backlog,
 		Costs:       s.sum.Costs, Outside: s.sum.Outside, ClosedLoop: s.sum.ClosedLoop,
-		Unexplained: s.sum.Unexplained, ReadBack: s.sum.ReadBack, Networks: networksOf(run),
+		Unexplained: s.sum.Unexplained, Left: s.sum.Left, ReadBack: s.sum.ReadBack, Networks: networksOf(run),
 		Format: SummaryFormat, Version: SummaryVersion,
 	}
 	if o.Verdict.Reasons == nil {

@@ -34,6 +34,13 @@ func messageTables(s *subject) part {
 	for _, x := range lostTables(s) {
 		add(x)
 	}
+	if all := s.sum.Left; len(all) > 0 {
+		x := &table{Name: "Left at the broker", About: "The run made these and could not remove them.", Head: textCells("what", "name", "why")}
+		for _, l := range all {
+			x.add(plain(l.What), plain(l.Name), plain(l.Why)).Class = "bad"
+		}
+		add(x)
+	}
 	if x := copyTable(s); x != nil {
 		add(x)
 	}
@@ -107,6 +114,9 @@ func messageLines(s *subject) document {
 	out.list("  besides    ", seen, warning)
 	if len(zero) > 0 && s.letter == "" {
 		out.say("  none       ", strings.Join(zero, ", "), faint)
+	}
+	for _, l := range s.sum.Left {
+		out.say("  left behind  ", plain(l.What+" "+l.Name+": "+l.Why), bad)
 	}
 	if problem := s.unbalanced(); problem != "" {
 		out.say("  ", sentence(problem), bad)

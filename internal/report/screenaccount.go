@@ -65,6 +65,14 @@ func accountWordsOf(s *subject) (parts, troubles []string) {
 	return append(parts, opened...), append(troubles, failed...)
 }
 
+// leftWhy says in a few words why something is left at the broker.
+func leftWhy(l result.Leftover) string {
+	if l.Class == result.ClassUnauthorized { // the login was accepted before
+		return "no right to delete"
+	}
+	return l.Why
+}
+
 // refusalWords says what can be known about refusals of messages that were only published,
 // if no problem with them is known.
 func refusalWords(h *result.Header) string {
@@ -94,6 +102,9 @@ func screenAccounts(s *subject) (out document) {
 	out.list("  ", troubles, warning)
 	if text := s.unbalanced(); text != "" {
 		out.say("  ", sentence(text), bad)
+	}
+	for _, l := range s.sum.Left {
+		out.say("  left behind: ", plain(l.What+" "+l.Name+", "+leftWhy(l)), bad)
 	}
 	for _, l := range availabilityLine(s.sum.Availability) {
 		out.say("  available ", l.Value, normal)

@@ -32,9 +32,11 @@ type Session struct {
 	Main       driver.Session      // of producers and consumers; nil: it is not open
 	Responders driver.Session      // of the responders; nil without request–reply
 	Dialers    []*transport.Dialer // of Main, and then of Responders
-	Semantics  driver.Semantics    // what the driver states; an empty Transport means to Close that nothing was provisioned
+	Semantics  driver.Semantics    // what the driver states
 	SetupTimes []result.SetupTime  // the run's goroutine adds to it until the header is written
-	Measured   bool                // the load was measured; the run's goroutine sets it before Close
+	// provisioned says that Provision was called: also where it fails it may have made something.
+	provisioned bool
+	Measured    bool // the load was measured; the run's goroutine sets it before Close
 
 	// Counters of messages by what the driver has reported of them. The client's goroutines add, anyone reads.
 
@@ -52,6 +54,7 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	}
 	s.SetupTimes = append(s.SetupTimes, result.SetupTime{Name: "connect", Duration: time.Duration(clock.Now() - began)})
 	w := s.Workload
+	s.provisioned = true
 	s.Semantics, err = s.Main.Provision(ctx, s.Topology())
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: the broker has no topics and groups with the name %s in this number; make them by a run with lifetime: keep, and give the name that it prints: %w", plan.ErrUsage, w.Existing, err)
@@ -177,7 +180,7 @@ func (s *Session) Close() error {
 	defer cancel()
 	var errs []error
 	// A run that measured nothing does not remove what others have made.
-	if s.Main != nil && s.Semantics.Transport != "" && s.Provisions() && (s.Workload.Existing == "" || s.Measured) {
+	if s.Main != nil && s.provisioned && s.Provisions() && (s.Workload.Existing == "" || s.Measured) {
 		errs = append(errs, s.Main.Deprovision(ctx))
 	}
 	for _, s := range []driver.Session{s.Responders, s.Main} {

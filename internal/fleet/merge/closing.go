@@ -44,6 +44,7 @@ func (m *merger) closing(i int, ends []*ending) error {
 		}
 		v.ReadBack = together(v.ReadBack, x.ReadBack)
 		closings(v.Closing, x.Closing)
+		v.Closing.Left = append(v.Closing.Left, x.Closing.Left...)
 	}
 	for _, e := range ends {
 		if run := e.runs[i]; !e.closed[i] && len(run.Series) > 0 {
