@@ -17,6 +17,7 @@ import (
 	"sixnines/drivers/all"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/cli"
 	"sixnines/internal/engine"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
@@ -26,7 +27,18 @@ import (
 // becomeBroker makes the test binary a broker that is built in.
 const becomeBroker = "__broker"
 
+// becomeProgram is the variable that makes the test binary the program.
+const becomeProgram = "SIXNINES_TEST_PROGRAM"
+
 func TestMain(m *testing.M) {
+	if os.Getenv(becomeProgram) != "" {
+		self, err := os.Executable()
+		if err != nil {
+			panic(err)
+		}
+		os.Exit(cli.Main(context.Background(), cli.Env{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+			Environ: os.Environ(), Executable: self, Drivers: all.Set(), Tool: cli.BuiltTool()}))
+	}
 	if len(os.Args) > 1 && os.Args[1] == becomeBroker {
 		os.Exit(brokers.Serve(os.Stdin, os.Stderr, os.Args[2:]))
 	}
