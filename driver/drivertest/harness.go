@@ -99,10 +99,15 @@ func Run(t *testing.T, h Harness) {
 	if h.Encrypted == nil && h.Target.TLS != nil {
 		h.Encrypted = &h.Target
 	}
+	runAll(t, &h, checks())
+}
+
+// runAll runs checks as subtests of t.
+func runAll(t *testing.T, h *Harness, all []check) {
 	var absent []string
-	for _, c := range checks() {
+	for _, c := range all {
 		t.Run(c.name, func(t *testing.T) {
-			why, err := c.judge(&h)
+			why, err := c.judge(h)
 			switch {
 			case err != nil:
 				t.Error(err)

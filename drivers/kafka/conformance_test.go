@@ -2,6 +2,7 @@ package kafka_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 
@@ -108,8 +109,19 @@ func TestConformance(t *testing.T) {
 	login := map[string]any{"user": "ada", "password": "lovelace"}
 	h := harness(t, c, nil, login)
 	h.WrongPassword = &driver.Target{URL: c.URL, Options: map[string]any{"user": "ada", "password": "byron"}}
-	h.Encrypted = brokertest.Encrypted(t, "kafka", brokers.Options{User: "ada", Password: "lovelace", Settings: quick()}, func(c *brokers.Cluster) driver.Target {
-		return driver.Target{URL: c.URL, Options: login}
-	})
+	// At a secured broker, with a user that has the driver's rights and no others.
+	_, secured := brokertest.Secured(t, "kafka", kafka.Entry(), brokers.Options{Settings: quick()})
+	h.Encrypted = &secured
 	drivertest.Run(t, h)
+	for name, options := range map[string]map[string]any{"secured": nil, "secured, transactions": {"transactions": true}} {
+		t.Run(name, func(t *testing.T) {
+			target := secured
+			target.Options = maps.Clone(target.Options)
+			maps.Copy(target.Options, options)
+			drivertest.RunLimited(t, drivertest.Harness{Entry: kafka.Entry(), Target: target,
+				Given: func(run, topic string) (string, string) {
+					return secured.Prefix + run + "." + topic, secured.Prefix + run + ".g0"
+				}})
+		})
+	}
 }

@@ -46,6 +46,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		// A probe needs one partition, however many the load has, and a topic that
 		// is not the load's.

@@ -32,6 +32,7 @@ func Kafka() Product {
 		Summary:  "Apache Kafka: partitioned logs, consumer groups, transactions",
 		Drivers:  []string{"kafka"},
 		Led:      []string{"kafka"},
+		Secures:  []string{"kafka"},
 		Clusters: []int{1, 3},
 		Starts:   8 * time.Second,
 		Variable: "KAFKA_HOME",
@@ -57,7 +58,7 @@ func Kafka09() Product {
 // oldKafka returns an old version of Kafka as a product with a name of its own.
 func oldKafka(name, version, summary string) Product {
 	p := Kafka().at(name, version)
-	p.Summary, p.Drivers, p.Clusters = summary, nil, []int{1}
+	p.Summary, p.Drivers, p.Secures, p.Clusters = summary, nil, nil, []int{1}
 	return p
 }
 

@@ -36,6 +36,9 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 		if len(features) > 0 {
 			return nil, fmt.Errorf("%w %s…: Kafka %s has no such features", ErrSetting, kafkaFeature, in.Version)
 		}
+		if o.account != nil {
+			return nil, fmt.Errorf("version %s %w; 3.3 and later can", in.Version, ErrNotSecured)
+		}
 		return deployKafkaZooKeeper(machine, in, o, own)
 	}
 	checkpoint, err := kafkaCheckpoint(ctx, machine, in, o, features)
@@ -92,6 +95,14 @@ func deployKafka(ctx context.Context, in Installation, o *Options) (*deployment,
 	d.ready = func(ctx context.Context) error {
 		for _, peer := range peers {
 			if err := kafkaAnswers(ctx, peer, o.Nodes); err != nil {
+				return err
+			}
+		}
+		if o.account == nil {
+			return nil
+		}
+		for _, peer := range peers {
+			if err := kafkaAllow(ctx, peer, o.account); err != nil {
 				return err
 			}
 		}
@@ -159,6 +170,9 @@ func kafkaAccess(settings map[string]string, o *Options, dir string) error {
 			settings["listener.name.client.ssl.client.auth"] = "required"
 		}
 	}
+	if o.account != nil {
+		kafkaAuthorize(settings, o)
+	}
 	if o.User == "" && o.Password == "" {
 		return nil
 	}
@@ -167,7 +181,7 @@ func kafkaAccess(settings map[string]string, o *Options, dir string) error {
 	}
 	const prefix = "listener.name.client."
 	settings["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
-	settings[prefix+"plain.sasl.jaas.config"] = fmt.Sprintf("org.apache.kafka.common.security.plain.PlainLoginModule required user_%s=\"%s\";", o.User, o.Password)
+	settings[prefix+"plain.sasl.jaas.config"] = "org.apache.kafka.common.security.plain.PlainLoginModule required" + kafkaUsers(o) + ";"
 	for _, scram := range []string{"scram-sha-256", "scram-sha-512"} {
 		settings[prefix+scram+".sasl.jaas.config"] = "org.apache.kafka.common.security.scram.ScramLoginModule required;"
 	}

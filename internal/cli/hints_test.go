@@ -28,7 +28,7 @@ func TestHintsForMistakes(t *testing.T) {
 	}{
 		{"redis", "", driver.ErrForbidden, "sixnines drivers show redis --permissions lists what the account needs; with --prefix", "give the login"},
 		{"redis", "bench.", driver.ErrForbidden, "--permissions --prefix bench. lists", "with --prefix all names"},
-		{"kafka", "", driver.ErrForbidden, "see docs/brokers for what the account needs", "--permissions"},
+		{"kafka", "", driver.ErrForbidden, "sixnines drivers show kafka --permissions lists what the account needs", "give the login"},
 		{"redis", "", driver.ErrUnauthorized, "give the login of a user of the broker: --option user=…, --option password=env:NAME", "account needs"},
 		{"zeromq", "", driver.ErrForbidden, "what the account needs", "--prefix"},
 		{"nats", "", fmt.Errorf("%w: %w", driver.ErrNotConnected, expired), "certificate has expired", "--tls-ca"},
