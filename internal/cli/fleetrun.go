@@ -159,8 +159,6 @@ func fleetPossible(s *scenario.Scenario, e driver.Entry) error {
 	for _, act := range s.Acts() {
 		switch p := act.Properties(); {
 		case !p.Run || act.Kind == scenario.ActionExec:
-		case act.Led():
-			return placed(wrongUsage("name nodes by number, from 0, or write random or all", "%s of a node that leads: only the clients know which one does, and they are on the agents", act.Kind), s, act.Key())
 		case act.Nodes() == "" && s.Target.URL != "":
 			return placed(wrongUsage(orCommand, "%s is of paths to brokers that this command starts, and this one is elsewhere", act.Kind), s, act.Key())
 		}
@@ -329,6 +327,9 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	c := &fleetrun.Collector{File: config.File, Whole: whole, Acts: acts, Path: config.Path, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}
 	defer c.Close()
+	if config.Provisioned != nil {
+		c.Leads = func(d driver.DestinationNamer) { config.Provisioned("", d) }
+	}
 	if acts != nil {
 		defer context.AfterFunc(stops.early, acts.Interrupt)()
 	}

@@ -267,6 +267,9 @@ func (j *job) Shift(now int64) (ahead int64, several bool) {
 	return 0, false
 }
 
+// Leads implements [Stage].
+func (j *job) Leads(d wire.Destination) { j.set(func(s *wire.Status) { s.Leads = &d }) }
+
 // Began implements [Stage].
 func (j *job) Began(late int64) { j.set(func(s *wire.Status) { s.Late = late }) }
 

@@ -49,6 +49,9 @@ type Stage interface {
 	// Shift is how far this machine's monotonic clock is ahead of the run's when it reads now, ns, as far as is known, and
 	// whether the agents have several clocks. It does not block.
 	Shift(now int64) (ahead int64, several bool)
+	// Leads says what this agent made at the system under test and of which that has a leader. The coordinator needs it at
+	// [wire.Ready] where the scenario has actions on leaders.
+	Leads(d wire.Destination)
 	// Began says how long after the common start the run began, ns, by the same clock.
 	Began(late int64)
 	// Record keeps a record, of at most [wire.MaxRecord] bytes, and sends it. Records are numbered from 0 in the order

@@ -36,6 +36,9 @@ type Started struct {
 	// Clock is the coordinator's clock, see wire.Hello, and Start the common instant on it, ns.
 	Clock string
 	Start int64
+	// Leads is what the first of the agents that made any such thing made at the system under test, and of which that has a leader; nil: no
+	// action is on leaders, none of it has any, or another coordinator has given the start.
+	Leads *wire.Destination
 }
 
 // Member is an agent of a run.

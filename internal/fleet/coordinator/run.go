@@ -384,6 +384,9 @@ func (r *run) start(own context.Context, stream jetstream.Stream) error {
 	manifest := &wire.Manifest{Run: r.Run, Scenario: r.text, Clock: clock.Domain(), Start: at, Limit: int64(r.Limit), Patience: int64(r.Patience), Note: r.Note}
 	for _, m := range r.members {
 		r.started.Members = append(r.started.Members, m.Member)
+		if r.started.Leads == nil {
+			r.started.Leads = m.status.Leads
+		}
 		manifest.Members = append(manifest.Members, wire.Member{Hello: m.Hello, Segment: m.Segment, Offset: m.Offset, Bound: m.Bound})
 	}
 	if err := r.publishManifest(own, manifest); err != nil {

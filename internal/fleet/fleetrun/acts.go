@@ -6,8 +6,10 @@ import (
 	"slices"
 	"sync"
 
+	"sixnines/driver"
 	"sixnines/internal/engine/actions"
 	"sixnines/internal/engine/window"
+	"sixnines/internal/fleet/wire"
 	"sixnines/result"
 	"sixnines/scenario"
 )
@@ -79,6 +81,39 @@ func (a *Acts) End() []result.Event {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.events)
+}
+
+// led names what an agent made, of which the broker has a leader.
+type led wire.Destination
+
+// Destinations implements [driver.DestinationNamer].
+func (l led) Destinations() []driver.Destination {
+	return []driver.Destination{{Name: l.Name, Partition: l.Partition}}
+}
+
+// leading notes what an agent makes of which the broker has a leader.
+type leading struct {
+	mu     sync.Mutex
+	namers []driver.DestinationNamer // in the order of the workloads
+}
+
+// provisioned is an engine.Config.Provisioned.
+func (l *leading) provisioned(_ string, d driver.DestinationNamer) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.namers = append(l.namers, d)
+}
+
+// first returns the first destination of the first workload that has any; nil: none has.
+func (l *leading) first() *wire.Destination {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, n := range l.namers {
+		if all := n.Destinations(); len(all) > 0 {
+			return &wire.Destination{Name: all[0].Name, Partition: all[0].Partition}
+		}
+	}
+	return nil
 }
 
 // elsewhere returns what does, on an agent, the acts that its coordinator carries out: nothing. The engine does the others.

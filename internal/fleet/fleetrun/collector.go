@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"sixnines/driver"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine"
 	"sixnines/internal/fleet/coordinator"
@@ -24,6 +25,8 @@ type Collector struct {
 	Whole merge.Whole
 	// Acts are carried out from the common start on, until the agents have ended; nil: there are none.
 	Acts *Acts
+	// Leads, if not nil, is called before that with what leaders of the broker are asked for, if the agents have made any such thing.
+	Leads func(driver.DestinationNamer)
 	// Path has the conditions of the whole run's network, which are removed when the agents have ended; nil: there are none.
 	Path engine.Path
 	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
@@ -58,6 +61,9 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 		return err
 	}
 	c.started = s
+	if s.Leads != nil && c.Leads != nil {
+		c.Leads(led(*s.Leads))
+	}
 	if c.Acts != nil {
 		c.Acts.Start(s.Start)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sixnines/internal/clock"
@@ -88,8 +89,13 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 	go func() { sent <- follow(file, over, s.Record) }()
 	segment, err := segmentOf(p.Segment)
 	if err == nil {
-		_, err = engine.Run(ctx, engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
-			Segment: &segment, Doer: elsewhere, Peers: peersOf(p, &segment, s), Start: starts(s), Abort: s.Abort()})
+		leads := &leading{}
+		config := engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
+			Segment: &segment, Doer: elsewhere, Peers: peersOf(p, &segment, s), Start: starts(s, leads), Abort: s.Abort()}
+		if slices.ContainsFunc(p.Scenario.Acts(), func(a scenario.Act) bool { return a.Led() }) {
+			config.Provisioned = leads.provisioned
+		}
+		_, err = engine.Run(ctx, config)
 	}
 	close(over)
 	if err = errors.Join(err, <-sent); err == nil {
@@ -100,10 +106,13 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 }
 
 // starts returns what the engine asks for the start of its window: the common one, or as soon after it as this
-// process can.
-func starts(s agent.Stage) func(ctx context.Context, earliest int64) (int64, error) {
+// process can. Before that it says of what the broker has leaders.
+func starts(s agent.Stage, leads *leading) func(ctx context.Context, earliest int64) (int64, error) {
 	return func(ctx context.Context, earliest int64) (int64, error) {
 		ahead := earliest - clock.Now()
+		if d := leads.first(); d != nil {
+			s.Leads(*d)
+		}
 		common, err := s.Reach(ctx, wire.Ready)
 		if err != nil {
 			return 0, err

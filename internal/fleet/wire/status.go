@@ -36,6 +36,9 @@ type Status struct {
 	Run   string `json:"run,omitempty"`
 	// Point is the last point that the run has come to.
 	Point Point `json:"point,omitempty"`
+	// Leads is, from the point Ready on, what the agent made at the system under test and of which that has a leader, if the plan
+	// has actions on leaders and there is any.
+	Leads *Destination `json:"leads,omitempty"`
 	// Late is, once the run has started, how long after the common instant it did, on its own clock, ns.
 	Late int64 `json:"late,omitempty"`
 	// Records is how many records there are, and Delivered how many of them the stream has.
@@ -43,6 +46,12 @@ type Status struct {
 	Delivered uint64 `json:"delivered,omitempty"`
 	Ending    Ending `json:"ending,omitempty"` // once the run is over
 	Why       string `json:"why,omitempty"`    // for people: why it ended so, or does not go on
+}
+
+// Destination is a partition, a stream or a queue of the system under test.
+type Destination struct {
+	Name      string `json:"name"`
+	Partition int    `json:"partition,omitempty"` // from 0
 }
 
 // Kind implements [Message].
@@ -71,6 +80,14 @@ func (s *Status) Check() error {
 	if s.Point != "" {
 		if err := s.Point.check(); err != nil {
 			return err
+		}
+	}
+	if d := s.Leads; d != nil {
+		if err := checkText("the name of what has a leader", d.Name, 1, maxSentence); err != nil {
+			return err
+		}
+		if d.Partition < 0 {
+			return fmt.Errorf("partition %d", d.Partition)
 		}
 	}
 	if s.Delivered > s.Records {
