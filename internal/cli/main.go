@@ -75,6 +75,7 @@ type app struct {
 	page          *livepage.Page    // shows the runs while they are made; nil: not asked for
 	revision      string            // of what is measured, as the user calls it; may be empty
 	fleet         *fleet            // what makes the runs instead of this process; nil: this process makes them
+	made          []string          // directories for results that this command made, the deepest first
 	warnedSecrets []string          // the secrets of the command line that the user was warned about
 	journal       *journal.Journal  // how this process's acts on the machine are undone
 	restored      sync.Once         // what killed processes left was undone
@@ -98,6 +99,7 @@ func Main(ctx context.Context, env Env) int {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	a.unmakeDirs()
 	if left := a.journal.Close(context.WithoutCancel(ctx)); left != nil {
 		fmt.Fprintf(a.Stderr, "could not undo: %s; sixnines doctor --clean tries again\n", oneLine(left.Error()))
 	}

@@ -36,19 +36,34 @@ func titleOf(s *scenario.Scenario) string {
 }
 
 // makeDir makes the directory of results, and checks that files can be made in it before
-// anything is run.
-func (env *Env) makeDir(dir string) error {
+// anything is run. Directories that it made go again if nothing came into them.
+func (a *app) makeDir(dir string) error {
 	if dir == toStdout {
 		return wrongUsage("name a directory with --out", "--out - writes a single run to stdout, but this command makes several files")
 	}
-	err := os.MkdirAll(env.path(dir), 0o755)
+	for missing := filepath.Clean(a.path(dir)); ; missing = filepath.Dir(missing) {
+		if _, err := os.Stat(missing); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		a.made = append(a.made, missing)
+	}
+	err := os.MkdirAll(a.path(dir), 0o755)
 	if err == nil {
-		err = unmade(os.CreateTemp(env.path(dir), ".sixnines-*"))
+		err = unmade(os.CreateTemp(a.path(dir), ".sixnines-*"))
 	}
 	if err != nil {
 		return wrongUsage("choose another directory with --out DIR", "results cannot be written to %s: %w", dir, err)
 	}
 	return nil
+}
+
+// unmakeDirs removes the directories that [app.makeDir] made and that are empty.
+func (a *app) unmakeDirs() {
+	for _, dir := range a.made { // the deepest first
+		if os.Remove(dir) != nil {
+			return // it holds something
+		}
+	}
 }
 
 // unmade removes a file that was made as a test.
