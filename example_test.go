@@ -30,7 +30,7 @@ func ExampleRun() {
 	c := run.Counters
 	fmt.Printf("%d sent, %d delivered to 3 consumers, %d missing, %d duplicated\n", c.Sent, c.Received, c.Missing, c.Duplicated)
 	d := run.Summary.Histograms[result.DeliveryResponse]
-	fmt.Println("p99 within the extremes:", d.Min <= d.Figures["99"].Value && d.Figures["99"].Value <= d.Max)
+	fmt.Println("p99 within the extremes:", d.Min <= d.Figures[result.P99].Value && d.Figures[result.P99].Value <= d.Max)
 	// Output:
 	// 1000 sent, 3000 delivered to 3 consumers, 0 missing, 0 duplicated
 	// p99 within the extremes: true

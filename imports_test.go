@@ -75,6 +75,7 @@ func layers() []layer {
 		{"series", "internal/actioncost internal/compare internal/history internal/study internal/sweep internal/trials", "words texts basics vocabulary files judge series", "runs are compared by their records alone"},
 		{"reports", "internal/report internal/telemetry", "words basics vocabulary files judge series reports encodings", "a report is made from records alone, without the engine that wrote them"},
 
+		{"published", "report", "files reports", "other modules make reports as the command does, and link no engine"},
 		{"page", "internal/livepage", "basics files reports", "the page shows what is recorded, in a process that measures nothing"},
 
 		{"model", "internal/model", "contract files drivers", "the model is compared with the engine and the judge, so it has no code of theirs"},
@@ -94,7 +95,7 @@ func layers() []layer {
 		{"selftest", "internal/selftest", "words basics contract files schedule measuring judge engine reports nullbroker brokers encodings", "the self-test needs no driver but its own"},
 		{"cli", "internal/cli/...", "words basics contract files schedule measuring judge engine prober series chaos reports brokers network faults selftest merge fleet fleetrun page cli", "commands are given the drivers: only the program links them"},
 		{"program", "cmd/sixnines", "cli all", "the program joins the commands and the drivers, and does nothing else"},
-		{"examples", "examples/...", "library contract vocabulary files", "examples import what users can import"},
+		{"examples", "examples/...", "library contract vocabulary files published", "examples import what users can import"},
 		{"benchmarks", "benchmarks/...", "brokers benchmarks", "a reference program shares no code with what it is compared with"},
 	}
 }

@@ -16,7 +16,7 @@ import (
 
 // surfaces are the packages that other modules import.
 func surfaces() []string {
-	return []string{module, module + "/driver", module + "/driver/drivertest", module + "/result", module + "/scenario", module + "/semantics"}
+	return []string{module, module + "/driver", module + "/driver/drivertest", module + "/report", module + "/result", module + "/scenario", module + "/semantics"}
 }
 
 // surface looks through what a package exports for types of packages that other modules

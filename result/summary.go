@@ -353,8 +353,22 @@ func beyond(percentile, from, to string) bool {
 	return p >= least
 }
 
+// The percentiles that summaries publish, as [Distribution.At] takes them and
+// [Distribution.Figures] has them.
+const (
+	P50     = "50"
+	P75     = "75"
+	P90     = "90"
+	P95     = "95"
+	P99     = "99"
+	P999    = "99.9"
+	P9999   = "99.99"
+	P99999  = "99.999"
+	P999999 = "99.9999"
+)
+
 // Percentiles returns the percentiles that summaries publish, in ascending order and in the
 // notation of their keys.
 func Percentiles() []string {
-	return []string{"50", "75", "90", "95", "99", "99.9", "99.99", "99.999", "99.9999"}
+	return []string{P50, P75, P90, P95, P99, P999, P9999, P99999, P999999}
 }
