@@ -34,6 +34,7 @@ type abOptions struct {
 	slice   time.Duration // how long a side has its turn; 0: as the design says
 	beside  bool          // another spelling of the design that makes both runs of a pair at the same time
 	dryRun  bool
+	junit   string // file; empty: none
 }
 
 func (a *app) abCommand() *cobra.Command {
@@ -111,7 +112,10 @@ objective, or a gate or objective that could not be decided.`,
 		f.BoolVar(&o.dryRun, "dry-run", false, "print what would be made, how long it takes and what it can show; run nothing")
 		resumeFlag(f, &o.resume, "ab", sameCommand)
 	})
-	output := sectionOf("Output", func(f *pflag.FlagSet) { o.outputFlags(f, seriesOut) })
+	output := sectionOf("Output", func(f *pflag.FlagSet) {
+		o.outputFlags(f, seriesOut)
+		f.StringVar(&o.junit, "junit", "", "also write the outcome, what --gate judges and objectives to `FILE` for CI, as JUnit XML; an existing file is replaced")
+	})
 	a.take(cmd, slices.Concat([]section{runs, sectionOf("Comparison", o.comparisonFlags)}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
 	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))
@@ -126,6 +130,9 @@ func armFlag(to *overrides, flag string) *pairs {
 // check loads both sides and refuses those that cannot be compared.
 func (t *abRuns) check(_ context.Context, a *app) (err error) {
 	t.decides = true
+	if err := a.junitProbe(t.junit); err != nil {
+		return err
+	}
 	if t.options, err = t.compareOptions.options(a); err != nil {
 		return err
 	}
@@ -282,6 +289,7 @@ type abRuns struct {
 
 	counted bool           // --pairs was given
 	fixed   *result.Design // nil: a pilot is needed
+	pilots  bool           // a pilot can be made: it takes nothing from the runs that follow
 	why     string         // the design, in words
 	began   time.Time
 	earlier time.Duration // that earlier commands took of the budget
@@ -421,13 +429,14 @@ func (t *abRuns) foresee() error {
 func (t *abRuns) conclude(ended error) (something bool, err error) {
 	runs := t.sides(false)
 	if len(runs[0]) == 0 || len(runs[1]) == 0 {
-		return false, t.nothing(ended, "a pair of runs")
+		err = t.nothing(ended, "a pair of runs")
+	} else if isUsage(ended) {
+		err = ended
+	} else if t.found, err = compare.Workloads(runs[0], runs[1], t.options); err != nil {
+		err = errors.Join(ended, compareFault(err))
 	}
-	if isUsage(ended) {
-		return false, ended
-	}
-	if t.found, err = compare.Workloads(runs[0], runs[1], t.options); err != nil {
-		return false, errors.Join(ended, compareFault(err))
+	if err != nil {
+		return false, errors.Join(err, t.writeJUnit(t.junit, t.passing, nil, wentWrong(err)))
 	}
 	return true, nil
 }
@@ -439,6 +448,9 @@ func (t *abRuns) show(ended error) error {
 	err := t.compared(t.found, t.compareOptions, runs[0], runs[1])
 	if missed := t.objectives(); err == nil {
 		err = missed
+	}
+	if unwritten := t.writeSuites(ended); unwritten != nil {
+		err = unwritten
 	}
 	t.note("results %s; to compare them again: sixnines compare %s", t.dir, t.dir)
 	t.noteLeft("run")

@@ -74,6 +74,7 @@ func (t *abRuns) checkDesign(a *app) error {
 		return err
 	}
 	why, reason := t.notBeside(a)
+	t.pilots = reason == ""
 	switch t.kind {
 	case "":
 		if reason != "" {
@@ -108,9 +109,9 @@ func (t *abRuns) arrange(ctx context.Context) error {
 	}
 	d := t.fixed
 	took := t.guess(d)
-	if d == nil {
+	if d == nil || t.budget > 0 && t.pilots {
 		var err error
-		if d, took, err = t.pilot(ctx); err != nil || d == nil {
+		if d, took, err = t.pilot(ctx, d); err != nil || d == nil {
 			return err
 		}
 	}
@@ -166,12 +167,19 @@ func (t *abRuns) guess(d *result.Design) time.Duration {
 }
 
 // pilot makes a run of each side alone and of both at once, up to [compare.PilotRounds] times, and chooses the design by
-// what they used and how their figures differ. It also returns how long a pair takes. There is no design if a signal
-// ended it.
-func (t *abRuns) pilot(ctx context.Context) (d *result.Design, took time.Duration, err error) {
+// what they used and how their figures differ, unless it is fixed. It also returns how long a pair takes. There is no
+// design if a signal ended it.
+func (t *abRuns) pilot(ctx context.Context, fixed *result.Design) (d *result.Design, took time.Duration, err error) {
 	t.stops = t.seriesStops(ctx)
 	defer t.stops.stop()
 	p := &pilot{abRuns: t}
+	if fixed != nil {
+		took, err = p.times(fixed)
+		if t.stops.ending() || errors.Is(err, errEnded) {
+			return nil, 0, nil
+		}
+		return fixed, took, err
+	}
 	d = &result.Design{}
 	for more := true; more; {
 		round, err := p.round()
@@ -211,9 +219,31 @@ type pilot struct {
 	apart, atOnce time.Duration // how long a pair takes, by the last round
 }
 
+// times makes a pair as the design says, for how long it takes.
+func (p *pilot) times(d *result.Design) (time.Duration, error) {
+	if d.AtOnce() {
+		_, err := p.both()
+		return p.atOnce, err
+	}
+	_, err := p.alone()
+	return p.apart, err
+}
+
 // round makes a round: A alone, B alone, both at once.
 func (p *pilot) round() (round result.PilotRound, err error) {
-	var alone, both [2]*result.Run
+	alone, err := p.alone()
+	if err != nil || p.stops.ending() {
+		return round, err
+	}
+	both, err := p.both()
+	if err != nil {
+		return round, err
+	}
+	return compare.Pilot(alone, both), nil
+}
+
+// alone makes a run of each side alone.
+func (p *pilot) alone() (alone [2]*result.Run, err error) {
 	p.apart = 0
 	for side := range alone {
 		show := p.display(p.series.quiet, p.arms[side].scenario, endsSeries)
@@ -225,9 +255,14 @@ func (p *pilot) round() (round result.PilotRound, err error) {
 		p.stops.done()
 		show.close()
 		if err != nil || p.stops.ending() {
-			return round, err
+			return alone, err
 		}
 	}
+	return alone, nil
+}
+
+// both makes a run of each side, both at once.
+func (p *pilot) both() (both [2]*result.Run, err error) {
 	shows := p.sideDisplays([2]string{p.arms[0].label, p.arms[1].label})
 	defer shows.close()
 	stops := p.stops.next(shows.to.say)
@@ -251,13 +286,13 @@ func (p *pilot) round() (round result.PilotRound, err error) {
 	p.atOnce = p.rest(0, time.Since(began))
 	for _, err := range errs {
 		if err != nil && !errors.Is(err, errPartner) {
-			return round, notBothError{err}
+			return both, notBothError{err}
 		}
 	}
 	if both[0] == nil || both[1] == nil {
-		return round, errEnded
+		return both, errEnded
 	}
-	return compare.Pilot(alone, both), nil
+	return both, nil
 }
 
 // rest is how long a pair takes of which a run of the pilot took so long.

@@ -75,6 +75,9 @@ func (t *abRuns) foretell(ctx context.Context, a *app) error {
 	default:
 		say("design: at the same time, as asked")
 	}
+	if t.fixed != nil && t.budget > 0 && t.pilots {
+		pilot = takes // its window may be shorter
+	}
 	looks := []int{t.pairs}
 	if t.budget > 0 {
 		n := int((t.budget-pilot)/takes) - controls
