@@ -53,7 +53,7 @@ func (s *session) connect(ctx context.Context, key kit.Key, more ...kgo.Opt) (*l
 	} else {
 		options = append(options, kgo.MaxVersions(kversion.Stable()))
 	}
-	if login := o.login(); login != nil {
+	if login := o.mechanism(); login != nil {
 		options = append(options, kgo.SASL(login))
 	}
 	if o.Rack != "" {

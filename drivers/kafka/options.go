@@ -8,9 +8,6 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kversion"
-	"github.com/twmb/franz-go/pkg/sasl"
-	"github.com/twmb/franz-go/pkg/sasl/plain"
-	"github.com/twmb/franz-go/pkg/sasl/scram"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/kit"
@@ -62,7 +59,7 @@ type Options struct {
 
 	Version string `option:"version" doc:"speak the protocol of this version of Kafka and no later one, such as 0.8.2; before 0.10 it must be given; absent: what the broker speaks"`
 	kit.UserOptions
-	SASL           string        `option:"sasl" enum:"plain,scram-sha-256,scram-sha-512" doc:"how user and password are proved"`
+	SASLOptions
 	ConnectTimeout time.Duration `option:"connect_timeout" doc:"longest time for a broker to accept a connection, TLS included" min:"1ms"`
 	Rack           string        `option:"rack" doc:"where the client is, for brokers that let it fetch from the nearest replica"`
 }
@@ -110,7 +107,7 @@ func DefaultOptions() Options {
 		Balancer:            "cooperative",
 		Heartbeat:           500 * time.Millisecond,
 		SessionTimeout:      45 * time.Second,
-		SASL:                "plain",
+		SASLOptions:         SASLOptions{SASL: "plain"},
 		ConnectTimeout:      10 * time.Second,
 	}
 }
@@ -147,6 +144,9 @@ func (o *Options) Validate() error {
 		return wrong("key_size", "keys that differ have at least 8 bytes")
 	}
 	if _, err := o.versions(); err != nil {
+		return err
+	}
+	if err := o.check(&o.UserOptions); err != nil {
 		return err
 	}
 	_, err := o.configs()
@@ -217,19 +217,6 @@ func (o *Options) configs() (map[string]*string, error) {
 		configs[minInsync] = &value
 	}
 	return configs, nil
-}
-
-// login returns how clients log in; nil: they do not.
-func (o *Options) login() sasl.Mechanism {
-	switch {
-	case o.User == "":
-		return nil
-	case o.SASL == "scram-sha-256":
-		return scram.Auth{User: o.User, Pass: o.Password}.AsSha256Mechanism()
-	case o.SASL == "scram-sha-512":
-		return scram.Auth{User: o.User, Pass: o.Password}.AsSha512Mechanism()
-	}
-	return plain.Auth{User: o.User, Pass: o.Password}.AsMechanism()
 }
 
 func (o *Options) codec() kgo.CompressionCodec {

@@ -3,8 +3,11 @@ package kafka_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 
@@ -22,7 +25,18 @@ func TestSecurity(t *testing.T) {
 	}
 	t.Parallel()
 	certificates := brokertest.NewCertificates(t)
-	c := brokertest.Start(t, "kafka", brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace", Settings: quick()})
+	c := brokertest.Start(t, "kafka", brokers.Options{TLS: certificates.Server(true), User: "ada", Password: "lovelace", Settings: quick(
+		"sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-256,SCRAM-SHA-512,OAUTHBEARER",
+		"listener.name.client.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;")})
+	tokens := tokenService(t)
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(unsigned("ada", time.Hour)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	expired := filepath.Join(t.TempDir(), "expired")
+	if err := os.WriteFile(expired, []byte(unsigned("ada", -time.Hour)), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, mechanism := range []kadm.ScramMechanism{kadm.ScramSha256, kadm.ScramSha512} {
 		answers, err := admin(t, c.Info["internal"]).AlterUserSCRAMs(t.Context(), nil, []kadm.UpsertSCRAM{{User: "bob", Mechanism: mechanism, Iterations: 4096, Password: "builder"}})
 		if err != nil || answers.Error() != nil {
@@ -61,6 +75,12 @@ func TestSecurity(t *testing.T) {
 		{"plain", certificates.Client(true), map[string]any{"user": "ada", "password": "lovelace"}, nil, ""},
 		{"scram-sha-256", certificates.Client(true), map[string]any{"user": "bob", "password": "builder", "sasl": "scram-sha-256"}, nil, ""},
 		{"scram-sha-512", certificates.Client(true), map[string]any{"user": "bob", "password": "builder", "sasl": "scram-sha-512"}, nil, ""},
+		{"oauthbearer", certificates.Client(true), map[string]any{"sasl": "oauthbearer", "token_file": file}, nil, ""},
+		{"oauthbearer", certificates.Client(true), map[string]any{"sasl": "oauthbearer", "token_url": tokens, "user": "ada", "password": "lovelace"}, nil, ""},
+		{"an expired token", certificates.Client(true), map[string]any{"sasl": "oauthbearer", "token_file": expired}, driver.ErrUnauthorized, "token"},
+		{"no token", certificates.Client(true), map[string]any{"sasl": "oauthbearer", "token_file": file + ".no"}, driver.ErrUnauthorized, "no such file"},
+		{"a wrong secret", certificates.Client(true), map[string]any{"sasl": "oauthbearer", "token_url": tokens, "user": "ada", "password": "byron"}, driver.ErrUnauthorized, "the client is not known"},
+		{"a mechanism that the broker has not", certificates.Client(true), map[string]any{"sasl": "aws-msk-iam", "user": "AKIA", "password": "secret"}, driver.ErrUnauthorized, "mechanism"},
 		{"wrong password", certificates.Client(true), map[string]any{"user": "bob", "password": "wrecker", "sasl": "scram-sha-512"}, driver.ErrUnauthorized, "check user"},
 		{"no login", certificates.Client(true), nil, driver.ErrUnauthorized, "login"},
 		{"no certificate", certificates.Client(false), map[string]any{"user": "ada", "password": "lovelace"}, driver.ErrUnauthorized, "tls.cert"},

@@ -122,7 +122,7 @@ func (s *session) semantics(ctx context.Context, topics []string) (driver.Semant
 		sem.Transport, sem.Encrypted = "tcp, tls", true
 	}
 	set["authentication"] = none
-	if o.User != "" {
+	if o.logsIn() {
 		set["authentication"] = o.SASL
 	} else if s.TLS != nil && len(s.TLS.Certificates) > 0 {
 		set["authentication"] = "client certificate"

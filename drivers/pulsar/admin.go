@@ -40,8 +40,12 @@ func (s *session) path(topic, what string) string {
 // *string gets one that is no JSON as it is.
 func (s *session) ask(ctx context.Context, method, path string, body, into any) error {
 	header := http.Header{"Content-Type": {"application/json"}}
-	if s.options.Token != "" {
-		header.Set("Authorization", "Bearer "+s.options.Token)
+	if s.token != nil {
+		token, err := s.token(ctx)
+		if err != nil {
+			return fmt.Errorf("pulsar: %w", err)
+		}
+		header.Set("Authorization", "Bearer "+token)
 	}
 	var sent []byte
 	if method == http.MethodPut {

@@ -3,8 +3,12 @@ package pulsar_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -172,8 +176,31 @@ func TestConformance(t *testing.T) {
 			drivertest.Run(t, harness(t, c, more))
 		})
 	}
+	t.Run("tokens of others", func(t *testing.T) { renewed(t, c) })
 	t.Run("non-persistent", func(t *testing.T) { nonPersistent(t, c) })
 	t.Run("failover", func(t *testing.T) { failsOver(t, c) })
+}
+
+// renewed: the token comes from a file, or from a service.
+func renewed(t *testing.T, c *brokers.Cluster) {
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte(c.Info["token"]), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id, secret, _ := r.BasicAuth(); id != "bench" || secret != "pw" {
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+		fmt.Fprintf(w, `{"access_token":%q,"expires_in":60}`, c.Info["token"])
+	}))
+	defer service.Close()
+	for _, options := range []map[string]any{{"token_file": file}, {"token_url": service.URL, "client_id": "bench", "client_secret": "pw"}} {
+		sessiontest.Works(t, pulsar.Entry().Driver, driver.Target{URL: c.URL, Options: options, Run: "renewed"})
+	}
+	options := map[string]any{"token_url": service.URL, "client_id": "bench", "client_secret": "wrong"}
+	if _, err := pulsar.Entry().Driver.Open(t.Context(), driver.Target{URL: c.URL, Options: options, Run: "renewed"}); !errors.Is(err, driver.ErrUnauthorized) {
+		t.Errorf("a wrong secret: %v", err)
+	}
 }
 
 // nonPersistent: topics that keep nothing deliver what their consumers are ready for.

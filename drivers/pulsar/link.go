@@ -46,8 +46,8 @@ func (s *session) connect(_ context.Context, key kit.Key) (*link, error) {
 	if s.TLS != nil {
 		url = "pulsar+ssl://"
 	}
-	if o.Token != "" {
-		login = auth.NewAuthenticationToken(o.Token)
+	if s.token != nil { // it is asked for each login
+		login = auth.NewAuthenticationTokenFromSupplier(func() (string, error) { return s.token(l.session.Life) })
 	}
 	c := pulsar.ClientOptions{
 		URL:                   url + s.Address.String(),

@@ -33,7 +33,10 @@ type Options struct {
 	AckGroupSize     int             `option:"ack_group_size" min:"1" max:"1000000" doc:"acknowledgements that a consumer sends together, unless the run says otherwise; 1: each at once"`
 	AckGroupTime     time.Duration   `option:"ack_group_time" min:"1ms" max:"1m" doc:"longest time that an acknowledgement waits for others"`
 	Token            string          `option:"token" secret:"true" doc:"what to log in with, to the broker and to the web service"`
-	KeepAlive        time.Duration   `option:"keep_alive" min:"1s" max:"10m" doc:"interval of pings; the client ends a connection on which it has heard nothing for two"`
+	kit.BearerOptions
+	ClientID     string        `option:"client_id" doc:"token_url: the id of the client"`
+	ClientSecret string        `option:"client_secret" secret:"true" doc:"token_url: its secret"`
+	KeepAlive    time.Duration `option:"keep_alive" min:"1s" max:"10m" doc:"interval of pings; the client ends a connection on which it has heard nothing for two"`
 	kit.ConnectOptions
 	OperationTimeout time.Duration `option:"operation_timeout" min:"100ms" max:"5m" doc:"longest time for a broker to answer what is neither a message nor a receipt"`
 	Name             string        `option:"name" doc:"name of the connections at the broker; the run, role and number of each are added"`
@@ -66,6 +69,14 @@ func (o *Options) Validate() error {
 	tenant, namespace, ok := strings.Cut(o.Namespace, "/")
 	if !ok || !kit.PlainName(tenant) || !kit.PlainName(namespace) {
 		return failures().Option("namespace", "want a tenant and a namespace, such as public/default")
+	}
+	switch {
+	case o.Token != "" && o.Given():
+		return failures().Option("token", "a token comes from a file or service as well; give one of them")
+	case o.Given():
+		return o.Bearer(o.ClientID, o.ClientSecret, o.ConnectTimeout).Check(failures(), "client_id", "client_secret")
+	case o.ClientID+o.ClientSecret != "":
+		return failures().Option("client_id", "it needs token_url beside it")
 	}
 	return nil
 }
@@ -123,7 +134,7 @@ func (o *Options) web(a *kit.Address, encrypted bool) (string, error) {
 		address = net.JoinHostPort(host, port)
 	}
 	address, err := failures().WebAddress("http_url", address, scheme, exampleWeb)
-	if err == nil && encrypted && o.Token != "" && !strings.HasPrefix(address, "https:") {
+	if err == nil && encrypted && (o.Token != "" || o.Given()) && !strings.HasPrefix(address, "https:") {
 		return "", failures().Option("http_url", "the token would go to the web service unencrypted, and connections to the broker are encrypted; want one such as https://host:"+encryptedWebPort)
 	}
 	return address, err

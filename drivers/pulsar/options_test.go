@@ -73,6 +73,7 @@ func TestTokenStaysEncrypted(t *testing.T) {
 func TestOptionsThatContradict(t *testing.T) {
 	for _, options := range []map[string]any{
 		{"namespace": "public"}, {"namespace": "public/default/x"}, {"compression": "gzip"},
+		{"token": "t", "token_file": "f"}, {"client_id": "c", "client_secret": "s"}, {"token_url": "https://h/t"},
 	} {
 		o := DefaultOptions()
 		err := driver.DecodeOptions(options, &o)

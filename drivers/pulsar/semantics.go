@@ -13,7 +13,7 @@ import (
 
 // login names the way in which connections log in.
 func (s *session) login() string {
-	if s.options.Token != "" {
+	if s.token != nil {
 		return "token"
 	}
 	return s.Login()

@@ -21,6 +21,8 @@ type session struct {
 	version string       // of the broker
 	limit   atomic.Int64 // the largest message in bytes that the broker takes; 0: unknown
 
+	token func(context.Context) (string, error) // for a login; nil: none is wanted. Fixed
+
 	mu       sync.Mutex
 	topology driver.Topology
 	made     []string // topics that Deprovision removes
@@ -33,6 +35,11 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		return nil, err
 	}
 	s := &session{Base: b, options: o}
+	if o.Token != "" {
+		s.token = func(context.Context) (string, error) { return o.Token, nil }
+	} else if o.Given() {
+		s.token = o.Bearer(o.ClientID, o.ClientSecret, o.ConnectTimeout).Token
+	}
 	if err := s.checkName("run", t.Run); err != nil {
 		return nil, err
 	}
