@@ -55,6 +55,7 @@ func TestConformance(t *testing.T) {
 	c := mosquitto(t, brokers.Options{User: "ada", Password: "lovelace", MaxMessage: 1 << 20})
 	login := map[string]any{"user": "ada", "password": "lovelace"}
 	t.Run("default", func(t *testing.T) { drivertest.Run(t, harness(t, c, login)) })
+	t.Run("websocket", func(t *testing.T) { testWebSocket(t, c, login) })
 	if testing.Short() {
 		t.Skip("the default only")
 	}

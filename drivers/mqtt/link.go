@@ -50,6 +50,12 @@ func (l *link) dial(ctx context.Context) (*client, error) {
 	how := kit.Connecting{Timeout: s.options.ConnectTimeout,
 		Hint: "is this an MQTT listener, does it want encryption or a client certificate, does it speak MQTT " + s.options.Version + "?"}
 	return kit.Connect(ctx, l.base, s.From(l.key.Conn), how, func(ctx context.Context, to kit.Conn) (*client, error) {
+		var err error
+		if isWebSocket(to.To) {
+			if to, err = overWebSocket(ctx, to, l.base.Address.Path); err != nil {
+				return nil, err
+			}
+		}
 		c, err := l.open(ctx, to)
 		if err != nil {
 			return nil, err

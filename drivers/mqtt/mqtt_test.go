@@ -36,7 +36,7 @@ func TestWrongOptions(t *testing.T) {
 		"alias in 3.1.1":     {options: map[string]any{"version": "3.1.1", "topic_alias": true}, class: driver.ErrOption, word: "topic_alias"},
 		"session without":    {options: map[string]any{"clean_start": false, "qos": 0}, class: driver.ErrOption, word: "clean_start"},
 		"scheme":             {url: "http://localhost", class: driver.ErrOption, word: "http"},
-		"websocket":          {url: "ws://localhost", class: driver.ErrUnsupported, word: "ws"},
+		"websocket":          {url: "ws://127.0.0.1:1", class: driver.ErrNotConnected, word: "127.0.0.1:1"},
 		"no host":            {url: "mqtt://:1883", class: driver.ErrOption, word: "no host"},
 		"unreadable":         {url: "mqtt://ada:secret@%zz", class: driver.ErrOption, word: "cannot be read"},
 		"nobody listens":     {url: "mqtt://127.0.0.1:1", class: driver.ErrNotConnected, word: "127.0.0.1:1"},

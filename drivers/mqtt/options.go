@@ -106,11 +106,10 @@ func (o Options) Validate() error {
 
 // schemes are those of brokers' URLs.
 func schemes() []kit.Scheme {
-	const refused = "MQTT over WebSocket; use the broker's mqtt or mqtts listener"
 	return []kit.Scheme{
 		{Name: "mqtt", Port: "1883"}, {Name: "mqtts", Port: "8883", TLS: true},
 		{Name: "tcp", Port: "1883"}, {Name: "ssl", Port: "8883", TLS: true}, {Name: "tls", Port: "8883", TLS: true},
-		{Name: "ws", Refused: refused}, {Name: "wss", Refused: refused},
+		{Name: "ws", Port: "80"}, {Name: "wss", Port: "443", TLS: true},
 	}
 }
 

@@ -79,6 +79,9 @@ func (s *session) semantics() driver.Semantics {
 	if s.TLS != nil {
 		sem.Transport += ", tls of at least " + strings.TrimPrefix(strings.ToLower(tls.VersionName(s.TLS.MinVersion)), "tls ")
 	}
+	if isWebSocket(s.Servers[0]) {
+		sem.Transport += ", websocket"
+	}
 	if o.v5() {
 		g := s.welcome
 		sem.Settings["receive_maximum"] = strconv.Itoa(o.ReceiveMaximum)

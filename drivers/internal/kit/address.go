@@ -17,9 +17,6 @@ type Scheme struct {
 	TLS  bool
 	// Socket says that URLs have the path of a socket of this machine, and no host.
 	Socket bool
-	// Refused, if not empty, says of a scheme that is known and not supported what to
-	// use instead.
-	Refused string
 }
 
 // Server is one address of a broker.
@@ -48,8 +45,8 @@ type Address struct {
 
 // ParseURL splits the target's URL into its servers, which commas separate. Without a
 // scheme a server has that of the one before it, and the first server the first of schemes,
-// which errors give as an example; they are of class driver.ErrOption or driver.ErrUnsupported
-// and repeat no password.
+// which errors give as an example; they are of class driver.ErrOption and repeat no
+// password.
 func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 	var a Address
 	example := schemes[0].Name + "://host:" + schemes[0].Port
@@ -67,8 +64,6 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 		switch { // errors repeat no part of the URL in which a password may stand by mistake
 		case i < 0:
 			return a, fmt.Errorf("%s: %w: scheme %q of the URL: want %s", e.Driver, driver.ErrOption, u.Scheme, names(schemes))
-		case schemes[i].Refused != "":
-			return a, fmt.Errorf("%s: %w: scheme %q: %s", e.Driver, driver.ErrUnsupported, u.Scheme, schemes[i].Refused)
 		case schemes[i].Socket && (u.Host != "" || len(u.Path) < 2):
 			return a, fmt.Errorf("%s: %w: no path in the URL; want one such as %s:///path", e.Driver, driver.ErrOption, u.Scheme)
 		case !schemes[i].Socket && u.Hostname() == "":
@@ -102,9 +97,7 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 func names(schemes []Scheme) string {
 	var all []string
 	for _, s := range schemes {
-		if s.Refused == "" {
-			all = append(all, s.Name)
-		}
+		all = append(all, s.Name)
 	}
 	last := len(all) - 1
 	if last == 0 {

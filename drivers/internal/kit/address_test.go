@@ -11,7 +11,7 @@ import (
 
 func TestParseURL(t *testing.T) {
 	e := &Errors{Driver: "test"}
-	schemes := []Scheme{{Name: "test", Port: "1"}, {Name: "tests", Port: "2", TLS: true}, {Name: "ws", Refused: "use test"}, {Name: "unix", Socket: true}}
+	schemes := []Scheme{{Name: "test", Port: "1"}, {Name: "tests", Port: "2", TLS: true}, {Name: "unix", Socket: true}}
 	for _, test := range []struct {
 		url, servers, user, path, err string
 		class                         error
@@ -25,7 +25,6 @@ func TestParseURL(t *testing.T) {
 		{url: "unix://run/test.sock", err: "no path in the URL", class: driver.ErrOption},
 		{url: "unix://u:secret@/", err: "want one such as unix:///path", class: driver.ErrOption},
 		{url: "http://host", err: `scheme "http" of the URL: want test, tests or unix`, class: driver.ErrOption},
-		{url: "ws://host", err: `scheme "ws": use test`, class: driver.ErrUnsupported},
 		{url: "test://u:secret@:5", err: "want one such as test://host:1", class: driver.ErrOption},
 		{url: "test://u:secret@host:port", err: "the URL cannot be read", class: driver.ErrOption},
 		{url: "test://:secret/abc@host", err: "the port is no number; in a login or a path write %40 for @, %2F for /", class: driver.ErrOption},
