@@ -3,6 +3,7 @@ package driver
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -43,6 +44,9 @@ func (t *TLS) Config(host string) (*tls.Config, error) {
 	if t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
 		if err != nil {
+			if encryptedKey(t.Key) {
+				return nil, fmt.Errorf("tls: %w: the key in %s is encrypted with a password; write it without one to a file that only you can read: (umask 077; openssl pkey -in %s -out FILE)", ErrOption, t.Key, t.Key)
+			}
 			hint := "tls.cert and tls.key want PEM files that belong together"
 			if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
 				hint = "check the path and its permissions"
@@ -52,4 +56,18 @@ func (t *TLS) Config(host string) (*tls.Config, error) {
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
+}
+
+// encryptedKey reports whether a PEM file has a private key that only a password opens.
+func encryptedKey(file string) bool {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return false
+	}
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" {
+			return true
+		}
+	}
+	return false
 }

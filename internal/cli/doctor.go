@@ -72,7 +72,7 @@ Exit codes: 0 fit, with or without warnings; 1 a check failed.`,
 					return err
 				}
 			} else {
-				a.printChecks(checks)
+				a.printChecks(conclusion(checks), checks)
 			}
 			if !fit {
 				return status(exitFailure)
@@ -122,14 +122,14 @@ func (env *Env) checkGenerator(now time.Time) vitals.Check {
 // resolveLimit is how long finding a broker's addresses may take.
 const resolveLimit = 5 * time.Second
 
-func (env *Env) printChecks(checks []vitals.Check) {
+// printChecks writes what checks say in all, and each of them.
+func (env *Env) printChecks(conclusion string, checks []vitals.Check) {
 	columns := env.columns(40)
-	width, counts := 0, map[string]int{}
+	width := 0
 	for _, c := range checks {
 		width = max(width, lipgloss.Width(c.Name))
-		counts[c.Status]++
 	}
-	fmt.Fprintf(env.Stdout, "%s\n\n", conclusion(counts))
+	fmt.Fprintf(env.Stdout, "%s\n\n", conclusion)
 	indent := 6 + width + 2
 	for _, c := range checks {
 		word := env.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
@@ -141,8 +141,12 @@ func (env *Env) printChecks(checks []vitals.Check) {
 	}
 }
 
-// conclusion sums the checks up.
-func conclusion(counts map[string]int) string {
+// conclusion sums the checks of a machine up.
+func conclusion(checks []vitals.Check) string {
+	counts := map[string]int{}
+	for _, c := range checks {
+		counts[c.Status]++
+	}
 	switch {
 	case counts[vitals.StatusFail] > 0:
 		return fmt.Sprintf("Not fit to measure: %s failed.", plural(counts[vitals.StatusFail], "check"))

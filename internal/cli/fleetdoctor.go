@@ -89,7 +89,7 @@ func (a *app) examineFleet(ctx context.Context, nc *wire.Conn, hosts []string, a
 	if asJSON {
 		err = a.writeJSON(fleetDoctorObject{fit, checks, agentRows(seen)})
 	} else {
-		a.printChecks(checks)
+		a.printChecks(conclusion(checks), checks)
 	}
 	if err == nil && !fit {
 		return status(exitFailure)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,9 +32,20 @@ func (o *override) Set(value string) error {
 	if value == "" { // such as a variable of the shell that is not set
 		return errors.New("empty")
 	}
+	if o.key == encryptKey {
+		if value != "true" {
+			return errors.New("leave it out where nothing is to be encrypted")
+		}
+		// It goes before others: what is in TLS's mapping stays.
+		o.to.list = slices.Insert(o.to.list, 0, scenario.Override{Key: "target.tls.insecure_skip_verify", Value: "false", Flag: o.flag})
+		return nil
+	}
 	o.to.list = append(o.to.list, scenario.Override{Key: o.key, Value: value, Flag: o.flag})
 	return nil
 }
+
+// encryptKey stands for a mapping target.tls, with whatever is in it.
+const encryptKey = "target.tls"
 
 // pairs is a flag that takes key=value and may be repeated.
 type pairs struct {
@@ -126,6 +138,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("start", "target.managed", "NAME", "broker to start for the run, optionally with a version such as kafka@3.9.1; default: the driver's own; see sixnines broker list")
 		flag("nodes", "target.nodes", "N", "number of nodes of that broker; default 1")
 		flag("network", "network.profile", "PROFILE", "network conditions to the broker for the whole run: lan, cross-zone, cross-region, wan, 4g, lossy-wifi or satellite; see docs/network.md")
+		flag("tls", encryptKey, "bool", "encrypt, by the authorities of this system unless --tls-ca names another; not needed with --tls-ca or a scheme such as rediss")
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the CA that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client certificate")
 		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client key")
@@ -134,6 +147,7 @@ func scenarioFlags(to *overrides) []section {
 	})
 	where := all[0].flags
 	where.Lookup("tls-insecure").NoOptDefVal = "true"
+	where.Lookup("tls").NoOptDefVal = "true"
 	where.Var(&pairs{to: to, prefix: "target.options.", flag: "--option"}, "option", "option of the driver, repeatable; see sixnines drivers show NAME")
 	where.Var(&pairs{to: to, prefix: "target.settings.", flag: "--setting"}, "setting", "a line of that broker's configuration, repeatable")
 	add("Load", func(flag func(name, key, kind, usage string)) {
