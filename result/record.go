@@ -211,7 +211,8 @@ type Agent struct {
 	// Lost says that its result has no end: it was killed, or could not be reached any more. What its
 	// segment had due after its last record counts as not sent.
 	Lost bool `json:"lost,omitempty"`
-	// Status is of its own verdict, and Codes of the reasons in it; without these if it is lost.
+	// Status is of its own verdict, and Codes of the reasons in it; without these if it is lost. What messages of other clocks make of
+	// its latencies is no part of it: alone it does not know that.
 	Status Status       `json:"status,omitempty"`
 	Codes  []ReasonCode `json:"codes,omitempty"`
 	Sent   int64        `json:"sent"` // messages of the window

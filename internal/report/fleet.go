@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"sixnines/result"
 )
@@ -16,6 +17,9 @@ func agentsTable(s *subject) *table {
 	m := s.measuredMetric()
 	x := &table{Name: "Agents", Head: columnHeads("lllrrrrl", "agent", "machine", "segment", "sent", "p50", "p99", "max", "its own verdict"), Even: true, Spill: true,
 		Caption: "What each agent recorded itself: " + metricName(m) + " of the messages that were answered, and the verdict of its own result. The percentiles of the whole run are of all agents' messages together."}
+	if slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil }) {
+		x.Caption += " How wrong other agents' clocks make its latencies is no part of its verdict: the whole says that."
+	}
 	for _, a := range f.Agents {
 		verdict := plain(string(a.Status))
 		if a.Lost {

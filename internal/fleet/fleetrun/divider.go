@@ -22,9 +22,9 @@ func Check(s *scenario.Scenario) error {
 	case !s.Phases.Until.IsZero():
 		return refuse("the window of each agent would end by what it knows itself; give phases.duration instead of phases.until")
 	case s.Record.Raw:
-		return refuse("raw files stay with the agents; leave record.raw out")
+		return refuse("raw files would stay with the agents: leave record.raw out, and have single messages from a run on one machine")
 	case s.Record.Probe == scenario.ProbeOn:
-		return refuse("an agent has no probe beside it; leave record.probe out")
+		return refuse("an agent has no probe beside it: leave record.probe out, and measure with a run of a few messages a second from another machine at the same time")
 	}
 	return nil
 }
