@@ -42,6 +42,7 @@ type Link struct {
 	dialled  error                      // the error of the last attempt to dial
 	told     error                      // the server's last refusal that an event has reported
 	asking   map[*request]struct{}      // requests under way on the link
+	deaf     error                      // why no answers come on this connection: the user may not subscribe to them
 	dropped  map[*nats.Subscription]int // number of drops reported so far
 	watchers []*watcher
 }
@@ -263,6 +264,9 @@ func (l *Link) disconnected(_ *nats.Conn, err error) {
 	// Publishers would fill a batch that cannot be written. If the library has
 	// connected again in the meantime, its next call is to adopt.
 	l.live.Store(nil)
+	l.mu.Lock()
+	l.deaf = nil
+	l.mu.Unlock()
 	l.Emit(driver.Event{Kind: driver.Disconnected, Detail: detail})
 	l.tell(false)
 }
@@ -312,8 +316,14 @@ func (l *Link) failed(_ *nats.Conn, sub *nats.Subscription, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.told = err
+	if !errors.Is(err, nats.ErrPermissionViolation) {
+		return
+	}
+	if strings.Contains(err.Error(), `for Subscription to "`+l.client.InboxPrefix()+".") {
+		l.deaf = e.Err
+	}
 	for r := range l.asking {
-		if errors.Is(err, nats.ErrPermissionViolation) && strings.Contains(err.Error(), r.subject) {
+		if l.deaf != nil || strings.Contains(err.Error(), r.subject) {
 			r.cancel(e.Err)
 		}
 	}
@@ -326,13 +336,16 @@ type request struct {
 }
 
 // Ask returns a context that ends, with the server's words, when the server refuses what is
-// sent to the subject on the link: the library would wait for an answer. done is called in
-// the end.
+// sent to the subject on the link, or to let answers come: the library, which subscribes to them once
+// on each connection, would wait. done is called in the end.
 func (l *Link) Ask(ctx context.Context, subject string) (asking context.Context, done func()) {
 	asking, cancel := context.WithCancelCause(ctx)
 	r := &request{`"` + subject + `"`, cancel}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.deaf != nil {
+		cancel(l.deaf)
+	}
 	if l.asking == nil {
 		l.asking = map[*request]struct{}{}
 	}
