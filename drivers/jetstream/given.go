@@ -61,7 +61,7 @@ func (s *session) lookUp(ctx context.Context, topic string) (stream, error) {
 		return stream{}, err
 	}
 	if name != "" {
-		return stream{topic, subject, name}, nil
+		return stream{topic, subject, name}, checkPart("stream", name)
 	}
 	var found struct {
 		Streams []string `json:"streams"`
@@ -76,6 +76,14 @@ func (s *session) lookUp(ctx context.Context, topic string) (stream, error) {
 		return stream{}, fmt.Errorf("%s: subject %s: %w: %d streams store it; name the one that is meant as STREAM/%s", product, subject, driver.ErrNoTopic, len(found.Streams), subject)
 	}
 	return stream{topic, subject, found.Streams[0]}, nil
+}
+
+// checkPart refuses names that no stream and no consumer can have: nobody would answer.
+func checkPart(what, name string) error {
+	if name == "" || strings.ContainsAny(name, ".*>/\\ \t\r\n") {
+		return fmt.Errorf("%s: %s %q: %w: names of streams and consumers have no dots, slashes, wildcards or spaces", product, what, name, driver.ErrUnsupported)
+	}
+	return nil
 }
 
 // adopt takes over a stream's settings in place of the options that would have made it.
@@ -105,6 +113,9 @@ func (s *session) adopt(c js.StreamConfig, t driver.Topology) error {
 func (s *session) groupOf(ctx context.Context, streams []stream, spec driver.ConsumerSpec) (config js.ConsumerConfig, err error) {
 	refuse := func(why string) error {
 		return fmt.Errorf("%s: consumer %s: %w: %s", product, spec.Group, driver.ErrUnsupported, why)
+	}
+	if err := checkPart("consumer", spec.Group); err != nil {
+		return config, err
 	}
 	for i, st := range streams {
 		info, err := s.api.consumerInfo(ctx, st.name, spec.Group)

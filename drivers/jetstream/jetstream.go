@@ -67,6 +67,7 @@ func Entry() driver.Entry {
 			Unreplicated: unreplicated(),
 		},
 		Naming:     naming(),
+		Rights:     rights,
 		Options:    &options,
 		Monitoring: "monitoring",
 		Driver:     driver.New(options, newSession, (*session).reach),
