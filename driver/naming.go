@@ -5,8 +5,10 @@ import (
 	"strings"
 )
 
-// Mark begins the names of what a run makes at a broker, unless the target has a prefix.
-const Mark = "sixnines"
+// Mark begins the names of what a run makes at a broker, unless the target has a prefix. It is short, since
+// each message has its topic's name in it: core NATS flat out took 5.6 million messages a second on a
+// subject of one byte, 3.9 million on one of 13 and 3.6 million on one of 20.
+const Mark = "s9"
 
 // Naming says what a driver calls things at its broker. The zero value: nothing there has a
 // name that could be chosen.

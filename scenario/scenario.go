@@ -71,7 +71,7 @@ const (
 type Target struct {
 	Driver string `yaml:"driver,omitempty" doc:"which driver; default nats"`
 	URL    string `yaml:"url,omitempty" doc:"where the broker is; absent: sixnines starts one of its own where it can"`
-	Prefix string `yaml:"prefix,omitempty" doc:"what every name begins with that the run makes or uses at the broker: topics, queues, exchanges, streams, groups, clients, reply addresses; such as bench., or bench/ for MQTT; absent: names of the run begin with sixnines"`
+	Prefix string `yaml:"prefix,omitempty" doc:"what every name begins with that the run makes or uses at the broker: topics, queues, exchanges, streams, groups, clients, reply addresses; such as bench., or bench/ for MQTT; absent: names of the run begin with s9"`
 	Topic  string `yaml:"topic,omitempty" doc:"topics that exist and are not ours, with commas between: a subject, queue, EXCHANGE/KEY or channel, as the driver has it; nothing is made, emptied or deleted"`
 	Group  string `yaml:"group,omitempty" doc:"groups that exist, with commas between, for target.topic: a consumer group, queue group or queue"`
 	// Managed, Nodes and Settings describe the broker that is started for the run if

@@ -96,9 +96,9 @@ def judge(pairs):
 
 def subject(process, number):
     """The subject, topic, channel or queue of a trial: as long and in as many parts as
-    Sixnines' own, sixnines.RUN.t0, whose RUN has eight characters. A server reads names
+    Sixnines' own, s9.RUN.t0, whose RUN has eight characters. A server reads names
     byte by byte, and the side with shorter ones would win by that."""
-    return f"sixnines.{process % 100_000:05d}{number % 1000:03d}.t0"
+    return f"s9.{process % 100_000:05d}{number % 1000:03d}.t0"
 
 
 def trial(side, load, binaries, broker, number):

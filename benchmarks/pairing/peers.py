@@ -135,7 +135,7 @@ class PerfTest:
         argv = [
             place.binaries["java"], "-cp", os.path.join(place.binaries["perf-test"], "*"),
             "com.rabbitmq.perf.PerfTest", "--uri", place.broker.url, "--queue", place.subject,
-            # As ours: sixnines.RUN/t0, with the topic's name as the key.
+            # As ours: s9.RUN/t0, with the topic's name as the key.
             "--exchange", "/".join(place.subject.rsplit(".", 1)), "--routing-key", place.subject.rsplit(".", 1)[-1],
             "--auto-delete", "true", "--producers", "1", "--consumers", "1", "--autoack",
             "--size", str(load.size), "--pmessages", str(load.messages), "--cmessages", str(load.messages),

@@ -121,13 +121,13 @@ class Brokers(unittest.TestCase):
         class FakeBroker:
             url, addresses = "amqp://127.0.0.1:5", "127.0.0.1:6"
 
-        place = Place({"java": says, "perf-test": "/jars", "redis-benchmark": says}, FakeBroker, self.directory, "sixnines.1.t0")
+        place = Place({"java": says, "perf-test": "/jars", "redis-benchmark": says}, FakeBroker, self.directory, "s9.1.t0")
         figures, (argv,) = PerfTest(1000).trial(place, FlatOut(7, 33))
         self.assertEqual(figures["per_second"], 40)
         for words in ("--confirm 1000", "--size 33", "--pmessages 7", "--cmessages 7", "--autoack",
-                      "--queue sixnines.1.t0 --exchange sixnines.1/t0 --routing-key t0"):
+                      "--queue s9.1.t0 --exchange s9.1/t0 --routing-key t0"):
             self.assertIn(words, " ".join(argv))
         self.assertNotIn("--confirm", PerfTest().trial(place, FlatOut(7, 33))[1][0])
         figures, (argv,) = RedisBenchmark().trial(place, FlatOut(7, 33))
         self.assertEqual(figures["per_second"], 123456.78)
-        self.assertIn("-p 6 -n 7 -c 1 -P 64 --csv PUBLISH sixnines.1.t0 " + "x" * 33, " ".join(argv))
+        self.assertIn("-p 6 -n 7 -c 1 -P 64 --csv PUBLISH s9.1.t0 " + "x" * 33, " ".join(argv))

@@ -199,8 +199,8 @@ class SixninesAnswers(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_both_sides_have_names_alike(self):
-        """Ours is sixnines.RUN.t0, and a run is known by eight characters."""
-        ours = "sixnines.k3v9x0aa.t0"
+        """Ours is s9.RUN.t0, and a run is known by eight characters."""
+        ours = "s9.k3v9x0aa.t0"
         for process, number in ((1, 0), (4194304, 1999)):
             name = subject(process, number)
             place = Place({}, FakeBroker, "", name)

@@ -85,10 +85,10 @@ func (g *natsGuard) rule(user, password string, forbidden ...deed) error {
 		}
 	}
 	if slices.Contains(forbidden, publishing) && g.denies == nil {
-		u.Permissions.Publish.Deny = []string{"sixnines.>"}
+		u.Permissions.Publish.Deny = []string{"s9.>"}
 	}
 	if slices.Contains(forbidden, subscribing) && g.denies == nil { // by JetStream the server is asked for consumers
-		u.Permissions.Subscribe.Deny = []string{"sixnines.>"}
+		u.Permissions.Subscribe.Deny = []string{"s9.>"}
 		u.Permissions.Publish.Deny = append(u.Permissions.Publish.Deny, "$JS.API.CONSUMER.>")
 	}
 	g.mu.Lock()

@@ -36,7 +36,7 @@ func guardKafka(t *testing.T) guard {
 	t.Cleanup(client.Close)
 	g.admin = kadm.NewClient(client)
 	// What a rule is about is allowed to those only whom a rule allows it.
-	for _, rule := range []*kadm.ACLBuilder{kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed),
+	for _, rule := range []*kadm.ACLBuilder{kadm.NewACLs().Topics("s9").ResourcePatternType(kadm.ACLPatternPrefixed),
 		kadm.NewACLs().TransactionalIDs("*").ResourcePatternType(kadm.ACLPatternLiteral)} {
 		if err := g.create(rule.Operations(kadm.OpAll).Allow("User:*").AllowHosts("*")); err != nil {
 			t.Fatal(err)
@@ -63,7 +63,7 @@ func (g *kafkaGuard) rule(user, password string, forbidden ...deed) error {
 		err = answers.Error()
 	}
 	topics := func() *kadm.ACLBuilder {
-		return kadm.NewACLs().Topics("sixnines").ResourcePatternType(kadm.ACLPatternPrefixed)
+		return kadm.NewACLs().Topics("s9").ResourcePatternType(kadm.ACLPatternPrefixed)
 	}
 	for d, rule := range map[deed]*kadm.ACLBuilder{publishing: topics().Operations(kadm.OpWrite), subscribing: topics().Operations(kadm.OpRead),
 		describing:  topics().Operations(kadm.OpDescribe),

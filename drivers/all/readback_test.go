@@ -119,7 +119,7 @@ func inStream(t *testing.T, c *brokers.Cluster, left string) (all [][]byte) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := j.Stream(context.Background(), "sixnines-"+left+"-t0")
+	s, err := j.Stream(context.Background(), "s9-"+left+"-t0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func inRedis(t *testing.T, c *brokers.Cluster, left string) (all [][]byte) {
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	entries, err := redis.Values(conn.Do("XRANGE", "sixnines:"+left+":t0", "-", "+"))
+	entries, err := redis.Values(conn.Do("XRANGE", "s9:"+left+":t0", "-", "+"))
 	if err != nil {
 		t.Fatal(err)
 	}

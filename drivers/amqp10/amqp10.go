@@ -1,15 +1,15 @@
 // Package amqp10 is the driver for brokers that speak AMQP 1.0, by the client
 // library go-amqp.
 //
-// On ActiveMQ Artemis topic t of run r is the multicast address sixnines.r.t. Each
+// On ActiveMQ Artemis topic t of run r is the multicast address s9.r.t. Each
 // group has a queue there, and each consumer on its own one of its own, so that each
 // gets every message. With routing anycast a topic is one queue, which one group
 // shares. The driver makes and deletes addresses and queues by messages to Artemis'
 // management address, and asks there how many messages a queue holds.
 //
 // RabbitMQ has AMQP 1.0 by its plugin rabbitmq_amqp1_0, and by itself from 4.0 on.
-// With a group, topic t is the queue sixnines.r.t, which the plugin makes when
-// somebody attaches to it. Without groups it is the key sixnines.r.t of the exchange
+// With a group, topic t is the queue s9.r.t, which the plugin makes when
+// somebody attaches to it. Without groups it is the key s9.r.t of the exchange
 // amq.topic, from which each consumer has a queue that the plugin names. The plugin
 // deletes neither, and nothing in its protocol does.
 //

@@ -83,9 +83,9 @@ func TestArtemis(t *testing.T) {
 	}, func(h *drivertest.Harness) {
 		h.Leftovers = func(run string) ([]string, error) { return names(t, c, "getAddressNames", run) }
 		h.Unacked = func(run string) (int, error) { return unacked(t, c, run) }
-		h.Observe = observe(c, "sixnines.")
+		h.Observe = observe(c, "s9.")
 		h.Given = func(run, topic string) (string, string) {
-			name := "sixnines." + run + "." + topic
+			name := "s9." + run + "." + topic
 			return name, name + "/g0"
 		}
 	})
@@ -104,9 +104,9 @@ func TestRabbitMQ(t *testing.T) {
 		{name: "queues", claim: func(c *driver.Capabilities) { c.FanOut = false }},
 		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0, "frame_max": "2MiB"}, claim: func(c *driver.Capabilities) { c.Groups = false }},
 	}, func(h *drivertest.Harness) {
-		h.Observe = observe(c, "/topic/sixnines.")
+		h.Observe = observe(c, "/topic/s9.")
 		h.Given = func(run, topic string) (string, string) {
-			name := "sixnines." + run + "." + topic
+			name := "s9." + run + "." + topic
 			if !h.Entry.Capabilities.Groups {
 				name = "/topic/" + name // of which each consumer has a queue
 			}

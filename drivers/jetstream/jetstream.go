@@ -1,8 +1,8 @@
 // Package jetstream is the driver for NATS JetStream: streams that a server, or
 // a majority of replicas, stores and acknowledges.
 //
-// Topic t of run r is the subject sixnines.r.t, stored in a stream of its own,
-// sixnines-r-t, which Provision makes and Deprovision deletes. A message is
+// Topic t of run r is the subject s9.r.t, stored in a stream of its own,
+// s9-r-t, which Provision makes and Deprovision deletes. A message is
 // published with the address of an inbox behind it, and the server's answer
 // there is the acknowledgement; nothing is sent twice. What was under way when a
 // connection was lost is resolved as ErrTimeout: the server may have stored it.

@@ -76,7 +76,7 @@ func leftovers(t *testing.T, c *brokers.Cluster) func(run string) ([]string, err
 // observe has a client look that asks for no login.
 func observe(address string) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
 	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
-		client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.ConsumeTopics("sixnines."+run+"."+topic),
+		client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.ConsumeTopics("s9."+run+"."+topic),
 			kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 		if err != nil {
 			return nil, err

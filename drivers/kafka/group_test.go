@@ -12,11 +12,11 @@ import (
 // partition of its topic.
 func committed(t *testing.T, address string, run, group string) int64 {
 	t.Helper()
-	offsets, err := admin(t, address).FetchOffsets(t.Context(), "sixnines."+run+"."+group)
+	offsets, err := admin(t, address).FetchOffsets(t.Context(), "s9."+run+"."+group)
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, ok := offsets.Lookup("sixnines."+run+".t0", 0)
+	at, ok := offsets.Lookup("s9."+run+".t0", 0)
 	if !ok {
 		return -1
 	}

@@ -154,7 +154,7 @@ func BenchmarkSend(b *testing.B) {
 		cpu := processor(b)
 		b.ResetTimer()
 		for range b.N {
-			client.Produce(context.Background(), &kgo.Record{Topic: "sixnines.test.t0", Value: payload}, nil)
+			client.Produce(context.Background(), &kgo.Record{Topic: "s9.test.t0", Value: payload}, nil)
 		}
 		if err := client.Flush(context.Background()); err != nil {
 			b.Fatal(err)

@@ -1,7 +1,7 @@
 // Package kafka is the driver for Apache Kafka and what speaks its protocol,
 // from 0.8.2 on, over github.com/twmb/franz-go.
 //
-// Topic t of run r is Kafka's topic sixnines.r.t, which is created with the
+// Topic t of run r is Kafka's topic s9.r.t, which is created with the
 // partitions, replicas and settings that the options ask for, and deleted
 // afterwards; or a topic that exists, which is left alone. A message is a record,
 // with or without a key.

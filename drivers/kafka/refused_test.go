@@ -35,7 +35,7 @@ func TestRefused(t *testing.T) {
 	forbid := func(run string) {
 		t.Helper()
 		topics := func() *kadm.ACLBuilder {
-			return kadm.NewACLs().Topics("sixnines." + run).ResourcePatternType(kadm.ACLPatternPrefixed)
+			return kadm.NewACLs().Topics("s9." + run).ResourcePatternType(kadm.ACLPatternPrefixed)
 		}
 		for _, rule := range []*kadm.ACLBuilder{
 			topics().Operations(kadm.OpAll).Allow("User:ANONYMOUS").AllowHosts("*"),

@@ -106,7 +106,7 @@ func retained(address, user, password, run string) ([]string, error) {
 		body += str(user) + str(password)
 	}
 	hello := packet(0x10, str("MQTT")+string([]byte{4, flags, 0, 0})+body)
-	ask := packet(0x82, "\x00\x01"+str("sixnines/"+run+"/#")+"\x00")
+	ask := packet(0x82, "\x00\x01"+str("s9/"+run+"/#")+"\x00")
 	if _, err := c.Write([]byte(hello + ask + "\xC0\x00")); err != nil {
 		return nil, err
 	}

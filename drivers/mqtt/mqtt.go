@@ -1,9 +1,9 @@
 // Package mqtt is the driver for MQTT 3.1.1 and 5 brokers.
 //
-// Topic t of run r is the topic sixnines/r/t. A consumer is an MQTT client with
+// Topic t of run r is the topic s9/r/t. A consumer is an MQTT client with
 // a connection of its own, whatever ConsumerSpec.Conn says, because the protocol
 // delivers to connections: two subscribers on one of them could not be told
-// apart. A group is a shared subscription, $share/group/sixnines/r/t. MQTT 5 has
+// apart. A group is a shared subscription, $share/group/s9/r/t. MQTT 5 has
 // them; some brokers, Mosquitto 2 among them, have them in 3.1.1 too, and
 // Provision finds out by trying.
 //

@@ -24,7 +24,7 @@ func observe(address, user, password string) func(ctx context.Context, run, topi
 		context.AfterFunc(ctx, func() { c.Close() })
 		const cleanUserPassword, noProperties = "\xC2", "\x00"
 		hello := packet(0x10, str("MQTT")+"\x05"+cleanUserPassword+"\x00\x00"+noProperties+str("observer")+str(user)+str(password))
-		ask := packet(0x82, "\x00\x01"+noProperties+str("sixnines/"+run+"/"+topic)+"\x00")
+		ask := packet(0x82, "\x00\x01"+noProperties+str("s9/"+run+"/"+topic)+"\x00")
 		if _, err := io.WriteString(c, hello+ask); err != nil {
 			return nil, err
 		}

@@ -89,7 +89,7 @@ func BenchmarkSend(b *testing.B) {
 			b.ReportAllocs()
 			b.ResetTimer()
 			for range b.N {
-				if err := nc.Publish("sixnines.test.t0", payload); err != nil {
+				if err := nc.Publish("s9.test.t0", payload); err != nil {
 					b.Fatal(err)
 				}
 			}
@@ -125,14 +125,14 @@ func BenchmarkPingPong(b *testing.B) {
 	}
 	b.Run("bare", func(b *testing.B) {
 		in, out := bare(b, server, false), bare(b, server, false)
-		if _, err := in.Subscribe("sixnines.test.t0", func(*client.Msg) { got <- struct{}{} }); err != nil {
+		if _, err := in.Subscribe("s9.test.t0", func(*client.Msg) { got <- struct{}{} }); err != nil {
 			b.Fatal(err)
 		}
 		in.Flush()
 		b.ReportAllocs()
 		b.ResetTimer()
 		for range b.N {
-			if err := out.Publish("sixnines.test.t0", payload); err != nil {
+			if err := out.Publish("s9.test.t0", payload); err != nil {
 				b.Fatal(err)
 			}
 			<-got

@@ -190,7 +190,7 @@ func TestWrongOptions(t *testing.T) {
 
 func TestPermissions(t *testing.T) {
 	b := startBroker(t, `authorization { users: [ { user: ada, password: lovelace, permissions: {
-		subscribe: [ "_INBOX.>", "sixnines.test.open" ], publish: [ "sixnines.test.open" ] } } ] }`)
+		subscribe: [ "_INBOX.>", "s9.test.open" ], publish: [ "s9.test.open" ] } } ] }`)
 	events := make(chan driver.Event, 16)
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -228,7 +228,7 @@ func TestForbidden(t *testing.T) {
 	b := startBroker(t, `authorization { users: [ { user: ada, password: lovelace, permissions: { subscribe: ">", publish: "open" } } ] }`)
 	for _, client := range []string{"direct", "library"} {
 		sessiontest.Forbidden(t, nats.Entry().Driver, driver.Target{URL: b.url.String(),
-			Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}}, `Permissions Violation for Publish to "sixnines.test.t0"`)
+			Options: map[string]any{"user": "ada", "password": "lovelace", "client": client}}, `Permissions Violation for Publish to "s9.test.t0"`)
 	}
 }
 

@@ -14,7 +14,7 @@
 // holds when a connection is lost is dropped without a word. With write_buffer 1,
 // as paced loads have it, it holds nothing.
 //
-// Topic t of run r is the subject sixnines.r.t. The broker keeps nothing of it,
+// Topic t of run r is the subject s9.r.t. The broker keeps nothing of it,
 // so there is nothing to provision and nothing to remove.
 package nats
 

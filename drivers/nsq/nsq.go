@@ -1,6 +1,6 @@
 // Package nsq is the driver for nsqd, the daemon of NSQ.
 //
-// Topic t of run r is the topic sixnines.r.t. A group is a channel of its name,
+// Topic t of run r is the topic s9.r.t. A group is a channel of its name,
 // which delivers each message to one consumer; a consumer without a group has its
 // own channel. The driver makes topics and channels before the first
 // message, by nsqd's HTTP address, and removes them at the end. Without that

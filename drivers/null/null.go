@@ -10,7 +10,7 @@
 // connection is down fails with ErrNotConnected; a message whose confirmation was lost
 // with its connection is done with ErrTimeout, since its outcome is unknown.
 //
-// Topic t of run r is called sixnines.r.t. It exists while somebody names it, so
+// Topic t of run r is called s9.r.t. It exists while somebody names it, so
 // there is nothing to provision and nothing to remove.
 package null
 

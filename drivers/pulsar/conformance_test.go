@@ -109,7 +109,7 @@ func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (f
 			return nil, err
 		}
 		context.AfterFunc(ctx, conn.Close)
-		reader, err := conn.CreateReader(client.ReaderOptions{Topic: "persistent://public/default/sixnines." + run + "." + topic,
+		reader, err := conn.CreateReader(client.ReaderOptions{Topic: "persistent://public/default/s9." + run + "." + topic,
 			StartMessageID: client.EarliestMessageID()})
 		if err != nil {
 			return nil, err

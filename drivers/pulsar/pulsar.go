@@ -1,7 +1,7 @@
 // Package pulsar is the driver for Apache Pulsar, by its client library
 // pulsar-client-go.
 //
-// Topic t of run r is persistent://TENANT/NAMESPACE/sixnines.r.t, or
+// Topic t of run r is persistent://TENANT/NAMESPACE/s9.r.t, or
 // non-persistent://…. A group is a subscription of its name, shared unless option
 // subscription says otherwise. A consumer on its own has an exclusive subscription
 // of its own, so that each gets every message. Pulsar's web service makes and

@@ -97,7 +97,7 @@ func harness(t *testing.T, c *brokers.Cluster, options map[string]any) drivertes
 		Freeze:        brokertest.Freeze(t, c),
 		Thaw:          brokertest.Thaw(t, c),
 		Given: func(run, topic string) (string, string) {
-			return "sixnines." + run + "/" + topic + "/" + topic, "sixnines." + run + "/" + topic + "/g0"
+			return "s9." + run + "/" + topic + "/" + topic, "s9." + run + "/" + topic + "/g0"
 		},
 		Leftovers: func(run string) ([]string, error) { return leftovers(c, run) },
 		Observe:   observe(c),
@@ -120,7 +120,7 @@ func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (f
 		if err != nil {
 			return nil, err
 		}
-		if err := ch.QueueBind(q.Name, topic, "sixnines."+run+"/"+topic, false, nil); err != nil {
+		if err := ch.QueueBind(q.Name, topic, "s9."+run+"/"+topic, false, nil); err != nil {
 			return nil, err
 		}
 		deliveries, err := ch.Consume(q.Name, "", true, true, false, false, nil)
@@ -140,7 +140,7 @@ func leftovers(c *brokers.Cluster, run string) ([]string, error) {
 	}
 	defer conn.Close()
 	var found []string
-	prefix := "sixnines." + run
+	prefix := "s9." + run
 	for _, topic := range []string{"t0", "t1"} {
 		for _, name := range []string{prefix + "/" + topic, prefix + "/" + topic + "/g0", prefix + "/" + topic + "//sink",
 			prefix + "//consumer-0", prefix + "//consumer-1"} {
@@ -218,7 +218,7 @@ func (b *broker) list(t *testing.T) []string {
 			t.Fatal(err)
 		}
 		for _, line := range lines {
-			if strings.HasPrefix(line, "sixnines.test") {
+			if strings.HasPrefix(line, "s9.test") {
 				all = append(all, line)
 			}
 		}

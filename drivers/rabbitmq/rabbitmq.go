@@ -1,10 +1,10 @@
 // Package rabbitmq is the driver for RabbitMQ over AMQP 0-9-1: classic and
 // quorum queues, streams consumed as queues, publisher confirms, transactions.
 //
-// Topic t of run r is the exchange "sixnines.r/t". A consumer of its own has a
+// Topic t of run r is the exchange "s9.r/t". A consumer of its own has a
 // queue that is bound to the exchanges of its topics, so that each gets every
 // message; the consumers of group g share one queue for each topic,
-// "sixnines.r/t/g", which Provision makes. If the run has no consumers, a queue that
+// "s9.r/t/g", which Provision makes. If the run has no consumers, a queue that
 // drops its oldest messages replaces them, so that messages are published into a
 // queue and not discarded.
 //

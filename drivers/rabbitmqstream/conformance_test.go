@@ -92,7 +92,7 @@ func observe(c *brokers.Cluster) func(ctx context.Context, run, topic string) (f
 		if err := ch.Qos(1000, 0, false); err != nil { // more than there are messages
 			return nil, err
 		}
-		deliveries, err := ch.Consume("sixnines."+run+"."+topic, "", false, false, false, false, amqp.Table{"x-stream-offset": "first"})
+		deliveries, err := ch.Consume("s9."+run+"."+topic, "", false, false, false, false, amqp.Table{"x-stream-offset": "first"})
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func leftovers(t *testing.T, c *brokers.Cluster, run string) ([]string, error) {
 	var found []string
 	err := ask(t, c, func(conn *wire.Conn) error {
 		for _, topic := range []string{"t0", "t1"} {
-			stream := "sixnines." + run + "." + topic
+			stream := "s9." + run + "." + topic
 			if _, err := conn.Locate(t.Context(), stream); err == nil {
 				found = append(found, stream)
 			} else if e := new(wire.Error); !errors.As(err, &e) || e.Code != wire.NoStream {
@@ -181,7 +181,7 @@ func (*rest) End(error) {}
 func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
 	var open int
 	err := ask(t, c, func(conn *wire.Conn) error {
-		stream := "sixnines." + run + ".t0"
+		stream := "s9." + run + ".t0"
 		e := ends{make(chan uint64, 1)}
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
@@ -196,7 +196,7 @@ func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
 		default:
 		}
 		var from uint64
-		stored, err := conn.StoredOffset(ctx, "sixnines."+run+".consumer-0", stream)
+		stored, err := conn.StoredOffset(ctx, "s9."+run+".consumer-0", stream)
 		switch answer := new(wire.Error); {
 		case err == nil:
 			from = stored + 1

@@ -1,7 +1,7 @@
 // Package rabbitmqstream is the driver for RabbitMQ streams over their own
 // protocol.
 //
-// Topic t of run r is the stream "sixnines.r.t". Each consumer reads it by
+// Topic t of run r is the stream "s9.r.t". Each consumer reads it by
 // itself, from what is written after it has subscribed, so that each gets every
 // message; there are no groups, because brokers before 3.11 know none, and
 // later ones give all of a group's messages to one of its consumers. Super

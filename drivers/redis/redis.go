@@ -17,7 +17,7 @@
 // PubSubConn). It does not tell what it had written when a connection was lost: all that
 // was not answered is unknown then. It cannot go without answers.
 //
-// Topic t of run r is the channel sixnines.r.t. The server keeps nothing of it,
+// Topic t of run r is the channel s9.r.t. The server keeps nothing of it,
 // so there is nothing to provision and nothing to remove. Redis has no groups:
 // every subscriber gets every message.
 package redis

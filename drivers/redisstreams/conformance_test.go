@@ -16,7 +16,7 @@ import (
 // observe reads a stream from its beginning.
 func observe(c *resptest.Server) func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
 	return func(ctx context.Context, run, topic string) (func() (drivertest.Observed, error), error) {
-		key, after := "sixnines:"+run+":"+topic, "-"
+		key, after := "s9:"+run+":"+topic, "-"
 		return func() (o drivertest.Observed, err error) {
 			for ; ctx.Err() == nil; time.Sleep(time.Millisecond) {
 				entries, err := redis.Values(c.Do("XRANGE", key, after, "+", "COUNT", 1))

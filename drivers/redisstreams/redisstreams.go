@@ -1,7 +1,7 @@
 // Package redisstreams is the driver for Redis streams: XADD, XREAD and consumer
 // groups, for Redis 5 or later and for servers that speak its protocol.
 //
-// Topic t of run r is the stream sixnines:r:t, which Provision makes and
+// Topic t of run r is the stream s9:r:t, which Provision makes and
 // Deprovision unlinks. An acknowledgement is the identifier that XADD answers
 // with: the entry is in the stream, as durable as the server's append-only file
 // makes it, which Semantics says. XADDs are pipelined, see resp.Pipeline; of a

@@ -19,7 +19,7 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-const key = "sixnines:test:t0"
+const key = "s9:test:t0"
 
 // eachClient runs a test with each value of the option client.
 func eachClient(t *testing.T, test func(t *testing.T, client string)) {
@@ -307,7 +307,7 @@ func TestRefused(t *testing.T) {
 	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t0"}, Group: "stranger"}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrNoTopic) {
 		t.Errorf("a group that is not there: %v", err)
 	}
-	if _, err := c.Do("SET", "sixnines:test:t1", "x"); err != nil {
+	if _, err := c.Do("SET", "s9:test:t1", "x"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Consumer(t.Context(), driver.ConsumerSpec{Topics: []string{"t1"}}, new(sessiontest.Counter).Deliver); !errors.Is(err, driver.ErrRejected) {

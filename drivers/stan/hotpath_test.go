@@ -39,7 +39,7 @@ func bare(t testing.TB, url string, limit int, acks driver.Acks) func(payload []
 	t.Cleanup(func() { sc.Close() })
 	handler := func(_ string, err error) { acks.Done(0, err) }
 	return func(payload []byte) error {
-		_, err := sc.PublishAsync("sixnines.test.t1", payload, handler) // a name as long as ours: the library copies it
+		_, err := sc.PublishAsync("s9.test.t1", payload, handler) // a name as long as ours: the library copies it
 		return err
 	}
 }

@@ -3,7 +3,7 @@
 // Server and library are archived; there is nothing to choose it for but to know
 // what one still has.
 //
-// Topic t of run r is the channel sixnines.r.t. Channels come into being with
+// Topic t of run r is the channel s9.r.t. Channels come into being with
 // their first message or subscription, and no client can delete one: the server
 // forgets a channel by itself if it was started with max_inactivity, else the
 // run's name stays in it. A run's channels are therefore never those of another.

@@ -201,7 +201,7 @@ func TestRabbitMQCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three nodes take a while")
 	}
-	c := clustered{brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3}), brokers.Destination{Name: "sixnines.r/t0/g0"}}
+	c := clustered{brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3}), brokers.Destination{Name: "s9.r/t0/g0"}}
 	urls := strings.Split(c.URL, ",")
 	if len(urls) != 3 || len(c.Nodes()) != 3 {
 		t.Fatalf("%d nodes at %q", len(c.Nodes()), urls)

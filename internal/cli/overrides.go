@@ -132,7 +132,7 @@ func scenarioFlags(to *overrides) []section {
 	}
 	add("Where", func(flag func(name, key, kind, usage string)) {
 		flag("url", "target.url", "URL", "address of the broker; without it a broker is started for the run")
-		flag("prefix", "target.prefix", "TEXT", "what every name begins with that the run makes or uses at the broker, such as bench. (or bench/ for MQTT), where the account may use no other; default: names begin with sixnines")
+		flag("prefix", "target.prefix", "TEXT", "what every name begins with that the run makes or uses at the broker, such as bench. (or bench/ for MQTT), where the account may use no other; default: names begin with s9")
 		flag("topic", "target.topic", "NAME", "use topics that exist, with commas between: subjects, queues, EXCHANGE/KEY, channels; nothing is made, emptied or deleted")
 		flag("group", "target.group", "NAME", "with --topic: consumer groups that exist, with commas between")
 		flag("start", "target.managed", "NAME", "broker to start for the run, optionally with a version such as kafka@3.9.1; default: the driver's own; see sixnines broker list")

@@ -274,7 +274,7 @@ func BenchmarkBatch(b *testing.B) {
 		b.Run(fmt.Sprint(size, "KiB"), func(b *testing.B) {
 			l, _ := linkTo(nowhere{}, size<<10)
 			p := Publisher{link: l}
-			p.Address("sixnines.test.t0", "")
+			p.Address("s9.test.t0", "")
 			payload := make([]byte, 256)
 			b.ReportAllocs()
 			for range b.N {

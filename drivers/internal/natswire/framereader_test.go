@@ -293,8 +293,8 @@ func (e *endless) Read(p []byte) (n int, err error) {
 func messages(count, size int) (in *frameReader, handed *int) {
 	handed = new(int)
 	t := new(routes)
-	t.set(1, &route{"sixnines.test.t0", &Receiver{Gate: kit.NewGate(nil), Take: func(_, _, _ []byte) { *handed++ }}})
-	message := fmt.Sprintf("MSG sixnines.test.t0 1 %d\r\n%s\r\n", size, strings.Repeat("x", size))
+	t.set(1, &route{"s9.test.t0", &Receiver{Gate: kit.NewGate(nil), Take: func(_, _, _ []byte) { *handed++ }}})
+	message := fmt.Sprintf("MSG s9.test.t0 1 %d\r\n%s\r\n", size, strings.Repeat("x", size))
 	return newFrameReader(&endless{stream: []byte(strings.Repeat(message, count) + "PING\r\n")}, t, func() {}), handed
 }
 

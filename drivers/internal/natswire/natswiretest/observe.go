@@ -18,7 +18,7 @@ func Observe(url string, options ...nats.Option) func(ctx context.Context, run, 
 			return nil, err
 		}
 		context.AfterFunc(ctx, nc.Close)
-		sub, err := nc.SubscribeSync("sixnines." + run + "." + topic)
+		sub, err := nc.SubscribeSync("s9." + run + "." + topic)
 		if err != nil {
 			return nil, err
 		}
