@@ -25,6 +25,10 @@ type Closing struct {
 	EarlierTo   int64 `json:"earlier_to,omitempty"`
 	// Left is what of the run is still at the broker, since it could not be removed.
 	Left []Leftover `json:"left,omitempty"`
+	// Unconsumed counts messages of this run, those outside of the window included, that may still be in topics of the
+	// operator's: no consumer of a group had received them when the consumers left, or the load had no
+	// consumers. Each counts once for each group.
+	Unconsumed int64 `json:"unconsumed,omitempty"`
 	// Of the merged result of processes that receive what others send: Twice counts deliveries that two processes
 	// received and recorded, of which one is a duplicate, and Unobserved those of which nothing is known,
 	// because a process that may have received them was lost.

@@ -113,10 +113,29 @@ func (ld *load) leave() error {
 	for _, st := range ld.sending.Streams {
 		errs = append(errs, st.Producer.Close(ctx))
 	}
+	ld.consumeRest()
 	for _, c := range ld.receiving.Clients {
 		errs = append(errs, c.Close(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// restPatience is how long consumers may take for what the run has sent outside of the window to topics that are
+// not its own: what they do not receive stays there for others.
+const restPatience = 2 * time.Second
+
+// consumeRest waits until consumers have received all that was sent to topics of the operator's, and notes
+// what may be left there.
+func (ld *load) consumeRest() {
+	if ld.Scenario.Target.Topic == "" || ld.Flow.Replies || ld.Crosses() || !ld.Entry.Capabilities.Keeps {
+		return
+	}
+	waits := len(ld.receiving.Groups) > 0
+	for limit := time.Now().Add(restPatience); ; time.Sleep(5 * time.Millisecond) {
+		if ld.accounts.Unconsumed = ld.accounts.CountUnconsumed(); ld.accounts.Unconsumed == 0 || !waits || time.Now().After(limit) {
+			return
+		}
+	}
 }
 
 // startStages taps the connections that are known, and has messages followed if

@@ -31,6 +31,13 @@ func lifetime(e *evidence) (found []result.Reason) {
 			found = append(found, note(result.ReasonDrained, fmt.Sprintf("the broker still held %s when it was last asked: lengthen --duration", spell.Plural(n, "message")))...)
 		}
 	}
+	if n := e.unconsumed(); n > 0 {
+		why := "no consumer of the run had received them when it ended"
+		if c.Expected == 0 {
+			why = "the load has no consumers"
+		}
+		found = append(found, note(result.ReasonLeft, fmt.Sprintf("%s of the run may still be in %s: %s, and nothing there is deleted", spell.Plural(n, "message"), h.Topic, why))...)
+	}
 	if h.LeftAs != "" {
 		found = append(found, note(result.ReasonLeft, "topics, groups and messages stay at the broker: --existing "+h.LeftAs+" uses them")...)
 	}
@@ -46,4 +53,12 @@ func (e *evidence) leftAtBroker() (n int64, told bool) {
 		}
 	}
 	return n, told
+}
+
+// unconsumed returns how many messages the run may have left in topics of the operator's.
+func (e *evidence) unconsumed() int64 {
+	if e.run.Closing == nil {
+		return 0
+	}
+	return e.run.Closing.Unconsumed
 }

@@ -23,11 +23,12 @@ import (
 // write no counter that senders and consumers have; they read them.
 type Accounts struct {
 	*plan.Plan
-	Session   *session.Session
-	Recording *observe.Recording
-	Sending   *send.Sending
-	Receiving *receive.Receiving
-	Back      *readback.Back // nil: what the broker keeps is not read back
+	Session    *session.Session
+	Recording  *observe.Recording
+	Sending    *send.Sending
+	Receiving  *receive.Receiving
+	Back       *readback.Back // nil: what the broker keeps is not read back
+	Unconsumed int64          // [result.Closing.Unconsumed]; the run's goroutine sets it when the consumers leave
 
 	// Reported is the collector's; when that has ended, the run's goroutine's.
 	Reported reported

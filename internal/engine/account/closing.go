@@ -21,7 +21,30 @@ func (a *Accounts) Closing(now int64, interrupted, aborted bool) *result.Closing
 	return &result.Closing{Intervals: a.Reported.intervals, End: end, Interrupted: interrupted && end < int64(a.Length), Aborted: aborted,
 		Acked: since(a.lastAck()), Received: since(received), Synced: since(a.Sending.Synced),
 		GivenUp: max(0, now-start), // before start if it never began
-		WarmUp:  a.warmLeft(), EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
+		WarmUp:  a.warmLeft(), Unconsumed: a.Unconsumed, EarlierFrom: since(x.First.Load()), EarlierTo: since(x.Last.Load())}
+}
+
+// CountUnconsumed counts messages that were sent, in the window and outside of it, and that no consumer of a group has
+// received, once for each group; without consumers, all. Senders have ended; consumers may still receive.
+// Of messages outside of the window it is not known whether the broker refused them.
+func (a *Accounts) CountUnconsumed() (n int64) {
+	for _, st := range a.Sending.Streams {
+		if len(a.Receiving.Groups) == 0 {
+			n += int64(st.Next) - st.Rejected.N.Load() - st.Nacked.N.Load()
+		}
+		for _, g := range a.Receiving.Groups {
+			ledger, bound := g.Ledger(st)
+			if !bound {
+				continue
+			}
+			for seq := range ledger.Missing(0, st.Next) {
+				if !st.Rejected.Has(seq) && !st.Nacked.Has(seq) {
+					n++
+				}
+			}
+		}
+	}
+	return n
 }
 
 // warmLeft returns how many messages of an unpaced load's warm-up were answered or delivered in the

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -16,7 +17,6 @@ import (
 	"sixnines/internal/engine/stream"
 	"sixnines/internal/transport"
 	"sixnines/result"
-	"sixnines/scenario"
 )
 
 // openTimeout bounds the first contact: a wrong address is reported
@@ -59,13 +59,23 @@ func (s *Session) Open(ctx context.Context) (err error) {
 	if w.Existing != "" && errors.Is(err, driver.ErrNoTopic) {
 		return fmt.Errorf("%w: the broker has no topics and groups with the name %s in this number; make them by a run with lifetime: keep, and give the name that it prints: %w", plan.ErrUsage, w.Existing, err)
 	}
-	if s.Scenario.Target.Topic != "" && w.Pattern == scenario.Publish {
-		s.Semantics.Warnings = append(s.Semantics.Warnings, "the run's messages stay in "+s.Scenario.Target.Topic+": the load has no consumers, and nothing there is deleted")
+	if s.Scenario.Target.Topic != "" && s.stays() {
+		s.Semantics.Warnings = append(s.Semantics.Warnings, "the run's messages stay in "+s.Scenario.Target.Topic+", consumed or not, until its own limits remove them: it is a log, and nothing there is deleted")
 	}
 	if tls := s.Scenario.Target.TLS; tls != nil && tls.InsecureSkipVerify {
 		s.Semantics.Warnings = append(s.Semantics.Warnings, "the server's certificate is not checked")
 	}
 	return err
+}
+
+// stays reports whether topics keep messages that were consumed.
+func (s *Session) stays() bool {
+	back, ok := s.Main.(driver.BackReader)
+	if t := s.Topology(); ok && t.Consumers > 0 {
+		places, err := back.Places(t)
+		return err == nil && slices.ContainsFunc(places, func(p driver.Place) bool { return p.Log })
+	}
+	return false
 }
 
 // Topology is what the load needs at the broker.

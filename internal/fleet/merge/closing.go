@@ -102,6 +102,7 @@ func closings(into, c *result.Closing) {
 	into.Interrupted, into.Aborted = into.Interrupted || c.Interrupted, into.Aborted || c.Aborted
 	into.Acked, into.Received, into.Synced = max(into.Acked, c.Acked), max(into.Received, c.Received), max(into.Synced, c.Synced)
 	into.WarmUp += c.WarmUp
+	into.Unconsumed += c.Unconsumed
 	if c.EarlierFrom != 0 && (into.EarlierFrom == 0 || c.EarlierFrom < into.EarlierFrom) {
 		into.EarlierFrom = c.EarlierFrom
 	}
