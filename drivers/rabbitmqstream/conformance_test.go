@@ -31,9 +31,13 @@ const user, password = "ada", "lovelace"
 // seen not to come to an end with it.
 func TestConformance(t *testing.T) {
 	c := brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password})
-	secure := brokertest.Encrypted(t, "rabbitmq", brokers.Options{User: user, Password: password}, func(c *brokers.Cluster) driver.Target {
-		return driver.Target{URL: c.URLFor("rabbitmq-stream")}
-	})
+	_, secured := brokertest.Secured(t, "rabbitmq", rabbitmqstream.Entry(), brokers.Options{})
+	as := func(options map[string]any) driver.Target {
+		to := secured
+		to.Options = maps.Clone(secured.Options)
+		maps.Copy(to.Options, options)
+		return to
+	}
 	entries := map[string]any{"sub_entry_size": 7, "compression": "gzip", "deduplication": true}
 	for _, mode := range []struct {
 		name      string
@@ -51,6 +55,7 @@ func TestConformance(t *testing.T) {
 			if testing.Short() && !mode.brief {
 				t.Skip("a variant")
 			}
+			over := as(mode.options)
 			url, options := c.URLFor("rabbitmq-stream"), with(mode.options)
 			h := drivertest.Harness{
 				Entry:  rabbitmqstream.Entry(),
@@ -67,12 +72,18 @@ func TestConformance(t *testing.T) {
 				Unacked:       func(run string) (int, error) { return unacked(t, c, run) },
 				Impatient:     &driver.Target{URL: url, Options: merged(options, "heartbeat", mode.heartbeat)},
 				Silence:       mode.silence,
-				Encrypted:     &driver.Target{URL: secure.URL, TLS: secure.TLS, Options: options},
+				Encrypted:     &over,
 			}
 			if mode.options["sub_entry_size"] != nil {
 				h.Observe = nil // AMQP 0-9-1 is not given what lies in such entries
 			}
 			drivertest.Run(t, h)
+		})
+	}
+	// With an account that has the driver's rights and no others.
+	for _, client := range []string{"direct", "library"} {
+		t.Run("secured, "+client, func(t *testing.T) {
+			drivertest.RunLimited(t, drivertest.Harness{Entry: rabbitmqstream.Entry(), Target: as(map[string]any{"client": client})})
 		})
 	}
 }

@@ -34,10 +34,24 @@
 // confirmation before its connection: the time that it has for that is a day.
 package rabbitmqstream
 
-import "sixnines/driver"
+import (
+	"regexp"
+
+	"sixnines/driver"
+)
 
 // product begins the driver's errors, and is its name.
 const product = "rabbitmq-stream"
+
+// rights are the regular expressions of rabbitmqctl set_permissions.
+func rights(prefix string) []driver.Right {
+	own := "^" + regexp.QuoteMeta(naming().Begins(prefix))
+	return []driver.Right{
+		{Name: "configure", Value: own, For: "streams, which a run makes and deletes, not with --topic"},
+		{Name: "write", Value: own},
+		{Name: "read", Value: own},
+	}
+}
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -60,6 +74,7 @@ func Entry() driver.Entry {
 			Unmovable: driver.Lack{Why: "the leader of a stream cannot be chosen", Instead: "use driver rabbitmq with the option queue_type set to quorum"},
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}
