@@ -115,6 +115,11 @@ bin/site-tools/ready: tools/site/requirements.txt
 	@bin/site-tools/bin/pip install --quiet --disable-pip-version-check --require-hashes -r $< || { echo "make site needs the packages that $< names" >&2; exit 1; }
 	@touch $@
 
+# DuckDB, which reads the Parquet files of a test; its sums are known.
+bin/notebook-tools/ready: tools/notebook/requirements.txt
+	@.ci/notebook
+	@touch $@
+
 # A release of HEAD, see docs/install.md. What makes it is a module of its own.
 dist: bin/release
 	bin/release -root . -out dist -platforms '$(PLATFORMS)' -url '$(RELEASE_URL)'
@@ -144,6 +149,7 @@ test: brokers
 	@.ci/browser
 	@.ci/prometheus
 	@.ci/iptables
+	@$(MAKE) --no-print-directory bin/notebook-tools/ready || echo "NOT TESTED: Parquet files, since DuckDB cannot be fetched"
 	$(GO) list $(TAGGED) -export -test ./... >/dev/null
 	.ci/gotest $(TAGGED) $(TESTING) $(BESIDE) $(PATIENT)
 	.ci/gotest $(TAGGED) $(TESTING) $(filter-out $(PATIENT),$(shell $(GO) list ./...))

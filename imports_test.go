@@ -40,7 +40,7 @@ func layers() []layer {
 
 		{"words", "internal/spell internal/secret internal/jsonschema internal/loglinear", "", "everything imports these packages, so they import nothing"},
 		{"texts", "internal/strict", "words", "what is read strictly knows no format"},
-		{"encodings", "internal/histograms internal/seal", "words", "results are read, written and judged by the same encodings, which know no result"},
+		{"encodings", "internal/histograms internal/parquet internal/seal", "words", "results are read, written and judged by the same encodings, which know no result"},
 		{"basics", "internal/child internal/clock internal/clocksync internal/disk internal/filelock internal/gofast internal/integrity internal/journal internal/netns internal/numbers internal/pid internal/relay internal/ring internal/selfsigned internal/stats internal/thread", "words basics", "these packages know no broker, scenario or result"},
 		{"keys", "internal/keys", "", "the engine and drivers both make keys"},
 		{"contract", "driver", "words vocabulary", "a driver in another module links nothing else of Sixnines"},

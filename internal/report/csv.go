@@ -82,49 +82,52 @@ func writeTimeCSV(w io.Writer, runs []*result.Run) error {
 	c := csv.NewWriter(w)
 	_ = c.Write([]string{"run", "phase", "start_ns", "end_ns", "series", "value"}) // kept until Error
 	for _, s := range prepared {
-		messages := messagesOf(s.run)
-		for _, p := range s.run.Series {
-			row := func(series, value string) {
-				_ = c.Write([]string{s.label, plain(p.Phase), integer(p.Start), integer(p.End), series, value})
-			}
-			row("scheduled", integer(p.Counters.Scheduled))
-			row("sent", integer(p.Counters.Sent))
-			row("acked", integer(p.Counters.Acked))
-			row("received", integer(p.Counters.Received))
-			row("in_flight", integer(p.InFlight))
-			row("backlog", integer(p.Backlog))
-			for _, m := range result.Metrics() {
-				v, ok := p.Metrics[m]
-				if !ok {
-					continue
+		for i := range s.run.Series {
+			p := &s.run.Series[i]
+			s.values(p, func(series string, v float64, known bool) {
+				text := decimal(v)
+				if !known {
+					text = "n/a"
 				}
-				row(string(m)+".count", integer(v.Count))
-				if v.Count == 0 {
-					continue
-				}
-				row(string(m)+".min_ns", integer(v.Min))
-				v = supported(v, messages(m))
-				row(string(m)+".p50_ns", whereSupported(v.P50))
-				row(string(m)+".p90_ns", whereSupported(v.P90))
-				row(string(m)+".p99_ns", whereSupported(v.P99))
-				row(string(m)+".p99.9_ns", whereSupported(v.P999))
-				row(string(m)+".max_ns", integer(v.Max))
-			}
-			for _, k := range slices.Sorted(maps.Keys(p.Vitals)) {
-				row("vitals."+plain(string(k)), decimal(p.Vitals[k]))
-			}
+				_ = c.Write([]string{s.label, plain(p.Phase), integer(p.Start), integer(p.End), series, text})
+			})
 		}
 	}
 	c.Flush()
 	return c.Error()
 }
 
-// whereSupported returns a percentile of an interval; "n/a" if its messages do not support it.
-func whereSupported(v int64) string {
-	if v == unsupported {
-		return "n/a"
+// values calls add for each value of an interval, by the name of its series. A percentile that its
+// messages do not support is not known. Counts and ns are exact up to 2⁵³.
+func (s *subject) values(p *result.Point, add func(series string, v float64, known bool)) {
+	for _, c := range []struct {
+		name string
+		n    int64
+	}{{"scheduled", p.Counters.Scheduled}, {"sent", p.Counters.Sent}, {"acked", p.Counters.Acked}, {"received", p.Counters.Received},
+		{"in_flight", p.InFlight}, {"backlog", p.Backlog}} {
+		add(c.name, float64(c.n), true)
 	}
-	return integer(v)
+	messages := messagesOf(s.run)
+	for _, m := range result.Metrics() {
+		v, ok := p.Metrics[m]
+		if !ok {
+			continue
+		}
+		add(string(m)+".count", float64(v.Count), true)
+		if v.Count == 0 {
+			continue
+		}
+		v = supported(v, messages(m))
+		for _, f := range []struct {
+			name string
+			ns   int64
+		}{{"min", v.Min}, {"p50", v.P50}, {"p90", v.P90}, {"p99", v.P99}, {"p99.9", v.P999}, {"max", v.Max}} {
+			add(string(m)+"."+f.name+"_ns", float64(f.ns), f.ns != unsupported)
+		}
+	}
+	for _, k := range slices.Sorted(maps.Keys(p.Vitals)) {
+		add("vitals."+plain(string(k)), p.Vitals[k], true)
+	}
 }
 
 func integer(v int64) string { return strconv.FormatInt(v, 10) }

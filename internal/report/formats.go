@@ -31,6 +31,8 @@ func Formats() []Format {
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeCSV(w, runs) }},
 		{Name: "csv-time", Extension: ".csv", About: "the values of each interval, one per line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeTimeCSV(w, runs) }},
+		{Name: "parquet", Extension: ".parquet", About: "the values of each interval, for notebooks and databases", Binary: true,
+			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeParquet(w, runs) }},
 		{Name: "csv-tail", Extension: ".csv", About: "the slowest messages, one per line",
 			Write: func(w io.Writer, runs []*result.Run, _ Options) error { return writeTailCSV(w, runs) }},
 		{Name: "openmetrics", Extension: ".prom", About: "distributions, counters, verdict and figures for monitoring systems",
