@@ -3,8 +3,8 @@
 // It writes what a flat table needs: plain values, nulls, pages compressed by gzip, and one row
 // group for each million rows. The format is that of parquet-format 2.9: its README and
 // src/main/thrift/parquet.thrift, whose structures are written in Thrift's compact protocol.
-// github.com/parquet-go/parquet-go 0.32 was tried (November 2026): it adds 36 packages and about 15
-// seconds of processor time to the first build of the command, for this one format.
+// github.com/parquet-go/parquet-go 0.32 was tried (November 2026): it adds 36 packages to the
+// command, and a program of nothing else takes 22 seconds of processor time to build.
 package parquet
 
 import (

@@ -119,7 +119,7 @@ func (r *release) make(ctx context.Context, dir string, asked []string, base str
 		if err != nil {
 			return err
 		}
-		if err := b.sbom(filepath.Join(dir, b.stem()+".cdx.json")); err != nil {
+		if err := b.sbom(filepath.Join(dir, b.stem()+".cdx.json"), filepath.Join(r.source, "NOTICE")); err != nil {
 			return err
 		}
 		if b.os == "linux" {

@@ -11,8 +11,12 @@ import (
 
 // sbom writes what is linked into the program, as the program itself tells it,
 // in CycloneDX 1.6. It has no serial number and no time of making: the same program
-// has the same.
-func (b *program) sbom(file string) error {
+// has the same. The licences are those of NOTICE.
+func (b *program) sbom(file, notice string) error {
+	known, err := licences(notice)
+	if err != nil {
+		return err
+	}
 	bom := cdx.NewBOM()
 	main := module("sixnines", b.info.Main.Version, "")
 	main.Type, main.PackageURL = cdx.ComponentTypeApplication, ""
@@ -28,7 +32,10 @@ func (b *program) sbom(file string) error {
 		linked = append(linked, module(d.Path, d.Version, d.Sum))
 	}
 	var refs []string
-	for _, c := range linked {
+	for i, c := range linked {
+		if linked[i], err = licensed(c, known); err != nil {
+			return err
+		}
 		refs = append(refs, c.BOMRef)
 	}
 	bom.Components = &linked
