@@ -29,10 +29,16 @@ func (s *session) streamOf(topic string) (stream, error) {
 	if err := natswire.CheckName(product, "topic", topic); err != nil {
 		return stream{}, err
 	}
-	flat := s.Target
-	flat.Prefix = strings.NewReplacer(".", "-", "/", "-").Replace(flat.Prefix) // streams' names have no parts
-	return stream{topic: topic, subject: s.Subject(topic), name: driver.Naming{Separator: "-"}.Name(flat, plain(topic))}, nil
+	t := s.Target
+	t.Prefix = flat(t.Prefix)
+	return stream{topic: topic, subject: s.Subject(topic), name: streamNaming().Name(t, plain(topic))}, nil
 }
+
+// streamNaming is that of streams, whose names have no parts.
+func streamNaming() driver.Naming { return driver.Naming{Separator: "-"} }
+
+// flat is a prefix in the name of a stream.
+func flat(prefix string) string { return strings.NewReplacer(".", "-", "/", "-").Replace(prefix) }
 
 // Destinations implements driver.DestinationNamer.
 func (s *session) Destinations() (all []driver.Destination) {

@@ -11,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/driver/drivertest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/kafka"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -113,6 +114,9 @@ func TestConformance(t *testing.T) {
 	_, secured := brokertest.Secured(t, "kafka", kafka.Entry(), brokers.Options{Settings: quick()})
 	h.Encrypted = &secured
 	drivertest.Run(t, h)
+	t.Run("leftovers are listed", func(t *testing.T) {
+		sessiontest.Cleans(t, kafka.Entry().Driver, driver.Target{URL: c.URL, Options: login}, "g0")
+	})
 	for name, options := range map[string]map[string]any{"secured": nil, "secured, transactions": {"transactions": true}} {
 		t.Run(name, func(t *testing.T) {
 			target := secured

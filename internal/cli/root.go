@@ -42,7 +42,7 @@ whole distribution, and states with each result how far it can be trusted.`,
 	root.SetFlagErrorFunc(flagFault)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return emptyFlag(cmd) }
 	root.AddCommand(a.runCommand(), a.abCommand(), a.sweepCommand(), a.capacityCommand(), a.studyCommand(), a.chaosCommand(), a.compareCommand(), a.historyCommand(), a.reportCommand(), a.verifyCommand(), a.ninesCommand(), a.driversCommand(),
-		a.brokerCommand(), a.fleetCommand(), a.agentCommand(), a.selftestCommand(), a.doctorCommand(), a.checkCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
+		a.brokerCommand(), a.fleetCommand(), a.agentCommand(), a.cleanCommand(), a.selftestCommand(), a.doctorCommand(), a.checkCommand(), a.schemaCommand(), a.versionCommand(), a.completionCommand())
 	root.SetHelpCommand(helpCommand())
 	return root
 }

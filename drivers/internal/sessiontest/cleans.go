@@ -1,0 +1,43 @@
+package sessiontest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sixnines/driver"
+)
+
+// Cleans checks that what a run has made at the target is listed by a session of another, and removed by that.
+func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...string) {
+	t.Helper()
+	const run = "0a1b2c3d"
+	target.Run = run
+	s := Open(t, d, target)
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0", "t1"}, Groups: groups, Producers: 1, Consumers: 1, MaxSize: 64}); err != nil {
+		t.Fatal(err)
+	}
+	target.Run = "clean"
+	c := Open(t, d, target).(driver.Cleaner)
+	ours := func() (all []driver.Leftover) {
+		found, err := c.Leftovers(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.DeleteFunc(found, func(l driver.Leftover) bool { return !strings.Contains(l.Name, run) })
+	}
+	all := ours()
+	if len(all) != 2+len(groups) {
+		t.Fatalf("of two topics and %d groups are found %+v", len(groups), all)
+	}
+	for _, l := range all {
+		for range 2 { // the second time it is gone
+			if err := c.Remove(t.Context(), l); err != nil {
+				t.Errorf("remove %+v: %v", l, err)
+			}
+		}
+	}
+	if all := ours(); len(all) != 0 {
+		t.Errorf("left: %+v", all)
+	}
+}
