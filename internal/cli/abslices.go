@@ -50,15 +50,26 @@ func (t *abRuns) notInTurn() string {
 				return "a workload has a window of its own"
 			case kind != "" && kind != scenario.Constant && kind != scenario.Poisson:
 				return "slices would change what the arrivals (" + string(kind) + ") are"
-			case p.Probed(p.Workload.Rate.Float()):
-				return "the probe would measure in the other side's turn; --set record.probe=off leaves it out"
 			}
+		}
+		if s.Record.Probe == scenario.ProbeOn {
+			return "the probe would measure in the other side's turn, too"
 		}
 		if s.Phases.Duration%(2*slice) != 0 || s.Phases.Duration == 0 {
 			return fmt.Sprintf("the window of %s is no multiple of two slices of %s", spell.Duration(s.Phases.Duration), spell.Duration(slice))
 		}
 	}
 	return ""
+}
+
+// unprobed is a scenario for slices: without a probe that nobody has asked for, since it would measure in the other side's
+// turn, too.
+func unprobed(s *scenario.Scenario) *scenario.Scenario {
+	c := *s
+	if c.Record.Probe == scenario.ProbeAuto {
+		c.Record.Probe = scenario.ProbeOff
+	}
+	return &c
 }
 
 // slicesOf are the slices of the first or the second run of a pair; nil: both are loaded all the time.

@@ -79,7 +79,9 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 		made.Go(func() {
 			defer meet.leave()
 			o := trialSpec{header: t.headerOf(turn), start: meet.start(later)}
-			o.header.Beside, o.header.Slices = true, t.slicesOf(k == 1)
+			if o.header.Beside, o.header.Slices = true, t.slicesOf(k == 1); o.header.Slices != nil {
+				o.scenario = unprobed(t.cells[turn.Trial.Cell].scenario)
+			}
 			runs[k], states[k], errs[k] = t.run(turn, o, stops, shows.of(k))
 		})
 	}

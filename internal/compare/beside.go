@@ -2,10 +2,12 @@ package compare
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
 	"sixnines/internal/spell"
+	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
@@ -33,26 +35,37 @@ func besideOf(pairs []couple) *Beside {
 	return &b
 }
 
-// tailOf is the longest p99, or of runs with fewer messages p90 or p50, of the pairs that can be used. It is not known if a
-// run has none of them, or a lower bound only.
+// tailOf is how long the messages of a run take: the longer of both sides' medians of the runs' p99, or of p90 or p50 where
+// a run has fewer messages. A pause of one run alone says nothing about the others. It is not known if half of a side's
+// runs have none of them, or a lower bound only.
 func tailOf(pairs []couple) (tail time.Duration, known bool) {
 	pairs, _ = fitOnes(pairs)
 	metrics := headline(measured(pairs))
+	var sides [2][]float64
 	for _, c := range pairs {
-		for _, r := range c.runs {
-			own, ok := time.Duration(0), false
+		for i, r := range c.runs {
+			own := math.Inf(1)
 			for _, p := range []string{"50", "90", "99"} {
 				for _, m := range metrics {
-					if f, there := dist(r, m).At(p); there {
-						own, ok = time.Duration(f.Value), !f.AtLeast
+					if f, there := dist(r, m).At(p); there && !f.AtLeast {
+						own = float64(f.Value)
+					} else if there {
+						own = math.Inf(1)
 					}
 				}
 			}
-			if !ok {
-				return 0, false
-			}
-			tail = max(tail, own)
+			sides[i] = append(sides[i], own)
 		}
+	}
+	for _, values := range sides {
+		if len(values) == 0 {
+			continue
+		}
+		m := stats.Median(values)
+		if math.IsInf(m, 1) {
+			return 0, false
+		}
+		tail = max(tail, time.Duration(m))
 	}
 	return tail, true
 }
@@ -82,7 +95,7 @@ func (b *Beside) Disturbed() string {
 	case b.Slice > 0 && !b.Known:
 		return "it is not known whether messages of one side's turn end before the other's"
 	case b.Slice > 0 && b.Tail > b.Edge:
-		return fmt.Sprintf("messages take up to %s at the highest percentile that each run has, and the other side's turn begins after %s, so each may have slowed the other; --slices takes longer turns",
+		return fmt.Sprintf("p99 of the runs is %s, and the other side's turn begins after %s, so each may have slowed the other; --slices takes longer turns",
 			spell.Duration(b.Tail.Round(time.Millisecond)), spell.Duration(b.Edge))
 	case b.Slice > 0:
 		return ""

@@ -62,19 +62,19 @@ func TestRunsInTurnThatRunIntoEachOther(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		edge    time.Duration // steady runs have a p99 of less than 1 s
-		bound   bool          // a run has a lower bound of p99 only
+		bound   bool          // most runs have a lower bound of p99 only
 		outcome Outcome
 		says    string
 	}{
 		{"messages end in their turn", time.Second, false, Same, ""},
 		{"some do not", time.Nanosecond, false, Undecided, "the other side's turn begins after 1 ns"},
-		{"it is not known", time.Second, true, Undecided, "not known whether messages of one side's turn end"},
+		{"most are not resolved", time.Second, true, Undecided, "not known whether messages of one side's turn end"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			a, b := steady(10, 1, func(side, n int, r *result.Run) {
 				r.Header.Trial = &result.Trial{Set: "x", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Beside: true,
 					Slices: &result.Slices{On: 10*time.Second - tt.edge, Every: 20 * time.Second}}
-				if d := r.Summary.Histograms[result.DeliveryResponse]; tt.bound && n == 0 {
+				if d := r.Summary.Histograms[result.DeliveryResponse]; tt.bound && n < 6 {
 					f := d.Figures["99"]
 					f.AtLeast = true
 					d.Figures["99"] = f

@@ -136,7 +136,8 @@ type Beside struct {
 	// ends before the other side's turn; 0: both sides are loaded all the time.
 	Slice time.Duration `json:"slice_ns,omitempty"`
 	Edge  time.Duration `json:"edge_ns,omitempty"`
-	// Tail is the longest p99, or of few messages p90 or p50, of a run that has its turn. Above Edge nothing is decided.
+	// Tail is how long messages take in turn: the longer of both sides' medians of p99, or of few messages p90 or p50. Above
+	// Edge nothing is decided.
 	Tail time.Duration `json:"tail_ns,omitempty"`
 }
 
