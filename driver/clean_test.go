@@ -8,17 +8,17 @@ func TestNamesOfRuns(t *testing.T) {
 		prefix, name string
 		want         bool
 	}{
-		{"", "sixnines.0a1b2c3d.t0", true},
-		{"", "sixnines.0a1b2c3d-c.c0", true},
-		{"", "sixnines.0a1b2c3d", true},
+		{"", "s9.0a1b2c3d.t0", true},
+		{"", "s9.0a1b2c3d-c.c0", true},
+		{"", "s9.0a1b2c3d", true},
 		{"bench.", "bench.0a1b2c3d.t0", true},
 		{"bench.", "bench.orders", false},
 		{"bench.", "bench.deadbeefs", false},
-		{"bench.", "sixnines.0a1b2c3d.t0", false},
-		{"", "sixnines.0A1b2c3d.t0", false},
-		{"", "sixnines.0a1b2c3", false},
+		{"bench.", "s9.0a1b2c3d.t0", false},
+		{"", "s9.0A1b2c3d.t0", false},
+		{"", "s9.0a1b2c3", false},
 		{"", "orders", false},
-		{"", "sixnines.orders.t0", false},
+		{"", "s9.orders.t0", false},
 	} {
 		if got := n.OfRun(c.prefix, c.name); got != c.want {
 			t.Errorf("%q with the prefix %q: %t", c.name, c.prefix, got)

@@ -43,7 +43,7 @@ func (a *app) cleanCommand() *cobra.Command {
 		Long: `List what runs have left at a broker because they were killed, lost their connection or had
 no right to delete it, or kept by --lifetime keep. With --remove it is removed.
 
-Only names are listed that a run makes: sixnines, or the --prefix, and the run's eight
+Only names are listed that a run makes: s9, or the --prefix, and the run's eight
 hexadecimal digits. --remove removes what was not used for an hour, as the broker's clock
 says. What the broker gives no time for, as Kafka, is removed by --name only: a run may be
 under way.
@@ -52,7 +52,7 @@ For jetstream, kafka and redis-streams. What other brokers keep, their own tools
 
 Exit codes: 0 done; 1 something could not be listed or removed; 2 wrong usage.`,
 		Example: `  sixnines clean jetstream --url nats://broker:4222
-  sixnines clean kafka --url kafka://broker:9092 --remove --name sixnines.1b2c3d4e.t0`,
+  sixnines clean kafka --url kafka://broker:9092 --remove --name s9.1b2c3d4e.t0`,
 		Args:              counted(1, 1, "a DRIVER"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
