@@ -64,6 +64,7 @@ type outcomes struct {
 	workload   scenario.Part
 	objectives []result.Objective
 	costs      []actioncost.CostSummary
+	verdict    *report.SetVerdict
 }
 
 // overall says how the runs of each scenario stand to its objectives together, by its
@@ -76,7 +77,7 @@ func (s *set) overall() []outcomes {
 			if len(s.cells) > 1 {
 				label = x.label
 			}
-			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds), actioncost.Summaries(each(w.runs, actioncost.Of))})
+			all = append(all, outcomes{joinWords(label, w.Name), i, w.Part, overall(w.Objectives, w.runs, s.Rounds), actioncost.Summaries(each(w.runs, actioncost.Of)), report.SetVerdictOf(w.runs)})
 		}
 	}
 	return all
@@ -141,6 +142,8 @@ type setScenario struct {
 	Objectives []result.Objective `json:"objectives"`
 	// Costs are what actions cost over the runs, by their place in the timeline.
 	Costs []actioncost.CostSummary `json:"costs,omitempty"`
+	// Verdict is that of the set; it is missing with fewer than two runs.
+	Verdict *report.SetVerdict `json:"verdict,omitempty"`
 }
 
 // setRun is one run of a set, or one workload of it.
@@ -156,7 +159,7 @@ func (s *set) object() (setObject, error) {
 	o := setObject{Directory: s.dir, Planned: len(s.Trials), Stopped: s.stopped, Format: setFormat, Version: setVersion}
 	for _, f := range s.overall() {
 		o.Scenarios = append(o.Scenarios, setScenario{Name: s.cells[f.cell].label, Workload: f.workload.Name, Background: f.workload.Background,
-			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...), Costs: f.costs})
+			Set: s.Cells[f.cell].Set, Objectives: append([]result.Objective{}, f.objectives...), Costs: f.costs, Verdict: f.verdict})
 	}
 	for i, t := range s.Trials {
 		run := s.kept[i]

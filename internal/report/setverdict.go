@@ -2,6 +2,27 @@ package report
 
 import "sixnines/result"
 
+// SetVerdict says up to which percentile the median over a set of runs holds.
+type SetVerdict struct {
+	Status  result.Status `json:"status"`             // VALID, SUSPECT or INVALID
+	ValidTo string        `json:"valid_to,omitempty"` // the highest percentile at which more than half of the runs are valid; empty: none
+	Next    string        `json:"next,omitempty"`     // the first at which no more than half are; empty: none that they support
+	Valid   int           `json:"valid"`              // runs that are valid at Next
+	Runs    int           `json:"runs"`
+}
+
+// SetVerdictOf returns the verdict of runs of one load, each of one workload; nil with fewer
+// than two.
+func SetVerdictOf(runs []*result.Run) *SetVerdict {
+	if len(runs) < 2 {
+		return nil
+	}
+	prepared, _ := subjects(runs) // there are some
+	x := SetVerdict{Runs: len(runs)}
+	x.Status, x.ValidTo, x.Next, x.Valid = (&repeats{runs: prepared}).setVerdict()
+	return &x
+}
+
 // setVerdict says up to which percentile a set of runs holds as one. A percentile of the set is
 // the median over its runs, and holds where more than half of them are valid there: that median
 // then lies between two valid figures, whatever the other runs have. It is of the latency that

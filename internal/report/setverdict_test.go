@@ -41,8 +41,16 @@ func TestSetVerdict(t *testing.T) {
 		if lines := setLines(prepared); len(lines) != 1 || lines[0].Text != c.want {
 			t.Errorf("%s: %v, want %q", c.name, lines, c.want)
 		}
+		v := SetVerdictOf(runs)
+		if said := "the set of " + plural(v.Runs, "run") + ": " + string(v.Status); !strings.HasPrefix(c.want, said) || (v.Next != "") != strings.Contains(c.want, "; at "+rowName(v.Next)) ||
+			v.Next != "" && v.ValidTo != "" && !strings.Contains(c.want, " to "+rowName(v.ValidTo)) {
+			t.Errorf("%s: %+v, want %q", c.name, v, c.want)
+		}
 		if page := htmlOf(t, Options{}, runs...); !strings.Contains(page, c.want) {
 			t.Errorf("%s: the page does not say %q", c.name, c.want)
 		}
+	}
+	if v := SetVerdictOf([]*result.Run{openRun().make()}); v != nil {
+		t.Errorf("a single run is a set: %+v", v)
 	}
 }
