@@ -327,9 +327,9 @@ func checkLogin(ctx context.Context, h *Harness) error {
 		}
 		switch {
 		case r.network.byCall() == 0:
-			return errors.New("Consumer made its connection through Target.Dial with a context that does not have the values of its own")
+			return errors.New("a consumer made its connection through Target.Dial with a context that does not have the values of its own")
 		case logins.Load() == 0:
-			return errors.New("Consumer has returned, and nothing called driver.LoggedIn with its context")
+			return errors.New("a consumer was returned, and nothing called driver.LoggedIn with its context")
 		}
 		return nil
 	})
