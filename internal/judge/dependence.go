@@ -70,7 +70,7 @@ func dependence(e *evidence) []result.Reason {
 	}
 	return []result.Reason{{Status: result.Valid, Code: result.ReasonOneSample, Metric: x.Metric, Percentile: percentile,
 		Found: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s are worth about %s independent ones; %s beyond it (at least %d are needed)",
-			x.Metric, spell.Plural(d.Samples, "message"), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond),
+			x.Metric, spell.Plural(d.Samples, timed(x.Metric)), spell.Count(int64(math.Round(x.P99))), lie(beyond), fewestBeyond),
 		Means: what + " hardly more than one sample of the system at this load, and the interval by messages is too narrow",
 		Try:   fmt.Sprintf("run %s times as long (--duration), or repeat the run (--repeat 10)", spell.Count(int64(math.Ceil(fewestBeyond/beyond))))}}
 }

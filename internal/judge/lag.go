@@ -72,13 +72,21 @@ func selfInflicted(e *evidence) (found []result.Reason) {
 				Status: result.Invalid, Code: result.ReasonSelfInflicted, Metric: m, Percentile: name,
 				Brief: share + " of the tail mostly own lag",
 				Found: fmt.Sprintf("%s of the %s at or above %s p%s (%s) were delayed mostly by the generator itself, by %s on average",
-					share, spell.Plural(tail.Count, "message"), m, name, span(v), span(tail.Own/tail.Count)),
+					share, spell.Plural(tail.Count, timed(m)), m, name, span(v), span(tail.Own/tail.Count)),
 				Means: "from there on the figures describe the generator, not the broker",
 			}, e.causeAt(m, d.Max)))
 			break
 		}
 	}
 	return found
+}
+
+// timed names what a metric times.
+func timed(m result.Metric) string {
+	if m.OfOpening() {
+		return "connection"
+	}
+	return "message"
 }
 
 // tail sums the messages of a metric from the band of the value v, ns, upwards.
