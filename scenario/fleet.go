@@ -22,7 +22,7 @@ type Role struct {
 // Agents chooses agents of a fleet. Its text is a number, a label with its value (zone=b), or names with commas in between.
 // The zero value chooses none.
 type Agents struct {
-	Count        int      // so many of those that are chosen in no other way
+	Count        int      // this number of those that are chosen in no other way
 	Label, Value string   // those whose label has the value
 	Names        []string // those with one of these names; a name of digits alone is read as a number
 }

@@ -183,7 +183,7 @@ func rightsHint(e driver.Entry, s *scenario.Scenario, show string) string {
 	return hint
 }
 
-// loginWays lists the options by which the driver logs in; empty: there are none.
+// loginWays lists the options by which the driver logs in; empty if it has none.
 func loginWays(e driver.Entry) string {
 	var ways []string
 	for _, name := range loginOptions(e) {

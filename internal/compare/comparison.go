@@ -82,7 +82,7 @@ type Comparison struct {
 	Beside *Beside `json:"beside,omitempty"`
 	// Design says how the runs were made; nil: it is not known.
 	Design *result.Design `json:"design,omitempty"`
-	// Control is what pairs with A on both sides differ by; nil: there are none.
+	// Control is what pairs with A on both sides differ by; nil without any.
 	Control *Control `json:"control,omitempty"`
 	// Confidence is the level of the intervals of judged figures, which is above [Confidence] where the pairs are
 	// evaluated at several looks.

@@ -60,7 +60,7 @@ func controlPairs(a, b []*result.Run, beside map[*result.Run][]*result.Run) ([]c
 	return pairs, nil
 }
 
-// control describes the control pairs by the figures that are judged, unless there are none and none are needed.
+// control describes the control pairs by the figures that are judged, unless none exist and none are needed.
 func (c *Comparison) control(pairs []couple, judged []figure) error {
 	if len(pairs) == 0 && (c.Design == nil || c.Design.Controls == 0) {
 		return nil

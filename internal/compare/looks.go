@@ -13,7 +13,7 @@ const (
 	firstLook = 8
 )
 
-// Looks returns the numbers of pairs after which a comparison of so many pairs at most is evaluated. They grow
+// Looks returns the numbers of pairs after which a comparison of at most this many pairs is evaluated. They grow
 // geometrically from 8, the least number of pairs that can show something at the first look's share of the error.
 func Looks(pairs int) []int {
 	n := 1
@@ -32,7 +32,7 @@ func Looks(pairs int) []int {
 	return append(out, pairs)
 }
 
-// level is the confidence level of the intervals of a comparison of so many pairs. Several looks share the error
+// level is the confidence level of the intervals of a comparison of this many pairs. Several looks share the error
 // probability of 1 − [Confidence]: half of it is the last look's, and the others have equal shares of the rest. By
 // Boole's inequality all intervals of all looks hold at once with [Confidence], whatever ends the comparison
 // (repeated confidence intervals: Jennison and Turnbull, Interim analyses: the repeated confidence interval approach,
@@ -51,7 +51,7 @@ func level(looks []int, pairs int) float64 {
 	return 1 - share
 }
 
-// Planned is the confidence of the interval of each of so many rows at the last look, by Bonferroni's correction for the
+// Planned is the confidence of the interval of each of this many rows at the last look, by Bonferroni's correction for the
 // rows. The sign flips need less of it where rows move together.
 func Planned(looks []int, rows int) float64 {
 	return 1 - (1-level(looks, looks[len(looks)-1]))/float64(rows)

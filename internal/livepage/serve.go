@@ -21,7 +21,7 @@ import (
 
 const (
 	shortest = time.Second      // from one update to the next
-	share    = 20               // an update is followed by a pause of so many times what it took
+	share    = 20               // an update is followed by a pause of this many times its length
 	patience = 10 * time.Second // for those who look at the page, to have the last update
 )
 

@@ -79,7 +79,7 @@ func controlName(c *compare.Comparison, r compare.ControlRow) string {
 	return name
 }
 
-// controlTable lists them; nil: there are none.
+// controlTable lists the control pairs, nil without any.
 func controlTable(c *compare.Comparison) *table {
 	if c.Control == nil || len(c.Control.Rows) == 0 {
 		return nil

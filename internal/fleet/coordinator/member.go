@@ -43,7 +43,7 @@ func (m *member) over() bool { return m.end != nil || m.status.Ending != "" }
 // silent reports whether the agent has not been heard of for so long.
 func (m *member) silent(patience time.Duration) bool { return clock.Now()-m.heard > int64(patience) }
 
-// each calls do for all members at the same time, but no more than so many, and returns when all calls have.
+// each calls do for all members, several at the same time as in atOnce, and returns when all calls have returned.
 func each(members []*member, do func(*member)) {
 	atOnce(len(members), func(i int) { do(members[i]) })
 }

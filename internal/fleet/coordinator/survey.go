@@ -48,7 +48,7 @@ func askStatus(ctx context.Context, nc *nats.Conn, version, id string, text []by
 	return wire.Decode(version, m.Data, to)
 }
 
-// atOnce calls do with 0 to n−1 at the same time, but no more than so many, and returns when all calls have returned.
+// atOnce calls do with 0 to n−1, at most 64 calls at the same time, and returns when all calls have returned.
 func atOnce(n int, do func(int)) {
 	const most = 64
 	var all sync.WaitGroup

@@ -23,7 +23,7 @@ type Collector struct {
 	// File is the result; it must not exist. The agents' are in [result.AgentsDir] of it.
 	File  string
 	Whole merge.Whole
-	// Acts are carried out from the common start on, until the agents have ended; nil: there are none.
+	// Acts are carried out from the common start on, until the agents have ended; nil: no actions.
 	Acts *Acts
 	// Leads, if not nil, is called before that with what leaders of the broker are asked for, if the agents have made any such thing.
 	Leads func(driver.DestinationNamer)
