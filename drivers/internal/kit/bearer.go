@@ -19,7 +19,7 @@ import (
 // BearerOptions are where tokens come from. The options of drivers embed them, see driver.DecodeOptions.
 type BearerOptions struct {
 	TokenFile     string `option:"token_file" names:"file" doc:"a file with the token to log in with, which is read for each login"`
-	TokenURL      string `option:"token_url" names:"address" doc:"the service that gives tokens to log in with, by OAuth's client credentials; a token is used for four fifths of its life"`
+	TokenURL      string `option:"token_url" names:"address" doc:"HTTP address of the service that gives tokens to log in with, by OAuth's client credentials; a token is used for four fifths of its life"`
 	TokenScope    string `option:"token_scope" doc:"token_url: the scope to ask for"`
 	TokenAudience string `option:"token_audience" doc:"token_url: the audience to ask for, where the service wants one"`
 	TokenCA       string `option:"token_ca" names:"file" doc:"token_url: PEM file of the authority of its certificate; absent: the system's"`
