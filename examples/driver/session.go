@@ -127,6 +127,7 @@ func (s *session) dial(ctx context.Context) (*link, error) {
 	if err != nil {
 		return nil, fmt.Errorf("relay: connect to %s: %w: %w", s.address, driver.ErrNotConnected, err)
 	}
+	driver.LoggedIn(ctx) // this protocol asks nobody who they are
 	return newLink(conn, int(s.options.ReadBuffer), s.target.Notify), nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 )
@@ -26,7 +27,15 @@ func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...strin
 		}
 		return slices.DeleteFunc(found, func(l driver.Leftover) bool { return !strings.Contains(l.Name, run) })
 	}
-	all := ours()
+	// A cluster tells its nodes of what was made and removed.
+	until := func(n int) []driver.Leftover {
+		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+			if all := ours(); len(all) == n || time.Now().After(end) {
+				return all
+			}
+		}
+	}
+	all := until(2 + len(groups))
 	if len(all) != 2+len(groups) {
 		t.Fatalf("of two topics and %d groups are found %+v", len(groups), all)
 	}
@@ -37,7 +46,7 @@ func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...strin
 			}
 		}
 	}
-	if all := ours(); len(all) != 0 {
+	if all := until(0); len(all) != 0 {
 		t.Errorf("left: %+v", all)
 	}
 }
