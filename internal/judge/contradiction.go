@@ -3,6 +3,7 @@ package judge
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -37,8 +38,9 @@ func contradictions(run *result.Run, same bool) (found []Problem) {
 			add(fmt.Sprintf("pauses.%d", i), "it ends at %d, before it begins at %d", p.End, p.Start)
 		}
 	}
+	ahead := clocksAhead(run)
 	for i := range run.Tail {
-		if text := impossible(&run.Tail[i]); text != "" {
+		if text := impossible(&run.Tail[i], ahead); text != "" {
 			add(fmt.Sprintf("tail.%d", i), "%s", text)
 		}
 	}
@@ -79,6 +81,21 @@ func contradictions(run *result.Run, same bool) (found []Problem) {
 		}
 	}
 	return found
+}
+
+// clocksAhead returns how much later, ns, than it was received a message may have been sent, by clocks that differ.
+func clocksAhead(run *result.Run) int64 {
+	if run.Header.Fleet == nil {
+		if run.Header.Clock.Shifted {
+			return math.MaxInt64
+		}
+		return 0
+	}
+	proved, _, _, known := run.Header.Fleet.OneWay()
+	if !known {
+		return math.MaxInt64
+	}
+	return proved
 }
 
 // bucketed is the factor by which a sum of exact values may exceed the sum of their buckets'
@@ -169,8 +186,8 @@ func slowest(run *result.Run) (found []Problem) {
 // refusedSlots reports whether refused messages hide values of slots.
 func refusedSlots(x *result.Merged) bool { return slices.Contains(x.Slots, result.Refused) }
 
-// impossible says which instants of a message contradict each other; it is empty if none do.
-func impossible(x *result.Exemplar) string {
+// impossible says which instants of a message contradict each other; it is empty if none do. ahead is that of clocksAhead.
+func impossible(x *result.Exemplar, ahead int64) string {
 	from := x.Intended
 	if strings.HasSuffix(string(x.Metric), ".service") {
 		from = x.Sent
@@ -180,7 +197,7 @@ func impossible(x *result.Exemplar) string {
 		return fmt.Sprintf("sent at %d, before it was due at %d", x.Sent, x.Intended)
 	case resolved && (x.Own < 0 || x.Own > x.Sent-x.Intended):
 		return fmt.Sprintf("the generator was %d late by itself, of %d in all", x.Own, x.Sent-x.Intended)
-	case resolved && x.Done < x.Sent:
+	case resolved && x.Sent-x.Done > ahead:
 		return fmt.Sprintf("sent at %d, after it was done at %d", x.Sent, x.Done)
 	case x.Done-from != x.Value:
 		return fmt.Sprintf("from %d to %d is not its latency of %d", from, x.Done, x.Value)

@@ -144,6 +144,10 @@ func TestVerifyFindsContradictions(t *testing.T) {
 		"own lag below zero":   {"tail.0", "by itself", func(r *result.Run) { r.Tail[0].Own = -1 }},
 		"more late than there": {"metrics.delivery.response.own.0", "late mostly by the generator", func(r *result.Run) { r.Metrics[result.DeliveryResponse].Own[0].Majority = 1 << 60 }},
 		"none":                 {"", "", func(*result.Run) {}},
+		"sent after done":      {"tail.0", "after it was done", func(r *result.Run) { r.Tail[0].Sent = 12 }},
+		"by other clocks":      {"", "", func(r *result.Run) { r.Tail[0].Sent, r.Header.Clock.Shifted = 12, true }},
+		"by clocks so apart":   {"", "", func(r *result.Run) { r.Tail[0].Sent, r.Header.Fleet = 12, apart(2) }},
+		"by closer clocks":     {"tail.0", "after it was done", func(r *result.Run) { r.Tail[0].Sent, r.Header.Fleet = 12, apart(1) }},
 		"never resolved":       {"", "", func(r *result.Run) { r.Tail[0].Sent, r.Tail[0].Own = -1, 0 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +163,11 @@ func TestVerifyFindsContradictions(t *testing.T) {
 			}
 		})
 	}
+}
+
+// apart is a fleet whose sender has a clock that is proved to be wrong by this at most, ns.
+func apart(proved int64) *result.Fleet {
+	return &result.Fleet{Agents: []result.Agent{{Name: "m1", Clock: &result.AgentClock{Proved: proved}}}}
 }
 
 // Messages sent within an interval were due by then, even if none waits to be sent. Versions

@@ -21,7 +21,7 @@ type BearerOptions struct {
 	TokenFile     string `option:"token_file" names:"file" doc:"a file with the token to log in with, which is read for each login"`
 	TokenURL      string `option:"token_url" names:"address" doc:"HTTP address of the service that gives tokens to log in with, by OAuth's client credentials; a token is used for four fifths of its life"`
 	TokenScope    string `option:"token_scope" doc:"token_url: the scope to ask for"`
-	TokenAudience string `option:"token_audience" doc:"token_url: the audience to ask for, where the service wants one"`
+	TokenAudience string `option:"token_audience" doc:"token_url: whom the token is for, where the service wants to know"`
 	TokenCA       string `option:"token_ca" names:"file" doc:"token_url: PEM file of the authority of its certificate; absent: the system's"`
 }
 
