@@ -238,56 +238,42 @@ func TestMistakesWithAccounts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts brokers")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
 	down := serveEach(t, nil)
-	for product, names := range map[string][]string{"nats": {"nats", "jetstream"}, "redis": {"redis", "redis-streams"}, "mosquitto": {"mqtt"}} {
-		for _, name := range names {
-			e, ok := all.Set().Lookup(name)
-			if !ok || e.Rights == nil {
-				continue
+	atSecured(t, func(t *testing.T, name string, e driver.Entry, c *brokers.Cluster, target driver.Target) {
+		args := func(password, prefix string, more ...string) []string {
+			args := append([]string{name, "--url", c.URLFor(name), "--tls-ca", target.TLS.CA, "--prefix", prefix}, more...)
+			for option, value := range target.Options {
+				if option == "password" && password != "" {
+					value = password
+				}
+				args = append(args, "--option", option+"="+value.(string))
 			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				c, target := brokertest.Secured(t, product, e, brokers.Options{Home: brokers.Home{Self: []string{self, becomeBroker}}})
-				args := func(password, prefix string, more ...string) []string {
-					args := append([]string{name, "--url", c.URLFor(name), "--tls-ca", target.TLS.CA, "--prefix", prefix}, more...)
-					for option, value := range target.Options {
-						if option == "password" && password != "" {
-							value = password
-						}
-						args = append(args, "--option", option+"="+value.(string))
-					}
-					return args
-				}
-				for _, m := range []struct {
-					what  string
-					args  []string
-					code  int
-					says  string
-					never string
-				}{
-					{"wrong password", args("wrong", target.Prefix), 1, "hint: give the login of a user of the broker", "--permissions"},
-					{"no right", args("", "other"+e.Naming.Separator), 1, "--permissions --prefix other" + e.Naming.Separator + " lists what the account needs", "hint: give the login"},
-					{"plain to a TLS port", []string{name, "--url", urlOf(e, brokertest.Address(t, c.URL), false)}, 1, "--tls-ca FILE", "--permissions"},
-					{"first address down", func() []string {
-						scheme, _, _ := strings.Cut(c.URLFor(name), "://")
-						return append(args("", target.Prefix), "--url", scheme+"://"+down+","+c.URLFor(name))
-					}(), 0, "", "hint: "},
-				} {
-					if m.what == "first address down" && product == "redis" {
-						continue // of single servers it takes one address
-					}
-					r := try(t, m.args...)
-					if bad := m.code == 0 && (r.code == 1 || r.code == 2); bad || m.code != 0 && r.code != m.code || !strings.Contains(r.text, m.says) || strings.Contains(r.text, m.never) {
-						t.Errorf("%s: exit code %d: %s; want %d, %q and not %q", m.what, r.code, r.text, m.code, m.says, m.never)
-					}
-				}
-			})
+			return args
 		}
-	}
+		for _, m := range []struct {
+			what  string
+			args  []string
+			code  int
+			says  string
+			never string
+		}{
+			{"wrong password", args("wrong", target.Prefix), 1, "hint: give the login of a user of the broker", "--permissions"},
+			{"no right", args("", "other"+e.Naming.Separator), 1, "--permissions --prefix other" + e.Naming.Separator + " lists what the account needs", "hint: give the login"},
+			{"plain to a TLS port", []string{name, "--url", urlOf(e, brokertest.Address(t, c.URL), false)}, 1, "--tls-ca FILE", "--permissions"},
+			{"first address down", func() []string {
+				scheme, _, _ := strings.Cut(c.URLFor(name), "://")
+				return append(args("", target.Prefix), "--url", scheme+"://"+down+","+c.URLFor(name))
+			}(), 0, "", "hint: "},
+		} {
+			if m.what == "first address down" && c.Product == "redis" {
+				continue // of single servers it takes one address
+			}
+			r := try(t, m.args...)
+			if bad := m.code == 0 && (r.code == 1 || r.code == 2); bad || m.code != 0 && r.code != m.code || !strings.Contains(r.text, m.says) || strings.Contains(r.text, m.never) {
+				t.Errorf("%s: exit code %d: %s; want %d, %q and not %q", m.what, r.code, r.text, m.code, m.says, m.never)
+			}
+		}
+	})
 }
 
 // What an account of JetStream may not have names the option that asks for it.

@@ -22,7 +22,6 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/all"
 	"sixnines/internal/brokers"
-	"sixnines/internal/brokers/brokertest"
 )
 
 // place is where a secret stands, and the flags that put it there.
@@ -166,57 +165,43 @@ func TestSecretsOfRunsStay(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts brokers")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for product, names := range map[string][]string{"nats": {"nats", "jetstream"}, "redis": {"redis", "redis-streams"}, "mosquitto": {"mqtt"}} {
-		for _, name := range names {
-			e, ok := all.Set().Lookup(name)
-			if !ok || e.Rights == nil {
-				continue
-			}
-			t.Run(name, func(t *testing.T) {
-				t.Parallel()
-				c, target := brokertest.Secured(t, product, e, brokers.Options{Home: brokers.Home{Self: []string{self, becomeBroker}}})
-				access, _ := c.Access(name)
-				metrics := serveEach(t, nil)
-				args := []string{"run", name, "--url", c.URLFor(name), "--tls-ca", access.CA, "--prefix", target.Prefix, "--duration", "1500ms", "--probe=on",
-					"--metrics", metrics, "--junit", "junit.xml", "--show", "setup"}
-				for option, value := range access.Options {
-					args = append(args, "--option", option+"="+value)
-				}
-				var secrets []string
-				for option, path := range access.Files {
-					args = append(args, "--option", option+"=@"+path)
-					secrets = append(secrets, target.Options[option].(string))
-				}
-				key, err := os.ReadFile(filepath.Join(filepath.Dir(access.CA), "server-key.pem"))
-				if err != nil {
-					t.Fatal(err)
-				}
-				secrets = append(secrets, strings.Split(string(key), "\n")[1])
-				var live, processes string
-				dir := t.TempDir()
-				text := shows(t, dir, nil, args, func(pid int) {
-					for ; running(pid); time.Sleep(50 * time.Millisecond) {
-						if answer, err := http.Get("http://" + metrics + "/metrics"); err == nil {
-							page, _ := io.ReadAll(answer.Body) // a part is as good
-							answer.Body.Close()
-							live += string(page)
-						}
-						processes += descendants(pid)
-					}
-				})
-				if !strings.Contains(live, "sixnines_") || processes == "" || !strings.Contains(text, "GUARANTEES") {
-					t.Errorf("nothing was looked at: %d bytes of metrics, %d of processes: %s", len(live), len(processes), text)
-				}
-				for _, secret := range secrets {
-					finds(t, secret, dir, text+live+processes)
-				}
-			})
+	atSecured(t, func(t *testing.T, name string, e driver.Entry, c *brokers.Cluster, target driver.Target) {
+		access, _ := c.Access(name)
+		metrics := serveEach(t, nil)
+		args := []string{"run", name, "--url", c.URLFor(name), "--tls-ca", access.CA, "--prefix", target.Prefix, "--duration", "1500ms", "--probe=on",
+			"--metrics", metrics, "--junit", "junit.xml", "--show", "setup"}
+		for option, value := range access.Options {
+			args = append(args, "--option", option+"="+value)
 		}
-	}
+		var secrets []string
+		for option, path := range access.Files {
+			args = append(args, "--option", option+"=@"+path)
+			secrets = append(secrets, target.Options[option].(string))
+		}
+		key, err := os.ReadFile(filepath.Join(filepath.Dir(access.CA), "server-key.pem"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		secrets = append(secrets, strings.Split(string(key), "\n")[1])
+		var live, processes string
+		dir := t.TempDir()
+		text := shows(t, dir, nil, args, func(pid int) {
+			for ; running(pid); time.Sleep(50 * time.Millisecond) {
+				if answer, err := http.Get("http://" + metrics + "/metrics"); err == nil {
+					page, _ := io.ReadAll(answer.Body) // a part is as good
+					answer.Body.Close()
+					live += string(page)
+				}
+				processes += descendants(pid)
+			}
+		})
+		if !strings.Contains(live, "sixnines_") || processes == "" || !strings.Contains(text, "GUARANTEES") {
+			t.Errorf("nothing was looked at: %d bytes of metrics, %d of processes: %s", len(live), len(processes), text)
+		}
+		for _, secret := range secrets {
+			finds(t, secret, dir, text+live+processes)
+		}
+	})
 }
 
 // running reports whether the process has not ended.
