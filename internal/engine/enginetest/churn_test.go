@@ -13,7 +13,7 @@ import (
 // Connections are opened on their schedule whatever the broker does, each is timed from when it was due, and each is in one account.
 func TestConnectionsComeAndGo(t *testing.T) {
 	t.Parallel()
-	freeze := []enginetest.Action{{At: 500 * time.Millisecond, Do: (*mem.Broker).Freeze}, {At: 900 * time.Millisecond, Do: (*mem.Broker).Thaw}}
+	freeze := []enginetest.Action{{At: 490 * time.Millisecond, Do: (*mem.Broker).Freeze}, {At: 890 * time.Millisecond, Do: (*mem.Broker).Thaw}}
 	for _, tt := range []struct {
 		name        string
 		load        enginetest.Load
@@ -26,7 +26,7 @@ func TestConnectionsComeAndGo(t *testing.T) {
 		{name: "as producers", connections: ", as: producer", want: result.Connections{Scheduled: 100, Begun: 100, Opened: 100}},
 		{name: "a broker that stops does not slow the schedule", load: enginetest.Load{Actions: freeze},
 			want: result.Connections{Scheduled: 100, Begun: 100, Opened: 100}, most: 400 * time.Millisecond},
-		// Due from 500 to 780 ms: those are given up before the broker goes on.
+		// Those due from 500 to 780 ms are given up before the broker goes on. None is due, or given up, as it stops or goes on.
 		{name: "what is not answered is given up", load: enginetest.Load{Actions: freeze}, timeout: ", timeout: 100ms",
 			want: result.Connections{Scheduled: 100, Begun: 100, Opened: 85, Unanswered: 15}, most: 100 * time.Millisecond},
 		{name: "a segment opens its share", load: enginetest.Load{Segment: &result.Segment{Index: 1, Of: 2}},
