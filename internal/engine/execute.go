@@ -125,7 +125,11 @@ func (r *run) readBack(ctx context.Context, col *collector, aborted bool) error 
 
 // setUp connects all loads and sees to it that their messages arrive.
 func (r *run) setUp(ctx context.Context) error {
-	setup, cancel := context.WithTimeout(ctx, setupTimeout)
+	limit := setupTimeout
+	if r.config.Segment != nil { // the fleet waits for less long, and says for which agent
+		limit *= 4
+	}
+	setup, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	setup, refuse := context.WithCancelCause(setup)
 	defer refuse(nil)

@@ -32,7 +32,8 @@ func (r *run) collect(ctx, own context.Context) (*Outcome, error) {
 			r.say("the window ends here")
 			r.tell(own, r.members, wire.RequestStop, &wire.Stop{Run: r.Run, Why: "the coordinator was asked to stop"})
 		case <-abort:
-			abort = nil
+			// A second request, once an agent has ended, would have it set its records aside.
+			asked, abort = nil, nil
 			limit = min(limit, clock.Now()+int64(r.Patience))
 			r.tell(own, r.members, wire.RequestStop, &wire.Stop{Run: r.Run, AtOnce: true, Why: "the coordinator was asked to stop at once"})
 		case <-tick.C:
