@@ -217,6 +217,19 @@ func refusals(e *evidence) []result.Reason {
 		Means: fmt.Sprintf("they have no latency, so the percentiles describe only the other %s", spell.ExactShare(1-share))})
 }
 
+// refusedConnections: connections of those that come and go were refused. Their latencies count them as slower than any.
+func refusedConnections(e *evidence) []result.Reason {
+	c := e.run.Connections
+	if c == nil || c.Refused == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s of %s that were due refused", spell.Plural(c.Refused, "connection"), spell.Count(c.Scheduled))
+	if words, ok := e.words(ofKind(result.EventConnections)); ok {
+		text += ": " + words
+	}
+	return e.asked(result.EventConnections, result.ReasonRefused, text, "they count as slower than any latency, so percentiles that they reach are printed as refused")
+}
+
 // asked is a finding about refusals. It is VALID (a fact about the system), but SUSPECT where
 // any event of that kind is of the class unauthorized: that part of the load was never
 // carried, which says nothing about what the system can do.

@@ -23,7 +23,7 @@ func gates() []gate {
 		throttled, steal, swap, starved, unseen, processors, collector, scheduler, attributed, besideProbe,
 		clientDrops, clamps, little,
 		closedLoop, unpaced, sameHost, nearFloor, aboveLimit, interrupted, until,
-		aborted, losses, refusals, denials, answers, duplicates, censoredMessages, lastUnknown, lifetime, takeovers, events, semantics,
+		aborted, losses, refusals, refusedConnections, denials, answers, duplicates, censoredMessages, lastUnknown, lifetime, takeovers, events, semantics,
 	}
 }
 
