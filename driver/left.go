@@ -10,7 +10,7 @@ type Left struct {
 	Err  error  // why it is still there; it wraps a class
 }
 
-// Error says what is left, and why.
+// Error names the leftovers, and why they are.
 func (l *Left) Error() string { return fmt.Sprintf("%s %s is left: %v", l.What, l.Name, l.Err) }
 
 // Unwrap returns Err.

@@ -386,7 +386,7 @@ func (t *topology) left() (queues, exchanges []string) {
 	return slices.Compact(queues), exchanges
 }
 
-// delete forgets what is left, and deletes it. Each refusal ends a channel.
+// delete deletes the leftovers and forgets them. Each refusal ends a channel.
 func (t *topology) delete(ctx context.Context, a admin, queues, exchanges []string) error {
 	t.mu.Lock()
 	t.queues, t.exchanges, t.others, t.made = nil, nil, nil, nil // before: a consumer that loses its queue has all declared again

@@ -143,7 +143,7 @@ func (r *run) close() error {
 	return errors.Join(errs...)
 }
 
-// giveUp ends the sessions of all loads after an error that ends the run without a result, and adds to it what is left at the broker.
+// giveUp ends the sessions of all loads after an error that ends the run without a result, and adds to it the leftovers at the broker.
 func (r *run) giveUp(why error) error {
 	_ = r.close() // why is the error to return
 	var left []result.Leftover

@@ -25,7 +25,7 @@ func Certificate(name string, hosts ...string) (public, private []byte, err erro
 	return encode(der, key)
 }
 
-// serve makes it a certificate of a server of the hosts, or of a client if there are none.
+// serve makes it a certificate of a server of the hosts, or of a client without hosts.
 func serve(template *x509.Certificate, hosts []string) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth}
 	for _, h := range hosts {

@@ -43,7 +43,7 @@ func lgamma(n int) float64 {
 // such lengths, if shuffled series reach such a difference with a probability of at most alpha; then
 // each part is split in the same way (Pettitt, Applied Statistics 28, 1979, by permutation and
 // standardised, which also finds changes near an end). So a series of exchangeable values, however
-// distributed, has a change with a probability of at most alpha, and a single outlier is none. A
+// distributed, has a change with a probability of at most alpha, and a single outlier is no change. A
 // level has at least three values. One that comes and goes between equal levels is found later than one
 // that stays: it needs about twelve values (circular segmentation finds it earlier, and one that
 // stays later, for which a build waits). conf is the confidence of each interval, which does not

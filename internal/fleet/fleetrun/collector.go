@@ -27,7 +27,7 @@ type Collector struct {
 	Acts *Acts
 	// Leads, if not nil, is called before that with what leaders of the broker are asked for, if the agents have made any such thing.
 	Leads func(driver.DestinationNamer)
-	// Path has the conditions of the whole run's network, which are removed when the agents have ended; nil: there are none.
+	// Path has the conditions of the whole run's network, which are removed when the agents have ended; nil without any.
 	Path engine.Path
 	// Begun, if not nil, is called when the window begins, from a goroutine of its own.
 	Begun func()
