@@ -103,9 +103,9 @@ objective, or a gate or objective that could not be decided.`,
 	runs := sectionOf("Trials", func(f *pflag.FlagSet) {
 		f.IntVar(&o.pairs, "pairs", compare.RecommendedPairs, fmt.Sprintf("`N` pairs of runs, at least %d", compare.MinPairs))
 		f.IntVar(&o.replace, "replace", -1, "make at most `N` more pairs to replace those with an INVALID run; default: as many as --pairs; 0: none")
-		timeFlag(f, &o.budget, "for", 0, "instead of --pairs: make pairs for at most this `TIME`, until everything is decided")
+		someTimeFlag(f, &o.budget, "for", "instead of --pairs: make pairs for at most this `TIME`, until everything is decided")
 		f.StringVar(&o.kind, "design", "", "make the runs of a pair by this `DESIGN`: beside (at the same time), turn (loaded in turn) or apart; default: as a pilot chooses")
-		timeFlag(f, &o.slice, "slices", 0, "load the sides in turn, for this `TIME` each; default of --design turn: "+spell.Duration(defaultSlice))
+		someTimeFlag(f, &o.slice, "slices", "load the sides in turn, for this `TIME` each; default of --design turn: "+spell.Duration(defaultSlice))
 		f.BoolVar(&o.beside, "beside", false, "another spelling of --design beside")
 		f.Var(armFlag(&onlyA, "--a"), "a", "a flag or field that changes for A only, such as rate=2k/s, repeatable")
 		f.Var(armFlag(&onlyB, "--b"), "b", "a flag or field that changes for B only, such as option.linger=5ms, repeatable")

@@ -91,13 +91,19 @@ func pauseFlag(f *pflag.FlagSet, to *time.Duration) {
 // timeFlag adds a flag that is a time, with a default.
 func timeFlag(f *pflag.FlagSet, to *time.Duration, name string, by time.Duration, about string) {
 	*to = by
-	f.Var(&timeValue{to, name}, name, about)
+	f.Var(&timeValue{to: to, name: name}, name, about)
+}
+
+// someTimeFlag adds a flag that is a time above 0, without a default.
+func someTimeFlag(f *pflag.FlagSet, to *time.Duration, name, about string) {
+	f.Var(&timeValue{to: to, name: name, some: true}, name, about)
 }
 
 // timeValue is the value of such a flag.
 type timeValue struct {
 	to   *time.Duration
 	name string
+	some bool // above 0
 }
 
 func (t *timeValue) String() string {
@@ -116,6 +122,9 @@ func (t *timeValue) Set(text string) error {
 	}
 	if d > scenario.MaxDuration {
 		return wrongUsage("write for example --"+t.name+" 10s", "--%s cannot be %s", t.name, spell.Written(d))
+	}
+	if t.some && d <= 0 {
+		return wrongUsage("leave it out, or give it a longer time", "--%s takes a time above 0", t.name)
 	}
 	*t.to = d
 	return nil

@@ -249,7 +249,11 @@ func (c *Comparison) conclude() {
 	if c.Kind == KindAA {
 		switch {
 		case len(seen[Slower])+len(seen[Faster]) > 0 || c.P <= 1-c.Confidence:
-			c.Text = "FALSE ALARM: A and B are the same. " + c.Text + " One in twenty A/A comparisons may do this; several in a row mean that pairs are not independent on this machine."
+			alarm := "FALSE ALARM: A and B are the same. "
+			if len(seen[Slower])+len(seen[Faster]) == 0 {
+				alarm = fmt.Sprintf("FALSE ALARM: A and B are the same, but the pairs show a difference (p = %.2g). ", c.P)
+			}
+			c.Text = alarm + c.Text + " One in twenty A/A comparisons may do this; several in a row mean that pairs are not independent on this machine."
 		case c.Outcome == Same || c.Outcome == NotSlower || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}
