@@ -20,7 +20,7 @@ type cut struct {
 	act    *scenario.Act
 
 	cut     *netns.Cut // nil: nothing is cut
-	held    bool       // the relay holds the path between clients and brokers
+	held    bool       // the relay holds the path between clients and brokers: of its own, or of another cut
 	numbers []int      // of the nodes that it happens to, ascending
 	ends    map[netip.Addr]int
 	dropped []netns.Dropped
@@ -77,7 +77,8 @@ func (c *cut) Do(ctx context.Context, at int64) (happened int64, err error) {
 // Undo implements actions.Undoer. The instant is when the kernel has acknowledged that packets pass.
 func (c *cut) Undo(context.Context) (happened int64, err error) {
 	if c.held {
-		done, err := c.target.Network.Relay.Hold(false, false)
+		to, from, _ := c.act.Cut.Clients()
+		done, err := c.target.Network.Relay.Release(to, from)
 		return done.At, err
 	}
 	if c.cut == nil {

@@ -20,7 +20,8 @@ type Relay struct {
 	mu      sync.Mutex // guards the rest, and the exchange with the process
 	answers *bufio.Reader
 	state   State
-	err     error // the process has ended
+	holders [2]int // how many hold the way to brokers, and the way back
+	err     error  // the process has ended
 }
 
 // closing is how long the process may take to end.
@@ -54,11 +55,23 @@ func (r *Relay) Condition(to, from Conditions) (Done, error) {
 	return r.set()
 }
 
-// Hold holds directions back, or lets them pass, and returns when that was done, CLOCK_MONOTONIC.
-func (r *Relay) Hold(to, from bool) (Done, error) {
+// Hold holds directions back, and returns when that was done, CLOCK_MONOTONIC. A direction is held until each Hold of it has had
+// its [Relay.Release].
+func (r *Relay) Hold(to, from bool) (Done, error) { return r.hold(to, from, 1) }
+
+// Release ends what a Hold of the same directions began, and returns when that was done, CLOCK_MONOTONIC.
+func (r *Relay) Release(to, from bool) (Done, error) { return r.hold(to, from, -1) }
+
+// hold changes how many hold directions.
+func (r *Relay) hold(to, from bool, by int) (Done, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.state.HeldTo, r.state.HeldFrom = to, from
+	for i, is := range []bool{to, from} {
+		if is {
+			r.holders[i] += by
+		}
+	}
+	r.state.HeldTo, r.state.HeldFrom = r.holders[0] > 0, r.holders[1] > 0
 	return r.set()
 }
 
