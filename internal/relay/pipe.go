@@ -37,7 +37,7 @@ func newPipe(of *carried, w *way, from, to *net.TCPConn) *pipe {
 // read reads until the end, and returns when there is nothing more to read.
 func (p *pipe) read() {
 	buffer := make([]byte, mostPiece)
-	after := int64(0)
+	var before piece
 	for {
 		most, ok := p.way.room(p.of.quit)
 		if !ok {
@@ -45,8 +45,8 @@ func (p *pipe) read() {
 		}
 		n, err := p.from.Read(buffer[:most])
 		x := piece{data: buffer[:n], err: err}
-		atOnce := p.way.enter(&x, clock.Now(), after)
-		after = x.due
+		atOnce := p.way.enter(&x, clock.Now(), before)
+		before = piece{due: x.due, generation: x.generation}
 		if atOnce && err == nil && p.idle() {
 			if _, err := p.to.Write(x.data); err != nil {
 				p.of.abort()

@@ -227,7 +227,7 @@ func TestCutIsAnOutage(t *testing.T) {
 		}()
 		ended := make(chan Done, 1)
 		time.AfterFunc(length, func() {
-			done, err := r.Hold(false, false)
+			done, err := r.Release(true, true)
 			if err != nil {
 				t.Error(err)
 			}
@@ -248,26 +248,71 @@ func TestCutIsAnOutage(t *testing.T) {
 	}
 }
 
-// What waits for a delay goes at once when the delay is taken away, in order.
+// What waits when conditions end goes at once, in order, and what is written then waits for nothing. So it does where
+// other conditions follow at once.
 func TestEndOfADelay(t *testing.T) {
-	r := start(t)
-	c := dial(t, r, listen(t, echo))
-	condition(t, r, Conditions{Delay: time.Hour}, Conditions{})
-	for i := range 100 {
-		if _, err := c.Write([]byte{byte(i)}); err != nil {
+	for _, next := range []Conditions{{}, {Delay: time.Millisecond}} {
+		r := start(t)
+		c := dial(t, r, listen(t, echo))
+		condition(t, r, Conditions{Delay: time.Hour}, Conditions{})
+		for i := range 100 {
+			if _, err := c.Write([]byte{byte(i)}); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(100 * time.Microsecond) // so that there are several pieces
+		}
+		condition(t, r, next, Conditions{})
+		b := make([]byte, 101)
+		if _, err := io.ReadFull(c, b[:100]); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(100 * time.Microsecond) // so that there are several pieces
+		if _, err := c.Write([]byte{100}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, b[100:]); err != nil {
+			t.Fatal(err)
+		}
+		for i := range b {
+			if int(b[i]) != i {
+				t.Fatalf("% x", b)
+			}
+		}
 	}
-	condition(t, r, Conditions{}, Conditions{})
-	b := make([]byte, 100)
-	if _, err := io.ReadFull(c, b); err != nil {
+}
+
+// A direction is held until all who hold it have released it, and what was counted of the conditions stays counted.
+func TestHoldsOverlap(t *testing.T) {
+	r := start(t)
+	c := dial(t, r, listen(t, echo))
+	condition(t, r, Conditions{Delay: time.Millisecond}, Conditions{})
+	roundTrips(t, c, 5)
+	change := func(by func(to, from bool) (Done, error), to, from bool) {
+		if _, err := by(to, from); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(r.Hold, true, false)
+	change(r.Hold, true, true)
+	change(r.Release, true, true)
+	if _, err := c.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	for i := range b {
-		if int(b[i]) != i {
-			t.Fatalf("% x", b)
+	came := make(chan time.Time, 1)
+	go func() {
+		if _, err := io.ReadFull(c, make([]byte, 1)); err != nil {
+			t.Error(err)
 		}
+		came <- time.Now()
+	}()
+	time.Sleep(50 * time.Millisecond) // in which it would come
+	released := time.Now()
+	change(r.Release, true, false)
+	if at := <-came; at.Before(released) {
+		t.Error("the way opened with the second of two holds, and the first lasts")
+	}
+	roundTrips(t, c, 5)
+	if n := condition(t, r, Conditions{}, Conditions{}).To.Pieces; n != 11 {
+		t.Errorf("%d pieces were counted of 11", n)
 	}
 }
 

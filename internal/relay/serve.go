@@ -28,7 +28,7 @@ type State struct {
 // Done says that a state is in effect.
 type Done struct {
 	At   int64  `json:"at"` // CLOCK_MONOTONIC
-	To   Counts `json:"to"` // since the state before
+	To   Counts `json:"to"` // since the conditions before began
 	From Counts `json:"from"`
 }
 

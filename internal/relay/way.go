@@ -47,6 +47,7 @@ type way struct {
 	held       bool
 	changed    chan struct{} // closed, and made anew, with each change
 	generation int           // grows when pieces that wait are to go at once
+	released   int64         // when it was last not held any more, CLOCK_MONOTONIC; 0: never
 	random     *rand.Rand
 	free       int64 // when the line of the rate has sent what it has, CLOCK_MONOTONIC
 	last       int64 // when the last piece was written that waited for the rate
@@ -58,15 +59,19 @@ func newWay(seed uint64) *way {
 	return &way{changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, 37))}
 }
 
-// set changes the conditions, and returns what was counted before. What waits by former ones goes at once.
+// set changes the conditions, or whether the way is held. What waits by former conditions goes at once. It returns what was counted
+// since the conditions began: holding a way does not count anew.
 func (w *way) set(c Conditions, held bool) (before Counts) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	before = w.counts
 	if c != w.conditions {
 		w.generation++
-		w.free, w.last = 0, 0
+		w.free, w.last, w.counts = 0, 0, Counts{}
 	}
-	before, w.counts = w.counts, Counts{}
+	if w.held && !held {
+		w.released = clock.Now()
+	}
 	w.conditions, w.held = c, held
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -76,7 +81,7 @@ func (w *way) set(c Conditions, held bool) (before Counts) {
 // pass waits as long as a packet takes for the way, and as long as it is held; false: quit was closed.
 func (w *way) pass(quit <-chan struct{}) bool {
 	var p piece
-	w.enter(&p, clock.Now(), 0)
+	w.enter(&p, clock.Now(), piece{})
 	return w.await(&p, quit)
 }
 
@@ -89,9 +94,9 @@ type piece struct {
 	err        error // of the read, when nothing more comes; io.EOF where the other end has closed
 }
 
-// enter decides when a piece is due that came now and whose predecessor on its connection is due at after. at once reports
-// that nothing holds it back.
-func (w *way) enter(p *piece, now, after int64) (atOnce bool) {
+// enter decides when a piece is due that came now after another on its connection. It is not due before that one, unless
+// that one waited by former conditions: then it goes at once, and so may this one. at once reports that nothing holds it back.
+func (w *way) enter(p *piece, now int64, before piece) (atOnce bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c := w.conditions
@@ -106,7 +111,10 @@ func (w *way) enter(p *piece, now, after int64) (atOnce bool) {
 	if c.Jitter > 0 {
 		delay += w.random.Int64N(2*int64(c.Jitter)+1) - int64(c.Jitter)
 	}
-	p.due = max(p.due+delay, after)
+	p.due += delay
+	if before.generation == w.generation {
+		p.due = max(p.due, before.due)
+	}
 	return p.due <= now && !w.held
 }
 
@@ -162,15 +170,18 @@ func (w *way) await(p *piece, quit <-chan struct{}) bool {
 			woke := clock.Now()
 			w.mu.Lock()
 			w.early = max(0, min(mostEarly, w.early+(woke-(p.due-early)-w.early)/8))
-			w.counts.Waited++
-			w.counts.Late += time.Duration(woke - p.due)
-			w.counts.LateMost = max(w.counts.LateMost, time.Duration(woke-p.due))
+			if p.generation == w.generation {
+				w.counts.Waited++
+				w.counts.Late += time.Duration(woke - p.due)
+				w.counts.LateMost = max(w.counts.LateMost, time.Duration(woke-p.due))
+			}
 			w.mu.Unlock()
 		}
 	}
 }
 
-// left notes that a piece was written.
+// left notes that a piece was written. What waited for the end of former conditions, or of a hold, went at once and says nothing
+// of the rate.
 func (w *way) left(p *piece) {
 	if !p.limited {
 		return
@@ -178,6 +189,13 @@ func (w *way) left(p *piece) {
 	now := clock.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if p.generation != w.generation {
+		return
+	}
+	if p.due < w.released {
+		w.last = 0
+		return
+	}
 	if w.last > 0 {
 		w.counts.Bytes += onWire(len(p.data))
 		w.counts.Busy += time.Duration(now - w.last)
