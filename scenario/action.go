@@ -212,7 +212,7 @@ func runActions() []ActionProperties {
 			nodes:  func(a *Action) Node { return a.Restart.Node },
 			Does:   "The nodes' processes are asked to end, as by terminate.",
 			Undone: "They are started again as soon as they have ended; with `after`, not before that time has passed."},
-		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkNodes,
+		{Kind: ActionRolling, Run: true, Explains: ExplainsOutage, check: checkRolling,
 			nodes:  func(a *Action) Node { return a.Rolling.Restart },
 			Does:   "Nodes are restarted one after the other, in the order of their numbers. The next one is stopped `pause` after the previous one answers again.",
 			Undone: "The action ends when the last node answers again."},

@@ -95,12 +95,16 @@ func (a *Act) Names(n Node) bool {
 	return a.Nodes() == n
 }
 
-// free returns when the nodes of an act may be under another, from the start of the window.
-func (a *Act) free() time.Duration {
-	if a.Properties().Restarts && a.Restart == nil {
-		return MaxDuration // they stay down
+// freeFor returns when the nodes of an act may be under another on what a word or number stands for, from the start of the
+// window.
+func (a *Act) freeFor(other Node) time.Duration {
+	switch {
+	case !a.Properties().Restarts || a.Restart != nil:
+		return a.End()
+	case a.Nodes() == Leader && other == Leader:
+		return a.End() // another node leads by then: one that finds its node still down fails
 	}
-	return a.End()
+	return MaxDuration // they stay down
 }
 
 // runActs checks the acts of the run, which happen to what all its loads use.
@@ -125,7 +129,7 @@ func (v *validator) runActs() {
 		}
 		for j := range all[:i] {
 			b := &all[j]
-			if p.Beside || b.Properties().Beside || a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.free() && a.At != b.At {
+			if p.Beside || b.Properties().Beside || a.Nodes() == "" || b.Nodes() == "" || !a.Nodes().meets(b.Nodes()) || a.At.After >= b.freeFor(a.Nodes()) && a.At != b.At {
 				continue
 			}
 			v.fail(fmt.Sprintf("two actions on the same node at the same time: %s %s at %s, and %s %s at %s", b.Kind, b.Subject, b.At, a.Kind, a.Subject, a.At),
@@ -147,6 +151,25 @@ func checkNodes(v *validator, a *Act) {
 		v.fail(fmt.Sprintf("node %d does not exist: the broker has %s", i, nodesWord(nodes)), "target.nodes gives the number of nodes", strict.Join(a.key, string(a.Kind)), a.key)
 	}
 	v.refuse(n == Followers && v.s.Target.URL == "" && nodes == 1, "followers, but the broker has one node", "give target.nodes, or write node: 0", strict.Join(a.key, string(a.Kind)), a.key)
+}
+
+// checkRolling checks which nodes are named, and that the pauses between them are within the window.
+func checkRolling(v *validator, a *Act) {
+	checkNodes(v, a)
+	if v.s.Target.URL != "" || v.s.Workload.Messages != 0 {
+		return // not known: how many nodes there are, or how long the window is
+	}
+	nodes := 1
+	switch n := max(1, v.s.Target.Nodes); a.Nodes() {
+	case EveryNode:
+		nodes = n
+	case Followers:
+		nodes = n - 1
+	}
+	if last := a.At.After + time.Duration(nodes-1)*a.Rolling.Pause; nodes > 1 && last >= v.s.Phases.Duration {
+		v.fail(fmt.Sprintf("the last of %d nodes is restarted at %s at the earliest, after the window of %s has ended", nodes, formatDuration(last), formatDuration(v.s.Phases.Duration)),
+			"lengthen phases.duration, or shorten the pause", a.key, "phases.duration")
+	}
 }
 
 // checkTransfer checks that another node can lead.

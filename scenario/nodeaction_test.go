@@ -70,6 +70,10 @@ func TestActsOfTheRunImpossible(t *testing.T) {
 		{"actions: [{at: 1s, kill: {node: 0}, restart: 10s}]\n", "the action lasts until 11s"},
 		{"actions: [{at: 1s, transfer: leader}]\n", "a transfer of leadership, but the broker has one node (give target.nodes)"},
 		{"actions: [{at: 1s, rolling: {pause: 1s}}]\n", "the action rolling does not say which node (write rolling: {restart: all}"},
+		{"target: {nodes: 3}\nphases: {duration: 30s}\nactions: [{at: 10s, rolling: {restart: all, pause: 10s}}]\n", "the last of 3 nodes is restarted at 30s at the earliest, after the window of 30s has ended (lengthen phases.duration, or shorten the pause)"},
+		{"target: {nodes: 3}\nphases: {duration: 30s}\nactions: [{at: 10s, rolling: {restart: followers, pause: 25s}}]\n", "the last of 2 nodes is restarted at 35s"},
+		{"target: {nodes: 5}\nphases: {duration: 30s}\nactions: [{at: 10s, kill: {node: leader}, restart: 5s}, {at: 12s, kill: {node: leader}}]\n", "two actions on the same node at the same time: kill leader at 10s, and kill leader at 12s"},
+		{"target: {nodes: 5}\nphases: {duration: 30s}\nactions: [{at: 10s, kill: {node: followers}}, {at: 12s, kill: {node: followers}}]\n", "two actions on the same node at the same time"},
 		{"workloads:\n  a: {rate: 10/s}\nactions: [{at: 1s, stall: {node: 0}, for: 1s, workload: a}]\n", `the action stall happens to all workloads, and names "a" (leave workload out)`},
 		{"actions: [{at: 1s, stall: {node: 0}, for: 3s}, {at: 3s, freeze: {node: random}, for: 1s}]\n", "two actions on the same node at the same time: stall node 0 at 1s, and freeze a random node at 3s"},
 	} {
@@ -82,4 +86,6 @@ func TestActsOfTheRunImpossible(t *testing.T) {
 		}
 	}
 	parsed(t, "target: {nodes: 3}\nactions: [{at: 1s, freeze: {node: followers}, for: 3s}, {at: 2s, stall: {node: leader}, for: 1s}]\n")
+	parsed(t, "target: {nodes: 5}\nphases: {duration: 60s}\nactions: [{at: 10s, kill: {node: leader}}, {at: 40s, kill: {node: leader}}]\n")
+	parsed(t, "target: {nodes: 3}\nphases: {duration: 30s}\nactions: [{at: 10s, rolling: {restart: all, pause: 9s}}]\n")
 }

@@ -226,6 +226,37 @@ func TestRolling(t *testing.T) {
 	}
 }
 
+// A rolling restart that the run's end stops has not happened to all nodes, which is an error; one that an interruption stops
+// says which nodes it happened to.
+func TestRollingIsStopped(t *testing.T) {
+	c := start(t, "nats")
+	for _, why := range []error{nil, actions.ErrInterrupted} {
+		d := doer(t, &Target{Cluster: c}, "{at: 1s, rolling: {restart: all, pause: 4s}}")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		before := c.Members()[0].PID
+		go func() { // when the first node runs again
+			for c.Members()[0].PID == before || c.Members()[0].State != brokers.NodeRunning {
+				time.Sleep(time.Millisecond)
+			}
+			cancel(why)
+		}()
+		happened, err := d.Do(ctx, clock.Now())
+		if why == nil && (err == nil || !strings.Contains(err.Error(), "the run ended when 1 of 3 nodes were restarted")) {
+			t.Errorf("the run's end: %v", err)
+		}
+		if why != nil && (err != nil || happened == 0) {
+			t.Errorf("an interruption: %d, %v", happened, err)
+		}
+		e := result.Event{Action: &result.Acted{}}
+		if d.(actions.Describer).Describe(&e); !slices.Equal(e.Action.Nodes, []int{0}) {
+			t.Errorf("the event says %v", e.Action.Nodes)
+		}
+		if _, err := d.(actions.Undoer).Undo(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // A random node follows from the seed and the act's place in the plan.
 func TestRandomNode(t *testing.T) {
 	c := start(t, "nats")

@@ -2,11 +2,14 @@ package faults
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/clock"
 	"sixnines/internal/engine/actions"
+	"sixnines/result"
 )
 
 // restartLimit bounds how long nodes may take until they answer again.
@@ -42,11 +45,18 @@ func (r *restart) Undo(ctx context.Context) (happened int64, err error) {
 // rolling restarts nodes one after the other.
 type rolling struct {
 	*nodes
-	last brokers.Change // of the node that was started again last
+	restarted int            // of the chosen nodes, the first ones
+	last      brokers.Change // of the node that was started again last
+}
+
+// Describe implements actions.Describer: it says which nodes were restarted.
+func (r *rolling) Describe(e *result.Event) {
+	r.nodes.Describe(e)
+	e.Action.Nodes = r.chosen[:r.restarted]
 }
 
 // Do implements actions.Doer: it returns when all nodes were restarted. A node that was ended is started
-// again if the context ends meanwhile, and the others stay as they are.
+// again if the context ends meanwhile, and the others stay as they are: an error, unless the run was interrupted.
 func (r *rolling) Do(ctx context.Context, at int64) (happened int64, err error) {
 	if err := r.ready(ctx, at); err != nil {
 		return 0, err
@@ -54,7 +64,10 @@ func (r *rolling) Do(ctx context.Context, at int64) (happened int64, err error) 
 	c := r.target.Cluster
 	for i, k := range r.chosen {
 		if i > 0 && until(ctx, clock.Now()+int64(r.act.Rolling.Pause)) != nil {
-			break // the run is over, or interrupted
+			if errors.Is(context.Cause(ctx), actions.ErrInterrupted) {
+				break
+			}
+			return happened, fmt.Errorf("the run ended when %d of %d nodes were restarted: lengthen phases.duration, or shorten the pause", i, len(r.chosen))
 		}
 		// A node that is restarted is so whole: the others need it.
 		whole, cancel := context.WithTimeout(context.WithoutCancel(ctx), restartLimit)
@@ -69,6 +82,7 @@ func (r *rolling) Do(ctx context.Context, at int64) (happened int64, err error) 
 		if err != nil {
 			return happened, err
 		}
+		r.restarted++
 	}
 	return r.changed(brokers.Change{At: happened, Complete: r.last.Complete}, nil)
 }

@@ -28,6 +28,9 @@ const (
 // ending is the key of the contexts of Undo at the end of a run.
 type ending struct{}
 
+// ErrInterrupted is the cause with which the context of a Do ends when the run was interrupted.
+var ErrInterrupted = errors.New("the run was interrupted")
+
 // Ends reports whether the context of an Undo is that of the end of the run: the machine must be as it was,
 // and the run needs nothing any more.
 func Ends(ctx context.Context) bool { return ctx.Value(ending{}) != nil }
@@ -36,7 +39,7 @@ func Ends(ctx context.Context) bool { return ctx.Value(ending{}) != nil }
 type Executor struct {
 	life    *window.Life
 	ctx     context.Context // of all steps; End cancels it
-	cancel  context.CancelFunc
+	cancel  context.CancelCauseFunc
 	running sync.WaitGroup // steps that are carried out, each on a goroutine
 
 	mu          sync.Mutex // guards the rest, and over of each step
@@ -48,7 +51,7 @@ type Executor struct {
 // New returns an executor of a run.
 func New(life *window.Life) *Executor {
 	x := &Executor{life: life}
-	x.ctx, x.cancel = context.WithCancel(context.Background())
+	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	return x
 }
 
@@ -57,7 +60,7 @@ func New(life *window.Life) *Executor {
 func (x *Executor) Start(steps []*Step) {
 	for _, s := range steps {
 		s.done, s.undone = make(chan struct{}), make(chan struct{})
-		s.ctx, s.cancel = context.WithCancel(x.ctx)
+		s.ctx, s.cancel = context.WithCancelCause(x.ctx)
 		x.running.Go(func() { x.carryOut(s) })
 	}
 }
@@ -76,9 +79,18 @@ func (x *Executor) Interrupt() {
 func (x *Executor) End() {
 	x.mu.Lock()
 	x.ended = true
+	why := x.why()
 	x.mu.Unlock()
-	x.cancel()
+	x.cancel(why)
 	x.undoAll()
+}
+
+// why returns the cause with which contexts end now. The caller holds mu.
+func (x *Executor) why() error {
+	if x.interrupted {
+		return ErrInterrupted
+	}
+	return nil
 }
 
 // Wait returns when no step is being carried out any more. The run must be over.
@@ -102,7 +114,7 @@ func (x *Executor) undoAll() {
 
 // carryOut waits until a step is due, does it, and undoes it when its time is over.
 func (x *Executor) carryOut(s *Step) {
-	defer s.cancel()
+	defer s.cancel(nil)
 	if s.Ready == nil {
 		at := s.At
 		if early, is := s.Doer.(Early); is {
@@ -165,9 +177,9 @@ func (x *Executor) undo(s *Step, limit time.Duration) {
 		return
 	}
 	s.over = true
-	ended := x.ended
+	ended, why := x.ended, x.why()
 	x.mu.Unlock()
-	s.cancel()
+	s.cancel(why)
 	defer close(s.undone)
 	began := int64(0)
 	select {

@@ -57,7 +57,7 @@ type Step struct {
 
 	// Made by Start.
 	ctx    context.Context
-	cancel context.CancelFunc
+	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when Do has returned
 	undone chan struct{} // closed when Undo has returned
 
