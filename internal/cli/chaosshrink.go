@@ -223,6 +223,9 @@ func (x *shrinkRun) run(part []int, trial int, file string) (run *result.Run, er
 	x.keeper.Stop("each trial starts its own")
 	s := *x.scenario
 	s.Actions = x.of(part)
+	if can := x.entry.With(s.Target.Options); !s.CanLose() && !can.ReadsBack {
+		s.Phases.ReadBack = 0 // which a timeline that can lose messages has, and no broker of this kind keeps any
+	}
 	state, err := x.Next(trial, trials.Trial{Round: 1, Seed: s.Seed, File: file}, &x.keeper,
 		func(turn *trials.Turn) (state trials.State, err error) {
 			run, state, err = x.measured(turn, trialSpec{scenario: &s, where: fmt.Sprintf("trial %d", trial+1),
