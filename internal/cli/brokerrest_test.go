@@ -5,7 +5,28 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"sixnines/scenario"
 )
+
+// A broker serves another run unless something happened to it, which a command of the user's may be.
+func TestChangesBroker(t *testing.T) {
+	for text, want := range map[string]bool{
+		"{at: 1s, pause: consumers, for: 1s}":              false,
+		"{at: 1s, network: {delay: 1ms}, for: 1s}":         false,
+		"{at: 1s, stall: {node: 0}, for: 1s}":              true,
+		"{at: 1s, exec: {do: id}}":                         true,
+		"{at: 1s, cut: {from: clients, to: all}, for: 1s}": true,
+	} {
+		s, err := scenario.Parse("x.yaml", []byte("target: {driver: nats}\nactions: ["+text+"]\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := changesBroker(s); got != want {
+			t.Errorf("%s: %t", text, got)
+		}
+	}
+}
 
 func TestRest(t *testing.T) {
 	for name, test := range map[string]struct {

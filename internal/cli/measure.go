@@ -149,7 +149,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 // changesBroker reports whether a run leaves its broker other than it was: such a broker serves no
 // other run.
 func changesBroker(s *scenario.Scenario) bool {
-	return s.Apart() || slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" })
+	return s.Apart() || slices.ContainsFunc(s.Acts(), func(a scenario.Act) bool { return a.Nodes() != "" || a.Kind == scenario.ActionExec })
 }
 
 // sayLeft reports the name of topics and groups that stay at the broker, while the run still
