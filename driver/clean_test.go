@@ -13,6 +13,7 @@ func TestNamesOfRuns(t *testing.T) {
 		{"", "s9.0a1b2c3d", true},
 		{"bench.", "bench.0a1b2c3d.t0", true},
 		{"bench.", "bench.orders", false},
+		{"bench.", "bench.20261101.eu", true}, // a date: see Leftover.Ours
 		{"bench.", "bench.deadbeefs", false},
 		{"bench.", "s9.0a1b2c3d.t0", false},
 		{"", "s9.0A1b2c3d.t0", false},
@@ -22,6 +23,9 @@ func TestNamesOfRuns(t *testing.T) {
 	} {
 		if got := n.OfRun(c.prefix, c.name); got != c.want {
 			t.Errorf("%q with the prefix %q: %t", c.name, c.prefix, got)
+		}
+		if c.prefix != "" && n.Marked(c.prefix) {
+			t.Errorf("%q is taken for our mark", c.prefix)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (s *session) Leftovers(ctx context.Context) (all []driver.Leftover, err err
 			return nil, wrap(err, "list streams")
 		}
 		for _, st := range page.Streams {
-			l := driver.Leftover{What: "stream", Name: st.Config.Name, Used: st.Created}
+			l := driver.Leftover{What: "stream", Name: st.Config.Name, Used: st.Created, Ours: st.Config.Description == description}
 			if st.State.LastTime.After(l.Used) {
 				l.Used = st.State.LastTime
 			}

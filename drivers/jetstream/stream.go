@@ -59,11 +59,14 @@ func plain(name string) string {
 	return strings.NewReplacer("_", "__", ".", "_d", "/", "_s", `\`, "_b").Replace(name)
 }
 
+// description marks streams that runs make.
+const description = "made by sixnines for a run"
+
 // config is how the stream is made, one of count of the run.
 func (s stream) config(o Options, count int) js.StreamConfig {
 	c := js.StreamConfig{
 		Name:        s.name,
-		Description: "made by sixnines for a run",
+		Description: description,
 		Subjects:    []string{s.subject},
 		Replicas:    o.Replicas,
 		MaxMsgs:     -1,

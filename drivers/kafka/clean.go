@@ -15,7 +15,7 @@ func (s *session) Leftovers(ctx context.Context) (all []driver.Leftover, err err
 	}
 	for _, name := range topics.Names() {
 		if naming().OfRun(s.Target.Prefix, name) {
-			all = append(all, driver.Leftover{What: "topic", Name: name})
+			all = append(all, driver.Leftover{What: "topic", Name: name, Ours: naming().Marked(s.Target.Prefix)})
 		}
 	}
 	groups, err := s.admin.ListGroups(ctx)
@@ -24,7 +24,7 @@ func (s *session) Leftovers(ctx context.Context) (all []driver.Leftover, err err
 	}
 	for _, name := range slices.Sorted(slices.Values(groups.Groups())) {
 		if naming().OfRun(s.Target.Prefix, name) {
-			all = append(all, driver.Leftover{What: "group", Name: name})
+			all = append(all, driver.Leftover{What: "group", Name: name, Ours: naming().Marked(s.Target.Prefix)})
 		}
 	}
 	return all, nil

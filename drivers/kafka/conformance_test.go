@@ -115,7 +115,7 @@ func TestConformance(t *testing.T) {
 	h.Encrypted = &secured
 	drivertest.Run(t, h)
 	t.Run("leftovers are listed", func(t *testing.T) {
-		sessiontest.Cleans(t, kafka.Entry().Driver, driver.Target{URL: c.URL, Options: login}, "g0")
+		sessiontest.Cleans(t, kafka.Entry().Driver, driver.Target{URL: c.URL, Options: login}, true, "g0")
 	})
 	for name, options := range map[string]map[string]any{"secured": nil, "secured, transactions": {"transactions": true}} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ func (s *session) Leftovers(ctx context.Context) (all []driver.Leftover, err err
 			if !naming().OfRun(s.Target.Prefix, key) {
 				continue
 			}
-			l := driver.Leftover{What: "stream", Name: key}
+			l := driver.Leftover{What: "stream", Name: key, Ours: naming().Marked(s.Target.Prefix)}
 			if l.Used, err = s.written(ctx, key); err != nil {
 				return nil, s.Wrap(err, "look at stream %q", key)
 			}

@@ -46,7 +46,8 @@ no right to delete it, or kept by --lifetime keep. With --remove it is removed.
 Only names are listed that a run makes: s9, or the --prefix, and the run's eight
 hexadecimal digits. --remove removes what was not used for an hour, as the broker's clock
 says. What the broker gives no time for, as Kafka, is removed by --name only: a run may be
-under way.
+under way. So is what follows a --prefix in Kafka and in Redis: eight digits may be a date,
+and nothing there says who made it. Of a stream JetStream says that.
 
 For jetstream, kafka and redis-streams. What other brokers keep, their own tools list.
 
@@ -152,6 +153,8 @@ func keeps(l driver.Leftover, o cleanOptions, now time.Time) string {
 		return ""
 	case len(o.names) > 0:
 		return "kept"
+	case !l.Ours:
+		return "kept: only its name looks like a run's; remove it by --name"
 	case l.Used.IsZero():
 		return "kept: a run may use it; remove it by --name"
 	case now.Sub(l.Used) < cleanAfter:

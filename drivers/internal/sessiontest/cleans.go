@@ -9,8 +9,9 @@ import (
 	"sixnines/driver"
 )
 
-// Cleans checks that what a run has made at the target is listed by a session of another, and removed by that.
-func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...string) {
+// Cleans checks that what a run has made at the target is listed by a session of another, as the run's beyond doubt if ours,
+// and removed by that.
+func Cleans(t *testing.T, d driver.Driver, target driver.Target, ours bool, groups ...string) {
 	t.Helper()
 	const run = "0a1b2c3d"
 	target.Run = run
@@ -20,7 +21,7 @@ func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...strin
 	}
 	target.Run = "clean"
 	c := Open(t, d, target).(driver.Cleaner)
-	ours := func() (all []driver.Leftover) {
+	listed := func() (all []driver.Leftover) {
 		found, err := c.Leftovers(t.Context())
 		if err != nil {
 			t.Fatal(err)
@@ -30,7 +31,7 @@ func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...strin
 	// A cluster tells its nodes of what was made and removed.
 	until := func(n int) []driver.Leftover {
 		for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-			if all := ours(); len(all) == n || time.Now().After(end) {
+			if all := listed(); len(all) == n || time.Now().After(end) {
 				return all
 			}
 		}
@@ -40,6 +41,9 @@ func Cleans(t *testing.T, d driver.Driver, target driver.Target, groups ...strin
 		t.Fatalf("of two topics and %d groups are found %+v", len(groups), all)
 	}
 	for _, l := range all {
+		if l.Ours != ours {
+			t.Errorf("%+v: a run's beyond doubt: %t, want %t", l, l.Ours, ours)
+		}
 		for range 2 { // the second time it is gone
 			if err := c.Remove(t.Context(), l); err != nil {
 				t.Errorf("remove %+v: %v", l, err)
