@@ -41,6 +41,15 @@ func (a admin) do(ctx context.Context, f func(ch *wire.Channel) error) error {
 	})
 }
 
+// hasQueue reports whether a queue may be at the broker.
+func (a admin) hasQueue(ctx context.Context, name string) bool {
+	err := a.do(ctx, func(ch *wire.Channel) error {
+		_, err := ch.CheckQueue(ctx, name)
+		return err
+	})
+	return protocol().ClassOf(err) != driver.ErrNoTopic
+}
+
 // silent is the wire.Handler of channels on which nothing comes but answers.
 type silent struct{}
 

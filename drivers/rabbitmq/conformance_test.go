@@ -32,9 +32,10 @@ const (
 // TestRabbitMQ is all that one broker does for: to start one takes long.
 func TestRabbitMQ(t *testing.T) {
 	b := &broker{brokertest.Start(t, "rabbitmq", brokers.Options{User: user, Password: password, MaxMessage: maxMessage})}
-	_, secured := brokertest.Secured(t, "rabbitmq", rabbitmq.Entry(), brokers.Options{})
+	limited, secured := brokertest.Secured(t, "rabbitmq", rabbitmq.Entry(), brokers.Options{})
 	t.Run("conformance", func(t *testing.T) { testConformance(t, b.Cluster, secured) })
 	t.Run("secured", func(t *testing.T) { testSecured(t, secured) })
+	t.Run("little is allowed", func(t *testing.T) { testLittle(t, limited, secured) })
 	if testing.Short() {
 		t.Skip("the rest is variants")
 	}

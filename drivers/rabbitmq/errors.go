@@ -36,6 +36,9 @@ func protocol() *rabbit.Protocol {
 	}
 }
 
+// deprecated is what a broker says of a feature that it has no more, such as transient queues in 4.3.
+const deprecated = "is deprecated"
+
 // passes reports whether an error goes away by itself: a queue's node or virtual
 // host is not up, or its replicas have not agreed yet.
 func passes(err error) bool {
@@ -50,7 +53,7 @@ func passes(err error) bool {
 	}
 	switch code {
 	case internalError:
-		return true
+		return !strings.Contains(text, deprecated)
 	case notFound, notAllowed:
 		return strings.Contains(text, "is down")
 	}
@@ -95,6 +98,10 @@ func classOfCode(code int, text string) error {
 		return driver.ErrRejected
 	case notImplemented:
 		return driver.ErrUnsupported
+	case internalError:
+		if strings.Contains(text, deprecated) {
+			return driver.ErrUnsupported
+		}
 	case resourceError:
 		return driver.ErrThrottled
 	case connectionForced:

@@ -19,6 +19,7 @@ func TestPasses(t *testing.T) {
 		{&wire.Error{Code: 404, Text: "NOT_FOUND - home node 'rabbit@b' of durable queue 'q' in vhost '/' is down or inaccessible"}, true},
 		{&wire.Error{Code: 530, Text: "NOT_ALLOWED - vhost '/' is down"}, true},
 		{&amqp.Error{Code: 541, Reason: "INTERNAL_ERROR"}, true},
+		{&wire.Error{Code: 541, Text: "INTERNAL_ERROR - Feature `transient_nonexcl_queues` is deprecated.\nBy default, this feature is not permitted anymore."}, false},
 		{&wire.Error{Code: 404, Text: "NOT_FOUND - no queue 'q' in vhost '/'"}, false},
 		{&wire.Error{Code: 530, Text: "NOT_ALLOWED - vhost x not found"}, false},
 		{&wire.Error{Code: 406, Text: "PRECONDITION_FAILED - inequivalent arg"}, false},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -22,7 +23,7 @@ type session struct {
 	admin    admin
 	links    *kit.Pool[kit.Key, *link]
 	topology *topology
-	tried    atomic.Int64 // largest payload in bytes that the broker is known to take
+	tried    atomic.Int64 // largest payload in bytes that the broker is known to take, or that is not tried
 	// blocked, if not nil, gives up what is tried on the connection that declares,
 	// which the broker no longer reads.
 	blocked atomic.Pointer[context.CancelCauseFunc]
@@ -119,10 +120,11 @@ func (s *session) checkSize(ctx context.Context, size int) error {
 		if why := context.Cause(ctx); errors.Is(why, driver.ErrThrottled) {
 			err = why
 		}
-		if errors.Is(err, driver.ErrUnauthorized) {
-			return nil // the user may not publish by queues' names, which nothing else needs
+		if !errors.Is(s.ClassOf(err), driver.ErrForbidden) {
+			return wrap(err, "try a payload of %d bytes", size)
 		}
-		return wrap(err, "try a payload of %d bytes", size)
+		// The user may not publish by queues' names, which nothing else needs. He would be refused again.
+		size = math.MaxInt
 	}
 	s.tried.Store(max(s.tried.Load(), int64(size)))
 	return nil

@@ -321,7 +321,7 @@ func (t *topology) declareQueue(ctx context.Context, ch *wire.Channel, q queue) 
 
 // note notes that a queue or exchange was declared, or that it is not known whether it was, since the connection was lost.
 func (t *topology) note(name string, err error) {
-	if class := driver.Class(err); err != nil && class != driver.ErrNotConnected && class != driver.ErrTimeout {
+	if class := protocol().ClassOf(err); err != nil && class != driver.ErrNotConnected && class != driver.ErrTimeout {
 		return
 	}
 	t.mu.Lock()
@@ -394,6 +394,9 @@ func (t *topology) delete(ctx context.Context, a admin, queues, exchanges []stri
 	var errs []error
 	for _, name := range queues {
 		err := a.do(ctx, func(ch *wire.Channel) error { return ch.DeleteQueue(ctx, name) })
+		if errors.Is(protocol().ClassOf(err), driver.ErrForbidden) && !a.hasQueue(ctx, name) {
+			continue // the broker checks rights first: nobody has made it
+		}
 		errs = append(errs, driver.LeaveAll(wrap(err, "delete queue %q", name), "queue", []string{name})...)
 	}
 	for _, name := range exchanges {
