@@ -21,6 +21,7 @@ type dialer struct {
 	logins  *logins
 
 	mu    sync.Mutex
+	seeds int // addresses of the target that were not tried yet, while none has answered
 	dead  bool
 	conns map[*conn]struct{}
 	lost  map[string]bool // addresses whose connection was lost
@@ -32,7 +33,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 	if err := d.logins.await(ctx); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
+	ctx, cancel := context.WithTimeout(ctx, d.timeout())
 	defer cancel()
 	raw, err := s.Target.Dial(driver.WithRole(kit.WithValues(ctx, d.maker), d.key.Role), network, address)
 	if err != nil {
@@ -45,7 +46,7 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		raw.Close()
 		return nil, net.ErrClosed
 	}
-	d.conns[c] = struct{}{}
+	d.conns[c], d.seeds = struct{}{}, 0
 	d.mu.Unlock()
 	host, _, _ := net.SplitHostPort(address)
 	made := kit.Conn{Conn: c, Raw: c}
@@ -54,6 +55,16 @@ func (d *dialer) dial(ctx context.Context, network, address string) (net.Conn, e
 		return nil, err
 	}
 	return made.Conn, nil
+}
+
+// timeout returns how long the next connection may take. The client tries one address of the target after the other: of the time
+// that the call has which made it, each has its part.
+func (d *dialer) timeout() time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	left := d.seeds
+	d.seeds = max(0, d.seeds-1)
+	return kit.Share(d.maker, d.session.options.ConnectTimeout, left)
 }
 
 func (d *dialer) tell(kind driver.EventKind, what string) {

@@ -29,7 +29,7 @@ type link struct {
 
 // connect makes a client; it does not reach for the broker yet. Its connections have the values of ctx.
 func (s *session) connect(ctx context.Context, key kit.Key, more ...kgo.Opt) (*link, error) {
-	d := &dialer{session: s, key: key, maker: ctx, logins: s.loginsOf(key), conns: map[*conn]struct{}{}, lost: map[string]bool{}}
+	d := &dialer{session: s, key: key, maker: ctx, logins: s.loginsOf(key), seeds: len(s.Servers), conns: map[*conn]struct{}{}, lost: map[string]bool{}}
 	o := &s.options
 	options := []kgo.Opt{
 		kgo.SeedBrokers(strings.Split(s.Address.String(), ",")...),

@@ -27,7 +27,7 @@ func (c Conn) Close() error { return c.Raw.Close() }
 
 // Connecting is how a driver connects.
 type Connecting struct {
-	// Timeout is the longest time for one server to accept a connection and a login.
+	// Timeout is the longest time for one server to accept a connection and a login, see [Share].
 	Timeout time.Duration
 	// Hint says what a server that hangs up or answers strangely most likely is, such
 	// as "is this an MQTT listener?".
@@ -44,8 +44,10 @@ func Connect[C any](ctx context.Context, b *Base, servers []Server, how Connecti
 	defer context.AfterFunc(b.Life, func() { cancel(driver.ErrClosed) })()
 	var none C
 	var errs []error
-	for _, to := range servers {
-		c, err := connect(ctx, b, to, how, login)
+	for i, to := range servers {
+		each := how
+		each.Timeout = Share(ctx, how.Timeout, len(servers)-i)
+		c, err := connect(ctx, b, to, each, login)
 		if err == nil {
 			return c, nil
 		}
@@ -58,6 +60,15 @@ func Connect[C any](ctx context.Context, b *Base, servers []Server, how Connecti
 		}
 	}
 	return none, errors.Join(errs...)
+}
+
+// Share returns how long one of the servers that are left may take, at most the timeout: so that one that does not answer leaves
+// the others their part of the time until ctx ends.
+func Share(ctx context.Context, timeout time.Duration, left int) time.Duration {
+	if end, ok := ctx.Deadline(); ok && left > 1 {
+		return min(timeout, time.Until(end)/time.Duration(left))
+	}
+	return timeout
 }
 
 // connect connects to one server.
@@ -117,7 +128,7 @@ func connectError(ctx, limited context.Context, b *Base, to Server, how Connecti
 	case ctx.Err() != nil:
 		return fmt.Errorf("%s: %w: %w", doing, driver.ErrNotConnected, context.Cause(ctx))
 	case limited.Err() != nil:
-		return silent{fmt.Errorf("%s: %w: no answer in %v; %s", doing, driver.ErrNotConnected, how.Timeout, how.Hint)}
+		return silent{fmt.Errorf("%s: %w: no answer in %v; %s", doing, driver.ErrNotConnected, how.Timeout.Round(time.Millisecond), how.Hint)}
 	}
 	switch class := b.ClassOf(err); class {
 	case driver.ErrUnauthorized:

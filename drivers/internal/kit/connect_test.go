@@ -30,6 +30,30 @@ func TestConnectEndsWhatComesLate(t *testing.T) {
 	})
 }
 
+// A server that answers nothing leaves the next one its part of the time, although it may take longer than there is.
+func TestConnectPassesOverTheSilent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var x exchange
+		b, _ := x.link(t)
+		ours, theirs := net.Pipe()
+		defer theirs.Close()
+		b.Target.Dial = func(ctx context.Context, _, address string) (net.Conn, error) {
+			if address == "up" {
+				return ours, nil
+			}
+			<-ctx.Done()
+			return nil, ctx.Err()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+		defer cancel()
+		p, err := Connect(ctx, b, []Server{{Address: "dropped"}, {Address: "silent"}, {Address: "up"}}, Connecting{Timeout: 10 * time.Second},
+			func(context.Context, Conn) (*phone, error) { return new(phone), nil })
+		if p == nil || err != nil {
+			t.Errorf("connected to %v, %v", p, err)
+		}
+	})
+}
+
 // One server with encryption means that all are to be encrypted.
 func TestBaseEncryptsAllServers(t *testing.T) {
 	b, err := NewBase(&Errors{Driver: "test"}, driver.Target{URL: "test://a,tests://b"}, "", "",

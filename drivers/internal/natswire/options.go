@@ -61,12 +61,16 @@ func Subjects(prefix string) (own, inboxes string) {
 	return own, "_INBOX.>"
 }
 
+// connectTimeout is longer than nats.go's two seconds: Go gives the first address of a name at least as much, and then nothing is
+// left for the others.
+const connectTimeout = 5 * time.Second
+
 // DefaultOptions returns the defaults.
 func DefaultOptions() Options {
 	return Options{
 		Client:         Direct,
 		Name:           "sixnines",
-		ConnectTimeout: nats.DefaultTimeout,
+		ConnectTimeout: connectTimeout,
 		PingInterval:   nats.DefaultPingInterval,
 		MaxPingsOut:    nats.DefaultMaxPingOut,
 		MaxReconnects:  -1,
