@@ -164,18 +164,20 @@ func (d *exchange) probe(filter, topic string, size, qos int) error {
 	return err
 }
 
-// reach logs in once and asks what the broker is.
+// reach logs in once and asks what the broker is. A broker may end the connection of who asks that and has no right to; it is
+// reached all the same.
 func (s *session) reach(ctx context.Context) error {
-	asked := false
+	var asked error
 	err := s.talk(ctx, "", func(d *exchange) error {
-		asked, s.welcome = true, d.welcome
+		s.welcome = d.welcome
 		const topic = "$SYS/broker/version"
 		found, err := d.retained(topic)
 		s.product = found[topic]
-		return err
+		asked = err
+		return nil
 	})
-	if err != nil && asked {
-		err = fmt.Errorf("mqtt: ask the broker for its version: %w", err)
+	if ctx.Err() != nil && asked != nil {
+		err = fmt.Errorf("mqtt: ask the broker for its version: %w", asked)
 	}
 	return err
 }
@@ -265,9 +267,10 @@ func (s *session) Deprovision(ctx context.Context) error {
 	s.mu.Lock()
 	kept, topics := s.kept, s.topics
 	s.mu.Unlock()
+	var errs []error
 	for _, id := range kept {
 		if err := s.talk(ctx, id, func(*exchange) error { return nil }); err != nil {
-			return fmt.Errorf("mqtt: end the session of %q: %w", id, err)
+			errs = append(errs, &driver.Left{What: "session", Name: id, Err: fmt.Errorf("mqtt: end the session of %q: %w", id, err)})
 		}
 	}
 	if s.options.Retain && len(topics) > 0 {
@@ -281,11 +284,11 @@ func (s *session) Deprovision(ctx context.Context) error {
 			}
 			return d.until(func(first byte, _ []byte) (bool, error) { return first&typeMask == typePingresp, nil })
 		}); err != nil {
-			return fmt.Errorf("mqtt: clear retained messages: %w", err)
+			errs = append(errs, driver.LeaveAll(fmt.Errorf("mqtt: clear retained messages: %w", err), "retained message", topics)...)
 		}
 	}
 	s.mu.Lock()
 	s.kept, s.topics = nil, nil
 	s.mu.Unlock()
-	return nil
+	return errors.Join(errs...)
 }

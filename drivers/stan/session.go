@@ -50,7 +50,7 @@ func (s *session) reach(ctx context.Context) error {
 	}
 	soon := kit.Moment() // a limit, since perhaps no server will ever answer
 	absent := func(err error) bool { return errors.Is(err, errNobody) && soon() }
-	return kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, nil, nil) })
+	return kit.Await(ctx, "stan: register", absent, func() error { return s.visit(ctx, func(pass) error { return nil }) })
 }
 
 func (s *session) channel(topic string) string { return s.wire.Subject(topic) }
@@ -64,11 +64,12 @@ func clientName(name string) string {
 // digits, hyphens and underscores.
 func (s *session) clientID(key kit.Key) string { return s.name + "-" + key.String() }
 
-// visit registers a client on the session's own connection, and has it subscribe to
-// each channel in each group and unsubscribe: that makes channels, and ends durable
-// groups that have no other members. It looks at ctx's deadline only, since the
-// library knows no contexts.
-func (s *session) visit(ctx context.Context, topics, groups []string, options ...client.SubscriptionOption) error {
+// pass subscribes to a channel in a group and unsubscribes.
+type pass func(topic, group string, options ...client.SubscriptionOption) error
+
+// visit registers a client on the session's own connection, with which f can pass: that makes channels, and ends durable
+// groups that have no other members. It looks at ctx's deadline only, since the library knows no contexts.
+func (s *session) visit(ctx context.Context, f func(pass) error) error {
 	nc, timeout := s.wire.Control().Conn(), s.options.ConnectTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		timeout = min(timeout, time.Until(deadline))
@@ -78,18 +79,16 @@ func (s *session) visit(ctx context.Context, topics, groups []string, options ..
 		return err
 	}
 	defer sc.Close() // an error leaves it to the server to notice
-	for _, topic := range topics {
-		for _, group := range groups {
-			sub, err := sc.QueueSubscribe(s.channel(topic), group, func(*client.Msg) {}, append(options, client.SetManualAckMode())...)
-			if err == nil {
-				err = sub.Unsubscribe()
-			}
-			if err != nil {
-				return wrap(permission(nc, err), "subscribe to %q in group %q and unsubscribe", s.channel(topic), group)
-			}
+	return f(func(topic, group string, options ...client.SubscriptionOption) error {
+		sub, err := sc.QueueSubscribe(s.channel(topic), group, func(*client.Msg) {}, append(options, client.SetManualAckMode())...)
+		if err == nil {
+			err = sub.Unsubscribe()
 		}
-	}
-	return nil
+		if err != nil {
+			return wrap(permission(nc, err), "subscribe to %q in group %q and unsubscribe", s.channel(topic), group)
+		}
+		return nil
+	})
 }
 
 // Provision implements driver.Session. It brings the channels into being by
@@ -103,7 +102,16 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	}
 	err := s.check(ctx, t)
 	if err == nil {
-		err = kit.Await(ctx, "stan: provision", passes, func() error { return s.visit(ctx, t.Topics, []string{""}) })
+		err = kit.Await(ctx, "stan: provision", passes, func() error {
+			return s.visit(ctx, func(p pass) error {
+				for _, topic := range t.Topics {
+					if err := p(topic, ""); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		})
 	}
 	var told server
 	if err == nil {
@@ -145,7 +153,20 @@ func (s *session) Deprovision(ctx context.Context) error {
 	if !s.options.Durable || len(t.Groups) == 0 || t.Keep || s.Target.Given {
 		return nil
 	}
-	return s.visit(ctx, t.Topics, t.Groups, client.DurableName(durableOfGroups))
+	end := func(p pass) (errs []error) {
+		for _, topic := range t.Topics {
+			for _, group := range t.Groups {
+				err := p(topic, group, client.DurableName(durableOfGroups))
+				errs = append(errs, driver.LeaveAll(err, "durable group", []string{s.channel(topic) + " " + group})...)
+			}
+		}
+		return errs
+	}
+	var errs []error
+	if err := s.visit(ctx, func(p pass) error { errs = end(p); return nil }); err != nil {
+		errs = end(func(string, string, ...client.SubscriptionOption) error { return err })
+	}
+	return errors.Join(errs...)
 }
 
 // Close implements driver.Session.
