@@ -17,7 +17,8 @@ import (
 // 0-9-1 at the same port.
 func (s *session) mayRead(ctx context.Context, topic string) error {
 	to := s.Servers[0]
-	config := amqp091.Config{Vhost: s.vhost, TLSClientConfig: s.TLS, SASL: []amqp091.Authentication{&amqp091.PlainAuth{Username: s.User, Password: s.Secret}},
+	// The library notes the server's name in the configuration.
+	config := amqp091.Config{Vhost: s.vhost, TLSClientConfig: s.TLS.Clone(), SASL: []amqp091.Authentication{&amqp091.PlainAuth{Username: s.User, Password: s.Secret}},
 		Dial: func(network, address string) (net.Conn, error) {
 			return s.Target.Dial(ctx, network, address)
 		}}
