@@ -91,7 +91,7 @@ func (r *Run) LostAcked() (least, most int64) {
 	case c.Expected == 0:
 		return 0, c.Acked
 	}
-	return c.LostAcked, c.LostAcked + c.Undelivered
+	return c.LostAcked, c.LostAcked + max(c.Undelivered, b.Doubt())
 }
 
 // ReadBackOutcome says whether what the broker keeps was read.

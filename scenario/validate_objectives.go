@@ -36,7 +36,7 @@ func (v *validator) objectives() {
 				break
 			}
 		}
-		if cause, hint := v.s.Workload.without(o); cause != "" && !v.s.readsBack(o) {
+		if cause, hint := v.s.without(o); cause != "" {
 			v.fail(quote(text)+": "+cause, hint, key, "objectives")
 			continue
 		}
@@ -102,9 +102,19 @@ func (s *Scenario) written(key string) (strict.Position, bool) {
 	return p, ok
 }
 
-// readsBack reports whether o is about what reading back tells, of every load.
-func (s *Scenario) readsBack(o Objective) bool {
-	return o.Subject == "lost_acked" && s.Phases.ReadBack > 0
+// Lacks returns why the scenario's load cannot have the figure that o is about, whatever its run does; empty: it may
+// have it.
+func (s *Scenario) Lacks(o Objective) (cause string) {
+	cause, _ = s.without(o)
+	return cause
+}
+
+// without is [Workload.without] for what reading back tells of every load, too.
+func (s *Scenario) without(o Objective) (cause, hint string) {
+	if o.Subject == "lost_acked" && s.Phases.ReadBack > 0 {
+		return "", ""
+	}
+	return s.Workload.without(o)
 }
 
 // without returns why the load cannot have the figure of o with any driver; an empty

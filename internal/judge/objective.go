@@ -52,12 +52,29 @@ type Decision struct {
 // stretches of the run; if the latter is missing, see [Decision.ofBounds]. Each end alone is
 // a bound at 97.5 %. Maxima, counters and rates are facts of this run and are taken as they
 // are, except as [Decision.ofPart] says. An INVALID run shows nothing, nor does an UNSTABLE
-// one about a latency. For a suspect percentile see [Decision.markSuspect].
+// one about a latency. For a suspect percentile see [Decision.markSuspect]. An objective that could
+// not have been given to the run, since its load lacks the figure, is Meaningless.
 func Decide(run *result.Run, o scenario.Objective) Decision {
 	if run.Summary == nil {
 		return Decision{Objective: o, Outcome: Meaningless, Text: cutShortText}
 	}
+	if why := lacks(&run.Header, o); why != "" {
+		return Decision{Objective: o, Outcome: Meaningless, Text: why}
+	}
 	return decideObjective(run, run.Summary, false, o)
+}
+
+// lacks returns why a load cannot have the figure of o; empty: it may, or nothing is known of the load. An agent
+// of a fleet with a role has a pattern of its own, which is not that of the scenario.
+func lacks(h *result.Header, o scenario.Objective) string {
+	s, err := scenario.FromRecord("header", h.Scenario)
+	if err != nil || s.Workload.Loop == "" { // not as a run writes it
+		return ""
+	}
+	if h.Pattern != "" {
+		s.Workload.Pattern = scenario.Pattern(h.Pattern)
+	}
+	return s.Lacks(o)
 }
 
 // cutShortText is the text of every decision about a run that was cut short.
@@ -93,11 +110,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	case o.IsRate():
 		d.ofRate(s.Rate)
 	default:
-		if o.Subject == "lost_acked" && run.ReadBack != nil {
-			d.ofLost(run)
-		} else {
-			d.ofCounter(run.Counters, run.Counters.Scheduled == 0)
-		}
+		d.ofCounter(run, unfinished(run.Header.Fleet, s.End))
 		if s.Aborted && d.Outcome == Met {
 			d.Outcome, d.Text = Undecided, d.Text+"; the run was aborted and did not wait for the last messages"
 		}
@@ -106,11 +119,12 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 	return d
 }
 
-// ofPart takes into account that the window was ended early. An objective is about the whole
-// window, and its rest is unknown. So nothing is met, and only what the rest could not have
-// changed is missed.
+// ofPart takes into account that the window was ended early, or that agents did not finish it. An
+// objective is about the whole window, and its rest is unknown. So nothing is met, and only what the
+// rest could not have changed is missed.
 func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
-	if !s.Interrupted || s.Until != nil && s.Until.Ended == result.EndedNarrow {
+	lost := unfinished(run.Header.Fleet, s.End)
+	if len(lost) == 0 && (!s.Interrupted || s.Until != nil && s.Until.Ended == result.EndedNarrow) {
 		return
 	}
 	o := d.Objective
@@ -132,6 +146,10 @@ func (d *Decision) ofPart(run *result.Run, s *result.Summary) {
 		}
 	}
 	d.Outcome = Undecided
+	if !s.Interrupted {
+		d.note(fmt.Sprintf("; of %s the rest is not known: their results end before the window does", strings.Join(lost, ", ")))
+		return
+	}
 	d.note(fmt.Sprintf("; the window was ended after %s of %s, and the rest is not known", span(s.End), orUnknown(run.Header.Window)))
 }
 
@@ -429,19 +447,6 @@ func (d *Decision) ofRate(r result.Rate) {
 	// 299.7/300 must be 99.9 %, though the floating-point quotient is a little less.
 	share = math.Round(share*1e13) / 1e13
 	d.fact(d.Objective.Holds(share), "it is "+strconv.FormatFloat(math.Round(share*1e13)/1e11, 'f', -1, 64)+" %")
-}
-
-// ofCounter decides about a count. If nothing was sent and nothing was to be consumed, a count
-// of 0 shows nothing.
-func (d *Decision) ofCounter(c result.Counters, nothing bool) {
-	n, ok := c.Named(d.Objective.Subject)
-	if !ok {
-		d.Text = "there is no counter " + d.Objective.Subject
-		return
-	}
-	if d.fact(d.Objective.Holds(float64(n)), "the count is "+spell.Count(n)); nothing && n == 0 && c.Expected+c.Earlier+c.EarlierMissing == 0 && d.Outcome == Met {
-		d.Outcome, d.Text = Undecided, d.Text+", but nothing was sent"
-	}
 }
 
 func (d *Decision) fact(holds bool, text string) {

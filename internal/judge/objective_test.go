@@ -309,6 +309,87 @@ func TestObjectivesOfNothing(t *testing.T) {
 	}
 }
 
+// A count of 0 shows nothing where nothing was observed that could have been counted.
+func TestObjectivesOnCountsOfNothing(t *testing.T) {
+	rejected := result.Counters{Scheduled: 100, Taken: 100, Rejected: 100}
+	silent := result.Counters{Scheduled: 100, Sent: 100, Acked: 100, Expected: 100, Missing: 100, Undelivered: 100}
+	earlier := result.Counters{Scheduled: 100, Sent: 100, Acked: 100, Earlier: 5, EarlierMissing: 2}
+	for _, tt := range []struct {
+		text     string
+		counters result.Counters
+		want     Outcome
+		says     string
+	}{
+		{"lost == 0", rejected, Undecided, "no message was to be received"},
+		{"lost_acked == 0", rejected, Undecided, "nothing was acknowledged"},
+		{"nacked == 0", rejected, Undecided, "nothing was sent"},
+		{"rejected == 0", rejected, Missed, "100"},
+		{"not_sent == 0", rejected, Met, "0"},
+		{"duplicated == 0", silent, Undecided, "no message of this run was received"},
+		{"reordered < 5", silent, Undecided, "no message of this run was received"},
+		{"corrupted == 0", silent, Undecided, "nothing was received"},
+		{"nacked == 0", silent, Met, "0"},
+		{"lost_acked == 0", silent, Undecided, "for 100 messages it is not known"},
+		{"lost_acked == 50", silent, Undecided, "for 100 messages it is not known"},
+		{"lost_acked <= 100", silent, Met, "0"},
+		{"lost_acked > 100", silent, Missed, "0"},
+		{"corrupted == 0", earlier, Met, "0"},
+		{"duplicated == 0", earlier, Undecided, "no message of this run was received"},
+		{"earlier_duplicated == 0", earlier, Met, "0"},
+		{"earlier_missing == 0", silent, Undecided, "nothing that an earlier run had sent was received"},
+	} {
+		run := &result.Run{Counters: tt.counters, Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}}}
+		if got := decideText(t, run, tt.text); got.Outcome != tt.want || !strings.Contains(got.Text, tt.says) {
+			t.Errorf("%+v, %s: %s (%s), want %s, %q", tt.counters, tt.text, got.Outcome, got.Text, tt.want, tt.says)
+		}
+	}
+}
+
+// A file is not held to what its load cannot have, as a scenario is not.
+func TestObjectivesThatALoadCannotHave(t *testing.T) {
+	counters := result.Counters{Scheduled: 100, Sent: 100, Acked: 100}
+	for _, tt := range []struct {
+		name, scenario, pattern, text string
+		want                          Outcome
+	}{
+		{"no consumers", `{"target":{"driver":"mem"},"workload":{"loop":"open","rate":"10/s","pattern":"publish"}}`, "publish", "duplicated == 0", Meaningless},
+		{"no consumers, not read back", `{"target":{"driver":"mem"},"workload":{"loop":"open","rate":"10/s","pattern":"publish"}}`, "publish", "lost_acked == 0", Meaningless},
+		{"no consumers, read back", `{"target":{"driver":"mem"},"workload":{"loop":"open","rate":"10/s","pattern":"publish"},"phases":{"read_back":"1m"}}`, "publish", "lost_acked == 0", Met},
+		{"the sending agent of a fleet", `{"target":{"driver":"mem"},"workload":{"loop":"open","rate":"10/s","pattern":"deliver"}}`, "publish", "lost == 0", Meaningless},
+		{"what is counted of every load", `{"target":{"driver":"mem"},"workload":{"loop":"open","rate":"10/s","pattern":"publish"}}`, "publish", "nacked == 0", Met},
+	} {
+		run := &result.Run{Header: result.Header{Scenario: []byte(tt.scenario), Pattern: tt.pattern}, Counters: counters,
+			ReadBack: &result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 100}, Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}}}
+		if got := decideText(t, run, tt.text); got.Outcome != tt.want {
+			t.Errorf("%s: %s: %s (%s), want %s", tt.name, tt.text, got.Outcome, got.Text, tt.want)
+		}
+	}
+}
+
+// What an agent that was lost may have observed decides nothing in either direction.
+func TestObjectivesWithoutAnAgent(t *testing.T) {
+	run := &result.Run{
+		Header:   result.Header{Fleet: &result.Fleet{Agents: []result.Agent{{Name: "kept", End: 1e9}, {Name: "gone", Lost: true}}}},
+		Counters: result.Counters{Scheduled: 100, Sent: 100, Acked: 100, Expected: 100, Received: 60, Missing: 40, LostAcked: 3, Undelivered: 37, Duplicated: 2},
+		Closing:  &result.Closing{End: 1e9, Unobserved: 30},
+		Summary:  &result.Summary{End: 1e9, Verdict: result.Verdict{Status: result.Suspect}},
+	}
+	for text, want := range map[string]Outcome{
+		"lost == 0": Missed, "lost <= 9": Missed, "lost <= 20": Undecided, "lost <= 40": Undecided, "lost > 40": Undecided,
+		"lost_acked == 0": Missed, "lost_acked <= 3": Undecided, "lost_acked <= 40": Undecided,
+		"duplicated == 0": Missed, "duplicated <= 2": Undecided, "duplicated == 5": Undecided, "duplicated >= 3": Undecided,
+		"reordered == 0": Undecided, "nacked == 0": Undecided,
+	} {
+		if got := decideText(t, run, text); got.Outcome != want || want == Undecided && !strings.Contains(got.Text, "gone") && !strings.HasPrefix(text, "lost_acked") {
+			t.Errorf("%s: %s (%s), want %s", text, got.Outcome, got.Text, want)
+		}
+	}
+	run.Closing.Unobserved = 0
+	if got := decideText(t, run, "lost <= 9"); got.Outcome != Undecided {
+		t.Errorf("an agent that receives what it sends: %s (%s)", got.Outcome, got.Text)
+	}
+}
+
 // A message that was given up before its timeout counts neither as answered nor as failed.
 func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
 	ms := healthyMessages()

@@ -59,31 +59,6 @@ func goneOf(b *result.ReadBack) *result.Losses {
 	return b.Gone
 }
 
-// ofLost decides about the number of acknowledged messages that are lost: not delivered and not kept, or
-// delivered and yet gone from a log that keeps what was delivered. While it is not known what the broker keeps,
-// more may be; and where nothing was sent, that nothing is lost shows nothing.
-func (d *Decision) ofLost(run *result.Run) {
-	b, n := run.ReadBack, lostAcked(run)
-	text := "the count is " + spell.Count(n)
-	if gone := b.NotInLog - b.LostAcked; gone > 0 {
-		n += gone
-		text = fmt.Sprintf("the count is %s; %s of them were delivered but are gone from the broker's log", spell.Count(n), spell.Count(gone))
-	}
-	holds := d.Objective.Holds(float64(n))
-	d.fact(holds, text)
-	switch {
-	case b.Doubt() > 0 && holds != d.Objective.Holds(float64(n+b.Doubt())):
-		why := "what the broker keeps could not be read back"
-		if b.Unread == 0 {
-			why = "the broker removes messages by a limit or as it hands them out"
-		}
-		d.Outcome = Undecided
-		d.Text += fmt.Sprintf(", but for %s it is not known: %s", spell.Plural(b.Doubt(), "message"), why)
-	case holds && n == 0 && run.Counters.Scheduled == 0:
-		d.Outcome, d.Text = Undecided, d.Text+", but nothing was sent"
-	}
-}
-
 // readBack checks the record of what was read back against the accounts: every message that is missing is in one of its
 // accounts, and what is lost is in the ranges and slots of those that were lost.
 func readBack(run *result.Run) (found []Problem) {
