@@ -167,7 +167,7 @@ func offHTTPOracle(r *result.Run, d, window time.Duration, few bool) string {
 		if few {
 			most = 1.05 * d.Seconds() // working the queue off takes them a while
 		}
-		if have := float64(got.Figures[label].Value) / 1e9; have < 0.95*want || have > most {
+		if have := float64(got.Figures[result.Percentile(label)].Value) / 1e9; have < 0.95*want || have > most {
 			return fmt.Sprintf("p%s is %.4f s, the oracle says %.4f", label, have, want)
 		}
 	}

@@ -21,8 +21,8 @@ type Distribution struct {
 	MaxAtLeast   bool // Max is a lower bound, because there are unresolved or refused messages
 	MaxRefused   bool // the slowest message was refused: print "refused"
 	// Figures are the percentiles. Those that too few messages support have no value, see
-	// Figure.Needs.
-	Figures map[string]Figure
+	// Figure.Needs: read them by At, which tells that from 0.
+	Figures map[Percentile]Figure
 	// Succeeded is the same of the messages that were not refused; nil if none was refused.
 	Succeeded *Distribution
 	// Corrected is the distribution with what HdrHistogram's correction for the expected
@@ -81,26 +81,23 @@ type Bounds struct {
 // refused.
 func (d *Distribution) Total() int64 { return d.Count + d.Censored + d.Refusals }
 
-// At returns the figure of a percentile, or of the maximum, "max". Without ok it has no value,
+// At returns the figure of a percentile, or of [Maximum]. Without ok it has no value,
 // and Needs says how many messages the percentile needs, if that is the reason. A nil
 // Distribution has no figures.
-func (d *Distribution) At(percentile string) (f Figure, ok bool) {
+func (d *Distribution) At(percentile Percentile) (f Figure, ok bool) {
 	if d == nil {
 		return f, false
 	}
-	if percentile == maximum {
+	if percentile == Maximum {
 		return Figure{Value: d.Max, AtLeast: d.MaxAtLeast, Refused: d.MaxRefused}, d.Total() > 0
 	}
 	f, ok = d.Figures[percentile]
 	return f, ok && f.Needs == 0
 }
 
-// maximum is the name of the largest value among the percentiles.
-const maximum = "max"
-
 // All yields the percentiles that have a value, in ascending order.
-func (d *Distribution) All() iter.Seq2[string, Figure] {
-	return func(yield func(string, Figure) bool) {
+func (d *Distribution) All() iter.Seq2[Percentile, Figure] {
+	return func(yield func(Percentile, Figure) bool) {
 		for _, name := range Percentiles() {
 			if f, ok := d.At(name); ok && !yield(name, f) {
 				return
@@ -110,11 +107,11 @@ func (d *Distribution) All() iter.Seq2[string, Figure] {
 }
 
 // Update changes a figure, or adds it.
-func (d *Distribution) Update(percentile string, change func(f *Figure)) {
+func (d *Distribution) Update(percentile Percentile, change func(f *Figure)) {
 	f := d.Figures[percentile]
 	change(&f)
 	if d.Figures == nil {
-		d.Figures = map[string]Figure{}
+		d.Figures = map[Percentile]Figure{}
 	}
 	d.Figures[percentile] = f
 }

@@ -18,7 +18,7 @@ func TestDistributionKeepsItsForm(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]Figure{
+	want := map[Percentile]Figure{
 		"50": {Value: 5, Interval: &Bounds{Low: 4, High: 6, Sequential: true}, Blocks: &Bounds{},
 			FloorRatio: new(0.0), OwnShare: new(0.0), ReceiveShare: new(0.5)},
 		"90":   {Value: 9, AtLeast: true, Refused: true, Few: true, BlocksNA: "why", Interval: &Bounds{Open: true, OpenRefused: true}},
@@ -34,15 +34,15 @@ func TestDistributionKeepsItsForm(t *testing.T) {
 }
 
 func TestDistributionAt(t *testing.T) {
-	d := &Distribution{Count: 9, Max: 7, MaxAtLeast: true, Figures: map[string]Figure{"50": {Value: 5}, "75": {}, "99": {Needs: 368}}}
+	d := &Distribution{Count: 9, Max: 7, MaxAtLeast: true, Figures: map[Percentile]Figure{"50": {Value: 5}, "75": {}, "99": {Needs: 368}}}
 	for name, want := range map[string]bool{"50": true, "75": true, "99": false, "99.9": false, "max": true} {
-		if f, ok := d.At(name); ok != want || name == "max" && (f.Value != 7 || !f.AtLeast) {
+		if f, ok := d.At(Percentile(name)); ok != want || name == "max" && (f.Value != 7 || !f.AtLeast) {
 			t.Errorf("%s: %+v, %v", name, f, ok)
 		}
 	}
 	var names []string
 	for name := range d.All() {
-		names = append(names, name)
+		names = append(names, string(name))
 	}
 	if !reflect.DeepEqual(names, []string{"50", "75"}) || !d.Published() {
 		t.Errorf("%v", names)

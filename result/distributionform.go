@@ -8,31 +8,31 @@ type distributionForm struct {
 	// than every value. Results of earlier versions leave them out.
 	Refusals int64 `json:"refusals,omitempty"`
 	// Min, Mean and StdDev are of Count, and absent without values.
-	Min         *int64              `json:"min,omitempty"`
-	Max         int64               `json:"max"`
-	Mean        *float64            `json:"mean,omitempty"`
-	StdDev      *float64            `json:"stddev,omitempty"`
-	Percentiles map[string]int64    `json:"percentiles"`
-	Intervals   map[string][2]int64 `json:"intervals"` // 95 %, exact binomial
+	Min         *int64                  `json:"min,omitempty"`
+	Max         int64                   `json:"max"`
+	Mean        *float64                `json:"mean,omitempty"`
+	StdDev      *float64                `json:"stddev,omitempty"`
+	Percentiles map[Percentile]int64    `json:"percentiles"`
+	Intervals   map[Percentile][2]int64 `json:"intervals"` // 95 %, exact binomial
 	// Sequential names the percentile whose interval holds at whatever moment the
 	// run ended, see Until; those of others are for a length fixed before the run.
-	Sequential map[string]bool `json:"sequential,omitempty"`
+	Sequential map[Percentile]bool `json:"sequential,omitempty"`
 	// Unsupported percentiles are not printed as numbers: the samples needed.
-	Unsupported map[string]int64 `json:"unsupported,omitempty"`
+	Unsupported map[Percentile]int64 `json:"unsupported,omitempty"`
 	// AtLeast names percentiles, and "max", whose figure is a lower bound,
 	// because unresolved messages reach it: print "≥".
-	AtLeast map[string]bool `json:"at_least,omitempty"`
+	AtLeast map[Percentile]bool `json:"at_least,omitempty"`
 	// Open names percentiles whose interval has no upper end, because unresolved
 	// or refused messages reach it: the second number of the interval is a lower
 	// bound.
-	Open map[string]bool `json:"open,omitempty"`
+	Open map[Percentile]bool `json:"open,omitempty"`
 	// Refused names percentiles, and "max", that refused messages reach: print
 	// "refused". Their figure is a lower bound, and in AtLeast too.
-	Refused map[string]bool `json:"refused,omitempty"`
+	Refused map[Percentile]bool `json:"refused,omitempty"`
 	// OpenRefused names those of Open that it is refused messages that reach: print
 	// "refused" for the upper end. A percentile that is refused from end to end has
 	// no interval.
-	OpenRefused map[string]bool `json:"open_refused,omitempty"`
+	OpenRefused map[Percentile]bool `json:"open_refused,omitempty"`
 	// Succeeded is the same of the messages that were not refused; nil where none
 	// was.
 	Succeeded *Distribution `json:"succeeded,omitempty"`
@@ -42,23 +42,23 @@ type distributionForm struct {
 	// are not in it, it has no intervals, and no verdict or objective looks at it.
 	Corrected *Distribution `json:"corrected,omitempty"`
 	// Few names percentiles that rest on 4 to 99 exceedances: print "~".
-	Few map[string]bool `json:"few,omitempty"`
+	Few map[Percentile]bool `json:"few,omitempty"`
 	// Episodes counts, from p99 up, the separate events behind the
 	// exceedances. Below 4 the percentile describes this run, not the system.
-	Episodes map[string]int `json:"episodes,omitempty"`
+	Episodes map[Percentile]int `json:"episodes,omitempty"`
 	// Blocks are 95 % intervals of tails from resampling stretches of the run
 	// instead of messages, so that what comes in bursts counts as bursts. For
 	// percentiles from 99 up; one that is absent has its reason in BlocksNA.
-	Blocks   map[string][2]int64 `json:"blocks,omitempty"`
-	BlocksNA map[string]string   `json:"blocks_na,omitempty"`
+	Blocks   map[Percentile][2]int64 `json:"blocks,omitempty"`
+	BlocksNA map[Percentile]string   `json:"blocks_na,omitempty"`
 	// FloorRatio is, where Header.Floor has the percentile, how many times the
 	// floor's it is. Below 3 it is as much about the machine as about the broker.
-	FloorRatio map[string]float64 `json:"floor_ratio,omitempty"`
+	FloorRatio map[Percentile]float64 `json:"floor_ratio,omitempty"`
 	// OwnShare is the share of the percentile that is the generator's own lag.
-	OwnShare map[string]float64 `json:"own_share,omitempty"`
+	OwnShare map[Percentile]float64 `json:"own_share,omitempty"`
 	// ReceiveShare is the share of the percentile for which what ended it had lain
 	// in this machine before it was read, where that is known.
-	ReceiveShare map[string]float64 `json:"receive_share,omitempty"`
+	ReceiveShare map[Percentile]float64 `json:"receive_share,omitempty"`
 	// Samples is the number of messages behind Count (a message delivered to
 	// a thousand consumers is one sample).
 	Samples int64 `json:"samples"`
@@ -70,13 +70,13 @@ func formOf(d *Distribution) distributionForm {
 	x := distributionForm{Count: d.Count, Censored: d.Censored, Refusals: d.Refusals, Max: d.Max, Samples: d.Samples,
 		Succeeded: d.Succeeded, Corrected: d.Corrected}
 	if d.Figures != nil {
-		x.Percentiles, x.Intervals = map[string]int64{}, map[string][2]int64{}
+		x.Percentiles, x.Intervals = map[Percentile]int64{}, map[Percentile][2]int64{}
 	}
 	if d.Count > 0 {
 		x.Min, x.Mean, x.StdDev = &d.Min, &d.Mean, &d.StdDev
 	}
-	put(&x.AtLeast, maximum, d.MaxAtLeast)
-	put(&x.Refused, maximum, d.MaxRefused)
+	put(&x.AtLeast, Maximum, d.MaxAtLeast)
+	put(&x.Refused, Maximum, d.MaxRefused)
 	for name, f := range d.Figures {
 		if f.Needs == 0 || f.Value != 0 {
 			x.Percentiles[name] = f.Value
@@ -104,19 +104,19 @@ func formOf(d *Distribution) distributionForm {
 }
 
 // put adds a value to a map unless it is zero; empty maps are left out of the file.
-func put[V comparable](m *map[string]V, name string, v V) {
+func put[V comparable](m *map[Percentile]V, name Percentile, v V) {
 	if v != *new(V) {
 		putKnown(m, name, &v)
 	}
 }
 
 // putKnown adds a value to a map, zero too, unless it is unknown.
-func putKnown[V any](m *map[string]V, name string, v *V) {
+func putKnown[V any](m *map[Percentile]V, name Percentile, v *V) {
 	if v == nil {
 		return
 	}
 	if *m == nil {
-		*m = map[string]V{}
+		*m = map[Percentile]V{}
 	}
 	(*m)[name] = *v
 }
@@ -124,7 +124,7 @@ func putKnown[V any](m *map[string]V, name string, v *V) {
 // distribution returns what the form says.
 func (x *distributionForm) distribution() Distribution {
 	d := Distribution{Count: x.Count, Censored: x.Censored, Refusals: x.Refusals, Max: x.Max, Samples: x.Samples,
-		Succeeded: x.Succeeded, Corrected: x.Corrected, MaxAtLeast: x.AtLeast[maximum], MaxRefused: x.Refused[maximum], Figures: map[string]Figure{}}
+		Succeeded: x.Succeeded, Corrected: x.Corrected, MaxAtLeast: x.AtLeast[Maximum], MaxRefused: x.Refused[Maximum], Figures: map[Percentile]Figure{}}
 	if x.Min != nil {
 		d.Min = *x.Min
 	}
@@ -134,8 +134,8 @@ func (x *distributionForm) distribution() Distribution {
 	if x.StdDev != nil {
 		d.StdDev = *x.StdDev
 	}
-	delete(x.AtLeast, maximum)
-	delete(x.Refused, maximum)
+	delete(x.AtLeast, Maximum)
+	delete(x.Refused, Maximum)
 	each(&d, x.Percentiles, func(f *Figure, v int64) { f.Value = v })
 	each(&d, x.Unsupported, func(f *Figure, v int64) { f.Needs = v })
 	each(&d, x.AtLeast, func(f *Figure, v bool) { f.AtLeast = v })
@@ -155,7 +155,7 @@ func (x *distributionForm) distribution() Distribution {
 }
 
 // each sets a property of the figures that a map names.
-func each[V any](d *Distribution, m map[string]V, set func(*Figure, V)) {
+func each[V any](d *Distribution, m map[Percentile]V, set func(*Figure, V)) {
 	for name, v := range m {
 		d.Update(name, func(f *Figure) { set(f, v) })
 	}

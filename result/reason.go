@@ -14,8 +14,8 @@ type Reason struct {
 	Brief  string     `json:"brief,omitempty"` // what was found in a few words: "36 % own lag"
 	// Metric and Percentile tell what it applies to: the percentile and all beyond
 	// it. Without a metric all latencies, without either the whole run.
-	Metric     Metric `json:"metric,omitempty"`
-	Percentile string `json:"percentile,omitempty"`
+	Metric     Metric     `json:"metric,omitempty"`
+	Percentile Percentile `json:"percentile,omitempty"`
 	// Found, Means and Try are what Text is made of: what was found, what it means for the
 	// figures, and what to do. Files of earlier versions have Text alone.
 	Found string `json:"found,omitempty"`

@@ -354,7 +354,7 @@ type Floor struct {
 	Rate    float64   `json:"rate"` // messages a second
 	Size    int64     `json:"size"` // bytes of a payload
 	// Percentiles are its figures, ns, by metric and percentile.
-	Percentiles map[Metric]map[string]int64 `json:"percentiles"`
+	Percentiles map[Metric]map[Percentile]int64 `json:"percentiles"`
 }
 
 // GeneratorLimit is the highest rate at which a machine's generator was in time

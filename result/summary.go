@@ -2,7 +2,6 @@ package result
 
 import (
 	"slices"
-	"strconv"
 	"time"
 )
 
@@ -264,7 +263,7 @@ type Verdict struct {
 	// ValidTo is, where Status is Valid, the highest percentile of the run's first
 	// latency that is valid, where some beyond it are not: "99". Empty: Status
 	// speaks for all of them.
-	ValidTo string `json:"valid_to,omitempty"`
+	ValidTo Percentile `json:"valid_to,omitempty"`
 	// Limits says for each latency that is partly not to be trusted where that
 	// part begins, in the order of [Metrics].
 	Limits  []Limit  `json:"limits,omitempty"`
@@ -275,15 +274,15 @@ type Verdict struct {
 type Limit struct {
 	Metric Metric `json:"metric"`
 	// ValidTo is the highest percentile below; empty: no percentile is below.
-	ValidTo string `json:"valid_to,omitempty"`
-	From    string `json:"suspect_from"` // the first that is suspect or invalid, and so are all beyond it
-	Why     string `json:"why"`          // a few words: "36 % own lag"
+	ValidTo Percentile `json:"valid_to,omitempty"`
+	From    Percentile `json:"suspect_from"` // the first that is suspect or invalid, and so are all beyond it
+	Why     string     `json:"why"`          // a few words: "36 % own lag"
 	// Codes are those of the reasons in Why; nil in results of earlier versions.
 	Codes []ReasonCode `json:"codes,omitempty"`
 	// InvalidFrom is the first percentile that is invalid: From or a higher one. All beyond
 	// it are invalid, too. Empty: no percentile is invalid, as in results of earlier versions.
-	InvalidFrom string `json:"invalid_from,omitempty"`
-	InvalidWhy  string `json:"invalid_why,omitempty"` // a few words
+	InvalidFrom Percentile `json:"invalid_from,omitempty"`
+	InvalidWhy  string     `json:"invalid_why,omitempty"` // a few words
 	// InvalidCodes are those of the reasons in InvalidWhy, as Codes are.
 	InvalidCodes []ReasonCode `json:"invalid_codes,omitempty"`
 }
@@ -295,7 +294,7 @@ func (v Verdict) String() string {
 		return "OVERLOADED"
 	}
 	if v.Status == Valid && v.ValidTo != "" {
-		return string(v.Status) + " to p" + v.ValidTo
+		return string(v.Status) + " to p" + string(v.ValidTo)
 	}
 	return string(v.Status)
 }
@@ -314,10 +313,10 @@ func (v Verdict) Limit(m Metric) *Limit {
 // Reaches reports whether the percentile is suspect or invalid; the maximum, "max", lies
 // beyond all percentiles. A percentile between ValidTo and From also counts as suspect,
 // because nothing shows that it is valid. A nil limit reaches nothing.
-func (l *Limit) Reaches(percentile string) bool { return l.Of(percentile) != Valid }
+func (l *Limit) Reaches(percentile Percentile) bool { return l.Of(percentile) != Valid }
 
 // Of returns Valid, Suspect or Invalid for a percentile or the maximum, see Reaches.
-func (l *Limit) Of(percentile string) Status {
+func (l *Limit) Of(percentile Percentile) Status {
 	switch {
 	case l == nil:
 		return Valid
@@ -331,7 +330,7 @@ func (l *Limit) Of(percentile string) Status {
 
 // below returns the next lower published percentile, or least if percentile is the lowest or
 // not a published one.
-func below(percentile, least string) string {
+func below(percentile, least Percentile) Percentile {
 	all := Percentiles()
 	if i := slices.Index(all, percentile); i > 0 {
 		return all[i-1]
@@ -341,34 +340,14 @@ func below(percentile, least string) string {
 
 // beyond reports whether a percentile is above to, the next published percentile below from,
 // or, if to is empty, at or above from.
-func beyond(percentile, from, to string) bool {
-	least, err := strconv.ParseFloat(from, 64)
-	p, notNumber := strconv.ParseFloat(percentile, 64)
-	if err != nil || notNumber != nil {
-		return err == nil
+func beyond(percentile, from, to Percentile) bool {
+	least, ok := from.Number()
+	p, isNumber := percentile.Number()
+	if !ok || !isNumber {
+		return ok
 	}
-	if valid, none := strconv.ParseFloat(to, 64); none == nil {
+	if valid, ok := to.Number(); ok {
 		return p > valid
 	}
 	return p >= least
-}
-
-// The percentiles that summaries publish, as [Distribution.At] takes them and
-// [Distribution.Figures] has them.
-const (
-	P50     = "50"
-	P75     = "75"
-	P90     = "90"
-	P95     = "95"
-	P99     = "99"
-	P999    = "99.9"
-	P9999   = "99.99"
-	P99999  = "99.999"
-	P999999 = "99.9999"
-)
-
-// Percentiles returns the percentiles that summaries publish, in ascending order and in the
-// notation of their keys.
-func Percentiles() []string {
-	return []string{P50, P75, P90, P95, P99, P999, P9999, P99999, P999999}
 }

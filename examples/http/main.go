@@ -135,7 +135,7 @@ func show(out io.Writer, r *result.Run) error {
 	for _, p := range result.Percentiles() {
 		fmt.Fprintf(w, "%s\t%s\t%s\t\n", p, value(response, p), value(service, p))
 	}
-	fmt.Fprintf(w, "max\t%s\t%s\t\n", value(response, "max"), value(service, "max"))
+	fmt.Fprintf(w, "max\t%s\t%s\t\n", value(response, result.Maximum), value(service, result.Maximum))
 	if err := w.Flush(); err != nil {
 		return err
 	}
@@ -147,7 +147,7 @@ func show(out io.Writer, r *result.Run) error {
 }
 
 // value is a percentile as people read it. Flat out there is no response time.
-func value(d *result.Distribution, p string) string {
+func value(d *result.Distribution, p result.Percentile) string {
 	f, ok := d.At(p)
 	switch {
 	case f.Needs > 0:

@@ -8,7 +8,6 @@ import (
 	"math"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -109,7 +108,7 @@ func (t *abRuns) rows() int {
 	s := t.arms[0].scenario
 	messages, n := int64(s.Parts()[0].Workload.Rate.Float()*s.Phases.Duration.Seconds()), 0
 	for _, p := range result.Percentiles() {
-		percent, _ := strconv.ParseFloat(p, 64) // a published name
+		percent, _ := p.Number()
 		if stats.MinSamples(stats.Fraction(percent), compare.Confidence) <= messages {
 			n++
 		}

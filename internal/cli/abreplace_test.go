@@ -147,7 +147,7 @@ func TestABReplaces(t *testing.T) {
 
 // fabricated is a run of a trial with a verdict.
 func fabricated(turn *trials.Turn, status result.Status) *result.Run {
-	d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: 1e6, Figures: map[string]result.Figure{"50": {Value: int64(1000 + turn.Number)}}}
+	d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: 1e6, Figures: map[result.Percentile]result.Figure{"50": {Value: int64(1000 + turn.Number)}}}
 	v := result.Verdict{Status: status}
 	if status != result.Valid {
 		v.Reasons = []result.Reason{{Status: status, Code: "x", Found: "disturbed", Try: "try again"}}

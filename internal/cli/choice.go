@@ -24,6 +24,7 @@ func orMeant(word string, names []string, hint string) string {
 }
 
 // chooseOne refuses a value that is not in a fixed set.
-func chooseOne(flag, value string, allowed []string) error {
+func chooseOne[S ~string](flag, value string, choices []S) error {
+	allowed := each(choices, func(s S) string { return string(s) })
 	return wrongUsage(orMeant(value, allowed, flag+" takes "+strings.Join(allowed, ", ")), "%s cannot be %q", flag, value)
 }

@@ -73,11 +73,11 @@ func (o compareOptions) options(a *app) (compare.Options, error) {
 			out.Metrics = append(out.Metrics, result.Metric(m))
 		}
 	}
-	asked := map[string]bool{}
-	for _, p := range o.percentiles {
-		p = strings.TrimPrefix(p, "p")
+	asked := map[result.Percentile]bool{}
+	for _, text := range o.percentiles {
+		p := result.Percentile(strings.TrimPrefix(text, "p"))
 		if !slices.Contains(result.Percentiles(), p) {
-			return out, chooseOne("--percentile", p, result.Percentiles())
+			return out, chooseOne("--percentile", string(p), result.Percentiles())
 		}
 		asked[p] = true
 	}

@@ -30,10 +30,10 @@ func writeSet(t *testing.T, dir, prefix string, runs int, factor float64, change
 	for n := range runs {
 		scale := factor * (1 + 0.02*noise.Float64())
 		d := &result.Distribution{Count: 1e5, Samples: 1e5, Min: 1e4, Max: int64(9e6 * scale),
-			Figures: map[string]result.Figure{}}
+			Figures: map[result.Percentile]result.Figure{}}
 		for i, p := range []string{"50", "75", "90", "95", "99", "99.9"} {
 			v := 80e3 * scale * float64(int(1)<<i) * (1 + 0.01*float64(i)*noise.Float64())
-			d.Figures[p] = result.Figure{Value: int64(v), Interval: &result.Bounds{Low: int64(0.99 * v), High: int64(1.01 * v)}}
+			d.Figures[result.Percentile(p)] = result.Figure{Value: int64(v), Interval: &result.Bounds{Low: int64(0.99 * v), High: int64(1.01 * v)}}
 		}
 		h := result.Header{Type: "header", Format: result.Format, Version: result.Version, ID: fmt.Sprintf("%08x%08x", noise.Uint32(), n),
 			Started: time.Date(2026, 11, 21, 0, n, int(prefix[0])%60, 0, time.UTC), Tool: result.Tool{Name: "sixnines", Version: "test"},

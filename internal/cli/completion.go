@@ -39,8 +39,8 @@ drivers and their options, and the values of flags that have a fixed set.`,
 }
 
 // oneOf completes a flag or argument with a fixed set of values.
-func oneOf(values ...string) cobra.CompletionFunc {
-	return cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)
+func oneOf[S ~string](values ...S) cobra.CompletionFunc {
+	return cobra.FixedCompletions(each(values, func(s S) string { return string(s) }), cobra.ShellCompDirectiveNoFileComp)
 }
 
 // completeFlag installs the completion of a flag's value.

@@ -95,10 +95,10 @@ func (o *historyOptions) options(a *app) (history.Options, error) {
 	case o.passing.allowUndecided && !o.gate:
 		return out, wrongUsage("add --gate, or leave it out", "--allow-undecided needs --gate")
 	}
-	asked := each(o.percentiles, func(p string) string { return strings.TrimPrefix(p, "p") })
+	asked := each(o.percentiles, func(p string) result.Percentile { return result.Percentile(strings.TrimPrefix(p, "p")) })
 	for _, p := range asked {
 		if !slices.Contains(result.Percentiles(), p) {
-			return out, chooseOne("--percentile", p, result.Percentiles())
+			return out, chooseOne("--percentile", string(p), result.Percentiles())
 		}
 	}
 	for _, p := range result.Percentiles() {

@@ -94,7 +94,7 @@ func userModelOf(requests, pages int64, users string) (report.UserModel, error) 
 
 // ninesArguments separates percentiles from the result file: an argument that looks like
 // a number is a percentile. A file of such a name can be given as ./99.
-func (env *Env) ninesArguments(args []string) (percentiles []string, file string, err error) {
+func (env *Env) ninesArguments(args []string) (percentiles []result.Percentile, file string, err error) {
 	for _, arg := range args {
 		text := strings.TrimSuffix(strings.TrimPrefix(arg, "p"), "%")
 		v, notNumber := strconv.ParseFloat(text, 64)
@@ -116,7 +116,7 @@ func (env *Env) ninesArguments(args []string) (percentiles []string, file string
 		case v > 99.9999999999:
 			return nil, "", wrongUsage("the highest is p99.9999999999", "%q is too close to 100", arg)
 		}
-		percentiles = append(percentiles, strconv.FormatFloat(v, 'f', -1, 64))
+		percentiles = append(percentiles, result.Percentile(strconv.FormatFloat(v, 'f', -1, 64)))
 	}
 	if percentiles == nil {
 		percentiles = result.Percentiles()

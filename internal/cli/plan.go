@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -30,11 +29,11 @@ type plan struct {
 	Bytes      int64  `json:"bytes"`      // of payload sent in the window
 	// Percentiles are those that the messages support, by the rule of
 	// results; Next is the first that they do not, and what it needs.
-	Percentiles []string `json:"percentiles"`
-	Next        string   `json:"next_percentile,omitempty"`
-	NextNeeds   int64    `json:"next_needs,omitempty"`
-	Agents      []string `json:"agents,omitempty"`  // of a fleet: who has how many producers, and consumers
-	Actions     []string `json:"actions,omitempty"` // what is to happen in the window, in order
+	Percentiles []result.Percentile `json:"percentiles"`
+	Next        result.Percentile   `json:"next_percentile,omitempty"`
+	NextNeeds   int64               `json:"next_needs,omitempty"`
+	Agents      []string            `json:"agents,omitempty"`  // of a fleet: who has how many producers, and consumers
+	Actions     []string            `json:"actions,omitempty"` // what is to happen in the window, in order
 	// Networks says of each action on the network by which means, and why not by better ones.
 	Networks []string      `json:"networks,omitempty"`
 	Shortest time.Duration `json:"shortest_ns"` // of the whole run
@@ -138,7 +137,7 @@ func planOfAll(s *scenario.Scenario, e driver.Entry) (plan, error) {
 // planOf returns the plan of a normalised scenario.
 func planOf(s *scenario.Scenario, e driver.Entry) (plan, error) {
 	w := &s.Workload
-	p := plan{Warnings: []string{}, Percentiles: []string{}, Messages: int64(w.Messages), Exact: w.Messages > 0}
+	p := plan{Warnings: []string{}, Percentiles: []result.Percentile{}, Messages: int64(w.Messages), Exact: w.Messages > 0}
 	switch {
 	case s.Target.URL != "":
 		p.Broker = "at " + s.Redacted(e.Secret).Target.URL
@@ -213,8 +212,8 @@ func (p *plan) schedule(s *scenario.Scenario) error {
 // support finds the percentiles that the messages will support.
 func (p *plan) support() {
 	for _, text := range result.Percentiles() {
-		percent, err := strconv.ParseFloat(text, 64)
-		if err != nil || percent < 50 {
+		percent, ok := text.Number()
+		if !ok || percent < 50 {
 			continue
 		}
 		quantile := stats.Fraction(percent)
@@ -292,7 +291,7 @@ func (p plan) lines(s *scenario.Scenario) []string {
 	if len(p.Percentiles) > 0 || p.Next != "" {
 		text := "the sample will not support any"
 		if n := len(p.Percentiles); n > 0 {
-			text = "the sample will support up to p" + p.Percentiles[n-1]
+			text = "the sample will support up to p" + string(p.Percentiles[n-1])
 		}
 		if p.Next != "" {
 			text += fmt.Sprintf("; p%s needs %s messages", p.Next, grouped(p.NextNeeds))

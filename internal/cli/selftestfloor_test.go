@@ -22,7 +22,7 @@ func TestNoiseFloorOfLaterRuns(t *testing.T) {
 	home := t.TempDir()
 	a := &app{Env: Env{Environ: []string{brokers.HomeVariable + "=" + home}, Stderr: &errs}}
 	note, err := keepFloor(filepath.Join(home, selftest.FloorFile))(result.Floor{ID: "f", At: time.Now(), Pattern: "deliver", Rate: 1000, Size: 256,
-		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 1}}}, []string{"steal"})
+		Percentiles: map[result.Metric]map[result.Percentile]int64{result.DeliveryResponse: {"50": 1}}}, []string{"steal"})
 	if err != nil || !strings.Contains(note, "yes, in "+home) || !strings.Contains(note, "steal") {
 		t.Fatalf("%q, %v", note, err)
 	}

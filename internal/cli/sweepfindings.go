@@ -6,6 +6,7 @@ import (
 
 	"sixnines/internal/stats"
 	"sixnines/internal/sweep"
+	"sixnines/result"
 )
 
 // findings are what the curves of a sweep come to.
@@ -16,10 +17,10 @@ type findings struct {
 
 // kneeObject is the knee of one curve, as JSON has it.
 type kneeObject struct {
-	Of         string         `json:"of,omitempty"` // the values of the other axes
-	Percentile string         `json:"percentile"`
-	Told       bool           `json:"told"`
-	Rate       stats.Estimate `json:"rate_per_s"`
+	Of         string            `json:"of,omitempty"` // the values of the other axes
+	Percentile result.Percentile `json:"percentile"`
+	Told       bool              `json:"told"`
+	Rate       stats.Estimate    `json:"rate_per_s"`
 	// Below and Above are the rates that were tried on either side of it; null: there
 	// was none.
 	Below *float64 `json:"below_per_s"`
@@ -59,7 +60,7 @@ func (s *sweepRuns) findings(t *sweep.Table) findings {
 		if len(c.X) < sweep.LeastRates {
 			continue
 		}
-		for _, p := range []string{"50", "99"} {
+		for _, p := range []result.Percentile{result.P50, result.P99} {
 			k := c.Knee(p, confidence)
 			o := kneeObject{Of: c.Name(), Percentile: p, Told: k.Told, Rate: k.Rate, Text: k.Text}
 			if k.Between[0] > 0 {
@@ -95,7 +96,7 @@ func (s *sweepRuns) findings(t *sweep.Table) findings {
 func (f findings) lines() []string {
 	var all []string
 	for _, k := range f.Knees {
-		all = append(all, ofWorkload(k.Of)+"by the p"+k.Percentile+" "+k.Text)
+		all = append(all, ofWorkload(k.Of)+"by the p"+string(k.Percentile)+" "+k.Text)
 	}
 	if len(f.Knees) > 0 {
 		all = append(all, "The knee is "+sweep.KneeRule+".")

@@ -87,7 +87,7 @@ func suspectReasons(pairs []couple) []SuspectReason {
 		for _, p := range pairs {
 			r := p.runs[i]
 			counted := map[int]bool{} // a run counts once for each reason
-			add := func(code result.ReasonCode, m result.Metric, percentile, found, text string) {
+			add := func(code result.ReasonCode, m result.Metric, percentile result.Percentile, found, text string) {
 				at := slices.IndexFunc(out, func(d SuspectReason) bool { return d.Side == side(i) && d.Code == code && d.Metric == m })
 				if at < 0 {
 					at = len(out)

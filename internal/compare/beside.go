@@ -45,7 +45,7 @@ func tailOf(pairs []couple) (tail time.Duration, known bool) {
 	for _, c := range pairs {
 		for i, r := range c.runs {
 			own := math.Inf(1)
-			for _, p := range []string{"50", "90", "99"} {
+			for _, p := range []result.Percentile{result.P50, result.P90, result.P99} {
 				for _, m := range metrics {
 					if f, there := dist(r, m).At(p); there && !f.AtLeast {
 						own = float64(f.Value)

@@ -21,7 +21,7 @@ type Options struct {
 	Metrics []result.Metric
 	// Percentiles are the percentiles that are compared, written as in
 	// result.Percentiles; empty: all of these.
-	Percentiles []string
+	Percentiles []result.Percentile
 	// Workload is the only one of several that [Workloads] compares; a run with a single
 	// workload without a name always matches. Empty: all.
 	Workload string
@@ -37,7 +37,7 @@ func (o Options) Validate() error {
 	}
 	for _, p := range o.Percentiles {
 		if !slices.Contains(result.Percentiles(), p) {
-			return fmt.Errorf("percentile %q is not published; choose from %s", p, strings.Join(result.Percentiles(), ", "))
+			return fmt.Errorf("percentile %q is not published; choose from %s", p, strings.Trim(fmt.Sprint(result.Percentiles()), "[]"))
 		}
 	}
 	for _, m := range o.Metrics {
@@ -194,7 +194,7 @@ func (c *Comparison) conclude() {
 	}
 	for _, m := range c.Metrics {
 		for _, r := range m.Rows {
-			name := "p" + r.Percentile
+			name := "p" + string(r.Percentile)
 			if several > 1 {
 				name = string(m.Metric) + " " + name
 			}

@@ -26,7 +26,7 @@ func steady(pairs int, factor float64, change func(side, n int, r *result.Run)) 
 			scale *= factor
 		}
 		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale),
-			Figures: map[string]result.Figure{
+			Figures: map[result.Percentile]result.Figure{
 				"50": {Value: int64(80e3 * scale), Interval: &result.Bounds{Low: int64(79e3 * scale), High: int64(81e3 * scale)}},
 				"99": {Value: int64(400e3 * scale)}, "99.9": {Value: int64(1e6 * scale)}, "99.9999": {Needs: 3688878}}}
 		r := &result.Run{Path: fmt.Sprintf("%s%02d.jsonl", []string{"a", "b"}[side], n/2),
@@ -61,7 +61,7 @@ func compared(t *testing.T, a, b []*result.Run, o Options) *Comparison {
 	return c
 }
 
-func (c *Comparison) row(percentile string) Row {
+func (c *Comparison) row(percentile result.Percentile) Row {
 	for _, r := range c.Metrics[0].Rows {
 		if r.Percentile == percentile {
 			return r
@@ -259,7 +259,7 @@ func TestUnlike(t *testing.T) {
 		"tool":  {func(h *result.Header) { h.Tool.Version = "2" }, "tool version", Large},
 		"clock": {func(h *result.Header) { h.Clock.Domain = "boot 2" }, "clock domain", Small},
 		"floor": {func(h *result.Header) {
-			h.Floor = &result.Floor{Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 1}}}
+			h.Floor = &result.Floor{Percentiles: map[result.Metric]map[result.Percentile]int64{result.DeliveryResponse: {"50": 1}}}
 		}, "noise floor", Small},
 	} {
 		a, b := steady(6, 1.2, func(side, n int, r *result.Run) {
@@ -305,7 +305,7 @@ func TestPercentilesThatSomeRunLacks(t *testing.T) {
 	})
 	c := compared(t, a, b, standard())
 	for p, want := range map[string]string{"99.9": "needs 3,688", "99": "lower bound"} {
-		if r := c.row(p); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], want) {
+		if r := c.row(result.Percentile(p)); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], want) {
 			t.Errorf("p%s: %+v", p, r)
 		}
 	}
@@ -326,7 +326,7 @@ func TestPercentilesThatAreInvalidInARun(t *testing.T) {
 	})
 	c := compared(t, a, b, standard())
 	for _, p := range []string{"99", "99.9"} {
-		if r := c.row(p); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 1 of 16 runs INVALID") {
+		if r := c.row(result.Percentile(p)); r.Shift != nil || r.Outcome != NoFigure || len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 1 of 16 runs INVALID") {
 			t.Errorf("p%s: %+v", p, r)
 		}
 	}
@@ -431,7 +431,7 @@ func TestJudgedMetrics(t *testing.T) {
 		t.Errorf("%+v", c.Metrics)
 	}
 	o := standard()
-	o.Metrics, o.Percentiles = []result.Metric{result.PublishResponse}, []string{"99"}
+	o.Metrics, o.Percentiles = []result.Metric{result.PublishResponse}, []result.Percentile{"99"}
 	if c = compared(t, a, b, o); c.Metrics[0].Metric != result.PublishResponse || !c.Metrics[0].Judged || len(c.Metrics[0].Rows) != 2 {
 		t.Errorf("%+v", c.Metrics)
 	}
@@ -453,7 +453,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
-	for name, o := range map[string]Options{"effect": {MinEffect: -1}, "percentile": {Percentiles: []string{"98"}}, "metric": {Metrics: []result.Metric{"x"}}} {
+	for name, o := range map[string]Options{"effect": {MinEffect: -1}, "percentile": {Percentiles: []result.Percentile{"98"}}, "metric": {Metrics: []result.Metric{"x"}}} {
 		if _, err := Compare(a, b, o); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -470,7 +470,7 @@ func TestSuspectReasonsAreShown(t *testing.T) {
 	})
 	c := compared(t, a, b, standard())
 	if len(c.SuspectReasons) != 1 || c.SuspectReasons[0].Side != "B" || c.SuspectReasons[0].Runs != 3 || c.SuspectReasons[0].Code != "own-lag" ||
-		!slices.Equal(c.SuspectReasons[0].Percentiles, []string{"99", "50"}) {
+		!slices.Equal(c.SuspectReasons[0].Percentiles, []result.Percentile{"99", "50"}) {
 		t.Errorf("%+v", c.SuspectReasons)
 	}
 	if r := c.row("99"); len(r.Notes) == 0 || !strings.Contains(r.Notes[0], "in 3 of 12 runs SUSPECT") {

@@ -173,13 +173,13 @@ type Left struct {
 
 // SuspectReason is a reason for which compared runs of one side are SUSPECT.
 type SuspectReason struct {
-	Side        string            `json:"side"`
-	Runs        int               `json:"runs"` // number of runs that have the reason
-	Code        result.ReasonCode `json:"code"`
-	Metric      result.Metric     `json:"metric,omitempty"`
-	Percentiles []string          `json:"percentiles,omitempty"` // of the metric; none: the whole run
-	Text        string            `json:"text"`                  // of the first of them
-	Found       string            `json:"found"`                 // Text without meaning and advice
+	Side        string              `json:"side"`
+	Runs        int                 `json:"runs"` // number of runs that have the reason
+	Code        result.ReasonCode   `json:"code"`
+	Metric      result.Metric       `json:"metric,omitempty"`
+	Percentiles []result.Percentile `json:"percentiles,omitempty"` // of the metric; none: the whole run
+	Text        string              `json:"text"`                  // of the first of them
+	Found       string              `json:"found"`                 // Text without meaning and advice
 }
 
 // Metric is one latency in both sets.
@@ -193,10 +193,10 @@ type Metric struct {
 
 // Row is one figure in both sets.
 type Row struct {
-	Percentile string  `json:"percentile"` // "99.9"; "max"; "throughput"
-	A          Figures `json:"a"`
-	B          Figures `json:"b"`
-	Shift      *Shift  `json:"shift,omitempty"` // nil: no statement
+	Percentile result.Percentile `json:"percentile"` // "99.9"; "max"; "throughput"
+	A          Figures           `json:"a"`
+	B          Figures           `json:"b"`
+	Shift      *Shift            `json:"shift,omitempty"` // nil: no statement
 	// Outcome is empty where nothing is judged.
 	Outcome Outcome  `json:"outcome,omitempty"`
 	Cause   Cause    `json:"cause,omitempty"` // why it is [Undecided]

@@ -18,9 +18,9 @@ type Control struct {
 
 // ControlRow is the error of one judged figure.
 type ControlRow struct {
-	Metric     result.Metric `json:"metric,omitempty"` // empty: the throughput
-	Percentile string        `json:"percentile"`
-	Ratio      float64       `json:"ratio,omitempty"` // geometric mean over the pairs; 0: a pair does not have it
+	Metric     result.Metric     `json:"metric,omitempty"` // empty: the throughput
+	Percentile result.Percentile `json:"percentile"`
+	Ratio      float64           `json:"ratio,omitempty"` // geometric mean over the pairs; 0: a pair does not have it
 	// Lo and Hi hold for all rows at once with [Confidence], if Bounded; that needs [MinPairs] pairs.
 	Lo      float64 `json:"lo,omitempty"`
 	Hi      float64 `json:"hi,omitempty"`
@@ -112,7 +112,7 @@ func (c *Comparison) control(pairs []couple, judged []figure) error {
 
 // unsound says why a figure is not decided, whatever the pairs show; the cause is empty if it may be. m is empty for the
 // throughput.
-func (c *Comparison) unsound(m result.Metric, percentile string) (cause Cause, why string) {
+func (c *Comparison) unsound(m result.Metric, percentile result.Percentile) (cause Cause, why string) {
 	if why := c.Beside.Disturbed(); why != "" {
 		return Disturbed, why
 	}
@@ -150,11 +150,11 @@ func (c *Control) why(r ControlRow) string {
 // Differs reports whether the interval excludes a ratio of 1.
 func (r ControlRow) Differs() bool { return r.Bounded && (r.Lo > 1 || r.Hi < 1) }
 
-func rowWord(percentile string) string {
+func rowWord(percentile result.Percentile) string {
 	if percentile == throughput {
-		return percentile
+		return string(percentile)
 	}
-	return "p" + percentile
+	return "p" + string(percentile)
 }
 
 // Unsound says why the pairs decide nothing, whatever their figures are; empty: some figure may be decided.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 
 	"sixnines/internal/spell"
 	"sixnines/result"
@@ -111,7 +110,7 @@ func (f *figure) note(n int, text string) {
 }
 
 // figureOf collects a percentile from all runs; there is false if no run has it.
-func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) {
+func figureOf(pairs []couple, m result.Metric, p result.Percentile) (f figure, there bool) {
 	f = newFigure(&Row{Percentile: p}, m, len(pairs))
 	var within [2][]float64
 	var needs int64
@@ -169,18 +168,18 @@ func figureOf(pairs []couple, m result.Metric, p string) (f figure, there bool) 
 
 // suspectAt reports whether a percentile of a run is suspect, by itself or with the whole
 // run. With an empty metric it is about the throughput.
-func suspectAt(r run, m result.Metric, p string) bool {
+func suspectAt(r run, m result.Metric, p result.Percentile) bool {
 	v := &r.Summary.Verdict
 	if r.Summary.Interrupted || m != "" && v.Limit(m).Reaches(p) {
 		return true
 	}
-	at, _ := strconv.ParseFloat(p, 64)
+	at, _ := p.Number()
 	return slices.ContainsFunc(v.Reasons, func(x result.Reason) bool {
 		if x.Status == result.Valid || x.Metric != m && x.Metric != "" {
 			return false
 		}
-		from, err := strconv.ParseFloat(x.Percentile, 64)
-		return x.Percentile == "" || m != "" && err == nil && at >= from
+		from, ok := x.Percentile.Number()
+		return x.Percentile == "" || m != "" && ok && at >= from
 	})
 }
 

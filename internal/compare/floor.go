@@ -17,7 +17,7 @@ const floorChange = 1.25
 func floors(sets [2][]run) []Difference {
 	var out []Difference
 	for _, m := range result.Metrics() {
-		for _, p := range []string{"50", "99"} {
+		for _, p := range []result.Percentile{result.P50, result.P99} {
 			var v [2]float64
 			for i := range sets {
 				v[i] = floorOf(sets[i], m, p)
@@ -43,7 +43,7 @@ func floors(sets [2][]run) []Difference {
 }
 
 // floorOf returns the median, ns, of the noise floors in the runs' headers; 0 if none has one.
-func floorOf(runs []run, m result.Metric, p string) float64 {
+func floorOf(runs []run, m result.Metric, p result.Percentile) float64 {
 	var all []float64
 	for _, r := range runs {
 		if f := r.Header.Floor; f != nil && f.Percentiles[m][p] > 0 {

@@ -61,11 +61,11 @@ const (
 
 // Judged is one judgement of a gate.
 type Judged struct {
-	Of         Subject       `json:"of"`
-	Metric     result.Metric `json:"metric,omitempty"`     // of a percentile
-	Percentile string        `json:"percentile,omitempty"` // of a percentile: "99.9"
-	Answer     Answer        `json:"answer"`
-	Cause      Cause         `json:"cause,omitempty"` // why it is undecided
+	Of         Subject           `json:"of"`
+	Metric     result.Metric     `json:"metric,omitempty"`     // of a percentile
+	Percentile result.Percentile `json:"percentile,omitempty"` // of a percentile: "99.9"
+	Answer     Answer            `json:"answer"`
+	Cause      Cause             `json:"cause,omitempty"` // why it is undecided
 	// Better and Worse count the pairs that favour B and A, if the exact sign test decides;
 	// P is its one-sided p-value.
 	Better int     `json:"pairs_better,omitempty"`
@@ -81,7 +81,7 @@ type Gate struct {
 	Judged []Judged `json:"judged"`
 	// Unsupported are percentiles of the judged metrics for which no run has enough messages
 	// and which Options does not name: they are not judged.
-	Unsupported []string `json:"unsupported,omitempty"`
+	Unsupported []result.Percentile `json:"unsupported,omitempty"`
 }
 
 // Of returns the judgements with the given answer.
@@ -101,9 +101,9 @@ func (g *Gate) Name(j Judged) string {
 	switch j.Of {
 	case OfPercentile:
 		if slices.ContainsFunc(g.Judged, func(o Judged) bool { return o.Of == OfPercentile && o.Metric != j.Metric }) {
-			return string(j.Metric) + " p" + j.Percentile
+			return string(j.Metric) + " p" + string(j.Percentile)
 		}
-		return "p" + j.Percentile
+		return "p" + string(j.Percentile)
 	case OfBroken:
 		return "lost although acknowledged"
 	}

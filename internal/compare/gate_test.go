@@ -69,8 +69,8 @@ func TestGate(t *testing.T) {
 			case n == 0:
 				delete(response(r).Figures, "99")
 			}
-		}, Options{MinEffect: 0.05, Percentiles: []string{"99"}}, Worse, "", OfPercentile},
-		"asked, in no run":     {10, 0.9, nil, Options{MinEffect: 0.05, Percentiles: []string{"50", "99.99"}}, Open, Unsupported, OfPercentile},
+		}, Options{MinEffect: 0.05, Percentiles: []result.Percentile{"99"}}, Worse, "", OfPercentile},
+		"asked, in no run":     {10, 0.9, nil, Options{MinEffect: 0.05, Percentiles: []result.Percentile{"50", "99.99"}}, Open, Unsupported, OfPercentile},
 		"not asked, in no run": {10, 0.9, nil, standard(), NotWorse, "", ""},
 		"a metric that one lacks": {10, 0.9, func(side, n int, r *result.Run) {
 			r.Summary.Histograms[result.PublishResponse] = response(r)
@@ -94,7 +94,7 @@ func TestGate(t *testing.T) {
 		"suspect from p99 on, p50 asked": {10, 1, func(_, _ int, r *result.Run) {
 			r.Summary.Verdict.ValidTo = "95"
 			r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, ValidTo: "95", From: "99"}}
-		}, Options{MinEffect: 0.05, Percentiles: []string{"50"}}, NotWorse, "", ""},
+		}, Options{MinEffect: 0.05, Percentiles: []result.Percentile{"50"}}, NotWorse, "", ""},
 		"some suspect, and the rest say the same": {10, 1, func(_, n int, r *result.Run) {
 			if n < 4 {
 				suspectAll(r)
@@ -196,7 +196,7 @@ func TestGate(t *testing.T) {
 	if g := compared(t, a[:6], b, standard()).Gate; g.Answer != Open {
 		t.Errorf("%+v", g)
 	}
-	if g := compared(t, a, b, standard()).Gate; !slices.Equal(g.Unsupported, []string{"75", "90", "95", "99.99", "99.999", "99.9999"}) {
+	if g := compared(t, a, b, standard()).Gate; !slices.Equal(g.Unsupported, []result.Percentile{"75", "90", "95", "99.99", "99.999", "99.9999"}) {
 		t.Errorf("%v", g.Unsupported)
 	}
 }
@@ -249,11 +249,11 @@ func TestReplacedOnOneSide(t *testing.T) {
 func atLeast(d *result.Distribution, percentiles ...string) {
 	d.MaxAtLeast = true
 	for _, p := range percentiles {
-		d.Update(p, func(f *result.Figure) { f.AtLeast = true })
+		d.Update(result.Percentile(p), func(f *result.Figure) { f.AtLeast = true })
 	}
 }
 
 // times multiplies a percentile.
-func times(d *result.Distribution, percentile string, factor float64) {
+func times(d *result.Distribution, percentile result.Percentile, factor float64) {
 	d.Update(percentile, func(f *result.Figure) { f.Value = int64(float64(f.Value) * factor) })
 }

@@ -150,7 +150,7 @@ func TestGateHunt(t *testing.T) {
 		w := &world{r: r, messages: 100_000, between: []float64{0.004, 0.02}[r.IntN(2)], modes: r.IntN(4) == 0}
 		pairs := []int{6, 8, 10, 12}[r.IntN(4)]
 		o := Options{MinEffect: []float64{0, 0.1, 0.2, 0.2}[r.IntN(4)]}
-		if p := [][]string{nil, {"50", "99"}, {"50", "99", "99.9"}}[r.IntN(3)]; p != nil && !k.flat {
+		if p := [][]result.Percentile{nil, {"50", "99"}, {"50", "99", "99.9"}}[r.IntN(3)]; p != nil && !k.flat {
 			o.Percentiles = p
 		}
 		var a, b []*result.Run

@@ -10,7 +10,7 @@ import (
 // is seen in either.
 func TestPilot(t *testing.T) {
 	of := func(p50 int64, broker float64) *result.Run {
-		d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[string]result.Figure{"50": {Value: p50}}}
+		d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[result.Percentile]result.Figure{"50": {Value: p50}}}
 		return &result.Run{Header: result.Header{Machine: []result.Fact{{Section: "go", Name: result.FactProcessors, Value: "2"}}},
 			Series:  []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{result.VitalProcessCPU: 0.5, result.VitalBrokerCPU: broker}}},
 			Summary: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d}}}

@@ -56,7 +56,7 @@ func (w *world) sequential(t *testing.T, name string, most int, effect, biased f
 				}
 			}
 			if control && number == 1 && side == 1 {
-				delete(r.Summary.Histograms[result.DeliveryResponse].Figures, w.without)
+				delete(r.Summary.Histograms[result.DeliveryResponse].Figures, result.Percentile(w.without))
 			}
 			r.Header.Trial = &result.Trial{Set: name, Kind: result.TrialAB, Arm: arm, Pair: number, Beside: true, Control: control, Design: d, Index: number}
 			r.Header.Machine = []result.Fact{{Section: "go", Name: result.FactProcessors, Value: "2"}}
@@ -89,7 +89,7 @@ func (w *world) sequential(t *testing.T, name string, most int, effect, biased f
 
 // sequentialOptions are those of the simulations: three percentiles, as the README's example.
 func sequentialOptions(least float64) Options {
-	return Options{MinEffect: least, Percentiles: []string{"50", "90", "99"}}
+	return Options{MinEffect: least, Percentiles: []result.Percentile{"50", "90", "99"}}
 }
 
 // sequentialPairs is how many pairs the README's three minutes have, about. Up to 16 all assignments of signs are tried.
@@ -180,12 +180,12 @@ func TestSequentialPower(t *testing.T) {
 		effect      float64
 		least       float64
 		messages    int64
-		percentiles []string
+		percentiles []result.Percentile
 		want        Outcome // at all of the percentiles
 	}{
-		{"p50 +5 %", 0.05, 0.01, 5000, []string{"50"}, Slower},
-		{"p99 +10 %", 0.1, 0.01, 20_000, []string{"99"}, Slower},
-		{"the same within 5 %", 0, 0.05, 5000, []string{"50", "90"}, Same},
+		{"p50 +5 %", 0.05, 0.01, 5000, []result.Percentile{"50"}, Slower},
+		{"p99 +10 %", 0.1, 0.01, 20_000, []result.Percentile{"99"}, Slower},
+		{"the same within 5 %", 0, 0.05, 5000, []result.Percentile{"50", "90"}, Same},
 	} {
 		w := &world{r: rand.New(rand.NewPCG(39, uint64(n)+1)), messages: tt.messages, between: 0.01}
 		o := sequentialOptions(tt.least)

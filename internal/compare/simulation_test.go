@@ -42,14 +42,14 @@ func (w *world) run(name string, at time.Time, slow float64) *result.Run {
 	if w.modes && w.r.Float64() < 0.2 {
 		body *= 1.08
 	}
-	d := &result.Distribution{Count: w.messages, Samples: w.messages, Min: 1, Figures: map[string]result.Figure{}}
+	d := &result.Distribution{Count: w.messages, Samples: w.messages, Min: 1, Figures: map[result.Percentile]result.Figure{}}
 	// Order statistics of a uniform sample, the highest first: each is the next
 	// higher times a beta variate, exactly and without drawing the messages.
 	u, above := 1.0, w.messages+1
 	percentiles := result.Percentiles()
 	for i := len(percentiles) - 1; i >= 0; i-- {
 		var percent float64
-		fmt.Sscan(percentiles[i], &percent)
+		fmt.Sscan(string(percentiles[i]), &percent)
 		p := stats.Fraction(percent)
 		if needs := stats.MinSamples(p, 0.95); w.messages < needs {
 			d.Figures[percentiles[i]] = result.Figure{Needs: needs}

@@ -162,7 +162,7 @@ func fact(r *result.Run, name string) result.Fact {
 	return result.Fact{}
 }
 
-func reason(r *result.Run, code result.ReasonCode, percentile string) *result.Reason {
+func reason(r *result.Run, code result.ReasonCode, percentile result.Percentile) *result.Reason {
 	for i, x := range r.Summary.Verdict.Reasons {
 		if x.Code == code && x.Percentile == percentile {
 			return &r.Summary.Verdict.Reasons[i]

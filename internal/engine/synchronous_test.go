@@ -229,7 +229,7 @@ workload: {pattern: request-reply, rate: 400/s, producers: 4, in_flight: {each: 
 	}
 	for p, share := range map[string]float64{"90": 0.1, "95": 0.05, "99": 0.01} {
 		want := float64(D) - share*float64(T)
-		raw, got, corrected := float64(service.Figures[p].Value), float64(response.Figures[p].Value), float64(service.Corrected.Figures[p].Value)
+		raw, got, corrected := float64(service.Figures[result.Percentile(p)].Value), float64(response.Figures[result.Percentile(p)].Value), float64(service.Corrected.Figures[result.Percentile(p)].Value)
 		if raw > float64(D)/4 || math.Abs(got-want) > float64(D)/20 || math.Abs(corrected-got) > float64(D)/8 {
 			t.Errorf("p%s: service %v, response %v and not %v, corrected %v", p, time.Duration(raw), time.Duration(got), time.Duration(want), time.Duration(corrected))
 		}

@@ -51,10 +51,10 @@ var ErrInput = errors.New("no history")
 // Options say what to follow.
 type Options struct {
 	By          By
-	Metric      result.Metric // empty: the first response time that a load has, else its first latency
-	Percentiles []string      // as [result.Percentiles]; at least one
-	MinEffect   float64       // the smallest change that matters, relative
-	Since       string        // the first group; empty: all
+	Metric      result.Metric       // empty: the first response time that a load has, else its first latency
+	Percentiles []result.Percentile // of those published; at least one
+	MinEffect   float64             // the smallest change that matters, relative
+	Since       string              // the first group; empty: all
 }
 
 // History is the history of one load.
@@ -197,7 +197,10 @@ func historyOf(runs []*result.Run, o Options) *History {
 		}
 	}
 	h.Machines = len(machines)
-	names := o.Percentiles
+	var names []string
+	for _, p := range o.Percentiles {
+		names = append(names, string(p))
+	}
 	if first.Mode == result.ModeFlatOut && o.Metric == "" {
 		names = []string{Throughput}
 	} else if h.Metric = o.Metric; h.Metric == "" {
@@ -262,8 +265,8 @@ func valueOf(r *result.Run, m result.Metric, name string) (float64, bool) {
 		}
 		return t.PerSecond, t.PerSecond > 0
 	}
-	f, ok := r.Summary.Histograms[m].At(name)
-	return float64(f.Value), ok && !f.AtLeast && f.Value > 0 && r.Summary.Verdict.Limit(m).Of(name) != result.Invalid
+	f, ok := r.Summary.Histograms[m].At(result.Percentile(name))
+	return float64(f.Value), ok && !f.AtLeast && f.Value > 0 && r.Summary.Verdict.Limit(m).Of(result.Percentile(name)) != result.Invalid
 }
 
 // figure follows one figure over the groups.

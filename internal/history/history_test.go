@@ -26,7 +26,7 @@ func made(levels ...float64) []*result.Run {
 					Started:  time.Date(2026, 11, 1+i, 12, k, 0, 0, time.UTC),
 					Scenario: json.RawMessage(fmt.Sprintf(`{"seed": %d, "target": {"driver": "nats", "url": "nats://%d"}}`, i, i))},
 				Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}, Histograms: map[result.Metric]*result.Distribution{
-					result.DeliveryResponse: {Count: 1000, Figures: map[string]result.Figure{"50": value(100), "99": value(level)}}}},
+					result.DeliveryResponse: {Count: 1000, Figures: map[result.Percentile]result.Figure{"50": value(100), "99": value(level)}}}},
 			})
 		}
 	}
@@ -43,7 +43,7 @@ func levels(of ...float64) []float64 {
 	return out
 }
 
-var both = Options{By: ByCommit, Percentiles: []string{"50", "99"}, MinEffect: 0.05}
+var both = Options{By: ByCommit, Percentiles: []result.Percentile{"50", "99"}, MinEffect: 0.05}
 
 // TestHistoryFindsAChange: where it is, how large, and whether it is worse and has stayed.
 func TestHistoryFindsAChange(t *testing.T) {

@@ -22,7 +22,7 @@ func TestCarried(t *testing.T) {
 		}
 		return r
 	}
-	s := &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Figures: map[string]result.Figure{"50": {Value: 1}}}}}
+	s := &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Figures: map[result.Percentile]result.Figure{"50": {Value: 1}}}}}
 	for name, tt := range map[string]struct {
 		run  *result.Run
 		want float64 // 0: not known

@@ -64,9 +64,9 @@ func dependence(e *evidence) []result.Reason {
 	if stats.Exceedances(d.Samples, 0.99) < manyBeyond || beyond >= fewestBeyond {
 		return nil
 	}
-	percentile, what := "99", "p99 and the percentiles above it are"
+	percentile, what := result.P99, "p99 and the percentiles above it are"
 	if x.P50*0.5 < fewestBeyond {
-		percentile, what = "50", "the percentiles are"
+		percentile, what = result.P50, "the percentiles are"
 	}
 	return []result.Reason{{Status: result.Valid, Code: result.ReasonOneSample, Metric: x.Metric, Percentile: percentile,
 		Found: fmt.Sprintf("%s: slow messages come in bursts: for p99 the run's %s are worth about %s independent ones; %s beyond it (at least %d are needed)",

@@ -1,8 +1,6 @@
 package judge
 
 import (
-	"strconv"
-
 	"sixnines/internal/histograms"
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -37,7 +35,7 @@ func Distribution(m result.Metric, x *result.Merged, samples int64) *result.Dist
 		Count:    count(x),
 		Censored: censored(x),
 		Refusals: refused(x),
-		Figures:  map[string]result.Figure{},
+		Figures:  map[result.Percentile]result.Figure{},
 		Samples:  samples,
 	}
 	o := newOrder(x)
@@ -156,10 +154,10 @@ func (o *order) refusedEnds(lo, hi, samples int64) (low, high bool) {
 }
 
 // percentOf returns the number that a percentile's name spells; it panics if it spells none.
-func percentOf(name string) float64 {
-	v, err := strconv.ParseFloat(name, 64)
-	if err != nil {
-		panic("judge: percentile " + name + " is no number")
+func percentOf(name result.Percentile) float64 {
+	v, ok := name.Number()
+	if !ok {
+		panic("judge: percentile " + string(name) + " is no number")
 	}
 	return v
 }

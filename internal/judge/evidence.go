@@ -140,7 +140,7 @@ func (e *evidence) published(kind func(result.Metric) bool) []result.Metric {
 
 // reaches returns the published percentiles that an event can affect if it affected the given
 // share, 0 to 1, of the messages: those of at least 1 − share.
-func (e *evidence) reaches(share float64) (names []string) {
+func (e *evidence) reaches(share float64) (names []result.Percentile) {
 	for _, name := range result.Percentiles() {
 		for _, m := range e.latencies() {
 			if _, ok := e.summary.Histograms[m].At(name); ok && 1-percentOf(name)/100 <= share*(1+1e-9) {

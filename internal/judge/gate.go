@@ -104,7 +104,8 @@ func limits(r result.Reason) bool {
 // limit returns the published percentiles from which on a latency is suspect and invalid; nil
 // if no reason limits it.
 func (e *evidence) limit(m result.Metric, reasons []result.Reason) *result.Limit {
-	d, below := e.summary.Histograms[m], ""
+	d := e.summary.Histograms[m]
+	var below result.Percentile
 	var l *result.Limit
 	for name := range d.All() {
 		why, invalid := reached(m, name, reasons)
@@ -136,7 +137,7 @@ func (w *why) add(r result.Reason) {
 }
 
 // reached returns all reasons that limit a percentile of a metric, and those that make it invalid.
-func reached(m result.Metric, percentile string, reasons []result.Reason) (all, invalid why) {
+func reached(m result.Metric, percentile result.Percentile, reasons []result.Reason) (all, invalid why) {
 	for _, r := range reasons {
 		if !limits(r) || r.Metric != m && r.Metric != "" || percentOf(r.Percentile) > percentOf(percentile) {
 			continue
@@ -216,7 +217,7 @@ func (e *evidence) suspectFrom(share float64, r result.Reason) []result.Reason {
 		reaches = "every percentile may be affected"
 	default:
 		r.Percentile = reached[0]
-		reaches = "p" + reached[0]
+		reaches = "p" + string(reached[0])
 		if len(reached) > 1 {
 			reaches += " and the percentiles above it"
 		}

@@ -198,7 +198,7 @@ func TestGates(t *testing.T) {
 			b := newTestbed(healthyMessages())
 			tt.change(b)
 			v := assessed(verdictOf(b.run(t), Inputs{}))
-			want := result.Verdict{Status: tt.status, ValidTo: tt.to}
+			want := result.Verdict{Status: tt.status, ValidTo: result.Percentile(tt.to)}
 			if tt.to != "" {
 				want.Status = result.Valid
 			}
@@ -267,10 +267,10 @@ func TestAStallOfTheBrokerIsValid(t *testing.T) {
 			}
 			d := s.Histograms[result.DeliveryResponse]
 			for name, want := range map[string]float64{"90": 1e9, "99": 1.9e9, "99.9": 1.99e9} {
-				if r := float64(d.Figures[name].Value) / want; r < 0.97 || r > 1.03 {
-					t.Errorf("p%s is %d, the oracle says %.0f", name, d.Figures[name].Value, want)
+				if r := float64(d.Figures[result.Percentile(name)].Value) / want; r < 0.97 || r > 1.03 {
+					t.Errorf("p%s is %d, the oracle says %.0f", name, d.Figures[result.Percentile(name)].Value, want)
 				}
-				if n := d.Figures[name].Episodes; name != "90" && n != 1 {
+				if n := d.Figures[result.Percentile(name)].Episodes; name != "90" && n != 1 {
 					t.Errorf("p%s: %d episodes, want 1", name, n)
 				}
 			}
@@ -328,7 +328,10 @@ func TestARunThatIsMostlyOwnLagIsInvalid(t *testing.T) {
 // If the generator delays one in 150 messages, and they are most of those beyond p99, p99 is
 // invalid; with one in 500, p99.9 is. The percentiles below stay valid.
 func TestATailOfOwnLagIsInvalidFromItsPercentile(t *testing.T) {
-	for every, want := range map[int]struct{ verdict, from string }{150: {"VALID to p95", "99"}, 500: {"VALID to p99", "99.9"}} {
+	for every, want := range map[int]struct {
+		verdict string
+		from    result.Percentile
+	}{150: {"VALID to p95", "99"}, 500: {"VALID to p99", "99.9"}} {
 		ms := healthyMessages()
 		for i := range ms {
 			if i%every == every/2 {

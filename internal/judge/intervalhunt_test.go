@@ -126,7 +126,7 @@ func TestIntervalsCover(t *testing.T) {
 			slices.Sort(all)
 			var at []float64
 			for _, p := range percentiles {
-				at = append(at, all[int(percentOf(p)/100*float64(len(all)))])
+				at = append(at, all[int(percentOf(result.Percentile(p))/100*float64(len(all)))])
 			}
 			return at
 		})
@@ -163,7 +163,7 @@ func TestIntervalsCover(t *testing.T) {
 							decided[p]++
 							decidedOf[laws[n].name]++
 						}
-						if at := d.Figures[p].Blocks; at != nil {
+						if at := d.Figures[result.Percentile(p)].Blocks; at != nil {
 							printed[p]++
 							if at.Low <= truth && truth <= at.High {
 								hold[p]++

@@ -324,10 +324,10 @@ func (d *Decision) ofBounds(x *result.Distribution, order *order, figure string,
 		percent, low, high := percentOf(name), float64(at.Low), float64(at.High)
 		switch {
 		case percent < o.Percent && o.Holds(low) != below:
-			decide("at least "+span(at.Low), low, "this is the lower bound of p"+name+" by stretches of the run")
+			decide("at least "+span(at.Low), low, "this is the lower bound of p"+string(name)+" by stretches of the run")
 			return
 		case percent > o.Percent && o.Holds(high) == below:
-			decide("at most "+span(at.High), high, "this is the upper bound of p"+name+" by stretches of the run")
+			decide("at most "+span(at.High), high, "this is the upper bound of p"+string(name)+" by stretches of the run")
 			return
 		}
 	}
@@ -358,7 +358,7 @@ func (d *Decision) markSuspect(v result.Verdict) {
 	if d.Outcome == Meaningless || !m.IsLatency() {
 		return
 	}
-	name := strconv.FormatFloat(o.Percent, 'f', -1, 64)
+	name := result.Percentile(strconv.FormatFloat(o.Percent, 'f', -1, 64))
 	l := v.Limit(m)
 	reached, upTo := l.Reaches(name), o.Percent
 	if reached {

@@ -13,7 +13,7 @@ func TestPercentileOf(t *testing.T) {
 	x := merged(upTo(2000), nil)
 	d := Distribution(result.DeliveryService, x, 2000)
 	for _, name := range result.Percentiles() {
-		percent, err := strconv.ParseFloat(name, 64)
+		percent, err := strconv.ParseFloat(string(name), 64)
 		if err != nil {
 			t.Fatal(err)
 		}

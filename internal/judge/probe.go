@@ -45,7 +45,7 @@ func besideProbe(e *evidence) (found []result.Reason) {
 	if load == nil || probe == nil || e.run.Header.Mode == result.ModeFlatOut || measured < probeCover*e.window() {
 		return nil
 	}
-	for _, name := range []string{"50", "99"} {
+	for _, name := range []result.Percentile{result.P50, result.P99} {
 		l, p := figureOf(load, name), figureOf(probe, name)
 		if !l.known || !p.known || e.probeLost(name) {
 			continue
@@ -73,7 +73,7 @@ func copies(d *result.Distribution) int64 {
 
 // behindLoad is the finding that the load waited and the probe did not; ok is
 // false if the receive lag explains it.
-func (e *evidence) behindLoad(m result.Metric, name string, l, p bounded) (r result.Reason, ok bool) {
+func (e *evidence) behindLoad(m result.Metric, name result.Percentile, l, p bounded) (r result.Reason, ok bool) {
 	gap := float64(l.value - p.value)
 	response := responseOf(m)
 	f, _ := e.summary.Histograms[response].At(name)
@@ -164,7 +164,7 @@ func (e *evidence) receiveLag(m result.Metric) (p99 int64, known bool) {
 
 // probeLost reports whether enough of the probe's messages were never resolved to reach the
 // percentile.
-func (e *evidence) probeLost(name string) bool {
+func (e *evidence) probeLost(name result.Percentile) bool {
 	points := e.closing()
 	sent, _ := sum(points, result.VitalProbeSent)
 	missing, _ := sum(points, result.VitalProbeMissing)
@@ -192,7 +192,7 @@ func responseOf(m result.Metric) result.Metric {
 }
 
 // beside states both figures.
-func beside(m result.Metric, name string, l, p bounded) string {
+func beside(m result.Metric, name result.Percentile, l, p bounded) string {
 	return fmt.Sprintf("%s p%s is %s, but %s (95 %%: %s to %s) for a probe of the same broker at the same time",
 		m, name, span(l.value), span(p.value), span(p.low), span(p.high))
 }
@@ -204,7 +204,7 @@ type bounded struct {
 	known            bool
 }
 
-func figureOf(d *result.Distribution, name string) bounded {
+func figureOf(d *result.Distribution, name result.Percentile) bounded {
 	f, ok := d.At(name)
 	if !ok || f.Interval == nil || f.Interval.Open {
 		return bounded{}

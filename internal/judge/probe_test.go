@@ -214,7 +214,7 @@ func TestBesideProbe(t *testing.T) {
 				if r.Code != "probe" {
 					continue
 				}
-				found = append(found, r.Percentile)
+				found = append(found, string(r.Percentile))
 				if r.Status != tt.status || !strings.Contains(r.Text, tt.text) {
 					t.Errorf("%s: %s", r.Status, r.Text)
 				}

@@ -331,14 +331,14 @@ func steadiness(e *evidence) (found []result.Reason) {
 		status = result.Valid
 	}
 	for _, c := range []struct {
-		percentile string
+		percentile result.Percentile
 		result.Trend
-	}{{"50", s.P50}, {"99", s.P99}} {
+	}{{result.P50, s.P50}, {result.P99, s.P99}} {
 		if !unsteady(c.Trend) {
 			continue
 		}
 		beyond := " depends"
-		if c.percentile == "99" {
+		if c.percentile == result.P99 {
 			beyond = " and the percentiles above it depend"
 		}
 		found = append(found, result.Reason{Status: status, Code: result.ReasonSteady, Metric: s.Metric, Percentile: c.percentile, Brief: c.Class,

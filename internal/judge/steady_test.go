@@ -202,12 +202,12 @@ func TestShortRunsThatStayFlat(t *testing.T) {
 func TestFloor(t *testing.T) {
 	b := newTestbed(healthyMessages())
 	d := b.summed(t).Summary.Histograms[result.DeliveryResponse]
-	b.header.Floor = &result.Floor{Rate: 20_000, Size: 64, Percentiles: map[result.Metric]map[string]int64{
+	b.header.Floor = &result.Floor{Rate: 20_000, Size: 64, Percentiles: map[result.Metric]map[result.Percentile]int64{
 		result.DeliveryResponse: {"50": d.Figures["50"].Value / 2, "99": d.Figures["99"].Value / 4, "99.9": 0}}}
 	s := b.summed(t).Summary
 	d = s.Histograms[result.DeliveryResponse]
 	for name, f := range d.All() {
-		want := map[string]float64{"50": 2, "99": 4}[name]
+		want := map[string]float64{"50": 2, "99": 4}[string(name)]
 		if (f.FloorRatio != nil) != (want > 0) || want > 0 && math.Abs(*f.FloorRatio-want) > 0.01 {
 			t.Errorf("p%s: %+v, want %v times the floor", name, f, want)
 		}

@@ -155,7 +155,7 @@ func setUntil(run *result.Run, in Inputs, s *result.Summary) *result.Until {
 // replace puts the interval into a distribution, in place of those that assume a fixed
 // length of the run.
 func (s Sequence) replace(d *result.Distribution) {
-	name := s.until.Percentile()
+	name := result.Percentile(s.until.Percentile())
 	f, ok := d.At(name)
 	if !ok {
 		return

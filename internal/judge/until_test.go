@@ -70,7 +70,7 @@ func TestUntil(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			name := asked.Percentile()
+			name := result.Percentile(asked.Percentile())
 			run.Header.Until = ""
 			plain := Summarise(run, tt.in)
 			if plain.Until != nil || find(plain.Verdict, "until") != nil {
@@ -93,7 +93,7 @@ func TestUntil(t *testing.T) {
 			if f.Blocks != nil || !got.Sequential {
 				t.Errorf("blocks %v, interval %+v", f.Blocks, got)
 			}
-			for _, other := range []string{"50", "90", "99"} {
+			for _, other := range []result.Percentile{"50", "90", "99"} {
 				if x, was := d.Figures[other], fixed.Figures[other]; other != name && !reflect.DeepEqual(x, was) {
 					t.Errorf("p%s: %+v; without an until %+v", other, x, was)
 				}

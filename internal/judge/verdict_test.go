@@ -27,7 +27,7 @@ func lateTail(every int) []msg {
 // wrong from there on.
 func TestTheVerdictNamesWhatHolds(t *testing.T) {
 	reason := func(m result.Metric, p, brief string) result.Reason {
-		return result.Reason{Status: result.Suspect, Code: "some-code", Metric: m, Percentile: p, Brief: brief}
+		return result.Reason{Status: result.Suspect, Code: "some-code", Metric: m, Percentile: result.Percentile(p), Brief: brief}
 	}
 	const delivery, service = result.DeliveryResponse, result.DeliveryService
 	tests := []struct {
@@ -177,7 +177,7 @@ func TestObjectivesHeedWhatMessagesHaveInCommon(t *testing.T) {
 	}
 	for _, p := range []string{"50", "90", "95", "99"} {
 		run := wandering(130)
-		in := run.Summary.Histograms[result.DeliveryResponse].Figures[p].Interval
+		in := run.Summary.Histograms[result.DeliveryResponse].Figures[result.Percentile(p)].Interval
 		limit := time.Duration(in.High + (in.High-in.Low)/4)
 		d := decideText(t, run, "delivery.response p"+p+" < "+limit.String())
 		if d.Outcome != Undecided || !strings.Contains(d.Text, "by stretches of the run") || strings.Contains(d.Text, "independent") {

@@ -223,7 +223,7 @@ func reasonName(r result.Reason) string {
 		parts = append(parts, string(r.Metric))
 	}
 	if r.Percentile != "" {
-		parts = append(parts, r.Percentile)
+		parts = append(parts, string(r.Percentile))
 	}
 	return strings.Join(parts, ".")
 }

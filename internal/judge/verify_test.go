@@ -80,7 +80,7 @@ func TestVerifyOfAnEarlierVersionsPause(t *testing.T) {
 
 func TestVerifyNamesEveryChange(t *testing.T) {
 	at := func(s *result.Summary, p string, change func(*result.Figure)) {
-		s.Histograms[result.DeliveryResponse].Update(p, change)
+		s.Histograms[result.DeliveryResponse].Update(result.Percentile(p), change)
 	}
 	changes := map[string]func(*result.Summary){
 		"counters.acked":    func(s *result.Summary) { s.Counters.Acked++ },

@@ -160,7 +160,7 @@ func differentLatency(d *result.Distribution, x *Latency, o *Outcome) string {
 }
 
 func differentPercentile(d *result.Distribution, x *Latency, o *Outcome, p string) string {
-	f, there := d.At(p)
+	f, there := d.At(result.Percentile(p))
 	want, got := x.percentile(p), Figure{Value: f.Value, AtLeast: f.AtLeast, Refused: f.Refused, Needs: f.Needs}
 	if there != (want.Needs == 0) || got.Needs != want.Needs {
 		return fmt.Sprintf(" is %+v, and must be %+v", got, want)

@@ -128,10 +128,10 @@ func (s *subject) limits() []string {
 func limitText(l result.Limit, words func(l result.Limit, invalid bool) string) string {
 	var parts []string
 	if l.InvalidFrom != l.From {
-		parts = append(parts, rowName(plain(l.From))+" suspect: "+words(l, false))
+		parts = append(parts, rowName(l.From)+" suspect: "+words(l, false))
 	}
 	if l.InvalidFrom != "" {
-		parts = append(parts, rowName(plain(l.InvalidFrom))+" invalid: "+words(l, true))
+		parts = append(parts, rowName(l.InvalidFrom)+" invalid: "+words(l, true))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -155,7 +155,7 @@ func placed(r result.Reason, text string) string {
 	}
 	where := metricName(r.Metric)
 	if r.Percentile != "" {
-		where += " " + rowName(plain(r.Percentile))
+		where += " " + rowName(r.Percentile)
 	}
 	if strings.Contains(text, where) || strings.Contains(text, string(r.Metric)) {
 		return text

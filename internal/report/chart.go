@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"sixnines/result"
 	"slices"
 	"strconv"
 	"strings"
@@ -340,7 +341,7 @@ func (c *chart) inWords() string {
 			}
 		}
 		if c.X.Scale == percentileScale {
-			for _, p := range []string{"50", "99", "99.9", "99.99"} {
+			for _, p := range []result.Percentile{result.P50, result.P99, result.P999, result.P9999} {
 				at := -math.Log10(worseThan(p)) - 1e-9
 				if i := slices.IndexFunc(l.X, func(x float64) bool { return x >= at }); i >= 0 {
 					say(i, "about "+rowName(p))

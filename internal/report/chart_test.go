@@ -101,7 +101,7 @@ func TestCurveAgreesWithTheTable(t *testing.T) {
 		end := 1 - math.Pow(10, -l.X[len(l.X)-1])
 		for p, f := range d.All() {
 			v := f.Value
-			percent, err := strconv.ParseFloat(p, 64)
+			percent, err := strconv.ParseFloat(string(p), 64)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -119,7 +119,7 @@ func TestCurveAgreesWithTheTable(t *testing.T) {
 			if f.Needs == 0 {
 				continue
 			}
-			if percent, _ := strconv.ParseFloat(p, 64); percent/100 < end-1e-12 {
+			if percent, _ := strconv.ParseFloat(string(p), 64); percent/100 < end-1e-12 {
 				t.Errorf("p%s is not supported, and the curve goes on to %v %%", p, end*100)
 			}
 		}

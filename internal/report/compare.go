@@ -352,7 +352,7 @@ func suspectText(d compare.SuspectReason, s compare.Set) string {
 	if len(d.Percentiles) > 0 {
 		text += " at"
 		for _, p := range d.Percentiles {
-			text += " " + rowName(plain(p))
+			text += " " + rowName(p)
 		}
 		if d.Metric != "" {
 			text += " of " + plain(string(d.Metric))

@@ -28,7 +28,7 @@ func compareSets(t *testing.T, pairs int, factor float64, change func(side int, 
 		if side == 1 {
 			scale *= factor
 		}
-		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale), Figures: map[string]result.Figure{}}
+		d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: int64(9e6 * scale), Figures: map[result.Percentile]result.Figure{}}
 		for i, p := range result.Percentiles()[:7] {
 			v := 80e3 * scale * float64(int(1)<<i)
 			d.Figures[p] = result.Figure{Value: int64(v), Interval: &result.Bounds{Low: int64(0.98 * v), High: int64(1.02 * v)}}

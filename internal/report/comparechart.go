@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 
 	"sixnines/internal/compare"
@@ -79,8 +78,8 @@ func few(pairs []comparedPair) string {
 }
 
 // percentileAt returns a percentile's coordinate, rounded as in the data of a page.
-func percentileAt(p string) float64 {
-	v, _ := strconv.ParseFloat(p, 64) // a published name
+func percentileAt(p result.Percentile) float64 {
+	v, _ := p.Number()
 	return math.Round(-1e4*math.Log10(1-v/100)) / 1e4
 }
 
@@ -93,7 +92,7 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 	l := line{Name: "B against A, 95 % band", Dots: true}
 	var words []string
 	for _, r := range m.Rows {
-		if r.Shift == nil || r.Percentile == maximum {
+		if r.Shift == nil || r.Percentile == result.Maximum {
 			continue
 		}
 		l.X, l.Y = append(l.X, percentileAt(r.Percentile)), append(l.Y, r.Shift.Ratio-1)
@@ -116,7 +115,7 @@ func shiftChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *
 		}
 		n := 0
 		for _, r := range m.Rows {
-			if r.Shift == nil || r.Percentile == maximum {
+			if r.Shift == nil || r.Percentile == result.Maximum {
 				continue
 			}
 			a, _ := p.runs[0].Summary.Histograms[m.Metric].At(r.Percentile)
@@ -199,7 +198,7 @@ func compareDots(m compare.Metric, pairs []comparedPair) *chart {
 	for side := range 2 {
 		l := line{Name: string(rune('A' + side)), Colour: side, Points: true}
 		for _, r := range m.Rows {
-			if r.Percentile == maximum {
+			if r.Percentile == result.Maximum {
 				continue
 			}
 			for i, p := range drawn {

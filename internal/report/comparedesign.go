@@ -114,7 +114,7 @@ func pairChart(c *compare.Comparison, m compare.Metric, pairs []comparedPair) *c
 		X: axis{Scale: countScale, Label: "pair"}, Y: axis{Scale: changeScale, Label: "B against A"},
 		Caption: "Each dot is a pair of runs, in the order in which they were made: above zero B is slower in it. A slope is a change that one side felt more than the other."}
 	for _, r := range m.Rows {
-		if r.Percentile == maximum || len(x.Lines) == mostByPair || r.A.Runs < len(pairs) || r.B.Runs < len(pairs) {
+		if r.Percentile == result.Maximum || len(x.Lines) == mostByPair || r.A.Runs < len(pairs) || r.B.Runs < len(pairs) {
 			continue
 		}
 		if r.Percentile != "50" && r.Percentile != "90" && r.Percentile != "99" {

@@ -173,7 +173,7 @@ func periodsTable(s *subject) *table {
 	if m == "" || s.sum.Histograms[m] == nil {
 		return nil
 	}
-	names := []string{"50", "99", "99.9", maximum}
+	names := []result.Percentile{result.P50, result.P99, result.P999, result.Maximum}
 	head := []string{"when due", "from", "to", "messages"}
 	for _, p := range names {
 		head = append(head, rowName(p))

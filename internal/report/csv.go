@@ -39,14 +39,14 @@ func writeCSV(w io.Writer, runs []*result.Run) error {
 	_ = c.Write(head) // an error is kept by the writer until Error
 	for _, s := range prepared {
 		for _, col := range s.measuredFigures(true) {
-			row := func(percentile string, of func(figureField) string) {
-				out := []string{s.label, string(col.Metric), percentile}
+			row := func(percentile result.Percentile, of func(figureField) string) {
+				out := []string{s.label, string(col.Metric), string(percentile)}
 				for _, x := range fields {
 					out = append(out, of(x))
 				}
 				_ = c.Write(out)
 			}
-			moment := func(name, value string) {
+			moment := func(name result.Percentile, value string) {
 				if col.Dist.Count > 0 {
 					known := map[string]string{"value_ns": value, "count": integer(col.Dist.Count)}
 					row(name, func(x figureField) string { return known[x.name] })

@@ -6,22 +6,18 @@ import (
 	"sixnines/result"
 )
 
-// maximum is the row of the largest value, which every table of percentiles
-// ends with.
-const maximum = "max"
-
 // figure is one published percentile (or the maximum) of one metric, with what the verdict
 // says about it.
 type figure struct {
 	result.Figure
-	Percentile     string          // "99.9", or maximum
-	Messages       int64           // resolved messages of the metric
-	Absent         bool            // the metric has no messages
-	Unstable       bool            // withheld: a response percentile of an overloaded run
-	SuspectReasons []result.Reason // reasons of the verdict that apply from this figure on
-	Limit          string          // why the metric is suspect from this figure on; empty: the limit is elsewhere
-	Suspect        bool            // at or beyond the verdict's limit
-	Invalid        bool            // at or beyond where the metric is invalid; then Suspect is set too
+	Percentile     result.Percentile // or [result.Maximum]
+	Messages       int64             // resolved messages of the metric
+	Absent         bool              // the metric has no messages
+	Unstable       bool              // withheld: a response percentile of an overloaded run
+	SuspectReasons []result.Reason   // reasons of the verdict that apply from this figure on
+	Limit          string            // why the metric is suspect from this figure on; empty: the limit is elsewhere
+	Suspect        bool              // at or beyond the verdict's limit
+	Invalid        bool              // at or beyond where the metric is invalid; then Suspect is set too
 }
 
 // fewEpisodes is the number of episodes below which a percentile describes the
@@ -197,7 +193,9 @@ type column struct {
 }
 
 // at is the figure of a percentile of rows().
-func (c *column) at(percentile string) figure { return c.Figures[slices.Index(rows(), percentile)] }
+func (c *column) at(percentile result.Percentile) figure {
+	return c.Figures[slices.Index(rows(), percentile)]
+}
 
 // hasOwnLag reports whether any figure's own share is known.
 func (c *column) hasOwnLag() bool {
@@ -242,14 +240,14 @@ func (f *family) find(m result.Metric) *column {
 }
 
 // rows are the percentiles of a table, the maximum last.
-func rows() []string { return append(result.Percentiles(), maximum) }
+func rows() []result.Percentile { return append(result.Percentiles(), result.Maximum) }
 
 // rowName is "p99.9" or "max".
-func rowName(percentile string) string {
-	if percentile == maximum {
-		return maximum
+func rowName(percentile result.Percentile) string {
+	if percentile == result.Maximum {
+		return string(percentile)
 	}
-	return "p" + percentile
+	return "p" + plain(string(percentile)) // it may be a file's
 }
 
 // kinds lists all families, in the order of reports.
@@ -336,12 +334,12 @@ func families(r *result.Run, sum *result.Summary) []family {
 }
 
 // limit marks the figure as the verdict's limit for a percentile of it.
-func (f *figure) limit(l *result.Limit, percentile string) {
+func (f *figure) limit(l *result.Limit, percentile result.Percentile) {
 	f.Suspect, f.Invalid = l.Reaches(percentile), l.Of(percentile) == result.Invalid
 }
 
 // newFigure collects what the summary says about one percentile.
-func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdict) figure {
+func newFigure(m result.Metric, p result.Percentile, d *result.Distribution, v result.Verdict) figure {
 	f := figure{Percentile: p, Messages: d.Count}
 	for _, r := range v.Reasons {
 		if r.Metric == m && r.Percentile == p && r.Status != result.Valid {
@@ -362,7 +360,7 @@ func newFigure(m result.Metric, p string, d *result.Distribution, v result.Verdi
 	}
 	known := false
 	f.Figure, known = d.At(p)
-	if p == maximum {
+	if p == result.Maximum {
 		// Unresolved messages took longer than the run waited, so that the value is a lower bound.
 		f.AtLeast = f.AtLeast || d.Censored > 0 && m != result.LagOwn && m != result.LagBlocked
 		return f

@@ -68,7 +68,7 @@ func TestHTMLShowsWhatIsBehindTheFigures(t *testing.T) {
 	// All reasons against intervals by stretches being the same, one line says so.
 	run := openRun().make()
 	for _, p := range []string{"99", "99.9"} {
-		run.Summary.Histograms[result.DeliveryResponse].Update(p, func(f *result.Figure) { f.BlocksNA = "10 intervals, at least 60 are needed" })
+		run.Summary.Histograms[result.DeliveryResponse].Update(result.Percentile(p), func(f *result.Figure) { f.BlocksNA = "10 intervals, at least 60 are needed" })
 	}
 	text = htmlOf(t, Options{}, run)
 	if n := strings.Count(text, "at least 60 are needed"); n != 1 || strings.Contains(text, "by stretches</th>") {

@@ -14,14 +14,14 @@ func TestFloorFlagsWhatIsNearIt(t *testing.T) {
 		d.Update(p, func(f *result.Figure) { f.FloorRatio = nil })
 	}
 	for p, ratio := range map[string]float64{"50": 2.99, "90": 3, "99": 0.4} {
-		d.Update(p, func(f *result.Figure) { f.FloorRatio = &ratio })
+		d.Update(result.Percentile(p), func(f *result.Figure) { f.FloorRatio = &ratio })
 	}
 	want := map[string]bool{"50": true, "99": true}
 	for _, f := range subjectOf(run).column(result.DeliveryResponse).Figures {
-		if f.nearFloor() != want[f.Percentile] {
-			t.Errorf("p%s at %v times the floor: marked %v, want %v", f.Percentile, f.FloorRatio, f.nearFloor(), want[f.Percentile])
+		if f.nearFloor() != want[string(f.Percentile)] {
+			t.Errorf("p%s at %v times the floor: marked %v, want %v", f.Percentile, f.FloorRatio, f.nearFloor(), want[string(f.Percentile)])
 		}
-		if marked := strings.Contains(f.mark(), "near-floor"); marked != want[f.Percentile] {
+		if marked := strings.Contains(f.mark(), "near-floor"); marked != want[string(f.Percentile)] {
 			t.Errorf("p%s: mark %q", f.Percentile, f.mark())
 		}
 	}

@@ -55,7 +55,7 @@ func TestHeatStates(t *testing.T) {
 	for i, figure := range []sweep.Figure{{Missing: "refused"}, {Missing: "unsupported"}} {
 		for k := range s.Rows[i].Runs {
 			o := &s.Rows[i].Runs[k]
-			o.Status, o.Figures = result.Valid, map[string]sweep.Figure{"50": figure, "99": figure, "99.9": figure}
+			o.Status, o.Figures = result.Valid, map[result.Percentile]sweep.Figure{"50": figure, "99": figure, "99.9": figure}
 		}
 	}
 	for k := range s.Rows[3].Runs {

@@ -8,6 +8,7 @@ import (
 
 	"sixnines/internal/history"
 	"sixnines/internal/spell"
+	"sixnines/result"
 )
 
 // HistoryTerminal writes the histories of loads as tables, with what changed below each.
@@ -155,7 +156,7 @@ func figureName(name string) string {
 	if name == history.Throughput {
 		return name
 	}
-	return rowName(name)
+	return rowName(result.Percentile(name))
 }
 
 // historyValue is a value with its unit.

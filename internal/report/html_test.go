@@ -71,17 +71,17 @@ func spoil(r *result.Run, text string) {
 	r.Pauses = []result.Pause{{Start: 2e9, End: 3e9, Source: result.PauseSource(text)}}
 	r.Tail = []result.Exemplar{{Metric: result.Metric(text), Topic: text, Intended: 1e9, Done: 4e9}}
 	h.Trial = &result.Trial{Set: text, Kind: text, Arm: text, Index: 1, Of: 2}
-	h.Floor = &result.Floor{ID: text, Tool: h.Tool, Pattern: text, At: h.Started, Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {text: 1, "50": 2, "99": 3}}}
+	h.Floor = &result.Floor{ID: text, Tool: h.Tool, Pattern: text, At: h.Started, Percentiles: map[result.Metric]map[result.Percentile]int64{result.DeliveryResponse: {result.Percentile(text): 1, "50": 2, "99": 3}}}
 	r.Summary.Steady = &result.Steady{Metric: result.Metric(text), Text: text, P50: result.Trend{Class: text, From: 1}, P99: result.Trend{Class: text, From: 2}}
 	r.Summary.Attribution = []result.Attribution{{Metric: result.Metric(text), Messages: 1, Causes: []result.Cause{{Source: text, Text: text, Named: true}}}}
 	r.Summary.Objectives = []result.Objective{{Text: text, Outcome: text, Found: text}}
 	for _, d := range r.Summary.Histograms {
 		for _, p := range []string{"99", text} {
-			d.Update(p, func(f *result.Figure) { f.BlocksNA = text })
+			d.Update(result.Percentile(p), func(f *result.Figure) { f.BlocksNA = text })
 		}
 	}
 	r.Summary.Verdict = result.Verdict{Status: result.Status(text), Reasons: []result.Reason{
-		{Status: result.Status(text), Code: result.ReasonCode(text), Text: text, Metric: result.Metric(text), Percentile: text},
+		{Status: result.Status(text), Code: result.ReasonCode(text), Text: text, Metric: result.Metric(text), Percentile: result.Percentile(text)},
 		{Status: result.Suspect, Code: result.ReasonCode(text), Text: text, Metric: result.DeliveryResponse, Percentile: "99"}}}
 	r.Summary.Throughput = &result.Throughput{Until: text, Received: 1}
 	for i := range r.Series {

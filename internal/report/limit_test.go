@@ -63,11 +63,11 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 	s := subjectOf(run)
 	for _, c := range []struct {
 		metric result.Metric
-		p      string
+		p      result.Percentile
 		marked bool
 	}{
 		{result.DeliveryResponse, "99", false}, {result.DeliveryResponse, "99.9", true}, {result.DeliveryResponse, "99.99", true},
-		{result.DeliveryResponse, "99.95", true}, {result.DeliveryResponse, maximum, true},
+		{result.DeliveryResponse, "99.95", true}, {result.DeliveryResponse, result.Maximum, true},
 		{result.DeliveryService, "95", false}, {result.DeliveryService, "99", true}, {result.LagOwn, "99.9", false},
 	} {
 		f := s.figureAt(c.metric, c.p)
@@ -78,7 +78,7 @@ func TestEveryOutputNamesWhatHolds(t *testing.T) {
 	l := &run.Summary.Verdict.Limits[0]
 	l.ValidTo, l.From, l.InvalidFrom, l.InvalidWhy = "95", "99", "99.9", "53 % of the tail mostly own lag"
 	s = subjectOf(run)
-	for p, want := range map[string]string{"95": "", "99": "?", "99.9": "✗", maximum: "✗", "99.5": "✗"} {
+	for p, want := range map[result.Percentile]string{"95": "", "99": "?", "99.9": "✗", result.Maximum: "✗", "99.5": "✗"} {
 		f := s.figureAt(result.DeliveryResponse, p)
 		if sign, _, _ := strings.Cut(f.text(), " "); f.ok() && (sign == want) != (want != "") || (want == "✗") != strings.Contains(f.mark(), "invalid") {
 			t.Errorf("p%s: %q, %q", p, f.text(), f.mark())
@@ -118,7 +118,7 @@ func TestOwnLagIsExplained(t *testing.T) {
 		if tt.limit.Metric == "" {
 			tt.limit.Metric = result.DeliveryResponse
 		}
-		s := &subject{sum: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Figures: map[string]result.Figure{"99": {OwnShare: new(0.36)}}}}}}
+		s := &subject{sum: &result.Summary{Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {Figures: map[result.Percentile]result.Figure{"99": {OwnShare: new(0.36)}}}}}}
 		if got := s.whyInFull(tt.limit, tt.invalid); got != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}

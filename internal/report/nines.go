@@ -30,13 +30,13 @@ func (a UserModel) responses() float64 { return float64(a.Requests) * float64(a.
 
 // needed returns the percentile that must be fast enough for the share of users, rounded
 // up to two digits of the share that it leaves out.
-func (a UserModel) needed() string {
+func (a UserModel) needed() result.Percentile {
 	return percentileAbove(stats.Allowed(a.Users, a.responses()))
 }
 
 // percentileAbove writes the percentile that leaves out at most the share
 // worse, with two digits of that: 0.00005025 is "99.995".
-func percentileAbove(worse float64) string {
+func percentileAbove(worse float64) result.Percentile {
 	left := worse * 100
 	decimals := max(0, int(math.Ceil(-math.Log10(left)))+1)
 	digits := math.Floor(left * math.Pow(10, float64(decimals)) * (1 + 1e-12))
@@ -48,13 +48,13 @@ func percentileAbove(worse float64) string {
 	if strings.Contains(text, ".") {
 		text = strings.TrimRight(strings.TrimRight(text, "0"), ".")
 	}
-	return text
+	return result.Percentile(text)
 }
 
 // worseThan returns the share of responses that a percentile leaves out, computed from
 // its decimal text: 1 − 0.99 in floating point is not 0.01.
-func worseThan(percentile string) float64 {
-	p, ok := new(big.Rat).SetString(percentile)
+func worseThan(percentile result.Percentile) float64 {
+	p, ok := new(big.Rat).SetString(string(percentile))
 	if !ok {
 		return math.NaN()
 	}
@@ -75,7 +75,7 @@ func (s *subject) measuredMetric() result.Metric {
 
 // figureAt returns the figure of any percentile: the summary's if it is a published
 // one, else computed by the same rules.
-func (s *subject) figureAt(m result.Metric, percentile string) figure {
+func (s *subject) figureAt(m result.Metric, percentile result.Percentile) figure {
 	col := s.column(m)
 	if col == nil {
 		return figure{Percentile: percentile, Absent: true}
@@ -86,9 +86,9 @@ func (s *subject) figureAt(m result.Metric, percentile string) figure {
 		}
 	}
 	f := figure{Percentile: percentile}
-	percent, err := strconv.ParseFloat(percentile, 64)
+	percent, ok := percentile.Number()
 	merged := s.run.Metrics[m]
-	if err != nil || merged == nil || merged.Hist == nil || col.Dist.Total() == 0 {
+	if !ok || merged == nil || merged.Hist == nil || col.Dist.Total() == 0 {
 		f.Absent = true
 		return f
 	}
@@ -157,7 +157,7 @@ const assumption = "Independent: each response is slow with the same probability
 // percentile must be good for enough of them. With a run, its measured
 // percentiles stand beside. Percentiles are decimals as people write them, in
 // (0, 100).
-func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt Options) error {
+func Nines(w io.Writer, a UserModel, percentiles []result.Percentile, run *result.Run, opt Options) error {
 	var out document
 	var s *subject
 	if run != nil {
@@ -198,11 +198,11 @@ func Nines(w io.Writer, a UserModel, percentiles []string, run *result.Run, opt 
 // there is one.
 func (a UserModel) neededText(s *subject, m result.Metric) string {
 	needed := a.needed()
-	text := "For " + userShare(a.Users) + " of users to get no response slower than a limit, p" + needed + " must be below the limit"
+	text := "For " + userShare(a.Users) + " of users to get no response slower than a limit, " + rowName(needed) + " must be below the limit"
 	if s != nil && m != "" {
-		text += " (" + metricName(m) + " p" + needed + " is " + s.figureAt(m, needed).text() + ")"
+		text += " (" + metricName(m) + " " + rowName(needed) + " is " + s.figureAt(m, needed).text() + ")"
 	}
-	return text + "; if slow responses cluster completely, p" + percentileAbove(1-a.Users) + " is enough."
+	return text + "; if slow responses cluster completely, " + rowName(percentileAbove(1-a.Users)) + " is enough."
 }
 
 // ninesObject is the JSON form of [Nines].
@@ -211,22 +211,22 @@ type ninesObject struct {
 	Pages       int64        `json:"pages"`
 	Percentiles []ninesEntry `json:"percentiles"`
 	Needed      struct {
-		Users      float64        `json:"users"`
-		Worse      float64        `json:"worse"`      // share of responses that may be
-		Percentile string         `json:"percentile"` // rounded up
-		Clustered  string         `json:"clustered"`
-		Measured   *measuredEntry `json:"measured,omitempty"`
+		Users      float64           `json:"users"`
+		Worse      float64           `json:"worse"`      // share of responses that may be
+		Percentile result.Percentile `json:"percentile"` // rounded up
+		Clustered  result.Percentile `json:"clustered"`
+		Measured   *measuredEntry    `json:"measured,omitempty"`
 	} `json:"needed"`
 	Result string        `json:"result,omitempty"`
 	Metric result.Metric `json:"metric,omitempty"`
 	Status result.Status `json:"status,omitempty"` // the verdict's
 	// ValidTo is the verdict's.
-	ValidTo string `json:"valid_to,omitempty"`
+	ValidTo result.Percentile `json:"valid_to,omitempty"`
 }
 
 type ninesEntry struct {
-	Percentile string  `json:"percentile"`
-	Worse      float64 `json:"worse"`
+	Percentile result.Percentile `json:"percentile"`
+	Worse      float64           `json:"worse"`
 	Users      struct {
 		Clustered   float64 `json:"clustered"`
 		Independent float64 `json:"independent"`
@@ -253,7 +253,7 @@ func newMeasured(f figure) *measuredEntry {
 // NinesJSON writes what [Nines] does as one object on one line: shares in [0,
 // 1], times in nanoseconds. users.most is the bound that no way to fall
 // exceeds, see [stats.Encounter].
-func NinesJSON(w io.Writer, a UserModel, percentiles []string, run *result.Run) error {
+func NinesJSON(w io.Writer, a UserModel, percentiles []result.Percentile, run *result.Run) error {
 	o := ninesObject{Requests: a.Requests, Pages: a.Pages, Percentiles: []ninesEntry{}}
 	var s *subject
 	if run != nil {

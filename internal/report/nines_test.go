@@ -57,8 +57,8 @@ func TestFigureAtAmongTheCensored(t *testing.T) {
 func TestPercentileAbove(t *testing.T) {
 	for _, c := range []struct {
 		worse float64
-		want  string
-	}{{0.01, "99"}, {0.1, "90"}, {0.5, "50"}, {0.00005025, "99.995"}, {0.0000996, "99.9901"}, {0.001, "99.9"}, {1e-6, "99.9999"}, {1.99e-9, "99.99999981"}, {1.005e-20, "99." + strings.Repeat("9", 18)}} {
+		want  result.Percentile
+	}{{0.01, "99"}, {0.1, "90"}, {0.5, "50"}, {0.00005025, "99.995"}, {0.0000996, "99.9901"}, {0.001, "99.9"}, {1e-6, "99.9999"}, {1.99e-9, "99.99999981"}, {1.005e-20, "99.999999999999999999"}} {
 		if got := percentileAbove(c.worse); got != c.want {
 			t.Errorf("leaving out at most %v: p%s, want p%s", c.worse, got, c.want)
 		}
@@ -80,12 +80,12 @@ func TestNinesOfARun(t *testing.T) {
 	run := openRun().make()
 	var b bytes.Buffer
 	a := UserModel{Requests: 40, Pages: 5, Users: 0.99}
-	if err := Nines(&b, a, []string{"99", "99.9"}, run, Options{Width: 90}); err != nil {
+	if err := Nines(&b, a, []result.Percentile{"99", "99.9"}, run, Options{Width: 90}); err != nil {
 		t.Fatal(err)
 	}
 	golden(t, "nines.txt", b.Bytes())
 	b.Reset()
-	if err := NinesJSON(&b, a, []string{"99"}, run); err != nil {
+	if err := NinesJSON(&b, a, []result.Percentile{"99"}, run); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {

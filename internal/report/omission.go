@@ -46,7 +46,7 @@ func omissionSentence(open, closed *subject) string {
 			continue
 		}
 		var parts []string
-		for _, p := range []string{"99", maximum} {
+		for _, p := range []result.Percentile{result.P99, result.Maximum} {
 			if x, y := a.at(p), b.at(p); x.ok() && y.ok() {
 				part := fmt.Sprintf("%s is %s in the open loop (%s) and %s in the closed loop (%s)", rowName(p), x.text(), open.name(), y.text(), closed.name())
 				if y.Value > 0 && x.Value >= 2*y.Value {

@@ -113,12 +113,15 @@ func latencySentence(s *subject) string {
 		parts = append(parts, "Response times are withheld: they depend on the length of the run.")
 	default:
 		c, took := s.column(m), []string{}
-		for _, q := range []struct{ percentile, of string }{{"50", "half of the messages took at most "}, {"99", "99 % at most "}, {"99.9", "99.9 % at most "}} {
+		for _, q := range []struct {
+			percentile result.Percentile
+			of         string
+		}{{result.P50, "half of the messages took at most "}, {result.P99, "99 % at most "}, {result.P999, "99.9 % at most "}} {
 			if f := c.at(q.percentile); f.ok() && f.Needs == 0 && f.stands() == result.Valid {
 				took = append(took, q.of+duration(f.Value))
 			}
 		}
-		if f := c.at(maximum); f.ok() && f.stands() == result.Valid {
+		if f := c.at(result.Maximum); f.ok() && f.stands() == result.Valid {
 			took = append(took, "the slowest "+f.text())
 		}
 		if len(took) > 0 {

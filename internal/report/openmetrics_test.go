@@ -86,13 +86,13 @@ func TestOpenMetrics(t *testing.T) {
 	for _, run := range []*result.Run{rich, refused} {
 		for m, d := range run.Summary.Histograms {
 			at := run.Header.ID + " " + string(m) + " "
-			for _, p := range append(result.Percentiles(), "max") {
+			for _, p := range append(result.Percentiles(), result.Maximum) {
 				f, number := d.At(p)
 				number = number && !f.Refused
-				if there[at+p+" value"] != number {
+				if there[at+string(p)+" value"] != number {
 					t.Errorf("%s%s is a number: %v, want %v", at, p, !number, number)
 				}
-				if there[at+p+" high"] && f.Interval.Open {
+				if there[at+string(p)+" high"] && f.Interval.Open {
 					t.Errorf("%s%s has an interval without an end, and is told one", at, p)
 				}
 			}

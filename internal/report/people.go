@@ -15,7 +15,7 @@ func peopleTable(s *subject) *table {
 	a := UsualUserModel()
 	x := &table{Name: "Per user and page", Head: columnHeads("lrrr", "worse than", metricName(m), "users, clustered", "users, independent"), Page: true, Folded: s.letter != "",
 		Caption: a.sessionText() + " (an assumption; sixnines nines takes other numbers). The share of users who get at least one slower response."}
-	for _, p := range []string{"99", "99.9", "99.99", "99.999"} {
+	for _, p := range []result.Percentile{result.P99, result.P999, result.P9999, result.P99999} {
 		f := s.figureAt(m, p)
 		if !f.ok() {
 			continue
@@ -36,13 +36,13 @@ func peopleLine(s *subject) string {
 	if m == "" || s.run.Header.Mode != result.ModeOpen {
 		return ""
 	}
-	f := s.figureAt(m, "99")
+	f := s.figureAt(m, result.P99)
 	if !f.ok() {
 		return ""
 	}
 	a := UsualUserModel()
-	e := stats.Meet(worseThan("99"), a.responses())
+	e := stats.Meet(worseThan(result.P99), a.responses())
 	return "per user and page: with " + a.sessionText() + ", " + userShare(e.Clustered) + " (slow ones clustered) to " + userShare(e.Independent) +
-		" (independent) of users get one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to get none, p" + a.needed() + " must be fast enough, here " +
+		" (independent) of users get one slower than p99, " + f.text() + ". For " + userShare(a.Users) + " to get none, " + rowName(a.needed()) + " must be fast enough, here " +
 		s.figureAt(m, a.needed()).text() + ". Other numbers: sixnines nines"
 }

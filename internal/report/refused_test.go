@@ -27,7 +27,7 @@ func refusedRun() *result.Run {
 		f.Interval = &result.Bounds{Low: f.Interval.Low, High: f.Interval.High, Open: true, OpenRefused: true}
 	})
 	for _, p := range []string{"95", "99", "99.9", "99.99"} {
-		d.Update(p, func(f *result.Figure) { f.Refused, f.AtLeast, f.Interval = true, true, nil })
+		d.Update(result.Percentile(p), func(f *result.Figure) { f.Refused, f.AtLeast, f.Interval = true, true, nil })
 	}
 	c := &r.Summary.Counters
 	c.Nacked, c.Scheduled, c.Sent = n, c.Scheduled+n, c.Sent+n

@@ -179,7 +179,7 @@ func (r *repeats) planned(have int) string {
 
 // spreadRow returns the row of one percentile of several runs; false if fewer than two
 // runs have it.
-func spreadRow(percentile string, figures []figure) (row, bool) {
+func spreadRow(percentile result.Percentile, figures []figure) (row, bool) {
 	var have []figure
 	for _, f := range figures {
 		if f.ok() {

@@ -13,7 +13,7 @@ import (
 func enrich(r *result.Run) *result.Run {
 	h := &r.Header
 	h.Floor = &result.Floor{ID: "aa55aa55aa55aa55", At: time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC), Tool: h.Tool, Pattern: "deliver", Rate: 20_000, Size: 1024,
-		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 41_000, "90": 66_000, "99": 140_000, "99.9": 2_100_000, "99.99": 3_400_000, "max": 3_900_000}}}
+		Percentiles: map[result.Metric]map[result.Percentile]int64{result.DeliveryResponse: {"50": 41_000, "90": 66_000, "99": 140_000, "99.9": 2_100_000, "99.99": 3_400_000, "max": 3_900_000}}}
 	d := r.Summary.Histograms[result.DeliveryResponse]
 	for p, f := range d.All() {
 		if v := h.Floor.Percentiles[result.DeliveryResponse][p]; v > 0 {

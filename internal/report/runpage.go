@@ -111,7 +111,7 @@ func cardsOf(s *subject) []card {
 	}
 	if m := s.measuredMetric(); m != "" {
 		c := s.column(m)
-		for _, p := range []string{"50", "99", "99.9", maximum} {
+		for _, p := range []result.Percentile{result.P50, result.P99, result.P999, result.Maximum} {
 			f := c.at(p)
 			value, means := f.text(), ""
 			if remarks := f.notes(); len(remarks) > 0 {

@@ -59,9 +59,9 @@ func verdictLine(s *subject) string {
 				return status + "; " + limitText(*l, s.whyInFull)
 			}
 			if l.ValidTo == "" {
-				line := status + " from " + rowName(plain(l.From)) + " on: " + s.whyInFull(*l, false)
+				line := status + " from " + rowName(l.From) + " on: " + s.whyInFull(*l, false)
 				if l.InvalidFrom != "" {
-					line += "; " + rowName(plain(l.InvalidFrom)) + " invalid: " + s.whyInFull(*l, true)
+					line += "; " + rowName(l.InvalidFrom) + " invalid: " + s.whyInFull(*l, true)
 				}
 				return line
 			}
@@ -145,8 +145,8 @@ func clientOf(s *result.Semantics) string {
 }
 
 // screenRows are the percentiles of the first screen: one for each nine.
-func screenRows() []string {
-	return []string{"50", "90", "99", "99.9", "99.99", "99.999", "99.9999", maximum}
+func screenRows() []result.Percentile {
+	return []result.Percentile{result.P50, result.P90, result.P99, result.P999, result.P9999, result.P99999, result.P999999, result.Maximum}
 }
 
 // screenTable shows the latency that the verdict is about. It drops columns from the right if
@@ -182,7 +182,7 @@ func screenTable(s *subject, width int) (out document) {
 	}
 	if withheld {
 		line := "response times are withheld: they depend on the length of the run"
-		if f := s.figureAt(m, maximum); f.ok() {
+		if f := s.figureAt(m, result.Maximum); f.ok() {
 			line += " (max " + f.text() + ")"
 		}
 		out.say("  ", line, warning)
@@ -308,7 +308,7 @@ func otherLatencies(s *subject) [][]string {
 				continue
 			}
 			var parts []string
-			for _, p := range []string{"50", "99", "99.9", maximum} {
+			for _, p := range []result.Percentile{result.P50, result.P99, result.P999, result.Maximum} {
 				if x := c.at(p); x.Needs == 0 && !x.Absent {
 					parts = append(parts, rowName(p)+" "+x.text())
 				}

@@ -95,10 +95,10 @@ func limit(r *result.Run, m result.Metric, to, from string, code result.ReasonCo
 		*v = result.Verdict{Status: result.Valid}
 	}
 	if m == result.DeliveryResponse {
-		v.ValidTo = to
+		v.ValidTo = result.Percentile(to)
 	}
-	v.Limits = append(v.Limits, result.Limit{Metric: m, ValidTo: to, From: from, Why: why, Codes: []result.ReasonCode{code}})
-	v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: code, Metric: m, Percentile: from, Brief: why,
+	v.Limits = append(v.Limits, result.Limit{Metric: m, ValidTo: result.Percentile(to), From: result.Percentile(from), Why: why, Codes: []result.ReasonCode{code}})
+	v.Reasons = append(v.Reasons, result.Reason{Status: result.Suspect, Code: code, Metric: m, Percentile: result.Percentile(from), Brief: why,
 		Found: why + " was found at this percentile in the measured window", Try: code.Properties().Try})
 }
 

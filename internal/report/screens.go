@@ -34,7 +34,7 @@ func comparison(subjects []*subject) (out document) {
 	}
 	for _, x := range repeatTables(subjects, measured) {
 		x.Rows = slices.DeleteFunc(x.Rows, func(r row) bool {
-			return !slices.ContainsFunc(screenRows(), func(name string) bool { return rowName(name) == r.Cells[0].Text })
+			return !slices.ContainsFunc(screenRows(), func(name result.Percentile) bool { return rowName(name) == r.Cells[0].Text })
 		})
 		out.add(x)
 	}

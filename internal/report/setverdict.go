@@ -4,11 +4,11 @@ import "sixnines/result"
 
 // SetVerdict says up to which percentile the median over a set of runs holds.
 type SetVerdict struct {
-	Status  result.Status `json:"status"`             // VALID, SUSPECT or INVALID
-	ValidTo string        `json:"valid_to,omitempty"` // the highest percentile at which more than half of the runs are valid; empty: none
-	Next    string        `json:"next,omitempty"`     // the first at which no more than half are; empty: none that they support
-	Valid   int           `json:"valid"`              // runs that are valid at Next
-	Runs    int           `json:"runs"`
+	Status  result.Status     `json:"status"`             // VALID, SUSPECT or INVALID
+	ValidTo result.Percentile `json:"valid_to,omitempty"` // the highest percentile at which more than half of the runs are valid; empty: none
+	Next    result.Percentile `json:"next,omitempty"`     // the first at which no more than half are; empty: none that they support
+	Valid   int               `json:"valid"`              // runs that are valid at Next
+	Runs    int               `json:"runs"`
 }
 
 // SetVerdictOf returns the verdict of runs of one load, each of one workload; nil with fewer
@@ -27,10 +27,10 @@ func SetVerdictOf(runs []*result.Run) *SetVerdict {
 // the median over its runs, and holds where more than half of them are valid there: that median
 // then lies between two valid figures, whatever the other runs have. It is of the latency that
 // the runs are about.
-func (r *repeats) setVerdict() (status result.Status, validTo, next string, valid int) {
+func (r *repeats) setVerdict() (status result.Status, validTo, next result.Percentile, valid int) {
 	m := r.runs[0].measuredMetric()
 	for _, p := range screenRows() {
-		if p == maximum {
+		if p == result.Maximum {
 			break
 		}
 		n, known := 0, 0

@@ -10,7 +10,7 @@ import (
 // A set holds up to the percentile at which more than half of its runs do.
 func TestSetVerdict(t *testing.T) {
 	suspect := func(from string) result.Verdict {
-		return result.Verdict{Status: result.Valid, ValidTo: "50", Limits: []result.Limit{{Metric: result.DeliveryResponse, From: from, Why: "own lag", Codes: []result.ReasonCode{result.ReasonOwnLag}}}}
+		return result.Verdict{Status: result.Valid, ValidTo: "50", Limits: []result.Limit{{Metric: result.DeliveryResponse, From: result.Percentile(from), Why: "own lag", Codes: []result.ReasonCode{result.ReasonOwnLag}}}}
 	}
 	good, from99, invalid := result.Verdict{Status: result.Valid}, suspect("99"), result.Verdict{Status: result.Invalid}
 	whole := result.Verdict{Status: result.Suspect}

@@ -30,7 +30,7 @@ func stageTable(s *subject) *table {
 		}
 		any = any || stage.metric != result.LagOwn && stage.metric != result.LagBlocked
 		r := x.add(stage.name)
-		for _, p := range []string{"50", "90", "99", "99.9", maximum} {
+		for _, p := range []result.Percentile{result.P50, result.P90, result.P99, result.P999, result.Maximum} {
 			f, text := col.at(p), "n/a"
 			if f.Needs == 0 {
 				text = f.text()

@@ -74,7 +74,7 @@ func studiedAs(length string, scale float64) (*study.Outcome, error) {
 					t.Run.Header.Synchronous = &result.Synchronous{Metric: result.DeliveryService, Interval: int64(time.Millisecond)}
 				}
 				if c.Name == "slow/4000" {
-					t.Run.Summary.Verdict.ValidTo = []string{"99", "95"}[round%2]
+					t.Run.Summary.Verdict.ValidTo = []result.Percentile{"99", "95"}[round%2]
 					t.Run.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: "99", Why: "36 % own lag"}}
 				}
 				for k := range t.Run.Series {

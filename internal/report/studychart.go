@@ -315,7 +315,7 @@ func (v *studyView) percentileMarks(c *study.CellOutcome, label string, colour i
 		for _, f := range v.theirs(c.Cell.Name, name) {
 			if f.value > 0 {
 				out = append(out, line{Name: "theirs, " + label + ", " + name, Colour: colour, Marks: true,
-					X: []float64{-math.Log10(worseThan(strings.TrimPrefix(name, "p")))}, Y: []float64{math.Log10(f.value)}})
+					X: []float64{-math.Log10(worseThan(result.Percentile(strings.TrimPrefix(name, "p"))))}, Y: []float64{math.Log10(f.value)}})
 			}
 		}
 	}

@@ -102,17 +102,17 @@ func (v *studyView) csvLines(c *csv.Writer, lead []string, cell *study.CellOutco
 			continue
 		}
 		for _, percentile := range result.Percentiles() {
-			line(m, "p"+percentile)
+			line(m, rowName(percentile))
 		}
-		line(m, maximum)
+		line(m, rowName(result.Maximum))
 		if p.Summary.Outside[m] != nil {
 			for _, percentile := range result.Percentiles() {
-				line(m, "outside.p"+percentile)
+				line(m, "outside."+rowName(percentile))
 			}
 		}
 	}
 	for _, name := range study.FigureNames() {
-		if name != maximum {
+		if name != string(result.Maximum) {
 			line("", name)
 		}
 	}

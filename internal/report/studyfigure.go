@@ -87,7 +87,7 @@ func (v *studyView) figure(c *study.CellOutcome, a wanted) studyFigure {
 		notes = append(notes, fmt.Sprintf("%d of %s: %s", unfit, plural(made, "round"), strings.Join(suspectNotes, "; ")))
 	}
 	f.beside = strings.Join(notes, "; ")
-	f.suspect = slower > 0 || 2*unfit > f.Rounds && a.name != maximum
+	f.suspect = slower > 0 || 2*unfit > f.Rounds && a.name != string(result.Maximum)
 	return f
 }
 

@@ -197,7 +197,7 @@ func benchFigures() []string { return []string{"bench.op", "bench.allocs", "benc
 // verdict returns the worst verdict of a cell's rounds, and in how many; if all are VALID,
 // the percentile up to which all are.
 func (v *studyView) verdict(c *study.CellOutcome) cell {
-	counts, made, to := map[result.Status]int{}, 0, ""
+	counts, made, to := map[result.Status]int{}, 0, result.Percentile("")
 	for _, t := range c.Trials {
 		if p := t.Run; p != nil {
 			if part := study.PartOf(p, ""); part != nil && part.Summary != nil {

@@ -264,7 +264,8 @@ func SweepCSV(w io.Writer, tables ...*sweep.Table) error {
 	head = append(head, "runs", "valid", "suspect", "unstable", "invalid", "metric", "asked_per_s", "achieved_per_s", "achieved_low", "achieved_high",
 		"bytes_per_s", "generator_cpu_ns", "broker_cpu_ns")
 	for _, p := range sweep.Percentiles() {
-		head = append(head, "p"+p+"_ns", "p"+p+"_low_ns", "p"+p+"_high_ns", "p"+p+"_mark")
+		name := rowName(p)
+		head = append(head, name+"_ns", name+"_low_ns", name+"_high_ns", name+"_mark")
 	}
 	for _, t := range tables {
 		asked = appendNew(asked, t.Asked()...)

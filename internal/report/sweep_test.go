@@ -35,14 +35,14 @@ func swept(t *testing.T, axes ...string) *Sweep {
 	for i := range g.Len() {
 		for round := 1; round <= 2; round++ {
 			o := sweep.Outcome{Round: round, Status: result.Valid, Metric: result.DeliveryResponse, Asked: 100, Achieved: float64(1000 + i), BrokerCPU: 2e-6,
-				Figures: map[string]sweep.Figure{}}
+				Figures: map[result.Percentile]sweep.Figure{}}
 			for k, p := range sweep.Percentiles() {
 				v := int64((i + 1) * (k + 1) * 1e5)
 				o.Figures[p] = sweep.Figure{Value: v, Low: v / 2, High: v * 2, Open: p == "99.9"}
 			}
 			if i%4 == 3 && round == 2 {
 				o.Status = result.Unstable
-				o.Figures = map[string]sweep.Figure{"50": {Missing: "unstable"}, "99": {Missing: "unstable"}, "99.9": {Missing: "unstable"}}
+				o.Figures = map[result.Percentile]sweep.Figure{"50": {Missing: "unstable"}, "99": {Missing: "unstable"}, "99.9": {Missing: "unstable"}}
 			}
 			if i == 1 && round == 2 {
 				o.Status = result.Invalid
@@ -111,7 +111,7 @@ func TestSweepRefused(t *testing.T) {
 	s := swept(t, "rate=1k/s,2k/s")
 	runs := s.Rows[0].Runs
 	third := runs[1]
-	third.Round, third.Figures = 3, map[string]sweep.Figure{"50": runs[1].Figures["50"], "99": {Missing: "refused"}, "99.9": {Missing: "unsupported"}}
+	third.Round, third.Figures = 3, map[result.Percentile]sweep.Figure{"50": runs[1].Figures["50"], "99": {Missing: "refused"}, "99.9": {Missing: "unsupported"}}
 	s.Table = sweep.NewTable(sweep.Grid{Axes: s.Axes}, 3, map[int][]sweep.Outcome{0: append(runs, third)})
 	var b, table bytes.Buffer
 	if err := errors.Join(SweepTerminal(&b, s, Options{Width: 250}), SweepCSV(&table, s.Table)); err != nil {

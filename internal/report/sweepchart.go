@@ -35,7 +35,7 @@ func sweepCharts(t *sweep.Table) []*chart {
 		add(c)
 	} else {
 		for _, p := range sweep.Percentiles() {
-			c := latencyChart(curves[0].Rows, x, "latency-"+p, rowName(p)+" over "+x.Label)
+			c := latencyChart(curves[0].Rows, x, "latency-"+string(p), rowName(p)+" over "+x.Label)
 			c.Caption += "A line has a gap or ends where a figure is missing: UNSTABLE, refused, INVALID or too few messages; the table says which."
 			for i, curve := range curves[:min(len(curves), mostCurves)] {
 				c.Lines = append(c.Lines, sweepLine(curve, x, c.Y, curve.Name(), i, func(r *sweep.Row) sweep.Spread { return r.Latency[p] }))

@@ -75,7 +75,7 @@ func sweepHeat(t *sweep.Table) (maps []*heatmap, why string) {
 		return c
 	})
 	for _, p := range sweep.Percentiles() {
-		add(p, rowName(p), "The median round, as in the table. A cell without a number has no colour.", durationScale, func(r *sweep.Row) heatCell {
+		add(string(p), rowName(p), "The median round, as in the table. A cell without a number has no colour.", durationScale, func(r *sweep.Row) heatCell {
 			return heatFigure(r, r.Latency[p], sweepFigure(r.Latency[p]))
 		})
 	}

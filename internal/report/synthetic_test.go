@@ -190,10 +190,10 @@ func (s synthetic) make() *result.Run {
 func distribution(m result.Metric, merged *result.Merged, s synthetic) *result.Distribution {
 	x := histograms.RanksOf(merged.Hist)
 	d := &result.Distribution{Count: x.Count(), Samples: x.Count(), Censored: s.lost, Min: merged.Min, Max: merged.Max,
-		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Figures: map[string]result.Figure{}}
+		Mean: math.Round(x.Mean()), StdDev: math.Round(x.StdDev()), Figures: map[result.Percentile]result.Figure{}}
 	n := float64(x.Count())
 	for _, p := range result.Percentiles() {
-		q, _ := strconv.ParseFloat(p, 64)
+		q, _ := strconv.ParseFloat(string(p), 64)
 		tail := (100 - q) / 100
 		if needs := math.Ceil(math.Log(0.025) / math.Log1p(-tail)); n < needs {
 			d.Figures[p] = result.Figure{Needs: int64(needs)}

@@ -98,7 +98,7 @@ func TestTerminalNeutralisesWhatTheFileSays(t *testing.T) {
 	run.Header.SetupTimes = []result.SetupTime{{Name: evil}}
 	run.Damaged = evil
 	run.Summary.Verdict = result.Verdict{Status: result.Status(evil), Reasons: []result.Reason{
-		{Status: result.Status(evil), Text: evil, Code: result.ReasonCode(evil), Metric: result.Metric(evil), Percentile: evil},
+		{Status: result.Status(evil), Text: evil, Code: result.ReasonCode(evil), Metric: result.Metric(evil), Percentile: result.Percentile(evil)},
 		{Status: result.Suspect, Text: evil, Code: result.ReasonCode(evil), Metric: result.DeliveryResponse, Percentile: "50"}}}
 	run.Summary.Throughput = &result.Throughput{Until: evil}
 	run.Summary.Objectives = []result.Objective{{Text: evil, Outcome: evil, Found: evil}}

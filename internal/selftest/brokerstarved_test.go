@@ -9,7 +9,7 @@ import (
 // The trial fails if a starved broker is not named, or if one that had a processor is.
 func TestBrokerStarvedNotices(t *testing.T) {
 	of := func(validTo string, reasons ...result.Reason) *result.Run {
-		return &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid, ValidTo: validTo, Reasons: reasons}}}
+		return &result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid, ValidTo: result.Percentile(validTo), Reasons: reasons}}}
 	}
 	named := result.Reason{Status: result.Suspect, Code: "starved", Percentile: "75"}
 	fails(t, "as it should be", judgeBrokerStarved(of(""), of("50", named)), "")

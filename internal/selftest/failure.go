@@ -60,9 +60,9 @@ workload: {rate: %d/s}`, window, by, rate/2, rate), nil)
 // refused lists the percentiles that refused messages reach, in the order of reports.
 func refused(d *result.Distribution) string {
 	var out []string
-	for _, p := range append(result.Percentiles(), "max") {
+	for _, p := range append(result.Percentiles(), result.Maximum) {
 		if x, _ := d.At(p); x.Refused {
-			out = append(out, p)
+			out = append(out, string(p))
 		}
 	}
 	return strings.Join(out, " ")

@@ -118,9 +118,9 @@ func kept(run *result.Run) []Figure {
 	if d == nil {
 		return append(figures, Exactly("messages delivered", "some", "none"))
 	}
-	for _, p := range []string{"50", "99"} {
+	for _, p := range []result.Percentile{result.P50, result.P99} {
 		x := d.Figures[p]
-		f := Figure{What: "own lag in p" + p + " of " + Time(time.Duration(x.Value)), Expected: "at most 25 %", Found: "unknown", Verdict: Failed}
+		f := Figure{What: "own lag in p" + string(p) + " of " + Time(time.Duration(x.Value)), Expected: "at most 25 %", Found: "unknown", Verdict: Failed}
 		if own := x.OwnShare; own != nil {
 			f.Found = fmt.Sprintf("%.1f %%", 100**own)
 			if *own <= 0.25 {
@@ -132,7 +132,7 @@ func kept(run *result.Run) []Figure {
 	figures = append(figures, Exactly("reasons of the verdict that name the generator", "none", codesThat(run, byGenerator)))
 	if lag := run.Summary.Histograms[result.LagOwn]; lag != nil {
 		figures = append(figures, Figure{What: "own lag: p50, p99, max", Verdict: Information, Found: fmt.Sprintf("%s, %s, %s",
-			Time(time.Duration(lag.Figures["50"].Value)), Time(time.Duration(lag.Figures["99"].Value)), Time(time.Duration(lag.Max)))})
+			Time(time.Duration(lag.Figures[result.P50].Value)), Time(time.Duration(lag.Figures[result.P99].Value)), Time(time.Duration(lag.Max)))})
 	}
 	return figures
 }

@@ -13,7 +13,7 @@ func judged(status result.Status, reasons ...result.Reason) *result.Run {
 	return &result.Run{Counters: result.Counters{Scheduled: 10, Sent: 10}, Summary: &result.Summary{
 		Verdict: result.Verdict{Status: status, Reasons: reasons}, Rate: result.Rate{WorstSecond: 1},
 		Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: {
-			Figures: map[string]result.Figure{"50": {Value: 10e6, OwnShare: new(0.01)}, "99": {Value: 15e6, OwnShare: new(0.25)}}}},
+			Figures: map[result.Percentile]result.Figure{"50": {Value: 10e6, OwnShare: new(0.01)}, "99": {Value: 15e6, OwnShare: new(0.25)}}}},
 	}}
 }
 
@@ -44,7 +44,7 @@ func TestKeptNotices(t *testing.T) {
 
 // validTo limits a run's verdict.
 func validTo(run *result.Run, percentile string) *result.Run {
-	run.Summary.Verdict.ValidTo = percentile
+	run.Summary.Verdict.ValidTo = result.Percentile(percentile)
 	return run
 }
 

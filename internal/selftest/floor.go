@@ -3,7 +3,6 @@ package selftest
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"sixnines/internal/brokers"
@@ -120,12 +119,12 @@ func (b *Bench) floorRun(ctx context.Context, broker *brokers.Cluster, load Load
 func FloorOf(run *result.Run) result.Floor {
 	h := &run.Header
 	f := result.Floor{ID: h.ID, At: h.Started, Tool: h.Tool, Pattern: h.Pattern, Rate: h.Rate, Size: h.Size,
-		Percentiles: map[result.Metric]map[string]int64{}}
+		Percentiles: map[result.Metric]map[result.Percentile]int64{}}
 	for m, d := range run.Summary.Histograms {
 		if m.OfGenerator() || m == result.LagBlocked || m == result.ProbeService { // a fast broker has none of the one, and the other is another load's
 			continue
 		}
-		figures := map[string]int64{}
+		figures := map[result.Percentile]int64{}
 		for p, x := range d.All() {
 			if !x.AtLeast {
 				figures[p] = x.Value
@@ -189,8 +188,8 @@ func curve(name string, x *result.Merged) report.PictureLine {
 	index := histograms.RanksOf(x.Hist)
 	l := report.PictureLine{Name: name}
 	for _, p := range result.Percentiles() {
-		at, err := strconv.ParseFloat(p, 64)
-		if err != nil || float64(index.Count())*(1-at/100) < 1 {
+		at, ok := p.Number()
+		if !ok || float64(index.Count())*(1-at/100) < 1 {
 			continue // there is no message beyond it
 		}
 		l.X, l.Y = append(l.X, at), append(l.Y, float64(max(1, min(index.Percentile(at), x.Max))))

@@ -14,8 +14,8 @@ func TestFloorFigures(t *testing.T) {
 		r := &result.Run{Header: result.Header{ID: "x", Pattern: "deliver", Rate: 1000, Size: 256}, Summary: &result.Summary{
 			Verdict: result.Verdict{Status: result.Suspect},
 			Histograms: map[result.Metric]*result.Distribution{
-				result.DeliveryResponse: {Figures: map[string]result.Figure{"50": {Value: 80e3}, "99": {Value: 1e6, AtLeast: true}}},
-				result.LagOwn:           {Figures: map[string]result.Figure{"50": {Value: 500}}},
+				result.DeliveryResponse: {Figures: map[result.Percentile]result.Figure{"50": {Value: 80e3}, "99": {Value: 1e6, AtLeast: true}}},
+				result.LagOwn:           {Figures: map[result.Percentile]result.Figure{"50": {Value: 500}}},
 			}}}
 		change(r)
 		return r

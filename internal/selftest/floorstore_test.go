@@ -13,7 +13,7 @@ import (
 
 func floorOf(rate float64, size int64, at time.Time, id string) result.Floor {
 	return result.Floor{ID: id, At: at, Pattern: "deliver", Rate: rate, Size: size,
-		Percentiles: map[result.Metric]map[string]int64{result.DeliveryResponse: {"50": 80_000}}}
+		Percentiles: map[result.Metric]map[result.Percentile]int64{result.DeliveryResponse: {"50": 80_000}}}
 }
 
 func TestFloorIsFoundForLikeLoads(t *testing.T) {

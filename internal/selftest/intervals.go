@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"runtime"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -88,7 +87,7 @@ func (l *virtualLaw) quantile(p float64) float64 {
 
 // hits counts, by percentile, the seeds for which the interval was printed, and those for
 // which the true quantile was within it. Workers count concurrently; the map does not change.
-type hits map[string]*[2]atomic.Int64
+type hits map[result.Percentile]*[2]atomic.Int64
 
 func newHits() hits {
 	h := hits{}
@@ -126,10 +125,9 @@ func intervals(ctx context.Context, b *Bench) (*Outcome, error) {
 			if printed == 0 {
 				continue
 			}
-			figures = append(figures, covered(l.name+" p"+name, held, printed, seeds))
-			if p, err := strconv.ParseFloat(name, 64); err == nil {
-				line.X, line.Y = append(line.X, p), append(line.Y, float64(held))
-			}
+			figures = append(figures, covered(l.name+" p"+string(name), held, printed, seeds))
+			percent, _ := name.Number()
+			line.X, line.Y = append(line.X, percent), append(line.Y, float64(held))
 		}
 		chart.Lines = append(chart.Lines, line)
 	}
@@ -159,12 +157,9 @@ func covered(what string, held, printed int64, seeds int) Figure {
 // the same law unless a test needs a failure.
 func cover(ctx context.Context, drawn, claimed *virtualLaw, seeds, messages int) (hits, error) {
 	h := newHits()
-	truth := map[string]float64{}
+	truth := map[result.Percentile]float64{}
 	for _, name := range result.Percentiles() {
-		percent, err := strconv.ParseFloat(name, 64)
-		if err != nil {
-			return nil, err
-		}
+		percent, _ := name.Number()
 		truth[name] = claimed.quantile(stats.Fraction(percent))
 	}
 	var next atomic.Int64

@@ -92,7 +92,7 @@ func knownLaws(ctx context.Context, b *Bench) (*Outcome, error) {
 			reported := curve(law.String()+", reported", x)
 			expected := report.PictureLine{Name: law.String() + ", expected", X: reported.X}
 			for _, p := range reported.X {
-				expected.Y = append(expected.Y, max(1, r.shuffled()[strconv.FormatFloat(p, 'f', -1, 64)].middle))
+				expected.Y = append(expected.Y, max(1, r.shuffled()[result.Percentile(strconv.FormatFloat(p, 'f', -1, 64))].middle))
 			}
 			chart.Lines = append(chart.Lines, expected, reported)
 		}
@@ -243,8 +243,8 @@ type record struct {
 	// that may correlate with a slow transport when other programs use the processor;
 	// only the drawn delay is independent of everything.
 	drawn, beside []float64
-	outcomes      map[string]outcomes // cached by shuffled
-	late          time.Duration       // median of how much longer than drawn the broker kept messages
+	outcomes      map[result.Percentile]outcomes // cached by shuffled
+	late          time.Duration                  // median of how much longer than drawn the broker kept messages
 }
 
 // clockSlack is the largest difference of the clocks of two processes, ns. Each maps
@@ -343,13 +343,13 @@ type outcomes struct{ low, middle, high float64 }
 
 // shuffled returns the outcomes by percentile. Its random numbers have a fixed seed: the
 // same record gives the same outcomes.
-func (r *record) shuffled() map[string]outcomes {
+func (r *record) shuffled() map[result.Percentile]outcomes {
 	if r.outcomes != nil || len(r.drawn) == 0 {
 		return r.outcomes
 	}
 	chance := rand.New(rand.NewPCG(1, 2))
 	drawn, sums := slices.Clone(r.drawn), make([]float64, len(r.drawn))
-	found := map[string][]float64{}
+	found := map[result.Percentile][]float64{}
 	for range shuffles {
 		chance.Shuffle(len(drawn), func(i, j int) { drawn[i], drawn[j] = drawn[j], drawn[i] })
 		for i, rest := range r.beside {
@@ -360,7 +360,7 @@ func (r *record) shuffled() map[string]outcomes {
 			found[label] = append(found[label], quantile(sums, share(label)))
 		}
 	}
-	r.outcomes = map[string]outcomes{}
+	r.outcomes = map[result.Percentile]outcomes{}
 	for label, f := range found {
 		slices.Sort(f)
 		r.outcomes[label] = outcomes{f[0], quantile(f, 0.5), f[len(f)-1]}
@@ -391,7 +391,9 @@ func (r *record) bounds(o outcomes) (low, high float64) {
 }
 
 // lawPercentiles returns the percentiles that are compared if the sample supports them.
-func lawPercentiles() []string { return []string{"50", "75", "90", "99", "99.9", "99.99"} }
+func lawPercentiles() []result.Percentile {
+	return []result.Percentile{result.P50, result.P75, result.P90, result.P99, result.P999, result.P9999}
+}
 
 // judgeLaw compares a run's service times with the record.
 func judgeLaw(run *result.Run, law nullbroker.Law, t lawTrial, r *record) []Figure {

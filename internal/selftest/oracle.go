@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"strconv"
 	"time"
 
 	"sixnines/internal/brokers"
@@ -27,7 +26,9 @@ const (
 )
 
 // oraclePercentiles are those that are compared with the oracle.
-func oraclePercentiles() []string { return []string{"90", "99", "99.9"} }
+func oraclePercentiles() []result.Percentile {
+	return []result.Percentile{result.P90, result.P99, result.P999}
+}
 
 // stallOracle freezes a broker for D in a window of T. Every message that is due
 // meanwhile waits for the end of the freeze, so the latencies follow from D and T
@@ -161,7 +162,7 @@ func judgeStall(run *result.Run, d, window time.Duration) ([]Figure, float64) {
 	figures = append(figures, f)
 	for _, label := range oraclePercentiles() {
 		want := oracle(share(label), d, window, kept)
-		f := Figure{What: "open loop: delivery.response p" + label, Expected: Time(want), Tolerance: "3 %", Verdict: Passed}
+		f := Figure{What: "open loop: delivery.response p" + string(label), Expected: Time(want), Tolerance: "3 %", Verdict: Passed}
 		x, ok := distribution.At(label)
 		have := x.Value
 		f.Found = Time(time.Duration(have))
@@ -195,7 +196,7 @@ func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 	figures = append(figures, met)
 	for _, label := range oraclePercentiles() {
 		truth := oracle(share(label), d, window, 1)
-		f := Figure{What: "closed loop: what it reports as p" + label, Found: "n/a", Verdict: Information}
+		f := Figure{What: "closed loop: what it reports as p" + string(label), Found: "n/a", Verdict: Information}
 		if have := distribution.Figures[label].Value; have > 0 {
 			f.Found = fmt.Sprintf("%s, %s times too small", Time(time.Duration(have)), trimmed(float64(truth)/float64(have)))
 		}
@@ -205,10 +206,10 @@ func judgeClosed(run *result.Run, d, window time.Duration) []Figure {
 }
 
 // share reads a percentile as users write it: "99.9" is 0.999.
-func share(label string) float64 {
-	p, err := strconv.ParseFloat(label, 64)
-	if err != nil {
-		panic("selftest: percentile " + label) // they are our own constants
+func share(label result.Percentile) float64 {
+	p, ok := label.Number()
+	if !ok {
+		panic("selftest: percentile " + string(label)) // they are our own constants
 	}
 	return p / 100
 }

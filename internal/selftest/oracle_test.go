@@ -21,7 +21,7 @@ func timed(m result.Metric, values []int64) *result.Run {
 		slowest = max(slowest, v)
 	}
 	index := histograms.RanksOf(h)
-	d := &result.Distribution{Count: index.Count(), Max: slowest, Figures: map[string]result.Figure{}}
+	d := &result.Distribution{Count: index.Count(), Max: slowest, Figures: map[result.Percentile]result.Figure{}}
 	for _, label := range result.Percentiles() {
 		if p := share(label); float64(len(values))*(1-p) >= 3.7 {
 			d.Figures[label] = result.Figure{Value: index.Percentile(100 * p)}

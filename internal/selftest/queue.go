@@ -55,7 +55,9 @@ func (t queueTrial) expected(p float64) float64 {
 }
 
 // queuePercentiles are those that are compared with theory.
-func queuePercentiles() []string { return []string{"50", "99"} }
+func queuePercentiles() []result.Percentile {
+	return []result.Percentile{result.P50, result.P99}
+}
 
 // scenario is the text of a run.
 func (t queueTrial) scenario(url string, seed uint64, window time.Duration) string {

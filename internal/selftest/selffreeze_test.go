@@ -28,7 +28,7 @@ func stoppedAt(pause time.Duration, status result.Status, codes ...result.Reason
 // tailOf is such a run that is invalid from a percentile on.
 func tailOf(percentile string) *result.Run {
 	r := stoppedAt(stopLength, result.Valid, "frozen")
-	r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: percentile, InvalidFrom: percentile}}
+	r.Summary.Verdict.Limits = []result.Limit{{Metric: result.DeliveryResponse, From: result.Percentile(percentile), InvalidFrom: result.Percentile(percentile)}}
 	r.Summary.Verdict.Reasons[0].Status = result.Invalid
 	return r
 }

@@ -45,7 +45,7 @@ sections: [{title: All, conclusions: [it]}]
 // p99.9.
 func ms(p50 float64) *result.Run {
 	at := func(v float64) int64 { return int64(v * 1e6) }
-	d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[string]result.Figure{
+	d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[result.Percentile]result.Figure{
 		"50":   {Value: at(p50), Interval: &result.Bounds{Low: at(p50 * 0.95), High: at(p50 * 1.05)}},
 		"99":   {Value: at(3 * p50), Interval: &result.Bounds{Low: at(2 * p50), High: at(4 * p50)}},
 		"99.9": {Needs: 3688}}}

@@ -121,7 +121,7 @@ func (f *Figure) longest(all []result.Cost, recovery bool) {
 
 // outside reads a percentile of the messages that were due while no action had an effect. Without an
 // action these are all.
-func (f *Figure) outside(run *result.Run, m result.Metric, text string, percent float64) {
+func (f *Figure) outside(run *result.Run, m result.Metric, text result.Percentile, percent float64) {
 	whole := run.Summary.Histograms[m]
 	if len(run.Summary.Costs) == 0 {
 		f.latency(run, m, whole, run.Metrics[m], text, percent)

@@ -17,7 +17,7 @@ func failing(how func(*result.Run, *result.Cost)) *result.Run {
 		how(r, &c)
 	}
 	r.Summary.Costs = []result.Cost{c}
-	r.Summary.Outside = map[result.Metric]*result.Distribution{result.DeliveryResponse: {Count: 900, Samples: 900, Figures: map[string]result.Figure{"50": {Value: 7e5}}}}
+	r.Summary.Outside = map[result.Metric]*result.Distribution{result.DeliveryResponse: {Count: 900, Samples: 900, Figures: map[result.Percentile]result.Figure{"50": {Value: 7e5}}}}
 	return r
 }
 

@@ -3,7 +3,6 @@ package study
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"sixnines/internal/stats"
 	"sixnines/result"
@@ -13,7 +12,7 @@ import (
 // reasons that only lengthen: lag, steal, a broker without a processor, a value near the noise
 // floor. A change of level is no such reason, since the level after it may be the lasting one; then
 // it is the largest of the same percentile, or a higher one, in any interval of the run.
-func (f *Figure) atMost(run *result.Run, m result.Metric, d *result.Distribution, text string, percent float64, suspect bool) (known bool, most float64) {
+func (f *Figure) atMost(run *result.Run, m result.Metric, d *result.Distribution, text result.Percentile, percent float64, suspect bool) (known bool, most float64) {
 	if f.Unfit == "" || f.AtLeast || f.Missing != "" {
 		return false, 0
 	}
@@ -23,8 +22,8 @@ func (f *Figure) atMost(run *result.Run, m result.Metric, d *result.Distribution
 	found := false
 	most = f.Value
 	for _, r := range run.Summary.Verdict.Reasons {
-		from, err := strconv.ParseFloat(r.Percentile, 64)
-		if reaches := (r.Metric == "" || r.Metric == m) && (err != nil || from <= percent); !reaches || r.Status == result.Valid {
+		from, ok := r.Percentile.Number()
+		if reaches := (r.Metric == "" || r.Metric == m) && (!ok || from <= percent); !reaches || r.Status == result.Valid {
 			continue
 		}
 		switch {

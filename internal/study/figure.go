@@ -90,10 +90,10 @@ func FigureNames() []string {
 }
 
 // percentile returns the percentile of a figure's name, such as p50 or p99.9.
-func percentile(name string) (text string, percent float64, ok bool) {
-	text, ok = strings.CutPrefix(name, "p")
-	percent, err := strconv.ParseFloat(text, 64)
-	return text, percent, ok && err == nil && percent > 0 && percent < 100 && strings.Trim(text, "0123456789.") == ""
+func percentile(name string) (text result.Percentile, percent float64, ok bool) {
+	written, ok := strings.CutPrefix(name, "p")
+	percent, err := strconv.ParseFloat(written, 64)
+	return result.Percentile(written), percent, ok && err == nil && percent > 0 && percent < 100 && strings.Trim(written, "0123456789.") == ""
 }
 
 // UnitOf returns the unit of a figure, which may be a quotient of two (p99.9/p50); ok is
@@ -253,7 +253,7 @@ func (f *Figure) lacks(messages int64) {
 
 // latency reads a percentile of d; x is its histogram, nil if only the published percentiles are
 // known.
-func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distribution, x *result.Merged, text string, percent float64) {
+func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distribution, x *result.Merged, text result.Percentile, percent float64) {
 	switch {
 	case m == "" || d == nil || d.Total() == 0:
 		f.Missing = "nothing was timed"
@@ -306,7 +306,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
 	}
 	if limit.Reaches(text) {
-		if from, err := strconv.ParseFloat(limit.From, 64); err == nil {
+		if from, ok := limit.From.Number(); ok {
 			percent = max(percent, from) // an unpublished percentile has the reasons of the next published one
 		}
 	}
@@ -319,8 +319,8 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
 	unsteady := false
 	for _, r := range v.Reasons {
-		from, err := strconv.ParseFloat(r.Percentile, 64)
-		reaches := (r.Metric == "" || r.Metric == m) && (err != nil || from <= percent)
+		from, ok := r.Percentile.Number()
+		reaches := (r.Metric == "" || r.Metric == m) && (!ok || from <= percent)
 		if r.Status != result.Suspect || !reaches {
 			continue
 		}
@@ -334,12 +334,12 @@ func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
 
 // nearFloor reports whether a percentile is below floorMatters times the noise floor. An
 // unpublished percentile is judged like the next lower published one.
-func nearFloor(d *result.Distribution, text string) bool {
-	at, err := strconv.ParseFloat(text, 64)
+func nearFloor(d *result.Distribution, text result.Percentile) bool {
+	at, ok := text.Number()
 	near := false
 	for _, name := range result.Percentiles() {
-		p, wrong := strconv.ParseFloat(name, 64)
-		if err != nil || wrong != nil || p > at {
+		p, isNumber := name.Number()
+		if !ok || !isNumber || p > at {
 			break
 		}
 		if r := d.Figures[name].FloorRatio; r != nil {

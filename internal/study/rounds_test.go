@@ -14,7 +14,7 @@ import (
 func TestReadRoundsAveragesNothing(t *testing.T) {
 	c := &CellOutcome{}
 	for i, v := range []int64{400, 100, 1000, 300, 200, 700} {
-		d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[string]result.Figure{"50": {Value: v, Interval: &result.Bounds{Low: v - 1, High: v + 1}}}}
+		d := &result.Distribution{Count: 1000, Samples: 1000, Figures: map[result.Percentile]result.Figure{"50": {Value: v, Interval: &result.Bounds{Low: v - 1, High: v + 1}}}}
 		c.Trials = append(c.Trials, TrialOutcome{Round: i + 1, Run: &result.Run{Summary: &result.Summary{
 			Histograms: map[result.Metric]*result.Distribution{result.DeliveryResponse: d}, Verdict: result.Verdict{Status: result.Valid}}}})
 	}

@@ -99,7 +99,7 @@ func (t *Table) Plane() (across, up int) {
 // that are INVALID, were not made, or whose percentile is suspect or not supported are not
 // used: the text says how many, and if they are the majority at a rate that decides the
 // knee, no knee is given. conf is the confidence of the interval, in (0, 1).
-func (c Curve) Knee(percentile string, conf float64) Knee {
+func (c Curve) Knee(percentile result.Percentile, conf float64) Knee {
 	rounds, left := c.byRound(func(o Outcome) bool {
 		f := o.Figures[percentile]
 		return o.Status == result.Unstable || f.slowest() || f.Missing == "" && !f.Suspect

@@ -7,8 +7,10 @@ import (
 	"sixnines/result"
 )
 
-// Percentiles returns the percentiles of an [Outcome], as in "99.9".
-func Percentiles() []string { return []string{"50", "99", "99.9"} }
+// Percentiles returns the percentiles of an [Outcome].
+func Percentiles() []result.Percentile {
+	return []result.Percentile{result.P50, result.P99, result.P999}
+}
 
 // Outcome is the result of one trial of a sweep: the part of its run that a table of many
 // runs needs.
@@ -30,8 +32,8 @@ type Outcome struct {
 	BrokerCPU    float64 `json:"broker_cpu_s,omitempty"`
 	// Metric is the latency that the figures are of: the first response time, or
 	// else the first service time.
-	Metric  result.Metric     `json:"metric,omitempty"`
-	Figures map[string]Figure `json:"percentiles"` // by percentile
+	Metric  result.Metric                `json:"metric,omitempty"`
+	Figures map[result.Percentile]Figure `json:"percentiles"` // by percentile
 	// Objectives are the outcomes of the run's objectives; empty: it has none.
 	Objectives []result.Objective `json:"objectives,omitempty"`
 	// Trial is what the actions of the run cost.
@@ -57,7 +59,7 @@ type Figure struct {
 func OutcomeOf(run *result.Run, round int) Outcome {
 	s, h := run.Summary, &run.Header
 	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
-		Figures: map[string]Figure{}, Objectives: s.Objectives, Trial: actioncost.Of(run)}
+		Figures: map[result.Percentile]Figure{}, Objectives: s.Objectives, Trial: actioncost.Of(run)}
 	if t := s.Throughput; t != nil && t.Needs > 0 {
 		o.Achieved, o.Few = 0, true
 	} else if t != nil && h.Mode == result.ModeConsume {
@@ -78,7 +80,7 @@ func OutcomeOf(run *result.Run, round int) Outcome {
 	return o
 }
 
-func figureOf(run *result.Run, m result.Metric, p string) Figure {
+func figureOf(run *result.Run, m result.Metric, p result.Percentile) Figure {
 	s := run.Summary
 	d := s.Histograms[m]
 	f, ok := d.At(p)

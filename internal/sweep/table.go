@@ -35,10 +35,10 @@ type Row struct {
 	Bytes     Spread        `json:"bytes_per_s"`    // bytes of payload a second, sent
 	// GeneratorCPU and BrokerCPU are seconds of processor time per message; they have no
 	// figure if that is unknown, as for one of several workloads.
-	GeneratorCPU Spread            `json:"generator_cpu_s"`
-	BrokerCPU    Spread            `json:"broker_cpu_s"`
-	Latency      map[string]Spread `json:"latency_ns"` // by percentile, ns
-	Runs         []Outcome         `json:"runs"`       // in the order of their rounds
+	GeneratorCPU Spread                       `json:"generator_cpu_s"`
+	BrokerCPU    Spread                       `json:"broker_cpu_s"`
+	Latency      map[result.Percentile]Spread `json:"latency_ns"` // by percentile, ns
+	Runs         []Outcome                    `json:"runs"`       // in the order of their rounds
 	// Objectives are the combined outcomes of the runs' objectives, see [judge.Together]:
 	// met if each planned round shows it, INVALID and UNSTABLE ones included.
 	Objectives []result.Objective `json:"objectives,omitempty"`
@@ -124,7 +124,7 @@ func NewTable(g Grid, rounds int, outcomes map[int][]Outcome) *Table {
 }
 
 func rowOf(cell Cell, runs []Outcome, planned int) Row {
-	r := Row{Cell: cell, Metric: runs[0].Metric, Asked: runs[0].Asked, Runs: runs, Latency: map[string]Spread{}}
+	r := Row{Cell: cell, Metric: runs[0].Metric, Asked: runs[0].Asked, Runs: runs, Latency: map[result.Percentile]Spread{}}
 	number := func(of func(Outcome) float64) Spread {
 		return spreadOf(runs, planned, func(o Outcome) (v float64, f Figure) {
 			if o.Few {

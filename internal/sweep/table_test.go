@@ -9,7 +9,7 @@ import (
 
 // outcomeAt is a run whose p50, p99 and p99.9 are v, each with an interval of ±1.
 func outcomeAt(round int, v int64, status result.Status) Outcome {
-	o := Outcome{Round: round, Status: status, Semantics: "s", Asked: 100, Achieved: float64(v), Metric: result.DeliveryResponse, Figures: map[string]Figure{}}
+	o := Outcome{Round: round, Status: status, Semantics: "s", Asked: 100, Achieved: float64(v), Metric: result.DeliveryResponse, Figures: map[result.Percentile]Figure{}}
 	for _, p := range Percentiles() {
 		o.Figures[p] = Figure{Value: v, Low: v - 1, High: v + 1}
 		if status == result.Unstable {
@@ -180,7 +180,7 @@ func TestOutcomeOf(t *testing.T) {
 		Rate:    result.Rate{Asked: 100, Sent: 90},
 		Histograms: map[result.Metric]*result.Distribution{
 			result.DeliveryService: {Count: 9},
-			result.DeliveryResponse: {Count: 9, Figures: map[string]result.Figure{
+			result.DeliveryResponse: {Count: 9, Figures: map[result.Percentile]result.Figure{
 				"50": {Value: 5, Interval: &result.Bounds{Low: 4, High: 6}}, "99": {Value: 9, AtLeast: true}, "99.9": {Value: 10}}},
 		}},
 		Series: []result.Point{
@@ -192,8 +192,8 @@ func TestOutcomeOf(t *testing.T) {
 		t.Errorf("%+v", o)
 	}
 	for p, want := range map[string]Figure{"50": {Value: 5, Low: 4, High: 6}, "99": {Value: 9, Open: true}, "99.9": {Value: 10, Suspect: true}} {
-		if o.Figures[p] != want {
-			t.Errorf("p%s is %+v, want %+v", p, o.Figures[p], want)
+		if o.Figures[result.Percentile(p)] != want {
+			t.Errorf("p%s is %+v, want %+v", p, o.Figures[result.Percentile(p)], want)
 		}
 	}
 	run.Summary.Verdict.Limits[0].InvalidFrom = "99.9"
@@ -227,7 +227,7 @@ func TestIntervalIsOfAllRounds(t *testing.T) {
 			if i >= 11-absent {
 				f = Figure{Missing: "unsupported"}
 			}
-			runs = append(runs, Outcome{Round: i + 1, Status: result.Valid, Metric: result.RoundTripResponse, Figures: map[string]Figure{"99.9": f}})
+			runs = append(runs, Outcome{Round: i + 1, Status: result.Valid, Metric: result.RoundTripResponse, Figures: map[result.Percentile]Figure{"99.9": f}})
 		}
 		if s := rowOf(nil, runs, len(runs)).Latency["99.9"]; s != want {
 			t.Errorf("%d without: %+v", absent, s)

@@ -18,10 +18,10 @@ import (
 // Figure is a published figure: a percentile that the sample supports.
 type Figure struct {
 	Metric     string
-	Percentile string // "99.9", or "max"
-	Bound      string // "value", or "low" and "high" of its 95 % interval
-	Nanosecond int64  // the value, ns
-	Mark       string // the qualification as in the CSV; empty: none
+	Percentile result.Percentile // or [result.Maximum]
+	Bound      string            // "value", or "low" and "high" of its 95 % interval
+	Nanosecond int64             // the value, ns
+	Mark       string            // the qualification as in the CSV; empty: none
 }
 
 // Result is a run that is over, or one of its workloads.
@@ -43,7 +43,7 @@ func (all figures) Collect(to chan<- prometheus.Metric) {
 		for _, f := range r.Figures {
 			to <- prometheus.MustNewConstMetric(family("percentile_seconds",
 				"The published percentiles and maxima with their 95 % intervals. What the sample does not support is absent.", "metric", "percentile", "bound", "mark"),
-				prometheus.GaugeValue, seconds(float64(f.Nanosecond)), r.Run.Header.ID, r.Run.Header.Workload, f.Metric, f.Percentile, f.Bound, f.Mark)
+				prometheus.GaugeValue, seconds(float64(f.Nanosecond)), r.Run.Header.ID, r.Run.Header.Workload, f.Metric, string(f.Percentile), f.Bound, f.Mark)
 		}
 	}
 }
