@@ -55,8 +55,7 @@ func (c *checker) benches() {
 
 // readBench reads a figure of a benchmark's result.
 func readBench(r *gofast.Result, name string) Figure {
-	f := Figure{Name: name}
-	f.Unit, _ = UnitOf(name)
+	f := blank(name)
 	f.Unfit = few(r)
 	switch name {
 	case "bench.op":

@@ -11,7 +11,7 @@ import (
 
 // over calls [ReadRounds] and notes the files used.
 func (d *decider) over(c *CellOutcome, name string) Over {
-	d.read(c, name)
+	d.read(c, name) // notes files
 	return ReadRounds(c, name, d.t.Metric, d.t.Workload)
 }
 
@@ -49,12 +49,14 @@ func (d *decider) bounds() Verdict {
 			case o.Blocked == "":
 				d.say("%s of %s is %s", name, c.Cell.Name, o.text())
 			case below:
-				d.say("%s of %s is %s at most: what is suspect of it can only be shorter", name, c.Cell.Name, Spell(o.Most, o.Unit))
+				d.say("%s of %s is %s at most, whatever is suspect of it", name, c.Cell.Name, Spell(o.Most, o.Unit))
 			case above:
-				d.say("%s of %s is %s at least: what is not known of it can only be longer", name, c.Cell.Name, Spell(o.Least, o.Unit))
+				d.say("%s of %s is %s at least, whatever is suspect of it", name, c.Cell.Name, Spell(o.Least, o.Unit))
 			default:
 				all = false
-				d.say("%s", o.Blocked)
+				for _, x := range o.gaps {
+					d.lacks(x)
+				}
 				d.need(d.longer())
 				continue
 			}
@@ -87,9 +89,6 @@ func (d *decider) share() Verdict {
 	yes, no := 0, 0
 	for _, c := range cells {
 		o := d.over(c, d.t.Figures[0])
-		if o.Blocked != "" {
-			continue
-		}
 		least, most := math.Inf(-1), math.Inf(1)
 		if d.t.AtLeast != nil {
 			least = *d.t.AtLeast
@@ -97,10 +96,14 @@ func (d *decider) share() Verdict {
 			most = *d.t.AtMost
 		}
 		switch {
-		case o.Low >= least && o.High <= most:
+		case o.Least >= least && o.Most <= most:
 			yes++
-		case o.High < least || o.Low > most:
+		case o.Most < least || o.Least > most:
 			no++
+		default:
+			for _, x := range o.gaps {
+				d.lacks(x)
+			}
 		}
 	}
 	d.say("%s is %s in %d of %s, is not in %d, and is not known in %d", d.t.Figures[0], d.t.claimed(), yes, spell.Plural(total, "cell"), no, total-yes-no)
@@ -170,7 +173,8 @@ func (d *decider) occurs() Verdict {
 	cells, all := d.matched()
 	for _, c := range cells {
 		for _, name := range d.t.Figures {
-			figures, blocked := d.read(c, name)
+			r := d.read(c, name)
+			figures := r.figures
 			yes, no, most := 0, 0, 0.0
 			unit, _ := UnitOf(name)
 			for _, f := range figures {
@@ -201,8 +205,10 @@ func (d *decider) occurs() Verdict {
 				return Disagrees
 			case d.t.Kind == KindNone && !none, d.t.Kind == KindSome && yes == 0:
 				all = false
-				if blocked != "" && yes+no < len(figures) {
-					d.say("%s", blocked)
+				if yes+no < len(figures) {
+					for _, x := range r.gaps {
+						d.lacks(x)
+					}
 				}
 				d.need(d.longer())
 			}

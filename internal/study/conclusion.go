@@ -3,6 +3,7 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -80,6 +81,9 @@ type decider struct {
 	o     *Outcome
 	t     *Test
 	texts []string // what was found
+	gaps  gaps     // why figures decide nothing
+	left  gaps     // rounds that are left out whatever came of them
+	stood []string // cells whose unfit rounds stand with the ends of their ranges
 	needs []string
 	cells []string
 	files []string
@@ -114,11 +118,27 @@ func (d *decider) decide() Found {
 	default: // KindUndecidable
 		return Found{Kind: d.t.Kind, Verdict: Undecidable, Text: d.t.Why, Needs: d.t.Needs}
 	}
-	f := Found{Kind: d.t.Kind, Verdict: v, Text: strings.Join(d.texts, "; "), Cells: d.cells, Files: d.files}
+	f := Found{Kind: d.t.Kind, Verdict: v, Cells: d.cells, Files: d.files}
 	if v == Undecidable {
+		d.texts = append(d.texts, d.gaps.texts()...)
 		f.Needs = strings.Join(d.needs, "; ")
 	}
+	d.texts = append(d.texts, d.left.texts()...)
+	if len(d.stood) > 0 {
+		d.say("suspect rounds of %s stand with what their figures are at least and at most", spoken(d.stood))
+	}
+	f.Text = strings.Join(d.texts, "; ")
 	return f
+}
+
+// lacks notes why a figure decides nothing.
+func (d *decider) lacks(x gap) { d.gaps.add(x) }
+
+// stand notes that an unfit figure of a cell stands with an end of its range.
+func (d *decider) stand(s side) {
+	if name := s.cell.Cell.Name; !slices.Contains(d.stood, name) {
+		d.stood = append(d.stood, name)
+	}
 }
 
 // machine names the machine that can decide the test.
@@ -199,86 +219,151 @@ func (d *decider) longer() string {
 
 // more returns the command that makes more rounds; it is empty if the length plans fewer than
 // six rounds of one of the cells, because that command would not help.
-func (d *decider) more(cells []*CellOutcome) string {
-	if slices.ContainsFunc(cells, func(c *CellOutcome) bool { return c.Cell.Rounds < LeastRounds }) {
+func (d *decider) more(sides []side) string {
+	if slices.ContainsFunc(sides, func(s side) bool { return s.cell.Cell.Rounds < LeastRounds }) {
 		return ""
 	}
 	return d.o.More
 }
 
-// read calls [readRounds] and notes the files used.
-func (d *decider) read(c *CellOutcome, name string) (map[int]Figure, string) {
-	figures, files, blocked := readRounds(c, name, d.t.Metric, d.t.Workload)
+// read calls [readRounds] and notes the files used and the rounds left out.
+func (d *decider) read(c *CellOutcome, name string) readings {
+	r := readRounds(c, name, d.t.Metric, d.t.Workload)
+	d.use(r.files)
+	if len(r.scarce) > 0 {
+		d.left.add(gap{fmt.Sprintf("left out, since fewer messages were due than the %s that it takes, which the schedule fixes before the run", spell.Count(r.needs)), name, c.Cell.Name, r.scarce})
+	}
+	return r
+}
+
+// use notes files.
+func (d *decider) use(files []string) {
 	for _, f := range files {
 		if !slices.Contains(d.files, f) {
 			d.files = append(d.files, f)
 		}
 	}
-	return figures, blocked
 }
 
-// two returns the outcomes of the cells A and B; false if one has no run.
-func (d *decider) two() ([]*CellOutcome, bool) {
+// two returns the cells A and B as sides, so that the quotient B ÷ A is at its least; false if one
+// has no run.
+func (d *decider) two() ([]side, bool) {
 	a, b := d.cell(d.t.A), d.cell(d.t.B)
-	return []*CellOutcome{a, b}, a != nil && b != nil
+	return []side{{a, atMost}, {b, atLeast}}, a != nil && b != nil
 }
 
-// split splits the table of two cells into one for each cell.
+// split splits the rows of a table, whose sides are pairs, into the first of each pair and the second.
 func (t *table) split() (a, b [][]float64) {
 	n := len(t.figures)
 	for _, row := range t.values {
-		a, b = append(a, row[:n]), append(b, row[n:])
+		var one, other []float64
+		for i := 0; i+2*n <= len(row); i += 2 * n {
+			one, other = append(one, row[i:i+n]...), append(other, row[i+n:i+2*n]...)
+		}
+		a, b = append(a, one), append(b, other)
 	}
 	return a, b
 }
 
-// pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
-func (d *decider) pairs() Verdict {
-	cells, ok := d.two()
-	switch {
-	case !ok:
-		return Undecidable
-	case d.t.Kind == KindFaster:
-		return d.bySide(cells, 0, 1, (*decider).paired)
-	}
-	return d.paired(d.table(cells, d.t.Figures, noCell))
-}
-
-// paired decides on the table of two cells.
-func (d *decider) paired(t *table) Verdict {
+// shift compares the second of each pair of sides with the first; the points are by pair, then by
+// figure. There are none if the table is nil.
+func (d *decider) shift(t *table) []stats.ShiftPoint {
 	if t == nil {
-		return Undecidable
+		return nil
 	}
 	a, b := t.split()
 	s, err := stats.ShiftFunction(a, b, Confidence)
 	if err != nil {
 		d.say("%v", err)
+		return nil
+	}
+	return s.Points
+}
+
+// point returns the point of a figure in a table of one pair; ok is false if it has none.
+func (t *table) point(all []stats.ShiftPoint, figure string) (p stats.ShiftPoint, ok bool) {
+	if t == nil || all == nil {
+		return p, false
+	}
+	k := slices.Index(t.figures, figure)
+	if k < 0 {
+		return p, false
+	}
+	return all[k], true
+}
+
+// shown reports whether a shift is significant, which its interval then says of which direction.
+func shown(p stats.ShiftPoint, ok bool) bool { return ok && p.Bounded && p.P <= 1-Confidence }
+
+// pairs decides by the exact paired test whether A is faster than B, or equivalent to it.
+func (d *decider) pairs() Verdict {
+	sides, ok := d.two()
+	if !ok {
 		return Undecidable
 	}
-	all := len(t.figures) == len(d.t.Figures)
-	for k, name := range t.figures {
-		p := s.Points[k]
-		low, high := p.Lo, p.Hi // of B ÷ A
-		if more(name) {
-			low, high = 1/p.Hi, 1/p.Lo
+	low, high := d.ranged(sides)
+	least, most := d.shift(low), d.shift(high)
+	v := Agrees
+	undecided := map[int][]string{} // by number of rounds
+	for _, name := range d.t.Figures {
+		l, isLow := low.point(least, name) // B ÷ A, at its least and at its most
+		h, isHigh := high.point(most, name)
+		larger, smaller := shown(l, isLow) && l.Lo > 1, shown(h, isHigh) && h.Hi < 1
+		yes, no := larger, smaller
+		switch margin := 1 + d.t.Margin; {
+		case d.t.Kind == KindEquivalent:
+			yes = isLow && isHigh && l.Bounded && h.Bounded && l.Lo >= 1/margin && h.Hi <= margin
+			no = larger && l.Lo > margin || smaller && h.Hi < 1/margin
+		case more(name):
+			yes, no = smaller, larger
 		}
-		shown := p.Bounded && p.P <= 1-Confidence
-		d.say("%s: %s ÷ %s is %s in %s", name, d.t.B, d.t.A, interval(p.Ratio, p.Lo, p.Hi), t.in())
+		if isLow || isHigh {
+			d.say("%s: %s ÷ %s is %s", name, d.t.B, d.t.A, between(low, high, l, h, isLow, isHigh))
+		}
 		switch {
-		case d.t.Kind == KindFaster && shown && high < 1:
+		case no:
 			return Disagrees
-		case d.t.Kind == KindEquivalent && shown && (p.Lo > 1+d.t.Margin || p.Hi < 1/(1+d.t.Margin)):
-			return Disagrees
-		case d.t.Kind == KindFaster && !(shown && low > 1),
-			d.t.Kind == KindEquivalent && !(p.Bounded && p.Lo >= 1/(1+d.t.Margin) && p.Hi <= 1+d.t.Margin):
-			all = false
-			d.need(fmt.Sprintf("more or longer rounds: %s is not decided by %d", name, t.rounds))
+		case !yes:
+			v = Undecidable
+			if isLow || isHigh {
+				n := max(low.length(), high.length())
+				undecided[n] = append(undecided[n], name)
+			}
 		}
 	}
-	if all {
-		return Agrees
+	for _, n := range slices.Sorted(maps.Keys(undecided)) {
+		d.need(fmt.Sprintf("more or longer rounds: %s not decided by %d", are(undecided[n]), n))
 	}
-	return Undecidable
+	return v
+}
+
+// length returns the number of rounds, 0 without a table.
+func (t *table) length() int {
+	if t == nil {
+		return 0
+	}
+	return t.rounds
+}
+
+// are joins words with the verb that they take.
+func are(words []string) string {
+	if len(words) == 1 {
+		return words[0] + " is"
+	}
+	return spoken(words) + " are"
+}
+
+// between writes a shift: one interval, or where unfit figures have ranges the ends that are known.
+func between(low, high *table, l, h stats.ShiftPoint, isLow, isHigh bool) string {
+	switch {
+	case !isHigh:
+		return fmt.Sprintf("at least %s in %s", interval(l.Ratio, l.Lo, l.Hi), low.in())
+	case !isLow:
+		return fmt.Sprintf("at most %s in %s", interval(h.Ratio, h.Lo, h.Hi), high.in())
+	case l == h:
+		return fmt.Sprintf("%s in %s", interval(l.Ratio, l.Lo, l.Hi), low.in())
+	}
+	return fmt.Sprintf("between %s and %s in %s", interval(l.Ratio, l.Lo, l.Hi), interval(h.Ratio, h.Lo, h.Hi), low.in())
 }
 
 // more reports whether a larger value of a figure is better.
@@ -297,21 +382,41 @@ func interval(x, low, high float64) string {
 
 // ratio compares the median of the rounds' quotients with a bound.
 func (d *decider) ratio() Verdict {
-	cells, ok := d.two()
+	sides, ok := d.two()
 	if !ok {
 		return Undecidable
 	}
-	least, most := 0, 1 // a small quotient is shown by what A is at most, a large one by what B is
-	if d.t.AtLeast != nil {
-		least, most = most, least
+	high, low := d.ranged(sides) // A ÷ B
+	l, isLow := d.quotients(low)
+	h, isHigh := d.quotients(high)
+	if !isLow && !isHigh {
+		return Undecidable
 	}
-	return d.bySide(cells, least, most, (*decider).quotients)
+	text := ""
+	switch {
+	case !isHigh:
+		text = "at least " + interval(l.Median, l.Lo, l.Hi)
+		h.Hi = math.Inf(1)
+	case !isLow:
+		text = "at most " + interval(h.Median, h.Lo, h.Hi)
+		l.Lo = 0
+	case l == h:
+		text = interval(l.Median, l.Lo, l.Hi)
+	default:
+		text = "between " + interval(l.Median, l.Lo, l.Hi) + " and " + interval(h.Median, h.Lo, h.Hi)
+	}
+	t := low
+	if !isLow {
+		t = high
+	}
+	d.say("%s: %s ÷ %s is %s in %s, %s is claimed", t.figures[0], d.t.A, d.t.B, text, t.in(), d.t.claimed())
+	return d.side(l.Lo, h.Hi, spell.Plural(t.rounds, "round"))
 }
 
-// quotients decides on the table of two cells.
-func (d *decider) quotients(t *table) Verdict {
+// quotients returns the median of A ÷ B over the rounds of a table; false if it has no interval.
+func (d *decider) quotients(t *table) (r stats.Ratio, ok bool) {
 	if t == nil {
-		return Undecidable
+		return r, false
 	}
 	var a, b []float64
 	for _, row := range t.values {
@@ -319,11 +424,10 @@ func (d *decider) quotients(t *table) Verdict {
 	}
 	r, err := stats.MedianRatio(a, b, Confidence)
 	if err != nil || !r.Bounded {
-		d.say("no interval of %s", spell.Plural(t.rounds, "round"))
-		return Undecidable
+		d.lacks(gap{why: fmt.Sprintf("no interval of %s", spell.Plural(t.rounds, "round"))})
+		return r, false
 	}
-	d.say("%s: %s ÷ %s is %s in %s, %s is claimed", t.figures[0], d.t.A, d.t.B, interval(r.Median, r.Lo, r.Hi), t.in(), d.t.claimed())
-	return d.side(r.Lo, r.Hi, spell.Plural(t.rounds, "round"))
+	return r, true
 }
 
 // side returns the verdict for an interval and the bound AtLeast or AtMost.
@@ -346,45 +450,46 @@ func (d *decider) side(low, high float64, of string) Verdict {
 
 // monotone decides whether a figure rises, or falls, from each cell to the next.
 func (d *decider) monotone() Verdict {
-	var cells []*CellOutcome
-	for _, name := range d.t.Cells {
-		c := d.cell(name)
-		if c == nil {
-			return Undecidable
-		}
-		cells = append(cells, c)
-	}
-	t := d.table(cells, d.t.Figures, noCell)
-	if t == nil {
-		return Undecidable
-	}
-	var from, to [][]float64
-	for _, row := range t.values {
-		from, to = append(from, row[:len(row)-1]), append(to, row[1:])
-	}
+	var sides []side // of each step the one cell and the other, so that the quotient is at its least
+	names := slices.Clone(d.t.Cells)
 	if d.t.Direction == "falling" {
-		from, to = to, from
+		slices.Reverse(names)
 	}
-	s, err := stats.ShiftFunction(from, to, Confidence)
-	if err != nil {
-		d.say("%v", err)
-		return Undecidable
-	}
-	v := Agrees
-	for k, p := range s.Points {
-		a, b := d.t.Cells[k], d.t.Cells[k+1]
-		if d.t.Direction == "falling" {
-			a, b = b, a
-		}
-		d.say("%s: %s ÷ %s is %s", t.figures[0], b, a, interval(p.Ratio, p.Lo, p.Hi))
+	for i, name := range names {
+		c := d.cell(name)
 		switch {
-		case p.Bounded && p.P <= 1-Confidence && p.Lo > 1:
-		case p.Bounded && p.P <= 1-Confidence && p.Hi < 1:
-			return Disagrees
-		default:
-			v = Undecidable
-			d.need(fmt.Sprintf("more or longer rounds: the step from %s to %s is not decided", d.t.Cells[k], d.t.Cells[k+1]))
+		case c == nil:
+			return Undecidable
+		case i > 0:
+			sides = append(sides, side{d.o.Cell(names[i-1]), atMost}, side{c, atLeast})
 		}
+	}
+	low, high := d.ranged(sides)
+	least, most := d.shift(low), d.shift(high)
+	v := Agrees
+	var steps []string
+	for k := range len(names) - 1 {
+		a, b := names[k], names[k+1]
+		var l, h stats.ShiftPoint
+		if least != nil {
+			l = least[k]
+		}
+		if most != nil {
+			h = most[k]
+		}
+		if least != nil || most != nil {
+			d.say("%s: %s ÷ %s is %s", d.t.Figures[0], b, a, between(low, high, l, h, least != nil, most != nil))
+		}
+		switch {
+		case shown(h, most != nil) && h.Hi < 1:
+			return Disagrees
+		case !(shown(l, least != nil) && l.Lo > 1):
+			v = Undecidable
+			steps = append(steps, a+" to "+b)
+		}
+	}
+	if len(steps) > 0 && (least != nil || most != nil) {
+		d.need("more or longer rounds: " + are(steps) + " not decided")
 	}
 	return v
 }

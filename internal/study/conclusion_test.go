@@ -119,13 +119,13 @@ func TestDecide(t *testing.T) {
 		{"faster", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", rounds(fast...), rounds(slow...), Agrees, "y/r-100 ÷ x/r-100"},
 		{"slower", "{kind: faster, a: y/r-100, b: x/r-100, figures: [p50, p99]}", rounds(fast...), rounds(slow...), Disagrees, "0."},
 		{"alike", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), rounds(like...), Undecidable, "in 6 rounds"},
-		{"one round", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(1), rounds(2), Undecidable, "1 round of 6"},
+		{"one round", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(1), rounds(2), Undecidable, "p50 of x/r-100 (1 of 1 round)"},
 		{"no support", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99.9]}", rounds(fast...), rounds(slow...), Undecidable, "needs 3,688 messages"},
-		{"invalid", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, invalid)), rounds(slow...), Undecidable, "5 rounds of 6"},
-		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50: fewer than 6 rounds"},
-		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID: own lag"},
+		{"invalid", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50 of x/r-100 (5 of 6 rounds)"},
+		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50 of x/r-100 (5 of 6 rounds)"},
+		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID (own lag): x/r-100 (round 1)"},
 		{"unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), last(rounds(slow...), spoilt(9, unstable)), Undecidable, "UNSTABLE"},
-		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "x/r-100, round 7: UNSTABLE"},
+		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "UNSTABLE, and without such rounds the others would be chosen by how the system did: p50 of x/r-100 (round 7)"},
 		{"a round more, near the floor", "{kind: ratio, a: y/r-100, b: x/r-100, figures: [p99/p50], at_least: 2}", append(rounds(fast...), spoilt(1, floored)), append(rounds(slow...), ms(2)), Undecidable, "chosen by how the system did"},
 		{"a round more, suspect", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p99]}", append(rounds(fast...), spoilt(1, suspect)), append(rounds(slow...), ms(2)), Agrees, ""},
 		{"floor", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, floored)), rounds(slow...), Undecidable, "3 times the noise floor"},
@@ -286,7 +286,7 @@ func TestDisturbed(t *testing.T) {
 			s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: tt.code, Percentile: "50"}}}
 		})
 		c := &CellOutcome{Cell: Cell{Name: "x/y", Disturbed: tt.disturbed}, Trials: []TrialOutcome{{Round: 1, Run: run}}}
-		figures, _, _ := readRounds(c, "p99", "", "")
+		figures := readRounds(c, "p99", "", "").figures
 		if got := figures[1].Unfit == ""; got != tt.usable {
 			t.Errorf("%+v: %+v", tt, figures[1])
 		}

@@ -27,7 +27,7 @@ func (f *Figure) cost(run *result.Run, name string) {
 	}
 	exact := func(n int64) { f.Value, f.Low, f.High, f.Bounded = float64(n), float64(n), float64(n), true }
 	if f.Unit == Count && s.Verdict.Status != result.Invalid {
-		f.Unfit, f.Selects = "", false
+		f.Unfit, f.Cause, f.Selects = "", "", false
 	}
 	switch name {
 	case "acknowledged":
@@ -40,9 +40,7 @@ func (f *Figure) cost(run *result.Run, name string) {
 		f.oldest(run)
 	default:
 		f.longest(s.Costs, name == "recovered")
-		if text := suspectAltogether(s.Verdict); f.Unfit == "" && text != "" {
-			f.Unfit = "SUSPECT: " + text
-		}
+		f.suspectWholly(s.Verdict)
 	}
 }
 

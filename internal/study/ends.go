@@ -3,95 +3,259 @@ package study
 import (
 	"math"
 	"slices"
+	"strings"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
 
-// atMost returns what the system's own percentile is at most, where the figure decides nothing for
-// reasons that only lengthen: lag, steal, a broker without a processor, a value near the noise
-// floor. A change of level is no such reason, since the level after it may be the lasting one; then
-// it is the largest of the same percentile, or a higher one, in any interval of the run.
-func (f *Figure) atMost(run *result.Run, m result.Metric, d *result.Distribution, text result.Percentile, percent float64, suspect bool) (known bool, most float64) {
-	if f.Unfit == "" || f.AtLeast || f.Missing != "" {
-		return false, 0
-	}
-	if !suspect {
-		return nearFloor(d, text), f.Value
-	}
-	found := false
-	most = f.Value
-	for _, r := range run.Summary.Verdict.Reasons {
+// reaching returns the reasons that make a percentile of a metric suspect or invalid.
+func reaching(v result.Verdict, m result.Metric, percent float64) (all []result.Reason) {
+	for _, r := range v.Reasons {
 		from, ok := r.Percentile.Number()
-		if reaches := (r.Metric == "" || r.Metric == m) && (!ok || from <= percent); !reaches || r.Status == result.Valid {
-			continue
+		if reaches := (r.Metric == "" || r.Metric == m) && (!ok || from <= percent); reaches && r.Status != result.Valid {
+			all = append(all, r)
 		}
-		switch {
-		case r.Status == result.Suspect && r.Code.Properties().Effect == result.EffectLonger:
-		case r.Status == result.Suspect && r.Code == result.ReasonSteady:
-			v, ok := worstInterval(run, m, d, percent)
-			if !ok {
-				return false, 0
-			}
-			most = max(most, v)
-		default:
-			return false, 0
-		}
-		found = true
 	}
-	return found, most
+	return all
 }
 
-// worstInterval returns the largest value that a percentile, or the next higher one that intervals
-// have, takes in any interval of the window; beyond p99.9 the run's maximum. ok is false if there
-// are no intervals.
-func worstInterval(run *result.Run, m result.Metric, d *result.Distribution, percent float64) (worst float64, ok bool) {
-	if percent > 99.9 {
-		return float64(d.Max), !d.MaxAtLeast && !d.MaxRefused
+// causes says in words what the reasons are, without the numbers, which differ from round to round.
+func causes(all []result.Reason) string {
+	var words []string
+	for _, r := range all {
+		text := r.Code.Properties().Brief
+		if text == "" {
+			text = r.Short()
+		}
+		if !slices.Contains(words, text) {
+			words = append(words, text)
+		}
 	}
+	return strings.Join(words, ", ")
+}
+
+// judgedBeside reports whether a finding is held against the latency that it is in. The same delay then
+// makes the figure of a faster system suspect and not that of a slower one, so that leaving out such
+// rounds would select the others by their figures.
+func judgedBeside(r result.Reason) bool {
+	switch r.Code {
+	case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonSelfInflicted, result.ReasonAttribution, result.ReasonProbe, result.ReasonWarmUp:
+		return true
+	}
+	return false
+}
+
+// bound sets between which values the system's own percentile lies, where the figure decides nothing.
+//
+// It is at most what was measured if the reasons only lengthen: lag, steal, a broker without a
+// processor, a value near the noise floor. It is at least what is left when lag is taken off, if
+// lag is the only reason, see [leastBesideLag]. A change of level is neither, since the level
+// before or after it may be the lasting one: then the percentile lies between the smallest and
+// the largest of it, or of its published neighbour, in any interval of the run.
+func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution, all []result.Reason, text result.Percentile, percent float64, suspect bool) {
+	switch {
+	case f.Unfit == "" || f.Missing != "":
+		return
+	case f.AtLeast:
+		if f.Unfit == lowerBound {
+			f.Least, f.leastOwn = f.Value, f.lowOwn()
+		}
+		return
+	case !suspect:
+		if nearFloor(d, text) {
+			f.Most, f.mostOwn = f.Value, f.highOwn()
+		}
+		return
+	}
+	if len(all) == 0 {
+		return // the reasons are not known
+	}
+	longer, lag, shifts := true, false, false
+	rest := false // reasons besides lag and changes of level
+	for _, r := range all {
+		switch {
+		case r.Status != result.Suspect:
+			longer, rest = false, true
+		case r.Code == result.ReasonSteady:
+			shifts = true
+		case r.Code == result.ReasonOwnLag || r.Code == result.ReasonReceiveLag || r.Code == result.ReasonGeneratorLimit:
+			lag = true
+		default:
+			longer, rest = longer && r.Code.Properties().Effect == result.EffectLonger, true
+		}
+	}
+	smallest, largest, known := 0.0, math.Inf(1), false
+	if shifts {
+		smallest, largest, known = extremes(run, m, d, percent)
+	}
+	if longer && (!shifts || known) {
+		f.Most, f.mostOwn = f.Value, f.highOwn()
+		if shifts {
+			f.Most = max(f.Most, largest)
+			f.mostOwn = max(f.mostOwn, largest)
+		}
+	}
+	switch {
+	case rest || lag && shifts:
+	case shifts && known && smallest > 0:
+		f.Least = min(f.Value, smallest)
+		f.leastOwn = min(f.lowOwn(), smallest)
+	case lag && d == run.Summary.Histograms[m]: // a part of the messages has no service time of its own
+		if least, low := leastBesideLag(run, m, percent); least > 0 {
+			f.Least, f.leastOwn = min(f.Value, least), min(f.lowOwn(), low)
+		}
+	}
+}
+
+// lowOwn and highOwn are the ends of the figure's interval within the run, infinite without one.
+func (f *Figure) lowOwn() float64 {
+	if f.Bounded {
+		return f.Low
+	}
+	return math.Inf(-1)
+}
+
+func (f *Figure) highOwn() float64 {
+	if f.Bounded {
+		return f.High
+	}
+	return math.Inf(1)
+}
+
+// extremes returns the smallest and the largest value that a percentile takes in any interval of the
+// window. Intervals have p50, p90, p99 and p99.9: the smallest is of the next lower one of
+// these, the largest of the next higher one, and beyond p99.9 the run's maximum.
+func extremes(run *result.Run, m result.Metric, d *result.Distribution, percent float64) (smallest, largest float64, ok bool) {
+	smallest = math.Inf(1)
 	for i := range run.Series {
 		p := &run.Series[i]
 		x, there := p.Metrics[m]
 		if p.Phase != result.PhaseMeasure || !there || x.Count == 0 {
 			continue
 		}
-		v := x.P999
+		below, above := 0.0, x.P999
+		switch {
+		case percent >= 99.9:
+			below = float64(x.P999)
+		case percent >= 99:
+			below = float64(x.P99)
+		case percent >= 90:
+			below = float64(x.P90)
+		case percent >= 50:
+			below = float64(x.P50)
+		}
 		switch {
 		case percent <= 50:
-			v = x.P50
+			above = x.P50
 		case percent <= 90:
-			v = x.P90
+			above = x.P90
 		case percent <= 99:
-			v = x.P99
+			above = x.P99
 		}
-		worst, ok = max(worst, float64(v)), true
+		smallest, largest, ok = min(smallest, below), max(largest, float64(above)), true
 	}
-	return worst, ok
+	if percent > 99.9 {
+		largest, ok = float64(d.Max), ok && !d.MaxAtLeast && !d.MaxRefused
+	}
+	return smallest, largest, ok
 }
 
-// lengthened reports whether the figure can stand in a comparison with what it is at most. One near
-// the noise floor cannot, since the other's figure has that noise, too; one whose level changed is
-// compared as it is: that is how the system did.
-func (f *Figure) lengthened() bool { return f.Longer && !f.Selects && !f.Unsteady }
+// leastBesideLag returns what a response percentile is at least without the generator's lag, and the
+// lower end of the interval of that within the run; 0 if it is not known.
+//
+// It is not known of one of several workloads, without a schedule, and where more than half a message
+// is on its way on average. Service time has no lag in sending, but what was sent late was sent together, and then waits in
+// the broker for what was sent before it. So a share of the messages counts as shorter than
+// anything: those that were later than the mean distance of two messages, and as many again
+// behind them, see [bunched]. Receive lag is taken off whatever messages it is of: if all but a
+// share v have at most b, then at most a share v less messages than are above a are above a − b.
+func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, low float64) {
+	service := m.Service()
+	d, x := run.Summary.Histograms[service], run.Metrics[service]
+	if d == nil || x == nil || run.Header.Workload != "" || run.Header.Mode != result.ModeOpen || d.Mean*float64(run.Counters.Scheduled) > float64(run.Summary.End)/2 {
+		return 0, 0
+	}
+	unknown := bunched(run, result.LagOwn)
+	received, ends := result.LagReceive, 1.0
+	switch m {
+	case result.PublishResponse:
+		received = result.LagReceiveAck
+	case result.RoundTripResponse: // the request is received, and the reply
+		ends = 2
+		unknown += bunched(run, received)
+	}
+	lag := run.Summary.Histograms[received]
+	off := func(share, by float64) {
+		at := percent - 100*(unknown+share)
+		if at <= 0 {
+			return
+		}
+		if f := judge.PercentileOf(x, d.Samples, at); f.Needs == 0 && !f.Refused && float64(f.Value)-by > least {
+			least = float64(f.Value) - by
+			if low = 0; f.Interval != nil {
+				from, _ := f.Widest()
+				low = max(float64(from)-by, 0)
+			}
+		}
+	}
+	if lag == nil || lag.Total() == 0 {
+		off(0, 0)
+		return least, low
+	}
+	for name, f := range lag.All() {
+		if p, ok := name.Number(); ok && !f.AtLeast {
+			off(ends*(1-p/100), ends*float64(f.Value))
+		}
+	}
+	return least, low
+}
+
+// bunched returns at most which share of the messages a lag has moved together: twice the share of
+// those whose lag is longer than the mean distance between two messages; 0 without that lag.
+// A queue in use for less than half of the time works off n messages at once while at most as
+// many more come; it is in use for less than half of the time where fewer than half a message is
+// on its way on average.
+func bunched(run *result.Run, of result.Metric) float64 {
+	d := run.Summary.Histograms[of]
+	if d == nil || d.Total() == 0 || run.Counters.Scheduled == 0 {
+		return 0
+	}
+	distance := float64(run.Summary.End) / float64(run.Counters.Scheduled)
+	share := 1.0
+	for name, f := range d.All() {
+		if p, ok := name.Number(); ok && float64(f.Value) <= distance {
+			share = 1 - p/100
+		}
+	}
+	return min(2*share, 1)
+}
+
+// stands returns the end of the figure's range with which it stands in a comparison of its round;
+// false if that is not known.
+func (f *Figure) stands(at end) (v float64, ok bool) {
+	v = f.Most
+	if at == atLeast {
+		v = f.Least
+	}
+	return v, v > 0 && !math.IsInf(v, 0)
+}
 
 // ends returns between which values the system's own figure of a round lies, whatever is not known
 // of it. own asks for the interval within the run in place of the value.
 func (f *Figure) ends(own bool) (least, most float64) {
 	least, most = math.Inf(-1), math.Inf(1)
-	low, high := f.Value, f.Value
-	if own || f.Range {
-		if low, high = least, most; f.Bounded {
-			low, high = f.Low, f.High
-		}
-	}
 	switch {
 	case f.Missing != "":
+	case f.Unfit == "" && (own || f.Range):
+		least, most = f.lowOwn(), f.highOwn()
 	case f.Unfit == "":
-		least, most = low, high
-	case f.Longer:
-		most = max(high, f.Most)
-	case f.AtLeast && f.Unfit == lowerBound:
-		least = low
+		least, most = f.Value, f.Value
+	case own:
+		least, most = f.leastOwn, f.mostOwn
+	default:
+		least, most = f.Least, f.Most
 	}
 	return least, most
 }

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -49,20 +50,37 @@ type Figure struct {
 	Missing string
 	Unfit   string
 	// Needs is the least number of messages for the figure, if Missing says that they were
-	// too few.
-	Needs int64
+	// too few. Scarce then says that fewer were due in the window: the schedule and its seed fix that
+	// before the run, and nothing that the system does.
+	Needs  int64
+	Scarce bool
 	// Selects says that the figure is unfit because of the system's behaviour: leaving out
 	// its round would select the others by their figures.
 	Selects bool
 	// Unsteady says that the figure is unfit only because the run's level drifted or
 	// changed.
 	Unsteady bool
-	// Longer says that whatever makes the figure unfit can only have made it longer. Most is then
-	// what the system's own figure is at most: the figure itself, or, of a run whose level
-	// changed, the largest in any interval of the run.
-	Longer bool
-	Most   float64
+	// Cause says in words what makes the figure unfit, alike for all rounds that it concerns; empty
+	// where Unfit says it.
+	Cause string
+	// Beside says that the figure is unfit for something that is held against the figure itself, so
+	// that leaving out its round would select the others by their figures, too.
+	Beside bool
+	// Least and Most are between which values the system's own figure lies although the figure is
+	// unfit; infinite where that is not known. leastOwn and mostOwn are the same of its interval
+	// within the run.
+	Least, Most       float64
+	leastOwn, mostOwn float64
 }
+
+// blank returns a figure of which nothing is known.
+func blank(name string) Figure {
+	unit, _ := UnitOf(name)
+	return Figure{Name: name, Unit: unit, Least: math.Inf(-1), Most: math.Inf(1), leastOwn: math.Inf(-1), mostOwn: math.Inf(1)}
+}
+
+// why says why the figure decides nothing, alike for all rounds that it concerns; empty: it may.
+func (f *Figure) why() string { return cmp.Or(f.Missing, f.Cause, f.Unfit) }
 
 // floorMatters is how many times the noise floor a figure must be to describe the
 // broker.
@@ -151,8 +169,7 @@ func PartOf(run *result.Run, workload string) *result.Run {
 // of two figures of the same run, and has no interval. An empty metric means
 // [HeadlineOf].
 func Read(run *result.Run, name string, metric result.Metric) Figure {
-	f := Figure{Name: name}
-	f.Unit, _ = UnitOf(name)
+	f := blank(name)
 	if run == nil || run.Summary == nil {
 		f.Missing = "the run was cut short"
 		return f
@@ -164,8 +181,10 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	switch {
 	case v.Status == result.Invalid:
 		f.Unfit = "INVALID: " + reasons(v, result.Invalid)
+		f.Cause = "INVALID (" + causes(of(v, result.Invalid)) + ")"
 	case v.Status == result.Unstable:
 		f.Unfit, f.Selects = "UNSTABLE: "+reasons(v, result.Unstable), true
+		f.Cause = "UNSTABLE (" + causes(of(v, result.Unstable)) + ")"
 	}
 	if metric == "" {
 		metric = HeadlineOf(run)
@@ -186,27 +205,31 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 		}
 	default:
 		f.plain(run, name)
-		if text := suspectAltogether(v); f.Unfit == "" && text != "" {
-			f.Unfit = "SUSPECT: " + text
-		}
+		f.suspectWholly(v)
 	}
 	return f
 }
 
-// suspectAltogether says what makes the whole run suspect, and not only some of its latencies;
-// it is empty if nothing does.
-func suspectAltogether(v result.Verdict) string {
-	for _, r := range v.Reasons {
-		if r.Status == result.Suspect && r.Metric == "" && r.Percentile == "" {
-			return r.Short()
+// wholly returns the reasons that make the whole run suspect, and not only some of its latencies.
+func wholly(v result.Verdict) (all []result.Reason) {
+	for _, r := range of(v, result.Suspect) {
+		if r.Metric == "" && r.Percentile == "" {
+			all = append(all, r)
 		}
 	}
-	return ""
+	return all
+}
+
+// suspectWholly makes the figure unfit if the whole run is suspect.
+func (f *Figure) suspectWholly(v result.Verdict) {
+	if all := wholly(v); f.Unfit == "" && len(all) > 0 {
+		f.Unfit, f.Cause = "SUSPECT: "+all[0].Short(), "suspect ("+causes(all)+")"
+	}
 }
 
 // decidesNothing reports whether no figure of a run may decide anything.
 func decidesNothing(v result.Verdict) bool {
-	return v.Status == result.Invalid || v.Status == result.Unstable || suspectAltogether(v) != ""
+	return v.Status == result.Invalid || v.Status == result.Unstable || len(wholly(v)) > 0
 }
 
 // quotient divides two figures.
@@ -216,10 +239,10 @@ func quotient(f, over, under Figure) Figure {
 	for _, x := range []Figure{over, under} {
 		switch {
 		case x.Missing != "":
-			f.Missing = x.Name + ": " + x.Missing
+			f.Missing, f.Needs, f.Scarce = x.Name+": "+x.Missing, x.Needs, x.Scarce
 			return f
 		case x.Unfit != "" && f.Unfit == "":
-			f.Unfit = x.Unfit
+			f.Unfit, f.Cause = x.Unfit, x.Cause
 		case x.AtLeast && f.Unfit == "":
 			f.Unfit = x.Name + " is a lower bound"
 		}
@@ -229,16 +252,32 @@ func quotient(f, over, under Figure) Figure {
 		return f
 	}
 	f.Value = over.Value / under.Value
+	f.Beside = over.Beside || under.Beside
+	least, most := over.ends(false)
+	smallest, largest := under.ends(false)
+	if largest > 0 {
+		f.Least = max(least, 0) / largest
+	}
+	if smallest > 0 {
+		f.Most = most / smallest
+	}
 	return f
+}
+
+// of returns the reasons for a status.
+func of(v result.Verdict, status result.Status) (all []result.Reason) {
+	for _, r := range v.Reasons {
+		if r.Status == status {
+			all = append(all, r)
+		}
+	}
+	return all
 }
 
 // reasons joins the short texts of the reasons for a status.
 func reasons(v result.Verdict, status result.Status) string {
 	var all []string
-	for _, r := range v.Reasons {
-		if r.Status != status {
-			continue
-		}
+	for _, r := range of(v, status) {
 		if text := r.Short(); !slices.Contains(all, text) {
 			all = append(all, text)
 		}
@@ -247,8 +286,17 @@ func reasons(v result.Verdict, status result.Status) string {
 }
 
 // lacks marks a figure as missing because it needs that many messages.
-func (f *Figure) lacks(messages int64) {
+func (f *Figure) lacks(run *result.Run, messages int64) {
 	f.Needs, f.Missing = messages, fmt.Sprintf("n/a (needs %s messages)", spell.Count(messages))
+	f.Scarce = run.Header.Mode == result.ModeOpen && run.Counters.Scheduled < messages && !endedEarly(run.Summary.Verdict)
+}
+
+// endedEarly reports whether a run ended before its planned end, so that fewer messages were due in
+// it than planned.
+func endedEarly(v result.Verdict) bool {
+	return slices.ContainsFunc(v.Reasons, func(r result.Reason) bool {
+		return slices.Contains([]result.ReasonCode{result.ReasonInterrupted, result.ReasonUntil, result.ReasonAborted, result.ReasonCutShort, result.ReasonAgentLost}, r.Code)
+	})
 }
 
 // latency reads a percentile of d; x is its histogram, nil if only the published percentiles are
@@ -273,7 +321,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 	}
 	switch {
 	case p.Needs > 0:
-		f.lacks(p.Needs)
+		f.lacks(run, p.Needs)
 		return
 	case p.Refused:
 		f.Missing, f.Selects = "refused", true
@@ -298,38 +346,27 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 		f.Unfit = "invalid: " + limit.InvalidWhy
 	case limit.Reaches(text):
 		suspect, f.Unfit = true, "suspect: "+limit.Why
-	case suspectAltogether(run.Summary.Verdict) != "": // no limit reaches the percentile, but the whole run is suspect
-		suspect, f.Unfit = true, "SUSPECT: "+suspectAltogether(run.Summary.Verdict)
+	case len(wholly(run.Summary.Verdict)) > 0: // no limit reaches the percentile, but the whole run is suspect
+		suspect = true
+		f.suspectWholly(run.Summary.Verdict)
 	case p.AtLeast:
 		f.Unfit = lowerBound
 	case nearFloor(d, text):
 		f.Unfit = fmt.Sprintf("below %d times the noise floor", floorMatters)
 	}
+	upTo := percent
 	if limit.Reaches(text) {
 		if from, ok := limit.From.Number(); ok {
-			percent = max(percent, from) // an unpublished percentile has the reasons of the next published one
+			upTo = max(upTo, from) // an unpublished percentile has the reasons of the next published one
 		}
 	}
-	f.Unsteady = !f.Selects && suspect && unsteadyOnly(run.Summary.Verdict, m, percent)
-	f.Longer, f.Most = f.atMost(run, m, d, text, percent, suspect)
-}
-
-// unsteadyOnly reports whether a percentile is suspect only because the run's level drifted or
-// changed.
-func unsteadyOnly(v result.Verdict, m result.Metric, percent float64) bool {
-	unsteady := false
-	for _, r := range v.Reasons {
-		from, ok := r.Percentile.Number()
-		reaches := (r.Metric == "" || r.Metric == m) && (!ok || from <= percent)
-		if r.Status != result.Suspect || !reaches {
-			continue
-		}
-		if r.Code != result.ReasonSteady {
-			return false
-		}
-		unsteady = true
+	why := reaching(run.Summary.Verdict, m, upTo)
+	if len(why) > 0 && (suspect || limit.Of(text) == result.Invalid) {
+		f.Cause = "suspect (" + causes(why) + ")"
+		f.Beside = slices.ContainsFunc(why, judgedBeside)
 	}
-	return unsteady
+	f.Unsteady = !f.Selects && suspect && len(why) > 0 && !slices.ContainsFunc(why, func(r result.Reason) bool { return r.Code != result.ReasonSteady })
+	f.bound(run, m, d, why, text, percent, suspect)
 }
 
 // nearFloor reports whether a percentile is below floorMatters times the noise floor. An
@@ -354,7 +391,7 @@ func (f *Figure) plain(run *result.Run, name string) {
 	s, h := run.Summary, &run.Header
 	known := true
 	if t := s.Throughput; t != nil && t.Needs > 0 && (strings.HasPrefix(name, "rate.") || name == "fill") {
-		f.lacks(t.Needs)
+		f.lacks(run, t.Needs)
 		return
 	}
 	switch name {

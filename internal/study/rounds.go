@@ -3,9 +3,11 @@ package study
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"sixnines/internal/spell"
 	"sixnines/internal/stats"
@@ -32,6 +34,8 @@ type Over struct {
 	// Least and Most are between which values the system's own figure lies whatever is not known of
 	// some rounds; infinite where that is not known.
 	Least, Most float64
+
+	gaps gaps // Blocked, by reason
 }
 
 // absent are the planned rounds of a cell that have no run, or an INVALID one that was not
@@ -74,11 +78,22 @@ func (a absent) text(c *CellOutcome) string {
 	return fmt.Sprintf("%s: %d of %s have no result (%s)", c.Cell.Name, a.rounds, spell.Plural(int64(len(c.Trials)), "round"), a.why)
 }
 
-// readRounds reads a figure in each round of a cell whose run is not INVALID. blocked says why
-// the figure decides nothing for the cell; it is empty if it may.
-func readRounds(c *CellOutcome, name string, metric result.Metric, workload string) (figures map[int]Figure, files []string, blocked string) {
-	figures = map[int]Figure{}
-	invalid := ""
+// readings are a figure in the rounds of a cell whose runs are not INVALID.
+type readings struct {
+	figures map[int]Figure // by round
+	files   []string
+	gaps    gaps // why figures decide nothing for the cell
+	// scarce are the rounds that are left out, since fewer messages were due in them than the figure
+	// takes: that is fixed before the run, and no round is chosen by what came of it. needs is how
+	// many it takes.
+	scarce []int
+	needs  int64
+}
+
+// readRounds reads a figure in each round of a cell.
+func readRounds(c *CellOutcome, name string, metric result.Metric, workload string) readings {
+	r := readings{figures: map[int]Figure{}}
+	var invalid gaps
 	for _, t := range c.Trials {
 		var f Figure
 		switch {
@@ -89,24 +104,38 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 		default:
 			run := PartOf(t.Run, workload)
 			if run == nil {
-				return nil, nil, "there is no workload " + workload
+				return readings{gaps: gaps{{why: "there is no workload " + workload, cell: c.Cell.Name}}}
 			}
 			if invalidRun(run) {
-				invalid = "INVALID: " + reasons(run.Summary.Verdict, result.Invalid)
+				invalid.add(gap{why: "INVALID (" + causes(of(run.Summary.Verdict, result.Invalid)) + ")", cell: c.Cell.Name, rounds: []int{t.Round}})
 				continue
 			}
 			f = c.Cell.read(run, name, metric)
 		}
-		figures[t.Round] = f
-		if why := cmp.Or(f.Missing, f.Unfit); why != "" && blocked == "" {
-			blocked = fmt.Sprintf("%s of %s, round %d: %s", name, c.Cell.Name, t.Round, why)
+		r.files = append(r.files, t.File)
+		r.figures[t.Round] = f
+		if f.Scarce {
+			r.scarce, r.needs = append(r.scarce, t.Round), f.Needs
 		}
-		files = append(files, t.File)
 	}
-	if len(figures) == 0 {
-		blocked = c.Cell.Name + ": " + cmp.Or(invalid, "no run")
+	if len(r.scarce) < len(r.figures) {
+		for _, round := range r.scarce {
+			delete(r.figures, round)
+		}
+	} else {
+		r.scarce = nil // no round has enough: that is why
 	}
-	return figures, files, blocked
+	for _, round := range slices.Sorted(maps.Keys(r.figures)) {
+		if f := r.figures[round]; f.why() != "" {
+			r.gaps.add(gap{f.why(), name, c.Cell.Name, []int{round}})
+		}
+	}
+	if len(r.figures) == 0 {
+		if r.gaps = invalid; len(invalid) == 0 {
+			r.gaps.add(gap{why: "no run", cell: c.Cell.Name})
+		}
+	}
+	return r
 }
 
 func invalidRun(run *result.Run) bool {
@@ -118,7 +147,7 @@ func invalidRun(run *result.Run) bool {
 func (c *Cell) read(run *result.Run, name string, metric result.Metric) Figure {
 	f := Read(run, name, metric)
 	if f.Unsteady && c.Disturbed {
-		f.Unfit = ""
+		f.Unfit, f.Cause = "", ""
 	}
 	return f
 }
@@ -135,14 +164,14 @@ func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 
 // ReadRounds reads a figure over the rounds of a cell, as [Read] does of each.
 func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload string) Over {
-	figures, _, blocked := readRounds(c, name, metric, workload)
+	r := readRounds(c, name, metric, workload)
 	missing := absentOf(c, workload)
-	o := Over{Blocked: blocked, Unknown: missing.rounds}
-	o.Least, o.Most = within(figures, o.Unknown)
+	o := Over{Blocked: strings.Join(r.gaps.texts(), "; "), Unknown: missing.rounds, gaps: r.gaps}
+	o.Least, o.Most = within(r.figures, o.Unknown)
 	o.Unit, _ = UnitOf(name)
 	var values []float64
 	low, high, bounded := math.Inf(1), math.Inf(-1), true
-	for _, f := range figures {
+	for _, f := range r.figures {
 		if f.Missing != "" {
 			continue
 		}
@@ -164,11 +193,16 @@ func ReadRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 	switch {
 	case o.Blocked != "":
 	case !o.Bounded && o.Unknown > 0:
-		o.Blocked = missing.text(c) + ": with them the answer may be another"
+		o.blocked(gap{why: missing.text(c) + ": with them the answer may be another"})
 	case o.Rounds < LeastRounds && (!bounded || o.Rounds < leastRuns):
-		o.Blocked = fmt.Sprintf("%s of %s has %s", name, c.Cell.Name, spell.Plural(o.Rounds, "round"))
+		o.blocked(gap{why: fmt.Sprintf("%s of %s has %s", name, c.Cell.Name, spell.Plural(o.Rounds, "round"))})
 	}
 	return o
+}
+
+func (o *Over) blocked(x gap) {
+	o.gaps.add(x)
+	o.Blocked = strings.Join(o.gaps.texts(), "; ")
 }
 
 // text writes the figure with its interval.

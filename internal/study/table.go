@@ -6,56 +6,31 @@ import (
 	"maps"
 	"math"
 	"slices"
-	"strings"
 
 	"sixnines/internal/spell"
 )
 
-// noCell is the index of no cell of a table.
-const noCell = -1
+// end is the end of a range.
+type end int
 
-// bySide decides a comparison of two cells each way by itself. What speaks for the claim is decided
-// on a table in which suspect rounds of the cell agree, which can only be too long, stand with their
-// upper bounds, and what speaks against it likewise with those of the cell disagree: that such a
-// system is the faster one follows all the more. Without bounds these rounds would be left out, and
-// since a lag is judged relative to the latency beside it, mostly those of the faster system.
-func (d *decider) bySide(cells []*CellOutcome, agree, disagree int, decide func(*decider, *table) Verdict) Verdict {
-	bounds := slices.ContainsFunc(cells, func(c *CellOutcome) bool {
-		return slices.ContainsFunc(d.t.Figures, func(name string) bool {
-			figures, _ := d.read(c, name)
-			for _, f := range figures {
-				if f.lengthened() {
-					return true
-				}
-			}
-			return false
-		})
-	})
-	if !bounds {
-		return decide(d, d.table(cells, d.t.Figures, noCell))
-	}
-	for _, side := range []struct {
-		bounded int
-		verdict Verdict
-	}{{agree, Agrees}, {disagree, Disagrees}} {
-		try := &decider{o: d.o, t: d.t, cells: d.cells, files: d.files}
-		if decide(try, try.table(cells, d.t.Figures, side.bounded)) == side.verdict {
-			d.texts, d.files = try.texts, try.files
-			d.say("suspect rounds of %s stand with their upper bounds", cells[side.bounded].Cell.Name)
-			return side.verdict
-		}
-	}
-	if decide(d, d.table(cells, d.t.Figures, noCell)) != Undecidable {
-		d.say("suspect rounds left out: with their bounds it is not decided")
-	}
-	d.need(cmp.Or(d.more(cells), d.longer(), "more or longer rounds"))
-	return Undecidable
+const (
+	atMost end = iota
+	atLeast
+)
+
+// opposite returns the other end.
+func (e end) opposite() end { return atLeast - e }
+
+// side is a cell in a comparison, with the end of the ranges in which its unfit figures lie.
+type side struct {
+	cell *CellOutcome
+	at   end
 }
 
-// table holds the figures of several cells in the rounds in which they are usable.
+// table holds the figures of several sides in the rounds in which they are usable.
 type table struct {
 	figures []string    // the usable ones
-	values  [][]float64 // by round, then by cell and figure: cell × len(figures) + figure
+	values  [][]float64 // by round, then by side and figure: side × len(figures) + figure
 	rounds  int
 	own     bool // rows pair different rounds of the cells, by order
 }
@@ -71,77 +46,45 @@ func (t *table) in() string {
 // column is a figure of a cell by round, for the rounds in which it is usable.
 type column map[int]float64
 
+// ranged returns the tables of a comparison with its quotients at the one end of what they can be and
+// at the other: first with each side as given, then with the opposite ends. What holds with the one
+// that speaks against it holds whatever unfit figures are in their ranges. Without such ranges
+// rounds would be left out by how the system did, since a lag is held against the latency that it
+// is in: those of the faster one.
+func (d *decider) ranged(sides []side) (first, second *table) {
+	first = d.table(sides)
+	other := slices.Clone(sides)
+	for i := range other {
+		other[i].at = other[i].at.opposite()
+	}
+	return first, d.table(other)
+}
+
 // table reads figures of cells, round by round. Figures that are usable in fewer than six
 // rounds are left out and noted. The result is nil if no figure is left.
-func (d *decider) table(cells []*CellOutcome, figures []string, bounded int) *table {
+func (d *decider) table(sides []side) *table {
 	var t table
-	columns := make([][]column, len(cells)) // by cell, then figure
-	least := 0                              // fewest rounds with a result that is not INVALID, of any cell
-	var few []string                        // figures for which too few rounds can be matched
-	for _, name := range figures {
-		tried := make([][]column, len(cells))
-		var blocked, selects string
-		for i, c := range cells {
-			read, why := d.read(c, name)
-			usable := column{}
-			chosen := func(round int, why string) {
-				selects = fmt.Sprintf("%s of %s, round %d: %s, and without it the rounds would be chosen by how the system did", name, c.Cell.Name, round, why)
-			}
-			absent, absentWhy := 0, ""                             // a round without a usable figure; 0: none
-			for _, round := range slices.Sorted(maps.Keys(read)) { // in order: a text names the last one
-				f := read[round]
-				switch {
-				case i == bounded && f.lengthened():
-					usable[round] = f.Most
-				case f.Selects:
-					chosen(round, cmp.Or(f.Missing, f.Unfit))
-				case f.Missing != "":
-					absent, absentWhy = round, f.Missing
-				case f.Unfit != "" && !f.Unsteady:
-				case f.Value > 0:
-					usable[round] = f.Value
-				default:
-					absent, absentWhy = round, "it is 0"
-				}
-			}
-			if absent > 0 && len(usable) > 0 { // if all rounds are absent, blocked says so
-				chosen(absent, absentWhy)
-			}
-			for _, x := range c.Trials {
-				if !x.Made() && x.Why != "" {
-					chosen(x.Round, x.Outcome()+": "+x.Why)
-				}
-			}
+	columns := make([][]column, len(sides)) // by side, then figure
+	for _, name := range d.t.Figures {
+		tried := make([][]column, len(sides))
+		before := len(d.gaps)
+		blocked := false
+		for i, s := range sides {
+			usable, ok := d.column(s, name)
 			tried[i] = append(slices.Clone(columns[i]), usable)
-			if len(usable) < LeastRounds && blocked == "" && why != "" {
-				blocked = fmt.Sprintf("%s; %d of %s can be used, and it takes %d", why, len(usable), spell.Plural(len(c.Trials), "round"), LeastRounds)
-			}
-			if missing := absentOf(c, d.t.Workload); len(usable) >= LeastRounds && missing.rounds > 0 {
-				selects = cmp.Or(selects, missing.text(c)+": with them the answer may be another")
-			}
-			if n := len(read); least == 0 || n < least {
-				least = n
-			}
+			blocked = blocked || !ok
 		}
-		switch blocked = cmp.Or(selects, blocked); {
-		case blocked != "":
-			d.say("%s", blocked)
-			d.need(cmp.Or(d.more(cells), d.longer()))
+		switch {
+		case blocked:
+			d.need(cmp.Or(d.more(sides), d.longer()))
 		case len(matched(tried)) >= LeastRounds:
 			t.figures, columns = append(t.figures, name), tried
 		case len(t.figures) > 0:
-			d.say("%s can be used in other rounds than the figures before it", name)
-		default:
-			few = append(few, name)
+			d.lacks(gap{why: name + " can be used in other rounds than the figures before it"})
+		case len(d.gaps) == before:
+			d.lacks(gap{why: fmt.Sprintf("%s: fewer than %d rounds of each cell that are not INVALID", name, LeastRounds)})
+			d.need(cmp.Or(d.more(sides), d.longer()))
 		}
-	}
-	switch {
-	case least < LeastRounds && len(d.texts) == 0:
-		d.say("%s of %d that it takes", spell.Plural(least, "round"), LeastRounds)
-		d.need(cmp.Or(d.more(cells), d.longer()))
-	case len(few) > 0:
-		d.say("%s: fewer than %d rounds of each cell that are not INVALID", strings.Join(few, ", "), LeastRounds)
-		d.need(cmp.Or(d.more(cells), d.longer()))
 	}
 	if len(t.figures) == 0 {
 		return nil
@@ -158,6 +101,66 @@ func (d *decider) table(cells []*CellOutcome, figures []string, bounded int) *ta
 	}
 	t.rounds = len(t.values)
 	return &t
+}
+
+// column reads a figure of a side. It is not ok, and notes why, if too few rounds are usable, or if one
+// is not for something that depends on how the system did: without it the rounds would be chosen.
+func (d *decider) column(s side, name string) (usable column, ok bool) {
+	r := d.read(s.cell, name)
+	usable, ok = column{}, true
+	at := func(round int) gap { return gap{figure: name, cell: s.cell.Cell.Name, rounds: []int{round}} }
+	chosen := func(x gap, why string) {
+		ok = false
+		x.why = why + ", and without such rounds the others would be chosen by how the system did"
+		d.lacks(x)
+	}
+	var zero []int // rounds whose figure is missing or 0
+	for _, round := range slices.Sorted(maps.Keys(r.figures)) {
+		f := r.figures[round]
+		v, known := f.stands(s.at)
+		switch {
+		case f.Missing == "" && f.Unfit != "" && !f.Unsteady && known && (!f.Selects || f.AtLeast):
+			usable[round] = v
+			d.stand(s)
+		case f.Selects, f.Missing == "" && f.Unfit != "" && f.Beside && !f.Unsteady:
+			chosen(at(round), f.why())
+		case f.Missing != "":
+			zero = append(zero, round)
+		case f.Unfit != "" && !f.Unsteady:
+		case f.Value > 0:
+			usable[round] = f.Value
+		default:
+			zero = append(zero, round)
+		}
+	}
+	for _, round := range zero {
+		why := "it is 0"
+		if f := r.figures[round]; f.Missing != "" {
+			why = f.Missing
+		}
+		if len(usable) > 0 {
+			chosen(at(round), why)
+		}
+	}
+	for _, x := range s.cell.Trials {
+		if !x.Made() && x.Why != "" {
+			chosen(gap{cell: s.cell.Cell.Name, rounds: []int{x.Round}}, x.Outcome()+": "+x.Why)
+		}
+	}
+	missing := absentOf(s.cell, d.t.Workload)
+	switch {
+	case len(usable) < LeastRounds && ok:
+		ok = false
+		for _, x := range r.gaps {
+			d.lacks(x)
+		}
+		d.lacks(gap{why: fmt.Sprintf("fewer rounds can be used than the %d that it takes", LeastRounds),
+			cell: fmt.Sprintf("%s of %s (%d of %s)", name, s.cell.Cell.Name, len(usable), spell.Plural(len(s.cell.Trials), "round"))})
+	case missing.rounds > 0 && ok:
+		ok = false
+		d.lacks(gap{why: missing.text(s.cell) + ": with them the answer may be another"})
+	}
+	return usable, ok
 }
 
 // matched pairs rounds of the cells: each row has one round for each cell. It uses the same
