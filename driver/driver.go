@@ -81,9 +81,11 @@ type Target struct {
 }
 
 // TLS holds the files and names of a TLS connection. Paths are read by the
-// driver through [TLS.Config].
+// driver through [TLS.Config]. Its fields are those of scenario.TLS.
 type TLS struct {
-	CA, Cert, Key      string // PEM files; empty: the system's roots, no client certificate
+	CA                 string // PEM file; empty: the system's roots
+	Cert               string // PEM file; empty: no client certificate
+	Key                string // PEM file of its key
 	ServerName         string // empty: the host of the URL
 	InsecureSkipVerify bool   // the engine records it in the result as a warning
 }

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,6 +81,7 @@ func TestSecretsAreNotShown(t *testing.T) {
 		}
 	})
 	down := serveEach(t, nil)
+	quick := []string{"--rate", "100/s", "--warmup", "0s"}
 	for _, e := range all.Set().Entries() {
 		if e.DefaultURL == "" || e.InProcess {
 			continue
@@ -91,16 +93,25 @@ func TestSecretsAreNotShown(t *testing.T) {
 				hurry = []string{"--option", "connect_timeout=1s"}
 			}
 		}
-		for name, args := range map[string][]string{"dry run": {"--dry-run"}, "nothing listens": nil, "quoted": hurry} {
-			address := down
-			if name == "quoted" {
-				address = quoting
+		for _, c := range []struct {
+			name, command, address string
+			args                   []string
+		}{
+			{"dry run", "run", down, slices.Concat(quick, []string{"--dry-run"})},
+			{"nothing listens", "run", down, quick},
+			{"quoted", "run", quoting, slices.Concat(quick, hurry)},
+			{"checked", "check", quoting, hurry},
+			{"cleaned", "clean", quoting, hurry},
+		} {
+			all := places(t, e, urlOf(e, c.address, false), secret)
+			if c.command != "run" {
+				all = all[:min(1, len(all))] // what is read from each place is hidden alike
 			}
-			for _, p := range places(t, e, urlOf(e, address, false), secret) {
-				t.Run(e.Name+"/"+name+"/"+p.name, func(t *testing.T) {
+			for _, p := range all {
+				t.Run(e.Name+"/"+c.name+"/"+p.name, func(t *testing.T) {
 					t.Parallel()
 					dir := t.TempDir()
-					text := shows(t, dir, p.env, append(append([]string{"run", e.Name}, p.flags...), args...), nil)
+					text := shows(t, dir, p.env, slices.Concat([]string{c.command, e.Name}, p.flags, c.args), nil)
 					finds(t, secret, dir, text)
 				})
 			}
@@ -119,7 +130,7 @@ func shows(t *testing.T, dir string, env, args []string, during func(pid int)) s
 	ctx, cancel := context.WithTimeout(t.Context(), refusalPatience)
 	defer cancel()
 	var out bytes.Buffer
-	cmd := exec.CommandContext(ctx, self, append(args, "--rate", "100/s", "--warmup", "0s")...)
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
 	cmd.Env = append(append(os.Environ(), becomeProgram+"=1"), env...)
 	if err := cmd.Start(); err != nil {
@@ -169,7 +180,7 @@ func TestSecretsOfRunsStay(t *testing.T) {
 		access, _ := c.Access(name)
 		metrics := serveEach(t, nil)
 		args := []string{"run", name, "--url", c.URLFor(name), "--tls-ca", access.CA, "--prefix", target.Prefix, "--duration", "1500ms", "--probe=on",
-			"--metrics", metrics, "--junit", "junit.xml", "--show", "setup"}
+			"--metrics", metrics, "--junit", "junit.xml", "--show", "setup", "--rate", "100/s", "--warmup", "0s"}
 		for option, value := range access.Options {
 			args = append(args, "--option", option+"="+value)
 		}

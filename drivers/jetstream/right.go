@@ -26,6 +26,7 @@ func rights(prefix string) []driver.Right {
 		{Value: "$JS.API.CONSUMER.MSG.NEXT.>", For: "pull consumers, as the library has most"},
 		{Value: "$JS.ACK.>", For: "consumers that acknowledge"},
 		{Value: "$JS.FC.>", For: "option flow_control, and ordered consumers"},
+		{Value: "$JS.API.STREAM.LIST", For: "sixnines clean"},
 		{Value: "$JS.API.STREAM.NAMES", For: "--topic SUBJECT, not --topic STREAM/SUBJECT"},
 		{Value: "$JS.API.STREAM.MSG.GET.*", For: "reading back"},
 	} {

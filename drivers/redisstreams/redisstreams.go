@@ -35,7 +35,7 @@ func rights(prefix string) []driver.Right {
 	all := []driver.Right{{Name: "keys", Value: "~" + naming().Begins(prefix) + "*"}}
 	return append(all, resp.Commands("", "ping", "xadd", "consumers of messages", "xread", "xreadgroup", "xack", "making and removing streams and groups", "xgroup", "unlink",
 		"what an earlier run left", "exists", "depth of groups, streams and groups that exist (--topic, --group)", "xinfo", "depth of a consumer on its own", "xlen",
-		"leaving groups that exist (--group)", "xpending", "reading back", "xrange")...)
+		"leaving groups that exist (--group)", "xpending", "reading back", "xrange", "sixnines clean", "scan")...)
 }
 
 // Entry describes the driver for a driver.Set.

@@ -57,7 +57,9 @@ Exit codes: 0 done; 1 something could not be listed or removed; 2 wrong usage.`,
 		Args:              counted(1, 1, "a DRIVER"),
 		ValidArgsFunction: a.completeSubjects(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.clean(cmd.Context(), args, flags.list, o)
+			ctx, release := a.interruptible(cmd.Context(), nil)
+			defer release()
+			return a.clean(ctx, args, flags.list, o)
 		},
 	}
 	cleaning := sectionOf("Cleaning", func(f *pflag.FlagSet) {
@@ -82,13 +84,11 @@ func (a *app) clean(ctx context.Context, args []string, flags []scenario.Overrid
 	ctx, cancel := context.WithTimeout(ctx, cleanTimeout)
 	defer cancel()
 	t := s.Target
-	target := driver.Target{URL: t.URL, Run: "clean", Prefix: t.Prefix, Options: t.Options, Dial: new(net.Dialer).DialContext}
-	if t.TLS != nil {
-		target.TLS = &driver.TLS{CA: t.TLS.CA, Cert: t.TLS.Cert, Key: t.TLS.Key, ServerName: t.TLS.ServerName, InsecureSkipVerify: t.TLS.InsecureSkipVerify}
-	}
+	target := driver.Target{URL: t.URL, Run: "clean", Prefix: t.Prefix, Options: t.Options, TLS: (*driver.TLS)(t.TLS), Dial: new(net.Dialer).DialContext}
+	fail := func(err error) error { return runFault(conceal(err, s, e), s, e, false) }
 	session, err := e.Driver.Open(ctx, target)
 	if err != nil {
-		return runFault(err, s, e, false)
+		return fail(err)
 	}
 	defer session.Close(context.WithoutCancel(ctx))
 	c, ok := session.(driver.Cleaner)
@@ -97,22 +97,25 @@ func (a *app) clean(ctx context.Context, args []string, flags []scenario.Overrid
 	}
 	all, err := c.Leftovers(ctx)
 	if err != nil {
-		return runFault(err, s, e, false)
+		return fail(err)
 	}
 	for _, name := range o.names {
 		if !slices.ContainsFunc(all, func(l driver.Leftover) bool { return l.Name == name }) {
 			return failed("list them: leave --remove and --name out", fmt.Errorf("the broker has no %q that a run has made", name))
 		}
 	}
-	return a.cleanAll(ctx, c, all, o)
+	errs, err := a.cleanAll(ctx, c, all, o)
+	if len(errs) > 0 {
+		return fail(errors.Join(errs...))
+	}
+	return err
 }
 
-// cleanAll lists what was found, and removes what it may.
-func (a *app) cleanAll(ctx context.Context, c driver.Cleaner, all []driver.Leftover, o cleanOptions) error {
+// cleanAll lists what was found, and removes what it may. It returns what the broker refuses.
+func (a *app) cleanAll(ctx context.Context, c driver.Cleaner, all []driver.Leftover, o cleanOptions) (errs []error, err error) {
 	slices.SortFunc(all, func(a, b driver.Leftover) int { return strings.Compare(a.What+" "+a.Name, b.What+" "+b.Name) })
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	now := time.Now()
-	var errs []error
 	for _, l := range all {
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.What, l.Name, unused(l, now), func() string {
 			why := keeps(l, o, now)
@@ -127,15 +130,12 @@ func (a *app) cleanAll(ctx context.Context, c driver.Cleaner, all []driver.Lefto
 		}())
 	}
 	if err := w.Flush(); err != nil {
-		return err
+		return errs, err
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(a.Stderr, "nothing is left by runs")
 	}
-	if len(errs) > 0 {
-		return failed("see what the account needs: sixnines drivers show DRIVER --permissions", errors.Join(errs...))
-	}
-	return nil
+	return errs, nil
 }
 
 // unused says how long something was not used.

@@ -40,6 +40,7 @@ func schemas() []published {
 		ours("sweep", "what sweep --json prints"),
 		ours("capacity", "what capacity --json prints"),
 		ours("shrink", "what chaos shrink --json prints"),
+		ours("check", "what check --json prints"),
 		ours("doctor", "what doctor --json prints"),
 		ours("brokers", "what broker list --json prints"),
 		ours("fleet", "what fleet list --json prints"),

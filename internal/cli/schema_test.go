@@ -43,6 +43,10 @@ func schemaSpecs() map[string]generate.Spec {
 			Sources: []string{"."},
 			Consts:  map[string]map[string]any{"shrinkObject": {"format": shrinkFormat, "version": shrinkVersion}},
 		},
+		"check.schema.json": {
+			ID: "urn:sixnines:check:1", Title: "Sixnines check, version 1", Description: "what sixnines check --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[checkObject]()}, Sources: []string{".", "../vitals"},
+		},
 		"doctor.schema.json": {
 			ID: "urn:sixnines:doctor:1", Title: "Sixnines doctor, version 1", Description: "what sixnines doctor --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[doctorObject]()}, Sources: []string{".", "../vitals"},

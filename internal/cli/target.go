@@ -201,12 +201,10 @@ func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 
 // checkTLS reads the files of an encrypted connection as the driver will.
 func checkTLS(s *scenario.Scenario) error {
-	t := s.Target.TLS
-	if t == nil {
+	if s.Target.TLS == nil {
 		return nil
 	}
-	files := driver.TLS{CA: t.CA, Cert: t.Cert, Key: t.Key}
-	if _, err := files.Config("localhost"); err != nil {
+	if _, err := (*driver.TLS)(s.Target.TLS).Config("localhost"); err != nil {
 		return &fault{exitUsage, err, "--tls-ca takes the CA's PEM file; --tls-cert and --tls-key together take the client's"}
 	}
 	return nil

@@ -76,13 +76,10 @@ func (p *prober) open(ctx context.Context) (err error) {
 func (p *prober) openSession(ctx context.Context) (driver.Session, error) {
 	t := p.scenario.Target
 	precise := clock.NewPrecise(1)
-	target := driver.Target{URL: t.URL, Run: fmt.Sprintf("%08x", p.run), Prefix: t.Prefix, Options: maps.Clone(t.Options), Dial: p.dialer.Dial, Notify: p.notify,
+	target := driver.Target{URL: t.URL, Run: fmt.Sprintf("%08x", p.run), Prefix: t.Prefix, Options: maps.Clone(t.Options), TLS: (*driver.TLS)(t.TLS), Dial: p.dialer.Dial, Notify: p.notify,
 		Wait: func(until time.Time, quit <-chan struct{}) bool { return precise.Until(clock.At(until), quit) }}
 	if target.URL == "" {
 		target.URL = p.entry.DefaultURL
-	}
-	if tls := t.TLS; tls != nil {
-		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName, InsecureSkipVerify: tls.InsecureSkipVerify}
 	}
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()

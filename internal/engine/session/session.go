@@ -105,13 +105,8 @@ func (s *Session) OpenResponders(ctx context.Context) (err error) {
 // Target is where the load's sessions are opened, and how. They have no Dial yet.
 func (s *Session) Target() driver.Target {
 	t := s.Scenario.Target
-	target := driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Given: t.Topic != "", Options: s.DriverOptions(t),
+	return driver.Target{URL: s.Url, Run: s.Name, Prefix: t.Prefix, Given: t.Topic != "", Options: s.DriverOptions(t), TLS: (*driver.TLS)(t.TLS),
 		Batch: !s.Flow.Timed, Notify: s.notify, Wait: s.wait}
-	if tls := t.TLS; tls != nil {
-		target.TLS = &driver.TLS{CA: tls.CA, Cert: tls.Cert, Key: tls.Key, ServerName: tls.ServerName,
-			InsecureSkipVerify: tls.InsecureSkipVerify}
-	}
-	return target
 }
 
 func (s *Session) openSession(ctx context.Context) (driver.Session, error) {
