@@ -37,7 +37,7 @@ func (s *studyRuns) again() []trials.Trial {
 			case most < 0 && s.planned.length == study.Quick:
 				most = 0 // it makes one round of each cell
 			case most < 0:
-				most = (s.planned.cells[i].Rounds + 1) / 2
+				most = replaced(s.planned.cells[i].Rounds)
 			}
 			need[i] = max(need[i], min(n, most-more[i]))
 		}

@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/brokers"
+	"sixnines/internal/schedule"
 	"sixnines/internal/spell"
 	"sixnines/internal/study"
 	"sixnines/internal/trials"
@@ -39,7 +41,7 @@ type studyCell struct {
 	managed bool             // product is started
 	group   string           // the same for cells that one broker can serve
 	chosen  bool             // by --only
-	due     map[string]int64 // messages in the window by workload, empty for the first that is judged; 0: not known
+	due     map[string]int64 // least messages in the window of any round, by workload, empty for the first that is judged; 0: not known
 	lacks   error            // what this machine lacks for the cell's actions; nil: nothing
 }
 
@@ -168,7 +170,7 @@ func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 	} else if err != nil {
 		return x, err
 	}
-	if x.due, err = messagesDue(sc, e); err != nil {
+	if x.due, err = messagesDue(sc, e, c.Rounds+replaced(c.Rounds)); err != nil {
 		return x, err
 	}
 	x.cell, x.group = newCell(sc, e), "without a broker of ours: "+c.System.Name
@@ -190,38 +192,76 @@ func (env *Env) studyCell(c study.Cell, url string) (studyCell, error) {
 	return x, nil
 }
 
-// messagesDue returns how many messages each workload of a scenario is to send in its window.
-func messagesDue(sc *scenario.Scenario, e driver.Entry) (map[string]int64, error) {
+// messagesDue returns how many messages each workload of a scenario is to send in its window: of random
+// arrivals, which each round draws anew, the least of the rounds.
+func messagesDue(sc *scenario.Scenario, e driver.Entry, rounds int) (map[string]int64, error) {
 	due := map[string]int64{}
 	for _, part := range sc.Parts() {
 		p, err := planOf(part.Scenario, e)
 		if err != nil {
 			return nil, err
 		}
-		due[part.Name] = p.Messages
+		n := p.Messages
+		if !p.Exact && n > 0 && n <= drawnMost {
+			if n, err = leastDrawn(part.Scenario, rounds); err != nil {
+				return nil, err
+			}
+		}
+		due[part.Name] = n
 		if _, judged := due[""]; !judged && !part.Background {
-			due[""] = p.Messages
+			due[""] = n
 		}
 	}
 	return due, nil
 }
+
+// drawnMost is the number of random arrivals up to which they are drawn to count them: of more, rounds
+// differ by less than a percent.
+const drawnMost = 1_000_000
+
+// leastDrawn returns the least number of random arrivals in the window of any of the rounds.
+func leastDrawn(s *scenario.Scenario, rounds int) (int64, error) {
+	least := int64(math.MaxInt64)
+	for round := range rounds {
+		p, err := schedule.New(&s.Workload, s.Phases.Longest(), nextSeed(s.Seed, round))
+		if err != nil {
+			return 0, err
+		}
+		n := int64(0)
+		for producer := range p.Producers() {
+			n += int64(p.CountProducer(producer))
+		}
+		least = min(least, n)
+	}
+	return least, nil
+}
+
+// replaced is how many rounds of a cell are made at most, if the user says nothing, in place of unusable ones.
+func replaced(rounds int) int { return (rounds + 1) / 2 }
 
 // foregone says what the study cannot decide in this length or on this machine, before it is run.
 func (p *studyPlan) foregone() ([]string, error) {
 	if p.length == study.Quick {
 		return []string{"quick decides nothing but what one round can show: " + p.study.Run(study.Default) + " decides"}, nil
 	}
-	all, err := p.study.Foregone(p.length, runtime.NumCPU(), func(c *study.Cell, workload string) int64 {
-		for i := range p.cells {
-			if p.cells[i].Name == c.Name {
-				return p.cells[i].due[workload]
-			}
-		}
-		return 0
-	})
+	all, err := p.study.Foregone(p.length, runtime.NumCPU(), p.leastDue)
 	return each(all, func(x study.Foregone) string {
-		return x.Conclusion + " cannot be decided: " + x.Why + "; it takes " + x.Needs
+		can := " cannot be decided: "
+		if x.Refutable {
+			can = " can only be refuted: "
+		}
+		return x.Conclusion + can + x.Why + "; it takes " + x.Needs
 	}), err
+}
+
+// leastDue returns how many messages of a cell's workload are due in each round at least, 0 if that is not known.
+func (p *studyPlan) leastDue(c *study.Cell, workload string) int64 {
+	for i := range p.cells {
+		if p.cells[i].Name == c.Name {
+			return p.cells[i].due[workload]
+		}
+	}
+	return 0
 }
 
 // fileOf names the result of a trial.

@@ -14,11 +14,12 @@ type Foregone struct {
 	Conclusion string // its name
 	Why        string
 	Needs      string // what would decide it
+	Refutable  bool   // other tests of the conclusion can be decided, and may refute it
 }
 
 // Foregone returns the tests that a length cannot decide by its design or on a machine with so many
-// processors. due returns the number of messages that a cell's workload is to send, 0 if that is not
-// known. A length of single rounds decides hardly anything, and has no list.
+// processors. due returns the number of messages that a cell's workload is to send in its window, of
+// random arrivals the least of any round; 0 if that is not known. A length of single rounds decides hardly anything, and has no list.
 func (s *Study) Foregone(length string, processors int, due func(c *Cell, workload string) int64) ([]Foregone, error) {
 	cells, err := s.Cells(length)
 	if err != nil || length == Quick {
@@ -30,19 +31,32 @@ func (s *Study) Foregone(length string, processors int, due func(c *Cell, worklo
 	}
 	var all []Foregone
 	for _, c := range s.Conclusions {
+		first, open := len(all), false
 		for i := range c.Tests {
 			t := &c.Tests[i]
+			none := true
 			add := func(needs, format string, args ...any) {
-				x := Foregone{c.Name, fmt.Sprintf(format, args...), needs}
+				none = false
+				x := Foregone{Conclusion: c.Name, Why: fmt.Sprintf(format, args...), Needs: needs}
 				if !slices.Contains(all, x) {
 					all = append(all, x)
 				}
 			}
-			if processors < t.Processors {
-				add(t.machine(), "it takes %d processors, and there are %d", t.Processors, processors)
+			index := func(name string) int { return slices.IndexFunc(cells, func(x Cell) bool { return x.Name == name }) }
+			names := t.cellsOf(s)
+			switch {
+			case t.Kind == KindUndecidable:
+				add(t.Needs, "%s", t.Why)
+			case processors < t.Processors:
+				needs := t.machine()
+				if slices.ContainsFunc(names, func(name string) bool { return index(name) < 0 }) {
+					needs += ", and " + longer
+				}
+				add(needs, "it takes %d processors, and there are %d", t.Processors, processors)
+				continue
 			}
-			for _, name := range t.cellsOf(s) {
-				k := slices.IndexFunc(cells, func(x Cell) bool { return x.Name == name })
+			for _, name := range names {
+				k := index(name)
 				if k < 0 {
 					add(longer, "%s is not in the length %s", name, length)
 					continue
@@ -56,6 +70,10 @@ func (s *Study) Foregone(length string, processors int, due func(c *Cell, worklo
 					}
 				}
 			}
+			open = open || none
+		}
+		for i := range all[first:] {
+			all[first+i].Refutable = open && c.Share == 0
 		}
 	}
 	return all, nil

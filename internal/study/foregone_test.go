@@ -23,6 +23,7 @@ func TestForegone(t *testing.T) {
 		{"{kind: some, cells: [x/r-400], figures: [lost]}", Full, 2, 0, ""},
 		{"{kind: faster, a: x/r-100, b: y/r-100, figures: [p50], processors: 8}", Default, 2, 0, "it takes 8 processors, and there are 2"},
 		{"{kind: faster, a: x/r-100, b: y/r-100, figures: [p50], processors: 8}", Default, 8, 0, ""},
+		{"{kind: undecidable, why: neither is to be had, needs: both}", Default, 2, 0, "neither is to be had"},
 		{"{kind: faster, a: x/r-100, b: y/r-100, figures: [p99.99]}", Quick, 1, 1, ""}, // said once, of all of it
 	} {
 		s := small(t, "      - "+tt.test)
@@ -36,7 +37,13 @@ func TestForegone(t *testing.T) {
 			}
 		}
 	}
-	s := small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}")
+	// Another test of the conclusion may refute it; where cells are missing as well, the longer length is named.
+	s := small(t, "      - {kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}\n      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50], processors: 8}")
+	s.Lengths.Default.Cells = []string{"x"}
+	if got, _ := s.Foregone(Default, 2, func(*Cell, string) int64 { return 0 }); len(got) != 1 || !got[0].Refutable || got[0].Needs != "a machine of 8 processors, and sixnines study run small --full" {
+		t.Errorf("%+v", got)
+	}
+	s = small(t, "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}")
 	s.Lengths.Default.Cells = []string{"x"}
 	if got, _ := s.Foregone(Default, 2, func(*Cell, string) int64 { return 0 }); len(got) != 1 || got[0].Why != "y/r-100 is not in the length default" || got[0].Needs != "sixnines study run small --full" {
 		t.Errorf("%+v", got)
