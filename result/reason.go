@@ -13,7 +13,8 @@ type Reason struct {
 	Text   string     `json:"text"`            // for people: what was found and what to do
 	Brief  string     `json:"brief,omitempty"` // what was found in a few words: "36 % own lag"
 	// Metric and Percentile tell what it applies to: the percentile and all beyond
-	// it. Without a metric all latencies, without either the whole run.
+	// it. Without a metric all latencies, without either the whole run. Text and Found
+	// name the metric.
 	Metric     Metric     `json:"metric,omitempty"`
 	Percentile Percentile `json:"percentile,omitempty"`
 	// Found, Means and Try are what Text is made of: what was found, what it means for the

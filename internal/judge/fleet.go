@@ -161,7 +161,7 @@ func clocks(e *evidence) (found []result.Reason) {
 				r.Status, r.Means = result.Suspect, fmt.Sprintf("of p%s, %s, that is %s", name, spell.Duration(x.Value), spell.Percent(share))
 			}
 			if r.Status != "" {
-				r.Found = text
+				r.Found = string(m) + ": " + text
 				found = append(found, r)
 			}
 			break

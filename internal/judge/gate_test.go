@@ -205,6 +205,11 @@ func TestGates(t *testing.T) {
 			if v.String() != want.String() {
 				t.Errorf("%s, want %s: %+v", v, want, v.Reasons)
 			}
+			for _, r := range v.Reasons {
+				if !strings.Contains(r.What(), string(r.Metric)) {
+					t.Errorf("%s is about %s, and does not say so: %s", r.Code, r.Metric, r.What())
+				}
+			}
 			if tt.code == "" {
 				if len(v.Reasons) != 0 {
 					t.Errorf("reasons %+v, want none", v.Reasons)

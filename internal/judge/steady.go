@@ -357,10 +357,10 @@ func steadiness(e *evidence) (found []result.Reason) {
 	switch {
 	case flatOut:
 	case s.P50.Class == string(stats.NotAssessed):
-		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Found: "steady state " + s.Text})
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Found: fmt.Sprintf("%s: steady state %s", s.Metric, s.Text)})
 	case s.P99.Class == string(stats.NotAssessed):
-		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Percentile: "99",
-			Found: "steady state not assessed for p99 and the percentiles above it: " + notAssessed(e.run, "p99", s.P99, fewestP99)})
+		found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonSteadyNotAssessed, Metric: s.Metric, Percentile: result.P99,
+			Found: fmt.Sprintf("%s: steady state not assessed for p99 and the percentiles above it: %s", s.Metric, notAssessed(e.run, "p99", s.P99, fewestP99))})
 	}
 	return found
 }

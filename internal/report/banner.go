@@ -144,25 +144,6 @@ func shortWhy(l result.Limit, invalid bool) string {
 	return plain(l.Why)
 }
 
-// reasonText returns a reason as one line, after the metric and percentile that it applies to.
-func reasonText(r result.Reason) string { return placed(r, r.Text) }
-
-// placed returns text after the metric and percentile that the reason applies to.
-func placed(r result.Reason, text string) string {
-	text = plain(text)
-	if r.Metric == "" {
-		return text
-	}
-	where := metricName(r.Metric)
-	if r.Percentile != "" {
-		where += " " + rowName(r.Percentile)
-	}
-	if strings.Contains(text, where) || strings.Contains(text, string(r.Metric)) {
-		return text
-	}
-	return where + ": " + text
-}
-
 // reasonWord returns a reason's status as a word for users.
 func reasonWord(s result.Status) string {
 	if s == result.Valid {

@@ -89,7 +89,7 @@ func verdictCase(s *subject, seconds float64) JUnitCase {
 	c := JUnitCase{Name: "verdict", Seconds: seconds}
 	var reasons []string
 	for _, r := range s.reasons() {
-		reasons = appendNew(reasons, reasonWord(r.Status)+": "+reasonText(r))
+		reasons = appendNew(reasons, reasonWord(r.Status)+": "+plain(r.Text))
 	}
 	switch status := s.sum.Verdict.Status; {
 	case s.run.Header.Background:

@@ -15,16 +15,16 @@ func TestReasonsAreToldOnceWorstFirst(t *testing.T) {
 		{Status: result.Valid, Code: "censored", Text: "another note"},
 		{Status: result.Suspect, Code: "own-lag", Text: "30 % of delivery.response p50 is own lag", Metric: result.DeliveryResponse, Percentile: "50"},
 		{Status: result.Invalid, Code: "same-host", Text: "worse than a note"},
-		{Status: result.Suspect, Code: "x", Text: "too short a run", Metric: result.DeliveryResponse, Percentile: "99.9"},
+		{Status: result.Suspect, Code: "x", Text: "delivery.response p99.9 is of too short a run", Metric: result.DeliveryResponse, Percentile: "99.9"},
 	}}
 	var got []string
 	for _, r := range subjectOf(run).reasons() {
-		got = append(got, reasonWord(r.Status)+" "+reasonText(r))
+		got = append(got, reasonWord(r.Status)+" "+r.Text)
 	}
 	want := []string{
 		"invalid worse than a note",
 		"suspect 30 % of delivery.response p50 is own lag",
-		"suspect delivery response p99.9: too short a run",
+		"suspect delivery.response p99.9 is of too short a run",
 		"note another note",
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {

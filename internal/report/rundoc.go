@@ -126,7 +126,7 @@ func verdictOf(s *subject, many, objectives bool, in medium) finding {
 	}
 	var reasons points
 	for _, r := range s.reasons() {
-		said := remark{Word: reasonWord(r.Status), Class: statusClass(r.Status), Text: reasonText(r), Code: plain(string(r.Code))}
+		said := remark{Word: reasonWord(r.Status), Class: statusClass(r.Status), Text: plain(r.Text), Code: plain(string(r.Code))}
 		if r.Status == result.Valid {
 			said.Class, said.Style = "remark", faint
 		}

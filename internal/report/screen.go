@@ -420,7 +420,7 @@ func screenNotes(s *subject) []string {
 	}
 	for _, r := range s.reasons() {
 		if r.Status == result.Valid && r.Code.Properties().Shown == result.ShownAsNote {
-			out = append(out, placed(r, r.What()))
+			out = append(out, plain(r.What()))
 		}
 	}
 	if s.sum.Interrupted {

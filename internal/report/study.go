@@ -496,7 +496,7 @@ func trialRow(t study.TrialOutcome) row {
 			}
 			for _, r := range s.reasons() {
 				if r.Status != result.Valid {
-					reasons = append(reasons, reasonText(r))
+					reasons = append(reasons, plain(r.Text))
 				}
 			}
 			reasons = append(reasons, s.limits()...)

@@ -180,7 +180,7 @@ func (s synthetic) make() *result.Run {
 		run.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{
 			{Status: result.Valid, Code: "same-host", Text: "broker and generator share two processors"},
 			{Status: result.Suspect, Code: "own-lag", Metric: result.DeliveryResponse, Percentile: "50",
-				Text: "27 % of the figure is the generator's own lag; let the pacers spin longer or give them a processor of their own"}}}
+				Text: "27 % of delivery.response p50 is the generator's own lag; let the pacers spin longer or give them a processor of their own"}}}
 	}
 	return run
 }

@@ -3,6 +3,7 @@ package judgetest
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"sixnines/internal/judge"
@@ -11,7 +12,8 @@ import (
 
 // Verified checks that the accounts of a run, or of each of its workloads, close, and
 // that every figure in its file, and in the raw file beside it if there is one, can be
-// computed again. It returns the run as the file has it.
+// computed again, and that a reason about one metric names it, since reports show its text
+// alone. It returns the run as the file has it.
 func Verified(t testing.TB, r *result.Run, file string) *result.Run {
 	t.Helper()
 	for _, part := range r.Parts() {
@@ -26,6 +28,11 @@ func Verified(t testing.TB, r *result.Run, file string) *result.Run {
 	for _, part := range read.Parts() {
 		for _, p := range judge.Verify(part, part.Header.Tool) {
 			t.Errorf("verify: %s %v", part.Header.Workload, p)
+		}
+		for _, r := range part.Summary.Verdict.Reasons {
+			if !strings.Contains(r.Text, string(r.Metric)) {
+				t.Errorf("the reason %s is about %s, and its text does not say so: %s", r.Code, r.Metric, r.Text)
+			}
 		}
 	}
 	if read.Header.Raw != "" {
