@@ -47,6 +47,7 @@ const (
 	ReasonAgentLost          ReasonCode = "agent-lost"
 	ReasonAgent              ReasonCode = "agent"
 	ReasonAgentsApart        ReasonCode = "agents-apart"
+	ReasonAgentsDiffer       ReasonCode = "agents-differ"
 	ReasonClocks             ReasonCode = "clocks"
 	ReasonSelfInflicted      ReasonCode = "self-inflicted"
 	ReasonFrozen             ReasonCode = "frozen"
@@ -207,6 +208,7 @@ func Reasons() []ReasonProperties {
 		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
 		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
 		{ReasonAgentsApart, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "agents began apart", "begin all agents at one instant, and set the clocks of their machines"},
+		{ReasonAgentsDiffer, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "agents met different brokers", "have all servers run one version with the same settings, and run again"},
 		{ReasonClocks, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "clocks of several machines", "measure a round trip, or let each agent receive what it sends: both need one clock only"},
 		{ReasonSelfInflicted, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},
 		{ReasonFrozen, ByGenerator, HeldTwice, EffectLonger, ShownAsWhy, "the generator's own delay made the tail", paused},

@@ -219,6 +219,10 @@ type Agent struct {
 	// Latencies are of what it recorded itself, by metric.
 	Latencies map[Metric]AgentLatency `json:"latencies,omitempty"`
 	SHA256    string                  `json:"sha256,omitempty"` // Seal.SHA256 of its result
+	// Broker has the facts of Header.Broker that not all agents state alike, such as the name of the server that this one reached.
+	// Semantics are this agent's where they are not the header's; nil: they are.
+	Broker    map[string]string `json:"broker,omitempty"`
+	Semantics *Semantics        `json:"semantics,omitempty"`
 	// Clock is how its clock was followed, where messages come from agents with other clocks; nil: all have one.
 	Clock *AgentClock `json:"clock,omitempty"`
 }

@@ -94,6 +94,37 @@ func agentsApart(e *evidence) []result.Reason {
 	return e.suspectFrom(float64(apart)/float64(e.in.End), r)
 }
 
+// agentsDiffer: agents reached servers of different versions, or such that promise different things. The whole is then no figure
+// of either.
+func agentsDiffer(e *evidence) []result.Reason {
+	f := e.run.Header.Fleet
+	if f == nil {
+		return nil
+	}
+	var found []string
+	for i := range f.Agents {
+		a := &f.Agents[i]
+		var has []string
+		for _, name := range []string{"product", "version", "protocol"} {
+			if v := a.Broker[name]; v != "" {
+				has = append(has, v)
+			}
+		}
+		if a.Semantics != nil && a.Semantics.Levels != e.run.Header.Semantics.Levels {
+			has = append(has, "other guarantees")
+		}
+		if len(has) > 0 {
+			found = append(found, a.Name+" ("+strings.Join(has, ", ")+")")
+		}
+	}
+	if len(found) == 0 {
+		return nil
+	}
+	return single(result.Reason{Status: result.Suspect, Code: result.ReasonAgentsDiffer,
+		Found: "not all agents met the same broker: " + strings.Join(found, ", "),
+		Means: "the figures of the whole are those of several"})
+}
+
 // startsApart returns how far apart the windows of agents began at most. compared says that it is by the common start, which was
 // given on each agent's clock with a bound on how wrong that is, and not by the wall clocks of the machines.
 func startsApart(agents []result.Agent) (apart int64, compared bool) {

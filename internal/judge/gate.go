@@ -16,7 +16,7 @@ type gate func(*evidence) []result.Reason
 // invalidate a run, last the notes.
 func gates() []gate {
 	return []gate{
-		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone, brokerEnded, agentsLost, agentsInvalid, agentsApart, clocks,
+		cutShort, conservation, violations, suspended, consumersAbsent, actionsDone, brokerEnded, agentsLost, agentsInvalid, agentsApart, agentsDiffer, clocks,
 		selfInflicted, frozen, ownLag, receiveLag, generatorLimit,
 		backlogGrows, backlogKept, steadiness, dependence,
 		notSent, sentLate, worstSecond,

@@ -34,9 +34,11 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	}
 	h.Fleet, h.Clock.Shifted = &result.Fleet{}, false
 	var facts [][]result.Fact
+	var all []*result.Header
 	h.Rate = 0
 	for j, a := range m.agents {
 		x := a.headers[i]
+		all = append(all, x)
 		if len(x.Machine) > 0 { // an agent that was lost before it began has none
 			facts = append(facts, x.Machine)
 		}
@@ -53,6 +55,7 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 		h.Fleet.Agents[j].Clock, h.Fleet.Agents[j].Start = m.whole.Clocks[a.name], m.whole.Starts[a.name]
 	}
 	h.Machine = common(facts)
+	describe(&h, all)
 	s, plan, err := planOf(&h)
 	if err != nil {
 		return nil, err
