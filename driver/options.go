@@ -26,6 +26,8 @@ type Option struct {
 	// Names is what else the value names than something of the broker's, so that who takes a scenario from others can
 	// refuse it: "file", a file of this machine; "address", where else the driver connects to.
 	Names string `json:"-"`
+	// Parameter is the parameter of the target's URL that says the same; empty: there is none.
+	Parameter string `json:"-"`
 }
 
 // What the value of an option names, see Option.Names.
@@ -41,7 +43,7 @@ const (
 //
 // and may further have doc:"…" (one line for users), enum:"a,b" (allowed
 // strings), min:"…" and max:"…" (inclusive, in the field's own notation),
-// secret:"true" and names:"…" (see [Option]). Its type is string, bool, an integer, a float, time.Duration,
+// secret:"true", names:"…" and parameter:"…" (see [Option]). Its type is string, bool, an integer, a float, time.Duration,
 // [ByteSize], []string, or defined on one of them. The fields of an embedded struct
 // are options too, in its place. Options that are absent leave their fields
 // unchanged: that is how defaults are given.
@@ -104,7 +106,7 @@ func DescribeOptions(ptr any) []Option {
 		if !ok {
 			continue
 		}
-		o := Option{Name: f.name, Names: f.tag.Get("names"), Type: f.typeName(), Default: f.text(), Enum: f.enum,
+		o := Option{Name: f.name, Names: f.tag.Get("names"), Parameter: f.tag.Get("parameter"), Type: f.typeName(), Default: f.text(), Enum: f.enum,
 			Min: f.tag.Get("min"), Max: f.tag.Get("max"), Secret: f.tag.Get("secret") == "true", Doc: f.tag.Get("doc")}
 		// A default outside the allowed values means that the option is not set.
 		given := f

@@ -38,6 +38,7 @@ func TestSetsShareNothing(t *testing.T) {
 func TestOptionsThatNameFilesAndAddressesSaySo(t *testing.T) {
 	file := regexp.MustCompile(`(?i)PEM file|file with|credentials file`)
 	address := regexp.MustCompile(`(?i)(HTTP|monitoring) address|address of (the server's monitoring|Pulsar's web service)|https?://`)
+	inURL := regexp.MustCompile(`[?]([a-z]+)=`)
 	for _, e := range all.Set().Entries() {
 		for _, o := range driver.DescribeOptions(e.Options) {
 			want := ""
@@ -49,6 +50,13 @@ func TestOptionsThatNameFilesAndAddressesSaySo(t *testing.T) {
 			}
 			if o.Names != want {
 				t.Errorf("%s: option %s names %q; its description says %q: %s", e.Name, o.Name, o.Names, want, o.Doc)
+			}
+			parameter := ""
+			if found := inURL.FindStringSubmatch(o.Doc); found != nil {
+				parameter = found[1]
+			}
+			if o.Parameter != parameter {
+				t.Errorf("%s: option %s has the parameter %q of the URL; its description says %q: %s", e.Name, o.Name, o.Parameter, parameter, o.Doc)
 			}
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 // Options are the options of the driver, see driver.DecodeOptions.
 type Options struct {
-	HTTPURL          string          `option:"http_url" names:"address" doc:"address of Pulsar's web service, by which topics are made and removed; instead of one in the URL (pulsar://host:6650/?http=host:8080); without a scheme https where the broker's connections are encrypted, else http; absent: port 8080 of the URL's first host, 8443 with encryption, where the URL's port is 6650 or 6651"`
+	HTTPURL          string          `option:"http_url" names:"address" parameter:"http" doc:"address of Pulsar's web service, by which topics are made and removed; instead of one in the URL (pulsar://host:6650/?http=host:8080); without a scheme https where the broker's connections are encrypted, else http; absent: port 8080 of the URL's first host, 8443 with encryption, where the URL's port is 6650 or 6651"`
 	Namespace        string          `option:"namespace" doc:"tenant and namespace of the topics"`
 	Persistent       bool            `option:"persistent" doc:"topics are persistent; else the broker forgets a message when it has sent it to the consumers that are ready for it"`
 	Partitions       int             `option:"partitions" min:"0" max:"1000" doc:"partitions of a topic; 0: it is not partitioned"`

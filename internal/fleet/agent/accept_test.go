@@ -24,7 +24,7 @@ func (l loader) Load(*Plan) (Load, error) { return l.load, nil }
 type options struct {
 	Token string `option:"token" secret:"true" doc:"token"`
 	Creds string `option:"creds" names:"file" doc:"credentials file"`
-	HTTP  string `option:"http_url" names:"address" doc:"where the monitoring is"`
+	HTTP  string `option:"http_url" names:"address" parameter:"http" doc:"where the monitoring is"`
 }
 
 type opensNothing struct{ driver.Driver }
@@ -98,12 +98,18 @@ func TestForbiddenPlans(t *testing.T) {
 		{"a login that looks like a target", targets, "target: {driver: d, url: 'd://h1:1@h3:1'}", wire.RefusedForbidden, "h3:1"},
 		{"a target without a port", targets, "target: {driver: d, url: 'd://h1'}", wire.RefusedForbidden, "no port"},
 		{"a target in a parameter", targets, "target: {driver: d, url: 'd://h1:1?http=h3:1'}", wire.RefusedForbidden, "h3:1"},
+		{"a target without a port in a parameter", targets, "target: {driver: d, url: 'd://h1:1/?http=h3'}", wire.RefusedForbidden, "no port"},
+		{"an allowed host without a port in a parameter", targets, "target: {driver: d, url: 'd://h1:1/?http=h1'}", wire.RefusedForbidden, "no port"},
+		{"a target in a parameter that is allowed", targets, "target: {driver: d, url: 'd://h1:1/?http=h2:9&x=y'}", "", ""},
+		{"a target before a fragment", targets, "target: {driver: d, url: 'd://h3:1#@h1:1'}", wire.RefusedForbidden, "h3:1"},
 		{"a target in an option", targets, target(", options: {http_url: 'http://h3:1'}"), wire.RefusedForbidden, "h3:1"},
 		{"an option's target that is allowed", targets, target(", options: {http_url: 'http://h2:1'}"), "", ""},
 		{"a socket's file", Allow{}, "target: {driver: d, url: 'ipc:///var/run/x'}", wire.RefusedForbidden, "file system"},
+		{"a socket's file, in capitals", Allow{}, "target: {driver: d, url: 'd://h1:1,UNIX:///var/run/x'}", wire.RefusedForbidden, "file system"},
 		{"a rate", Allow{Rate: 999}, target(""), wire.RefusedForbidden, "--max-rate"},
 		{"a rate that is allowed", Allow{Rate: 1000}, target(""), "", ""},
 		{"a size", Allow{Size: 255}, target(""), wire.RefusedForbidden, "--max-size"},
+		{"more streams than memory", Allow{}, target("") + "workload: {pattern: publish, producers: 1048575, topics: 1048574}", wire.RefusedInvalid, "streams"},
 		{"another driver", Allow{}, "target: {driver: e, url: 'd://h1:1'}", wire.RefusedInvalid, "no driver"},
 		{"no scenario", Allow{}, "nonsense", wire.RefusedInvalid, ""},
 		{"an option that there is not", Allow{}, target(", options: {x: 1}"), wire.RefusedInvalid, ""},

@@ -108,37 +108,55 @@ func (a *Allow) check(s *scenario.Scenario, e driver.Entry, elsewhere bool) erro
 			return forbid("the plan has the action %s, which happens to more than the clients: an agent does not carry it out", act.Kind)
 		}
 	}
-	if err := a.targets(s.Target.URL); err != nil {
+	if err := a.targets(s.Target.URL, e); err != nil {
 		return err
 	}
 	return a.files(s, e)
 }
 
 // targets checks the addresses of the system under test.
-func (a *Allow) targets(url string) error {
+func (a *Allow) targets(url string, e driver.Entry) error {
 	for text := range strings.SplitSeq(url, ",") {
 		if text = strings.TrimSpace(text); text == "" {
 			continue
 		}
-		if scheme, _, ok := strings.Cut(text, "://"); ok && (scheme == "ipc" || scheme == "unix") {
+		// A scheme means the same in capitals.
+		if scheme, _, ok := strings.Cut(text, "://"); ok && (strings.EqualFold(scheme, "ipc") || strings.EqualFold(scheme, "unix")) {
 			return forbid("the plan's address is a socket in the file system of this machine, and an agent opens none")
+		}
+		if len(a.Targets) == 0 {
+			continue
 		}
 		if err := a.target(hostPort(text)); err != nil {
 			return err
 		}
-		_, query, _ := strings.Cut(text, "?")
-		parameters, err := neturl.ParseQuery(query)
-		if err != nil && len(a.Targets) > 0 {
-			return forbid("the plan's address has parameters that cannot be read")
+		if err := a.parameters(text, e); err != nil {
+			return err
 		}
-		for _, name := range slices.Sorted(maps.Keys(parameters)) {
-			for _, value := range parameters[name] {
-				if !strings.Contains(value, ":") {
-					continue
-				}
-				if err := a.target(hostPort(value)); err != nil {
-					return err
-				}
+	}
+	return nil
+}
+
+// parameters checks what parameters of an address may lead to: those that the driver takes for an address, and
+// whatever looks like one.
+func (a *Allow) parameters(address string, e driver.Entry) error {
+	_, query, _ := strings.Cut(address, "?")
+	given, err := neturl.ParseQuery(query)
+	if err != nil {
+		return forbid("the plan's address has parameters that cannot be read")
+	}
+	isAddress := func(name string) bool {
+		return slices.ContainsFunc(driver.DescribeOptions(e.Options), func(o driver.Option) bool {
+			return o.Names == driver.NamesAddress && o.Parameter == name
+		})
+	}
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		for _, value := range given[name] {
+			if value == "" || !strings.Contains(value, ":") && !isAddress(name) {
+				continue
+			}
+			if err := a.target(hostPort(value)); err != nil {
+				return err
 			}
 		}
 	}
@@ -169,8 +187,9 @@ func hostPort(text string) string {
 	if _, rest, ok := strings.Cut(text, "://"); ok {
 		text = rest
 	}
-	text, _, _ = strings.Cut(text, "/")
-	text, _, _ = strings.Cut(text, "?")
+	if i := strings.IndexAny(text, "/?#"); i >= 0 {
+		text = text[:i]
+	}
 	if i := strings.LastIndexByte(text, '@'); i >= 0 {
 		text = text[i+1:]
 	}
