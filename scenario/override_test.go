@@ -99,7 +99,7 @@ func TestApplyRefuses(t *testing.T) {
 		{"rate=1/s", "--flag: unknown key \"rate\" (did you mean "},
 		{"workload.rate.x=1", "--flag: workload.rate has no keys below it"},
 		{"workload.rate=", "--flag: workload.rate has no value (total over"},
-		{"workload.producers=0", "--flag: 0 is too small for producers (1 to 16777216)"},
+		{"workload.producers=0", "--flag: 0 is too small for producers (1 to 1048576)"},
 		{"workload.producers=many", "--flag: \"many\" is not a whole number (write decimal digits, or such as 20k)"},
 		{"record.raw=1", "--flag: \"1\" is not a truth value (write true or false)"},
 		{"workload.arrivals=poison", "--flag: no arrivals are called \"poison\""},

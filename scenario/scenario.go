@@ -60,9 +60,10 @@ const (
 	MaxOpenRate = 10_000_000
 	// MaxDuration is the longest window and the longest warm-up.
 	MaxDuration = 7 * 24 * time.Hour
-	// MaxProducers is the largest number of producers of a load: the envelope numbers
-	// them with 24 bits.
-	MaxProducers = 1 << 24
+	// MaxProducers is the largest number of producers of a load. As many at most are its consumers, topics and groups, its
+	// pairs of a producer and a topic that it sends to, and of a group and a topic that it receives: whoever reads a scenario
+	// of a few bytes needs memory for each.
+	MaxProducers = 1 << 20
 	// MaxText is the longest text of a scenario, in bytes.
 	MaxText = 1 << 20
 )
@@ -149,10 +150,10 @@ type Workload struct {
 	// Messages ends the measured window after this number of messages instead of
 	// after Phases.Duration; only for unpaced loads, closed loops and the pattern consume.
 	Messages  uint64 `yaml:"messages,omitempty" doc:"end the window after this number of messages; only with rate max, in a closed loop or with pattern consume" min:"1" max:"281474976710655"`
-	Producers int    `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"16777216"`
-	Consumers int    `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"16777216"`
-	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"16777216"`
-	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"16777216"`
+	Producers int    `yaml:"producers,omitempty" doc:"how many producers; default 1" min:"1" max:"1048576"`
+	Consumers int    `yaml:"consumers,omitempty" doc:"how many consumers, or responders in request-reply; default 1, none for publish, one per producer for roundtrip" min:"0" max:"1048576"`
+	Topics    int    `yaml:"topics,omitempty" doc:"how many topics; producers and consumers are spread over them; default 1, one per producer for roundtrip" min:"1" max:"1048576"`
+	Groups    int    `yaml:"groups,omitempty" doc:"how many queue or consumer groups the consumers form; 0: each consumer on its own" min:"0" max:"1048576"`
 	// Lifetime and Existing let one run fill topics and another one drain them;
 	// see [Workload.Retains].
 	Lifetime    Lifetime    `yaml:"lifetime,omitempty" doc:"how long topics and groups stay at the broker, with the messages in them: run, until the run ends; keep, beyond it, by a name that the result shows; default run, with existing keep" enum:"run,keep"`

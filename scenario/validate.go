@@ -271,8 +271,27 @@ func (v *validator) population() {
 	case w.Groups > w.Consumers:
 		v.fail(fmt.Sprintf("%d groups for %d consumers", w.Groups, w.Consumers), "a group has at least one consumer", "workload.groups")
 	}
+	if n := w.pairs(); n > MaxProducers {
+		v.fail(fmt.Sprintf("%d producers on %d topics are %d streams; at most %d", w.Producers, w.Topics, n, MaxProducers),
+			"let one of the two numbers divide the other, so that each producer has topics of its own, or lower them", "workload.topics", "workload.producers")
+	}
+	if n := w.Groups * w.Topics; n > MaxProducers {
+		v.fail(fmt.Sprintf("%d groups on %d topics are %d subscriptions; at most %d", w.Groups, w.Topics, n, MaxProducers), "each group receives all topics: lower one of the numbers", "workload.groups", "workload.topics")
+	}
 	v.refuse(w.Connections.Producers > w.Producers, fmt.Sprintf("%d connections for %d producers", w.Connections.Producers, w.Producers), "a connection has at least one producer", "workload.connections.producers")
 	v.refuse(w.Connections.Consumers > w.Consumers, fmt.Sprintf("%d connections for %d consumers", w.Connections.Consumers, w.Consumers), "a connection has at least one consumer", "workload.connections.consumers")
+}
+
+// pairs is how many pairs of a producer and a topic there are in which the producer sends to the topic: as few for each
+// producer as possible.
+func (w *Workload) pairs() int {
+	switch {
+	case w.Producers%w.Topics == 0:
+		return w.Producers
+	case w.Topics%w.Producers == 0:
+		return w.Topics
+	}
+	return w.Producers * w.Topics
 }
 
 // limits checks the limits of messages in flight.

@@ -32,6 +32,8 @@ func TestImpossible(t *testing.T) {
 		{"round trip of one topic", "workload: {pattern: roundtrip, producers: 3, topics: 1}\n", "a round trip with 3 producers and 1 topics"},
 		{"round trip in groups", "workload: {pattern: roundtrip, groups: 1}\n", "a round trip has no groups"},
 		{"more groups than consumers", "workload: {groups: 3, consumers: 2}\n", "3 groups for 2 consumers (a group has at least one consumer)"},
+		{"streams without number", "workload: {producers: 5000, topics: 4999}\n", "5000 producers on 4999 topics are 24995000 streams; at most 1048576"},
+		{"subscriptions without number", "workload: {topics: 2000, consumers: 2000, groups: 1000}\n", "1000 groups on 2000 topics are 2000000 subscriptions; at most 1048576"},
 		{"more connections than producers", "workload: {connections: {producers: 2}}\n", "2 connections for 1 producers"},
 		{"more connections than consumers", "workload: {connections: {consumers: 2}}\n", "2 connections for 1 consumers"},
 		{"a message beyond the limit", "workload: {size: 1MiB, in_flight: {bytes: 1KiB}}\n", "x.yaml:1:43: a message of 1MiB does not fit into 1KiB in flight"},

@@ -3,6 +3,7 @@
 package layout
 
 import (
+	"slices"
 	"strconv"
 
 	"sixnines/scenario"
@@ -39,13 +40,11 @@ type Consumer struct {
 
 // Group is a delivery group: each message of its topics is delivered to one of its members.
 type Group struct {
-	Topics  []int // indices into Layout.Topics
-	Number  int   // among the groups of the whole workload, of which this layout may be a part
-	members int   // consumers
-	// Base gives, by topic, where the streams of that topic begin in the
-	// group's tables; −1 where the group is not bound to the topic.
-	Base    []int32
-	Streams int // of its topics
+	Topics  []int   // indices into Layout.Topics, ascending
+	Number  int     // among the groups of the whole workload, of which this layout may be a part
+	members int     // consumers
+	base    []int32 // by the topic's index in Topics: where the streams of that topic begin in the group's tables
+	Streams int     // of its topics
 }
 
 // Of returns the layout of a workload. Producers and topics are matched so that each
@@ -137,15 +136,24 @@ func Of(w *scenario.Workload) *Layout {
 }
 
 func (l *Layout) group(topics []int, members int, perTopic []int) Group {
-	g := Group{Topics: topics, members: members, Base: make([]int32, len(perTopic))}
-	for t := range g.Base {
-		g.Base[t] = -1
-	}
-	for _, t := range topics {
-		g.Base[t] = int32(g.Streams)
+	g := Group{Topics: topics, members: members, base: make([]int32, len(topics))}
+	for i, t := range topics {
+		g.base[i] = int32(g.Streams)
 		g.Streams += perTopic[t]
 	}
 	return g
+}
+
+// Base returns where the streams of a topic begin in the group's tables; −1: the group is not bound to the topic.
+func (g *Group) Base(topic int) int {
+	i := topic
+	if i >= len(g.Topics) || g.Topics[i] != topic { // it has not all topics, but ascending ones
+		var bound bool
+		if i, bound = slices.BinarySearch(g.Topics, topic); !bound {
+			return -1
+		}
+	}
+	return int(g.base[i])
 }
 
 // MaxFanOut returns the largest number of delivery groups a message goes to.

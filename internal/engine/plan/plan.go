@@ -11,7 +11,6 @@ import (
 	"sixnines/internal/engine/flow"
 	"sixnines/internal/engine/payload"
 	"sixnines/internal/engine/window"
-	"sixnines/internal/integrity"
 	"sixnines/internal/layout"
 	"sixnines/internal/schedule"
 	"sixnines/result"
@@ -70,10 +69,6 @@ func New(c *Control, part scenario.Part) (*Plan, error) {
 	}
 	w = p.Workload
 	p.Acts, p.Interrupted, p.ComesLate = s.Acts(), s.Interrupted(), s.ComesLate()
-	if len(p.Layout.Streams) > integrity.MaxStreams {
-		return nil, fmt.Errorf("%w: %d producers on %d topics are %d streams; at most %d can be distinguished",
-			ErrUsage, w.Producers, w.Topics, len(p.Layout.Streams), integrity.MaxStreams)
-	}
 	if err := p.planSchedule(); err != nil {
 		return nil, err
 	}

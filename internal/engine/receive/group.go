@@ -40,8 +40,8 @@ func lateMarks(n int, journal bool) []stream.Marks {
 
 // index returns the index of a stream's ledger; false: the group is not bound to its topic.
 func (g *Group) index(st *stream.Stream) (i int, bound bool) {
-	b := g.plan.Base[st.Plan.Topic]
-	return int(b) + st.Plan.Index, b >= 0
+	b := g.plan.Base(st.Plan.Topic)
+	return b + st.Plan.Index, b >= 0
 }
 
 // ledger returns the ledger with an index, and makes it if there is no such ledger yet. Of several

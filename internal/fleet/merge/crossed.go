@@ -219,7 +219,7 @@ func (x *crossing) missing(g, p int) {
 	}
 	views := map[int]view{}
 	for _, id := range x.dues[p].ids {
-		if x.whole.Groups[g].Base[x.whole.Streams[id].Topic] < 0 {
+		if x.whole.Groups[g].Base(x.whole.Streams[id].Topic) < 0 {
 			continue
 		}
 		st := x.streams[id]
