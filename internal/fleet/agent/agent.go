@@ -57,9 +57,11 @@ type agent struct {
 
 	speak sync.Mutex // orders calls of Say
 
-	mu  sync.Mutex
-	job *job // nil: idle
-	end bool // no more plans are taken
+	mu      sync.Mutex
+	job     *job   // nil: idle
+	taking  string // the run whose plan is looked at; empty: none
+	stopped bool   // it was stopped meanwhile
+	end     bool   // no more plans are taken
 }
 
 // Run joins a fleet and carries out plans until ctx ends. It then ends a run that goes on, as Config.Leave says, and
@@ -85,7 +87,7 @@ func Run(ctx context.Context, c Config) error {
 	}
 	a.conn = conn
 	defer conn.Close()
-	service, err := a.register()
+	service, err := a.register(ctx)
 	if err != nil {
 		return fmt.Errorf("register with %s: %w", a.Login.Shown(), err)
 	}
@@ -126,8 +128,8 @@ func (a *agent) introduce() (err error) {
 	return a.hello.Check()
 }
 
-// register makes the agent one that can be found. It can be when this returns.
-func (a *agent) register() (micro.Service, error) {
+// register makes the agent one that can be found. It can be when this returns. What a request takes long for ends with ctx.
+func (a *agent) register(ctx context.Context) (micro.Service, error) {
 	text, err := wire.Encode(a.Version, &a.hello)
 	if err != nil {
 		return nil, err
@@ -138,7 +140,7 @@ func (a *agent) register() (micro.Service, error) {
 		return nil, err
 	}
 	for request, handle := range map[wire.Request]func([]byte) any{
-		wire.RequestPlan: a.takePlan, wire.RequestGo: a.takeGo, wire.RequestClock: a.takeClock, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
+		wire.RequestPlan: func(data []byte) any { return a.takePlan(ctx, data) }, wire.RequestGo: a.takeGo, wire.RequestClock: a.takeClock, wire.RequestStop: a.takeStop, wire.RequestConfirm: a.takeConfirm, wire.RequestStatus: a.takeAsk,
 	} {
 		err = errors.Join(err, s.AddEndpoint(string(request), micro.HandlerFunc(func(r micro.Request) { a.answer(r, handle(r.Data())) }),
 			micro.WithEndpointSubject(wire.RequestSubject(a.hello.ID, request))))
@@ -216,31 +218,32 @@ func (a *agent) current(run string) (*job, *wire.Answer) {
 	return a.job, nil
 }
 
-func (a *agent) takePlan(data []byte) any {
+// takePlan takes a plan. Plans come one after the other; what it takes to look at one holds up nothing else.
+func (a *agent) takePlan(ctx context.Context, data []byte) any {
 	p := &wire.Plan{}
 	if err := wire.Decode(a.Version, data, p); err != nil {
 		return a.refused("a plan", refusal(err))
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	switch j := a.job; {
-	case a.end:
-		return refuse(wire.RefusedBusy, errLeaving)
-	case j == nil:
-	case same(j.asked, p):
-		return &wire.Answer{} // the coordinator missed the first answer
-	case j.state().State == wire.Delivering && j.orphaned():
-		j.shut(j.aside)
-		return refuse(wire.RefusedBusy, fmt.Errorf("agent %s puts the records of run %s aside, whose coordinator is gone: ask again", a.hello.Name, j.asked.Run))
-	default:
-		return refuse(wire.RefusedBusy, fmt.Errorf("agent %s has run %s", a.hello.Name, j.asked.Run))
+	if answer := a.occupied(p); answer != nil {
+		return answer
 	}
 	plan, refused := a.accept(p)
+	if refused == nil {
+		if err := a.apart(ctx, p, plan); err != nil {
+			refused = refuse(wire.RefusedForbidden, err)
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.taking = ""
+	switch {
+	case a.end:
+		return refuse(wire.RefusedBusy, errLeaving)
+	case refused == nil && a.stopped:
+		refused = refuse(wire.RefusedFailed, errStopped)
+	}
 	if refused != nil {
 		return a.refused("run "+p.Run, refused)
-	}
-	if err := a.apart(p, plan); err != nil {
-		return a.refused("run "+p.Run, refuse(wire.RefusedForbidden, err))
 	}
 	j, err := newJob(a, plan, p)
 	if err != nil {
@@ -261,12 +264,32 @@ func (a *agent) takePlan(data []byte) any {
 	return &wire.Answer{}
 }
 
+// occupied returns the answer to a plan that the agent has already, or cannot take now; nil: it is looked at from now on.
+func (a *agent) occupied(p *wire.Plan) *wire.Answer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch j := a.job; {
+	case a.end:
+		return refuse(wire.RefusedBusy, errLeaving)
+	case j == nil:
+		a.taking, a.stopped = p.Run, false
+		return nil
+	case same(j.asked, p):
+		return &wire.Answer{} // the coordinator missed the first answer
+	case j.state().State == wire.Delivering && j.orphaned():
+		j.shut(j.aside)
+		return refuse(wire.RefusedBusy, fmt.Errorf("agent %s puts the records of run %s aside, whose coordinator is gone: ask again", a.hello.Name, j.asked.Run))
+	default:
+		return refuse(wire.RefusedBusy, fmt.Errorf("agent %s has run %s", a.hello.Name, j.asked.Run))
+	}
+}
+
 // apart returns an error if the system under test is the control plane and the plan does not say that it may be.
-func (a *agent) apart(p *wire.Plan, plan *Plan) error {
+func (a *agent) apart(ctx context.Context, p *wire.Plan, plan *Plan) error {
 	if p.Shared {
 		return nil
 	}
-	return control.Apart(context.Background(), a.conn, plan.Scenario.Target.URL)
+	return control.Apart(ctx, a.conn, plan.Scenario.Target.URL)
 }
 
 // refused says what was refused.
@@ -312,6 +335,13 @@ func (a *agent) takeStop(data []byte) any {
 	if err := wire.Decode(a.Version, data, s); err != nil {
 		return refusal(err)
 	}
+	a.mu.Lock()
+	if s.Run == a.taking { // which is not empty
+		a.stopped = true
+		a.mu.Unlock()
+		return &wire.Answer{}
+	}
+	a.mu.Unlock()
 	j, none := a.current(s.Run)
 	if none != nil {
 		return none

@@ -3,6 +3,7 @@ package control
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"os"
@@ -271,6 +272,54 @@ func TestTheServerUnderTestIsNotTheControlPlane(t *testing.T) {
 		if under := (*Under)(nil); errors.As(err, &under) != tt.same || (err == nil) == tt.same {
 			t.Errorf("%s: %v", tt.target, err)
 		}
+	}
+}
+
+// Brokers that say nothing first, as most do, take no longer the more addresses they have: all are asked at once.
+func TestSilentBrokersAreAskedAtOnce(t *testing.T) {
+	const brokers = 5
+	nc := connect(t, wire.Login{URL: plainServer(t).ClientURL()})
+	var targets []string
+	var mu sync.Mutex
+	open, most := 0, 0
+	count := func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		open += n
+		most = max(most, open)
+	}
+	var all sync.WaitGroup
+	for range brokers {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { l.Close(); all.Wait() })
+		targets = append(targets, "kafka://"+l.Addr().String())
+		all.Go(func() {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			defer c.Close()
+			count(1)
+			_, _ = c.Read(make([]byte, 1)) // until the other side has had enough
+			count(-1)
+		})
+	}
+	if err := Apart(t.Context(), nc, strings.Join(targets, ",")); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	if most < 2 {
+		t.Errorf("%d of %d addresses were asked at a time", most, brokers)
+	}
+	mu.Unlock()
+	for i := range mostTargets {
+		targets = append(targets, fmt.Sprintf("127.0.0.1:%d", 1+i))
+	}
+	if err := Apart(t.Context(), nc, strings.Join(targets, ",")); err == nil || errors.As(err, new(*Under)) {
+		t.Errorf("%d addresses: %v", len(targets), err)
 	}
 }
 
