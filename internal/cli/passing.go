@@ -75,14 +75,14 @@ func (t *tally) run(run *result.Run) {
 	}
 }
 
-// conclusions counts a study's decisions. A conclusion that the study itself declares to be
-// undecidable here does not count.
+// conclusions counts a study's decisions. What the study itself declares to be undecidable here is not
+// asked for: a conclusion that only such tests keep from agreeing does not count.
 func (t *tally) conclusions(all []study.Decision) {
 	for _, d := range all {
 		switch d.Verdict {
 		case study.Agrees:
 		case study.Undecidable:
-			if slices.ContainsFunc(d.Tests, func(f study.Found) bool { return f.Kind != study.KindUndecidable }) {
+			if slices.ContainsFunc(d.Tests, func(f study.Found) bool { return f.Kind != study.KindUndecidable && f.Verdict == study.Undecidable }) {
 				t.undecided++
 			}
 		default:

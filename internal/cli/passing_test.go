@@ -72,7 +72,8 @@ func TestAnswersPass(t *testing.T) {
 			t.Errorf("%s: exit codes %d and %d, want %d and %d", c.name, got, allowed, c.want, c.allowed)
 		}
 	}
-	compared, declared := study.Found{Kind: "faster"}, study.Found{Kind: study.KindUndecidable}
+	compared, declared := study.Found{Kind: "faster", Verdict: study.Undecidable}, study.Found{Kind: study.KindUndecidable, Verdict: study.Undecidable}
+	agreed := study.Found{Kind: "faster", Verdict: study.Agrees}
 	for _, c := range []struct {
 		name          string
 		decision      study.Decision
@@ -81,6 +82,7 @@ func TestAnswersPass(t *testing.T) {
 		{"agrees", study.Decision{Verdict: study.Agrees, Tests: []study.Found{compared}}, exitOK, exitOK},
 		{"disagrees", study.Decision{Verdict: study.Disagrees, Tests: []study.Found{compared}}, exitThreshold, exitThreshold},
 		{"undecided", study.Decision{Verdict: study.Undecidable, Tests: []study.Found{compared, declared}}, exitThreshold, exitOK},
+		{"a part is declared", study.Decision{Verdict: study.Undecidable, Tests: []study.Found{agreed, declared}}, exitOK, exitOK},
 		{"declared", study.Decision{Verdict: study.Undecidable, Tests: []study.Found{declared}}, exitOK, exitOK},
 	} {
 		var x tally

@@ -55,22 +55,20 @@ func Decide(o *Outcome) []Decision {
 }
 
 // together returns the verdict of several tests if the given share of them must agree; 0: all.
-// An undecided test does not count as agreeing. Tests of the kind undecidable are left out.
+// A test that was not decided has not agreed, whatever the reason: a conclusion never agrees for a part
+// of its claim.
 func together(all []Found, share float64) Verdict {
-	count, tests := map[Verdict]int{}, 0
+	count := map[Verdict]int{}
 	for _, f := range all {
-		if f.Kind != KindUndecidable {
-			tests++
-			count[f.Verdict]++
-		}
+		count[f.Verdict]++
 	}
 	if share == 0 {
 		share = 1
 	}
-	switch least := share * float64(tests); {
-	case tests > 0 && float64(count[Agrees]) >= least:
+	switch least := share * float64(len(all)); {
+	case len(all) > 0 && float64(count[Agrees]) >= least:
 		return Agrees
-	case float64(tests-count[Disagrees]) < least:
+	case float64(len(all)-count[Disagrees]) < least:
 		return Disagrees
 	}
 	return Undecidable

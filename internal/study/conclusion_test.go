@@ -201,8 +201,8 @@ func TestMonotone(t *testing.T) {
 	}
 }
 
-// A conclusion agrees if all of its tests do but those that no run decides, and disagrees
-// if one does.
+// A conclusion agrees if all of its tests do, and disagrees if one does. A part of its claim that no run
+// decides keeps it from agreeing: else "steady where the other stopped" agreed because it was steady.
 func TestTogether(t *testing.T) {
 	for _, tt := range []struct {
 		share float64
@@ -218,11 +218,16 @@ func TestTogether(t *testing.T) {
 		for _, v := range tt.all {
 			found = append(found, Found{Kind: KindBelow, Verdict: v})
 		}
-		for range 2 {
-			if got := together(found, tt.share); got != tt.want {
-				t.Errorf("%v: %s", found, got)
-			}
-			found = append(found, Found{Kind: KindUndecidable, Verdict: Undecidable})
+		if got := together(found, tt.share); got != tt.want {
+			t.Errorf("%v: %s", found, got)
+		}
+	}
+	const x, y = "      - {kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}\n", "      - {kind: faster, a: y/r-100, b: x/r-100, figures: [p50]}\n"
+	const declared = "      - {kind: undecidable, why: one of them, needs: two}\n"
+	for claim, want := range map[string]Verdict{x: Agrees, x + declared: Undecidable, y + declared: Disagrees} {
+		d := Decide(outcome(t, small(t, claim), Default, map[string][]*result.Run{"x/r-100": rounds(fast...), "y/r-100": rounds(slow...)}))[0]
+		if d.Verdict != want {
+			t.Errorf("%s%s, want %s", claim, d.Verdict, want)
 		}
 	}
 }

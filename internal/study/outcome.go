@@ -125,8 +125,8 @@ const (
 type Decision struct {
 	Conclusion string `json:"conclusion"` // its name
 	Claim      string `json:"claim"`
-	// Verdict combines all tests except those of the kind undecidable: it agrees if all, or
-	// Conclusion.Share of them, agree, and disagrees if that has become impossible.
+	// Verdict combines all tests: it agrees if all, or Conclusion.Share of them, agree, and
+	// disagrees if that has become impossible.
 	Verdict Verdict `json:"verdict"`
 	Tests   []Found `json:"tests"` // as the conclusion has them
 }

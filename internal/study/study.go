@@ -237,7 +237,7 @@ type Conclusion struct {
 	Name  string `yaml:"name"`
 	Claim string `yaml:"claim"` // the author's, in short
 	// Share is the share, 0 to 1, of the tests that must agree, if the claim is about a
-	// share; 0: all tests. Those of the kind undecidable do not count.
+	// share; 0: all tests.
 	Share float64 `yaml:"share,omitempty"`
 	Tests []Test  `yaml:"tests"`
 }
