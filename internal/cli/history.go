@@ -39,20 +39,22 @@ results in and below it.
 
 Results are of one load if their scenarios agree in all but the seed and the address;
 each load has its own history. The figure of a group, such as a commit, is the median of
-its runs. Runs that are INVALID, OVERLOADED or were ended early are counted and left out.
+its runs. A figure that is refused, a lower bound or of an OVERLOADED run ranks behind
+every number. Runs that are INVALID, SUSPECT as a whole or were ended early are counted
+and left out, as are those of an ab whose sides ran at once or in turn.
 
 A change is where the ranks of the groups before and after differ most, if they differ by
 more than chance: if a load's figures do not change, it has a change in any of them with
-a probability of at most 5 %. Its size has a 95 % interval. Fewer than about eight groups
-cannot show a change, and a level has at least three groups: the second bad commit is
-never a change yet. For a faster answer compare with a baseline: sixnines ab.
+a probability of at most 5 %. Its size has a 95 % interval. For two percentiles fewer than
+ten groups cannot show a change, and the new level needs about four: the second bad commit
+is never a change yet. For a faster answer compare with a baseline: sixnines ab.
 
 --gate exits with 3 if a figure has become worse by --min-effect or more and has not come
-back since, or if there are too few groups to show a change. Once a change is accepted,
---since COMMIT begins the history there.
+back since, if there are too few groups to show a change, or if one of the latest three
+groups has no figure. Once a change is accepted, --since COMMIT begins the history there.
 
 Exit codes: 0 good; 1 failure; 2 wrong usage; 3 a change for the worse with --gate, or
-too few groups to decide.`,
+not decided.`,
 		Example: `  sixnines run scenario.yaml --revision $(git rev-parse --short HEAD) --out results
   sixnines history results --by commit --html history.html
   sixnines history results --by version --percentile 50,99.9
@@ -70,7 +72,7 @@ too few groups to decide.`,
 	f.StringVar(&o.metric, "metric", "", "follow `METRIC`, such as delivery.service; default: the first response time, or the throughput with rate: max")
 	f.StringSliceVar(&o.percentiles, "percentile", []string{"50", "99"}, "follow these `PERCENTILES`; more of them make each change harder to show")
 	f.StringVar(&o.since, "since", "", "begin with this `GROUP`, such as a commit: a change before it is accepted")
-	f.BoolVar(&o.gate, "gate", false, "exit with 3 if a figure has become worse by more than --min-effect, or too few groups can show it")
+	f.BoolVar(&o.gate, "gate", false, "exit with 3 if a figure has become worse by more than --min-effect, or that cannot be decided")
 	f.Var(&o.minEffect, "min-effect", "the smallest change for which a gate fails, such as 5%")
 	o.passing.flag(f)
 	f.BoolVar(&o.full, "full", false, "list all groups, not only the last 20")
@@ -164,9 +166,10 @@ func (a *app) history(names []string, o historyOptions) error {
 
 // historyGate decides on the exit code by the changes.
 func (a *app) historyGate(all []*history.History, p passing) error {
-	worse, open := false, false
+	worse, few, open := false, false, false
 	for _, h := range all {
 		for _, f := range h.Figures {
+			few = few || f.Few()
 			worse = worse || slices.ContainsFunc(f.Changes, func(c history.Change) bool { return c.Worse })
 			open = open || f.Undecided()
 		}
@@ -174,6 +177,9 @@ func (a *app) historyGate(all []*history.History, p passing) error {
 	switch {
 	case worse:
 		return status(exitThreshold)
+	case open && !few && !p.allowUndecided:
+		return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: one of the latest groups has no figure"),
+			hint: "measure it again, or let it pass with --allow-undecided"}
 	case open && !p.allowUndecided:
 		return &fault{code: exitThreshold, cause: errors.New("the gate cannot be decided: a figure has too few groups to show a change"),
 			hint: "collect more results, judge fewer percentiles with --percentile 99, or let it pass with --allow-undecided"}

@@ -3,8 +3,11 @@
 //
 // The unit is the group (a commit, a day): its figure is the median of its runs. Runs of one
 // group were made near to each other and share what disturbed them, so they are no independent
-// evidence of a change. Results of different loads are never joined. A run whose verdict is
-// INVALID or OVERLOADED, or that was ended early, is counted and left out.
+// evidence of a change. Results of different loads are never joined.
+//
+// A figure that failed – refused, a lower bound, of a load that the system did not carry – ranks behind every
+// number. A run that is INVALID or suspect as a whole, or was ended early, shows nothing: its group is there without
+// a figure, and while one of the latest groups has none, nothing is decided about it.
 package history
 
 import (
@@ -17,6 +20,7 @@ import (
 	"strings"
 	"time"
 
+	"sixnines/internal/spell"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -64,7 +68,8 @@ type History struct {
 	By       By            `json:"by"`
 	Groups   []Group       `json:"groups"`   // in order of their first runs
 	Figures  []Figure      `json:"figures"`  // one for each percentile, or the throughput
-	LeftOut  int           `json:"left_out"` // runs that were INVALID, OVERLOADED or ended early
+	LeftOut  int           `json:"left_out"` // runs that were INVALID, suspect as a whole or ended early
+	Beside   int           `json:"beside"`   // runs in no group: another load ran beside them or in turn with them
 	Unnamed  int           `json:"unnamed"`  // runs that are in no group: they have no commit or version
 	Machines int           `json:"machines"` // different processors: a change may be theirs
 }
@@ -73,10 +78,12 @@ type History struct {
 type Group struct {
 	Name  string    `json:"name"`
 	Began time.Time `json:"began"`
-	Runs  int       `json:"runs"`
+	Runs  int       `json:"runs"` // without those that are left out
 	// Values are the medians of its runs: ns by percentile, or messages a second. A figure that no run
 	// supports is missing.
-	Values map[string]float64 `json:"values"`
+	Values map[string]Number `json:"values"`
+	// Words say of a figure without a number why: why it is missing, or what ranks behind every number.
+	Words map[string]string `json:"words,omitempty"`
 }
 
 // Figure is one figure over the groups.
@@ -85,24 +92,30 @@ type Figure struct {
 	Groups  int      `json:"groups"` // that have it
 	Needs   int      `json:"needs"`  // groups below which no change can be shown
 	Changes []Change `json:"changes"`
+	// Lacking are those of the latest groups, as many as a level needs, that do not have it.
+	Lacking []string `json:"lacking,omitempty"`
 }
 
 // Change is a change of level.
 type Change struct {
-	Since  string  `json:"since"`  // the first group of the new level
-	After  string  `json:"after"`  // the last one of the old level
-	Before float64 `json:"before"` // the medians of both levels
-	Now    float64 `json:"now"`
-	Ratio  float64 `json:"ratio"` // of the levels, and its 95 % interval
-	Lo     float64 `json:"lo"`
-	Hi     float64 `json:"hi"`
+	Since  string `json:"since"`  // the first group of the new level
+	After  string `json:"after"`  // the last one of the old level
+	Before Number `json:"before"` // the medians of both levels
+	Now    Number `json:"now"`
+	Ratio  Number `json:"ratio"` // of the levels, and its 95 % interval
+	Lo     Number `json:"lo"`
+	Hi     Number `json:"hi"`
 	// Worse says that the figure became worse by MinEffect or more, shown by the whole interval being
 	// on that side of no change, and has not come back since.
 	Worse bool `json:"worse"`
 }
 
-// Undecided reports whether the figure has too few groups to show a change.
-func (f *Figure) Undecided() bool { return f.Groups < f.Needs }
+// Few reports whether the figure has too few groups to show a change.
+func (f *Figure) Few() bool { return f.Groups < f.Needs }
+
+// Undecided reports whether a change for the worse may be there and cannot be shown: the groups are too few, or
+// one of the latest has no figure.
+func (f *Figure) Undecided() bool { return f.Few() || len(f.Lacking) > 0 }
 
 // Of returns the history of each load, in order of the loads' first runs.
 func Of(runs []*result.Run, o Options) ([]*History, error) {
@@ -132,15 +145,17 @@ func Of(runs []*result.Run, o Options) ([]*History, error) {
 		loads[key] = append(loads[key], r)
 	}
 	var out []*History
-	unnamed := 0
+	unnamed, beside := 0, 0
 	for _, key := range order {
 		h := historyOf(loads[key], o)
-		unnamed += h.Unnamed
-		if len(h.Groups) > 0 || h.LeftOut > 0 {
+		unnamed, beside = unnamed+h.Unnamed, beside+h.Beside
+		if len(h.Groups) > 0 {
 			out = append(out, h)
 		}
 	}
-	if len(out) == 0 {
+	if len(out) == 0 && beside > 0 {
+		return nil, fmt.Errorf("%w: %s ran beside or in turn with another load, and %d others have no %s", ErrInput, spell.Plural(beside, "run"), unnamed, o.By)
+	} else if len(out) == 0 {
 		return nil, fmt.Errorf("%w: none of %d runs has a %s", ErrInput, unnamed, o.By)
 	}
 	return out, nil
@@ -183,18 +198,24 @@ func historyOf(runs []*result.Run, o Options) *History {
 	machines := map[string]bool{}
 	for _, r := range runs {
 		name := o.group(&r.Header)
-		switch {
-		case name == "":
+		if name == "" {
 			h.Unnamed++
-		case r.Summary == nil || r.Summary.Interrupted || r.Summary.Aborted || r.Summary.Verdict.Status == result.Invalid || r.Summary.Verdict.Status == result.Unstable:
+			continue
+		}
+		if t := r.Header.Trial; t != nil && (t.Beside || t.Control || t.Slices != nil) {
+			h.Beside++
+			continue
+		}
+		if _, known := kept[name]; !known {
+			h.Groups = append(h.Groups, Group{Name: name, Began: r.Header.Started, Values: map[string]Number{}, Words: map[string]string{}})
+			kept[name] = nil
+		}
+		if unfit(r) != "" {
 			h.LeftOut++
-		default:
-			if kept[name] == nil {
-				h.Groups = append(h.Groups, Group{Name: name, Began: r.Header.Started, Values: map[string]float64{}})
-			}
-			kept[name] = append(kept[name], r)
+		} else {
 			machines[machineOf(&r.Header)] = true
 		}
+		kept[name] = append(kept[name], r)
 	}
 	h.Machines = len(machines)
 	var names []string
@@ -208,17 +229,13 @@ func historyOf(runs []*result.Run, o Options) *History {
 	}
 	for i := range h.Groups {
 		g := &h.Groups[i]
-		g.Runs = len(kept[g.Name])
+		for _, r := range kept[g.Name] {
+			if unfit(r) == "" {
+				g.Runs++
+			}
+		}
 		for _, name := range names {
-			var values []float64
-			for _, r := range kept[g.Name] {
-				if v, ok := valueOf(r, h.Metric, name); ok {
-					values = append(values, v)
-				}
-			}
-			if len(values) > 0 {
-				g.Values[name] = stats.Median(values)
-			}
+			g.figure(kept[g.Name], h.Metric, name)
 		}
 	}
 	for _, name := range names {
@@ -255,20 +272,6 @@ func mainMetric(runs []*result.Run) result.Metric {
 	return ""
 }
 
-// valueOf is a figure of a run; false: the run does not support it, or the verdict says that
-// it is INVALID.
-func valueOf(r *result.Run, m result.Metric, name string) (float64, bool) {
-	if name == Throughput {
-		t := r.Summary.Throughput
-		if t == nil || t.Needs > 0 {
-			return 0, false
-		}
-		return t.PerSecond, t.PerSecond > 0
-	}
-	f, ok := r.Summary.Histograms[m].At(result.Percentile(name))
-	return float64(f.Value), ok && !f.AtLeast && f.Value > 0 && r.Summary.Verdict.Limit(m).Of(result.Percentile(name)) != result.Invalid
-}
-
 // figure follows one figure over the groups.
 func (h *History) figure(name string, alpha, minEffect float64) Figure {
 	f := Figure{Name: name, Needs: stats.LeastChanges(alpha), Changes: []Change{}}
@@ -276,10 +279,15 @@ func (h *History) figure(name string, alpha, minEffect float64) Figure {
 	var groups []string
 	for _, g := range h.Groups {
 		if v, ok := g.Values[name]; ok {
-			series, groups = append(series, v), append(groups, g.Name)
+			series, groups = append(series, float64(v)), append(groups, g.Name)
 		}
 	}
 	f.Groups = len(series)
+	for _, g := range h.Groups[max(0, len(h.Groups)-stats.LeastLevel):] {
+		if _, ok := g.Values[name]; !ok {
+			f.Lacking = append(f.Lacking, g.Name)
+		}
+	}
 	from := 0
 	found := stats.Changes(series, alpha, Confidence)
 	for i, c := range found {
@@ -287,21 +295,21 @@ func (h *History) figure(name string, alpha, minEffect float64) Figure {
 		if i+1 < len(found) {
 			to = found[i+1].At
 		}
-		f.Changes = append(f.Changes, Change{Since: groups[c.At], After: groups[c.At-1], Ratio: c.Ratio, Lo: c.Lo, Hi: c.Hi,
-			Before: stats.Median(series[from:c.At]), Now: stats.Median(series[c.At:to])})
+		f.Changes = append(f.Changes, Change{Since: groups[c.At], After: groups[c.At-1], Ratio: Number(c.Ratio), Lo: Number(c.Lo), Hi: Number(c.Hi),
+			Before: Number(stats.Median(series[from:c.At])), Now: Number(stats.Median(series[c.At:to]))})
 		from = c.At
 	}
 	for i := range f.Changes {
 		c := &f.Changes[i]
 		worse, lo := c.worsening(f.Changes[len(f.Changes)-1].Now, name == Throughput)
-		c.Worse = lo > 1 && worse >= 1+minEffect
+		c.Worse = lo > 1 && float64(worse) >= 1+minEffect
 	}
 	return f
 }
 
 // worsening returns by which factor the figure is worse at the level now than before the change,
 // and the least factor of the change's own interval.
-func (c *Change) worsening(now float64, higherIsBetter bool) (factor, least float64) {
+func (c *Change) worsening(now Number, higherIsBetter bool) (factor, least Number) {
 	if higherIsBetter {
 		return c.Before / now, 1 / c.Hi
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -84,6 +86,72 @@ func TestHistoryFindsAChange(t *testing.T) {
 	}
 }
 
+// TestHistoryOfFailures: what lost its number, or can show nothing, does not drop out of a history.
+func TestHistoryOfFailures(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		spoil   func(*result.Run)
+		from    int // the first of 30 groups that is spoilt
+		worse   bool
+		lacking int
+		word    string
+	}{
+		{"refused", figured(result.Figure{Value: 5e9, AtLeast: true, Refused: true}), 20, true, 0, "refused"},
+		{"a lower bound", figured(result.Figure{Value: 5e9, AtLeast: true}), 20, true, 0, "≥ 5.00 s"},
+		{"overloaded", func(r *result.Run) { r.Summary.Verdict.Status = result.Unstable }, 20, true, 0, "OVERLOADED"},
+		{"invalid", func(r *result.Run) { r.Summary.Verdict.Status = result.Invalid }, 29, false, 1, "INVALID"},
+		{"cut short", func(r *result.Run) { r.Summary = nil }, 28, false, 2, "ended early"},
+		{"an agent was lost", func(r *result.Run) {
+			r.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonAgentLost, Found: "of 2 agents 1 did not finish"}}}
+		}, 25, false, 3, "SUSPECT: "},
+		{"not measured", func(r *result.Run) { r.Summary.Histograms = nil }, 29, false, 1, "not measured"},
+		{"made beside another load", func(r *result.Run) { r.Header.Trial = &result.Trial{Kind: result.TrialAB, Beside: true} }, 20, false, 0, ""},
+	} {
+		runs := made(levels(250, 250, 250, 250)[:30]...)
+		for _, r := range runs[2*c.from:] {
+			c.spoil(r)
+		}
+		all, err := Of(runs, both)
+		if err != nil || len(all) != 1 {
+			t.Errorf("%s: %d histories, %v", c.name, len(all), err)
+			continue
+		}
+		f, last := all[0].Figures[1], all[0].Groups[len(all[0].Groups)-1]
+		// Where the last good figure is the largest by chance, the ranks differ most one group earlier.
+		worse := len(f.Changes) == 1 && f.Changes[0].Worse && slices.Contains([]string{fmt.Sprintf("c%d", c.from), fmt.Sprintf("c%d", c.from-1)}, f.Changes[0].Since)
+		if worse != c.worse || len(f.Lacking) != c.lacking || f.Undecided() != (c.lacking > 0) || !strings.HasPrefix(last.Words["99"], c.word) || (c.word == "") != (last.Words["99"] == "") {
+			t.Errorf("%s: %+v; the last group %+v", c.name, f, last)
+		}
+		if _, err := json.Marshal(all); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
+// figured sets p99 of a run.
+func figured(f result.Figure) func(*result.Run) {
+	return func(r *result.Run) { r.Summary.Histograms[result.DeliveryResponse].Figures["99"] = f }
+}
+
+// TestHistoryOfNoThroughput: a load flat out that delivers nothing ranks behind every rate.
+func TestHistoryOfNoThroughput(t *testing.T) {
+	runs := made(levels(250, 250, 250)...)
+	for i, r := range runs {
+		r.Header.Mode, r.Summary.Counters.Sent = result.ModeFlatOut, 50_000
+		r.Summary.Throughput = &result.Throughput{Messages: 50_000, PerSecond: 1e5 + float64(i%7)}
+		if i >= 32 {
+			r.Summary.Throughput = &result.Throughput{Needs: result.LeastThroughput}
+		}
+	}
+	all, err := Of(runs, both)
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if f := all[0].Figures[0]; f.Name != Throughput || len(f.Changes) != 1 || !f.Changes[0].Worse || all[0].Groups[20].Words[Throughput] != "0 of 50,000 sent" {
+		t.Errorf("%+v; %+v", f, all[0].Groups[20])
+	}
+}
+
 // TestHistoryGroups by each kind, leaves out what is not valid, and begins where it is told to.
 func TestHistoryGroups(t *testing.T) {
 	runs := made(levels(250)...)
@@ -101,10 +169,10 @@ func TestHistoryGroups(t *testing.T) {
 		return all
 	}
 	o := both
-	for by, want := range map[By]int{ByCommit: 6, ByVersion: 2, ByDay: 7, ByRun: 13} {
+	for by, want := range map[By]int{ByCommit: 7, ByVersion: 2, ByDay: 8, ByRun: 15} {
 		o.By = by
 		all := of(o)
-		if len(all) != 2 || len(all[0].Groups) != want || all[0].LeftOut != 2 || all[0].Machines != 2 {
+		if len(all) != 2 || len(all[0].Groups) != want || all[0].LeftOut != 1 || all[0].Machines != 2 {
 			t.Errorf("by %s: %d loads, the first %+v, want %d groups", by, len(all), all[0], want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"math"
+	"slices"
 	"strings"
 
 	"sixnines/internal/history"
@@ -54,7 +55,7 @@ func HistoryHTML(w io.Writer, all []*history.History, tool string) error {
 		body.add(part{Key: "load-" + count(int64(i+1)), Title: historyTitle(h), Page: true, Blocks: blocks})
 	}
 	return writePage(w, "History by "+string(all[0].By), "history", "", append([]*chart{}, drawn...), body,
-		"Each figure is the median of the runs of its "+string(all[0].By)+". Runs that are INVALID, OVERLOADED or were ended early are left out. A change is where the ranks before and after differ more than by chance: for a load whose figures do not change, with a probability of at most "+spell.PercentText(history.Significance)+".",
+		"Each figure is the median of the runs of its "+string(all[0].By)+". A figure that is refused, a lower bound or of an OVERLOADED run ranks behind every number; runs that are INVALID, SUSPECT as a whole or were ended early are left out. A change is where the ranks before and after differ more than by chance: for a load whose figures do not change, with a probability of at most "+spell.PercentText(history.Significance)+".",
 		credits(plain(tool)))
 }
 
@@ -88,16 +89,17 @@ func historyTable(h *history.History) *table {
 		}
 		r := x.add(append(cells, count(int64(g.Runs)))...)
 		for _, f := range h.Figures {
-			v, ok := g.Values[f.Name]
 			c := cell{Text: "n/a", Style: faint}
-			if ok {
-				c = cell{Text: historyValue(f.Name, v)}
+			if v, ok := g.Values[f.Name]; ok {
+				c = cell{Text: historyValue(h, f.Name, v, g.Name)}
+			} else if why := figureName(f.Name) + ": " + plain(g.Words[f.Name]); g.Words[f.Name] != "" {
+				r.Notes = append(r.Notes, why)
 			}
 			if d, ok := changed[[2]string{g.Name, f.Name}]; ok {
 				if d.Worse {
 					c.Style = bad
 				}
-				r.Notes = append(r.Notes, figureName(f.Name)+" "+change(d.Ratio)+" from here")
+				r.Notes = append(r.Notes, figureName(f.Name)+" "+ratioText(d)+" from here")
 			}
 			r.Cells = append(r.Cells, c)
 		}
@@ -109,27 +111,40 @@ func historyTable(h *history.History) *table {
 // HistoryLines says what changed in the history of a load, a sentence each, and what is to be known
 // about it.
 func HistoryLines(h *history.History) []string {
-	var out, short []string
+	var out, short, lacking []string
 	for _, f := range h.Figures {
 		for _, c := range f.Changes {
-			line := figureName(f.Name) + " has shifted by " + shiftText(c) + " since " + plain(c.Since) +
-				": " + historyValue(f.Name, c.Before) + " until " + plain(c.After) + ", then " + historyValue(f.Name, c.Now)
+			line := figureName(f.Name) + " has shifted by " + shiftText(c)
+			if !hasNumbers(c.Ratio) {
+				line = figureName(f.Name) + " has " + ratioText(c)
+			}
+			line += " since " + plain(c.Since) + ": " + historyValue(h, f.Name, c.Before, c.After) + " until " + plain(c.After) + ", then " + historyValue(h, f.Name, c.Now, c.Since)
 			if c.Worse {
 				line += "; worse"
 			}
 			out = append(out, line+".")
 		}
-		if f.Undecided() {
+		if f.Few() {
 			short = append(short, figureName(f.Name)+" has "+count(int64(f.Groups))+" of "+count(int64(f.Needs)))
+		}
+		if len(f.Lacking) > 0 {
+			lacking = append(lacking, figureName(f.Name)+" of "+plain(strings.Join(f.Lacking, ", ")))
 		}
 	}
 	if len(short) > 0 {
 		out = append(out, "Too few to show a change: "+strings.Join(short, ", ")+".")
-	} else if len(out) == 0 {
+	}
+	if len(lacking) > 0 {
+		out = append(out, "Not decided, since the latest have no figure: "+strings.Join(lacking, "; ")+".")
+	}
+	if len(out) == 0 {
 		out = append(out, "No change is shown.")
 	}
 	if h.LeftOut > 0 {
-		out = append(out, plural(int64(h.LeftOut), "run")+" left out: INVALID, OVERLOADED or ended early.")
+		out = append(out, plural(int64(h.LeftOut), "run")+" left out: INVALID, SUSPECT as a whole or ended early.")
+	}
+	if h.Beside > 0 {
+		out = append(out, plural(int64(h.Beside), "run")+" of comparisons left out: another load ran beside them or in turn with them.")
 	}
 	if h.Unnamed > 0 {
 		out = append(out, plural(int64(h.Unnamed), "run")+" left out: without a "+string(h.By)+".")
@@ -142,13 +157,27 @@ func HistoryLines(h *history.History) []string {
 
 // shiftText is a change with its interval: "+12 % [8, 17]".
 func shiftText(c history.Change) string {
-	end := func(ratio float64) string {
-		return strings.TrimSuffix(strings.TrimPrefix(change(ratio), "+"), " %")
+	end := func(ratio history.Number) string {
+		return strings.TrimSuffix(strings.TrimPrefix(change(float64(ratio)), "+"), " %")
 	}
-	if math.IsInf(c.Hi, 1) {
-		return change(c.Ratio)
+	if !hasNumbers(c.Lo) || !hasNumbers(c.Hi) {
+		return change(float64(c.Ratio))
 	}
-	return change(c.Ratio) + " [" + end(c.Lo) + ", " + end(c.Hi) + "]"
+	return change(float64(c.Ratio)) + " [" + end(c.Lo) + ", " + end(c.Hi) + "]"
+}
+
+// hasNumbers reports whether a ratio is of two figures that are numbers.
+func hasNumbers(ratio history.Number) bool { return ratio > 0 && !math.IsInf(float64(ratio), 1) }
+
+// ratioText is the size of a change in few words.
+func ratioText(c history.Change) string {
+	switch {
+	case hasNumbers(c.Ratio):
+		return change(float64(c.Ratio))
+	case c.Worse:
+		return "no number any more"
+	}
+	return "no number before or after"
 }
 
 // figureName is a percentile as people read it, or the throughput.
@@ -160,11 +189,20 @@ func figureName(name string) string {
 }
 
 // historyValue is a value with its unit.
-func historyValue(name string, v float64) string {
-	if name == history.Throughput {
-		return rate(v)
+// historyValue writes a figure. One that ranks behind every number has the word of a group, or is said to have
+// failed where that group has a number.
+func historyValue(h *history.History, name string, v history.Number, group string) string {
+	if v.Beyond(name) {
+		at := slices.IndexFunc(h.Groups, func(g history.Group) bool { return g.Name == group })
+		if at >= 0 && h.Groups[at].Words[name] != "" {
+			return plain(h.Groups[at].Words[name])
+		}
+		return "failed"
 	}
-	return durationFloat(v)
+	if name == history.Throughput {
+		return rate(float64(v))
+	}
+	return durationFloat(float64(v))
 }
 
 // historyChart draws the figures over the groups, with a mark at each change.
@@ -178,13 +216,13 @@ func historyChart(h *history.History) *chart {
 		l := line{Name: figureName(f.Name), Colour: i, Dots: true}
 		for k, g := range h.Groups {
 			y := math.NaN()
-			if v, ok := g.Values[f.Name]; ok {
-				y = c.Y.place(v)
+			if v, ok := g.Values[f.Name]; ok && !v.Beyond(f.Name) {
+				y = c.Y.place(float64(v))
 			}
 			l.X, l.Y, l.Labels = append(l.X, float64(k+1)), append(l.Y, y), append(l.Labels, plain(g.Name))
 			for _, d := range f.Changes {
 				if d.Since == g.Name {
-					mark := figureName(f.Name) + " " + change(d.Ratio)
+					mark := figureName(f.Name) + " " + ratioText(d)
 					c.Moments = append(c.Moments, moment{From: float64(k+1) - 0.5, To: float64(k+1) - 0.5, Label: mark, Mark: mark})
 				}
 			}

@@ -17,18 +17,21 @@ type Change struct {
 	P             float64 // of the test that found it
 }
 
-const (
-	leastLevel = 3    // values of a level
-	shuffles   = 1999 // of a series, for the distribution of its largest statistic
-)
+// LeastLevel is the least number of values of a level.
+const LeastLevel = 3
+
+// shuffles is how often a series is shuffled for the distribution of its largest statistic: often enough that
+// LeastChanges values show a change whatever was drawn.
+const shuffles = 9999
 
 // LeastChanges is the least number of values among which [Changes] can find a change at a level
-// of significance.
+// of significance. The largest step is that of two halves, of which one has all the lowest ranks: by
+// chance in 2 of C(n, n/2) orders. An odd number of values has two such places, before and after the value
+// in the middle, and so the probability of the even number below it.
 func LeastChanges(alpha float64) int {
-	n, ways := 2*leastLevel, 20.0
-	for 2/ways > alpha {
-		n++
-		ways = math.Exp(lgamma(n+1) - lgamma(n/2+1) - lgamma(n-n/2+1))
+	n := 2 * LeastLevel
+	for 2/math.Exp(lgamma(n+1)-2*lgamma(n/2+1)) > alpha {
+		n += 2
 	}
 	return n
 }
@@ -44,7 +47,7 @@ func lgamma(n int) float64 {
 // each part is split in the same way (Pettitt, Applied Statistics 28, 1979, by permutation and
 // standardised, which also finds changes near an end). So a series of exchangeable values, however
 // distributed, has a change with a probability of at most alpha, and a single outlier is no change. A
-// level has at least three values. One that comes and goes between equal levels is found later than one
+// level has at least [LeastLevel] values, and a value may be infinite. One that comes and goes between equal levels is found later than one
 // that stays: it needs about twelve values (circular segmentation finds it earlier, and one that
 // stays later, for which a build waits). conf is the confidence of each interval, which does not
 // take into account that the place was chosen.
@@ -87,7 +90,7 @@ func Changes(series []float64, alpha, conf float64) []Change {
 // the probability of such a difference if the order is by chance.
 func largestStep(x []float64, rng *rand.Rand) (at int, p float64) {
 	n := len(x)
-	if n < 2*leastLevel {
+	if n < 2*LeastLevel {
 		return 0, 1
 	}
 	ranks := ranksOf(x)
@@ -95,7 +98,7 @@ func largestStep(x []float64, rng *rand.Rand) (at int, p float64) {
 		sum, mean := 0.0, float64(n+1)/2
 		for i, r := range ranks {
 			sum += r - mean
-			if t := i + 1; t >= leastLevel && n-t >= leastLevel {
+			if t := i + 1; t >= LeastLevel && n-t >= LeastLevel {
 				if z := math.Abs(sum) / math.Sqrt(float64(t)*float64(n-t)); z > most+1e-12 {
 					at, most = t, z
 				}
@@ -143,12 +146,17 @@ func ranksOf(x []float64) []float64 {
 	return ranks
 }
 
-// rankShift returns the ratio of b to a, both logarithms, and its interval.
+// rankShift returns the ratio of b to a, both logarithms, and its interval. Values may be infinite; two
+// infinite ones are alike.
 func rankShift(a, b []float64, conf float64) (ratio, lo, hi float64) {
 	var differences []float64
 	for _, v := range a {
 		for _, w := range b {
-			differences = append(differences, w-v)
+			d := w - v
+			if w == v {
+				d = 0 // infinite ones, too
+			}
+			differences = append(differences, d)
 		}
 	}
 	slices.Sort(differences)

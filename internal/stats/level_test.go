@@ -70,7 +70,7 @@ func TestChangesKeepTheirLevel(t *testing.T) {
 
 // TestLeastChanges: as many values can show a change, one less cannot.
 func TestLeastChanges(t *testing.T) {
-	for _, alpha := range []float64{0.05, 0.025, 0.01} {
+	for _, alpha := range []float64{0.05, 0.025, 0.05 / 3, 0.0125, 0.01} {
 		n := LeastChanges(alpha)
 		step := func(n int) []float64 {
 			x := make([]float64, n)
@@ -85,9 +85,32 @@ func TestLeastChanges(t *testing.T) {
 		if len(Changes(step(n-1), alpha, 0.95)) > 0 {
 			t.Errorf("%g: %d values show a change, so %d are not the least", alpha, n-1, n)
 		}
-		if len(Changes(step(n+1), alpha, 0.95)) == 0 {
-			t.Errorf("%g: %d values cannot show a change", alpha, n+1)
+		for _, n := range []int{n, n + 1} {
+			if len(Changes(step(n), alpha, 0.95)) == 0 {
+				t.Errorf("%g: %d values cannot show a change", alpha, n)
+			}
 		}
+	}
+}
+
+// TestChangesWithoutNumber: values beyond every number rank above all others, and are alike.
+func TestChangesWithoutNumber(t *testing.T) {
+	x := make([]float64, 20)
+	for i := range x {
+		x[i] = 100 + float64(i%5)
+		if i >= 12 {
+			x[i] = math.Inf(1)
+		}
+	}
+	found := Changes(x, 0.025, 0.95)
+	if len(found) != 1 || found[0].At != 12 || !math.IsInf(found[0].Ratio, 1) || !math.IsInf(found[0].Lo, 1) {
+		t.Errorf("to beyond every number: %+v", found)
+	}
+	for i := range x {
+		x[i] = math.Inf(1)
+	}
+	if found := Changes(x, 0.025, 0.95); len(found) != 0 {
+		t.Errorf("all beyond every number: %+v", found)
 	}
 }
 
