@@ -86,6 +86,7 @@ type TLS struct {
 	CA                 string // PEM file; empty: the system's roots
 	Cert               string // PEM file; empty: no client certificate
 	Key                string // PEM file of its key
+	KeyPassword        string // empty: the key is not encrypted
 	ServerName         string // empty: the host of the URL
 	InsecureSkipVerify bool   // the engine records it in the result as a warning
 }

@@ -3,7 +3,6 @@ package driver
 import (
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/pem"
 	"errors"
 	"fmt"
 	"os"
@@ -41,33 +40,43 @@ func (t *TLS) Config(host string) (*tls.Config, error) {
 		}
 		return nil, fmt.Errorf("tls: %w: %s needs %s beside it", ErrOption, given, missing)
 	}
+	if t.KeyPassword != "" && t.Key == "" {
+		return nil, fmt.Errorf("tls: %w: tls.key_password needs tls.key beside it", ErrOption)
+	}
 	if t.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		pair, err := t.pair()
 		if err != nil {
-			if encryptedKey(t.Key) {
-				return nil, fmt.Errorf("tls: %w: the key in %s is encrypted with a password; write it without one to a file that only you can read: (umask 077; openssl pkey -in %s -out FILE)", ErrOption, t.Key, t.Key)
-			}
-			hint := "tls.cert and tls.key want PEM files that belong together"
-			if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
-				hint = "check the path and its permissions"
-			}
-			return nil, fmt.Errorf("tls: client certificate %s with key %s: %w: %w; %s", t.Cert, t.Key, ErrOption, err, hint)
+			return nil, err
 		}
 		c.Certificates = []tls.Certificate{pair}
 	}
 	return c, nil
 }
 
-// encryptedKey reports whether a PEM file has a private key that only a password opens.
-func encryptedKey(file string) bool {
-	text, err := os.ReadFile(file)
+// pair reads the client's certificate and key.
+func (t *TLS) pair() (tls.Certificate, error) {
+	cert, err := os.ReadFile(t.Cert)
+	var key []byte
+	encrypted := false
+	if err == nil {
+		key, encrypted, err = readKey(t.Key, t.KeyPassword)
+	}
+	switch {
+	case encrypted && t.KeyPassword == "":
+		return tls.Certificate{}, fmt.Errorf("tls: %w: the key in %s is encrypted: give its password in tls.key_password", ErrOption, t.Key)
+	case encrypted && err != nil:
+		return tls.Certificate{}, fmt.Errorf("tls: %w: the key in %s is encrypted: %w", ErrOption, t.Key, err)
+	}
+	var pair tls.Certificate
+	if err == nil {
+		pair, err = tls.X509KeyPair(cert, key)
+	}
 	if err != nil {
-		return false
-	}
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type == "ENCRYPTED PRIVATE KEY" || block.Headers["DEK-Info"] != "" {
-			return true
+		hint := "tls.cert and tls.key want PEM files that belong together"
+		if errors.Is(err, os.ErrNotExist) || errors.Is(err, os.ErrPermission) {
+			hint = "check the path and its permissions"
 		}
+		return tls.Certificate{}, fmt.Errorf("tls: client certificate %s with key %s: %w: %w; %s", t.Cert, t.Key, ErrOption, err, hint)
 	}
-	return false
+	return pair, nil
 }

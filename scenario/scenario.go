@@ -89,6 +89,7 @@ type TLS struct {
 	CA                 string `yaml:"ca,omitempty" doc:"PEM file of the authority that signed the server's certificate; absent: the system's"`
 	Cert               string `yaml:"cert,omitempty" doc:"PEM file of the client's certificate"`
 	Key                string `yaml:"key,omitempty" doc:"PEM file of the client's key"`
+	KeyPassword        string `yaml:"key_password,omitempty" doc:"password of the client's key, if that is encrypted; env:NAME, @FILE or ${NAME}, so that it is not written down"`
 	ServerName         string `yaml:"server_name,omitempty" doc:"name expected in the server's certificate"`
 	InsecureSkipVerify bool   `yaml:"insecure_skip_verify,omitempty" doc:"accept any certificate; noted in the result"`
 }

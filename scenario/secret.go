@@ -7,8 +7,8 @@ import (
 	"sixnines/internal/secret"
 )
 
-// Secrets returns the texts that no output may contain: the values of options for which
-// isSecret returns true, the values of settings whose names mark them as secret, and from
+// Secrets returns the texts that no output may contain: the password of the client's key, the values of
+// options for which isSecret returns true, the values of settings whose names mark them as secret, and from
 // the address the login and the parameters that have the name of a secret option, each as
 // it is written there and decoded.
 func (s *Scenario) Secrets(isSecret func(option string) bool) []string {
@@ -33,6 +33,9 @@ func (s *Scenario) Secrets(isSecret func(option string) bool) []string {
 		if secret.Setting(name) {
 			add(value)
 		}
+	}
+	if t := s.Target.TLS; t != nil {
+		add(t.KeyPassword)
 	}
 	for _, u := range secret.Logins(s.Target.URL) {
 		login := s.Target.URL[u[0]:u[1]]

@@ -199,6 +199,7 @@ func (v *validator) target() {
 	case tls.Cert != "" && tls.Key == "":
 		v.fail("a TLS certificate without its key", "give target.tls.key", "target.tls.cert")
 	}
+	v.refuse(tls.KeyPassword != "" && tls.Key == "", "the password of a TLS key without the key", "give target.tls.key", secret.KeyPassword)
 	v.refuse(s.Target.URL == "", "TLS without the address of a broker", "give target.url; a broker that sixnines starts itself is reached over loopback, without TLS", "target.tls")
 }
 

@@ -188,7 +188,7 @@ func escape(text string) string {
 
 // Redacted returns a copy of the scenario that may be shown and written down. Values of
 // variables and references (see [Environment]) are replaced by their names. Variables with
-// the name SIXNINES_ and the key's name replace the options for which isSecret returns true,
+// the name SIXNINES_ and the key's name replace the password of the client's key, the options for which isSecret returns true,
 // the parameters of the address that have such a name, settings whose names mark them as
 // secret, and the logins in the address. The copy can be run once these variables are set;
 // until then they are an error.
@@ -278,6 +278,9 @@ func (s *Scenario) replaced(isSecret func(option string) bool, shown func(key, n
 			file *string
 		}{{"ca", &t.CA}, {"cert", &t.Cert}, {"key", &t.Key}, {"server_name", &t.ServerName}} {
 			*f.file = put("target.tls."+f.key, "", *f.file, false)
+		}
+		if t.KeyPassword != "" {
+			t.KeyPassword = put(secret.KeyPassword, "tls_key_password", t.KeyPassword, true)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Target.Settings)) {

@@ -23,6 +23,7 @@ import (
 	"sixnines/driver"
 	"sixnines/drivers/all"
 	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
 )
 
 // place is where a secret stands, and the flags that put it there.
@@ -61,6 +62,10 @@ func places(t *testing.T, e driver.Entry, at, secret string) []place {
 	if scheme, rest, ok := strings.Cut(at, "://"); ok {
 		all = append(all, place{"login in the URL", []string{"--url", scheme + "://ada:" + url.QueryEscape(secret) + "@" + rest}, nil},
 			place{"login in the URL of a variable", []string{"--url", scheme + "://${WORD}@" + rest}, []string{"WORD=ada:" + secret}})
+	}
+	if e.Capabilities.TLS {
+		pair := brokertest.NewCertificates(t).Client(true)
+		all = append(all, place{"password of a key", []string{"--url", at, "--tls-ca", pair.CA, "--tls-cert", pair.Cert, "--tls-key", pair.Key, "--tls-key-password", secret}, nil})
 	}
 	return all
 }

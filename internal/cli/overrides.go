@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"sixnines/driver"
+	"sixnines/internal/secret"
 	"sixnines/internal/sweep"
 	"sixnines/scenario"
 )
@@ -142,6 +143,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("tls-ca", "target.tls.ca", "FILE", "PEM file of the CA that signed the server's certificate")
 		flag("tls-cert", "target.tls.cert", "FILE", "PEM file of the client certificate")
 		flag("tls-key", "target.tls.key", "FILE", "PEM file of the client key")
+		flag("tls-key-password", secret.KeyPassword, "PASSWORD", "password of the client key, if that is encrypted: env:NAME or @FILE")
 		flag("tls-server-name", "target.tls.server_name", "NAME", "name expected in the server's certificate")
 		flag("tls-insecure", "target.tls.insecure_skip_verify", "bool", "accept any certificate; noted in the result")
 	})

@@ -38,6 +38,9 @@ func (a *app) noteExposed(flags []scenario.Override, e driver.Entry) {
 	}
 	for _, o := range flags {
 		what := secret.Spelled(o.Key, o.Value, e.Secret)
+		if what != "" && o.Key == secret.KeyPassword {
+			what = "--tls-key-password"
+		}
 		if what == "" || slices.Contains(a.warnedSecrets, what) {
 			continue
 		}

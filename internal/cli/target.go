@@ -205,7 +205,7 @@ func checkTLS(s *scenario.Scenario) error {
 		return nil
 	}
 	if _, err := (*driver.TLS)(s.Target.TLS).Config("localhost"); err != nil {
-		return &fault{exitUsage, err, "--tls-ca takes the CA's PEM file; --tls-cert and --tls-key together take the client's"}
+		return &fault{exitUsage, err, "--tls-ca takes the CA's PEM file; --tls-cert and --tls-key together take the client's, --tls-key-password that of an encrypted key"}
 	}
 	return nil
 }

@@ -37,10 +37,16 @@ func KeepsVariables(key string) bool {
 	return strings.HasPrefix(key, "workloads.") && strings.HasPrefix(rest, "options.")
 }
 
+// KeyPassword is the key of the password that opens a client's key.
+const KeyPassword = "target.tls.key_password"
+
 // MayRefer reports whether the value at a key may be a reference.
 func MayRefer(key string) bool {
 	if name, ok := strings.CutPrefix(key, "target.settings."); ok {
 		return Setting(name)
+	}
+	if key == KeyPassword {
+		return true
 	}
 	return KeepsVariables(key) && !ofCommand.MatchString(key) && !strings.HasPrefix(key, "target.url") && !strings.HasPrefix(key, "target.tls.") && key != "description"
 }

@@ -25,6 +25,7 @@ func Spelled(key, value string, secret func(option string) bool) string {
 		return ""
 	case isSetting && Setting(rest):
 		name = rest
+	case key == KeyPassword:
 	case isSetting || !MayRefer(key) || !secret(name):
 		return ""
 	}
