@@ -64,6 +64,30 @@ func (d discipline) add(means Means, c scenario.Conditions) error {
 	})
 }
 
+// openRate is that of a discipline whose conditions are over: faster than anything that a path of ours carries.
+const openRate = scenario.BitRate(100_000_000_000)
+
+// pass has the discipline pass packets that come from now on. It stays in: the kernel drops what waits in a discipline that is
+// taken out. What waits for a rate goes at once, and what netem delays when it is due.
+func (d discipline) pass(means Means, c scenario.Conditions) error {
+	var open scenario.Conditions
+	if c.Rate > 0 {
+		open.Rate = openRate
+	}
+	return d.add(means, open)
+}
+
+// drain waits until nothing waits in a discipline that passes packets, and at most a second longer than the delay.
+func (d discipline) drain(delay time.Duration) error {
+	for end := time.Now().Add(delay + time.Second); time.Now().Before(end); time.Sleep(time.Millisecond) {
+		s, err := d.statistics()
+		if err != nil || s == nil || s.Queue.Qlen == 0 {
+			return err
+		}
+	}
+	return nil
+}
+
 // Kind implements journal.Undoing.
 func (d *discipline) Kind() string { return disciplineKind }
 
@@ -102,24 +126,35 @@ func unlessGone(err error) error {
 	return err
 }
 
-// counted reads what the discipline counted; nothing, where it is not there.
-func (d discipline) counted() (c Counts, err error) {
+// statistics are the discipline's; nil, where it is not there.
+func (d discipline) statistics() (found *netlink.QdiscStatistics, err error) {
 	err = d.Device.at(func(l netlink.Link) error {
 		all, err := netlink.QdiscList(l)
 		for _, q := range all {
 			if s := q.Attrs().Statistics; q.Attrs().Parent == netlink.HANDLE_ROOT && q.Attrs().Handle == handle && s != nil && s.Basic != nil && s.Queue != nil {
-				c = Counts{Packets: int64(s.Basic.Packets), Bytes: int64(s.Basic.Bytes), Overflow: int64(s.Queue.Drops)}
+				found = s
 			}
 		}
 		return err
 	})
-	return c, err
+	return found, err
+}
+
+// counted returns what a discipline counted. The kernel counts as packets what has left; what waits and what the full queue
+// dropped came, too. netem counts as requeued what it sends before others (net/sched/sch_netem.c, netem_enqueue).
+func counted(means Means, s *netlink.QdiscStatistics) Counts {
+	c := Counts{Packets: int64(s.Basic.Packets) + int64(s.Queue.Qlen) + int64(s.Queue.Drops), Bytes: int64(s.Basic.Bytes), Overflow: int64(s.Queue.Drops)}
+	if means == Netem {
+		c.Reordered = int64(s.Queue.Requeues)
+	}
+	return c
 }
 
 // handle is the name of our disciplines: 6969:.
 const handle = 0x6969 << 16
 
-// disciplineOf returns the discipline for a device's root. Both bound their queue as a schedule does.
+// disciplineOf returns the discipline for a device's root. sch_tbf bounds its queue as a schedule does; sch_netem bounds it in packets
+// alone, and those that it delays count.
 func disciplineOf(means Means, c scenario.Conditions, index int) (netlink.Qdisc, error) {
 	attrs := netlink.QdiscAttrs{LinkIndex: index, Handle: handle, Parent: netlink.HANDLE_ROOT}
 	bytesPerSecond := uint64(c.Rate) / 8
@@ -130,7 +165,7 @@ func disciplineOf(means Means, c scenario.Conditions, index int) (netlink.Qdisc,
 		ticks := float64(burst) * float64(netlink.TIME_UNITS_PER_SEC) / float64(bytesPerSecond) * netlink.TickInUsec()
 		return &netlink.Tbf{QdiscAttrs: attrs, Rate: bytesPerSecond, Limit: uint32(limit), Buffer: uint32(ticks)}, nil
 	case Netem:
-		n := netlink.NetemQdiscAttrs{Latency: uint32(c.Delay.Microseconds()), Loss: float32(c.Loss * 100), Limit: mostQueued, Rate64: bytesPerSecond}
+		n := netlink.NetemQdiscAttrs{Latency: uint32(c.Delay.Microseconds()), Limit: mostQueued, Rate64: bytesPerSecond}
 		if c.Reorder > 0 {
 			n.ReorderProb, n.Gap = float32(c.Reorder*100), 1
 		}

@@ -41,12 +41,13 @@ type Properties struct {
 	Without string   // what is missing where it does not work, and what to do
 }
 
-// All lists the means, the best first. The relay is the last: it adds a hop, and needs no privileges. netem is not used for jitter: it reorders packets whose
-// delays differ, and its jitter is smaller than asked (Jurgelionis et al., "An Empirical Study of NetEm
-// Network Emulation Functionalities", ICCCN 2011).
+// All lists the means, the best first. The relay is the last: it adds a hop, and needs no privileges. netem is not used for
+// jitter: it reorders packets whose delays differ, and its jitter is smaller than asked (Jurgelionis et al., "An Empirical Study
+// of NetEm Network Emulation Functionalities", ICCCN 2011). It is not used for loss: the kernel counts what it loses together with
+// what its full queue drops (net/sched/sch_netem.c, netem_enqueue), and another means counts each loss.
 func All() []Properties {
 	return []Properties{
-		{Means: Netem, Device: true, Can: []Aspect{Delay, Loss, Reorder, Rate}, What: "the kernel's network emulator"},
+		{Means: Netem, Device: true, Can: []Aspect{Delay, Reorder, Rate}, What: "the kernel's network emulator"},
 		{Means: TCX, Device: true, Can: []Aspect{Loss}, What: "a kernel program that drops packets and counts them"},
 		{Means: TBF, Device: true, Can: []Aspect{Rate}, What: "the kernel's token bucket"},
 		{Means: NFQueue, Can: []Aspect{Delay, Jitter, Loss, Reorder, Rate}, What: "a packet queue from which a sixnines process releases packets when they are due"},

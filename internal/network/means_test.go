@@ -27,8 +27,8 @@ func TestPlan(t *testing.T) {
 		want    string // Plan.String, or a part of the error
 		not     string // part of a sentence of why a better means is not used
 	}{
-		{"netem does all", ours, all, nil, "to brokers: delay, loss, rate by netem", ""},
-		{"netem reorders by jitter", ours, jitter, nil, "to brokers: loss by netem; to brokers: delay, jitter by nfqueue", ""},
+		{"netem does all but loss", ours, all, nil, "to brokers: delay, rate by netem; to brokers: loss by tcx", ""},
+		{"netem reorders by jitter", ours, jitter, nil, "to brokers: loss by tcx; to brokers: delay, jitter by nfqueue", ""},
 		{"without netem", ours, all, []Means{Netem}, "to brokers: loss by tcx; to brokers: rate by tbf; to brokers: delay by nfqueue", "netem: broken"},
 		{"on loopback", loop, all, nil, "to brokers: delay, loss, rate by nfqueue", "device that sixnines creates"},
 		{"another machine", away, all, nil, "to brokers: delay, loss, rate by nfqueue", ""},

@@ -27,7 +27,7 @@ type Path struct {
 	queues  *child.Process
 	orders  *json.Encoder // to the process of the queues
 	answers *bufio.Reader
-	rules   []step   // in force from Prepare to Close: without packets that wait they change nothing
+	rules   []step   // done from Prepare to Close: while no conditions are in effect they change nothing
 	steps   []step   // by which conditions begin, in their order
 	counts  []Counts // of each use
 }
@@ -120,8 +120,7 @@ func (p Plan) Prepare(o Options) (path *Path, err error) {
 		case TCX:
 			err = path.prepareLoss(i, u.Way)
 		case Netem, TBF:
-			d := &discipline{u.Way.Out}
-			err = path.prepared(path.note(d, func() error { return d.add(u.Means, u.Way.Conditions) }, i))
+			err = path.prepareDiscipline(i, u)
 		}
 		if err != nil {
 			return path, err
@@ -149,14 +148,49 @@ func (p *Path) prepareLoss(use int, w Way) error {
 		return err
 	}
 	p.losses, p.lossUse = append(p.losses, l), append(p.lossUse, use)
-	s, err := segmentsOf(w.Out)
-	if err != nil {
-		return err
-	}
-	if err := p.prepared(p.note(&s, func() error { return s.set(1) })); err != nil {
+	if err := p.prepareSegments(w.Out); err != nil {
 		return err
 	}
 	return p.prepared(step{do: l.attach, undo: l.detach, uses: []int{use}}, nil)
+}
+
+// prepareSegments has a device hand on single packets while the conditions are in effect.
+func (p *Path) prepareSegments(d Device) error {
+	s, err := segmentsOf(d)
+	if err != nil {
+		return err
+	}
+	return p.prepared(p.note(&s, func() error { return s.set(1) }))
+}
+
+// prepareDiscipline prepares a discipline of a use. At the end of the conditions it passes packets, and it is taken out when none
+// waits in it.
+func (p *Path) prepareDiscipline(use int, u Use) error {
+	d, c := &discipline{u.Way.Out}, u.Way.Conditions
+	out, err := p.note(d, func() error { return nil })
+	out.undo = func() error {
+		err := d.drain(c.Delay)
+		_, undone := d.Undo(context.Background())
+		return errors.Join(unlessGone(err), undone)
+	}
+	if p.rules = append(p.rules, out); err != nil {
+		return err
+	}
+	if c.Reorder > 0 {
+		if err := p.prepareSegments(u.Way.Out); err != nil {
+			return err
+		}
+	}
+	return p.prepared(step{do: func() error { return d.add(u.Means, c) }, undo: func() error {
+		s, err := d.statistics()
+		if s != nil {
+			p.counts[use] = counted(u.Means, s)
+		}
+		if err == nil && s != nil {
+			err = d.pass(u.Means, c)
+		}
+		return unlessGone(err)
+	}, uses: []int{use}}, nil)
 }
 
 // queued is a queue of the plan: what it does to the packets of a way that arrive in one namespace.
@@ -314,13 +348,6 @@ func relayed[T any](w Way, to, from *T) *T {
 // End takes the conditions away, the latest first, and returns when, CLOCK_MONOTONIC ns. Everything is tried, whatever fails. It
 // may be called again.
 func (p *Path) End() (happened int64, err error) {
-	for i, u := range p.plan.Uses {
-		if u.Means == Netem || u.Means == TBF {
-			if c, e := (discipline{u.Way.Out}).counted(); e == nil && c.Packets > 0 {
-				p.counts[i] = c
-			}
-		}
-	}
 	err = undoAll(p.steps)
 	happened = clock.Now()
 	err = errors.Join(err, eraseAll(p.steps))

@@ -65,7 +65,7 @@ func cases() []struct {
 		{TCX, scenario.Conditions{Loss: 1}, []Means{Netem}},
 		{TBF, scenario.Conditions{Rate: 1_000_000}, []Means{Netem}},
 		{NFQueue, scenario.Conditions{Delay: 10 * time.Second, Jitter: time.Second, Loss: 0.5, Reorder: 0.1, Rate: 1_000_000}, []Means{Netem, TCX, TBF}},
-		{Netem, scenario.Conditions{Delay: time.Second, Loss: 0.5}, nil},
+		{Netem, scenario.Conditions{Delay: time.Second, Reorder: 0.5}, nil},
 	}
 }
 
