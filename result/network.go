@@ -12,6 +12,12 @@ type Network struct {
 	Asked Conditions     `json:"asked"`
 	Means []NetworkMeans `json:"means"`         // what was used
 	Not   []string       `json:"not,omitempty"` // why better means were not used, a sentence each
+	// Followed are addresses that the broker told clients of, and for which the conditions hold, too. Uncovered are those to
+	// which clients connected and for which the conditions did not hold: absent from the event at which they began. Unknown
+	// says why it is not known to which addresses some clients connect; empty: it is known of all.
+	Followed  []string `json:"followed,omitempty"`
+	Uncovered []string `json:"uncovered,omitempty"`
+	Unknown   string   `json:"unknown,omitempty"`
 	// Before, During and After are handshakes of the run's own with a broker's port: the path alone, without any
 	// program. Before is the floor of the path. Absent: not measured.
 	Before *RoundTrips `json:"before,omitempty"`

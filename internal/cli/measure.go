@@ -69,7 +69,7 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 		config.Floor, config.Limit = a.noiseFloor(s, show.say), a.generatorLimit(s, show.say)
 	}
 	target := &faults.Target{Seed: s.Seed, Journal: a.journal, Network: a.networkOf(s, e)}
-	config.Doer = target.Doer
+	config.Doer, config.Connected = target.Doer, target.Connected
 	if a.live != nil {
 		config.Exporter = a.live
 		observe := config.Observer

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"net/netip"
 	"time"
 
 	"sixnines/driver"
@@ -86,6 +87,10 @@ type Config struct {
 	// Provisioned, if not nil, is called before the load with what names the broker's destinations of a
 	// workload (empty name: the only one), for each whose driver can. Actions may need the leader of one.
 	Provisioned func(workload string, d driver.DestinationNamer)
+	// Connected, if not nil, is called once, when all loads are connected and before they warm up. ends returns the
+	// addresses to which producers and consumers have connected so far, as far as the engine dials for them; it is safe for
+	// concurrent use.
+	Connected func(ends func() []netip.AddrPort)
 	// Observer, if not nil, is called with the run's progress once an interval, from one goroutine at
 	// a time. It must not block for long: it holds up the collector.
 	Observer func(Progress)

@@ -44,6 +44,9 @@ func (r *run) execute(ctx context.Context) (run *result.Run, err error) {
 	if err := r.setUp(ctx); err != nil {
 		return nil, r.giveUp(err)
 	}
+	if r.config.Connected != nil {
+		r.config.Connected(r.ends())
+	}
 	for _, ld := range r.loads {
 		if ld.warmsUntilStable() {
 			ld.warmUntilStable(ctx)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"time"
 
 	"sixnines/driver"
@@ -117,6 +118,23 @@ func (r *run) openConns() func() []*transport.Conn {
 	return func() (all []*transport.Conn) {
 		for _, d := range dialers {
 			all = append(all, d.Open()...)
+		}
+		return all
+	}
+}
+
+// ends returns a function that returns the addresses to which the dialers of the sessions that are open now have connected.
+func (r *run) ends() func() []netip.AddrPort {
+	var dialers []*transport.Dialer
+	for _, ld := range r.loads {
+		dialers = append(dialers, ld.session.Dialers...)
+		if d := ld.churn.Dialer(); d != nil {
+			dialers = append(dialers, d)
+		}
+	}
+	return func() (all []netip.AddrPort) {
+		for _, d := range dialers {
+			all = append(all, d.Ends()...)
 		}
 		return all
 	}

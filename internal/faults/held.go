@@ -32,6 +32,7 @@ func (p *Path) Hold(ctx context.Context) (*Held, error) {
 		return nil, errors.Join(err, undone)
 	}
 	h.record.During = p.measure(ctx)
+	p.network.held = &h.conditions
 	return h, nil
 }
 

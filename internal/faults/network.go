@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sixnines/internal/clock"
@@ -29,6 +30,8 @@ type Network struct {
 	// Unrelayed says why they cannot connect through a relay; empty: they can.
 	Unrelayed string
 	look      sync.Once
+	ends      atomic.Pointer[func() []netip.AddrPort] // see Target.Connected; nil: not known
+	held      *conditions                             // of the whole run; nil: none
 	machine   network.Machine
 }
 
@@ -88,6 +91,7 @@ type Path struct {
 	seed    uint64
 	probed  netip.AddrPort // where handshakes are made; zero: between nodes they are not
 	plan    network.Plan
+	cover   cover
 }
 
 // Path plans what a network asks for. Its errors say why it cannot be had, and what could.
@@ -106,6 +110,7 @@ func (t *Target) Path(ctx context.Context, asked scenario.Network) (*Path, error
 		p.probed = netip.AddrPort{}
 	}
 	p.plan, err = t.Network.sees().Plan(ways)
+	p.cover = t.coverOf(brokers, p.plan)
 	return p, err
 }
 
@@ -226,6 +231,9 @@ func (p *Path) record() *result.Network {
 	c := p.asked.Conditions
 	r := &result.Network{Direction: string(p.asked.Direction), Profile: p.asked.Profile, Not: p.plan.Not,
 		Asked: result.Conditions{Delay: int64(c.Delay), Jitter: int64(c.Jitter), Loss: float64(c.Loss), Reorder: float64(c.Reorder), Rate: int64(c.Rate)}}
+	if !p.cover.all {
+		r.Unknown = p.network.Unrelayed
+	}
 	for _, end := range p.asked.Between {
 		r.Between = append(r.Between, string(end))
 	}
@@ -313,6 +321,9 @@ func (c *conditions) prepare(ctx context.Context) (err error) {
 	c.record = c.path.record()
 	c.record.Before = c.path.measure(ctx)
 	c.made, err = c.path.plan.Prepare(network.Options{Command: c.path.network.Command, Seed: c.path.seed, Journal: c.path.network.Journal, Relay: c.path.network.Relay})
+	if err == nil {
+		c.follow()
+	}
 	return err
 }
 
@@ -347,5 +358,6 @@ func (c *conditions) Undo(ctx context.Context) (happened int64, err error) {
 		m.Rate, m.Late, m.LateMost = n.Rate(), int64(n.Late), int64(n.LateMost)
 	}
 	c.record.After = c.path.measure(ctx)
+	c.record.Uncovered = written(c.path.cover.outside(c.path.network.reached()))
 	return happened, err
 }

@@ -3,9 +3,12 @@ package faults
 import (
 	"context"
 	"fmt"
+	"net/netip"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,4 +113,65 @@ func rulesAt(t *testing.T, port uint16) string {
 		}
 	}
 	return strings.Join(about, "")
+}
+
+// Conditions hold for the addresses of which the broker told clients before they began, and the record of those says which clients
+// connected to later.
+func TestConditionsFollowClients(t *testing.T) {
+	if why, not := network.Look().Why[network.NFQueue]; not {
+		t.Skip("SKIPPED: nfqueue does not work here: ", why)
+	}
+	c := start(t, "nats")
+	named, told, later := netip.MustParseAddrPort("127.0.0.1:7301"), netip.MustParseAddrPort("127.0.0.1:7302"), netip.MustParseAddrPort("127.0.0.1:7303")
+	away := netip.MustParseAddrPort("192.0.2.1:7304") // it cannot be followed: the named one is here
+	for i, of := range []string{"an action", "the run"} {
+		target := &Target{Cluster: c, Seed: 7, Network: &Network{URL: "nats://" + named.String(), Command: []string{os.Args[0], network.Command}, Journal: journal.New(t.TempDir())}}
+		var reached atomic.Pointer[[]netip.AddrPort]
+		reached.Store(&[]netip.AddrPort{named, told, away, told})
+		ends := func() []netip.AddrPort { return *reached.Load() }
+		before := rulesAt(t, told.Port())
+		var n *result.Network
+		end := func() error { return nil }
+		if i == 0 {
+			target.Connected(ends)
+			d := doer(t, target, "{at: 1s, network: {delay: 5ms}, for: 2s}").(actions.Undoer)
+			if _, err := d.Do(t.Context(), clock.Now()); err != nil {
+				t.Fatal(err)
+			}
+			end = func() error {
+				_, err := d.Undo(t.Context())
+				e := result.Event{Action: &result.Acted{}}
+				d.(actions.Describer).Describe(&e)
+				n = e.Action.Network
+				return err
+			}
+		} else {
+			path, err := target.Path(t.Context(), scenario.Network{Conditions: scenario.Conditions{Delay: 5 * time.Millisecond}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			h, err := path.Hold(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			target.Connected(ends)
+			if got := h.Network().Followed; !slices.Equal(got, []string{told.String()}) {
+				t.Errorf("at its beginning %s has followed %v", of, got)
+			}
+			end = func() (err error) { n, err = h.End(); return err }
+		}
+		if rulesAt(t, told.Port()) == before {
+			t.Errorf("%s: no rule is about %s", of, told)
+		}
+		reached.Store(&[]netip.AddrPort{later, named, told, away})
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(n.Followed, []string{told.String()}) || !slices.Equal(n.Uncovered, []string{later.String(), away.String()}) || n.Unknown != "" {
+			t.Errorf("%s: followed %v, uncovered %v, %q", of, n.Followed, n.Uncovered, n.Unknown)
+		}
+		if now := rulesAt(t, told.Port()); now != before {
+			t.Errorf("left behind:\n%s", now)
+		}
+	}
 }

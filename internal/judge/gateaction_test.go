@@ -99,6 +99,12 @@ func gateCases() []gateCase {
 		{name: "a process of the broker ends in the effect", run: func(r *result.Run) {
 			r.Events = append(r.Events, result.Event{At: int64(actedAt + 100*time.Millisecond), Kind: result.EventBrokerEnded, Detail: "node 2 ended by itself"})
 		}, code: result.ReasonBrokerEnded, words: "node 2"},
+		{name: "connections to which the run's conditions do not get", run: func(r *result.Run) {
+			r.Events = append(r.Events, result.Event{At: int64(time.Minute), Kind: result.EventNetwork, Network: &result.Network{Uncovered: []string{"b2:9092", "b3:9092"}}})
+		}, code: result.ReasonAction, words: "connections to b2:9092, b3:9092"},
+		{name: "connections to which an action's conditions do not get", run: func(r *result.Run) {
+			r.Events = append(r.Events, result.Event{At: int64(actedAt + 500*time.Millisecond), Kind: result.EventActionOver, Action: &result.Acted{Number: 1, Network: &result.Network{Uncovered: []string{"b2:9092"}}}})
+		}, code: result.ReasonAction, words: "connections to b2:9092"},
 		{name: "the broker's threads wait in the effect", run: func(r *result.Run) {
 			r.Pauses = append(r.Pauses, result.Pause{Start: int64(actedAt), End: int64(actedAt + 400*time.Millisecond), Source: result.PauseStarved})
 		}, code: result.ReasonStarved},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"sixnines/internal/spell"
@@ -165,8 +166,8 @@ func connections(events []result.Event, from, to int64) (lost bool, back int64) 
 	return lost, back
 }
 
-// actionsDone: an action of the plan failed or did not happen, so the run is not the planned
-// one: INVALID. Actions planned for after the window's end, or missing from a run that was
+// actionsDone: an action of the plan failed or did not happen, or conditions of the network did not hold for all connections, so
+// the run is not the planned one: INVALID. Actions planned for after the window's end, or missing from a run that was
 // interrupted or aborted, do not count.
 func actionsDone(e *evidence) (found []result.Reason) {
 	invalid := func(text string) {
@@ -177,6 +178,9 @@ func actionsDone(e *evidence) (found []result.Reason) {
 			invalid("an action failed: " + ev.Detail)
 		}
 	}
+	for _, addresses := range uncovered(e.run) {
+		invalid("the network conditions did not hold for connections to " + addresses + ", which target.url does not name")
+	}
 	if len(e.run.Header.Actions) == 0 || len(found) > 0 || e.in.CutShort {
 		return found
 	}
@@ -186,6 +190,22 @@ func actionsDone(e *evidence) (found []result.Reason) {
 		}
 	}
 	return found
+}
+
+// uncovered returns to which addresses clients connected, and for which a network's conditions did not hold, an item for each
+// network.
+func uncovered(run *result.Run) (all []string) {
+	for i := range run.Events {
+		e := &run.Events[i]
+		n := e.Network
+		if n == nil && e.Action != nil && e.Workload == run.Header.Workload {
+			n = e.Action.Network
+		}
+		if n != nil && len(n.Uncovered) > 0 {
+			all = append(all, strings.Join(n.Uncovered, ", "))
+		}
+	}
+	return all
 }
 
 // unfinished returns the first action of those whose effect lasted to the end of the window, and of

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/netip"
 	"time"
 
 	"sixnines/internal/journal"
@@ -46,6 +47,9 @@ func (p *Path) End() (int64, error) { return 0, errNoMeans }
 
 // Close fails.
 func (p *Path) Close() error { return errNoMeans }
+
+// Follow fails.
+func (p *Path) Follow([]netip.AddrPort) error { return errNoMeans }
 
 // Instants returns nothing.
 func (p *Path) Instants() []Instant { return nil }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"time"
 
@@ -25,6 +26,9 @@ type Path struct {
 	losses  []*loss
 	lossUse []int // the use of each loss
 	queues  *child.Process
+	queued  []queued      // what they do
+	numbers []uint16      // theirs
+	chain   string        // with which the names of our chains begin
 	orders  *json.Encoder // to the process of the queues
 	answers *bufio.Reader
 	rules   []step   // done from Prepare to Close: while no conditions are in effect they change nothing
@@ -265,16 +269,41 @@ func (p *Path) startQueues(o Options) error {
 		return err
 	}
 	// A name of its own: the chain of another run must not be meant.
-	name := fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
+	p.queued, p.numbers, p.chain = all, numbers.Queues, fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
 	for i, q := range all {
-		for _, r := range rulesOf(q.way, q.spec.Namespace, fmt.Sprintf("%s-%d", name, i), numbers.Queues[i]) {
-			s, err := p.note(&r, r.add)
-			if p.rules = append(p.rules, s); err != nil {
-				return err
-			}
+		if err := p.noteRules(i, q.way); err != nil {
+			return err
 		}
 	}
 	return p.prepared(step{do: func() error { return p.hold(true) }, undo: func() error { return p.hold(false) }, uses: p.plan.by(NFQueue)}, nil)
+}
+
+// noteRules adds the rules that queue the packets of a way in a queue, which are still to be done.
+func (p *Path) noteRules(queue int, w Way) error {
+	for _, r := range rulesOf(w, p.queued[queue].spec.Namespace, fmt.Sprintf("%s-%d", p.chain, len(p.rules)), p.numbers[queue]) {
+		s, err := p.note(&r, r.add)
+		if p.rules = append(p.rules, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Follow has the conditions that queues give hold for further addresses of brokers.
+func (p *Path) Follow(more []netip.AddrPort) error {
+	before := len(p.rules)
+	for i, q := range p.queued {
+		w := q.way
+		if len(w.From) > 0 {
+			w.From = more
+		} else {
+			w.To = more
+		}
+		if err := p.noteRules(i, w); err != nil {
+			return err
+		}
+	}
+	return doAll(p.rules[before:])
 }
 
 // hold has packets wait in the queues, or pass them.
@@ -379,7 +408,7 @@ func (p *Path) Close() error {
 	if e := p.answer(&counts); e != nil {
 		err = errors.Join(err, e)
 	}
-	for i, q := range p.plan.queued(0) {
+	for i, q := range p.queued {
 		if i < len(counts) {
 			p.counts[q.use] = sum(p.counts[q.use], counts[i])
 		}

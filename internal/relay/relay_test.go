@@ -70,12 +70,12 @@ func echo(c *net.TCPConn) {
 // dial connects through the relay.
 func dial(t *testing.T, r *Relay, address string) *net.TCPConn {
 	t.Helper()
-	c, here, err := r.Via().Dial(t.Context(), "tcp", address)
+	c, far, err := r.Via().Dial(t.Context(), "tcp", address)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !here {
-		t.Error("the other end is said to be on another machine")
+	if !far.Here || far.Address.String() != address {
+		t.Errorf("the other end is %+v, not %s on this machine", far, address)
 	}
 	t.Cleanup(func() { _ = c.Close() })
 	return c.(*net.TCPConn)

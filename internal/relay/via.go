@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,8 @@ type Via struct {
 	Token   string `json:"token"`   // who knows it is served
 }
 
-// The relay's answers to a request to connect. The rest of the line is the error: its number, if it has one, and its text.
+// The relay's answers to a request to connect. The rest of the line is the address, or the error: its number, if it has one, and
+// its text.
 const (
 	answerHere  = "here" // connected, and both ends of the relay's connection are on this machine
 	answerAway  = "away" // connected, to another machine
@@ -26,13 +28,19 @@ const (
 	mostAnswer  = 4 << 10
 )
 
-// Dial connects to an address through the relay, as net.Dialer does. here reports whether the address is on this machine.
-func (v Via) Dial(ctx context.Context, network, address string) (conn net.Conn, here bool, err error) {
-	fail := func(err error) (net.Conn, bool, error) {
+// Far is the other end of a connection through a relay.
+type Far struct {
+	Address netip.AddrPort
+	Here    bool // it is on this machine
+}
+
+// Dial connects to an address through the relay, as net.Dialer does.
+func (v Via) Dial(ctx context.Context, network, address string) (conn net.Conn, far Far, err error) {
+	fail := func(err error) (net.Conn, Far, error) {
 		if ctx.Err() != nil {
 			err = ctx.Err()
 		}
-		return nil, false, &net.OpError{Op: "dial", Net: network, Err: err}
+		return nil, Far{}, &net.OpError{Op: "dial", Net: network, Err: err}
 	}
 	if !strings.HasPrefix(network, "tcp") {
 		return fail(errors.New("the relay carries TCP only"))
@@ -50,7 +58,10 @@ func (v Via) Dial(ctx context.Context, network, address string) (conn net.Conn, 
 	if err == nil {
 		switch word, rest, _ := strings.Cut(answer, " "); word {
 		case answerHere, answerAway:
-			return c, word == answerHere, nil
+			far.Here = word == answerHere
+			if far.Address, err = netip.ParseAddrPort(rest); err == nil {
+				return c, far, nil
+			}
 		default:
 			number, text, _ := strings.Cut(rest, " ")
 			if err = errors.New(text); number != "0" {
@@ -98,9 +109,9 @@ func request(c net.Conn) (token, network, address string, err error) {
 func connected(c net.Conn) string {
 	from, to := c.LocalAddr().(*net.TCPAddr), c.RemoteAddr().(*net.TCPAddr)
 	if to.IP.IsLoopback() || to.IP.Equal(from.IP) { // the kernel connects to an own address from that same address
-		return answerHere
+		return answerHere + " " + to.AddrPort().String()
 	}
-	return answerAway
+	return answerAway + " " + to.AddrPort().String()
 }
 
 // refused is the answer to a request that failed.

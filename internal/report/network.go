@@ -64,6 +64,12 @@ func networkTable(s *subject) *table {
 			}
 		}
 		var lost, means []string
+		if len(n.Followed) > 0 {
+			means = append(means, "also for connections to "+strings.Join(n.Followed, ", ")+", of which the broker told clients")
+		}
+		if n.Unknown != "" {
+			means = append(means, "it is not known whether they hold for all connections: "+n.Unknown)
+		}
 		for _, m := range n.Means {
 			if slices.Contains(m.Gave, "loss") && m.Packets > 0 {
 				lost = append(lost, fmt.Sprintf("%s of %s %s (%s)", count(m.Lost), count(m.Packets), plain(m.Way), spell.Share(float64(m.Lost)/float64(m.Packets))))

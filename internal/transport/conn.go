@@ -2,6 +2,7 @@ package transport
 
 import (
 	"net"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -28,6 +29,7 @@ type Conn struct {
 	// Role is whose it is, as the driver said when it connected; empty: it did not. It changes before the load begins at most.
 	Role     driver.Role
 	owner    *Dialer
+	end      netip.AddrPort // the other end's address; not valid if the connection is not TCP
 	observer atomic.Pointer[Observer]
 	closed   atomic.Bool
 	writes   atomic.Int64
@@ -83,6 +85,11 @@ func (c *Conn) Stamped() bool { return c.raw != nil && c.raw.stamped }
 // Writes returns the number of calls of Write so far, buffered or not. It shows the caller of
 // a client library whether the library has written.
 func (c *Conn) Writes() int64 { return c.writes.Load() }
+
+// carries reports whether the connection is a producer's or a consumer's, to an address.
+func (c *Conn) carries() bool {
+	return c.end.IsValid() && (c.Role == driver.RoleProducer || c.Role == driver.RoleConsumer)
+}
 
 // Closed reports whether the connection was closed from this side.
 func (c *Conn) Closed() bool { return c.closed.Load() }

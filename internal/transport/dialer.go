@@ -2,7 +2,10 @@ package transport
 
 import (
 	"context"
+	"maps"
 	"net"
+	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -23,15 +26,16 @@ type Dialer struct {
 
 	// mu guards the fields below. No callback runs under it.
 	mu      sync.Mutex
-	conns   map[*Conn]struct{} // open
-	log     []*Conn            // all connections made until OnDial
-	onExtra func()             // called for each further connection; nil: append it to log
+	conns   map[*Conn]struct{}          // open
+	ends    map[netip.AddrPort]struct{} // of those that were said to be a producer's or a consumer's
+	log     []*Conn                     // all connections made until OnDial
+	onExtra func()                      // called for each further connection; nil: append it to log
 }
 
 // NewDialer returns a dialer. If direct, reads and writes of up to [directMost] bytes bypass
 // Go's scheduler, and readers wait in the kernel (Linux only).
 func NewDialer(direct bool) *Dialer {
-	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}}
+	return &Dialer{direct: direct, conns: map[*Conn]struct{}{}, ends: map[netip.AddrPort]struct{}{}}
 }
 
 // NewDialerVia returns a dialer whose connections go through a relay; nil: it is that of [NewDialer]. What the kernel says of
@@ -44,17 +48,21 @@ func NewDialerVia(direct bool, via *relay.Via) *Dialer {
 
 // Dial connects as net.Dialer does and returns its errors. The connection is a [*Conn].
 func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, error) {
-	c, near, err := d.connect(ctx, network, address)
+	c, far, err := d.connect(ctx, network, address)
 	if err != nil {
 		return nil, err
 	}
-	if d.otherSides.CompareAndSwap(nowhere, elsewhere); near {
+	if d.otherSides.CompareAndSwap(nowhere, elsewhere); far.Here {
 		d.otherSides.Store(here)
 	}
 	t := newConn(d, c)
 	t.Role = driver.RoleOf(ctx)
 	d.mu.Lock()
 	d.conns[t] = struct{}{}
+	t.end = far.Address
+	if t.carries() {
+		d.ends[far.Address] = struct{}{}
+	}
 	onExtra := d.onExtra
 	if onExtra == nil {
 		d.log = append(d.log, t)
@@ -66,15 +74,19 @@ func (d *Dialer) Dial(ctx context.Context, network, address string) (net.Conn, e
 	return t, nil
 }
 
-// connect makes a connection. near reports whether its other end, behind a relay, is on this machine.
-func (d *Dialer) connect(ctx context.Context, network, address string) (c net.Conn, near bool, err error) {
+// connect makes a connection. Its far end is the one behind a relay; of a connection that is not TCP it has no address.
+func (d *Dialer) connect(ctx context.Context, network, address string) (c net.Conn, far relay.Far, err error) {
 	if d.via != nil {
 		return d.via.Dial(ctx, network, address)
 	}
 	if c, err = d.net.DialContext(ctx, network, address); err != nil {
-		return nil, false, err
+		return nil, far, err
 	}
-	return c, within(c), nil
+	if to, is := c.RemoteAddr().(*net.TCPAddr); is {
+		far.Address = netip.AddrPortFrom(to.AddrPort().Addr().Unmap(), to.AddrPort().Port())
+	}
+	far.Here = within(c)
+	return c, far, nil
 }
 
 // Mark returns the number of connections made so far, for Since; 0 after OnDial.
@@ -109,6 +121,18 @@ func (d *Dialer) Open() []*Conn {
 		out = append(out, c)
 	}
 	return out
+}
+
+// Ends returns the addresses to which connections of producers and consumers were made so far, in no order.
+func (d *Dialer) Ends() []netip.AddrPort {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for c := range d.conns { // those whose role was not said when they were made
+		if c.carries() {
+			d.ends[c.end] = struct{}{}
+		}
+	}
+	return slices.Collect(maps.Keys(d.ends))
 }
 
 // CloseAll closes all open connections. It does not write their buffers and does not wait for

@@ -2,8 +2,12 @@ package transport
 
 import (
 	"net"
+	"net/netip"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"sixnines/driver"
 )
 
 // TestHere dials listeners of this machine by all of its own addresses.
@@ -51,3 +55,38 @@ type placed struct {
 
 func (p placed) LocalAddr() net.Addr  { return p.from }
 func (p placed) RemoteAddr() net.Addr { return p.to }
+
+// The ends are those of producers and consumers, also of connections that are closed, and of those whose role was said later.
+func TestEnds(t *testing.T) {
+	d := NewDialer(false)
+	dial := func(r driver.Role) (*Conn, netip.AddrPort) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = l.Close() })
+		c, err := d.Dial(driver.WithRole(t.Context(), r), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.Close() })
+		return c.(*Conn), netip.MustParseAddrPort(l.Addr().String())
+	}
+	closed, first := dial(driver.RoleProducer)
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	_, second := dial(driver.RoleConsumer)
+	dial(driver.RoleControl)
+	late, third := dial("")
+	want := []netip.AddrPort{first, second}
+	for range 2 {
+		got := d.Ends()
+		slices.SortFunc(got, netip.AddrPort.Compare)
+		slices.SortFunc(want, netip.AddrPort.Compare)
+		if !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+		late.Role, want = driver.RoleProducer, append(want, third)
+	}
+}

@@ -105,6 +105,14 @@ func (c *Churn) Open(ctx context.Context) error {
 	return k.Close(ctx)
 }
 
+// Dialer returns what makes the connections; nil: none are made.
+func (c *Churn) Dialer() *transport.Dialer {
+	if c == nil {
+		return nil
+	}
+	return c.dialer
+}
+
 // Metrics returns those of the steps that the driver tells of.
 func (c *Churn) Metrics() (all []recorder.ID) {
 	for s := range steps {
