@@ -28,13 +28,14 @@ the machine, and its command makes another.
 **On two processors, which the broker and the generator share**: the figures are of
 both together, and another machine has others.
 
-| study | question | when | trials | agrees | disagrees | undecided | command |
-|---|---|---|--:|--:|--:|--:|---|
+| study | question | when | trials | agrees | disagrees | undecided | command | changed since |
+|---|---|---|--:|--:|--:|--:|---|---|
 """
 
 TAIL = """
 A conclusion that is *undecided* is so for a reason that its page gives: too few rounds
 of one mind, a figure that its sample does not support, or a run that was overloaded.
+Where a study has changed since its page was made, the page and the last column say what of it no longer stands.
 
 `benchmarks/studies.py` writes this table, and takes the pages from the directories of
 runs.
@@ -76,8 +77,9 @@ def row(name):
     decided = f"{agrees} | {disagrees} | {open_}"
     if void := re.search(r"^> \*\*VERDICTS DO NOT STAND\*\*: (.+)$", page, re.M):
         decided = f"– | – | verdicts do not stand: {void.group(1)}"
+    since = re.search(r"^> \*\*DESIGN CHANGED SINCE\*\*: (.+)$", page, re.M)
     (command,) = find(r"^## How to repeat it\n(?:.*\n)*?```\w*\n(.+)\n```")
-    return f"| [{title}]({name}.md) | {question} | {day} | {made} | {decided} | `{command}` |\n"
+    return f"| [{title}]({name}.md) | {question} | {day} | {made} | {decided} | `{command}` | {since.group(1) if since else ''} |\n"
 
 
 def main():
