@@ -27,6 +27,9 @@ func (b *program) sbom(file, notice string) error {
 	linked := []cdx.Component{module("std", strings.TrimPrefix(b.info.GoVersion, "go"), "")}
 	for _, d := range b.info.Deps {
 		if d.Replace != nil {
+			if d.Replace.Version == "" {
+				continue // a directory of this tree
+			}
 			d = d.Replace
 		}
 		linked = append(linked, module(d.Path, d.Version, d.Sum))

@@ -1,0 +1,3 @@
+module github.com/AthenZ/athenz
+
+go 1.26.0
