@@ -20,10 +20,11 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// clustered is a cluster of three nodes with a destination that all of them keep.
+// clustered is a cluster with a destination that some of its nodes keep.
 type clustered struct {
 	*brokers.Cluster
 	at brokers.Destination
+	on []int // the nodes; nil: all of three
 }
 
 // led returns where the destination is when a node leads it, other than the node not; -1: any.
@@ -36,8 +37,12 @@ func (c clustered) led(t *testing.T, not int) brokers.Placement {
 		if err == nil && p.Leader != not {
 			all := append([]int{p.Leader}, p.Followers...)
 			slices.Sort(all)
-			if !slices.Equal(all, []int{0, 1, 2}) {
-				t.Errorf("of three nodes these keep it: %+v", p)
+			want := c.on
+			if want == nil {
+				want = []int{0, 1, 2}
+			}
+			if !slices.Equal(all, want) {
+				t.Errorf("these nodes keep it: %+v; want %v", p, want)
 			}
 			return p
 		}
@@ -148,7 +153,7 @@ func TestLeaderOfNothing(t *testing.T) {
 func TestJetStreamLeader(t *testing.T) {
 	h := brokertest.Home(t)
 	h.Self, h.Environ = []string{os.Args[0]}, append(h.Environ, "SIXNINES_TEST_ROLE=nats", "GORACE=atexit_sleep_ms=0")
-	c := clustered{brokertest.Start(t, "nats", brokers.Options{Nodes: 3, User: "ada", Password: "lovelace", Home: h}), brokers.Destination{Name: "S"}}
+	c := clustered{brokertest.Start(t, "nats", brokers.Options{Nodes: 3, User: "ada", Password: "lovelace", Home: h}), brokers.Destination{Name: "S"}, nil}
 	nc, err := nats.Connect(c.URL, nats.UserInfo("ada", "lovelace"), nats.MaxReconnects(-1))
 	if err != nil {
 		t.Fatal(err)
@@ -190,7 +195,7 @@ func TestJetStreamLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	clustered{c.Cluster, brokers.Destination{Name: "S", Consumer: "C"}}.transferred(t)
+	clustered{c.Cluster, brokers.Destination{Name: "S", Consumer: "C"}, nil}.transferred(t)
 	if p, err := c.Leader(t.Context(), brokers.Destination{Name: "T"}); !errors.Is(err, brokers.ErrNoLeader) {
 		t.Errorf("a stream that does not exist: %+v, %v", p, err)
 	}
@@ -201,7 +206,7 @@ func TestRabbitMQCluster(t *testing.T) {
 	if testing.Short() {
 		t.Skip("three nodes take a while")
 	}
-	c := clustered{brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3}), brokers.Destination{Name: "s9.r/t0/g0"}}
+	c := clustered{brokertest.Start(t, "rabbitmq", brokers.Options{Nodes: 3}), brokers.Destination{Name: "s9.r/t0/g0"}, nil}
 	urls := strings.Split(c.URL, ",")
 	if len(urls) != 3 || len(c.Nodes()) != 3 {
 		t.Fatalf("%d nodes at %q", len(c.Nodes()), urls)
@@ -238,7 +243,7 @@ func TestKafkaCluster(t *testing.T) {
 		t.Skip("starts virtual machines; not with -short")
 	}
 	c := clustered{brokertest.Start(t, "kafka", brokers.Options{Nodes: 3, Settings: map[string]string{"java.heap": "256m",
-		"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}}), brokers.Destination{Name: "t", Partition: 1}}
+		"broker.session.timeout.ms": "2000", "broker.heartbeat.interval.ms": "300"}}), brokers.Destination{Name: "t", Partition: 1}, nil}
 	if n := len(strings.Split(c.URL, ",")); n != 3 || !accepts(t, c.URL) {
 		t.Errorf("%d addresses, or nobody there: %s", n, c.URL)
 	}

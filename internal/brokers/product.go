@@ -78,6 +78,7 @@ func Products() []Product {
 		Pulsar(),
 		RabbitMQ(),
 		Redis(),
+		RedisCluster(),
 		ZeroMQ(),
 	}
 }

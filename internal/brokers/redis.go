@@ -102,17 +102,11 @@ func deployReplicas(in Installation, o *Options, own, watching map[string]string
 	d := &deployment{info: map[string]string{}}
 	for k, port := range ports[:o.Nodes] {
 		servers = append(servers, places[k].at(port))
-		settings := map[string]string{"repl-diskless-sync-delay": "0"} // else replicas are copied after 5 s
+		settings := redisPeerSettings(o)
 		if k > 0 {
 			settings["replicaof"] = places[0].ip() + " " + strconv.Itoa(ports[0])
 		}
 		maps.Copy(settings, encryption.settings)
-		if o.Password != "" {
-			settings["masterauth"] = redisQuote(o.Password)
-		}
-		if o.User != "" && o.User != "default" {
-			settings["masteruser"] = o.User
-		}
 		maps.Copy(settings, own)
 		name := fmt.Sprintf("redis-%d", k+1)
 		node, at, err := redisNode(in, o, places[k], name, filepath.Join(o.Dir, name), port, settings)
@@ -136,6 +130,29 @@ func deployReplicas(in Installation, o *Options, own, watching map[string]string
 	d.roles = sentinelRoles(addresses, servers, encryption.client)
 	d.ready = func(ctx context.Context) error { return sentinelsReady(ctx, addresses, encryption.client) }
 	return d, nil
+}
+
+// redisPeerSettings are those of servers that are copied, or copy others.
+func redisPeerSettings(o *Options) map[string]string {
+	settings := map[string]string{"repl-diskless-sync-delay": "0"} // else replicas are copied after 5 s
+	if o.Password != "" {
+		settings["masterauth"] = redisQuote(o.Password)
+	}
+	if o.User != "" && o.User != "default" {
+		settings["masteruser"] = o.User
+	}
+	return settings
+}
+
+// redisLogin is the command by which clients log in; nil: there is no login.
+func redisLogin(o *Options) []string {
+	switch {
+	case o.User != "":
+		return []string{"AUTH", o.User, o.Password}
+	case o.Password != "":
+		return []string{"AUTH", o.Password}
+	}
+	return nil
 }
 
 // redisAt is where a server is found.
@@ -270,13 +287,9 @@ func pingRedis(ctx context.Context, network, address string, o *Options) error {
 		return err
 	}
 	defer c.Close()
-	words := []string{"AUTH", o.User, o.Password}
-	if o.User == "" {
-		words = []string{"AUTH", o.Password}
-	}
-	commands := [][]string{words, {"PING"}}
-	if o.User == "" && o.Password == "" {
-		commands = commands[1:]
+	commands := [][]string{{"PING"}}
+	if login := redisLogin(o); login != nil {
+		commands = [][]string{login, {"PING"}}
 	}
 	answers := bufio.NewReader(c)
 	for _, words := range commands {

@@ -23,7 +23,7 @@ func encryptedReplicas(o *Options) (encryption, error) {
 	}
 	issuer := cmp.Or(o.TLS.Authority, o.TLS.CA)
 	if issuer == "" {
-		return encryption{}, fmt.Errorf("several nodes and their Sentinels verify each other: they need the authority of the server's certificate")
+		return encryption{}, fmt.Errorf("several nodes verify each other, and so do Sentinels: they need the authority of the server's certificate")
 	}
 	cert, key, trusted, err := ownCertificate(o.Dir, issuer)
 	if err != nil {

@@ -149,6 +149,11 @@ func sentinelsReady(ctx context.Context, addresses []string, over *tls.Config) e
 // askRedis sends a command to a server without login, encrypted if over is not nil, and returns the texts of
 // its answer.
 func askRedis(ctx context.Context, address string, over *tls.Config, words ...string) ([]string, error) {
+	return askRedisAs(ctx, address, over, nil, words...)
+}
+
+// askRedisAs logs in by a command before it asks; nil: there is no login.
+func askRedisAs(ctx context.Context, address string, over *tls.Config, login []string, words ...string) ([]string, error) {
 	c, err := dial(ctx, "tcp", address)
 	if err != nil {
 		return nil, err
@@ -157,10 +162,19 @@ func askRedis(ctx context.Context, address string, over *tls.Config, words ...st
 	if over != nil {
 		c = tls.Client(c, over)
 	}
+	answers := bufio.NewReader(c)
+	if login != nil {
+		if _, err := io.WriteString(c, redisCommand(login)); err != nil {
+			return nil, err
+		}
+		if _, err := redisAnswer(answers); err != nil {
+			return nil, err
+		}
+	}
 	if _, err := io.WriteString(c, redisCommand(words)); err != nil {
 		return nil, err
 	}
-	return redisAnswer(bufio.NewReader(c))
+	return redisAnswer(answers)
 }
 
 // redisCommand writes a command as RESP.

@@ -11,7 +11,7 @@ import (
 // replica.
 func TestRedisFailsOver(t *testing.T) {
 	c := clustered{brokertest.Start(t, "redis", brokers.Options{Nodes: 3, User: "ada", Password: "lovelace",
-		Settings: map[string]string{"min-replicas-to-write": "1", "sentinel.down-after-milliseconds": "1000"}}), brokers.Destination{}}
+		Settings: map[string]string{"min-replicas-to-write": "1", "sentinel.down-after-milliseconds": "1000"}}), brokers.Destination{}, nil}
 	if c.Settings["sentinel.down-after-milliseconds"] != "1000" || c.Settings["min-replicas-to-write"] != "1" {
 		t.Errorf("%v", c.Settings)
 	}
