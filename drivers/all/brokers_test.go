@@ -128,8 +128,7 @@ phases: {warmup: 500ms, duration: 1s, drain: 20s}
 	}
 	run := measure(t.Context(), t, conf)
 	p, _ := brokers.ForDriver(e.Name)
-	// The master of Redis leads everything.
-	if leaders := p.Name != "redis" && slices.Contains(p.Led, e.Name); leaders != (namer != nil) {
+	if leaders := slices.Contains(p.Led, e.Name); leaders != (namer != nil) {
 		t.Errorf("it names destinations: %v", namer != nil)
 	} else if leaders && (len(named) != 1 || !strings.Contains(named[0].Name, "s9") || named[0].Partition != 0) {
 		t.Errorf("its destinations are %+v", named)

@@ -34,9 +34,10 @@ func (a *subscriberWatch) Lost() {
 	}
 }
 
-// tell reports consecutive publishes without subscribers in one event.
+// tell reports consecutive publishes without subscribers in one event. A server of a cluster counts only its own; others
+// get what is not sharded, too.
 func (a *subscriberWatch) tell() {
-	if a.session.awaited.Load() {
+	if a.session.awaited.Load() && (a.session.options.Sharded || !a.session.Clustered()) {
 		a.session.Target.Notify(driver.Event{Kind: driver.Returned, Detail: a.name + ": published to no subscriber", Count: a.unheard})
 	}
 	a.unheard = 0

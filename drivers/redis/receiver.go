@@ -42,12 +42,12 @@ type wire struct {
 }
 
 // receiver connects the receiver with the key.
-func (s *session) receiver(ctx context.Context, key kit.Key) (*receiver, error) {
+func (s *session) receiver(ctx context.Context, key resp.LinkKey) (*receiver, error) {
 	in := &receiver{session: s, turn: make(chan struct{}, 1)}
 	in.turn <- struct{}{}
 	in.subscribing, in.unsubscribing = s.options.words()
 	in.routes.Store(&map[string][]*kit.Gate{})
-	in.link = resp.NewLink[wire](s.Client, key.Role, key.String(), in.begin)
+	in.link = resp.NewLink[wire](s.Client, key.Role, key.To, key.String(), in.begin)
 	if err := in.link.Start(ctx); err != nil {
 		return nil, err
 	}

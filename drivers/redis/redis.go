@@ -31,7 +31,7 @@ import (
 func rights(prefix string) []driver.Right {
 	all := []driver.Right{{Name: "channels", Value: "&" + naming().Begins(prefix) + "*"}}
 	return append(all, resp.Commands("", "ping", "publish", "subscribe", "unsubscribe", "option sharded", "spublish", "ssubscribe", "sunsubscribe",
-		"option acks none", "client|reply", "multi", "discard")...)
+		"option acks none", "client|reply", "multi", "discard", "a cluster", "cluster|info", "cluster|slots")...)
 }
 
 // Entry describes the driver for a driver.Set.

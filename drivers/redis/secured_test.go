@@ -10,6 +10,6 @@ import (
 // TestSecured is the suite at a secured server, with a user that has the driver's rights and no others.
 func TestSecured(t *testing.T) {
 	for name, options := range map[string]map[string]any{"direct": nil, "library": {"client": "library"}, "sharded": {"sharded": true}, "no acknowledgements": {"acks": "none"}} {
-		t.Run(name, func(t *testing.T) { resptest.Secured(t, redis.Entry(), options) })
+		t.Run(name, func(t *testing.T) { resptest.Secured(t, "redis", 1, redis.Entry(), options) })
 	}
 }

@@ -17,6 +17,9 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	sem.Durability = "none, messages are not stored"
 	sem.Replication = "none"
 	sem.Acknowledgment = "the server has added the message to the output buffers of its subscribers, however many"
+	if s.Clustered() && !s.options.Sharded {
+		sem.Acknowledgment += "; the other servers of the cluster get it without being waited for"
+	}
 	if silent {
 		sem.Acknowledgment = "none"
 	}
@@ -25,7 +28,7 @@ func (s *session) semantics(t driver.Topology) driver.Semantics {
 	o := sem.Settings
 	o["acks"], o["subscribe"] = s.options.Acks, s.options.Subscribe
 	o["sharded"] = fmt.Sprint(s.options.Sharded)
-	if t.Consumers > 0 && !silent && s.Client.Options.WriteBuffer <= 1 && s.options.Client == resp.Direct {
+	if t.Consumers > 0 && !silent && !s.Clustered() && s.Client.Options.WriteBuffer <= 1 && s.options.Client == resp.Direct {
 		o["answers"] = "read by who delivers, and timed by the kernel's receive time stamp without read lag; read when they come in a closed loop, with a limit in flight, over TLS and outside Linux"
 	}
 	if t.Slow {

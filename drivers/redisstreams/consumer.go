@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"sixnines/driver"
@@ -73,15 +74,50 @@ const (
 // Consumer implements driver.Session. Streams and groups begin with their first
 // entry, so the subscription is effective before it is made.
 func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, deliver driver.Deliver) (driver.Consumer, error) {
-	c := &consumer{session: s, gate: kit.NewGate(deliver), name: fmt.Sprintf("consumer-%d", spec.ID), group: spec.Group,
-		numbers: map[string]int{}, prompt: spec.Slow || !s.Target.Batch, every: 1}
+	var keys []string
 	for _, topic := range spec.Topics {
 		key, err := s.key(topic)
 		if err != nil {
 			return nil, err
 		}
-		c.numbers[key] = len(c.keys)
-		c.keys = append(c.keys, key)
+		keys = append(keys, key)
+	}
+	gate := kit.NewGate(deliver)
+	var all parts
+	for _, keys := range s.SameSlot(keys) {
+		c, err := s.consumer(ctx, spec, keys, gate)
+		if err != nil {
+			all.Close(ctx)
+			return nil, err
+		}
+		all = append(all, c)
+	}
+	if len(all) == 1 {
+		return all[0], nil
+	}
+	return all, nil
+}
+
+// parts are a consumer of streams of several slots of a cluster, for which it has a connection each.
+type parts []*consumer
+
+// Close implements driver.Consumer.
+func (all parts) Close(ctx context.Context) error {
+	errs := make([]error, len(all))
+	var closing sync.WaitGroup
+	for i, c := range all {
+		closing.Go(func() { errs[i] = c.Close(ctx) })
+	}
+	closing.Wait()
+	return errors.Join(errs...)
+}
+
+// consumer makes one of streams that one command may name.
+func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, keys []string, gate *kit.Gate) (*consumer, error) {
+	c := &consumer{session: s, gate: gate, name: fmt.Sprintf("consumer-%d", spec.ID), group: spec.Group, keys: keys,
+		numbers: map[string]int{}, prompt: spec.Slow || !s.Target.Batch, every: 1}
+	for k, key := range keys {
+		c.numbers[key] = k
 	}
 	if s.Target.Given {
 		c.name = naming().Name(s.Target, s.Nonce, c.name) // others may be called consumer-0
@@ -110,7 +146,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		if c.group == "" {
 			c.group = "alone-" + strconv.Itoa(spec.ID)
 			if err := s.regroup(ctx, c.group, c.keys, func(args ...any) error {
-				_, err := s.Control.Do(ctx, "XGROUP", args...)
+				_, err := s.Do(ctx, c.keys[0], "XGROUP", args...)
 				return err
 			}, func(string) {}); err != nil {
 				return nil, s.Wrap(err, "make a group for a consumer alone")
@@ -122,7 +158,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 			return nil, err
 		}
 	}
-	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.name, c.prepare)
+	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.keys[0], c.name, c.prepare)
 	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}
@@ -131,7 +167,9 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 		return nil, s.Wrap(err, "consume %q", c.keys)
 	}
 	if c.alone {
-		s.alone.Store(c.id, c)
+		for _, key := range c.keys {
+			s.alone.Store(reader{c.id, key}, c)
+		}
 	}
 	return c, nil
 }
@@ -139,7 +177,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 // skip has the consumer begin behind what others have left in the streams.
 func (c *consumer) skip(ctx context.Context) error {
 	for k, key := range c.keys {
-		reply, err := c.session.Control.Do(ctx, "XINFO", "STREAM", key)
+		reply, err := c.session.Do(ctx, key, "XINFO", "STREAM", key)
 		if err != nil {
 			return c.session.Wrap(err, "look for the end of stream %q", key)
 		}
@@ -254,7 +292,9 @@ func (c *consumer) serve(conn *resp.Conn) error {
 // until ctx ends.
 func (c *consumer) Close(ctx context.Context) error {
 	c.session.Forget(c)
-	c.session.alone.CompareAndDelete(c.id, c)
+	for _, key := range c.keys {
+		c.session.alone.CompareAndDelete(reader{c.id, key}, c)
+	}
 	return c.Shut(ctx)
 }
 
@@ -281,7 +321,7 @@ func (c *consumer) leave(ctx context.Context) {
 	if keep && c.alone && c.group != "" {
 		// Who comes to the stream after it, on its own too, begins with the first entry.
 		for _, key := range c.keys {
-			if _, err := s.Control.Do(ctx, "XGROUP", "DESTROY", key, c.group); err != nil {
+			if _, err := s.Do(ctx, key, "XGROUP", "DESTROY", key, c.group); err != nil {
 				s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: its group of stream %q stays: %v", c.name, key, err)})
 			}
 		}
@@ -295,7 +335,7 @@ func (c *consumer) leave(ctx context.Context) {
 		for _, i := range ids {
 			args = append(args, i.append(nil))
 		}
-		if _, err := s.Control.Do(ctx, "XACK", args...); err != nil {
+		if _, err := s.Do(ctx, c.keys[k], "XACK", args...); err != nil {
 			s.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("%s: %d messages stay unacknowledged: %v", c.name, len(ids), err)})
 		}
 	}
@@ -308,11 +348,11 @@ func (c *consumer) leave(ctx context.Context) {
 // unless the server holds messages for it: they would be lost to the group.
 func (c *consumer) resign(ctx context.Context) {
 	for _, key := range c.keys {
-		held, err := c.session.Control.Do(ctx, "XPENDING", key, c.group, "-", "+", 1, c.name)
+		held, err := c.session.Do(ctx, key, "XPENDING", key, c.group, "-", "+", 1, c.name)
 		if waiting, _ := held.([]any); err == nil && len(waiting) > 0 {
 			err = errors.New("messages that it was given and did not acknowledge wait for XAUTOCLAIM")
 		} else if err == nil {
-			_, err = c.session.Control.Do(ctx, "XGROUP", "DELCONSUMER", key, c.group, c.name)
+			_, err = c.session.Do(ctx, key, "XGROUP", "DELCONSUMER", key, c.group, c.name)
 		}
 		if err != nil {
 			c.session.Target.Notify(driver.Event{Kind: driver.AsyncError, Detail: fmt.Sprintf("consumer %s stays in group %q of stream %q: %v", c.name, c.group, key, err)})

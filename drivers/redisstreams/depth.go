@@ -18,7 +18,7 @@ func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerS
 	if spec.Group == "" {
 		return s.depthAlone(ctx, key, spec)
 	}
-	reply, err := s.Control.Do(ctx, "XINFO", "GROUPS", key)
+	reply, err := s.Do(ctx, key, "XINFO", "GROUPS", key)
 	if err != nil {
 		return driver.Depth{}, s.Wrap(err, "look at the groups of stream %q", key)
 	}
@@ -51,13 +51,13 @@ func (s *session) depthAlone(ctx context.Context, key string, spec driver.Consum
 		return driver.Depth{}, fmt.Errorf("redis-streams: depth of %q: %w: the stream is trimmed, and what a consumer on its own was given may be among what is gone", key, driver.ErrUnsupported)
 	}
 	var given int64
-	if found, ok := s.alone.Load(spec.ID); ok {
+	if found, ok := s.alone.Load(reader{spec.ID, key}); ok {
 		c := found.(*consumer)
 		if k, ok := c.numbers[key]; ok {
 			given = c.taken[k].Load()
 		}
 	}
-	reply, err := s.Control.Do(ctx, "XLEN", key)
+	reply, err := s.Do(ctx, key, "XLEN", key)
 	if err != nil {
 		return driver.Depth{}, s.Wrap(err, "ask for the length of stream %q", key)
 	}

@@ -32,7 +32,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if err != nil {
 		return none, err
 	}
-	before, err := s.server(ctx)
+	before, err := s.server(ctx, key)
 	if err != nil {
 		return none, s.Wrap(err, "read stream %q back", key)
 	}
@@ -40,7 +40,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if n := before["connected_slaves"]; n != "" && n != "0" {
 		found.Copy = "master"
 	}
-	found.Messages, err = readStream(func(command string, args ...any) (any, error) { return s.Control.Do(ctx, command, args...) }, key, take)
+	found.Messages, err = readStream(func(command string, args ...any) (any, error) { return s.Do(ctx, key, command, args...) }, key, take)
 	if err != nil {
 		return none, s.Wrap(err, "read stream %q back, after %d entries", key, found.Messages)
 	}
@@ -50,7 +50,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if err != nil {
 		return none, s.Wrap(err, "ask how much stream %q has lost to its limit", key)
 	}
-	after, err := s.server(ctx)
+	after, err := s.server(ctx, key)
 	if err == nil && after["run_id"] != before["run_id"] {
 		err = fmt.Errorf("%w: another server has taken over meanwhile", driver.ErrNotConnected)
 	}
@@ -60,7 +60,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 // trimmed returns how many entries of a stream are no longer there, all of them the oldest since nothing deletes single
 // ones; 0: the server does not say, which is older than Redis 7.0.
 func (s *session) trimmed(ctx context.Context, key string) (int64, error) {
-	reply, err := s.Control.Do(ctx, "XINFO", "STREAM", key)
+	reply, err := s.Do(ctx, key, "XINFO", "STREAM", key)
 	if errors.Is(err, driver.ErrUnauthorized) || errors.Is(err, driver.ErrUnsupported) {
 		return 0, nil
 	}
@@ -81,9 +81,9 @@ func (s *session) trimmed(ctx context.Context, key string) (int64, error) {
 	return max(0, added-length), nil
 }
 
-// server returns what the server tells of itself; empty: that is forbidden.
-func (s *session) server(ctx context.Context) (map[string]string, error) {
-	info, err := s.Control.Info(ctx)
+// server returns what the server of a stream tells of itself; empty: that is forbidden.
+func (s *session) server(ctx context.Context, key string) (map[string]string, error) {
+	info, err := s.Info(ctx, key)
 	if errors.Is(err, driver.ErrUnauthorized) || errors.Is(err, driver.ErrUnsupported) {
 		return nil, nil
 	}
@@ -119,8 +119,12 @@ func readStream(do func(command string, args ...any) (any, error), key string, t
 }
 
 // Replicas implements driver.ReplicaReader.
-func (s *session) Replicas(ctx context.Context, _ driver.Place) ([]driver.Replica, error) {
-	copies, err := s.Copies(ctx)
+func (s *session) Replicas(ctx context.Context, p driver.Place) ([]driver.Replica, error) {
+	key, err := s.key(p.Topic)
+	if err != nil {
+		return nil, err
+	}
+	copies, err := s.Copies(ctx, key)
 	if err != nil || len(copies.Replicas) == 0 {
 		return nil, s.Wrap(err, "ask for the replicas")
 	}

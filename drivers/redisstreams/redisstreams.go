@@ -21,6 +21,9 @@
 // It does not tell what it had written when a connection was lost: all XADDs that were
 // not answered are unknown then.
 //
+// In a cluster producers send XADDs on to the server that has the stream's slot, see
+// resp.Pipeline. A consumer of streams of several slots is one for each slot.
+//
 // XREAD blocks its connection, so every consumer has one of its own, whatever
 // the number of connections asked for.
 package redisstreams
@@ -35,7 +38,8 @@ func rights(prefix string) []driver.Right {
 	all := []driver.Right{{Name: "keys", Value: "~" + naming().Begins(prefix) + "*"}}
 	return append(all, resp.Commands("", "ping", "xadd", "consumers of messages", "xread", "xreadgroup", "xack", "making and removing streams and groups", "xgroup", "unlink",
 		"what an earlier run left", "exists", "depth of groups, streams and groups that exist (--topic, --group)", "xinfo", "depth of a consumer on its own", "xlen",
-		"leaving groups that exist (--group)", "xpending", "reading back", "xrange", "sixnines clean", "scan")...)
+		"leaving groups that exist (--group)", "xpending", "reading back", "xrange", "sixnines clean", "scan",
+		"a cluster", "cluster|info", "cluster|slots", "asking", "readonly")...)
 }
 
 // Entry describes the driver for a driver.Set.

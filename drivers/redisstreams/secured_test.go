@@ -11,7 +11,8 @@ import (
 func TestSecured(t *testing.T) {
 	for _, client := range []string{"direct", "library"} {
 		t.Run(client, func(t *testing.T) {
-			resptest.Secured(t, redisstreams.Entry(), map[string]any{"client": client})
+			resptest.Secured(t, "redis", 1, redisstreams.Entry(), map[string]any{"client": client})
 		})
 	}
+	t.Run("a cluster", func(t *testing.T) { resptest.Secured(t, "redis-cluster", 3, redisstreams.Entry(), nil) })
 }

@@ -16,15 +16,16 @@ type session struct {
 	*resp.Session
 	options   Options
 	producers *resp.Producers
-	alone     sync.Map // the consumers without a group, by their numbers in the run
+	alone     sync.Map // the consumers without a group, by reader
 
 	making chan struct{} // a lock: holds a token while no goroutine makes or removes streams
 	gone   bool          // Deprovision has removed the streams; guarded by making
 
 	mu       sync.Mutex
 	made     []string // the streams that Provision has made, or found
-	keeps    bool     // they are not removed
-	existing bool     // they were there
+	places   []driver.Destination
+	keeps    bool // they are not removed
+	existing bool // they were there
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
@@ -37,6 +38,12 @@ func newSession(t driver.Target, o Options) (*session, error) {
 		producers: resp.NewProducers(base, "add", resp.PipelineOptions{}, func(string) resp.Watch { return identifiers{} })}
 	s.making <- struct{}{}
 	return s, nil
+}
+
+// reader is a consumer, by its number in the run, with one of its streams.
+type reader struct {
+	id  int
+	key string
 }
 
 // naming is that of keys.
@@ -106,9 +113,19 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		}
 	}
 	s.mu.Lock()
-	s.keeps, s.existing = t.Keep, t.Existing
+	s.keeps, s.existing, s.places = t.Keep, t.Existing, nil
+	for i, topic := range t.Topics {
+		s.places = append(s.places, driver.Destination{Topic: topic, Name: keys[i]})
+	}
 	s.mu.Unlock()
 	return s.semantics(), nil
+}
+
+// Destinations implements driver.DestinationNamer.
+func (s *session) Destinations() []driver.Destination {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.places)
 }
 
 // exclusive prevents other goroutines from making or removing streams until share.
@@ -126,7 +143,7 @@ func (s *session) share() { s.making <- struct{}{} }
 // find looks for a stream that is to be there. Groups that it lacks are made by
 // their consumers, and begin with its first entry.
 func (s *session) find(ctx context.Context, key string) error {
-	there, err := s.Control.Do(ctx, "EXISTS", key)
+	there, err := s.Do(ctx, key, "EXISTS", key)
 	if err == nil && there != int64(1) {
 		err = driver.ErrNoTopic
 	}
@@ -139,7 +156,7 @@ func (s *session) find(ctx context.Context, key string) error {
 
 // findGiven looks for a stream of the operator's, and its groups.
 func (s *session) findGiven(ctx context.Context, key string, groups []string) error {
-	reply, err := s.Control.Do(ctx, "XINFO", "GROUPS", key)
+	reply, err := s.Do(ctx, key, "XINFO", "GROUPS", key)
 	if resp.IsReply(err, "ERR") { // "no such key", or a command that the server does not have
 		return fmt.Errorf("redis-streams: stream %q: %w: %w", key, driver.ErrNoTopic, err)
 	}
@@ -170,7 +187,7 @@ func (s *session) note(key string) {
 // provide makes an empty stream with the groups, which begin with its first
 // entry.
 func (s *session) provide(ctx context.Context, key string, groups []string) error {
-	if _, err := s.Control.Do(ctx, "UNLINK", key); err != nil {
+	if _, err := s.Do(ctx, key, "UNLINK", key); err != nil {
 		return s.Wrap(err, "clear stream %q", key)
 	}
 	s.note(key)
@@ -181,12 +198,12 @@ func (s *session) provide(ctx context.Context, key string, groups []string) erro
 		all = []string{passing}
 	}
 	for _, group := range all {
-		if _, err := s.Control.Do(ctx, "XGROUP", "CREATE", key, group, "0", "MKSTREAM"); err != nil && !resp.IsReply(err, "BUSYGROUP") {
+		if _, err := s.Do(ctx, key, "XGROUP", "CREATE", key, group, "0", "MKSTREAM"); err != nil && !resp.IsReply(err, "BUSYGROUP") {
 			return s.Wrap(err, "make group %q of stream %q", group, key)
 		}
 	}
 	if len(groups) == 0 {
-		if _, err := s.Control.Do(ctx, "XGROUP", "DESTROY", key, passing); err != nil {
+		if _, err := s.Do(ctx, key, "XGROUP", "DESTROY", key, passing); err != nil {
 			return s.Wrap(err, "make stream %q", key)
 		}
 	}
@@ -213,7 +230,7 @@ func (s *session) Deprovision(ctx context.Context) error {
 // It may come after Close.
 func (s *session) remove(ctx context.Context) error {
 	s.mu.Lock()
-	keys, control := s.made, s.Control
+	keys, at := s.made, s.Session
 	s.mu.Unlock()
 	if s.Closed() && len(keys) > 0 {
 		again, err := resp.NewSession(s.Target, s.Driver, s.Via, s.options.Options)
@@ -224,11 +241,11 @@ func (s *session) remove(ctx context.Context) error {
 		if err != nil {
 			return errors.Join(driver.LeaveAll(s.Wrap(err, "remove streams"), "stream", keys)...)
 		}
-		control = again.Control
+		at = again
 	}
 	var errs []error
 	for _, key := range keys {
-		if _, err := control.Do(ctx, "UNLINK", key); err != nil {
+		if _, err := at.Do(ctx, key, "UNLINK", key); err != nil {
 			errs = append(errs, &driver.Left{What: "stream", Name: key, Err: s.Wrap(err, "remove stream %q", key)})
 		}
 	}

@@ -1,6 +1,7 @@
 package resp
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -27,8 +28,9 @@ type Client struct {
 
 	// master is what Sentinels, which Servers are then, call the master that serves; empty: Servers serve.
 	master   string
+	cluster  *cluster // nil: the servers are none
 	masters  masters
-	watching sync.WaitGroup // for Sentinels that tell of a new master
+	watching sync.WaitGroup // for those who tell of a new master
 	asked    atomic.Bool    // the server has asked for a client's certificate
 }
 
@@ -37,7 +39,8 @@ type Client struct {
 func newClient(t driver.Target, name, via string, o Options) (*Client, error) {
 	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
 		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true},
-		kit.Scheme{Name: "redis+sentinel", Port: "26379"}, kit.Scheme{Name: "rediss+sentinel", Port: "26379", TLS: true})
+		kit.Scheme{Name: "redis+sentinel", Port: "26379"}, kit.Scheme{Name: "rediss+sentinel", Port: "26379", TLS: true},
+		kit.Scheme{Name: "redis+cluster", Port: "6379"}, kit.Scheme{Name: "rediss+cluster", Port: "6379", TLS: true})
 	if err != nil {
 		return nil, err
 	}
@@ -58,9 +61,14 @@ func (cl *Client) settle() error {
 			return cl.New(driver.ErrOption, "read the URL", "it does not say what the Sentinels call the master; want redis+sentinel://host:26379,host:26379/master")
 		}
 	}
+	if slices.ContainsFunc(cl.Servers, func(s kit.Server) bool { return strings.HasSuffix(s.Scheme, "+cluster") }) {
+		cl.cluster = newCluster(cl)
+	}
 	switch o, run := cl.Options, cl.Target.Run; {
-	case len(cl.Servers) > 1 && cl.master == "":
-		return cl.New(driver.ErrOption, "read the URL", "several servers, but a session uses one; of Sentinels there may be several: redis+sentinel://host:26379,host:26379/master")
+	case slices.ContainsFunc(cl.Servers, func(s kit.Server) bool { return kind(s) != kind(cl.Servers[0]) }):
+		return cl.New(driver.ErrOption, "read the URL", "its schemes differ; want one for all: redis+cluster://host:6379,host:6379")
+	case len(cl.Servers) > 1 && cl.master == "" && cl.cluster == nil:
+		return cl.New(driver.ErrOption, "read the URL", "several servers, but a session uses one; of a cluster, or of Sentinels, there may be several: redis+cluster://host:6379,host:6379, redis+sentinel://host:26379,host:26379/master")
 	case cl.TLS != nil && cl.Servers[0].Network() == "unix":
 		return cl.New(driver.ErrOption, "read the URL", "TLS on a socket of this machine, which servers do not offer")
 	case strings.ContainsFunc(o.Name, odd):
@@ -83,7 +91,16 @@ func (cl *Client) settle() error {
 			return new(tls.Certificate), nil
 		}
 	}
+	if err == nil && cl.cluster != nil && cl.Options.Database > 0 {
+		return cl.New(driver.ErrOption, "read the URL and the option database", "a cluster has database 0 only; leave %d out", cl.Options.Database)
+	}
 	return err
+}
+
+// kind is what a server is, by the end of its scheme: "sentinel", "cluster", or "" for one that serves by itself.
+func kind(s kit.Server) string {
+	_, what, _ := strings.Cut(s.Scheme, "+")
+	return what
 }
 
 // database returns the number of the database that the URL names: redis://host/3, or
@@ -111,8 +128,17 @@ func (cl *Client) database() (int, error) {
 type Conn struct {
 	kit.Conn
 	redis redis.Conn
-	// master ends when Sentinels make another server the master; nil: none are asked.
+	// master ends when another server is made the master; nil: nobody tells.
 	master context.Context
+	forget func() bool // has the end of master not close it any more; nil with master
+}
+
+// Close ends the connection without waiting for anything.
+func (c *Conn) Close() error {
+	if c.forget != nil {
+		c.forget()
+	}
+	return c.Conn.Close()
 }
 
 // Late returns the connection as one that can be read late, if it can be: without
@@ -141,36 +167,89 @@ func (c *Conn) Transport() string {
 	return network
 }
 
-// connect makes a connection under the name, logs in, and sets up its state.
-func connect[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
-	if cl.master == "" {
-		return connectTo(ctx, cl, cl.Servers, name, setUp)
-	}
+// connect makes a connection under the name, logs in, and sets up its state. In a cluster it leads to the server that has the
+// slot of to, a key or a channel; empty: to any.
+func connect[C any](ctx context.Context, cl *Client, to, name string, setUp func(c *Conn) (C, error)) (C, error) {
 	var none C
-	at, err := cl.askSentinels(ctx)
+	var at kit.Server
+	var err error
+	switch {
+	case cl.master != "":
+		at, err = cl.askSentinels(ctx)
+	case cl.cluster == nil:
+		return connectTo(ctx, cl, cl.Servers, name, setUp)
+	case to == "":
+		return connectAny(ctx, cl, name, setUp)
+	default:
+		at, err = cl.cluster.owner(ctx, to)
+	}
 	if err != nil {
 		return none, err
 	}
+	return connectMaster(ctx, cl, at, name, setUp)
+}
+
+// connectAny connects to the first server of a cluster that takes the login.
+func connectAny[C any](ctx context.Context, cl *Client, name string, setUp func(c *Conn) (C, error)) (C, error) {
+	var none C
+	if _, err := cl.cluster.view(ctx); err != nil {
+		return none, err
+	}
+	var errs []error
+	for _, at := range cl.cluster.servers() {
+		made, err := connectMaster(ctx, cl, at, name, setUp)
+		if err == nil {
+			return made, nil
+		}
+		if errs = append(errs, err); ctx.Err() != nil {
+			break
+		}
+	}
+	return none, errors.Join(errs...)
+}
+
+// connectMaster is connect to a server that was named as a master. The connection ends when another one is.
+func connectMaster[C any](ctx context.Context, cl *Client, at kit.Server, name string, setUp func(c *Conn) (C, error)) (C, error) {
 	master := cl.masters.at(cl.Life, at.Address)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(master, func() { cancel(context.Cause(master)) })()
-	return connectTo(ctx, cl, []kit.Server{at}, name, func(c *Conn) (C, error) {
+	var referred error // to another server: the address is not to blame
+	made, err := connectTo(ctx, cl, []kit.Server{at}, name, func(c *Conn) (C, error) {
 		if err := cl.leads(c); err != nil {
+			var none C
 			return none, err
 		}
 		c.master = master
+		c.forget = context.AfterFunc(master, func() { c.Conn.Close() })
 		made, err := setUp(c)
 		if err == nil {
-			context.AfterFunc(master, func() { c.Close() })
+			return made, nil
+		}
+		c.forget()
+		if err = cl.Referred(at.Address, err); isElsewhere(err) {
+			referred = cl.Wrap(err, "ask %s", at.Address)
 		}
 		return made, err
 	})
+	if err != nil && cl.cluster != nil {
+		cl.cluster.suspect()
+	}
+	return made, cmp.Or(referred, err)
 }
+
+// alone is a setUp that does nothing.
+func alone(c *Conn) (*Conn, error) { return c, nil }
+
+// serverHint says what a server that answers strangely most likely is.
+const serverHint = "is this a Redis server, with TLS for rediss:// and without for redis://?"
 
 // connectTo connects to the first of the servers that takes the login.
 func connectTo[C any](ctx context.Context, cl *Client, servers []kit.Server, name string, setUp func(c *Conn) (C, error)) (C, error) {
-	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Redis server, with TLS for rediss:// and without for redis://?"}
+	return connectIn(ctx, cl, servers, name, kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: serverHint}, setUp)
+}
+
+func connectIn[C any](ctx context.Context, cl *Client, servers []kit.Server, name string, how kit.Connecting, setUp func(c *Conn) (C, error)) (C, error) {
 	return kit.Connect(ctx, cl.Base, servers, how, func(_ context.Context, raw kit.Conn) (C, error) {
 		c := &Conn{Conn: raw, redis: redis.NewConn(raw.Conn, 0, 0)}
 		if err := cl.logIn(c, name); err != nil {
@@ -221,15 +300,18 @@ func (cl *Client) firstWords(err error) error {
 }
 
 // NewLink returns a link with the role and the name, which is not connected. What setUp makes of a
-// connection that has logged in serves it.
+// connection that has logged in serves it. In a cluster it leads to the server that has the slot of to.
 func NewLink[W any, P interface {
 	*W
 	kit.Wire
-}](cl *Client, role kit.Role, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
+}](cl *Client, role kit.Role, to, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
 	var master context.Context // of the latest connection
 	return kit.NewLink[W, P](cl.Base, kit.LinkConfig[W]{
 		Name: name, Role: role, Passes: passes, Wait: cl.Options.ReconnectWait,
 		Lost: func(why error) error {
+			if cl.cluster != nil {
+				cl.cluster.suspect()
+			}
 			if master != nil && master.Err() != nil {
 				return context.Cause(master)
 			}
@@ -237,7 +319,7 @@ func NewLink[W any, P interface {
 		},
 		GiveUp: func(tried int) bool { return cl.Options.MaxReconnects >= 0 && tried >= cl.Options.MaxReconnects },
 		Dial: func(ctx context.Context) (*W, error) {
-			return connect(ctx, cl, name, func(c *Conn) (*W, error) {
+			return connect(ctx, cl, to, name, func(c *Conn) (*W, error) {
 				master = c.master
 				return setUp(c)
 			})

@@ -22,6 +22,8 @@ func TestAddress(t *testing.T) {
 	}{
 		"redis+sentinel://ada:pw@a,b:7/main/3": {network: "tcp", address: "a:26379,b:7", user: "ada", secret: "pw", database: 3, master: "main"},
 		"rediss+sentinel://a,b/main":           {network: "tcp", address: "a:26379,b:26379", tls: true, master: "main"},
+		"redis+cluster://ada:pw@a,b:7,c":       {network: "tcp", address: "a:6379,b:7,c:6379", user: "ada", secret: "pw"},
+		"rediss+cluster://a/0":                 {network: "tcp", address: "a:6379", tls: true},
 		"redis://host":                         {network: "tcp", address: "host:6379"},
 		"host:7000":                            {network: "tcp", address: "host:7000"},
 		" rediss://ada:a%40b@host:1/3 ":        {network: "tcp", address: "host:1", tls: true, user: "ada", secret: "a@b", database: 3},
@@ -44,7 +46,7 @@ func TestAddress(t *testing.T) {
 		t.Errorf("the option does not win over the URL: %v", err)
 	}
 	for _, text := range []string{
-		"", "redis://", "http://host", "redis://host/x", "redis://host/-1", "redis://a:1,b:2", "redis+sentinel://a", "redis+sentinel://a/main/x", "unix://run/redis.sock", "unix:///", "redis://ada:secret@host:port",
+		"", "redis://", "http://host", "redis://host/x", "redis://host/-1", "redis://a:1,b:2", "redis+sentinel://a", "redis+cluster://a/1", "redis+cluster://a,redis://b", "redis+sentinel://a,redis+cluster://b/m", "redis+sentinel://a/main/x", "unix://run/redis.sock", "unix:///", "redis://ada:secret@host:port",
 		"redis://ada:secret@host/1?db=2", "redis://ada:secret@host?timeout=1", "://", "redis://ada:secret@ho st",
 	} {
 		_, err := open(text, -1)

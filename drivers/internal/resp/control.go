@@ -15,6 +15,7 @@ import (
 // again when it must. Its methods are safe for concurrent use.
 type Control struct {
 	client    *Client
+	at        *kit.Server // of a cluster; nil: whichever serves
 	transport string
 	life      context.Context // ends with Close, after the session's
 	cancel    context.CancelFunc
@@ -23,28 +24,45 @@ type Control struct {
 
 // newControl connects, when the server is ready.
 func newControl(ctx context.Context, cl *Client) (*Control, error) {
-	c := &Control{client: cl, free: make(chan *Conn, 1)}
+	c := unconnected(cl, nil)
 	if err := kit.Await(ctx, cl.Driver+": connect", passes, func() error {
 		conn, err := c.connect(ctx)
 		if err == nil {
 			c.transport = conn.Transport()
+			<-c.free
 			c.free <- conn
 		}
 		return err
 	}); err != nil {
+		c.cancel()
 		return nil, err
 	}
-	c.life, c.cancel = context.WithCancel(context.Background())
 	return c, nil
 }
 
+// unconnected returns one that connects when it is first used.
+func unconnected(cl *Client, at *kit.Server) *Control {
+	c := &Control{client: cl, at: at, free: make(chan *Conn, 1)}
+	c.life, c.cancel = context.WithCancel(context.Background())
+	c.free <- nil
+	return c
+}
+
 func (c *Control) connect(ctx context.Context) (*Conn, error) {
-	return connect(ctx, c.client, string(kit.Control), func(conn *Conn) (*Conn, error) { return conn, nil })
+	if c.at != nil {
+		return connectMaster(driver.WithRole(ctx, kit.Control), c.client, *c.at, string(kit.Control), alone)
+	}
+	return connect(ctx, c.client, "", string(kit.Control), alone)
 }
 
 // Do sends a command and returns its reply, see Conn.Do. If the connection is
 // lost it makes another and tries once more: commands here may be done twice.
 func (c *Control) Do(ctx context.Context, command string, args ...any) (any, error) {
+	return c.exchange(ctx, func(conn *Conn) (any, error) { return conn.Do(command, args...) })
+}
+
+// exchange is Do by what do sends.
+func (c *Control) exchange(ctx context.Context, do func(conn *Conn) (any, error)) (any, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(c.life, func() { cancel(fmt.Errorf("session %w", driver.ErrClosed)) })()
@@ -67,7 +85,7 @@ func (c *Control) Do(ctx context.Context, command string, args ...any) (any, err
 		}
 		used := conn
 		stop := context.AfterFunc(ctx, func() { used.Close() })
-		reply, err := used.Do(command, args...)
+		reply, err := do(used)
 		_, refused := ReplyText(err)
 		if !stop() || err != nil && !refused {
 			used.Close()

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 
 	"github.com/gomodule/redigo/redis"
@@ -39,6 +40,7 @@ func replyClass(text string) error {
 		{"ERR Only HELLO messages are accepted by Sentinel", driver.ErrUnsupported},
 		{"ERR unknown command", driver.ErrUnsupported},
 		{"ERR unknown subcommand", driver.ErrUnsupported},
+		{"ERR This instance has cluster support disabled", driver.ErrOption},
 		{"MOVED", driver.ErrUnsupported}, // a cluster's way to say: not here
 		{"CROSSSLOT", driver.ErrUnsupported},
 		{"CLUSTERDOWN", driver.ErrNotConnected},
@@ -51,8 +53,11 @@ func replyClass(text string) error {
 }
 
 // passes reports whether an error reply goes away by itself: the server loads its
-// data, or has no master yet.
+// data, or has no master yet, or another server of its cluster has what it was asked for.
 func passes(err error) bool {
+	if isElsewhere(err) {
+		return true
+	}
 	for _, prefix := range []string{"LOADING", "MASTERDOWN", "CLUSTERDOWN", "TRYAGAIN"} {
 		if IsReply(err, prefix) {
 			return true
@@ -69,7 +74,9 @@ func hint(text string) string {
 	case strings.HasPrefix(text, "ERR AUTH"), strings.HasPrefix(text, "ERR Client sent AUTH"):
 		return "; the server wants no password, so give none"
 	case strings.HasPrefix(text, "MOVED"), strings.HasPrefix(text, "CROSSSLOT"):
-		return "; a cluster's node serves its own part of the keys only, and this driver does not follow it to others"
+		return "; this is a server of a cluster, which has a part of the keys: write redis+cluster:// in place of redis://"
+	case strings.HasPrefix(text, "ERR This instance has cluster support disabled"):
+		return "; it is a server on its own: write redis:// in place of redis+cluster://"
 	case strings.HasPrefix(text, "ERR Only HELLO messages are accepted by Sentinel"):
 		return "; this is a Sentinel, which carries no messages: give the address of a server that it watches"
 	case strings.HasPrefix(text, "ERR unknown command"):
@@ -80,8 +87,14 @@ func hint(text string) string {
 
 // ReplyError is the error for an error reply, text without its first byte.
 func ReplyError(text string) error {
-	return fmt.Errorf("%w: the server says %q%s", replyClass(text), text, hint(text))
+	return fmt.Errorf("%w: the server says %w%s", replyClass(text), quoted{redis.Error(text)}, hint(text))
 }
+
+// quoted is an error reply in quotes.
+type quoted struct{ reply redis.Error }
+
+func (q quoted) Error() string { return strconv.Quote(string(q.reply)) }
+func (q quoted) Unwrap() error { return q.reply }
 
 // ReplyText returns the text of an error reply that Conn.Do or redigo has returned.
 func ReplyText(err error) (text string, ok bool) {

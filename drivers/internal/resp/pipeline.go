@@ -37,12 +37,16 @@ type Watch interface {
 // Flush. It does not report which commands were unwritten when a connection is lost, so
 // all unanswered commands then have an unknown outcome.
 //
+// In a cluster a pipeline is of one channel or key, which another server may have after a while. Commands
+// that are answered with MOVED or ASK were not done, and are sent again to that server, see Pipeline.refer.
+//
 // It is the wire of a link of producers. Any goroutine may send.
 type Pipeline struct {
 	client *Client
-	conn   *Conn
-	redigo redis.Conn // nil: the driver writes and reads frames itself
-	size   int        // of the buffer, in bytes; at most 1: each command is written at once
+	life   context.Context      // ends with the link
+	conn   atomic.Pointer[Conn] // changes only while writing is held
+	redigo redis.Conn           // nil: the driver writes and reads frames itself
+	size   int                  // of the buffer, in bytes; at most 1: each command is written at once
 	watch  Watch
 	emit   func(driver.Event)
 
@@ -66,7 +70,13 @@ type Pipeline struct {
 	sending, reading atomic.Bool
 	skipped          atomic.Int32 // looks that skipped this pipeline during the current write
 
+	// In a cluster, for the reading goroutine: hops counts how often commands were sent on to another server since one was
+	// answered, and referring says that this is under way.
+	hops      int
+	referring bool
+
 	leaving atomic.Bool
+	left    atomic.Bool   // conn has been closed, and so is one that comes after it
 	written atomic.Uint64 // commands that have been written, for the reader
 	// answered counts the replies that the reader had when it last had to wait.
 	answered atomic.Uint64
@@ -97,16 +107,13 @@ type PipelineOptions struct {
 	Late func() bool
 }
 
-// newPipeline returns one over the connection, which reports events by emit.
-func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
-	p := &Pipeline{client: cl, conn: c, size: int(cl.Options.WriteBuffer), silent: silent, watch: w, emit: emit,
+// newPipeline returns one over the connection, which reports events by emit. Its life is the link's.
+func newPipeline(life context.Context, cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
+	p := &Pipeline{client: cl, life: life, size: int(cl.Options.WriteBuffer), silent: silent, watch: w, emit: emit,
 		pending: newQueue(), drained: make(chan struct{})}
 	p.timer = kit.NewBatchTimer(&p.writing, func() { _ = p.write() }) // an event reports lost commands
-	if cl.Via == Library {
-		p.redigo = c.redis
-	} else {
-		p.reader = NewReader(c, func() { p.rest(p.replied) })
-	}
+	p.pending.keeps = cl.cluster != nil
+	p.use(c)
 	if !silent {
 		return p, nil
 	}
@@ -120,6 +127,16 @@ func newPipeline(cl *Client, c *Conn, silent bool, w Watch, emit func(driver.Eve
 		return nil, fmt.Errorf("switch replies off: %w", Explain(err))
 	}
 	return p, nil
+}
+
+// use has the pipeline write to a connection and read from it.
+func (p *Pipeline) use(c *Conn) {
+	p.conn.Store(c)
+	if p.client.Via == Library {
+		p.redigo = c.redis
+	} else {
+		p.reader = NewReader(c, func() { p.rest(p.replied) })
+	}
 }
 
 // Serve implements kit.Wire.
@@ -151,12 +168,22 @@ func (p *Pipeline) take() error {
 	if p.of != nil && kind == Integer && n != p.of.copies.Load() {
 		p.of.copies.Store(n)
 	}
-	if kind == Failure {
-		cmd.acks.Done(cmd.token, fmt.Errorf("%s: %w", p.client.Driver, ReplyError(string(line))))
-	} else {
-		cmd.acks.Done(cmd.token, p.watch.Reply(kind, n))
+	if kind == Failure && p.client.cluster != nil {
+		if r, referred := p.referral(cmd, line); referred {
+			return p.refer(r)
+		}
 	}
+	cmd.acks.Done(cmd.token, p.outcome(kind, n, line))
 	return nil
+}
+
+// outcome is what a reply says of a command: Done's error.
+func (p *Pipeline) outcome(kind byte, n int64, line []byte) error {
+	if kind == Failure {
+		return fmt.Errorf("%s: %w", p.client.Driver, ReplyError(string(line)))
+	}
+	p.hops = 0
+	return p.watch.Reply(kind, n)
 }
 
 // reply reads one reply, see Reader.Reply.
@@ -188,6 +215,9 @@ func (p *Pipeline) reply() (kind byte, n int64, line []byte, err error) {
 // sender may be active to do so.
 func (p *Pipeline) rest(answered uint64) {
 	p.answered.Store(answered)
+	if p.referring { // which holds writing
+		return
+	}
 	if p.size > 1 && !p.silent && p.enough(answered) {
 		p.writing.Lock()
 		if p.enough(answered) {
@@ -211,7 +241,7 @@ func (p *Pipeline) drain(answered uint64) {
 // End implements kit.Wire. What the connection has taken may have been done by the
 // server or not; the rest was not.
 func (p *Pipeline) End(err error) {
-	p.conn.Close() // frees one who writes
+	p.conn.Load().Close() // frees one who writes
 	p.replies.Lock()
 	p.reader = nil
 	p.replies.Unlock()
@@ -252,7 +282,7 @@ func (p *Pipeline) Send(token uint64, acks driver.Acks, c *Command, payload []by
 		p.writing.Unlock()
 		return err
 	}
-	p.pending.push(command{token, acks, p.end})
+	p.pending.pushKept(command{token, acks, p.end}, kept{c, payload})
 	if p.size <= 1 || p.enough(p.answered.Load()) {
 		_ = p.write() // Serve finds out
 	}
@@ -313,7 +343,8 @@ func (p *Pipeline) write() error {
 		p.sending.Store(true)
 		p.letRead()
 	}
-	n, err := p.conn.Write(p.buf)
+	conn := p.conn.Load()
+	n, err := conn.Write(p.buf)
 	if p.late != nil {
 		p.sending.Store(false)
 		p.skipped.Store(0)
@@ -321,7 +352,7 @@ func (p *Pipeline) write() error {
 	p.sent += uint64(n)
 	if err != nil {
 		// Half a command may be out.
-		p.conn.Close()
+		conn.Close()
 		p.broken = true
 		p.drop(n)
 		return fmt.Errorf("%w: %w", driver.ErrNotConnected, err)
@@ -397,5 +428,6 @@ func (p *Pipeline) Leave(ctx context.Context) {
 	case <-p.drained:
 	case <-ctx.Done():
 	}
-	p.conn.Close()
+	p.left.Store(true)
+	p.conn.Load().Close()
 }

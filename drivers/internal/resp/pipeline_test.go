@@ -199,7 +199,7 @@ func (f *fake) open(t *testing.T, via string, buffer int, o PipelineOptions) (li
 		t.Fatal(err)
 	}
 	ps := NewProducers(&Session{Client: cl}, "publish", o, func(string) Watch { return noWatch{} })
-	l, err := ps.connect(t.Context(), kit.Key{Role: kit.Producer})
+	l, err := ps.connect(t.Context(), LinkKey{Key: kit.Key{Role: kit.Producer}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -461,7 +461,8 @@ func TestSilentServerIsAsked(t *testing.T) {
 
 func BenchmarkPipelineSend(b *testing.B) {
 	// The sender's side alone: commands are forgotten when the buffer is full.
-	p := &Pipeline{size: 64 << 10, pending: newQueue(), conn: &Conn{Conn: kit.Conn{Conn: drain{}}}}
+	p := &Pipeline{size: 64 << 10, pending: newQueue()}
+	p.conn.Store(&Conn{Conn: kit.Conn{Conn: drain{}}})
 	p.written.Store(1)
 	acks, command := newOutcomes(), publish()
 	payload := make([]byte, 256)

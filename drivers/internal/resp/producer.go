@@ -19,7 +19,7 @@ type Producers struct {
 	verb    string
 	options PipelineOptions
 	watch   func(name string) Watch
-	links   *kit.Pool[kit.Key, *link]
+	links   *kit.Pool[LinkKey, *link]
 
 	late lates
 }
@@ -42,12 +42,12 @@ func NewProducers(s *Session, verb string, o PipelineOptions, watch func(name st
 }
 
 // connect connects what the producers of a connection share.
-func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
+func (ps *Producers) connect(ctx context.Context, key LinkKey) (*link, error) {
 	w, first := ps.watch(key.String()), true
 	var l *link
-	l = NewLink[Pipeline](ps.session.Client, key.Role, key.String(), func(c *Conn) (*Pipeline, error) {
+	l = NewLink[Pipeline](ps.session.Client, key.Role, key.To, key.String(), func(c *Conn) (*Pipeline, error) {
 		// Only the first connection's time stamps are used, not those of its successors.
-		p, err := ps.pipeline(c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
+		p, err := ps.pipeline(l.Life(), c, key.Conn, first, w, func(e driver.Event) { l.Emit(e) })
 		if err == nil {
 			first = false
 		}
@@ -59,14 +59,15 @@ func (ps *Producers) connect(ctx context.Context, key kit.Key) (*link, error) {
 	return l, nil
 }
 
-// pipeline returns that of the connection with the number, which may be read late.
-func (ps *Producers) pipeline(c *Conn, conn int, mayLate bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
+// pipeline returns that of the connection with the number, which may be read late. In a cluster it is not: another
+// connection may take its place, and one of another topic has the same number.
+func (ps *Producers) pipeline(life context.Context, c *Conn, conn int, mayLate bool, w Watch, emit func(driver.Event)) (*Pipeline, error) {
 	cl, o := ps.session.Client, ps.options
-	p, err := newPipeline(cl, c, o.Silent, w, emit)
+	p, err := newPipeline(life, cl, c, o.Silent, w, emit)
 	if err != nil {
 		return nil, err
 	}
-	mayLate = mayLate && conn < len(ps.late.pipelines) && cl.Via == Direct && !cl.batches() && !o.Silent && o.Late != nil
+	mayLate = mayLate && cl.cluster == nil && conn < len(ps.late.pipelines) && cl.Via == Direct && !cl.batches() && !o.Silent && o.Late != nil
 	if from, ok := c.Late(); ok && mayLate && o.Late() {
 		p.readLate(from, &ps.late, conn)
 	}
@@ -76,7 +77,7 @@ func (ps *Producers) pipeline(c *Conn, conn int, mayLate bool, w Watch, emit fun
 // producer implements driver.Producer and driver.Syncer.
 type producer struct {
 	of      *Producers
-	key     kit.Key
+	key     LinkKey
 	link    *link
 	to      string
 	command *Command
@@ -92,7 +93,7 @@ func (ps *Producers) Add(ctx context.Context, spec driver.ProducerSpec, to strin
 	if err := s.Check(spec.Size); err != nil {
 		return nil, err
 	}
-	key := kit.Key{Role: kit.Producer, Conn: spec.Conn}
+	key := s.LinkKey(kit.Key{Role: kit.Producer, Conn: spec.Conn}, to)
 	l, err := ps.links.Acquire(ctx, key)
 	if err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ type command struct {
 // sender publishes commands by storing count; the reader loads count before it reads
 // them.
 type queue struct {
+	keeps bool   // what commands were made of, see pushKept
 	tail  *chunk // tail and added belong to the sender
 	added uint64
 	_     [64]byte
@@ -38,7 +39,8 @@ const chunkSize = 1024
 
 type chunk struct {
 	commands [chunkSize]command
-	next     *chunk // set before the first command of the next is counted
+	kept     *[chunkSize]kept // nil: nothing is
+	next     *chunk           // set before the first command of the next is counted
 }
 
 func newQueue() *queue {
@@ -46,8 +48,17 @@ func newQueue() *queue {
 	return &queue{tail: c, head: c}
 }
 
+// kept is what a command was made of, to be sent again: a server of a cluster may refer it to another one.
+type kept struct {
+	of      *Command
+	payload []byte
+}
+
 // push adds a command. Only the sender calls it.
-func (q *queue) push(c command) {
+func (q *queue) push(c command) { q.pushKept(c, kept{}) }
+
+// pushKept adds a command, with what it was made of if the queue keeps that. Only the sender calls it.
+func (q *queue) pushKept(c command, k kept) {
 	i := q.added % chunkSize
 	if i == 0 && q.added > 0 {
 		next := q.unused()
@@ -55,6 +66,12 @@ func (q *queue) push(c command) {
 		q.tail = next
 	}
 	q.tail.commands[i] = c
+	if q.keeps {
+		if q.tail.kept == nil {
+			q.tail.kept = new([chunkSize]kept)
+		}
+		q.tail.kept[i] = k
+	}
 	q.added++
 	q.count.Store(q.added)
 }
@@ -94,3 +111,6 @@ func (q *queue) pop() (c command, ok bool) {
 	q.taken++
 	return q.head.commands[i], true
 }
+
+// last returns what the command was made of that was popped last, of a queue that keeps that; the reader's.
+func (q *queue) last() kept { return q.head.kept[(q.taken-1)%chunkSize] }

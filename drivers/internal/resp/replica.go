@@ -24,8 +24,20 @@ type Replica struct {
 	Away    bool // Sentinels do not reach it
 }
 
-// Copies asks Sentinels, who know replicas that are away, too, or else the server itself.
-func (s *Session) Copies(ctx context.Context) (all Copies, err error) {
+// Copies asks where a key is. Sentinels know replicas that are away, too; a cluster or a server itself does not tell of them.
+func (s *Session) Copies(ctx context.Context, key string) (all Copies, err error) {
+	if s.cluster != nil {
+		s.cluster.suspect()
+		at, err := s.cluster.owner(ctx, key)
+		if err != nil {
+			return all, err
+		}
+		all.Master = at.Address
+		for _, address := range s.cluster.known.Load().replicas(at.Address) {
+			all.Replicas = append(all.Replicas, Replica{Address: address})
+		}
+		return all, nil
+	}
 	if s.master == "" {
 		info, err := s.Control.Info(ctx)
 		if err != nil {
@@ -70,7 +82,13 @@ func (s *Session) Copies(ctx context.Context) (all Copies, err error) {
 // At connects to one of the Copies. To end what it does early, close it.
 func (s *Session) At(ctx context.Context, address string) (c *Conn, err error) {
 	err = s.Await(ctx, "connect to "+address, func() error {
-		c, err = connectTo(ctx, s.Client, []kit.Server{s.serverAt(address)}, string(kit.Control), func(c *Conn) (*Conn, error) { return c, nil })
+		c, err = connectTo(ctx, s.Client, []kit.Server{s.serverAt(address)}, string(kit.Control), func(c *Conn) (*Conn, error) {
+			if s.cluster == nil {
+				return c, nil
+			}
+			_, err := c.Do("READONLY") // else a replica refers to its master
+			return c, Explain(err)
+		})
 		return err
 	})
 	return c, err

@@ -81,6 +81,16 @@ func (s Server) Effective(cl *Client) map[string]string {
 			e["server_"+name] = v
 		}
 	}
+	if cl.cluster != nil {
+		if v := cl.cluster.known.Load(); v != nil {
+			replicas := 0
+			for _, master := range v.masters() {
+				replicas += len(v.replicas(master))
+			}
+			e["cluster_masters"], e["cluster_replicas"] = strconv.Itoa(len(v.masters())), strconv.Itoa(replicas)
+		}
+		e["producer_connections"] = "for each topic as many as asked for, to the server that has its slot"
+	}
 	e["authentication"] = cl.Login()
 	e["database"] = strconv.Itoa(cl.Options.Database)
 	e["reconnect_wait"] = cl.Options.ReconnectWait.String()

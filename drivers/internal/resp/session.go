@@ -21,8 +21,10 @@ type Session struct {
 
 	settings []string // that Look asks for
 
-	mu     sync.Mutex
-	server Server
+	mu      sync.Mutex
+	server  Server
+	closed  bool
+	servers map[string]*Control // of a cluster, by address
 }
 
 // NewSession returns one that is not connected, see newClient. Beside the server's limits
@@ -42,6 +44,7 @@ func (s *Session) Reach(ctx context.Context) (err error) {
 		return err
 	}
 	s.watchSentinels()
+	s.watchCluster()
 	return s.Look(ctx)
 }
 
@@ -51,6 +54,14 @@ func (s *Session) Close(ctx context.Context, also ...func(context.Context)) erro
 	err := s.Client.Close(ctx, also...)
 	if s.Control != nil {
 		s.Control.Close(ctx)
+	}
+	s.mu.Lock()
+	s.closed = true
+	servers := s.servers
+	s.servers = nil
+	s.mu.Unlock()
+	for _, c := range servers {
+		c.Close(ctx)
 	}
 	s.watching.Wait() // the session's end ends them
 	return err
@@ -66,7 +77,7 @@ func (s *Session) Await(ctx context.Context, what string, attempt func() error) 
 // refuses a command when it is queued, and does none of them. Who may not begin one is not told.
 func (s *Session) Allowed(ctx context.Context, command string, names ...string) error {
 	var refused error
-	_, err := connect(ctx, s.Client, string(kit.Control), func(c *Conn) (struct{}, error) {
+	_, err := connect(ctx, s.Client, "", string(kit.Control), func(c *Conn) (struct{}, error) {
 		defer c.Close()
 		if _, err := c.Do("MULTI"); err != nil {
 			if _, said := ReplyText(err); said {

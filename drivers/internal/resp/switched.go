@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -14,14 +15,15 @@ import (
 	"sixnines/drivers/internal/kit"
 )
 
-// masters are the servers to which connections were made since Sentinels named them as the master. Each has a context that
-// ends when another one is the master: a server that is frozen or cut off keeps its connections open, and they carry nothing.
+// masters are the servers to which connections were made since Sentinels, or servers of a cluster, named them as a master.
+// Each has a context that ends when another one is: a server that is frozen or cut off keeps its connections open, and they
+// carry nothing.
 type masters struct {
 	mu  sync.Mutex
 	all map[string]master // by address
 }
 
-// master is as long as a server is the master, as far as Sentinels have said.
+// master is as long as a server is one, as far as others have said.
 type master struct {
 	ctx context.Context
 	end context.CancelCauseFunc
@@ -42,13 +44,13 @@ func (m *masters) at(life context.Context, address string) context.Context {
 	return named.ctx
 }
 
-// switched ends all others than the master at an address.
-func (m *masters) switched(address string) {
+// only ends all others than the masters at the addresses, because of why. A verb in that stands for the server's own address.
+func (m *masters) only(addresses []string, why string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for other, named := range m.all {
-		if other != address {
-			named.end(fmt.Errorf("%w: the Sentinels have made %s the master", driver.ErrNotConnected, address))
+		if !slices.Contains(addresses, other) {
+			named.end(fmt.Errorf("%w: "+why, driver.ErrNotConnected, other))
 			delete(m.all, other)
 		}
 	}
@@ -97,7 +99,7 @@ func (cl *Client) watch(s kit.Server) (connected bool) {
 			return true
 		case redis.Message: // the name, the former address and port, and the new ones
 			if words := strings.Fields(string(x.Data)); len(words) == 5 && words[0] == cl.master {
-				cl.masters.switched(net.JoinHostPort(words[3], words[4]))
+				cl.masters.only([]string{net.JoinHostPort(words[3], words[4])}, "the Sentinels have made another server the master in place of %s")
 			}
 		}
 	}

@@ -10,11 +10,11 @@ import (
 	"sixnines/internal/brokers/brokertest"
 )
 
-// Secured puts a driver on trial at a secured server: as a user that has the driver's rights under
+// Secured puts a driver on trial at a secured product of some nodes: as a user that has the driver's rights under
 // a prefix, and no others.
-func Secured(t *testing.T, e driver.Entry, options map[string]any) {
+func Secured(t *testing.T, product string, nodes int, e driver.Entry, options map[string]any) {
 	t.Helper()
-	_, target := brokertest.Secured(t, "redis", e, brokers.Options{})
+	_, target := brokertest.Secured(t, product, e, brokers.Options{Nodes: nodes})
 	maps.Copy(target.Options, options)
 	drivertest.RunLimited(t, drivertest.Harness{Entry: e, Target: target})
 }

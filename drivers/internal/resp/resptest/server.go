@@ -74,3 +74,16 @@ func (s *Server) Harness(t testing.TB, e driver.Entry, options map[string]any) d
 		}),
 	}
 }
+
+// ClusterHarness puts a driver on trial with a cluster without login.
+func ClusterHarness(t testing.TB, c *brokers.Cluster, e driver.Entry, options map[string]any) drivertest.Harness {
+	at := func(url string) driver.Target { return driver.Target{URL: url, Options: options} }
+	return drivertest.Harness{
+		Entry:   e,
+		Target:  at(c.URL),
+		At:      func(address string) driver.Target { return at("redis+cluster://" + address) },
+		Freeze:  brokertest.Freeze(t, c),
+		Thaw:    brokertest.Thaw(t, c),
+		Restart: brokertest.Restart(t, c),
+	}
+}
