@@ -76,15 +76,16 @@ func together(all []Found, share float64) Verdict {
 
 // decider decides one test.
 type decider struct {
-	o     *Outcome
-	t     *Test
-	texts []string // what was found
-	gaps  gaps     // why figures decide nothing
-	left  gaps     // rounds that are left out whatever came of them
-	stood []string // cells whose unfit rounds stand with the ends of their ranges
-	needs []string
-	cells []string
-	files []string
+	o      *Outcome
+	t      *Test
+	texts  []string // what was found
+	gaps   gaps     // why figures decide nothing
+	chosen bool     // without some of these rounds the others would be chosen by how the system did
+	left   gaps     // rounds that are left out whatever came of them
+	stood  []string // cells whose unfit rounds stand with the ends of their ranges
+	needs  []string
+	cells  []string
+	files  []string
 }
 
 func (d *decider) decide() Found {
@@ -119,6 +120,9 @@ func (d *decider) decide() Found {
 	f := Found{Kind: d.t.Kind, Verdict: v, Cells: d.cells, Files: d.files}
 	if v == Undecidable {
 		d.texts = append(d.texts, d.gaps.texts()...)
+		if d.chosen {
+			d.say("without such rounds the others would be chosen by how the system did")
+		}
 		f.Needs = strings.Join(d.needs, "; ")
 	}
 	d.texts = append(d.texts, d.left.texts()...)

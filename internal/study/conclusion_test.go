@@ -125,7 +125,7 @@ func TestDecide(t *testing.T) {
 		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "p50 of x/r-100 (5 of 6 rounds)"},
 		{"all invalid", "{kind: below, cells: [x/r-100], figures: [p50], bound: 1ms}", []*result.Run{spoilt(0.1, invalid)}, nil, Undecidable, "INVALID (own lag): x/r-100 (round 1)"},
 		{"unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), last(rounds(slow...), spoilt(9, unstable)), Undecidable, "UNSTABLE"},
-		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "UNSTABLE, and without such rounds the others would be chosen by how the system did: p50 of x/r-100 (round 7)"},
+		{"a round more, unstable", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", append(rounds(fast...), spoilt(1, unstable)), append(rounds(slow...), ms(2)), Undecidable, "UNSTABLE: p50 of x/r-100 (round 7); without such rounds the others would be chosen by how the system did"},
 		{"a round more, near the floor", "{kind: ratio, a: y/r-100, b: x/r-100, figures: [p99/p50], at_least: 2}", append(rounds(fast...), spoilt(1, floored)), append(rounds(slow...), ms(2)), Undecidable, "chosen by how the system did"},
 		{"a round more, suspect", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p99]}", append(rounds(fast...), spoilt(1, suspect)), append(rounds(slow...), ms(2)), Agrees, ""},
 		{"floor", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, floored)), rounds(slow...), Undecidable, "3 times the noise floor"},

@@ -1,9 +1,9 @@
 package study
 
 import (
+	"cmp"
 	"math"
 	"slices"
-	"strings"
 
 	"sixnines/internal/judge"
 	"sixnines/internal/stats"
@@ -21,19 +21,13 @@ func reaching(v result.Verdict, m result.Metric, percent float64) (all []result.
 	return all
 }
 
-// causes says in words what the reasons are, without the numbers, which differ from round to round.
-func causes(all []result.Reason) string {
-	var words []string
-	for _, r := range all {
-		text := r.Code.Properties().Brief
-		if text == "" {
-			text = r.Short()
-		}
-		if !slices.Contains(words, text) {
-			words = append(words, text)
-		}
+// cause says in words what the first of the reasons is, without its numbers, which differ from round to
+// round; empty without any. The trials have the others.
+func cause(all []result.Reason) string {
+	if len(all) == 0 {
+		return ""
 	}
-	return strings.Join(words, ", ")
+	return cmp.Or(all[0].Code.Properties().Brief, all[0].Short())
 }
 
 // judgedBeside reports whether a finding is held against the latency that it is in. The same delay then
@@ -50,7 +44,8 @@ func judgedBeside(r result.Reason) bool {
 // bound sets between which values the system's own percentile lies, where the figure decides nothing.
 //
 // It is at most what was measured if the reasons only lengthen: lag, steal, a broker without a
-// processor, a value near the noise floor. It is at least what is left when lag is taken off, if
+// processor, a value near the noise floor; so much holds of a percentile that is INVALID for them,
+// too. It is at least what is left when lag is taken off, if
 // lag is the only reason, see [leastBesideLag]. A change of level is neither, since the level
 // before or after it may be the lasting one: then the percentile lies between the smallest and
 // the largest of it, or of its published neighbour, in any interval of the run.
@@ -75,12 +70,10 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 	longer, lag, shifts := true, false, false
 	rest := false // reasons besides lag and changes of level
 	for _, r := range all {
-		switch {
-		case r.Status != result.Suspect:
-			longer, rest = false, true
-		case r.Code == result.ReasonSteady:
+		switch r.Code {
+		case result.ReasonSteady:
 			shifts = true
-		case r.Code == result.ReasonOwnLag || r.Code == result.ReasonReceiveLag || r.Code == result.ReasonGeneratorLimit:
+		case result.ReasonOwnLag, result.ReasonReceiveLag, result.ReasonSelfInflicted, result.ReasonGeneratorLimit:
 			lag = true
 		default:
 			longer, rest = longer && r.Code.Properties().Effect == result.EffectLonger, true

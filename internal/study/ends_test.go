@@ -19,6 +19,13 @@ func suspectFor(codes ...result.ReasonCode) func(*result.Summary, *result.Distri
 	}
 }
 
+// invalidTail makes a run's percentiles INVALID from p50 on, since the tail is mostly lag.
+func invalidTail(s *result.Summary, d *result.Distribution) {
+	suspectFor(result.ReasonSelfInflicted)(s, d)
+	s.Verdict.Reasons[0].Status = result.Invalid
+	s.Verdict.Limits[0].InvalidFrom, s.Verdict.Limits[0].InvalidWhy = "50", "it"
+}
+
 // shifting is a run whose level changed, with the p50 of each second in ms.
 func shifting(p50 float64, seconds ...float64) *result.Run {
 	run := spoilt(p50, suspectFor(result.ReasonSteady))
@@ -55,6 +62,8 @@ func TestSuspectRoundsAsBounds(t *testing.T) {
 		{"too long for below", below, append(five(0.15), spoilt(1.2, lagging)), Undecidable},
 		{"a rate that was not kept", below, append(five(0.15), spoilt(0.2, suspectFor(result.ReasonRate))), Undecidable},
 		{"lag, and a rate that was not kept", below, append(five(0.15), spoilt(0.2, suspectFor(result.ReasonOwnLag, result.ReasonRate))), Undecidable},
+		{"a tail that is INVALID by lag, below", below, append(five(0.15), spoilt(0.2, invalidTail)), Agrees},
+		{"a tail that is INVALID by lag, above", above, append(five(2), spoilt(2, invalidTail)), Undecidable},
 		{"suspect without a reason", below, append(five(0.15), spoilt(0.2, suspectFor())), Undecidable},
 		{"near the floor", below, append(five(0.15), spoilt(0.2, floored)), Agrees},
 		{"near the floor, above", above, append(five(2), spoilt(2, floored)), Undecidable},

@@ -181,10 +181,10 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	switch {
 	case v.Status == result.Invalid:
 		f.Unfit = "INVALID: " + reasons(v, result.Invalid)
-		f.Cause = "INVALID (" + causes(of(v, result.Invalid)) + ")"
+		f.Cause = "INVALID (" + cause(of(v, result.Invalid)) + ")"
 	case v.Status == result.Unstable:
 		f.Unfit, f.Selects = "UNSTABLE: "+reasons(v, result.Unstable), true
-		f.Cause = "UNSTABLE (" + causes(of(v, result.Unstable)) + ")"
+		f.Cause = "UNSTABLE (" + cause(of(v, result.Unstable)) + ")"
 	}
 	if metric == "" {
 		metric = HeadlineOf(run)
@@ -223,7 +223,7 @@ func wholly(v result.Verdict) (all []result.Reason) {
 // suspectWholly makes the figure unfit if the whole run is suspect.
 func (f *Figure) suspectWholly(v result.Verdict) {
 	if all := wholly(v); f.Unfit == "" && len(all) > 0 {
-		f.Unfit, f.Cause = "SUSPECT: "+all[0].Short(), "suspect ("+causes(all)+")"
+		f.Unfit, f.Cause = "SUSPECT: "+all[0].Short(), "suspect ("+cause(all)+")"
 	}
 }
 
@@ -343,7 +343,7 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 	case run.Summary.Verdict.Status == result.Suspect && limit == nil:
 		suspect, f.Unfit = true, "SUSPECT: "+reasons(run.Summary.Verdict, result.Suspect)
 	case limit.Of(text) == result.Invalid:
-		f.Unfit = "invalid: " + limit.InvalidWhy
+		suspect, f.Unfit = true, "invalid: "+limit.InvalidWhy
 	case limit.Reaches(text):
 		suspect, f.Unfit = true, "suspect: "+limit.Why
 	case len(wholly(run.Summary.Verdict)) > 0: // no limit reaches the percentile, but the whole run is suspect
@@ -361,8 +361,8 @@ func (f *Figure) latency(run *result.Run, m result.Metric, d *result.Distributio
 		}
 	}
 	why := reaching(run.Summary.Verdict, m, upTo)
-	if len(why) > 0 && (suspect || limit.Of(text) == result.Invalid) {
-		f.Cause = "suspect (" + causes(why) + ")"
+	if suspect && len(why) > 0 {
+		f.Cause = "suspect (" + cause(why) + ")"
 		f.Beside = slices.ContainsFunc(why, judgedBeside)
 	}
 	f.Unsteady = !f.Selects && suspect && len(why) > 0 && !slices.ContainsFunc(why, func(r result.Reason) bool { return r.Code != result.ReasonSteady })

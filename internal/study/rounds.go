@@ -60,7 +60,7 @@ func absentOf(c *CellOutcome, workload string) absent {
 		default:
 			if run := PartOf(t.Run, workload); run != nil && invalidRun(run) {
 				invalid++
-				why = cmp.Or(why, fmt.Sprintf("round %d is INVALID: %s", t.Round, reasons(run.Summary.Verdict, result.Invalid)))
+				why = cmp.Or(why, fmt.Sprintf("round %d is INVALID: %s", t.Round, cause(of(run.Summary.Verdict, result.Invalid))))
 			} else {
 				usable++
 			}
@@ -107,7 +107,7 @@ func readRounds(c *CellOutcome, name string, metric result.Metric, workload stri
 				return readings{gaps: gaps{{why: "there is no workload " + workload, cell: c.Cell.Name}}}
 			}
 			if invalidRun(run) {
-				invalid.add(gap{why: "INVALID (" + causes(of(run.Summary.Verdict, result.Invalid)) + ")", cell: c.Cell.Name, rounds: []int{t.Round}})
+				invalid.add(gap{why: "INVALID (" + cause(of(run.Summary.Verdict, result.Invalid)) + ")", cell: c.Cell.Name, rounds: []int{t.Round}})
 				continue
 			}
 			f = c.Cell.read(run, name, metric)

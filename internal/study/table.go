@@ -111,8 +111,9 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 	at := func(round int) gap { return gap{figure: name, cell: s.cell.Cell.Name, rounds: []int{round}} }
 	chosen := func(x gap, why string) {
 		ok = false
-		x.why = why + ", and without such rounds the others would be chosen by how the system did"
+		x.why = why
 		d.lacks(x)
+		d.chosen = true
 	}
 	var zero []int // rounds whose figure is missing or 0
 	for _, round := range slices.Sorted(maps.Keys(r.figures)) {
@@ -148,17 +149,17 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 		}
 	}
 	missing := absentOf(s.cell, d.t.Workload)
-	switch {
-	case len(usable) < LeastRounds && ok:
+	if missing.rounds > 0 && ok {
+		ok = false
+		d.lacks(gap{why: missing.text(s.cell) + ": with them the answer may be another"})
+	}
+	if len(usable) < LeastRounds {
 		ok = false
 		for _, x := range r.gaps {
 			d.lacks(x)
 		}
 		d.lacks(gap{why: fmt.Sprintf("fewer rounds can be used than the %d that it takes", LeastRounds),
 			cell: fmt.Sprintf("%s of %s (%d of %s)", name, s.cell.Cell.Name, len(usable), spell.Plural(len(s.cell.Trials), "round"))})
-	case missing.rounds > 0 && ok:
-		ok = false
-		d.lacks(gap{why: missing.text(s.cell) + ": with them the answer may be another"})
 	}
 	return usable, ok
 }
