@@ -106,7 +106,7 @@ holds, or the search ended before its answer was confirmed.`,
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.passing.flag(f)
-		jsonFlag(f, &o.json, "the answer and its trials as ")
+		jsonFlag(f, &o.json, "the answer and its trials as one JSON object")
 		o.outputFlags(f, seriesOut)
 	})
 	a.take(cmd, slices.Concat([]section{search, sizing}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)

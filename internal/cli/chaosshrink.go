@@ -57,7 +57,7 @@ Exit codes: 0 found; 1 failure; 2 wrong usage; 3 the whole timeline lost nothing
 		resumeFlag(f, &o.resume, "search", sameCommand)
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
-		jsonFlag(f, &o.json, "the timeline and its trials as ")
+		jsonFlag(f, &o.json, "the timeline and its trials as one JSON object")
 		o.outputFlags(f, seriesOut)
 	})
 	a.take(cmd, append(append([]section{search}, scenarioFlags(&flags)...), output)...)

@@ -48,7 +48,7 @@ func (o *compareOptions) comparisonFlags(f *pflag.FlagSet) {
 	f.BoolVar(&o.markdown, "markdown", false, "print Markdown, for a pull request, instead of a table")
 	f.BoolVar(&o.full, "full", false, "print everything, not only what fits on a screen")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
-	jsonFlag(f, &o.json, "")
+	jsonFlag(f, &o.json, "one JSON object for each workload")
 }
 
 // options checks the flags.

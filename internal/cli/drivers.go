@@ -119,7 +119,7 @@ func (a *app) driversShowCommand() *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object, with --permissions an array")
 	cmd.Flags().BoolVar(&permissions, "permissions", false, "show what the account of a run must be allowed, in the broker's terms")
 	cmd.Flags().StringVar(&prefix, "prefix", "", "with --permissions: for runs with this `PREFIX`, such as bench.")
 	return cmd

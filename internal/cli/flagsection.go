@@ -130,7 +130,7 @@ func (t *timeValue) Set(text string) error {
 	return nil
 }
 
-// jsonFlag adds --json; what says what is one object then.
+// jsonFlag adds --json; what says what is printed then.
 func jsonFlag(f *pflag.FlagSet, to *bool, what string) {
-	f.BoolVar(to, "json", false, "print "+what+"one JSON object instead of a table")
+	f.BoolVar(to, "json", false, "print "+what+" instead of a table")
 }

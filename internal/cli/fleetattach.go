@@ -58,7 +58,7 @@ on with the others. A broker that the coordinator had started ended with it.`,
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.showing.flags(f)
 		o.passing.flag(f)
-		jsonFlag(f, &o.json, "the summary as ")
+		jsonFlag(f, &o.json, "the summary as one JSON object for each workload")
 		f.StringVar(&o.out, "out", "results", "`DIR` for the result and its report")
 		f.BoolVar(&o.quiet, "quiet", false, "no progress and no notes on stderr, only errors")
 	})

@@ -56,7 +56,7 @@ space, and still has what runs without a coordinator recorded.`,
 	plane := sectionOf("Control plane", func(f *pflag.FlagSet) { l.flags(f, "fleet", "", fleetFlag) })
 	output := sectionOf("What is checked and printed", func(f *pflag.FlagSet) {
 		f.StringVar(&address, "url", "", "`URL` of the broker to be measured, to see which agents are on its host")
-		jsonFlag(f, &asJSON, "")
+		jsonFlag(f, &asJSON, "one JSON object")
 	})
 	a.take(cmd, output, plane)
 	return cmd

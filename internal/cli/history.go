@@ -77,7 +77,7 @@ not decided.`,
 	o.passing.flag(f)
 	f.BoolVar(&o.full, "full", false, "list all groups, not only the last 20")
 	f.StringVar(&o.html, "html", "", "also write a page to `FILE`, which must not exist yet")
-	jsonFlag(f, &o.json, "")
+	jsonFlag(f, &o.json, "one JSON object")
 	completeFlag(cmd, "by", oneOf(bys()...))
 	completeFlag(cmd, "metric", oneOf(metricNames()...))
 	completeFlag(cmd, "percentile", oneOf(result.Percentiles()...))

@@ -63,7 +63,8 @@ set after the current run, or at once if that run's window has not begun; a seco
 Ctrl-C ends the window early; a third stops at once. --resume DIR continues a set that
 was ended or killed; manifest.json in it records which runs were made, when, and by
 which broker. With --json a set is one object: directory, planned, stopped, scenarios
-(name, set, objectives) and runs (scenario, repeat, seed, summary).
+(name, workload, set, objectives, costs, verdict) and runs (scenario, workload, repeat,
+seed, summary). The verdict is that of the set: see "sixnines schema set".
 
 --until lengthens the window beyond --duration until the 95 % interval of a percentile
 is as narrow as given, at most to --at-most. The interval is one that holds no matter
@@ -114,7 +115,7 @@ undecided; 4 a run is INVALID or overloaded.`,
 		o.showing.flags(f)
 		f.StringVar(&o.junit, "junit", "", "also write verdict and objectives to `FILE` for CI, as JUnit XML; an existing file is replaced")
 		o.passing.flag(f)
-		jsonFlag(f, &o.json, "the summary as ")
+		jsonFlag(f, &o.json, "the summary as one JSON object for each workload, of a set one object for all,")
 		o.outputFlags(f, "`DIR` for the result and its report; -: write only the records, to stdout, as they are made")
 		f.BoolVar(&o.dryRun, "dry-run", false, "print the scenario and what it would do; run nothing")
 	})

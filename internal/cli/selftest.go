@@ -64,7 +64,7 @@ Exit codes: 0 no trial failed; 1 a trial failed: the tool is wrong here; 2 wrong
 	f.StringVar(&o.pattern, "pattern", string(scenario.Deliver), "`PATTERN` of its messages: publish, deliver, roundtrip or request-reply")
 	f.StringVar(&o.out, "out", "results", "`DIR` for the page")
 	f.BoolVar(&o.strict, "strict", false, "exit with 4 if a trial could not be assessed, as on a disturbed machine")
-	f.BoolVar(&o.json, "json", false, "print one JSON object with every figure instead of a table")
+	jsonFlag(f, &o.json, "one JSON object with every figure, with --list an array of the trials,")
 	_ = cmd.RegisterFlagCompletionFunc("only", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return trialNames(), cobra.ShellCompDirectiveNoFileComp
 	}) // the flag exists

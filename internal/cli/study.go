@@ -86,7 +86,7 @@ func (a *app) studyListCommand() *cobra.Command {
 			return w.Flush()
 		},
 	}
-	jsonFlag(cmd.Flags(), &asJSON, "")
+	jsonFlag(cmd.Flags(), &asJSON, "one JSON array")
 	return cmd
 }
 

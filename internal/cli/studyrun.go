@@ -85,7 +85,7 @@ Exit codes: 0 all conclusions agree; 1 failure, including single cells; 2 wrong 
 	})
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		o.passing.flag(f)
-		jsonFlag(f, &o.json, "")
+		jsonFlag(f, &o.json, "one JSON object, with --dry-run an array of the cells,")
 		o.outputFlags(f, seriesOut)
 	})
 	a.take(cmd, what, o.fleet.section(), output)

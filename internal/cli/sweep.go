@@ -119,7 +119,7 @@ Exit codes: 0 made, or ended by Ctrl-C; 1 failure, including single trials; 2 wr
 	output := sectionOf("Output", func(f *pflag.FlagSet) {
 		f.StringVar(&o.csv, "csv", "", "also write the table to `FILE`; an existing file is replaced")
 		o.passing.flag(f)
-		jsonFlag(f, &o.json, "")
+		jsonFlag(f, &o.json, "one JSON object")
 		o.outputFlags(f, seriesOut)
 	})
 	a.take(cmd, slices.Concat([]section{cells}, scenarioFlags(&flags), []section{o.fleet.section(), output})...)
