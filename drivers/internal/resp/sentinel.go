@@ -13,7 +13,7 @@ import (
 
 // askSentinels returns the address of the master as the first Sentinel that answers knows it. Every
 // connection asks again, so that one that was lost in a failover leads to the new master. Clients ask so:
-// https://redis.io/docs/latest/develop/reference/sentinel-clients/. They need not log in to Sentinels.
+// https://redis.io/docs/latest/develop/reference/sentinel-clients/.
 func (cl *Client) askSentinels(ctx context.Context) (kit.Server, error) {
 	return sentinel(ctx, cl, func(c redis.Conn) (kit.Server, error) {
 		found, err := redis.Strings(c.Do("SENTINEL", "GET-MASTER-ADDR-BY-NAME", cl.master))
@@ -32,8 +32,31 @@ func sentinel[A any](ctx context.Context, cl *Client, ask func(c redis.Conn) (A,
 	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout, Hint: "is this a Sentinel of Redis?"}
 	return kit.Connect(ctx, cl.Base, cl.Servers, how, func(_ context.Context, raw kit.Conn) (A, error) {
 		defer raw.Close()
-		return ask(redis.NewConn(raw.Conn, 0, 0))
+		c, err := cl.logInToSentinel(raw)
+		if err != nil {
+			var none A
+			return none, err
+		}
+		return ask(c)
 	})
+}
+
+// logInToSentinel logs in as the options say, and otherwise as at the servers where the Sentinel asks for a login: most have none.
+func (cl *Client) logInToSentinel(raw kit.Conn) (redis.Conn, error) {
+	c := redis.NewConn(raw.Conn, 0, 0)
+	user, password := cl.Options.SentinelUser, cl.Options.SentinelPassword
+	if password == "" {
+		if _, err := c.Do("PING"); !IsReply(err, "NOAUTH") || cl.Secret == "" {
+			return c, nil // what is asked next says what is wrong
+		}
+		user, password = cl.User, cl.Secret
+	}
+	args := []any{password}
+	if user != "" {
+		args = []any{user, password}
+	}
+	_, err := c.Do("AUTH", args...)
+	return c, Explain(err)
 }
 
 // serverAt returns the server at an address that another server has named.

@@ -85,7 +85,11 @@ const longestPause = time.Second
 func (cl *Client) watch(s kit.Server) (connected bool) {
 	how := kit.Connecting{Timeout: cl.Options.ConnectTimeout}
 	told, err := kit.Connect(driver.WithRole(cl.Life, kit.Control), cl.Base, []kit.Server{s}, how, func(_ context.Context, raw kit.Conn) (redis.PubSubConn, error) {
-		c := redis.PubSubConn{Conn: redis.NewConn(raw.Conn, 0, 0)}
+		at, err := cl.logInToSentinel(raw)
+		if err != nil {
+			return redis.PubSubConn{}, err
+		}
+		c := redis.PubSubConn{Conn: at}
 		return c, c.Subscribe("+switch-master")
 	})
 	if err != nil {
