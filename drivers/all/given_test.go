@@ -64,3 +64,28 @@ target: {url: `+c.URL+`, topic: orders}
 		t.Errorf("no reason says so: %+v", run.Summary.Verdict.Reasons)
 	}
 }
+
+// Connections that come and go, as producers, are for the operator's topic, and for none that nobody has made.
+func TestConnectionsToTopicOfTheOperator(t *testing.T) {
+	c := brokertest.Start(t, "redis", brokers.Options{})
+	conn, err := redis.DialURL(c.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.Do("XGROUP", "CREATE", "orders", "audit", "0", "MKSTREAM"); err != nil {
+		t.Fatal(err)
+	}
+	e, _ := all.Set().Lookup("redis-streams")
+	run := measure(t.Context(), t, config(e, c, parse(t, `
+workload: {rate: 200/s, connections: {rate: 20/s, hold: 50ms, as: producer}}
+phases: {warmup: 0s, duration: 500ms, drain: 20s}
+target: {url: `+c.URL+`, topic: orders, group: audit}
+`)))
+	if n := run.Connections; n == nil || n.Opened == 0 || n.Refused != 0 {
+		t.Errorf("%+v", n)
+	}
+	if keys, err := redis.Strings(conn.Do("KEYS", "*")); err != nil || !slices.Equal(keys, []string{"orders"}) {
+		t.Errorf("the server has %q, %v", keys, err)
+	}
+}

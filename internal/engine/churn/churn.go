@@ -20,10 +20,10 @@ import (
 	"sixnines/scenario"
 )
 
-// topic is what connections are for. size is that of the messages that a producer could send to it.
+// ownTopic is what connections are for where a run makes topics. size is that of the messages that a producer could send.
 const (
-	topic = "c0"
-	size  = 64
+	ownTopic = "c0"
+	size     = 64
 )
 
 // closing is how long a connection may take to close.
@@ -38,6 +38,7 @@ type Churn struct {
 	schedule  *schedule.Plan // when connections are due; this process has producer member of it
 	member    int
 
+	topic   string // what connections are for; fixed by Open
 	session driver.Session
 	dialer  *transport.Dialer
 	told    [steps]bool // what is recorded: the steps that the driver tells of. Fixed by Open.
@@ -86,11 +87,16 @@ func (c *Churn) Open(ctx context.Context) error {
 	c.dialer = transport.NewDialerVia(false, c.Via)
 	t := c.load.Target()
 	t.Run, t.Dial, t.Notify, t.Batch = c.Name+"-c", c.dial, c.notify, false
+	topology := driver.Topology{Producers: 1, Consumers: 1, MaxSize: size}
+	if c.topic = ownTopic; t.Given { // only producers, which send nothing
+		c.topic, topology.Consumers = c.Layout.Topics[0], 0
+	}
+	topology.Topics = []string{c.topic}
 	var err error
 	if c.session, err = c.Entry.Driver.Open(ctx, t); err != nil {
 		return fmt.Errorf("connections: %w", err)
 	}
-	if _, err := c.session.Provision(ctx, driver.Topology{Topics: []string{topic}, Producers: 1, Consumers: 1, MaxSize: size}); err != nil {
+	if _, err := c.session.Provision(ctx, topology); err != nil {
 		return fmt.Errorf("connections: %w", err)
 	}
 	v := &visit{due: clock.Now()}

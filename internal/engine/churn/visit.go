@@ -55,13 +55,13 @@ func (c *Churn) open(v *visit, limit time.Duration) (client, error) {
 	ctx = context.WithValue(ctx, visitKey{}, v)
 	ctx = driver.OnLogin(ctx, func() { v.reach(loggedIn) })
 	if c.Workload.Connections.As == scenario.ConnectProducer {
-		p, err := c.session.Producer(ctx, driver.ProducerSpec{ID: v.number, Topic: topic, Conn: v.number, Size: size, Limited: true}, ignored{})
+		p, err := c.session.Producer(ctx, driver.ProducerSpec{ID: v.number, Topic: c.topic, Conn: v.number, Size: size, Limited: true}, ignored{})
 		if err == nil {
 			v.reach(loggedIn)
 		}
 		return p, c.ended(ctx, err)
 	}
-	k, err := c.session.Consumer(ctx, driver.ConsumerSpec{ID: v.number, Topics: []string{topic}, Conn: v.number}, func(driver.Message) {})
+	k, err := c.session.Consumer(ctx, driver.ConsumerSpec{ID: v.number, Topics: []string{c.topic}, Conn: v.number}, func(driver.Message) {})
 	if err == nil {
 		v.reach(subscribed)
 	}
