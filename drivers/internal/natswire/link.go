@@ -234,6 +234,14 @@ func (l *Link) Emit(e driver.Event) {
 	}
 }
 
+// carries reports an event of a connection that carries messages. The control connection is idle in a run, and what is
+// between may end it for that: that changes nothing for the messages.
+func (l *Link) carries(e driver.Event) {
+	if l.key.Role != kit.Control {
+		l.Emit(e)
+	}
+}
+
 // adopt lets publishers use the client's connection, once the client has
 // logged in on it. The client tells of that later than it happens, when the
 // connection may be lost again and the next one half made; publishers leave the
@@ -267,13 +275,13 @@ func (l *Link) disconnected(_ *nats.Conn, err error) {
 	l.mu.Lock()
 	l.deaf = nil
 	l.mu.Unlock()
-	l.Emit(driver.Event{Kind: driver.Disconnected, Detail: detail})
+	l.carries(driver.Event{Kind: driver.Disconnected, Detail: detail})
 	l.tell(false)
 }
 
 func (l *Link) reconnected(nc *nats.Conn) {
 	l.adopt(nc)
-	l.Emit(driver.Event{Kind: driver.Reconnected, Detail: nc.ConnectedUrlRedacted()})
+	l.carries(driver.Event{Kind: driver.Reconnected, Detail: nc.ConnectedUrlRedacted()})
 	l.tell(true)
 }
 
