@@ -111,6 +111,12 @@ func (s *session) ackEvery(a driver.ConsumerAck) (int, error) {
 	return every, nil
 }
 
+// wasDelivered reports whether a message was delivered before. RabbitMQ does not count for classic queues, and says only
+// that this consumer is not the first.
+func (s *session) wasDelivered(h *amqp.MessageHeader) bool {
+	return h != nil && (h.DeliveryCount > 0 || !h.FirstAcquirer && s.is("rabbitmq"))
+}
+
 // manualCredit has the library grant no credit.
 const manualCredit = -1
 
@@ -190,7 +196,7 @@ func (r *receiver) deliver(m *amqp.Message) error {
 	if c.gate.IsShut() {
 		return driver.ErrClosed // a message that must be accepted is delivered again to another consumer
 	}
-	c.deliver(driver.Message{Payload: m.GetData(), Redelivered: m.Header != nil && m.Header.DeliveryCount > 0})
+	c.deliver(driver.Message{Payload: m.GetData(), Redelivered: c.session.wasDelivered(m.Header)})
 	if c.every == 0 {
 		r.used++
 		return nil
