@@ -158,8 +158,9 @@ func (d *decider) column(s side, name string) (usable column, ok bool) {
 		for _, x := range r.gaps {
 			d.lacks(x)
 		}
-		d.lacks(gap{why: fmt.Sprintf("fewer rounds can be used than the %d that it takes", LeastRounds),
-			cell: fmt.Sprintf("%s of %s (%d of %s)", name, s.cell.Cell.Name, len(usable), spell.Plural(len(s.cell.Trials), "round"))})
+		if d.few = true; len(r.gaps) == 0 && missing.rounds == 0 {
+			d.lacks(gap{figure: name, cell: s.cell.Cell.Name, why: "made in " + spell.Plural(len(s.cell.Trials), "round")})
+		}
 	}
 	return usable, ok
 }
