@@ -52,20 +52,29 @@ func (r *run) ended() bool {
 
 // pastClosed lets the agents remove what was provisioned when nobody uses it any more.
 func (r *run) pastClosed(own context.Context) {
-	if !r.closed && slices.ContainsFunc(r.members, func(m *member) bool {
-		return !m.at(wire.Closed) && !m.over() && !m.silent(r.Patience) // if it comes back, its topics are gone, and it is marked
-	}) {
-		return
+	if waiting := r.pass(clock.Now()); len(waiting) > 0 {
+		r.tell(own, waiting, wire.RequestGo, &wire.Go{Run: r.Run, Point: wire.Closed})
 	}
-	r.closed = true
-	var waiting []*member
+}
+
+// pass returns the agents that are let go on at Closed now: all that are there, if every other is over or lost. An agent that
+// is lost and comes back finds its topics gone, and is marked. It is decided anew each time: one that was silent may be back.
+func (r *run) pass(now int64) (waiting []*member) {
 	for _, m := range r.members {
-		if m.at(wire.Closed) && !m.over() && !m.passed { // one that was parted comes later
-			m.passed = true
+		switch {
+		case m.over():
+		case !m.at(wire.Closed):
+			if !r.hearing.lost(m, now, r.Patience) {
+				return nil
+			}
+		case !m.passed:
 			waiting = append(waiting, m)
 		}
 	}
-	r.tell(own, waiting, wire.RequestGo, &wire.Go{Run: r.Run, Point: wire.Closed})
+	for _, m := range waiting {
+		m.passed = true
+	}
+	return waiting
 }
 
 // take takes a message of the stream.
@@ -75,7 +84,7 @@ func (r *run) take(msg jetstream.Msg) {
 	if m == nil || m.finished {
 		return // of an agent that is none of the run, or after the end of one
 	}
-	m.heard = clock.Now()
+	r.heard(m)
 	if bytes.HasPrefix(msg.Data(), []byte("{")) {
 		s := &wire.Status{}
 		if err := wire.Decode(r.Version, msg.Data(), s); err != nil || s.ID != m.ID || s.Run != r.Run {

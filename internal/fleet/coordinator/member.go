@@ -189,7 +189,14 @@ func (r *run) hear(msg *nats.Msg) {
 	if m == nil || msg.Subject != wire.StatusSubject(r.Run, s.ID) {
 		return
 	}
-	m.status, m.heard = s, clock.Now()
+	m.status = s
+	r.heard(m)
+}
+
+// heard notes that something was heard of an agent now.
+func (r *run) heard(m *member) {
+	m.heard = clock.Now()
+	r.hearing.note(m.heard)
 }
 
 // offset estimates how far an agent's clock is from this one.

@@ -126,8 +126,8 @@ type run struct {
 
 	statuses chan *nats.Msg
 	records  *records // nil: nothing is collected yet
-	closed   bool     // the point Closed was passed
-	broken   error    // the collector's
+	hearing  hearing
+	broken   error // the collector's
 }
 
 // Run carries out a run. Before the start an error says why it cannot be: nothing is left then, at the agents and

@@ -101,6 +101,9 @@ func TestCrewIsTheWhole(t *testing.T) {
 			if run.Header.Rate != whole.Header.Rate || run.Header.Pattern != whole.Header.Pattern || fmt.Sprint(run.Lost) != fmt.Sprint(whole.Lost) {
 				t.Errorf("rate %v, %s, lost %v; of one process %v, %s, %v", run.Header.Rate, run.Header.Pattern, run.Lost, whole.Header.Rate, whole.Header.Pattern, whole.Lost)
 			}
+			if slices.ContainsFunc(run.Header.SetupTimes, func(x result.SetupTime) bool { return x.Name == "first message" }) {
+				t.Error("the first message has a latency, by clocks that nobody has compared yet")
+			}
 			if strings.HasPrefix(name, "twice") && run.Closing.Twice == 0 {
 				t.Error("no message came to two agents")
 			}
