@@ -38,8 +38,9 @@ type Estimate struct {
 	// Drift is how much the other clock gains on this one, as a share (1e-6 is
 	// 1 ppm), and DriftBound how far that may be from the truth.
 	Drift, DriftBound float64
-	// Delay is the least delay among the kept exchanges, ns.
-	Delay int64
+	// Delay is the least delay among the kept exchanges, ns. Queueing is by how much Offset is off at most if all that the kept
+	// exchanges took longer than that, they took on one and the same way, ns.
+	Delay, Queueing int64
 	// Points is how many kept exchanges the estimate rests on.
 	Points int
 }
@@ -196,8 +197,9 @@ func (e *Estimator) slopes(at float64) (low, high float64) {
 }
 
 // fit returns the least-squares line through the kept offsets, each weighted by
-// the inverse square of its interval, as its value at an instant and its slope.
-func (e *Estimator) fit(at float64) (value, slope float64) {
+// the inverse square of its interval, as its value at an instant and its slope. Half of what each
+// exchange took longer than least may be in its offset: queueing is what these make of the value at most.
+func (e *Estimator) fit(at float64, least int64) (value, slope, queueing float64) {
 	var sw, sx, sy float64
 	for _, p := range e.points {
 		w := 1 / (p.half() * p.half())
@@ -213,7 +215,15 @@ func (e *Estimator) fit(at float64) (value, slope float64) {
 	if sxx > 0 {
 		slope = sxy / sxx
 	}
-	return my + slope*(at-mx), slope
+	for _, p := range e.points {
+		w := 1 / (p.half() * p.half())
+		share := w / sw // of this offset in the value
+		if sxx > 0 {
+			share += w * (p.at - mx) * (at - mx) / sxx
+		}
+		queueing += math.Abs(share) * float64(p.delay-least) / 2
+	}
+	return my + slope*(at-mx), slope, queueing
 }
 
 // At returns the estimate at an instant of this clock, ns. ok is false before the
@@ -233,7 +243,11 @@ func (e *Estimator) At(here int64) (x Estimate, ok bool) {
 		// hidden small step. The interval then covers both contradictory ends.
 		low, high = high, low
 	}
-	value, slope := e.fit(at)
+	least := e.points[0].delay
+	for _, p := range e.points {
+		least = min(least, p.delay)
+	}
+	value, slope, queueing := e.fit(at, least)
 	value = math.Round(min(max(value, low), high))
 	slopeLow, slopeHigh := e.slopes(at)
 	if slopeLow > slopeHigh {
@@ -245,10 +259,7 @@ func (e *Estimator) At(here int64) (x Estimate, ok bool) {
 		return Estimate{}, false
 	}
 	x = Estimate{Offset: e.base + int64(value), Bound: int64(bound), Drift: slope,
-		DriftBound: max(slopeHigh-slope, slope-slopeLow), Points: len(e.points), Delay: e.points[0].delay}
-	for _, p := range e.points {
-		x.Delay = min(x.Delay, p.delay)
-	}
+		DriftBound: max(slopeHigh-slope, slope-slopeLow), Points: len(e.points), Delay: least, Queueing: int64(math.Ceil(min(queueing, bound)))}
 	return x, true
 }
 

@@ -175,7 +175,7 @@ func clocks(e *evidence) (found []result.Reason) {
 			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, or was not followed all the time",
 			Means: "how wrong latencies from one agent to another are is not known"})
 	}
-	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved, and %s if the ways between the clocks are symmetric within a tenth", spell.Duration(proved), spell.Duration(expected))
+	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved if no clock changes its rate by more than 10 ppm in a second, and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(proved), spell.Duration(expected))
 	for _, m := range e.latencies() {
 		if m != result.DeliveryResponse && m != result.DeliveryService && m != result.DeliveryLast {
 			continue

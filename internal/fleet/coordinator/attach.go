@@ -59,7 +59,7 @@ func Attach(ctx context.Context, a Attachment) (*Outcome, error) {
 		Patience: time.Duration(m.Patience), Limit: time.Duration(m.Limit), Choose: func(wire.Hello) bool { return false }},
 		byID: map[string]*member{}, started: Started{Run: a.Run, Clock: m.Clock, Start: m.Start}}
 	for i, x := range m.Members {
-		k := &member{index: i, Member: Member{Hello: x.Hello, Segment: x.Segment, Offset: x.Offset, Bound: x.Bound}, heard: clock.Now()}
+		k := &member{index: i, Member: Member{Hello: x.Hello, Segment: x.Segment, Offset: x.Offset, Bound: x.Bound}, heard: clock.Now(), proved: x.Bound}
 		r.members, r.byID[x.Hello.ID] = append(r.members, k), k
 		r.started.Members = append(r.started.Members, k.Member)
 	}
@@ -131,7 +131,8 @@ func (r *run) goOn(ctx context.Context, ahead bool) error {
 		if m == nil || s.Err != nil || s.Status.Run != r.Run {
 			continue
 		}
-		m.status, m.heard = s.Status, clock.Now()
+		m.status = s.Status
+		r.heard(m)
 		switch {
 		case s.Status.State != wire.Preparing:
 		case ahead:

@@ -121,6 +121,9 @@ func (r *run) finish(own context.Context) (*Outcome, error) {
 		r.unfollow()
 		r.unfollow = nil
 	}
+	if r.startsKnown != nil {
+		r.startsKnown()
+	}
 	for _, m := range r.members {
 		e := m.ending(r.Patience)
 		if m.tracker != nil {
@@ -153,7 +156,7 @@ func (r *run) finish(own context.Context) (*Outcome, error) {
 
 // ending says how an agent's part ended.
 func (m *member) ending(patience time.Duration) End {
-	e := End{Records: m.parts.Next(), Late: time.Duration(m.status.Late), Heard: m.heard, Ending: m.status.Ending, Why: m.status.Why}
+	e := End{Records: m.parts.Next(), Proved: m.proved, Late: time.Duration(m.status.Late), Heard: m.heard, Ending: m.status.Ending, Why: m.status.Why}
 	if known := m.status.Records; known > e.Records {
 		e.Missing = known - e.Records
 	}

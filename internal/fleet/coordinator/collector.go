@@ -58,6 +58,8 @@ type End struct {
 	Records, Missing uint64
 	// Late is how long after the common start it began, on its own clock.
 	Late time.Duration
+	// Proved is how wrong the common start on its clock was at most, ns.
+	Proved int64
 	// Heard is the instant, on the coordinator's clock, at which it was heard of last.
 	Heard int64
 	// Clock is how its clock was followed; nil: all agents have one clock, no message comes from one to another, or another

@@ -22,6 +22,7 @@ type member struct {
 	status wire.Status // the last that was heard
 	heard  int64       // when, clock.Now
 	told   error       // why it was not given the start
+	proved int64       // how wrong its start was at most, ns
 
 	tracker *tracker // of its clock; nil: it is not followed
 

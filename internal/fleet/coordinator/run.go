@@ -122,7 +122,9 @@ type run struct {
 	started Started
 	// unfollow ends the following of clocks, and returns when their trackers can be read; nil: they are not followed.
 	unfollow func()
-	over     int64 // when the run is over at the latest, clock.Now
+	// startsKnown ends the comparing of clocks after the start, and returns when member.proved can be read; nil: they are not compared.
+	startsKnown func()
+	over        int64 // when the run is over at the latest, clock.Now
 
 	statuses chan *nats.Msg
 	records  *records // nil: nothing is collected yet
@@ -365,6 +367,7 @@ func (r *run) begin(ctx, own context.Context, stream jetstream.Stream) error {
 		if m.Offset, m.Bound, err = r.offset(ctx, m); err != nil {
 			return r.clockUnknown(m, err)
 		}
+		m.proved = m.Bound
 	}
 	if err := r.follow(ctx, own); err != nil {
 		return err
@@ -404,6 +407,12 @@ func (r *run) start(own context.Context, stream jetstream.Stream) error {
 		}
 	}
 	r.following(own, at)
+	checking, cancel := context.WithCancel(own)
+	checked := r.checkStarts(checking)
+	r.startsKnown = func() {
+		cancel()
+		<-checked
+	}
 	records, err := newRecords(own, stream, r.Run)
 	if err != nil {
 		return err

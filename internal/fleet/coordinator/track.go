@@ -24,10 +24,11 @@ const (
 	asymmetry    = 0.1         // share of a round trip by which its two ways are expected to differ at most
 )
 
-// following is what a clock is expected to keep to: CLOCK_MONOTONIC is slewed by NTP by up to 500 ppm, and its rate changed
-// by some ppm at a time. What contradicts that is a step.
+// following is what clocks are assumed to keep to: each CLOCK_MONOTONIC is slewed by up to 500 ppm, and the rate of one against
+// the other changes by at most 10 ppm in a second. What contradicts that is a step. A daemon that changes the rate at once by more
+// than that, and by too little to contradict the exchanges, is not noticed: the verdict says what is assumed.
 func following() clocksync.Config {
-	return clocksync.Config{Keep: 250 * time.Millisecond, Points: 64, MaxDrift: 500e-6, Wander: 1e-5}
+	return clocksync.Config{Keep: 250 * time.Millisecond, Points: 64, MaxDrift: twoClocks, Wander: 1e-5}
 }
 
 // Followed is how an agent's clock was followed. The fields are those of result.AgentClock.
@@ -127,7 +128,7 @@ func (t *tracker) assess(to int64) {
 			wrong := g.Shift(at+e.Offset) - e.Offset
 			wrong = max(wrong, -wrong)
 			t.Proved = max(t.Proved, wrong+e.Bound)
-			t.Expected = max(t.Expected, wrong+int64(asymmetry*float64(e.Delay)/2))
+			t.Expected = max(t.Expected, min(wrong+int64(asymmetry*float64(e.Delay)/2)+e.Queueing, wrong+e.Bound))
 			t.Drift = e.Drift
 		}
 		t.assessed = at + step

@@ -16,16 +16,16 @@ import (
 )
 
 // An agent's clock that is an hour ahead and gains 50 ppm is followed: at every instant its corrections are wrong by no more than is
-// reported, whatever the ways take; and by no more than is expected where these are symmetric.
+// reported, whatever the ways take; and by no more than is expected where those of the fastest exchanges are symmetric.
 func TestAClockIsFollowed(t *testing.T) {
-	for name, back := range map[string]time.Duration{"symmetric": 100 * time.Microsecond, "asymmetric": 400 * time.Microsecond} {
+	for name, back := range map[string]time.Duration{"symmetric": 100 * time.Microsecond, "asymmetric": 400 * time.Microsecond, "queued on one way": 100 * time.Microsecond} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				origin := clock.Now()
+				origin, oneWay := clock.Now(), name == "queued on one way" // all exchanges but a few
 				ahead := func(now int64) int64 { return int64(time.Hour) + int64(50e-6*float64(now-origin)) }
 				var used atomic.Pointer[wire.Clock]
 				way := func(d time.Duration) { // some are queued
-					if rand.IntN(3) == 0 {
+					if !oneWay && rand.IntN(3) == 0 {
 						d += time.Duration(rand.ExpFloat64() * 1e6)
 					}
 					time.Sleep(d)
@@ -39,7 +39,10 @@ func TestAClockIsFollowed(t *testing.T) {
 						return clocksync.Exchange{}, err
 					}
 					way(back)
-					if rand.IntN(20) == 0 {
+					if oneWay && n%40 != 1 {
+						time.Sleep(200 * time.Microsecond)
+					}
+					if n > 1 && rand.IntN(20) == 0 {
 						return clocksync.Exchange{}, errors.New("lost")
 					}
 					return clocksync.Take(answer, n, left, clock.Now())
@@ -84,7 +87,7 @@ func TestAClockIsFollowed(t *testing.T) {
 				if f.Unknown || worst > f.Proved || f.Proved > 5*f.RoundTrip || f.Asked < 400 || f.RoundTrip > int64(2*(100*time.Microsecond+back)) {
 					t.Errorf("wrong by up to %d ns, and reported is %+v", worst, f)
 				}
-				if name == "symmetric" && worst > f.Expected || f.Expected >= f.Proved || math.Abs(f.Drift-50e-6) > 10e-6 {
+				if name != "asymmetric" && worst > f.Expected || f.Expected > f.Proved || math.Abs(f.Drift-50e-6) > 10e-6 {
 					t.Errorf("wrong by up to %d ns, and expected is %+v", worst, f)
 				}
 			})

@@ -173,7 +173,7 @@ func (c *Collector) starts(ends []coordinator.End) map[string]*result.AgentStart
 	all := map[string]*result.AgentStart{}
 	for i, m := range c.started.Members {
 		if ends[i].Records > 0 {
-			all[m.Name] = &result.AgentStart{Late: ends[i].Late.Nanoseconds(), Proved: m.Bound}
+			all[m.Name] = &result.AgentStart{Late: ends[i].Late.Nanoseconds(), Proved: ends[i].Proved}
 		}
 	}
 	return all
