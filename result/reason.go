@@ -205,7 +205,7 @@ func Reasons() []ReasonProperties {
 		{ReasonConsumersAbsent, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "consumers could not connect", "see why the broker refuses them"},
 		{ReasonAction, ByRun, HeldOnce, EffectUnknown, ShownAsWhy, "an action did not happen", "see why: --show events"},
 		{ReasonBrokerEnded, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "a process of the broker ended unexpectedly", "see why: --show events, and the broker's log"},
-		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, and run again"},
+		{ReasonAgentLost, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "an agent was lost", "see why on its machine, remove what it left at the broker (sixnines clean), and run again"},
 		{ReasonAgent, ByCause, HeldOnce, EffectUnknown, ShownAsWhy, "an agent's own result is not valid", "see its own result: sixnines report FILE"},
 		{ReasonAgentsApart, ByGenerator, HeldOnce, EffectUnknown, ShownAsWhy, "agents began apart", "begin all agents at one instant, and set the clocks of their machines"},
 		{ReasonAgentsDiffer, BySystem, HeldOnce, EffectUnknown, ShownAsWhy, "agents met different brokers", "have all servers run one version with the same settings, and run again"},

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -52,30 +53,43 @@ type Whole struct {
 
 // Files merges the results of all agents into a new file, and returns it as it was read back. It keeps
 // one interval of each agent in memory. Errors wrap ErrDiffer where the results do not belong together;
-// then, as after every error, the file does not exist.
-func Files(path string, sources []Source, whole Whole) (run *result.Run, err error) {
+// then, as after every error, the file does not exist. It does not exist either before it is whole: until then it has another
+// name, and what has that is of a merging that was killed.
+func Files(path string, sources []Source, whole Whole) (*result.Run, error) {
 	agents := make([]*agent, len(sources))
 	for i, s := range sources {
-		if agents[i], err = open(s); err != nil {
+		a, err := open(s)
+		if err != nil {
 			return nil, err
 		}
-		defer agents[i].close()
+		defer a.close()
+		agents[i] = a
 	}
 	slices.SortStableFunc(agents, func(a, b *agent) int { return cmp.Compare(a.segment().Index, b.segment().Index) })
 	if err := belong(agents, whole.Clocks); err != nil {
 		return nil, err
 	}
-	w, err := resultfile.Create(path)
+	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("create result file: %s: %w", path, cmp.Or(err, fs.ErrExist))
+	}
+	part := path + ".part"
+	if err := os.Remove(part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	w, err := resultfile.Create(part)
 	if err != nil {
 		return nil, err
 	}
-	defer func() {
-		if err != nil {
-			_ = w.Close() // the error that ended the merging is the one to return
-			_ = os.Remove(path)
-		}
-	}()
-	return (&merger{agents: agents, whole: whole, writer: w, path: path, units: units{}}).merge()
+	if err := (&merger{agents: agents, whole: whole, writer: w, path: part, units: units{}}).merge(); err != nil {
+		// The error that ended the merging is the one to return.
+		_ = w.Close()
+		_ = os.Remove(part)
+		return nil, err
+	}
+	if err := os.Rename(part, path); err != nil {
+		return nil, err
+	}
+	return result.Load(path)
 }
 
 // merger writes one file. It belongs to one goroutine.
@@ -102,21 +116,21 @@ type load struct {
 	books   *books          // nil: agents receive what they send themselves
 }
 
-func (m *merger) merge() (*result.Run, error) {
+func (m *merger) merge() error {
 	ends, err := m.scan()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for i := range m.agents[0].headers {
 		h, err := m.header(i, ends)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		l := &load{header: h}
 		if s, _, err := planOf(h); err != nil {
-			return nil, err
+			return err
 		} else if l.books, err = newBooks(s, m.agents); err != nil {
-			return nil, err
+			return err
 		}
 		for _, e := range ends {
 			c := e.runs[i].Counters
@@ -137,37 +151,34 @@ func (m *merger) merge() (*result.Run, error) {
 		}
 		m.loads = append(m.loads, l)
 		if err := m.writer.Header(*h); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := m.intervals(ends); err != nil {
-		return nil, err
+		return err
 	}
 	for _, e := range m.events() {
 		if err := m.writer.Event(e); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	for i := range m.loads {
 		if err := m.closing(i, ends); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	run, err := result.Load(m.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, part := range run.Parts() {
 		s := *judge.Close(part)
 		s.Workload = part.Header.Workload
 		if err := m.writer.Summary(s); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	if err := m.writer.Close(); err != nil {
-		return nil, err
-	}
-	return result.Load(m.path)
+	return m.writer.Close()
 }
 
 // intervals merges the agents' intervals, those that ended in the same stretch of the run's grid into one.
