@@ -97,6 +97,9 @@ func (a *app) examineFleet(ctx context.Context, nc *wire.Conn, hosts []string, a
 	return err
 }
 
+// wantedSpace is what a control plane should have for a run, in bytes.
+const wantedSpace = 2 << 30
+
 // checkControl examines the control plane.
 func (a *app) checkControl(ctx context.Context, nc *wire.Conn) ([]vitals.Check, error) {
 	c, err := control.Describe(ctx, nc)
@@ -116,8 +119,8 @@ func (a *app) checkControl(ctx context.Context, nc *wire.Conn) ([]vitals.Check, 
 	space := vitals.Check{Name: "space", Status: vitals.StatusOK, Found: spell.Size(int64(c.Used)) + " in streams"}
 	if free := c.Limit - int64(c.Used); c.Limit > 0 {
 		space.Found += " of at most " + spell.Size(c.Limit)
-		if free < coordinator.DefaultStore {
-			space.Status, space.Advice = vitals.StatusWarn, "a run's stream may take "+spell.Size(int64(coordinator.DefaultStore))+": raise the server's limit, or remove old runs"
+		if free < wantedSpace {
+			space.Status, space.Advice = vitals.StatusWarn, "a long run of many agents may take "+spell.Size(wantedSpace)+": raise the server's limit, or remove old runs"
 		}
 	}
 	checks := []vitals.Check{plane, space}

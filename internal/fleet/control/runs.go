@@ -22,6 +22,7 @@ type Kept struct {
 	Run      string
 	Made     time.Time
 	Bytes    uint64
+	Messages uint64
 	Replicas int
 }
 
@@ -35,7 +36,7 @@ func Runs(ctx context.Context, nc *nats.Conn) ([]Kept, error) {
 	streams := js.ListStreams(ctx)
 	for s := range streams.Info() {
 		if run, ok := strings.CutPrefix(s.Config.Name, wire.StreamName("")); ok {
-			all = append(all, Kept{run, s.Created, s.State.Bytes, s.Config.Replicas})
+			all = append(all, Kept{run, s.Created, s.State.Bytes, s.State.Msgs, s.Config.Replicas})
 		}
 	}
 	if err := streams.Err(); err != nil {
@@ -68,7 +69,8 @@ type Condition struct {
 	Cluster   string // its cluster's name; empty: one server
 	Ours      bool   // started by sixnines, so that each write is synced
 	RoundTrip time.Duration
-	// Used and Limit are the bytes of streams on the disk; Limit -1: the server does not say.
+	// Used are the bytes of streams on the disk, or those that the server keeps for them if that is more. Limit is the most; -1:
+	// the server does not say.
 	Used  uint64
 	Limit int64
 }
@@ -84,7 +86,7 @@ func Describe(ctx context.Context, nc *nats.Conn) (Condition, error) {
 	if err != nil {
 		return c, withoutStreams(err)
 	}
-	c.Used, c.Limit = info.Store, info.Limits.MaxStore
+	c.Used, c.Limit = max(info.Store, info.ReservedStore), info.Limits.MaxStore
 	c.RoundTrip, err = nc.RTT()
 	return c, err
 }

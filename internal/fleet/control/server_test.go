@@ -275,6 +275,27 @@ func TestTheServerUnderTestIsNotTheControlPlane(t *testing.T) {
 	}
 }
 
+// Runs that nobody finished keep no space from the next one, neither on our control plane nor on one with little.
+func TestUnfinishedRunsKeepNoSpace(t *testing.T) {
+	s, err := Start(t.Context(), Options{Dir: t.TempDir(), Host: "127.0.0.1", Store: 1 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	nc := connect(t, s.Login())
+	for i := range 6 {
+		if _, err := MakeStream(t.Context(), nc, fmt.Sprintf("r%d", i), 0); err != nil {
+			t.Fatalf("after %d runs: %v", i, err)
+		}
+	}
+	if _, err := MakeStream(t.Context(), nc, "r6", 2<<20); err == nil {
+		t.Error("a stream may be larger than the server") // else this shows nothing
+	}
+	if all, err := Runs(t.Context(), nc); err != nil || len(all) != 6 {
+		t.Errorf("%d runs, %v: a new run has no messages either, and stays", len(all), err)
+	}
+}
+
 // Brokers that say nothing first, as most do, take no longer the more addresses they have: all are asked at once.
 func TestSilentBrokersAreAskedAtOnce(t *testing.T) {
 	const brokers = 5

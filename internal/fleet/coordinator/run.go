@@ -53,7 +53,7 @@ type Config struct {
 	// Limit is how long the run may last from its start, which is the window's, before what goes on is ended; by
 	// default what the scenario needs at most, and Patience.
 	Limit time.Duration
-	// Store is the most bytes that the stream of the run takes; 2 GiB by default.
+	// Store is the most bytes that the stream of the run takes; 0: as many as the control plane has.
 	Store int64
 	// Abort, if not nil, ends the run at once when it is closed. The end of Run's context ends the window early.
 	Abort <-chan struct{}
@@ -61,17 +61,13 @@ type Config struct {
 	Say func(line string)
 }
 
-// The defaults of Config.Store and, without a warm-up, of Config.Lead.
-const (
-	DefaultStore = 2 << 30
-	Ahead        = 2 * time.Second
-)
+// Ahead is the default of Config.Lead without a warm-up.
+const Ahead = 2 * time.Second
 
 func (c Config) withDefaults() Config {
 	c.Ready = cmp.Or(c.Ready, time.Minute)
 	c.Patience = cmp.Or(c.Patience, 10*time.Second)
 	c.Lead = cmp.Or(c.Lead, Ahead+c.Scenario.Phases.Warmup)
-	c.Store = cmp.Or(c.Store, DefaultStore)
 	c.Limit = cmp.Or(c.Limit, longest(c.Scenario)+c.Patience)
 	return c
 }
