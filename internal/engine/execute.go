@@ -17,7 +17,7 @@ import (
 	"sixnines/result"
 )
 
-// setupTimeout bounds connecting, provisioning, and waiting for first messages.
+// setupTimeout bounds connecting, provisioning, and waiting for first messages; of an agent each of these, not the wait for others.
 const setupTimeout = 30 * time.Second
 
 // lead is the time between deciding on the start and the first message due.
@@ -128,14 +128,14 @@ func (r *run) readBack(ctx context.Context, col *collector, aborted bool) error 
 
 // setUp connects all loads and sees to it that their messages arrive.
 func (r *run) setUp(ctx context.Context) error {
-	limit := setupTimeout
-	if r.config.Segment != nil { // the fleet waits for less long, and says for which agent
-		limit *= 4
-	}
-	setup, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	setup, refuse := context.WithCancelCause(setup)
+	setup, refuse := context.WithCancelCause(ctx)
 	defer refuse(nil)
+	each := 4 * setupTimeout
+	if r.config.Segment == nil { // else the fleet says how long all may take, and for which agent it waited
+		var cancel context.CancelFunc
+		setup, cancel = context.WithTimeout(setup, setupTimeout)
+		defer cancel()
+	}
 	go func() {
 		select {
 		case <-r.Refused:
@@ -149,7 +149,9 @@ func (r *run) setUp(ctx context.Context) error {
 			return err
 		}
 		for _, ld := range r.loads {
-			err := step(ld, setup)
+			limited, cancel := context.WithTimeout(setup, each)
+			defer cancel()
+			err := step(ld, limited)
 			if why := r.RefusedEarly(); why != nil {
 				err = why // the step's own error is its consequence
 			} else if err != nil && ctx.Err() != nil {

@@ -43,6 +43,9 @@ func Crew(t *testing.T, l Load, producers, consumers int) (files []string) {
 			files = append(files, filepath.Join(dir, fmt.Sprintf("%d.jsonl", k)))
 			c := engine.Config{Scenario: s, Entry: entry, File: files[k], Segment: g, Virtual: virtual,
 				Peers: &engine.Peers{Name: t.Name(), First: k == 0, Reach: func(ctx context.Context, _ engine.Point) error {
+					if k == n-1 {
+						time.Sleep(l.Late)
+					}
 					_, err := meeting.come(ctx, 0)
 					return err
 				}},

@@ -5,12 +5,26 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"sixnines/driver"
 	"sixnines/drivers/mem"
 	"sixnines/internal/engine"
 	"sixnines/result"
 )
+
+// A process waits for its peers for as long as the fleet does: their set-up is no part of its own.
+func TestCrewWaitsForALatePeer(t *testing.T) {
+	for _, file := range Crew(t, Load{Scenario: "workload: {rate: 100, producers: 2, consumers: 2}\nphases: {warmup: 0s, duration: 1s}\n", Late: 3 * time.Minute}, 1, 2) {
+		run, err := result.Load(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := run.Counters; c.Sent+c.Received != 100 {
+			t.Errorf("%s: %+v", file, c)
+		}
+	}
+}
 
 // What agents with roles cannot account for is refused before anything is connected.
 func TestCrewRefuses(t *testing.T) {

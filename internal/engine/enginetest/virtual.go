@@ -39,6 +39,8 @@ type Load struct {
 	Change func(*driver.Entry)
 	// DropEvery is [engine.Config.DropEvery].
 	DropEvery int64
+	// Late is how much later than the others the last process of [Crew] comes to each point.
+	Late time.Duration
 	// Segment is [engine.Config.Segment].
 	Segment *result.Segment
 	// File is where the result is written; empty: it is only returned.
