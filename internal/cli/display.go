@@ -174,14 +174,17 @@ func clockOf(p engine.Progress) string {
 	return seconds(p.Elapsed) + " of " + seconds(p.Elapsed+p.Left)
 }
 
-// sentOf returns the rate of sending, or that sending is blocked, or the p50 of a warm-up that
-// sends single messages.
+// sentOf returns the rate of sending, or that sending is blocked or nothing due yet, or the p50
+// of a warm-up that sends single messages.
 func sentOf(p engine.Progress, style func(string) string) string {
 	if p.Settling {
 		return "single messages until their p50 is steady, now " + style(span(p.P50))
 	}
-	if p.Sent == 0 && p.Backlog > 0 {
+	switch {
+	case p.Sent == 0 && p.Backlog > 0:
 		return style("sending is blocked")
+	case p.Sent == 0 && p.Phase == result.PhaseMeasure && p.Asked > 0 && p.Counters.Scheduled == 0:
+		return "nothing is due yet"
 	}
 	return "sent " + style(paceOf(p))
 }

@@ -57,7 +57,9 @@ func TestPlainLine(t *testing.T) {
 	waiting := measuring()
 	waiting.Until = "p99 known ±12%, asked ±5%"
 	slow := measuring()
-	slow.Sent, slow.Asked, slow.Count = 0, 1.0/3, 0
+	slow.Sent, slow.Asked, slow.Count, slow.Counters.Scheduled = 0, 1.0/3, 0, 1
+	later := slow
+	later.Counters.Scheduled = 0
 	scarce := measuring()
 	scarce.Count = 167
 	blocked := measuring()
@@ -70,6 +72,7 @@ func TestPlainLine(t *testing.T) {
 		{lost, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  overdue 12  p50 74.2 µs  p99 336 µs  max 1.20 ms  1 rejected, 3,400 timed out"},
 		{waiting, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  p99 336 µs  max 1.20 ms  no loss seen  p99 known ±12%, asked ±5%"},
 		{slow, "measure   3 s of 10 s  sent 0/s of 0.3333/s  in flight 2  no loss seen"},
+		{later, "measure   3 s of 10 s  nothing is due yet  in flight 2  no loss seen"},
 		{scarce, "measure   3 s of 10 s  sent 1,000/s of 1,000/s  in flight 2  p50 74.2 µs  max 1.20 ms  no loss seen"},
 		{blocked, "measure   3 s of 10 s  sending is blocked  in flight 2  overdue 700  no loss seen"},
 		{engine.Progress{Phase: phaseWarmup, Elapsed: time.Second, Left: time.Second, Sent: 20_000}, "warm-up   1 s of 2 s  sent 20,000/s"},

@@ -236,17 +236,18 @@ func (c *collector) collect(phase string, from, to int64) error {
 
 func (c *collector) warmupProgress(began, start int64) {
 	now := clock.Now()
-	var n int64
-	var asked float64
+	var sent, asked float64
 	for _, ld := range c.run.loads {
 		if !ld.Flow.Timed || ld.Part.From > 0 {
 			continue // its warm-up is over, or it has no warm-up
 		}
 		asked += ld.Rate()
-		n += ld.sending.Unmeasured()
+		if due := ld.Slices.Due(time.Duration(began-start), time.Duration(now-start)); due > 0 {
+			sent += float64(ld.sending.Unmeasured()) / due.Seconds()
+		}
 	}
 	c.run.progress(Progress{Phase: "warm-up", Elapsed: time.Duration(now - began), Left: time.Duration(max(0, start-now)),
-		Sent: float64(n) / time.Duration(max(1, now-began)).Seconds(), Asked: asked})
+		Sent: sent, Asked: asked})
 }
 
 // reportProgress calls the observer with the interval that ends at to.
@@ -280,7 +281,12 @@ func (ld *load) progressOf(v result.Interval, length int64) Progress {
 	sent := v.Counters.Sent + ld.accounts.Reported.Unmeasured - before
 	p := Progress{Phase: v.Phase, Elapsed: time.Duration(v.End), InFlight: v.InFlight, Backlog: v.Backlog,
 		Sent: float64(sent) / time.Duration(max(1, length)).Seconds(), Asked: ld.Rate(), Counters: ld.accounts.Reported.Counters}
-	if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
+	if ld.Slices != nil { // an interval may have none of its slices, or more than its share
+		p.Sent = 0
+		if due := ld.Slices.Due(0, time.Duration(v.End)); due > 0 {
+			p.Sent = float64(p.Counters.Sent+p.Counters.Rejected) / due.Seconds()
+		}
+	} else if seconds := time.Duration(v.End).Seconds(); p.Asked > 0 && p.Asked*time.Duration(max(1, length)).Seconds() < fewDue {
 		// Too few messages are due in the interval for a rate: each stands for the time until the
 		// next.
 		c := &p.Counters

@@ -191,3 +191,34 @@ phases: {warmup: 500ms, duration: 200ms}
 		t.Error("nothing was told")
 	}
 }
+
+// The progress of a load that is due in slices has its rate over the whole time, before, between
+// and within its slices, whatever of them an interval has.
+func TestProgressInSlices(t *testing.T) {
+	for _, after := range []time.Duration{0, 500 * time.Millisecond} {
+		var told, early atomic.Int64
+		inVirtualTime(t, Config{Entry: mem.Entry(), Trial: &result.Trial{Slices: &result.Slices{On: 450 * time.Millisecond, Every: time.Second, After: after}},
+			Scenario: parse(t, `
+target: {driver: mem}
+workload: {rate: 1000/s}
+phases: {warmup: 1s, duration: 4s}
+record: {interval: 100ms}
+`), Observer: func(p Progress) {
+				switch {
+				case p.Phase == "warm-up" && p.Sent > 1.1*p.Asked:
+					t.Errorf("after %v, warm-up at %v: %v/s sent of %v/s", after, p.Elapsed, p.Sent, p.Asked)
+				case p.Phase != result.PhaseMeasure:
+				case p.Counters.Scheduled == 0:
+					early.Add(1)
+				default:
+					told.Add(1)
+					if p.Sent < 0.9*p.Asked || p.Sent > 1.1*p.Asked {
+						t.Errorf("after %v, at %v: %v/s sent of %v/s", after, p.Elapsed, p.Sent, p.Asked)
+					}
+				}
+			}})
+		if told.Load() < 30 || (early.Load() > 0) != (after > 0) {
+			t.Errorf("after %v: told %d times, %d of them before the first slice", after, told.Load(), early.Load())
+		}
+	}
+}

@@ -39,6 +39,15 @@ func InSlices(w *scenario.Workload, window time.Duration, seed uint64, s *Slices
 	return p, nil
 }
 
+// Due returns for how long a load is due between two offsets from the window's start, divided by the share of the time in
+// which it is due: what is sent meanwhile over it is a rate of the whole time, as [Plan.MeanRate] is. Nil is due all the time.
+func (s *Slices) Due(from, to time.Duration) time.Duration {
+	if s == nil {
+		return to - from
+	}
+	return time.Duration(float64(s.own(int64(to))-s.own(int64(from))) * float64(s.Every) / float64(s.On))
+}
+
 // at is the offset from the window's start of an instant of the load's own time; false: it is beyond every run.
 func (s *Slices) at(own int64) (offset int64, ok bool) {
 	n := floorDiv(own, int64(s.On))
