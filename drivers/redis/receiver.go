@@ -102,7 +102,7 @@ func (w *wire) Serve() (err error) {
 	for err == nil {
 		err = w.via.next(w.in)
 	}
-	return err
+	return w.in.session.Lost(w.conn, err)
 }
 
 // End implements kit.Wire.

@@ -54,7 +54,7 @@ type wire struct {
 }
 
 // Serve implements kit.Wire.
-func (w *wire) Serve() error { return w.consumer.serve(w.conn) }
+func (w *wire) Serve() error { return w.consumer.session.Lost(w.conn, w.consumer.serve(w.conn)) }
 
 // End implements kit.Wire.
 func (w *wire) End(error) { w.conn.Close() }

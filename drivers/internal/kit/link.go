@@ -41,8 +41,6 @@ type LinkConfig[W any] struct {
 	Dial func(ctx context.Context) (*W, error)
 	// Passes reports whether an error is temporary, see Await; nil: no error is.
 	Passes func(error) bool
-	// Lost says why a connection was lost, where the driver knows it better than Serve; nil: as Serve says.
-	Lost func(why error) error
 	// Wait is the pause between attempts to connect again.
 	Wait time.Duration
 	// GiveUp reports whether the link ends, with an event, after this many consecutive
@@ -179,9 +177,6 @@ func (l *Link[W, P]) run(w *W) {
 		P(w).End(fmt.Errorf("%s: %w: the connection was lost before the broker had answered", l.base.Driver, driver.ErrTimeout))
 		if errors.Is(why, io.EOF) {
 			why = errHungUp
-		}
-		if why != nil && l.Lost != nil {
-			why = l.Lost(why)
 		}
 		if why != nil {
 			l.Emit(driver.Event{Kind: driver.Disconnected, Detail: why.Error(), Err: why})

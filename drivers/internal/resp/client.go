@@ -305,26 +305,25 @@ func NewLink[W any, P interface {
 	*W
 	kit.Wire
 }](cl *Client, role kit.Role, to, name string, setUp func(c *Conn) (*W, error)) *kit.Link[W, P] {
-	var master context.Context // of the latest connection
 	return kit.NewLink[W, P](cl.Base, kit.LinkConfig[W]{
 		Name: name, Role: role, Passes: passes, Wait: cl.Options.ReconnectWait,
-		Lost: func(why error) error {
-			if cl.cluster != nil {
-				cl.cluster.suspect()
-			}
-			if master != nil && master.Err() != nil {
-				return context.Cause(master)
-			}
-			return why
-		},
 		GiveUp: func(tried int) bool { return cl.Options.MaxReconnects >= 0 && tried >= cl.Options.MaxReconnects },
 		Dial: func(ctx context.Context) (*W, error) {
-			return connect(ctx, cl, to, name, func(c *Conn) (*W, error) {
-				master = c.master
-				return setUp(c)
-			})
+			return connect(ctx, cl, to, name, setUp)
 		},
 	})
+}
+
+// Lost says why a connection ended: because another server was made the master, else because of why, which who read from it
+// was told. Who is a master is asked again.
+func (cl *Client) Lost(c *Conn, why error) error {
+	if cl.cluster != nil {
+		cl.cluster.suspect()
+	}
+	if c.master != nil && c.master.Err() != nil {
+		return context.Cause(c.master)
+	}
+	return why
 }
 
 // unsent is the outcome of what was not written on a connection that ended with err, see

@@ -140,15 +140,14 @@ func (p *Pipeline) use(c *Conn) {
 }
 
 // Serve implements kit.Wire.
-func (p *Pipeline) Serve() error {
+func (p *Pipeline) Serve() (err error) {
 	if p.late != nil {
-		return p.serveLate()
+		err = p.serveLate()
 	}
-	var err error
 	for err == nil {
 		err = p.take()
 	}
-	return err
+	return p.client.Lost(p.conn.Load(), err)
 }
 
 // take takes one reply.
