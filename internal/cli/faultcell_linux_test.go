@@ -34,6 +34,7 @@ type faultCell struct {
 	slow     bool   // its nodes take seconds to start
 	corrupt  string // a pattern for files that a run writes; empty: it has none
 	leads    string // what a leader can have: stall, freeze, transfer, kill; empty: it has no leaders
+	follow   int    // how many follow a leader; 0: all others
 	fixed    bool   // its connections are not ours to cut
 	lingers  bool   // its outage is measurably longer than the stall, so that the stall oracle does not hold
 }
@@ -57,6 +58,7 @@ func faultCells() []faultCell {
 		{driver: "nats", product: "nats", nodes: 3},
 		{driver: "jetstream", product: "nats", nodes: 3, options: "replicas: 3", corrupt: "*.blk", leads: "stall freeze transfer kill"},
 		{driver: "redis-streams", product: "redis", nodes: 3, settings: `appendonly: "yes"`, corrupt: "*.aof", leads: "stall freeze transfer kill"},
+		{driver: "redis-streams", product: "redis-cluster", nodes: 6, settings: `appendonly: "yes"`, corrupt: "*.aof", leads: "stall freeze transfer kill", follow: 1},
 		{driver: "amqp10", product: "artemis", nodes: 1, slow: true, corrupt: "*.amq"},
 		{driver: "rabbitmq", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*"},
 		{driver: "rabbitmq-stream", product: "rabbitmq", nodes: 1, slow: true, corrupt: "*.segment"},

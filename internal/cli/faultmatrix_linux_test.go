@@ -19,6 +19,7 @@ func unledCells() []faultCell {
 	const heap = "java.heap: 256m"
 	return []faultCell{
 		{driver: "redis", product: "redis", nodes: 3, leads: "stall freeze transfer kill"},
+		{driver: "redis", product: "redis-cluster", nodes: 6, options: "sharded: true", leads: "stall freeze transfer kill", follow: 1},
 		{driver: "mqtt", product: "nats", nodes: 3, options: "version: 3.1.1"},
 		{driver: "jetstream", product: "nats", nodes: 3, leads: "stall kill"},
 		{driver: "rabbitmq", product: "rabbitmq", nodes: 3, slow: true, leads: "stall kill"},

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -61,10 +62,11 @@ func (c faultCell) faultTimelines() map[string]faultPlan {
 			faultStep{"network: {delay: 2ms, between: [brokers, brokers]}, for: 300ms", 0, time.Second})
 	}
 	all["loopback"] = faultPlan{{"network: {delay: 2ms, loss: 1%, rate: 10mbit}, for: 500ms", 0, time.Second}}
+	followers := cmp.Or(c.follow, n-1)
 	for _, what := range strings.Fields(c.leads) {
 		all["leaders"] = append(all["leaders"], map[string]faultStep{
 			"stall":    {"stall: {node: leader}, for: 300ms", 1, 2 * time.Second},
-			"freeze":   {"freeze: {node: followers}, for: 300ms", n - 1, 2 * time.Second},
+			"freeze":   {"freeze: {node: followers}, for: 300ms", followers, 2 * time.Second},
 			"transfer": {"transfer: leader", 2, 5 * time.Second},
 			"kill":     {"kill: {node: leader}, restart: 500ms", 1, 2 * time.Second},
 		}[what])
@@ -103,9 +105,10 @@ func TestFaults(t *testing.T) {
 	}
 	every := os.Getenv(faultsVariable) == "all"
 	sample := map[string][]string{ // each kind once
-		"redis-streams on redis 1": {"disks", "corrupt", "paths"},
-		"nats on nats 1":           {"stalls", "ends", "loopback"},
-		"jetstream on nats 3":      {"leaders"},
+		"redis-streams on redis 1":         {"disks", "corrupt", "paths"},
+		"nats on nats 1":                   {"stalls", "ends", "loopback"},
+		"jetstream on nats 3":              {"leaders"},
+		"redis-streams on redis-cluster 6": {"leaders"},
 	}
 	for _, c := range faultCells() {
 		for name, plan := range c.faultTimelines() {
