@@ -79,8 +79,12 @@ func (r *ReadBack) Doubt() int64 {
 
 // LostAcked returns between which numbers that of the acknowledged messages lies that are lost: as read back,
 // and where the broker keeps nothing that could be, as delivered. With neither it may be each of them.
-func (r *Run) LostAcked() (least, most int64) {
-	b, c := r.ReadBack, &r.Counters
+func (r *Run) LostAcked() (least, most int64) { return lostAcked(r.ReadBack, &r.Counters) }
+
+// LostAcked is [Run.LostAcked] of a summary.
+func (s *Summary) LostAcked() (least, most int64) { return lostAcked(s.ReadBack, &s.Counters) }
+
+func lostAcked(b *ReadBack, c *Counters) (least, most int64) {
 	switch {
 	case b != nil && (b.Outcome == ReadBackDone || b.Outcome == ReadBackPartly):
 		least = b.LostAcked
@@ -89,7 +93,7 @@ func (r *Run) LostAcked() (least, most int64) {
 		}
 		return least, least + b.Doubt()
 	case c.Expected == 0:
-		return 0, c.Acked
+		return c.LostAcked, max(c.LostAcked, c.Acked)
 	}
 	return c.LostAcked, c.LostAcked + max(c.Undelivered, b.Doubt())
 }

@@ -174,7 +174,7 @@ func (t *abRuns) plan() (design, error) {
 	for i := range t.arms {
 		t.arms[i].Set, t.arms[i].Digest = set, t.kind
 		if t.budget > 0 {
-			t.arms[i].Digest = joinWords(t.kind, "for "+spell.Duration(t.budget))
+			t.arms[i].Digest = joinWords(t.kind, "for "+spell.Duration(t.budget)+" "+t.options.Asked())
 			t.pairs = 0
 		}
 		if t.kind == string(result.DesignTurn) {
@@ -346,7 +346,7 @@ func (t *abRuns) announce() {
 		t.note("%s %s%s take %s to %s, plus the time to start brokers; results in %s",
 			plural(t.most(), "pair"), how, controls, seconds(least), seconds(most), t.dir)
 	}
-	if n := t.spare(); n > 0 {
+	if n := t.spare(false); n > 0 {
 		t.note("up to %s with an INVALID run will be repeated", plural(n, "pair"))
 	}
 }
@@ -432,13 +432,20 @@ func (t *abRuns) conclude(ended error) (something bool, err error) {
 		err = t.nothing(ended, "a pair of runs")
 	} else if isUsage(ended) {
 		err = ended
-	} else if t.found, err = compare.Workloads(runs[0], runs[1], t.options); err != nil {
+	} else if t.found, err = compare.Workloads(runs[0], runs[1], t.ending()); err != nil {
 		err = errors.Join(ended, compareFault(err))
 	}
 	if err != nil {
 		return false, errors.Join(err, t.writeJUnit(t.junit, t.passing, nil, wentWrong(err)))
 	}
 	return true, nil
+}
+
+// ending is how the comparison is made when no further pairs are: a series that was not over has no result yet.
+func (t *abRuns) ending() compare.Options {
+	o := t.options
+	o.Ended = !t.Complete()
+	return o
 }
 
 // show prints the comparison, and decides on the exit code.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 
 	"sixnines/internal/compare"
 	"sixnines/internal/trials"
@@ -47,29 +48,39 @@ func (t *abRuns) spoiltPairs() (all []spoilt, others int) {
 	return all, others
 }
 
-// spare is the number of pairs that may still be replaced.
-func (t *abRuns) spare() int {
-	most := t.replace
-	if most < 0 {
-		most = t.most()
+// spare is the number of pairs that may still be replaced: of A and B, or with A on both sides, of which there are fewer.
+func (t *abRuns) spare(control bool) int {
+	most := t.most()
+	if control && t.Design != nil {
+		most = t.Design.Controls
+	}
+	if t.replace >= 0 {
+		most = min(t.replace, most)
+		if !control {
+			most = t.replace
+		}
 	}
 	for _, x := range t.Trials {
-		if x.Replaces > 0 && x.Cell == 0 && !t.isControl(x.Round) {
+		if x.Replaces > 0 && x.Cell == 0 && t.isControl(x.Round) == control {
 			most--
 		}
 	}
-	return most
+	return max(0, most)
 }
 
 // replaceable returns the spoilt pairs to replace, up to the limit. It returns nothing if
 // every pair is spoilt, since further pairs would be spoilt, too.
 func (t *abRuns) replaceable() []spoilt {
 	all, others := t.spoiltPairs()
-	n := min(len(all), t.spare())
-	if others == 0 || n <= 0 || t.late() {
+	if others == 0 || t.late() {
 		return nil
 	}
-	return all[:n]
+	left := map[bool]int{false: t.spare(false), true: t.spare(true)}
+	return slices.DeleteFunc(all, func(p spoilt) bool {
+		of := t.isControl(p.round)
+		left[of]--
+		return left[of] < 0
+	})
 }
 
 // more plans further pairs: in place of spoilt ones, else those up to the next look.
@@ -83,6 +94,9 @@ func (t *abRuns) more() []trials.Trial {
 // replacing sets spoilt pairs aside and plans others, in an order drawn for them.
 func (t *abRuns) replacing() []trials.Trial {
 	all := t.replaceable()
+	if len(all) == 0 {
+		return nil
+	}
 	next := 0
 	for _, x := range t.Trials {
 		next = max(next, x.Round)

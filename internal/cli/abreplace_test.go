@@ -145,6 +145,46 @@ func TestABReplaces(t *testing.T) {
 	}
 }
 
+// Pairs with A on both sides are replaced as well, and no more of them than there are: where A beside A is always INVALID,
+// an ab still ends.
+func TestABReplacesItsControl(t *testing.T) {
+	for replace, want := range map[int]int{-1: 12 + 12 + 12, 2: 12 + 12 + 4, 0: 12 + 12} {
+		a := &app{Env: Env{Drivers: all.Set(), Stderr: &bytes.Buffer{}}}
+		arms, _, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := (&abRuns{arms: arms, abOptions: abOptions{pairs: 6}}).plan()
+		if err != nil {
+			t.Fatal(err)
+		}
+		opened, err := a.begin(outputOptions{out: t.TempDir()}, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := &abRuns{series: opened, arms: arms, abOptions: abOptions{pairs: 6, replace: replace}, options: compare.Options{MinEffect: 0.05}}
+		if err := x.Choose(&result.Design{Kind: result.DesignApart, Reason: result.DesignAsked, Looks: []int{6}, Controls: 6}); err != nil {
+			t.Fatal(err)
+		}
+		made := 0
+		err = x.Run(trials.Options{More: x.more, Make: func(turn *trials.Turn) (trials.State, error) {
+			if made++; made > 100 {
+				return trials.Failed, errors.New("it goes on")
+			}
+			status := result.Valid
+			if x.isControl(turn.Trial.Round) {
+				status = result.Invalid
+			}
+			x.keep(turn.Number-1, fabricated(turn, status))
+			return trials.Made, nil
+		}})
+		x.Close()
+		if err != nil || made != want {
+			t.Errorf("--replace %d: %d runs, want %d: %v", replace, made, want, err)
+		}
+	}
+}
+
 // fabricated is a run of a trial with a verdict.
 func fabricated(turn *trials.Turn, status result.Status) *result.Run {
 	d := &result.Distribution{Count: 1e5, Samples: 1e5, Max: 1e6, Figures: map[result.Percentile]result.Figure{"50": {Value: int64(1000 + turn.Number)}}}

@@ -85,7 +85,7 @@ func undecidedTexts(c *compare.Comparison) []string {
 		case compare.TooFewPairs:
 			out = append(out, j.Text)
 			continue
-		case compare.SuspectRuns, compare.NoInterval, compare.Unsupported, compare.Disturbed, compare.BiasedControl, compare.NoControl:
+		case compare.SuspectRuns, compare.NoInterval, compare.Unsupported, compare.Unfinished, compare.Disturbed, compare.BiasedControl, compare.NoControl:
 			why = j.Text
 		default:
 			out = append(out, name+": "+j.Text)
@@ -127,6 +127,8 @@ func openHint(all []*compare.Comparison) string {
 				add("find out why runs failed or lost messages, and make more pairs")
 			case compare.Disturbed, compare.BiasedControl, compare.NoControl:
 				add("make the runs one after the other with sixnines ab --design apart")
+			case compare.Unfinished:
+				add("continue the ab with --resume")
 			case compare.Excluded:
 				add("repeat the runs that are left out")
 			}

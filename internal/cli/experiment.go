@@ -50,5 +50,8 @@ func (a *app) acts(ctx context.Context, o outputOptions, x experiment) error {
 	if something, err := x.conclude(ended); !something {
 		return err
 	}
-	return x.show(ended)
+	if err := x.show(ended); err != nil {
+		return err
+	}
+	return s.remained()
 }

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"sixnines/internal/filelock"
@@ -30,6 +31,7 @@ type series struct {
 	resumed bool
 	stops   *seriesStops
 	kept    map[int]*result.Run // runs that are needed later, by the index of their trials
+	remains atomic.Bool         // a run has left something at the broker
 }
 
 // begin begins a series in a new directory below the one for results, or resumes an earlier
@@ -109,6 +111,7 @@ func (s *series) result(trial int) (*result.Run, error) {
 	switch {
 	case err == nil && run.Complete():
 		run.SetPath(file)
+		s.looked(run)
 		return run, nil
 	case err != nil && !errors.Is(err, result.ErrFormat):
 		return nil, failed("check the file and its permissions", err)
@@ -178,6 +181,7 @@ func (s *series) run(turn *trials.Turn, o trialSpec, stops *interrupts, show dis
 	o.header.Set, o.header.Kind = turn.Cell.Set, s.Kind
 	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: c.entry,
 		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper, about: o.begin, start: o.start})
+	s.looked(run)
 	switch {
 	case run == nil && stops.vain.Load():
 		return nil, trials.Planned, err
@@ -187,6 +191,26 @@ func (s *series) run(turn *trials.Turn, o trialSpec, stops *interrupts, show dis
 		return run, trials.Cut, nil
 	}
 	return run, trials.Made, nil
+}
+
+// looked notes whether a run, which may be nil, has left something at the broker.
+func (s *series) looked(run *result.Run) {
+	var t tally
+	if run != nil {
+		t.run(run)
+	}
+	if t.left > 0 {
+		s.remains.Store(true)
+	}
+}
+
+// remained is the error of a series whose conclusions pass: that of runs that left something at the broker.
+func (s *series) remained() error {
+	if !s.remains.Load() {
+		return nil
+	}
+	s.note("something of a run is still at the broker: the results say what, as left")
+	return passing{}.end(tally{left: 1})
 }
 
 // whereOf says which of the trials of a series a turn is about.

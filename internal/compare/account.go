@@ -31,13 +31,13 @@ func accounts(pairs []couple) []Account {
 	for _, k := range []struct {
 		name         string
 		always, loss bool
-		value        func(*result.Counters) int64
+		value        func(*result.Counters) int64 // nil: what is lost although acknowledged
 	}{
 		{"due", true, false, func(c *result.Counters) int64 { return c.Scheduled }},
 		{"not sent", false, false, func(c *result.Counters) int64 { return c.NotSent }},
 		{"refused", false, false, func(c *result.Counters) int64 { return c.Rejected + c.Nacked }},
 		{"lost", true, true, func(c *result.Counters) int64 { return c.Missing }},
-		{"lost although acknowledged", false, true, func(c *result.Counters) int64 { return c.LostAcked }},
+		{"lost although acknowledged", false, true, nil},
 		{"corrupted", false, false, func(c *result.Counters) int64 { return c.Corrupted }},
 		{"duplicated", false, false, func(c *result.Counters) int64 { return c.Duplicated }},
 		{"reordered", false, false, func(c *result.Counters) int64 { return c.Reordered }},
@@ -45,7 +45,10 @@ func accounts(pairs []couple) []Account {
 		a := Account{Name: k.name, Unit: "messages", Loss: k.loss}
 		for _, p := range pairs {
 			for i, sum := range []*float64{&a.A, &a.B} {
-				n := k.value(&p.runs[i].Summary.Counters)
+				n, _ := p.runs[i].Summary.LostAcked()
+				if k.value != nil {
+					n = k.value(&p.runs[i].Summary.Counters)
+				}
 				*sum += float64(n)
 				if n != 0 {
 					*[]*int{&a.RunsA, &a.RunsB}[i]++

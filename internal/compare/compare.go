@@ -27,6 +27,9 @@ type Options struct {
 	Workload string
 	// RankUnlike allows a ranking of sets that differ in semantics or load.
 	RankUnlike bool
+	// Ended says that the series of an ab was ended before its next evaluation, or the end of its time. A series with
+	// a fixed number of pairs shows that by itself.
+	Ended bool
 }
 
 // Validate returns an error if MinEffect is out of range, or if a percentile or a metric
@@ -46,6 +49,11 @@ func (o Options) Validate() error {
 		}
 	}
 	return nil
+}
+
+// Asked identifies what is evaluated at the looks of a budget, which end the series by what they find.
+func (o Options) Asked() string {
+	return fmt.Sprintf("%g %v %v", o.MinEffect, o.Metrics, o.Percentiles)
 }
 
 // Compare compares b with the baseline a. It does not change the runs. Runs that cannot
@@ -88,9 +96,10 @@ func compareOne(a, b []*result.Run, o Options, beside map[*result.Run][]*result.
 		c.Pairs = append(c.Pairs, Pair{p.number, p.runs[0].name(), p.runs[1].name()})
 	}
 	if ab {
-		c.Kind, c.Beside, c.Design = KindAB, besideOf(everyone), designOf(everyone)
+		c.Kind, c.Beside, c.Design, c.Made = KindAB, besideOf(everyone), designOf(everyone), len(everyone)
 		if c.Design != nil {
 			c.Confidence = level(c.Design.Looks, len(everyone))
+			c.Planned = unfinished(c.Design, len(everyone), o.Ended)
 		}
 		if sameByDesign(sets) {
 			c.Kind = KindAA
@@ -263,7 +272,7 @@ func (c *Comparison) conclude() {
 // undecidedBy says why a figure is undecided.
 func (c *Comparison) undecidedBy(r Row) string {
 	switch r.Cause {
-	case Disturbed, BiasedControl, NoControl:
+	case Disturbed, Unfinished, BiasedControl, NoControl:
 		return r.judged.Text
 	case SuspectRuns:
 		return "suspect figures show nothing"

@@ -82,6 +82,10 @@ type Comparison struct {
 	Beside *Beside `json:"beside,omitempty"`
 	// Design says how the runs were made; nil: it is not known.
 	Design *result.Design `json:"design,omitempty"`
+	// Made is how many pairs of an ab were made, without those that were replaced, and Planned how many it was to have,
+	// at most, if it was ended before it was over: then no figure is decided. Planned is 0 of one that was not.
+	Made    int `json:"pairs_made,omitempty"`
+	Planned int `json:"pairs_planned,omitempty"`
 	// Control is what pairs with A on both sides differ by; nil without any.
 	Control *Control `json:"control,omitempty"`
 	// Confidence is the level of the intervals of judged figures, which is above [Confidence] where the pairs are

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -116,6 +117,9 @@ func (c *Comparison) unsound(m result.Metric, percentile result.Percentile) (cau
 	if why := c.Beside.Disturbed(); why != "" {
 		return Disturbed, why
 	}
+	if why := c.unfinished(); why != "" {
+		return Unfinished, why
+	}
 	if c.Control == nil {
 		return "", ""
 	}
@@ -159,7 +163,7 @@ func rowWord(percentile result.Percentile) string {
 
 // Unsound says why the pairs decide nothing, whatever their figures are; empty: some figure may be decided.
 func (c *Comparison) Unsound() string {
-	if why := c.Beside.Disturbed(); why != "" {
+	if why := cmp.Or(c.Beside.Disturbed(), c.unfinished()); why != "" {
 		return why
 	}
 	if c.Control == nil || len(c.Control.Rows) == 0 || slices.ContainsFunc(c.Control.Rows, func(r ControlRow) bool { return r.Prevents == "" }) {

@@ -54,6 +54,7 @@ const (
 	FewSigns      Cause = "few_signs"      // too few pairs differ for the exact sign test
 	Excluded      Cause = "excluded_runs"  // they could have changed the answer
 	TooFewPairs   Cause = "too_few_pairs"
+	Unfinished    Cause = "unfinished" // the series was ended before it was over
 	Disturbed     Cause = "disturbed"  // runs at the same time may have slowed each other, see [Beside]
 	BiasedControl Cause = "control"    // A beside A differs, see [Control]
 	NoControl     Cause = "no_control" // it is not known whether A beside A differs
@@ -152,6 +153,9 @@ func (c *Comparison) gate(everyone []couple, o Options) {
 		g.add(&Judged{Of: OfPairs, Answer: Open, Cause: TooFewPairs, Text: fmt.Sprintf("a gate needs at least %d usable pairs of runs, but there are %d", MinPairs, n)})
 	} else {
 		c.gateRows(o)
+	}
+	if why := c.unfinished(); why != "" {
+		g.add(&Judged{Of: OfPairs, Answer: Open, Cause: Unfinished, Text: why})
 	}
 	g.add(c.failures(everyone))
 	for _, s := range shares() {

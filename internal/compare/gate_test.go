@@ -3,6 +3,7 @@ package compare
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"sixnines/result"
@@ -132,6 +133,21 @@ func TestGate(t *testing.T) {
 				r.Summary.Verdict.Status = result.Unstable
 			}
 		}, standard(), Open, FewSigns, OfFailures},
+		"gone from the log of B after delivery": {10, 1, func(side, _ int, r *result.Run) {
+			if r.Summary.ReadBack = (&result.ReadBack{Outcome: result.ReadBackDone, Whole: true, InLog: 1000}); side == 1 {
+				r.Summary.ReadBack.InLog, r.Summary.ReadBack.NotInLog = 600, 400
+			}
+		}, standard(), Worse, "", OfBroken},
+		"removed, and perhaps lost, of B": {10, 1, func(side, _ int, r *result.Run) {
+			if r.Summary.ReadBack = (&result.ReadBack{Outcome: result.ReadBackDone}); side == 1 {
+				r.Summary.ReadBack.Removed = 5
+			}
+		}, standard(), Open, FewSigns, OfBroken},
+		"removed of A": {10, 1, func(side, _ int, r *result.Run) {
+			if r.Summary.ReadBack = (&result.ReadBack{Outcome: result.ReadBackDone}); side == 0 {
+				r.Summary.ReadBack.Removed = 5
+			}
+		}, standard(), NotWorse, "", ""},
 		"A overloaded once": {10, 1, func(side, n int, r *result.Run) {
 			if side == 0 && n == 3 {
 				r.Summary.Verdict.Status = result.Unstable
@@ -222,6 +238,38 @@ func TestThroughputOfTooFewMessages(t *testing.T) {
 		})
 		if g := compared(t, a, b, standard()).Gate; g.Answer != want {
 			t.Errorf("%d of 6 runs of B have too few messages: %+v, want %s", few, g, want)
+		}
+	}
+}
+
+// An ab that was ended before it was over decides nothing, whatever its pairs show; one that found a look or the end
+// of its time is over.
+func TestGateOfUnfinishedPairs(t *testing.T) {
+	for name, tt := range map[string]struct {
+		design result.Design
+		pairs  int
+		factor float64
+		ended  bool
+		want   Outcome
+		gate   Answer
+	}{
+		"whole":                             {result.Design{Looks: []int{20}}, 20, 1, false, Same, NotWorse},
+		"ended after 8 of 20, alike":        {result.Design{Looks: []int{20}}, 8, 1, false, Undecided, Open},
+		"ended after 8 of 20, slower":       {result.Design{Looks: []int{20}}, 8, 1.5, false, Undecided, Open},
+		"a budget, over at a look":          {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 8, 1.5, false, Slower, Worse},
+		"a budget, over by time":            {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 10, 1, false, Same, NotWorse},
+		"a budget, ended between two looks": {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 10, 1.5, true, Undecided, Open},
+		"a budget, all pairs made":          {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 14, 1, true, Same, NotWorse},
+	} {
+		a, b := steady(tt.pairs, tt.factor, func(side, n int, r *result.Run) {
+			r.Header.Trial = &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1, Design: &tt.design}
+			r.Header.Scenario = fmt.Appendf(nil, `{"x":%d}`, side)
+		})
+		o := standard()
+		o.Ended = tt.ended
+		c := compared(t, a, b, o)
+		if c.Outcome != tt.want || c.Gate.Answer != tt.gate || (c.Planned > 0) != (tt.want == Undecided) || tt.want == Undecided && !strings.Contains(c.Text, fmt.Sprintf("%d of ", tt.pairs)) {
+			t.Errorf("%s: %s (%s), gate %s; want %s, %s", name, c.Outcome, c.Text, c.Gate.Answer, tt.want, tt.gate)
 		}
 	}
 }

@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"fmt"
 	"math"
 
+	"sixnines/internal/spell"
 	"sixnines/result"
 )
 
@@ -55,6 +57,31 @@ func level(looks []int, pairs int) float64 {
 // rows. The sign flips need less of it where rows move together.
 func Planned(looks []int, rows int) float64 {
 	return 1 - (1-level(looks, looks[len(looks)-1]))/float64(rows)
+}
+
+// unfinished returns how many pairs a comparison was to have that was ended before it was over; 0: it was not. A number of
+// pairs is fixed beforehand, and so are the looks of a budget: an evaluation at another time, chosen by what is seen, is one
+// that no interval allows for.
+func unfinished(d *result.Design, pairs int, ended bool) int {
+	switch planned := d.Looks[len(d.Looks)-1]; {
+	case pairs >= planned:
+		return 0
+	case d.Budget == 0 || ended:
+		return planned
+	}
+	return 0
+}
+
+// unfinished says that the comparison was ended before it was over; empty: it was not.
+func (c *Comparison) unfinished() string {
+	if c.Planned == 0 {
+		return ""
+	}
+	most := ""
+	if c.Design.Budget > 0 {
+		most = "at most "
+	}
+	return fmt.Sprintf("%d of %s%s were made, and a comparison decides only when it is over: --resume continues", c.Made, most, spell.Plural(int64(c.Planned), "planned pair"))
 }
 
 // designOf is how the runs of an ab were made; nil: it is not known.

@@ -40,7 +40,7 @@ func TestLooks(t *testing.T) {
 // much B's quantiles are longer; biased, by how much the second side of each pair is, also where it is A.
 func (w *world) sequential(t *testing.T, name string, most int, effect, biased float64, o Options) (c *Comparison, pairs int) {
 	t.Helper()
-	d := &result.Design{Kind: result.DesignBeside, Looks: Looks(most), Controls: MinPairs}
+	d := &result.Design{Kind: result.DesignBeside, Looks: Looks(most), Controls: MinPairs, Budget: 3 * time.Minute}
 	var a, b []*result.Run
 	number := 0
 	pair := func(control bool, longer float64) {

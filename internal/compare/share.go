@@ -12,11 +12,20 @@ type share struct {
 	of   Subject
 	name string // what happened to them
 	part func(*result.Run) (n, of int64)
+	most func(*result.Run) int64 // n at most, where it is not known how many it is; nil: it is known
 }
 
+// broken is what the broker promised to keep and has not: as read back, where that was done.
 var broken = share{OfBroken, "lost although acknowledged", func(r *result.Run) (n, of int64) {
 	c := &r.Summary.Counters
-	return c.LostAcked, max(c.Expected, c.Scheduled)
+	least, _ := r.Summary.LostAcked()
+	return least, max(c.Expected, c.Scheduled)
+}, func(r *result.Run) int64 {
+	if r.Summary.Counters.Expected == 0 && r.Summary.ReadBack == nil {
+		return 0 // the load does not ask: nobody looks for its messages
+	}
+	_, most := r.Summary.LostAcked()
+	return most
 }}
 
 // shares lists the shares that a gate judges. Messages lost without an acknowledgement break
@@ -27,22 +36,22 @@ func shares() []share {
 		{OfLost, "lost", func(r *result.Run) (n, of int64) {
 			c := &r.Summary.Counters
 			return max(0, c.Missing-c.LostAcked-c.MissingNacked), max(c.Expected, c.Scheduled)
-		}},
+		}, nil},
 		{OfUnanswered, "neither acknowledged nor refused", func(r *result.Run) (n, of int64) {
 			if r.Header.Ack == "" || r.Header.Ack == "none" {
 				return 0, 0 // without acknowledgements the number is unknown
 			}
 			c := &r.Summary.Counters
 			return c.Unknown, c.Scheduled
-		}},
+		}, nil},
 		{OfRefused, "refused", func(r *result.Run) (n, of int64) {
 			c := &r.Summary.Counters
 			return c.Rejected + c.Nacked, c.Scheduled
-		}},
+		}, nil},
 		{OfCorrupted, "corrupted", func(r *result.Run) (n, of int64) {
 			c := &r.Summary.Counters
 			return c.Corrupted, max(c.Expected, c.Scheduled)
-		}},
+		}, nil},
 	}
 }
 
@@ -63,28 +72,36 @@ func (r run) counts() bool {
 }
 
 // share judges a share of both sides pair by pair: B's is worse if it exceeds A's by more
-// than matters. The result is nil if both sides have none.
+// than matters. A pair is silent where it is not known whether it does. The result is nil if both sides have none.
 func (c *Comparison) share(pairs []couple, x share) *Judged {
 	var s signs
 	var total [2]int64
 	var runs [2]int
+	silent := 0
 	for _, p := range pairs {
-		var part [2]float64
+		var part, most [2]float64
 		for i, r := range p.runs {
-			if n, of := x.part(r.Run); n > 0 {
+			n, of := x.part(r.Run)
+			if n > 0 {
 				part[i] = float64(n) / float64(max(of, n))
 				total[i] += n
 				runs[i]++
 			}
+			if most[i] = part[i]; x.most != nil {
+				n := x.most(r.Run)
+				most[i] = max(part[i], float64(n)/float64(max(of, n, 1)))
+			}
 		}
-		switch a, b := part[0], part[1]; {
-		case b > a*(1+c.MinEffect):
+		switch {
+		case part[1] > most[0]*(1+c.MinEffect):
 			s.worse++
-		case a > 0:
+		case most[1] > part[0]*(1+c.MinEffect):
+			silent++
+		case part[0] > 0:
 			s.better++
 		}
 	}
-	if total[0]+total[1] == 0 {
+	if total[0]+total[1] == 0 && silent == 0 {
 		return nil
 	}
 	words := func(i int) string {
@@ -95,7 +112,10 @@ func (c *Comparison) share(pairs []couple, x share) *Judged {
 	}
 	j := &Judged{Of: x.of, Better: s.better, Worse: s.worse,
 		Text: fmt.Sprintf("messages %s: A %s, B %s; more in B in %d pairs", x.name, words(0), words(1), s.worse)}
-	j.bySigns(s, 0, c.oneSided())
+	if silent > 0 {
+		j.Text += fmt.Sprintf(", and in %d it is not known how many acknowledged messages are lost, see read_back", silent)
+	}
+	j.bySigns(s, silent, c.oneSided())
 	return j
 }
 

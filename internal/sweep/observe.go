@@ -72,8 +72,8 @@ func Observe(run *result.Run, objectives []scenario.Objective) (Observation, err
 		}
 		return Observation{judge.Missed, Backlog, found + ", because sends were blocked"}, nil
 	}
-	if n := run.Counters.LostAcked; n > 0 {
-		return Observation{judge.Missed, Loss, spell.Plural(n, "acknowledged message") + " lost"}, nil
+	if least, _ := run.LostAcked(); least > 0 {
+		return Observation{judge.Missed, Loss, spell.Plural(least, "acknowledged message") + " lost"}, nil
 	}
 	var undecided *Observation
 	var met []string

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+
+	"sixnines/drivers/all"
+	"sixnines/result"
+	"sixnines/scenario"
+)
+
+// leaving is an experiment whose run left something at the broker, and which shows all it asks for.
+type leaving struct {
+	*series
+	cells []cell
+	left  []result.Leftover
+}
+
+func (l *leaving) check(context.Context, *app) error { return nil }
+func (l *leaving) plan() (design, error) {
+	return design{name: "x", kind: result.TrialRepeat, rounds: 1, cells: l.cells}, nil
+}
+func (l *leaving) begin(s *series) error {
+	l.series = s
+	return nil
+}
+func (l *leaving) make(context.Context) error {
+	l.looked(&result.Run{Summary: &result.Summary{Verdict: result.Verdict{Status: result.Valid}, Left: l.left}})
+	return nil
+}
+func (l *leaving) conclude(error) (bool, error) { return true, nil }
+func (l *leaving) show(error) error             { return nil }
+
+// What a run of a series leaves at the broker fails the command, as that of a run alone does.
+func TestLeavingOfASeriesIsNotPassing(t *testing.T) {
+	for want, left := range map[int][]result.Leftover{exitOK: nil, exitFailure: {{What: "stream", Name: "s", Why: "no right"}}} {
+		errs := &bytes.Buffer{}
+		a := &app{Env: Env{Drivers: all.Set(), Stderr: errs}}
+		arms, _, err := a.arms([]string{"mem"}, nil, [2][]scenario.Override{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := a.explain(nil, a.acts(t.Context(), outputOptions{out: t.TempDir()}, &leaving{cells: arms[:1], left: left}))
+		if got != want || strings.Contains(errs.String(), "still at the broker") != (left != nil) {
+			t.Errorf("exit code %d, want %d; %s", got, want, errs)
+		}
+	}
+}
