@@ -60,6 +60,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:       naming(),
+		Rights:       rights,
 		Options:      &options,
 		ProbeOptions: map[string]any{"address": nil, "source": nil},
 		Driver:       driver.New(options, newSession, (*session).reach),

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/Azure/go-amqp"
-
 	"sixnines/driver"
 )
 
@@ -64,47 +62,7 @@ func (c *conn) operate(ctx context.Context, operation string, params ...any) err
 
 // request asks for what the properties say, and returns the result.
 func (c *conn) request(ctx context.Context, properties map[string]any, params ...any) (any, error) {
-	if params == nil {
-		params = []any{}
-	}
-	body, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
-	session, err := c.NewSession(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	defer c.quit(ctx, session)
-	replies, err := session.NewReceiver(ctx, "", &amqp.ReceiverOptions{DynamicAddress: true})
-	if err != nil {
-		return nil, err
-	}
-	requests, err := session.NewSender(ctx, managementAddress, nil)
-	if err != nil {
-		return nil, err
-	}
-	to := replies.Address()
-	if err := requests.Send(ctx, &amqp.Message{Properties: &amqp.MessageProperties{ReplyTo: &to},
-		ApplicationProperties: properties, Value: string(body)}, nil); err != nil {
-		return nil, err
-	}
-	reply, err := replies.Receive(ctx, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := replies.AcceptMessage(ctx, reply); err != nil {
-		return nil, err
-	}
-	results := []any{nil} // an answer without results has no body
-	text, _ := reply.Value.(string)
-	if err := json.Unmarshal([]byte(text), &results); text != "" && (err != nil || len(results) == 0) {
-		return nil, fmt.Errorf("%w: the answer is %q", driver.ErrRejected, text)
-	}
-	if done, _ := reply.ApplicationProperties["_AMQ_OperationSucceeded"].(bool); !done {
-		return nil, refusal(fmt.Sprint(results[0]))
-	}
-	return results[0], nil
+	return c.manager.request(ctx, properties, params...)
 }
 
 // refusal is the error of an answer that consists of words.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +58,7 @@ func try(t *testing.T, c *brokers.Cluster, encrypted *driver.Target, modes []mod
 				WrongPassword: &driver.Target{URL: c.URL, Options: with(m.options, "password", "byron")},
 				Freeze:        brokertest.Freeze(t, c),
 				Thaw:          brokertest.Thaw(t, c),
-				Encrypted:     &driver.Target{URL: encrypted.URL, TLS: encrypted.TLS, Options: with(m.options)},
+				Encrypted:     over(encrypted, m.options),
 			}
 			if m.claim != nil {
 				m.claim(&h.Entry.Capabilities)
@@ -72,11 +73,26 @@ func try(t *testing.T, c *brokers.Cluster, encrypted *driver.Target, modes []mod
 	}
 }
 
+// over returns the encrypted target with more options.
+func over(encrypted *driver.Target, options map[string]any) *driver.Target {
+	t := *encrypted
+	t.Options = with(options)
+	maps.Copy(t.Options, encrypted.Options) // its login
+	return &t
+}
+
 func target(c *brokers.Cluster) driver.Target { return driver.Target{URL: c.URL} }
 
 func TestArtemis(t *testing.T) {
 	c := brokertest.Start(t, "artemis", login())
-	try(t, c, brokertest.Encrypted(t, "artemis", login(), target), []mode{
+	_, secured := brokertest.Secured(t, "artemis", amqp10.Entry(), brokers.Options{})
+	t.Run("secured", func(t *testing.T) {
+		drivertest.RunLimited(t, drivertest.Harness{Entry: amqp10.Entry(), Target: secured, Given: func(run, topic string) (string, string) {
+			name := secured.Prefix + run + "." + topic
+			return name, name + "/g0"
+		}})
+	})
+	try(t, c, &secured, []mode{
 		{name: "unsettled", brief: true},
 		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}},
 		{name: "durable", options: map[string]any{"durable": true, "ack_every": 3, "credit": 40}},

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/Azure/go-amqp"
 
@@ -18,7 +19,9 @@ type link = kit.Link[conn, *conn]
 // conn is a connection of the library's. It implements kit.Wire.
 type conn struct {
 	*amqp.Conn
-	below kit.Conn // that carries it
+	below   kit.Conn // that carries it
+	manager *manager
+	leaving sync.WaitGroup // for sessions to end
 }
 
 // connect makes a link. Each begins with another of the servers.
@@ -50,7 +53,9 @@ func (s *session) connect(ctx context.Context, key kit.Key) (*link, error) {
 				c, err := amqp.NewConn(ctx, below.Conn, config)
 				switch {
 				case err == nil:
-					return &conn{c, below}, nil
+					made := &conn{Conn: c, below: below}
+					made.manager = newManager(made, s.name("reply-"))
+					return made, nil
 				case strings.Contains(err.Error(), "unexpected protocol"):
 					err = fmt.Errorf("the server does not speak AMQP 1.0: %w", err)
 				case errors.Is(known(err), driver.ErrUnauthorized):
@@ -80,7 +85,11 @@ func (c *conn) End(error) {}
 // socket closes.
 func (c *conn) Leave(ctx context.Context) {
 	defer context.AfterFunc(ctx, func() { c.below.Close() })()
+	grace, cancel := kit.Grace(ctx)
+	defer cancel()
+	c.manager.end(grace)
 	c.Close()
+	c.leaving.Wait()
 }
 
 // ended closes the connection after the broker has ended a part of it: the link makes a new
@@ -101,6 +110,11 @@ func (c *conn) quit(ctx context.Context, session *amqp.Session) {
 	grace, cancel := kit.Grace(ctx)
 	defer cancel()
 	session.Close(grace)
+}
+
+// leave ends a session of the connection without waiting for it.
+func (c *conn) leave(session *amqp.Session) {
+	c.leaving.Go(func() { c.quit(context.Background(), session) })
 }
 
 // isOver reports whether the connection has ended.
@@ -140,12 +154,22 @@ func known(err error) error {
 	return nil
 }
 
+// forbids reports whether words are Artemis' about a permission that an account lacks (AMQ229032, and AMQ229213 with the address).
+func forbids(words string) bool { return strings.Contains(words, "does not have permission") }
+
 func classOfCondition(e *amqp.Error) error {
 	switch e.Condition {
 	case amqp.ErrCondNotFound, amqp.ErrCondResourceDeleted:
 		return driver.ErrNoTopic
 	case amqp.ErrCondUnauthorizedAccess:
+		if forbids(e.Description) {
+			return driver.ErrForbidden
+		}
 		return driver.ErrUnauthorized
+	case amqp.ErrCondInternalError:
+		if forbids(e.Description) {
+			return driver.ErrForbidden
+		}
 	case amqp.ErrCondMessageSizeExceeded:
 		return driver.ErrTooLarge
 	case amqp.ErrCondResourceLimitExceeded:

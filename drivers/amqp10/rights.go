@@ -11,6 +11,22 @@ import (
 	"sixnines/driver"
 )
 
+// rights are permissions in Artemis' security-settings: the name of one and the match that it is for. Without
+// management-message-rbac whoever may manage can make and delete all addresses; sending and consuming are checked always.
+func rights(prefix string) []driver.Right {
+	own := naming().Begins(prefix) + "#"
+	return []driver.Right{
+		{Name: "send", Value: own},
+		{Name: "consume", Value: own},
+		{Name: "createAddress", Value: own, For: "answers of the management, not with --topic"},
+		{Name: "createDurableQueue", Value: own, For: "answers of the management, not with --topic"},
+		{Name: "createNonDurableQueue", Value: own, For: "--topic without --group"},
+		{Name: "browse", Value: own, For: "reading back"},
+		{Name: "send", Value: managementAddress, For: "making and removing addresses and queues, depth, not with --topic"},
+		{Name: "manage", Value: managementAddress, For: "making and removing addresses and queues, depth, not with --topic"},
+	}
+}
+
 // mayRead asks RabbitMQ before 4.0 whether the user may consume from the topic. When he may
 // not its plugin says nothing to a consumer that attaches, and cuts the connection after three
 // seconds: the reason is in the broker's log only. The broker itself tells it at once, by AMQP

@@ -161,6 +161,9 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 		}
 		errs = append(errs, driver.LeaveAll(wrap(gone, "delete address %q", s.name(topic)), "address", []string{s.name(topic)})...)
 	}
+	if c := to.control.Live(); c != nil {
+		c.manager.end(ctx)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.made = nil

@@ -229,7 +229,7 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if err != nil {
 		return err
 	}
-	defer c.quit(ctx, session)
+	defer c.leave(session)
 	link, err := session.NewSender(ctx, s.address(topic), s.senderOptions())
 	if err != nil {
 		return err

@@ -33,6 +33,7 @@ func Artemis() Product {
 		Name:     "artemis",
 		Summary:  "Apache ActiveMQ Artemis: AMQP 1.0, addresses and queues",
 		Drivers:  []string{"amqp10"},
+		Secures:  []string{"amqp10"},
 		Clusters: []int{1},
 		Starts:   10 * time.Second,
 		Variable: "ARTEMIS_HOME",
@@ -118,6 +119,10 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	if o.User != "" {
 		files["users.properties"], files["roles.properties"] = o.User+" = "+o.Password+"\n", artemisRole+" = "+o.User+"\n"
 	}
+	if o.account != nil {
+		files["users.properties"] += o.account.user + " = " + o.account.password + "\n"
+		files["roles.properties"] += accountRole + " = " + o.account.user + "\n"
+	}
 	for name, value := range own {
 		if rest, ok := strings.CutPrefix(name, "acceptor."); ok {
 			acceptor[rest] = value
@@ -127,7 +132,7 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 			core[name] = value
 		}
 	}
-	files["broker.xml"] = artemisConfig(address, core, acceptor, addresses)
+	files["broker.xml"] = artemisConfig(address, core, acceptor, addresses, o.account)
 	for name, text := range files {
 		if err := os.WriteFile(filepath.Join(etc, name), []byte(text), 0o600); err != nil {
 			return nil, err
@@ -147,11 +152,42 @@ func deployArtemis(_ context.Context, in Installation, o *Options) (*deployment,
 	}, nil
 }
 
-// artemisRole is the role with all permissions.
-const artemisRole = "sixnines"
+// artemisRole is the role with all permissions, and accountRole that of the account of a secured broker.
+const (
+	artemisRole = "sixnines"
+	accountRole = "bench"
+)
+
+// everyMatch is that of all addresses.
+const everyMatch = "#"
+
+// securitySettings are permissions by what they match. Of the matches of an address the narrowest counts alone, so that each names
+// the role with all permissions.
+func securitySettings(a *account) string {
+	granted := map[string][]string{everyMatch: nil}
+	if a != nil {
+		for _, g := range a.grants {
+			granted[g.Of] = append(granted[g.Of], g.Right)
+		}
+	}
+	var b strings.Builder
+	for _, match := range slices.Sorted(maps.Keys(granted)) {
+		fmt.Fprintf(&b, "    <security-setting match=%q>\n", match)
+		for _, what := range []string{"createAddress", "deleteAddress", "createDurableQueue", "deleteDurableQueue", "createNonDurableQueue",
+			"deleteNonDurableQueue", "send", "consume", "browse", "manage"} {
+			roles := artemisRole
+			if slices.Contains(granted[match], what) {
+				roles += "," + accountRole
+			}
+			fmt.Fprintf(&b, "      <permission type=%q roles=%q/>\n", what, roles)
+		}
+		b.WriteString("    </security-setting>\n")
+	}
+	return b.String()
+}
 
 // artemisConfig returns broker.xml.
-func artemisConfig(address string, core, acceptor, addresses map[string]string) string {
+func artemisConfig(address string, core, acceptor, addresses map[string]string, a *account) string {
 	var b strings.Builder
 	elements := func(indent string, all map[string]string) {
 		for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -165,12 +201,7 @@ func artemisConfig(address string, core, acceptor, addresses map[string]string) 
 		parameters = append(parameters, name+"="+url.QueryEscape(acceptor[name]))
 	}
 	fmt.Fprintf(&b, "  <acceptors><acceptor name=\"amqp\">%s</acceptor></acceptors>\n", escapeXML("tcp://"+address+"?"+strings.Join(parameters, ";")))
-	b.WriteString("  <security-settings><security-setting match=\"#\">\n")
-	for _, what := range []string{"createAddress", "deleteAddress", "createDurableQueue", "deleteDurableQueue", "createNonDurableQueue",
-		"deleteNonDurableQueue", "send", "consume", "browse", "manage"} {
-		fmt.Fprintf(&b, "    <permission type=%q roles=%q/>\n", what, artemisRole)
-	}
-	b.WriteString("  </security-setting></security-settings>\n  <address-settings><address-setting match=\"#\">\n")
+	b.WriteString("  <security-settings>\n" + securitySettings(a) + "  </security-settings>\n  <address-settings><address-setting match=\"#\">\n")
 	elements("    ", addresses)
 	b.WriteString("  </address-setting></address-settings>\n</core>\n</configuration>\n")
 	return b.String()
