@@ -41,7 +41,21 @@
 //     goroutines behind, and sockets are closed by the garbage collector.
 package nsq
 
-import "sixnines/driver"
+import (
+	"regexp"
+
+	"sixnines/driver"
+)
+
+// rights are an authorization of the server that nsqd asks (auth-http-address): a permission, the regular expression of the
+// topics that it is for, and .* for all channels. nsqd's HTTP address has no login.
+func rights(prefix string) []driver.Right {
+	own := "^" + regexp.QuoteMeta(naming().Begins(prefix))
+	return []driver.Right{
+		{Name: "publish", Value: own, For: "messages, and one to itself before the run, not with --topic"},
+		{Name: "subscribe", Value: own},
+	}
+}
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -62,6 +76,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:  naming(),
+		Rights:  rights,
 		Options: &options,
 		Driver:  driver.New(options, newSession, (*session).reach),
 	}

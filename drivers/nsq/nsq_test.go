@@ -92,7 +92,10 @@ func TestTLS(t *testing.T) {
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Error(err)
 	}
+	byLibrary := map[string]any{"client": "library"}
+	sessiontest.Works(t, nsq.Entry().Driver, driver.Target{URL: c.URL, TLS: certificates.Client(true), Options: byLibrary})
 	refused(t, driver.Target{URL: c.URL, TLS: certificates.Client(false)}, driver.ErrNotConnected, "tls")
+	refused(t, driver.Target{URL: c.URL, TLS: certificates.Client(false), Options: byLibrary}, driver.ErrNotConnected, "tls")
 	refused(t, driver.Target{URL: c.URL, TLS: brokertest.NewCertificates(t).Client(true)}, driver.ErrNotConnected, "certificate")
 	refused(t, driver.Target{URL: "nsq://" + brokertest.Address(t, c.URL)}, driver.ErrNotConnected, "nsq+tls")
 	if testing.Short() {

@@ -22,6 +22,7 @@ func NSQ() Product {
 		Name:     "nsq",
 		Summary:  "NSQ: nsqd, topics and channels",
 		Drivers:  []string{"nsq"},
+		Secures:  []string{"nsq"},
 		Clusters: []int{1},
 		Starts:   1500 * time.Millisecond,
 		Variable: "NSQD",
@@ -61,13 +62,13 @@ replace github.com/judwhite/go-svc => github.com/mreiferson/go-svc v1.2.2-0.2021
 }
 
 func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, error) {
-	if o.User != "" || o.Password != "" {
+	if o.account == nil && (o.User != "" || o.Password != "") {
 		return nil, fmt.Errorf("nsqd has no logins; it asks the server that the setting auth-http-address names")
 	}
 	if err := refuse(o.Settings, "tcp-address", "http-address", "config"); err != nil {
 		return nil, err
 	}
-	ports, err := o.ports(3)
+	ports, err := o.ports(4)
 	if err != nil {
 		return nil, err
 	}
@@ -98,6 +99,16 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
 		}
 	}
+	var helpers []process
+	var login *Access
+	if o.account != nil {
+		judge, address, err := nsqAuth(o, at, ports[3])
+		if err != nil {
+			return nil, err
+		}
+		settings["auth-http-address"] = address
+		helpers, login = []process{judge}, &Access{Files: map[string]string{"auth_secret": o.securedPath(passwordFile)}}
+	}
 	maps.Copy(settings, o.Settings)
 	scheme := "nsq"
 	if need := settings["tls-required"]; need != "" && need != "false" {
@@ -117,6 +128,8 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		url:      scheme + "://" + address + "/?http=" + control,
 		info:     map[string]string{"http": "http://" + control},
 		settings: among(settings, "max-msg-size", "mem-queue-size", "sync-every", "sync-timeout"),
+		helpers:  helpers,
 		nodes:    []process{node},
+		login:    login,
 	}, nil
 }

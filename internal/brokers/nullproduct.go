@@ -21,11 +21,14 @@ import (
 const nullCommand = "null"
 
 // Serve is the main function of the processes of all built-in brokers. With the
-// first argument "null" it runs the null broker, see [nullbroker.Main], else the
+// first argument "null" it runs the null broker, see [nullbroker.Main], with "nsqauth" what a secured nsqd asks, else the
 // NATS server, see [ServeNATS]. It returns the process's exit code.
 func Serve(stdin io.Reader, stderr io.Writer, args []string) int {
 	if len(args) > 0 && args[0] == nullCommand {
 		return nullbroker.Main(stdin, stderr, args[1:])
+	}
+	if len(args) > 0 && args[0] == nsqAuthCommand {
+		return serveNSQAuth(stdin, stderr, args[1:])
 	}
 	return ServeNATS(stdin, stderr, args)
 }
