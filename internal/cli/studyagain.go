@@ -15,7 +15,7 @@ import (
 // cells that they are compared with get further rounds as well, so that what is compared
 // is made at the same time. Only verdicts decide: replacing runs for their figures would
 // select the result. Each run of the study adds at most --replace rounds to a cell, and
-// none to a cell without a useful round, unless it had only one round.
+// none to a cell without a useful round, unless it had only one round or the user says how many.
 func (s *studyRuns) again() []trials.Trial {
 	need := make([]int, len(s.planned.cells))
 	more := make([]int, len(s.planned.cells)) // rounds of each cell that this run of the study has added
@@ -91,7 +91,7 @@ func (s *studyRuns) lacking(cells []int, test *study.Test) int {
 	for _, n := range useful {
 		least = min(least, n)
 	}
-	if planned == 1 && len(cells) > 1 || planned > 1 && least == 0 {
+	if planned == 1 && len(cells) > 1 || planned > 1 && least == 0 && s.replace < 0 {
 		return 0 // one round compares nothing, and where none was of use none will be
 	}
 	return planned - least

@@ -54,6 +54,7 @@ func TestStudyAgain(t *testing.T) {
 		{"no more than is allowed", study.Default, 1, func(c string, r int) bool { return c == "c/x" && r < 3 }, "c/x 4"},
 		{"none is allowed", study.Default, 0, func(c string, r int) bool { return c == "c/x" && r < 3 }, ""},
 		{"all of them", study.Default, -1, always, ""},
+		{"all of one, as often as is said", study.Default, 2, func(c string, _ int) bool { return c == "c/x" }, "c/x 4 c/x 5"},
 		{"of a quick one", study.Quick, -1, func(c string, _ int) bool { return c == "c/x" }, ""},
 		{"the only one of two that are compared", study.Quick, 1, func(c string, _ int) bool { return c == "a/x" }, "a/x 2"},
 		{"the only one", study.Quick, 1, func(c string, _ int) bool { return c == "c/x" }, "c/x 2"},
