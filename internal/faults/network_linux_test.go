@@ -131,7 +131,7 @@ func TestConditionsFollowClients(t *testing.T) {
 		ends := func() []netip.AddrPort { return *reached.Load() }
 		before := rulesAt(t, told.Port())
 		var n *result.Network
-		end := func() error { return nil }
+		var end func() error
 		if i == 0 {
 			target.Connected(ends)
 			d := doer(t, target, "{at: 1s, network: {delay: 5ms}, for: 2s}").(actions.Undoer)
