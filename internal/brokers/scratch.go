@@ -24,19 +24,20 @@ func scratch(product string) (string, error) {
 		start = "0" // start times are not available, so abandoned directories stay
 	}
 	start = strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start)
-	machine := pid.Machine()
 	if start != "0" {
-		sweep(os.TempDir(), machine)
+		for _, path := range Abandoned() {
+			_ = os.RemoveAll(path) // one that cannot be removed stays: it may belong to another user
+		}
 	}
-	return os.MkdirTemp("", fmt.Sprintf("sixnines-%s-%s-%d-%s-*", product, machine, os.Getpid(), start))
+	return os.MkdirTemp("", fmt.Sprintf("sixnines-%s-%s-%d-%s-*", product, pid.Machine(), os.Getpid(), start))
 }
 
-// sweep removes the directories of processes of this machine that have ended. A
-// directory that cannot be removed stays: it may belong to another user.
-func sweep(dir, machine string) {
-	paths, err := filepath.Glob(filepath.Join(dir, "sixnines-*-"+machine+"-*-*-*"))
+// Abandoned returns the paths of directories of brokers whose process of this machine was killed before it could remove
+// them, in order. They are in the directory for temporary files.
+func Abandoned() (all []string) {
+	paths, err := filepath.Glob(filepath.Join(os.TempDir(), "sixnines-*-"+pid.Machine()+"-*-*-*"))
 	if err != nil {
-		return
+		return nil
 	}
 	for _, path := range paths {
 		words := strings.Split(filepath.Base(path), "-")
@@ -49,7 +50,8 @@ func sweep(dir, machine string) {
 			continue
 		}
 		if err != nil || strings.NewReplacer(" ", "", ":", "", "-", "").Replace(start) != words[len(words)-2] {
-			os.RemoveAll(path)
+			all = append(all, path)
 		}
 	}
+	return all
 }

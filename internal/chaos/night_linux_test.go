@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"sixnines/internal/journal"
 	"sixnines/internal/judge/judgetest"
 	"sixnines/result"
 )
@@ -246,6 +247,17 @@ func (n night) left(t *testing.T, process int, temporary string) {
 		t.Errorf("a process is left: %s", c)
 	}
 	links, _ := filepath.Glob("/sys/class/net/s9-" + strconv.Itoa(process) + "-*")
+	for _, program := range []string{"iptables-legacy-save", "ip6tables-legacy-save"} {
+		rules, err := exec.Command(program).Output()
+		if err != nil && !errors.Is(err, exec.ErrNotFound) {
+			t.Errorf("%s: %v", program, err)
+		}
+		for line := range strings.Lines(string(rules)) {
+			if strings.Contains(line, fmt.Sprintf("%s-%d-", journal.Mark, process)) {
+				links = append(links, line)
+			}
+		}
+	}
 	notes, _ := filepath.Glob(filepath.Join(n.home, "undo", "*.journal"))
 	files, err := os.ReadDir(temporary)
 	if err != nil {

@@ -17,6 +17,7 @@ import (
 
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
+	"sixnines/internal/journal"
 	"sixnines/result"
 )
 
@@ -208,7 +209,24 @@ func (p *faultProcess) ended(t *testing.T, damaged bool) *faultRun {
 	return r
 }
 
-// leftNothing checks that neither processes, interfaces, mounts, loop devices, files nor traces in the journal are
+// rulesOfRun returns the lines of this machine's packet rules with the names of chains that a process made.
+func rulesOfRun(t *testing.T, process int) (all []string) {
+	t.Helper()
+	for _, program := range []string{"iptables-legacy-save", "ip6tables-legacy-save"} {
+		out, err := exec.Command(program).Output()
+		if err != nil && !errors.Is(err, exec.ErrNotFound) {
+			t.Fatalf("%s: %v", program, err)
+		}
+		for line := range strings.Lines(string(out)) {
+			if strings.Contains(line, fmt.Sprintf("%s-%d-", journal.Mark, process)) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+// leftNothing checks that neither processes, interfaces, mounts, loop devices, rules, files nor traces in the journal are
 // left of the run. Processes are those with its directory for temporary files, which no other run has.
 func (p *faultProcess) leftNothing(t *testing.T) {
 	t.Helper()
@@ -246,6 +264,7 @@ func (p *faultProcess) left(t *testing.T) (all []string) {
 			all = append(all, l.Name)
 		}
 	}
+	all = append(all, rulesOfRun(t, p.cmd.Process.Pid)...)
 	loops, err := filepath.Glob("/sys/block/loop*/loop/backing_file")
 	if err != nil {
 		t.Fatal(err)

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
+	"sixnines/internal/brokers"
 	"sixnines/internal/disk"
 	"sixnines/internal/faults"
 	"sixnines/internal/journal"
@@ -49,8 +51,8 @@ func (a *app) restore(ctx context.Context, say func(string)) {
 	})
 }
 
-// recover undoes what killed processes left: what is in journals, and interfaces, which are known by their names and
-// aliases and have owners that live or not.
+// recover undoes what killed processes left: what is in journals, interfaces, which are known by their names and
+// aliases and have owners that live or not, and directories of brokers, which are known by their names.
 func (env *Env) recover(ctx context.Context, asked bool) ([]journal.Finding, error) {
 	found, err := journal.Recover(ctx, env.undoDir(), undoKinds(asked))
 	removed, unclean := netns.Clean()
@@ -60,7 +62,28 @@ func (env *Env) recover(ctx context.Context, asked bool) ([]journal.Finding, err
 	if errors.Is(unclean, fs.ErrPermission) {
 		unclean = nil // who may not remove interfaces has made none
 	}
-	return found, errors.Join(err, unclean)
+	return append(found, abandoned(true)...), errors.Join(err, unclean)
+}
+
+// abandoned lists the directories of brokers of killed processes, and removes them if it is to. Those that this user may not
+// read or remove are others'.
+func abandoned(remove bool) (found []journal.Finding) {
+	for _, dir := range brokers.Abandoned() {
+		x := journal.Finding{Text: "remove the broker's directory " + dir, State: journal.ToUndo}
+		if remove {
+			x.State, x.Err = journal.Undone, os.RemoveAll(dir)
+		} else if _, err := os.ReadDir(dir); err != nil {
+			continue
+		}
+		if errors.Is(x.Err, fs.ErrPermission) {
+			continue
+		}
+		if x.Err != nil {
+			x.State = journal.Kept
+		}
+		found = append(found, x)
+	}
+	return found
 }
 
 // restoredLine says what became of what killed processes left; empty if that was nothing.
@@ -105,6 +128,7 @@ func (env *Env) checkLeft(ctx context.Context, clean, asked bool) vitals.Check {
 		found, err = env.recover(ctx, asked)
 	} else {
 		found, err = journal.Left(env.undoDir(), undoKinds(false))
+		found = append(found, abandoned(false)...)
 	}
 	var says []string
 	for _, s := range []struct {
@@ -123,7 +147,10 @@ func (env *Env) checkLeft(ctx context.Context, clean, asked bool) vitals.Check {
 	}
 	for _, x := range found {
 		if x.State == journal.Kept {
-			c.Status, c.Advice = vitals.StatusWarn, fmt.Sprintf("the record is in %s", x.File)
+			c.Status = vitals.StatusWarn
+			if x.File != "" {
+				c.Advice = fmt.Sprintf("the record is in %s", x.File)
+			}
 		}
 	}
 	if err != nil {

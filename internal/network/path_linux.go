@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 
@@ -268,8 +269,8 @@ func (p *Path) startQueues(o Options) error {
 	if err := p.answer(&numbers); err != nil {
 		return err
 	}
-	// A name of its own: the chain of another run must not be meant.
-	p.queued, p.numbers, p.chain = all, numbers.Queues, fmt.Sprintf("%s-%08x", journal.Mark, rand.Uint32())
+	// A name of its own: the chain of another run must not be meant. It says whose it is to those who look at the rules.
+	p.queued, p.numbers, p.chain = all, numbers.Queues, fmt.Sprintf("%s-%d-%04x", journal.Mark, os.Getpid(), rand.Uint32N(1<<16))
 	for i, q := range all {
 		if err := p.noteRules(i, q.way); err != nil {
 			return err
