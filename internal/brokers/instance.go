@@ -23,6 +23,7 @@ type Instance struct {
 	Log  string // the file with the process's output
 	PID  int    // the process
 
+	begun   int64     // just before the process was started, CLOCK_MONOTONIC
 	stdin   io.Closer // nil: the process is detached
 	process *os.Process
 	done    chan struct{} // closed when the process has been waited for

@@ -297,10 +297,16 @@ func (c *Cluster) Resume(ctx context.Context, nodes ...int) (Change, error) {
 	if err != nil {
 		return fail(err)
 	}
-	change.At = clock.Now()
 	if err := c.startNodes(ctx, members); err != nil {
 		return fail(err)
 	}
+	c.mu.Lock()
+	for _, m := range members { // file systems were recovered before
+		if change.At == 0 || m.begun < change.At {
+			change.At = m.begun
+		}
+	}
+	c.mu.Unlock()
 	if err := c.together(ctx); err != nil {
 		return fail(err)
 	}

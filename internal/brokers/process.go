@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"time"
 
+	"sixnines/internal/clock"
 	"sixnines/internal/thread"
 )
 
@@ -99,6 +100,7 @@ func (p process) start(ctx context.Context) (*Instance, error) {
 		defer runtime.UnlockOSThread()
 		thread.Reset()
 		thread.SealDescriptors()
+		i.begun = clock.Now()
 		err := p.place.start(cmd)
 		log.Close()
 		if err != nil {

@@ -47,7 +47,8 @@ func (c faultCell) faultTimelines() map[string]faultPlan {
 		{fmt.Sprintf("kill: {node: %d}", n-1), 1, 500 * time.Millisecond},
 	}
 	if !c.diskless() {
-		all["disks"] = faultPlan{{"power: {node: all}, restart: 200ms", n, restartTime}, {"disk: {full: true}, for: 300ms", n, time.Second}}
+		// All nodes start at once, on the processors of one machine.
+		all["disks"] = faultPlan{{"power: {node: all}, restart: 200ms", n, time.Duration(n) * restartTime}, {"disk: {full: true}, for: 300ms", n, time.Second}}
 	}
 	if c.corrupt != "" {
 		all["corrupt"] = faultPlan{{fmt.Sprintf("corrupt: {node: 0, file: %q, bits: 2}", c.corrupt), 1, 500 * time.Millisecond}}

@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"sixnines/internal/disk"
 	"sixnines/internal/network"
+	"sixnines/internal/vitals/vitalstest"
 	"sixnines/result"
 )
 
@@ -22,6 +24,12 @@ func (c faultCell) instantsPlan() faultPlan {
 	if !c.fixed {
 		plan = append(plan, faultStep{"disconnect: all", 0, time.Second})
 	}
+	if !c.diskless() && disk.Check() == nil {
+		plan = append(plan, faultStep{"power: {node: 0}, restart: 300ms", 1, restartTime})
+	}
+	if os.Getenv(faultsVariable) == "all" {
+		plan = append(plan, faultStep{"rolling: {restart: all, pause: 100ms}", c.nodes, time.Duration(c.nodes) * restartTime})
+	}
 	return append(plan, faultPlan{
 		{fmt.Sprintf("kill: {node: %d}, restart: 300ms", last), 1, restartTime},
 		{"terminate: {node: 0}, restart: 300ms", 1, restartTime},
@@ -31,9 +39,12 @@ func (c faultCell) instantsPlan() faultPlan {
 	}...)
 }
 
+// nearby is how far the instant of an event may be from the kernel's.
+const nearby = 5 * time.Millisecond
+
 // TestInstants: what the kernel's tracing has of each action lies between the two instants that the event has for it,
-// and nothing of the kind lies elsewhere. How far the event's instant is from the kernel's is in the log: on a machine
-// with nothing else to do a millisecond at most.
+// and nothing of the kind lies elsewhere. The event's instant is within 5 ms of the kernel's, in one of three runs at least for
+// each sort of action: a busy machine delays the one or the other now and then. With nothing else to do it is a millisecond.
 func TestInstants(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes its time")
@@ -47,24 +58,41 @@ func TestInstants(t *testing.T) {
 			if why := faultsSkipped("paths"); why != "" {
 				t.Skip("SKIPPED: " + why)
 			}
-			kernel := traceKernel(t)
-			plan := c.instantsPlan()
-			actions, window := plan.actions()
-			p := c.start(t, "rate: 200/s, size: 128B, timeout: 2s", actions, window)
-			r := p.ended(t, false)
-			r.happened(t, c, plan)
-			all := kernel.end(t)
-			if t.Failed() {
-				return
-			}
-			s := seen{t: t, run: r, all: all, family: familyOf(p.cmd.Process.Pid, all), over: r.Header.Clock.Start + int64(window)}
-			for k, step := range plan {
-				s.compare(k+1, step)
-			}
-			s.nothingElse()
-			t.Logf("%d instants of events beside the kernel's: %d within 5 ms", s.compared, s.close)
+			closest := map[string]time.Duration{}
+			vitalstest.Injected(t, func() (complaint string) {
+				c.instants(t, closest)
+				for what, d := range closest {
+					if d > nearby {
+						complaint += fmt.Sprintf("%s: %s from the event's instant at the closest; ", what, d)
+					}
+				}
+				if len(closest) == 0 {
+					t.Error("no instant was compared")
+				}
+				return complaint
+			})
 		})
 	}
+}
+
+// instants makes a run, and notes how close events are to what the kernel saw, by sort.
+func (c faultCell) instants(t *testing.T, closest map[string]time.Duration) {
+	t.Helper()
+	kernel := traceKernel(t)
+	plan := c.instantsPlan()
+	actions, window := plan.actions()
+	p := c.start(t, "rate: 200/s, size: 128B, timeout: 2s", actions, window)
+	r := p.ended(t, false)
+	r.happened(t, c, plan)
+	all := kernel.end(t)
+	if t.Failed() {
+		return
+	}
+	s := seen{t: t, run: r, all: all, family: familyOf(p.cmd.Process.Pid, all), over: r.Header.Clock.Start + int64(window), closest: closest}
+	for k, step := range plan {
+		s.compare(k+1, step)
+	}
+	s.nothingElse()
 }
 
 // seen is what the kernel has seen of a run.
@@ -75,9 +103,8 @@ type seen struct {
 	family family
 	over   int64 // the window's end: later brokers are ended for good
 
-	explained map[int]bool // by index in all: an action's event has it
-	compared  int
-	close     int // of these within 5 ms
+	explained map[int]bool             // by index in all: an action's event has it
+	closest   map[string]time.Duration // by what was compared: how far its event's instant was from the kernel's at least
 }
 
 // compare compares the events of an action with what the kernel saw meanwhile.
@@ -91,16 +118,20 @@ func (s *seen) compare(number int, step faultStep) {
 		switch kind {
 		case "stall", "freeze":
 			s.signals(step, e, map[bool]string{true: "19", false: "18"}[begins])
-		case "kill", "terminate", "restart":
+		case "rolling":
 			if begins {
-				s.signals(step, e, map[bool]string{true: "9", false: "15"}[kind == "kill"])
+				s.signals(step, e, "15")
+			} else { // its instant is when the last node answers
+				s.within(step, e, "a start of a process", 1, s.started, false)
+			}
+		case "kill", "terminate", "restart", "power":
+			if begins {
+				s.signals(step, e, map[bool]string{true: "9", false: "15"}[kind == "kill" || kind == "power"])
 				s.within(step, e, "an end of a process", len(e.Action.Nodes), func(x traced) bool {
 					return x.kind == "sched_process_exit" && x.of["group_dead"] == "true" && s.family.child(s.family.process(x.task))
 				}, false)
 			} else {
-				s.within(step, e, "a start of a process", len(e.Action.Nodes), func(x traced) bool {
-					return x.kind == "sched_process_exec" && s.family.child(x.number("pid"))
-				}, true)
+				s.within(step, e, "a start of a process", len(e.Action.Nodes), s.started, true)
 			}
 		case "disconnect":
 			s.within(step, e, "a connection that is shut", 1, func(x traced) bool {
@@ -120,12 +151,20 @@ func (s *seen) compare(number int, step faultStep) {
 	}
 }
 
+// started reports whether an event is the start of a process that the run has started.
+func (s *seen) started(x traced) bool {
+	return x.kind == "sched_process_exec" && s.family.child(x.number("pid"))
+}
+
 // changes are what the kernel traces of means of networks.
 func (s *seen) changes() map[network.Means]func(traced) bool {
 	return map[network.Means]func(traced) bool{
-		network.TBF: func(x traced) bool { return strings.HasPrefix(x.kind, "qdisc_") && s.family.has(x.task) },
+		// It is taken out later, when no packet waits in it.
+		network.TBF: func(x traced) bool {
+			return (x.kind == "qdisc_create" && x.of["kind"] == "tbf" || x.kind == "sys_sendto" && x.long(100)) && s.family.process(x.task) == s.family.root
+		},
 		network.NFQueue: func(x traced) bool {
-			return x.kind == "sys_sendto" && s.family.process(x.task) != s.family.root && s.family.has(x.task)
+			return x.kind == "sys_sendto" && x.long(44) && s.family.process(x.task) != s.family.root && s.family.has(x.task)
 		},
 	}
 }
@@ -176,9 +215,10 @@ func (s *seen) at(instant int64) int64 { return s.run.Header.Clock.Start + insta
 // difference writes how far an event's instant is from the kernel's.
 func (s *seen) difference(step faultStep, e result.Event, what string, kernel int64) {
 	d := time.Duration(kernel - s.at(e.At))
-	s.compared++
-	if d.Abs() <= 5*time.Millisecond {
-		s.close++
+	kind, _, _ := strings.Cut(step.text, ":")
+	sort := fmt.Sprintf("%s, %s, %s", kind, e.Kind, what)
+	if before, is := s.closest[sort]; !is || d.Abs() < before {
+		s.closest[sort] = d.Abs()
 	}
 	s.t.Logf("%-60s %-12s %-30s %10s after the event's instant, whose bounds are %s apart", step.text, e.Kind, what,
 		d.Round(time.Microsecond), time.Duration(e.Action.Done-e.Action.Asked).Round(time.Microsecond))

@@ -22,17 +22,18 @@ type kernelTrace struct{ dir string }
 // kernelTraced are the events that are written, with filters.
 func kernelTraced() map[string]string {
 	return map[string]string{
-		"signal/signal_generate":    "sig==9||sig==15||sig==18||sig==19",
-		"sched/sched_process_fork":  "",
-		"sched/sched_process_exec":  "",
-		"sched/sched_process_exit":  "",
-		"sock/inet_sock_set_state":  "oldstate==1&&newstate==4", // from TCP_ESTABLISHED to TCP_FIN_WAIT1
-		"net/net_dev_start_xmit":    `name~"s9-*"||name=="eth0"`,
-		"skb/kfree_skb":             "protocol==2048",
-		"qdisc/qdisc_create":        "",
-		"qdisc/qdisc_destroy":       "",
-		"syscalls/sys_enter_bpf":    "cmd==28",               // BPF_LINK_CREATE
-		"syscalls/sys_enter_sendto": "addr_len==12&&len==44", // netlink, and as long as what has a queue hold packets or let them pass
+		"signal/signal_generate":   "sig==9||sig==15||sig==18||sig==19",
+		"sched/sched_process_fork": "",
+		"sched/sched_process_exec": "",
+		"sched/sched_process_exit": "",
+		"sock/inet_sock_set_state": "oldstate==1&&newstate==4", // from TCP_ESTABLISHED to TCP_FIN_WAIT1
+		"net/net_dev_start_xmit":   `name~"s9-*"||name=="eth0"`,
+		"skb/kfree_skb":            "protocol==2048",
+		"qdisc/qdisc_create":       "",
+		"qdisc/qdisc_destroy":      "",
+		"syscalls/sys_enter_bpf":   "cmd==28", // BPF_LINK_CREATE
+		// Netlink, and as long as what has a queue hold packets or let them pass, and as what has sch_tbf pass packets.
+		"syscalls/sys_enter_sendto": "addr_len==12&&(len==44||len==100)",
 	}
 }
 
@@ -49,8 +50,9 @@ func traceKernel(t *testing.T) *kernelTrace {
 		t.Cleanup(func() { unix.Close(mount) })
 		root = fmt.Sprintf("/proc/self/fd/%d", mount)
 	}
-	k := &kernelTrace{filepath.Join(root, "instances", fmt.Sprintf("sixnines-test-%d", os.Getpid()))}
-	if err := os.Mkdir(k.dir, 0o700); errors.Is(err, fs.ErrPermission) {
+	dir, err := os.MkdirTemp(filepath.Join(root, "instances"), fmt.Sprintf("sixnines-test-%d-*", os.Getpid()))
+	k := &kernelTrace{dir}
+	if errors.Is(err, fs.ErrPermission) {
 		t.Skipf("SKIPPED: the kernel's tracing needs root: %v", err)
 	} else if err != nil {
 		t.Fatal(err)
@@ -106,6 +108,12 @@ type traced struct {
 func (e traced) number(field string) int {
 	n, _ := strconv.Atoi(e.of[field])
 	return n
+}
+
+// long reports whether an event of a system call has a length, which the kernel prints in hexadecimal.
+func (e traced) long(bytes int64) bool {
+	n, err := strconv.ParseInt(strings.TrimPrefix(e.of["len"], "0x"), 16, 64)
+	return err == nil && n == bytes
 }
 
 // within reports whether the event lies between two instants, CLOCK_MONOTONIC.

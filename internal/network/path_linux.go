@@ -187,12 +187,13 @@ func (p *Path) prepareDiscipline(use int, u Use) error {
 		}
 	}
 	return p.prepared(step{do: func() error { return d.add(u.Means, c) }, undo: func() error {
+		// What comes in the moment after that is counted, too.
+		if err := d.pass(u.Means, c); err != nil {
+			return unlessGone(err)
+		}
 		s, err := d.statistics()
 		if s != nil {
 			p.counts[use] = counted(u.Means, s)
-		}
-		if err == nil && s != nil {
-			err = d.pass(u.Means, c)
 		}
 		return unlessGone(err)
 	}, uses: []int{use}}, nil)
