@@ -1,10 +1,12 @@
 package redisstreams_test
 
 import (
+	"fmt"
 	"testing"
 
 	"sixnines/driver"
 	"sixnines/drivers/internal/resp/resptest"
+	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/redisstreams"
 	"sixnines/internal/brokers"
 	"sixnines/internal/brokers/brokertest"
@@ -34,6 +36,38 @@ func TestFailover(t *testing.T) {
 					Prefix: "{one}", Options: map[string]any{"client": client}})) // one slot, and so one master
 			}
 			resptest.FailsOver(t, c, sides...)
+			replicaIsAway(t, c, sides[0])
 		})
 	}
+}
+
+// replicaIsAway ends a replica, and wants the session to tell of it.
+func replicaIsAway(t *testing.T, c *brokers.Cluster, on *resptest.Side) {
+	t.Helper()
+	p, err := c.Leader(t.Context(), brokers.Destination{Name: on.Key})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// are waits for the master and its replicas, of which some are away.
+	are := func(n, away int) {
+		t.Helper()
+		sessiontest.Until(t, fmt.Sprintf("the session tells of %d copies and %d away", n, away), func() bool {
+			all, err := on.Session.(driver.ReplicaReader).Replicas(t.Context(), driver.Place{Topic: "t0"})
+			gone := 0
+			for i, r := range all {
+				if r.Leader != (i == 0) {
+					return false
+				}
+				if r.NotAskable == driver.NotAskableOffline {
+					gone++
+				}
+			}
+			return err == nil && len(all) == n && gone == away
+		})
+	}
+	are(1+len(p.Followers), 0)
+	if _, err := c.Kill(t.Context(), p.Followers[0]); err != nil {
+		t.Fatal(err)
+	}
+	are(1+len(p.Followers), 1)
 }

@@ -39,7 +39,7 @@ func rights(prefix string) []driver.Right {
 	return append(all, resp.Commands("", "ping", "xadd", "consumers of messages", "xread", "xreadgroup", "xack", "making and removing streams and groups", "xgroup", "unlink",
 		"what an earlier run left", "exists", "depth of groups, streams and groups that exist (--topic, --group)", "xinfo", "depth of a consumer on its own", "xlen",
 		"leaving groups that exist (--group)", "xpending", "reading back", "xrange", "sixnines clean", "scan",
-		"a cluster", "cluster|info", "cluster|slots", "asking", "readonly")...)
+		"a cluster", "cluster|info", "cluster|slots", "asking", "reading replicas of a cluster back", "cluster|nodes", "readonly")...)
 }
 
 // Entry describes the driver for a driver.Set.

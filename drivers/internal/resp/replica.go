@@ -2,6 +2,7 @@ package resp
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -24,19 +25,10 @@ type Replica struct {
 	Away    bool // Sentinels do not reach it
 }
 
-// Copies asks where a key is. Sentinels know replicas that are away, too; a cluster or a server itself does not tell of them.
+// Copies asks where a key is. Sentinels and servers of a cluster know replicas that are away, too; a server itself does not.
 func (s *Session) Copies(ctx context.Context, key string) (all Copies, err error) {
 	if s.cluster != nil {
-		s.cluster.suspect()
-		at, err := s.cluster.owner(ctx, key)
-		if err != nil {
-			return all, err
-		}
-		all.Master = at.Address
-		for _, address := range s.cluster.known.Load().replicas(at.Address) {
-			all.Replicas = append(all.Replicas, Replica{Address: address})
-		}
-		return all, nil
+		return s.clusterCopies(ctx, key)
 	}
 	if s.master == "" {
 		info, err := s.Control.Info(ctx)
@@ -77,6 +69,50 @@ func (s *Session) Copies(ctx context.Context, key string) (all Copies, err error
 		return found, Explain(err)
 	})
 	return all, err
+}
+
+// clusterCopies asks the master of a key for its replicas: https://redis.io/docs/latest/commands/cluster-nodes/.
+func (s *Session) clusterCopies(ctx context.Context, key string) (all Copies, err error) {
+	s.cluster.suspect()
+	at, err := s.cluster.owner(ctx, key)
+	if err != nil {
+		return all, err
+	}
+	all.Master = at.Address
+	c, err := s.controlAt(at.Address)
+	if err != nil {
+		return all, err
+	}
+	text, err := redis.String(c.Do(ctx, "CLUSTER", "NODES"))
+	if err != nil {
+		return all, err
+	}
+	all.Replicas, err = replicasIn(text, at.Address)
+	return all, err
+}
+
+// replicasIn returns the replicas of the server that has said this of its cluster.
+func replicasIn(text, from string) (all []Replica, err error) {
+	own := ""
+	byMaster := map[string][]Replica{}
+	for line := range strings.Lines(text) {
+		words := strings.Fields(line) // the identifier, the address, flags, the master's identifier, …
+		if len(words) < 8 {
+			return nil, fmt.Errorf("%w: %.80q is not a server of a cluster", ErrProtocol, line)
+		}
+		flags := strings.Split(words[2], ",")
+		if slices.Contains(flags, "myself") {
+			own = words[0]
+		}
+		address, _, _ := strings.Cut(words[1], "@") // and the port of the cluster's bus, and a name
+		i := strings.LastIndexByte(address, ':')
+		if i < 0 || !slices.Contains(flags, "slave") {
+			continue
+		}
+		byMaster[words[3]] = append(byMaster[words[3]], Replica{addressOf(address[:i], address[i+1:], from),
+			slices.Contains(flags, "fail") || slices.Contains(flags, "fail?") || words[7] != "connected"})
+	}
+	return byMaster[own], nil
 }
 
 // At connects to one of the Copies. To end what it does early, close it.

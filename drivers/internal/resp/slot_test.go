@@ -1,6 +1,9 @@
 package resp
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestSlot(t *testing.T) {
 	for key, want := range map[string]int{
@@ -51,5 +54,21 @@ func TestShard(t *testing.T) {
 		if got, err := shardOf(bad, "here:1"); err == nil {
 			t.Errorf("%v: %+v", bad, got)
 		}
+	}
+}
+
+func TestReplicasOfACluster(t *testing.T) {
+	got, err := replicasIn(`a 127.0.0.1:1@2,host myself,master - 0 0 1 connected 0-5460 [93->-b]
+b 127.0.0.1:3@4 master - 0 0 2 connected 5461-16383
+c 127.0.0.1:5@6 slave a 0 0 1 connected
+d ::1:7@8,,shard-id=x slave,fail a 0 0 1 disconnected
+e 127.0.0.1:9@10 slave b 0 0 1 connected
+f :0@0 slave,noaddr a 0 0 1 disconnected
+`, "here:1")
+	if err != nil || !slices.Equal(got, []Replica{{"127.0.0.1:5", false}, {"[::1]:7", true}, {"here:0", true}}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := replicasIn("a 127.0.0.1:1@2 master\n", "here:1"); err == nil {
+		t.Errorf("%+v", got)
 	}
 }

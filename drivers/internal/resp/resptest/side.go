@@ -16,6 +16,7 @@ import (
 type Side struct {
 	Name      string // by which errors tell it from others
 	Key       string // the stream or channel
+	Session   driver.Session
 	acks, got sessiontest.Counter
 	producer  driver.Producer
 	sent      uint64       // the number of the last message, which is its token, too
@@ -52,7 +53,7 @@ func NewSide(t testing.TB, name string, e driver.Entry, target driver.Target) *S
 	if _, err := s.Provision(ctx, driver.Topology{Topics: []string{"t0"}, Producers: 1, Consumers: 1}); err != nil {
 		t.Fatal(err)
 	}
-	on := &Side{Name: name, Key: s.(driver.DestinationNamer).Destinations()[0].Name}
+	on := &Side{Name: name, Session: s, Key: s.(driver.DestinationNamer).Destinations()[0].Name}
 	sessiontest.Consume(t, s, driver.ConsumerSpec{}, on.deliver)
 	on.producer = sessiontest.Produce(t, s, &on.acks)
 	return on
