@@ -83,6 +83,75 @@ func TestAnAgentIsSilent(t *testing.T) {
 	}
 }
 
+// A coordinator that is parted from the control plane for longer than an agent may be silent hears nobody. When it is back, an agent
+// that was done before is not let go on: it would remove the topics that the other one still reads.
+func TestTheCoordinatorIsParted(t *testing.T) {
+	f := newFleet(t)
+	l := f.server.Login()
+	_, address, _ := strings.Cut(l.URL, "://")
+	path := newRelay(t, address)
+	l.URL = "tls://" + path.address
+	conn, err := wire.Connect(t.Context(), l, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	pulses, err := f.conn.SubscribeSync(wire.PulseSubject("run-1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pulses.Unsubscribe()
+	statuses, err := f.conn.SubscribeSync(wire.StatusSubject("run-1", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer statuses.Unsubscribe()
+	var other string // the number of the agent that is done first
+	config := f.config(&collected{}, 2)
+	config.Conn, config.Patience, config.Limit = conn, 4*time.Second, 60*time.Second
+	all := stubs("a", "b")
+	all[1].at = func(i int) {
+		if i != 1 {
+			return
+		}
+		for said := 0; said < 2; { // twice: the coordinator has heard the first
+			m, err := statuses.NextMsg(30 * time.Second)
+			if err != nil {
+				t.Errorf("the other one is not done: %v", err)
+				return
+			}
+			if status := (wire.Status{}); wire.Decode(version, m.Data, &status) == nil && status.ID == other && status.Point == wire.Closed {
+				said++
+			}
+		}
+		found := path.lose()
+		parted := config.Patience + time.Second
+		time.Sleep(parted)
+		for n, _, _ := pulses.Pending(); n > 0; n, _, _ = pulses.Pending() {
+			_, _ = pulses.NextMsg(time.Second)
+		}
+		found()
+		for range parted/time.Second + 4 { // first those come that it said meanwhile
+			if _, err := pulses.NextMsg(30 * time.Second); err != nil {
+				t.Errorf("the coordinator is not back: %v", err)
+			}
+		}
+		if all[0].passed.Load() {
+			t.Error("the one that is done was let go on while the other one measures")
+		}
+	}
+	js := f.joinAll(all)
+	other = js[0].hello.ID
+	o, err := coordinator.Run(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !o.Complete() {
+		t.Errorf("%+v", o.Ends)
+	}
+	f.idle(js...)
+}
+
 // stored is how many messages of an agent the stream has.
 func (f *fleet) stored(t *testing.T, run, id string) uint64 {
 	t.Helper()

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -51,6 +52,7 @@ type stub struct {
 	hang    chan struct{} // not nil: the run ends when it is closed, whatever it is told
 	pace    time.Duration // between records; 5 ms by default
 	began   chan int64    // gets the common start
+	passed  atomic.Bool   // it was let go on at the point Closed
 }
 
 func (s *stub) Load(*agent.Plan) (agent.Load, error) {
@@ -104,6 +106,7 @@ func (s *stub) Run(ctx context.Context, p *agent.Plan, stage agent.Stage) error 
 		}
 	}
 	_, err = stage.Reach(ctx, wire.Closed)
+	s.passed.Store(true)
 	return err
 }
 
