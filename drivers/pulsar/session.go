@@ -142,12 +142,13 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 		subscriptions = nil // the broker keeps none without consumers
 	}
 	for _, topic := range t.Topics {
-		if !t.Keep {
+		err := s.provide(ctx, topic, t.Existing)
+		if !t.Keep && !driver.Final(err) { // what was refused is not made
 			s.mu.Lock()
 			s.made = append(s.made, topic)
 			s.mu.Unlock()
 		}
-		if err := s.provide(ctx, topic, t.Existing); err != nil {
+		if err != nil {
 			return driver.Semantics{}, err
 		}
 		for _, name := range subscriptions {

@@ -85,17 +85,22 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 	args := s.options.streamArguments()
 	for _, topic := range t.Topics {
 		stream := s.stream(topic)
+		var err error
+		if !t.Existing && !s.Target.Given { // else who locates it will see
+			err = s.admin.Do(ctx, func(c *wire.Conn) error { return c.Create(ctx, stream, args) })
+		}
+		if isCode(err, wire.StreamExists) {
+			err = nil
+		}
+		err = wrap(err, "create stream %q", stream)
 		s.mu.Lock()
-		if !s.Target.Given {
+		if !s.Target.Given && !driver.Final(err) { // what was refused is not made
 			s.streams = append(s.streams, stream)
 		}
 		s.topology = t
 		s.mu.Unlock()
-		if t.Existing || s.Target.Given {
-			continue // who locates it will see
-		}
-		if err := s.admin.Do(ctx, func(c *wire.Conn) error { return c.Create(ctx, stream, args) }); err != nil && !isCode(err, wire.StreamExists) {
-			return driver.Semantics{}, wrap(err, "create stream %q", stream)
+		if err != nil {
+			return driver.Semantics{}, err
 		}
 	}
 	if err := s.checkSize(t.MaxSize, t.Headers); err != nil {
