@@ -92,6 +92,10 @@ func TestTLS(t *testing.T) {
 	if err := s.Deprovision(t.Context()); err != nil {
 		t.Error(err)
 	}
+	// The HTTP address that encrypts, with and without its scheme.
+	for _, at := range []string{c.Info["https"], strings.TrimPrefix(c.Info["https"], "https://")} {
+		sessiontest.Works(t, nsq.Entry().Driver, driver.Target{URL: c.URL, TLS: certificates.Client(true), Options: map[string]any{"http_url": at}})
+	}
 	byLibrary := map[string]any{"client": "library"}
 	sessiontest.Works(t, nsq.Entry().Driver, driver.Target{URL: c.URL, TLS: certificates.Client(true), Options: byLibrary})
 	refused(t, driver.Target{URL: c.URL, TLS: certificates.Client(false)}, driver.ErrNotConnected, "tls")

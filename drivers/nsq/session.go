@@ -1,11 +1,14 @@
 package nsq
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+	"net/http"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +25,7 @@ type session struct {
 
 	options     Options
 	http        string   // nsqd's address for it, as http://host:port; empty: unknown
+	asks        bool     // whether that address encrypts is not known yet
 	writeBuffer int      // bytes; 1: none
 	identity    identity // of the first connection
 	limit       int      // the largest message in bytes that nsqd takes; 0: unknown
@@ -43,6 +47,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if s.http, err = s.readURL(); err == nil && o.HTTPURL != "" {
 		s.http, err = parseHTTP(o.HTTPURL)
 	}
+	s.asks = s.TLS != nil && s.http != "" && !strings.Contains(cmp.Or(o.HTTPURL, s.Query.Get("http")), "://")
 	if err == nil {
 		_, err = s.topic("t")
 	}
@@ -105,7 +110,24 @@ func (s *session) reach(ctx context.Context) error {
 	if err := s.greet(ctx); err != nil {
 		return err
 	}
+	s.findScheme(ctx)
 	return s.suits()
+}
+
+// findScheme asks nsqd's HTTP address whether it encrypts, where the connections do and its scheme is not given: nsqd has one
+// address for each. One with a wrong certificate does, and who uses it says what is wrong.
+func (s *session) findScheme(ctx context.Context) {
+	if !s.asks {
+		return
+	}
+	s.asks = false
+	ctx, cancel := context.WithTimeout(ctx, s.options.ConnectTimeout)
+	defer cancel()
+	encrypted := "https" + strings.TrimPrefix(s.http, "http")
+	_, status, err := s.Ask(ctx, http.MethodGet, encrypted+"/ping", nil, nil)
+	if err == nil && status == http.StatusOK || errors.As(err, new(*tls.CertificateVerificationError)) {
+		s.http = encrypted
+	}
 }
 
 // greet connects once and lets nsqd introduce itself. The largest message that

@@ -79,6 +79,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	at := places[0]
 	address, control := at.at(ports[0]), at.at(ports[1])
 	dir := filepath.Join(o.Dir, "data")
+	info := map[string]string{"http": "http://" + control}
 	settings := map[string]string{
 		"tcp-address":       address,
 		"http-address":      control,
@@ -95,6 +96,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 		settings["tls-cert"], settings["tls-key"] = o.TLS.Cert, o.TLS.Key
 		settings["tls-required"] = "tcp-https" // the HTTP control port stays plain
 		settings["https-address"] = at.at(ports[2])
+		info["https"] = "https://" + at.at(ports[2])
 		if o.TLS.CA != "" {
 			settings["tls-root-ca-file"], settings["tls-client-auth-policy"] = o.TLS.CA, "require-verify"
 		}
@@ -126,7 +128,7 @@ func deployNSQ(_ context.Context, in Installation, o *Options) (*deployment, err
 	return &deployment{
 		// The driver makes and removes topics by HTTP.
 		url:      scheme + "://" + address + "/?http=" + control,
-		info:     map[string]string{"http": "http://" + control},
+		info:     info,
 		settings: among(settings, "max-msg-size", "mem-queue-size", "sync-every", "sync-timeout"),
 		helpers:  helpers,
 		nodes:    []process{node},
