@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"io"
 	"strings"
 	"time"
 
@@ -124,20 +125,26 @@ const resolveLimit = 5 * time.Second
 
 // printChecks writes what checks say in all, and each of them.
 func (env *Env) printChecks(conclusion string, checks []vitals.Check) {
+	env.writeChecks(env.Stdout, conclusion, checks, func(status string) string {
+		return env.coloured(status, 4, colourOf(status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
+	})
+}
+
+// writeChecks writes the same to w; word writes a status.
+func (env *Env) writeChecks(w io.Writer, conclusion string, checks []vitals.Check, word func(status string) string) {
 	columns := env.columns(40)
 	width := 0
 	for _, c := range checks {
 		width = max(width, lipgloss.Width(c.Name))
 	}
-	fmt.Fprintf(env.Stdout, "%s\n\n", conclusion)
+	fmt.Fprintf(w, "%s\n\n", conclusion)
 	indent := 6 + width + 2
 	for _, c := range checks {
-		word := env.coloured(c.Status, 4, colourOf(c.Status, vitals.StatusOK, vitals.StatusWarn, vitals.StatusFail))
 		text := c.Found
 		if c.Advice != "" {
 			text += "\n→ " + c.Advice
 		}
-		fmt.Fprintf(env.Stdout, "%s  %-*s  %s", word, width, c.Name, indented(env.plainText(text), indent, max(30, columns-indent))[indent:])
+		fmt.Fprintf(w, "%s  %-*s  %s", word(c.Status), width, c.Name, indented(env.plainText(text), indent, max(30, columns-indent))[indent:])
 	}
 }
 

@@ -132,6 +132,9 @@ func (a *app) measure(stops *interrupts, show display, m measurement) (run *resu
 	case stops.vain.Load():
 		return nil, a.inVain(m.file)
 	case run == nil:
+		if a.fleet == nil && !managed && errors.Is(err, driver.ErrForbidden) {
+			a.showRefused(stops.early, s, e)
+		}
 		return nil, runFault(err, s, e, managed)
 	case err != nil:
 		err = runFault(err, s, e, managed)

@@ -19,6 +19,16 @@ import (
 // stepLimit is how long the broker may take for one thing that is tried.
 const stepLimit = 10 * time.Second
 
+// showRefused tries all that the run needs after the broker has refused the first of it, so that one screen has what is missing.
+func (a *app) showRefused(ctx context.Context, s *scenario.Scenario, e driver.Entry) {
+	if slices.Contains(a.Args, "--quiet") {
+		return
+	}
+	if found := tryBroker(ctx, s, e); !found.Possible {
+		a.writeChecks(a.Stderr, found.conclusion(), found.shown(), func(status string) string { return fmt.Sprintf("%-4s", status) })
+	}
+}
+
 // preflight tries what runs need of a broker.
 type preflight struct {
 	scenario *scenario.Scenario
