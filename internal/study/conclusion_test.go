@@ -119,7 +119,7 @@ func TestDecide(t *testing.T) {
 		{"faster", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", rounds(fast...), rounds(slow...), Agrees, "y/r-100 ÷ x/r-100"},
 		{"slower", "{kind: faster, a: y/r-100, b: x/r-100, figures: [p50, p99]}", rounds(fast...), rounds(slow...), Disagrees, "0."},
 		{"alike", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(fast...), rounds(like...), Undecidable, "in 6 rounds"},
-		{"one round", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(1), rounds(2), Undecidable, "made in 1 round: p50 of x/r-100; p50 of y/r-100; it takes 6 rounds of each cell that can be used"},
+		{"one round", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", rounds(1), rounds(2), Undecidable, "made in 1 round: p50 of x/r-100 and y/r-100; it takes 6 rounds of each cell that can be used"},
 		{"no support", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99.9]}", rounds(fast...), rounds(slow...), Undecidable, "needs 3,688 messages"},
 		{"invalid", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50]}", last(rounds(fast...), spoilt(1, invalid)), rounds(slow...), Undecidable, "1 of 6 rounds have no result (round 6 is INVALID: own lag)"},
 		{"invalid, and suspect beyond", "{kind: faster, a: x/r-100, b: y/r-100, figures: [p50, p99]}", append(rounds(fast[:4]...), spoilt(1, suspect), spoilt(1, invalid)), rounds(slow...), Undecidable, "1 of 6 rounds have no result (round 6 is INVALID: own lag)"},

@@ -197,6 +197,9 @@ func leastBesideLag(run *result.Run, m result.Metric, percent float64) (least, l
 		off(0, 0)
 		return least, low
 	}
+	if !lag.MaxAtLeast {
+		off(0, ends*float64(lag.Max))
+	}
 	for name, f := range lag.All() {
 		if p, ok := name.Number(); ok && !f.AtLeast {
 			off(ends*(1-p/100), ends*float64(f.Value))
@@ -216,6 +219,9 @@ func bunched(run *result.Run, of result.Metric) float64 {
 		return 0
 	}
 	distance := float64(run.Summary.End) / float64(run.Counters.Scheduled)
+	if float64(d.Max) <= distance && !d.MaxAtLeast {
+		return 0
+	}
 	share := 1.0
 	for name, f := range d.All() {
 		if p, ok := name.Number(); ok && float64(f.Value) <= distance {

@@ -51,31 +51,48 @@ func (g gaps) texts() []string {
 	return out
 }
 
-// of lists what a reason concerns, such as "p99 and p99.9 of redis/1KiB-3000 (rounds 2 and 6)".
+// of lists what a reason concerns, such as "p99 and p99.9 of nats/1KiB-3000 and redis/1KiB-3000 (rounds 2
+// and 6)".
 func (g gaps) of(why string) []string {
-	var places []string
-	figures := map[string][]string{}
+	type concern struct {
+		figures, cells []string
+		rounds         string
+	}
+	var all []*concern // of one cell each
 	for _, x := range g {
 		if x.why != why || x.cell == "" {
 			continue
 		}
-		place := x.cell
-		if n := len(x.rounds); n > 0 {
-			place += fmt.Sprintf(" (%s)", numbered(x.rounds))
+		rounds := ""
+		if len(x.rounds) > 0 {
+			rounds = " (" + numbered(x.rounds) + ")"
 		}
-		if !slices.Contains(places, place) {
-			places = append(places, place)
+		i := slices.IndexFunc(all, func(c *concern) bool { return c.cells[0] == x.cell && c.rounds == rounds })
+		if i < 0 {
+			i, all = len(all), append(all, &concern{cells: []string{x.cell}, rounds: rounds})
 		}
-		if x.figure != "" && !slices.Contains(figures[place], x.figure) {
-			figures[place] = append(figures[place], x.figure)
-		}
-	}
-	for i, place := range places {
-		if of := figures[place]; len(of) > 0 {
-			places[i] = spoken(of) + " of " + place
+		if x.figure != "" {
+			all[i].figures = append(all[i].figures, x.figure)
 		}
 	}
-	return places
+	var joined []*concern // of all cells alike
+	for _, c := range all {
+		i := slices.IndexFunc(joined, func(o *concern) bool { return o.rounds == c.rounds && slices.Equal(o.figures, c.figures) })
+		if i < 0 {
+			joined = append(joined, c)
+			continue
+		}
+		joined[i].cells = append(joined[i].cells, c.cells...)
+	}
+	var out []string
+	for _, c := range joined {
+		text := spoken(c.cells) + c.rounds
+		if len(c.figures) > 0 {
+			text = spoken(c.figures) + " of " + text
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 // numbered writes "round 2", "rounds 2, 6 and 8", or "rounds 1 to 6".

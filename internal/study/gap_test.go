@@ -56,7 +56,7 @@ func TestScarceRounds(t *testing.T) {
 		leftOut  bool
 		explains string
 	}{
-		{"too few were due", short(366, open), 7, Agrees, true, "left out, since fewer messages were due than the 368 that it takes, which the schedule fixes before the run: p99 of x/r-100 (round 7); p99 of y/r-100 (round 7)"},
+		{"too few were due", short(366, open), 7, Agrees, true, "left out, since fewer messages were due than the 368 that it takes, which the schedule fixes before the run: p99 of x/r-100 and y/r-100 (round 7)"},
 		{"too few were due, and too few rounds are left", short(366, open), 6, Undecidable, true, "it takes 6 rounds of each cell that can be used"},
 		{"enough were due, and did not come", short(400, open), 7, Undecidable, false, "chosen by how the system did"},
 		{"flat out", short(366, flat), 7, Undecidable, false, "chosen by how the system did"},
