@@ -117,7 +117,7 @@ func libraries() []library {
 		{"github.com/nats-io/nats.go/... github.com/nats-io/nkeys github.com/nats-io/jwt/...", clients + " internal/cli internal/fleet/..."}, // the control plane of a fleet is NATS, to which commands connect
 		{"github.com/twmb/franz-go/pkg/kmsg", clients + " internal/brokers"},                                                                 // the requests of Kafka's protocol, without a client
 		{"github.com/prometheus/...", "internal/telemetry drivers/pulsar"},
-		{"go.opentelemetry.io/...", "internal/telemetry"},
+		{"go.opentelemetry.io/... google.golang.org/protobuf/...", "internal/telemetry"}, // what is pushed, in protocol buffers
 		{"git.sr.ht/~sbinet/gg/... codeberg.org/go-fonts/liberation/... golang.org/x/image/...", "internal/report"},
 		{"charm.land/lipgloss/...", "internal/cli internal/report"},
 		{"charm.land/bubbletea/... github.com/charmbracelet/...", "internal/cli"},

@@ -49,7 +49,7 @@ func (a *app) exporting(ctx context.Context, o outputOptions, do func() error) e
 		say("metrics http://%s/metrics", server.Address())
 	}
 	if o.otlp != "" {
-		if a.push, err = telemetry.Push(target, a.live, a.Tool.Version, telemetry.Period); err != nil {
+		if a.push, err = telemetry.Push(target, a.live, a.Tool.Version, telemetry.Period, a.getenv); err != nil {
 			if server != nil {
 				err = errors.Join(err, server.Close())
 			}

@@ -5,45 +5,49 @@ import (
 	"time"
 
 	dto "github.com/prometheus/client_model/go"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/sdk/instrumentation"
-	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	"go.opentelemetry.io/otel/sdk/resource"
+	common "go.opentelemetry.io/proto/otlp/common/v1"
+	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
+	resource "go.opentelemetry.io/proto/otlp/resource/v1"
 )
 
 // resourceMetrics converts families to OpenTelemetry's data model, under the same names:
 // counters to cumulative sums, histograms to exponential histograms. instance tells this process
 // from others of the service.
-func resourceMetrics(families []*dto.MetricFamily, version, instance string, now time.Time) *metricdata.ResourceMetrics {
-	scope := metricdata.ScopeMetrics{Scope: instrumentation.Scope{Name: "sixnines", Version: version}}
+func resourceMetrics(families []*dto.MetricFamily, version, instance string, at time.Time) *metrics.ResourceMetrics {
+	const cumulative = metrics.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+	now := uint64(at.UnixNano())
+	scope := &metrics.ScopeMetrics{Scope: &common.InstrumentationScope{Name: "sixnines", Version: version}}
 	for _, f := range families {
-		m := metricdata.Metrics{Name: f.GetName(), Description: f.GetHelp(), Unit: unitOf(f.GetName())}
+		m := &metrics.Metric{Name: f.GetName(), Description: f.GetHelp(), Unit: unitOf(f.GetName())}
 		switch f.GetType() {
 		case dto.MetricType_COUNTER:
-			sum := metricdata.Sum[int64]{IsMonotonic: true, Temporality: metricdata.CumulativeTemporality}
+			sum := &metrics.Sum{IsMonotonic: true, AggregationTemporality: cumulative}
 			for _, x := range f.GetMetric() {
-				sum.DataPoints = append(sum.DataPoints, metricdata.DataPoint[int64]{Attributes: attributes(x), Time: now,
-					StartTime: x.GetCounter().GetCreatedTimestamp().AsTime(), Value: int64(x.GetCounter().GetValue())})
+				sum.DataPoints = append(sum.DataPoints, &metrics.NumberDataPoint{Attributes: attributes(x), TimeUnixNano: now,
+					StartTimeUnixNano: uint64(x.GetCounter().GetCreatedTimestamp().AsTime().UnixNano()),
+					Value:             &metrics.NumberDataPoint_AsInt{AsInt: int64(x.GetCounter().GetValue())}})
 			}
-			m.Data = sum
+			m.Data = &metrics.Metric_Sum{Sum: sum}
 		case dto.MetricType_HISTOGRAM:
-			h := metricdata.ExponentialHistogram[float64]{Temporality: metricdata.CumulativeTemporality}
+			h := &metrics.ExponentialHistogram{AggregationTemporality: cumulative}
 			for _, x := range f.GetMetric() {
 				h.DataPoints = append(h.DataPoints, exponential(x, now))
 			}
-			m.Data = h
+			m.Data = &metrics.Metric_ExponentialHistogram{ExponentialHistogram: h}
 		default:
-			gauge := metricdata.Gauge[float64]{}
+			gauge := &metrics.Gauge{}
 			for _, x := range f.GetMetric() {
-				gauge.DataPoints = append(gauge.DataPoints, metricdata.DataPoint[float64]{Attributes: attributes(x), Time: now, Value: x.GetGauge().GetValue()})
+				gauge.DataPoints = append(gauge.DataPoints, &metrics.NumberDataPoint{Attributes: attributes(x), TimeUnixNano: now,
+					Value: &metrics.NumberDataPoint_AsDouble{AsDouble: x.GetGauge().GetValue()}})
 			}
-			m.Data = gauge
+			m.Data = &metrics.Metric_Gauge{Gauge: gauge}
 		}
 		scope.Metrics = append(scope.Metrics, m)
 	}
-	return &metricdata.ResourceMetrics{
-		Resource:     resource.NewSchemaless(attribute.String("service.name", "sixnines"), attribute.String("service.version", version), attribute.String("service.instance.id", instance)),
-		ScopeMetrics: []metricdata.ScopeMetrics{scope},
+	return &metrics.ResourceMetrics{
+		Resource: &resource.Resource{Attributes: []*common.KeyValue{
+			attribute("service.instance.id", instance), attribute("service.name", "sixnines"), attribute("service.version", version)}},
+		ScopeMetrics: []*metrics.ScopeMetrics{scope},
 	}
 }
 
@@ -65,38 +69,44 @@ func unitOf(family string) string {
 	return "1"
 }
 
+// attribute is a pair of texts.
+func attribute(key, value string) *common.KeyValue {
+	return &common.KeyValue{Key: key, Value: &common.AnyValue{Value: &common.AnyValue_StringValue{StringValue: value}}}
+}
+
 // attributes returns a series' labels, without empty ones.
-func attributes(m *dto.Metric) attribute.Set {
-	var all []attribute.KeyValue
+func attributes(m *dto.Metric) []*common.KeyValue {
+	var all []*common.KeyValue
 	for _, l := range m.GetLabel() {
 		if l.GetValue() != "" {
-			all = append(all, attribute.String(l.GetName(), l.GetValue()))
+			all = append(all, attribute(l.GetName(), l.GetValue()))
 		}
 	}
-	return attribute.NewSet(all...)
+	return all
 }
 
 // exponential converts a native histogram. Its bucket k is bucket k−1 in OpenTelemetry. The
 // overflow bucket is left out; sixnines_unresolved_messages counts it.
-func exponential(m *dto.Metric, now time.Time) metricdata.ExponentialHistogramDataPoint[float64] {
+func exponential(m *dto.Metric, now uint64) *metrics.ExponentialHistogramDataPoint {
 	h := m.GetHistogram()
-	p := metricdata.ExponentialHistogramDataPoint[float64]{Attributes: attributes(m), Time: now,
-		StartTime: h.GetCreatedTimestamp().AsTime(), Count: h.GetZeroCount(), Sum: h.GetSampleSum(),
-		Scale: h.GetSchema(), ZeroCount: h.GetZeroCount(), ZeroThreshold: h.GetZeroThreshold()}
+	b := &metrics.ExponentialHistogramDataPoint_Buckets{}
+	p := &metrics.ExponentialHistogramDataPoint{Attributes: attributes(m), TimeUnixNano: now,
+		StartTimeUnixNano: uint64(h.GetCreatedTimestamp().AsTime().UnixNano()), Count: h.GetZeroCount(), Sum: new(h.GetSampleSum()),
+		Scale: h.GetSchema(), ZeroCount: h.GetZeroCount(), ZeroThreshold: h.GetZeroThreshold(), Positive: b}
 	key, next, n := 0, 0, int64(0)
 	for _, span := range h.GetPositiveSpan() {
 		key += int(span.GetOffset())
 		for range span.GetLength() {
 			n += h.GetPositiveDelta()[next]
 			next++
-			if b := &p.PositiveBucket; key != overflow && n > 0 {
-				if len(b.Counts) == 0 {
+			if key != overflow && n > 0 {
+				if len(b.BucketCounts) == 0 {
 					b.Offset = int32(key - 1)
 				}
-				for len(b.Counts) <= key-1-int(b.Offset) {
-					b.Counts = append(b.Counts, 0)
+				for len(b.BucketCounts) <= key-1-int(b.Offset) {
+					b.BucketCounts = append(b.BucketCounts, 0)
 				}
-				b.Counts[key-1-int(b.Offset)] = uint64(n)
+				b.BucketCounts[key-1-int(b.Offset)] = uint64(n)
 				p.Count += uint64(n)
 			}
 			key++

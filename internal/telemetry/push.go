@@ -14,7 +14,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
 )
 
 // pushTimeout bounds a push with its retries, and lastTimeout all pushes of Close.
@@ -32,7 +31,7 @@ type Pusher struct {
 	live     *Live
 	version  string
 	instance string // drawn anew for each Pusher
-	exporter *otlpmetrichttp.Exporter
+	exporter *exporter
 	stop     chan struct{}      // closed by Close
 	cancel   context.CancelFunc // of the loop's pushes
 	done     chan struct{}      // closed when loop has returned
@@ -104,11 +103,9 @@ const Period = 10 * time.Second
 
 // Push starts to push every period, on a goroutine that ends with Close. version is that of
 // Sixnines. Timeout, compression and certificates come from the environment variables
-// OTEL_EXPORTER_OTLP_…; an error says that they do not fit the target.
-func Push(t Target, live *Live, version string, period time.Duration) (*Pusher, error) {
-	retry := otlpmetrichttp.RetryConfig{Enabled: true, InitialInterval: pushTimeout / 10, MaxInterval: pushTimeout / 2, MaxElapsedTime: pushTimeout}
-	exporter, err := otlpmetrichttp.New(context.Background(), otlpmetrichttp.WithEndpointURL(t.url.String()),
-		otlpmetrichttp.WithHeaders(t.headers), otlpmetrichttp.WithRetry(retry))
+// OTEL_EXPORTER_OTLP_…, which getenv returns; an error says that they do not fit the target.
+func Push(t Target, live *Live, version string, period time.Duration, getenv func(string) string) (*Pusher, error) {
+	exporter, err := newExporter(t, version, getenv)
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +155,7 @@ func (p *Pusher) Close(ctx context.Context) Pushes {
 		case <-ctx.Done():
 		}
 	}
-	_ = p.exporter.Shutdown(ctx) // it holds nothing back
+	p.exporter.client.CloseIdleConnections()
 	pushes := p.result()
 	pushes.Unreported = p.live.withResult() - len(p.over)
 	return pushes
@@ -212,7 +209,7 @@ func (p *Pusher) send(ctx context.Context, c prometheus.Collector) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, pushTimeout)
 	defer cancel()
-	if err := p.exporter.Export(ctx, resourceMetrics(families, p.version, p.instance, time.Now())); err != nil {
+	if err := p.exporter.export(ctx, resourceMetrics(families, p.version, p.instance, time.Now())); err != nil {
 		return fmt.Errorf("push to %s: %w", p.target, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"compress/gzip"
 	"encoding/pem"
 	"io"
+	"log"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -80,7 +81,7 @@ func (r *received) await(t *testing.T) map[string]*metrics.Metric {
 
 func push(t *testing.T, target Target, live *Live, period time.Duration) *Pusher {
 	t.Helper()
-	p, err := Push(target, live, "1.2.3", period)
+	p, err := Push(target, live, "1.2.3", period, os.Getenv)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +218,7 @@ func TestPushAsTheEnvironmentSays(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	t.Setenv("OTEL_EXPORTER_OTLP_CERTIFICATE", certificate(t))
-	if _, err := Push(target, live, "1.2.3", time.Hour); err == nil || !strings.Contains(err.Error(), "insecure") {
+	if _, err := Push(target, live, "1.2.3", time.Hour, os.Getenv); err == nil || !strings.Contains(err.Error(), "insecure") {
 		t.Errorf("a certificate for http: %v", err)
 	}
 }
@@ -250,5 +251,64 @@ func TestTargets(t *testing.T) {
 	}
 	if got, err := NewTarget("https://collector:4318/"); err != nil || got.String() != "https://collector:4318/v1/metrics" {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// What the variables cannot mean is told, with the variable; a collector that takes a part only is
+// told as a failure, with its reason.
+func TestExporters(t *testing.T) {
+	https, err := NewTarget("https://collector")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, value, wrong string }{
+		{"OTEL_EXPORTER_OTLP_COMPRESSION", "zstd", "gzip or none"},
+		{"OTEL_EXPORTER_OTLP_METRICS_TIMEOUT", "5s", "milliseconds"},
+		{"OTEL_EXPORTER_OTLP_CERTIFICATE", filepath.Join(t.TempDir(), "none.pem"), "no such file"},
+		{"OTEL_EXPORTER_OTLP_CLIENT_KEY", "key.pem", "go together"},
+	} {
+		_, err := newExporter(https, "1.2.3", func(name string) string { return map[string]string{c.name: c.value}[name] })
+		if err == nil || !strings.Contains(err.Error(), c.name) || !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("%s=%s: %v", c.name, c.value, err)
+		}
+	}
+	for _, c := range []struct {
+		answer []byte
+		wrong  string
+	}{
+		{nil, ""},
+		{[]byte{0x0a, 0}, ""},
+		{[]byte{0x0a, 4, 0x08, 7, 0x12, 0}, "rejected 7 of the points"},
+		{append([]byte{0x0a, 6, 0x08, 7, 0x12, 2}, "no"...), `7 of the points: "no"`},
+		{[]byte{0x0a, 9}, ""}, // cut off
+	} {
+		if err := rejected(c.answer); (err != nil) != (c.wrong != "") || err != nil && !strings.Contains(err.Error(), c.wrong) {
+			t.Errorf("% x: %v", c.answer, err)
+		}
+	}
+}
+
+// A collector with a certificate of its own is trusted by the variable alone.
+func TestExporterTrusts(t *testing.T) {
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.StartTLS()
+	defer s.Close()
+	file := filepath.Join(t.TempDir(), "ca.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	target, err := NewTarget(s.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, trusted := range []string{"", file} {
+		e, err := newExporter(target, "1.2.3", func(name string) string { return map[string]string{"OTEL_EXPORTER_OTLP_CERTIFICATE": trusted}[name] })
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := e.export(t.Context(), &metrics.ResourceMetrics{}); (err == nil) != (trusted != "") {
+			t.Errorf("with %q: %v", trusted, err)
+		}
 	}
 }
