@@ -158,7 +158,11 @@ func (s *session) consumer(ctx context.Context, spec driver.ConsumerSpec, keys [
 			return nil, err
 		}
 	}
-	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.keys[0], c.name, c.prepare)
+	connection := c.name
+	if s.Clustered() { // a consumer may have several
+		connection += "/" + c.keys[0]
+	}
+	c.link = resp.NewLink[wire](s.Client, kit.Consumer, c.keys[0], connection, c.prepare)
 	if _, err := s.Keep(c); err != nil {
 		return nil, err
 	}
