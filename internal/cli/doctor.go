@@ -27,8 +27,9 @@ each finding. Run it while nothing else runs. A property that cannot be determin
 "unknown", with the reason. Nothing is changed without --clean.
 
 What a killed run has left on the machine, such as stopped processes, mounts or rules of
-the network, is listed from the journal that was written before each act. --clean undoes it,
-and so does the next run at its start. Nothing is touched that Sixnines has not made.
+the network, is listed from the journal that was written before each act. Directories of its
+brokers are known by their names, where temporary files are ($TMPDIR). --clean undoes it, and
+so does the next run at its start. Nothing is touched that Sixnines has not made.
 Commands that undo actions of the kind exec are listed, and run only with --clean --exec.
 
 With --url the command also checks whether that broker shares this machine: it resolves
