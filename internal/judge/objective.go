@@ -103,7 +103,7 @@ func decideObjective(run *result.Run, s *result.Summary, cutShort bool, o scenar
 			d.ofService(run, s)
 		}
 	case o.IsAvailability():
-		d.ofAvailability(s.Availability)
+		d.ofAvailability(run, s)
 		if s.Verdict.Status == result.Unstable && d.Outcome == Met {
 			d.Outcome, d.Text = Undecided, d.Text+"; the run is UNSTABLE: in a longer run fewer messages would be answered within the limit"
 		}

@@ -234,7 +234,7 @@ func TestRefusedIsNotSuspect(t *testing.T) {
 // An objective whose answer could differ in a longer run, or after the drain, is not met.
 func TestMetByWhatEndedTooEarly(t *testing.T) {
 	for text, s := range map[string]*result.Summary{
-		"availability > 99%": {Verdict: result.Verdict{Status: result.Unstable}, Availability: &result.Availability{Share: 1, Low: 0.9999, High: 1}},
+		"availability > 99%": {Verdict: result.Verdict{Status: result.Unstable}, Availability: &result.Availability{Answered: 10_000, Of: 10_000, Share: 1, Low: 0.9999, High: 1}},
 		"lost_acked == 0":    {Verdict: result.Verdict{Status: result.Suspect}, Interrupted: true, Aborted: true},
 	} {
 		o, err := scenario.ParseObjective(text)
@@ -397,7 +397,7 @@ func TestAvailabilityOfWhatHadNoTime(t *testing.T) {
 		ms[i].missing = i%10 == 0 // given up after 5 s
 	}
 	for timeout, want := range map[string]Outcome{"6s": Undecided, "5s": Missed, "1s": Missed} {
-		run := newTestbed(ms).run(t)
+		run := newFineTestbed(ms).run(t)
 		run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"` + timeout + `"}}`)
 		run.Summary = Summarise(run, Inputs{})
 		if got := decideText(t, run, "availability >= 95%"); got.Outcome != want || (want == Undecided) != strings.Contains(got.Text, "2,000 messages could not be observed") {
@@ -423,6 +423,55 @@ func TestObjectivesWithoutStretches(t *testing.T) {
 		if got := decideText(t, run, text); got.Outcome != want || !strings.Contains(got.Text, "by stretches of the run: n/a, the run has 10 intervals") ||
 			!strings.Contains(got.Text, "by messages") || got.Brief == "" || strings.Contains(got.Brief, "stretches") || len(got.Brief) > 120 {
 			t.Errorf("%s: %s (%s; %s), want %s", text, got.Outcome, got.Text, got.Brief, want)
+		}
+	}
+}
+
+// Availability is decided as the percentile that it is about: messages of one pause are one event, and what is suspect of the
+// percentile decides nothing. Refusals decide whatever is suspect.
+func TestAvailabilityIsDecidedAsAPercentile(t *testing.T) {
+	missing := func(gone func(i int) bool) []msg {
+		ms := healthyMessages() // 20,000 in ten seconds
+		for i := range ms {
+			ms[i].missing = gone(i)
+		}
+		return ms
+	}
+	suspect := func(run *result.Run) {
+		run.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonAgentLost, Found: "an agent was lost"}}}
+	}
+	longer := func(run *result.Run) {
+		run.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonOwnLag, Metric: result.DeliveryResponse, Found: "lag"}}}
+	}
+	none := func(*result.Run) {}
+	for _, tt := range []struct {
+		name    string
+		ms      []msg
+		refused int64
+		change  func(*result.Run)
+		text    string
+		want    Outcome
+	}{
+		{"0.5 % all over", missing(func(i int) bool { return i%200 == 7 }), 0, none, "availability >= 99%", Met},
+		{"0.5 % in one pause", missing(func(i int) bool { return i >= 9000 && i < 9100 }), 0, none, "availability >= 99%", Undecided},
+		{"2 % in one pause", missing(func(i int) bool { return i >= 9000 && i < 9400 }), 0, none, "availability >= 99%", Undecided},
+		{"2 % all over", missing(func(i int) bool { return i%50 == 7 }), 0, none, "availability >= 99%", Missed},
+		{"all answered", missing(func(int) bool { return false }), 0, none, "availability >= 99%", Met},
+		{"all answered, of another load", missing(func(int) bool { return false }), 0, suspect, "availability >= 99%", Undecided},
+		{"all answered, in spite of lag", missing(func(int) bool { return false }), 0, longer, "availability >= 99%", Met},
+		{"missed, of another load", missing(func(i int) bool { return i%50 == 7 }), 0, suspect, "availability >= 99%", Undecided},
+		{"refused, of another load", missing(func(int) bool { return false }), 2000, suspect, "availability >= 99%", Missed},
+	} {
+		run := newFineTestbed(tt.ms).run(t)
+		run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"1s"}}`)
+		x := run.Metrics[result.DeliveryResponse]
+		for n := int64(0); n < tt.refused; n += 20 {
+			x.RefusedAt, x.Refused = append(x.RefusedAt, [2]int64{n / 20, 20}), x.Refused+20
+		}
+		run.Summary = Summarise(run, Inputs{})
+		tt.change(run)
+		if got := decideText(t, run, tt.text); got.Outcome != tt.want {
+			t.Errorf("%s: %s (%s), want %s", tt.name, got.Outcome, got.Text, tt.want)
 		}
 	}
 }
