@@ -37,6 +37,7 @@ func TestWrongOptions(t *testing.T) {
 		"session without":    {options: map[string]any{"clean_start": false, "qos": 0}, class: driver.ErrOption, word: "clean_start"},
 		"scheme":             {url: "http://localhost", class: driver.ErrOption, word: "http"},
 		"websocket":          {url: "ws://127.0.0.1:1", class: driver.ErrNotConnected, word: "127.0.0.1:1"},
+		"parameter":          {url: "ws://localhost/mqtt?token=x", class: driver.ErrOption, word: "token"},
 		"no host":            {url: "mqtt://:1883", class: driver.ErrOption, word: "no host"},
 		"unreadable":         {url: "mqtt://ada:secret@%zz", class: driver.ErrOption, word: "cannot be read"},
 		"nobody listens":     {url: "mqtt://127.0.0.1:1", class: driver.ErrNotConnected, word: "127.0.0.1:1"},

@@ -39,6 +39,10 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if s.Base, err = kit.NewBase(failures(), t, o.User, o.Password, schemes()...); err != nil {
 		return nil, err
 	}
+	for name := range s.Query { // also of a WebSocket's: what may be a secret would be written down with the URL
+		s.Stop()
+		return nil, s.New(driver.ErrOption, "read the URL", "parameter %q: there is none; give the login by the options user and password", name)
+	}
 	if !o.v5() {
 		if err := s.NeedsUser(); err != nil {
 			return nil, err
