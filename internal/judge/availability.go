@@ -119,10 +119,17 @@ func independent(run *result.Run, a *result.Availability, end, samples int64) (w
 	}
 	b := failing{blockCounts: blocks, failed: make([]int64, len(blocks))}
 	x := run.Metrics[a.Metric]
-	for _, at := range [][][2]int64{x.UnansweredAt, x.RefusedAt} {
-		for _, p := range at {
-			i := int64(float64(p[0]) * float64(run.Header.Slot) * float64(len(blocks)) / float64(max(end, 1)))
-			b.failed[min(max(i, 0), int64(len(blocks)-1))] += p[1]
+	at := func(slot int64) int64 { // the block in which a slot begins
+		i := float64(slot) * float64(run.Header.Slot) * float64(len(blocks)) / float64(max(end, 1))
+		return min(max(int64(i), 0), int64(len(blocks)-1))
+	}
+	for _, due := range [][][2]int64{x.UnansweredAt, x.RefusedAt} {
+		for _, p := range due {
+			from := at(p[0])
+			over := max(1, at(p[0]+1)-from) // blocks that are shorter than a slot have equal parts of it
+			for k := range over {
+				b.failed[from+k] += p[1]*(k+1)/over - p[1]*k/over
+			}
 		}
 	}
 	factor, memory := stats.VarianceFactor(b, histograms.BlockValueOf(a.Limit))

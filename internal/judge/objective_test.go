@@ -475,3 +475,17 @@ func TestAvailabilityIsDecidedAsAPercentile(t *testing.T) {
 		}
 	}
 }
+
+// Failures are known by slots, which may be longer than a stretch of the run: they are no bursts for that.
+func TestAvailabilityOfShortStretches(t *testing.T) {
+	run := newTestbedOf(healthyMessages(), 10*time.Millisecond).run(t)
+	run.Header.Scenario = []byte(`{"target":{"driver":"mem"},"workload":{"timeout":"1s"}}`)
+	x := run.Metrics[result.DeliveryResponse]
+	for n := range int64(100) { // of 300 in each slot
+		x.RefusedAt, x.Refused = append(x.RefusedAt, [2]int64{n, 100}), x.Refused+100
+	}
+	run.Summary = Summarise(run, Inputs{})
+	if got := decideText(t, run, "availability > 60%"); got.Outcome != Met {
+		t.Errorf("%s (%s)", got.Outcome, got.Text)
+	}
+}
