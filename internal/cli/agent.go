@@ -23,6 +23,7 @@ type agentOptions struct {
 	name, dir               string
 	labels, allows, targets []string
 	maxRate, maxSize        string
+	maxConnections          int64
 	leave                   time.Duration
 }
 
@@ -41,7 +42,7 @@ An agent carries out scenarios, not commands. Plans that name files or variables
 machine, brokers to start, faults or conditions of the network are refused, whoever sends
 them. --allow lets plans name a file, by what it is for (tls-ca, tls-cert, tls-key, trace,
 payload, or option.NAME for an option of the driver), or read a variable (env=NAME).
---allow-target, --max-rate and --max-size bound what it sends to whom.
+--allow-target, --max-rate, --max-size and --max-connections bound what it sends to whom.
 
 When it is ended it ends its run, delivers what it recorded, and leaves within --leave.
 What the coordinator has not confirmed until then stays below --dir.
@@ -69,6 +70,7 @@ name that another agent has, or an agent of another version in the fleet.`,
 		f.StringArrayVar(&o.targets, "allow-target", nil, "only brokers at `HOST:PORT`, or HOST:* for all of its ports; repeatable; default: all")
 		f.StringVar(&o.maxRate, "max-rate", "", "at most this `RATE` from here, such as 50k/s; default: no limit")
 		f.StringVar(&o.maxSize, "max-size", "", "payloads of at most this `SIZE`, such as 64KiB; default: no limit")
+		f.Int64Var(&o.maxConnections, "max-connections", 0, "at most `N` connections from here at a time; default: no limit")
 	})
 	a.take(cmd, plane, self, allowed)
 	return cmd
@@ -164,5 +166,9 @@ func (o *agentOptions) allow(to *agent.Allow) error {
 		}
 		to.Size = int64(s)
 	}
+	if o.maxConnections < 0 {
+		return wrongUsage("write for example --max-connections 100", "--max-connections cannot be %d", o.maxConnections)
+	}
+	to.Connections = o.maxConnections
 	return nil
 }

@@ -30,11 +30,12 @@ type agentRow struct {
 	Clock     string            `json:"clock,omitempty"`      // of the monotonic clock: agents on one host with equal ones read the same
 	SameClock string            `json:"same_clock,omitempty"` // the first agent of the list that reads the same one
 	Drivers   []string          `json:"drivers,omitempty"`
-	Targets   []string          `json:"targets,omitempty"`  // which it allows; absent: all
-	MaxRate   int64             `json:"max_rate,omitempty"` // messages a second that it allows; absent: all
-	MaxSize   int64             `json:"max_size,omitempty"` // bytes of a payload that it allows; absent: all
-	Allows    []string          `json:"allows,omitempty"`   // files, by what they are for, and variables that plans may name
-	State     string            `json:"state"`              // idle, preparing, running, delivering, silent or another version
+	Targets   []string          `json:"targets,omitempty"`         // which it allows; absent: all
+	MaxRate   int64             `json:"max_rate,omitempty"`        // messages a second that it allows; absent: all
+	MaxSize   int64             `json:"max_size,omitempty"`        // bytes of a payload that it allows; absent: all
+	MaxOpen   int64             `json:"max_connections,omitempty"` // connections at a time that it allows; absent: all
+	Allows    []string          `json:"allows,omitempty"`          // files, by what they are for, and variables that plans may name
+	State     string            `json:"state"`                     // idle, preparing, running, delivering, silent or another version
 	Run       string            `json:"run,omitempty"`
 	Records   uint64            `json:"records,omitempty"`   // of the run, so far
 	Delivered uint64            `json:"delivered,omitempty"` // records that the control plane has
@@ -79,7 +80,7 @@ func agentRows(seen []coordinator.Seen) []agentRow {
 	for i, s := range seen {
 		h := &s.Hello
 		r := agentRow{Name: h.Name, ID: h.ID, Labels: h.Labels, Host: h.Host, System: h.System, Cores: h.Cores, PID: h.PID, Clock: h.Clock,
-			Drivers: h.Allows.Drivers, Targets: h.Allows.Targets, MaxRate: h.Allows.Rate, MaxSize: h.Allows.Size, Allows: h.Allows.More,
+			Drivers: h.Allows.Drivers, Targets: h.Allows.Targets, MaxRate: h.Allows.Rate, MaxSize: h.Allows.Size, MaxOpen: h.Allows.Connections, Allows: h.Allows.More,
 			State: string(s.Status.State), Run: s.Status.Run, Records: s.Status.Records, Delivered: s.Status.Delivered}
 		switch {
 		case s.Skew != nil:

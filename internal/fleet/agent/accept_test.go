@@ -35,7 +35,7 @@ func newAgent(t *testing.T, allow Allow) *agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &agent{curve: pair, hello: wire.Hello{Curve: public}, Config: Config{Allow: allow, Runner: loader{load: Load{Rate: 1000, Size: 256}},
+	return &agent{curve: pair, hello: wire.Hello{Curve: public}, Config: Config{Allow: allow, Runner: loader{load: Load{Rate: 1000, Size: 256, Connections: 5}},
 		Drivers: driver.NewSet(driver.Entry{Name: "d", DefaultURL: "d://h", Options: &options{}, Driver: opensNothing{}}),
 		Lookup:  func(name string) (string, bool) { return "of " + name, true }}}
 }
@@ -108,6 +108,8 @@ func TestForbiddenPlans(t *testing.T) {
 		{"a socket's file, in capitals", Allow{}, "target: {driver: d, url: 'd://h1:1,UNIX:///var/run/x'}", wire.RefusedForbidden, "file system"},
 		{"a rate", Allow{Rate: 999}, target(""), wire.RefusedForbidden, "--max-rate"},
 		{"a rate that is allowed", Allow{Rate: 1000}, target(""), "", ""},
+		{"connections", Allow{Connections: 4}, target(""), wire.RefusedForbidden, "--max-connections"},
+		{"connections that are allowed", Allow{Connections: 5}, target(""), "", ""},
 		{"a size", Allow{Size: 255}, target(""), wire.RefusedForbidden, "--max-size"},
 		{"more streams than memory", Allow{}, target("") + "workload: {pattern: publish, producers: 1048575, topics: 1048574}", wire.RefusedInvalid, "streams"},
 		{"another driver", Allow{}, "target: {driver: e, url: 'd://h1:1'}", wire.RefusedInvalid, "no driver"},

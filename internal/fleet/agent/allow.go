@@ -21,6 +21,8 @@ type Allow struct {
 	Targets []string // HOST:PORT, or HOST:* for all ports; empty: all
 	Rate    int64    // most messages a second, at any instant; 0: all
 	Size    int64    // largest payload, in bytes; 0: all
+	// Connections are the most that are open at a time, but for a few that drivers need; 0: as many as a plan has.
+	Connections int64
 	// Files are names of files that plans may name, by what they are for, such as [FileCA], or the name of an option of
 	// the driver that is one.
 	Files map[string][]string
@@ -76,7 +78,7 @@ func (a *Allow) AddTarget(text string) error {
 
 // shown is what of it an agent says.
 func (a *Allow) shown(drivers driver.Set) wire.Allows {
-	w := wire.Allows{Drivers: drivers.Names(), Targets: a.Targets, Rate: a.Rate, Size: a.Size}
+	w := wire.Allows{Drivers: drivers.Names(), Targets: a.Targets, Rate: a.Rate, Size: a.Size, Connections: a.Connections}
 	w.More = slices.Sorted(maps.Keys(a.Files))
 	for _, name := range a.Environment {
 		w.More = append(w.More, allowEnvironment+" "+name)
@@ -264,6 +266,8 @@ func (a *Allow) checkLoad(l Load) error {
 		return forbid("the plan sends up to %.6g messages a second from here, and this agent sends at most %d (--max-rate)", l.Rate, a.Rate)
 	case a.Size > 0 && l.Size > a.Size:
 		return forbid("the plan has payloads of up to %d bytes, and this agent sends at most %d (--max-size)", l.Size, a.Size)
+	case a.Connections > 0 && l.Connections > a.Connections:
+		return forbid("the plan opens up to %d connections from here, and this agent opens at most %d (--max-connections)", l.Connections, a.Connections)
 	}
 	return nil
 }

@@ -30,12 +30,14 @@ type Runner interface {
 	Run(ctx context.Context, p *Plan, s Stage) error
 }
 
-// Load is how much a segment of a scenario sends.
+// Load is what a segment of a scenario takes at most.
 type Load struct {
 	// Rate is the most messages a second at any instant, over all workloads; +Inf: as fast as possible.
 	Rate float64
 	// Size is the largest payload in bytes.
 	Size int64
+	// Connections are the most that are open at a time, over all workloads, those beside the load included.
+	Connections int64
 }
 
 // Stage is what a run has of its agent. Its methods are safe for concurrent use.

@@ -338,14 +338,17 @@ func TestLoad(t *testing.T) {
 		workload string
 		of       int
 		want     float64
+		open     int64
 	}{
-		"constant":  {"rate: 900, producers: 3, topics: 3, consumers: 3", 3, 300},
-		"the whole": {"rate: 900, producers: 3, topics: 3, consumers: 3", 1, 900},
-		"poisson":   {"rate: 900, arrivals: poisson, producers: 3, topics: 3, consumers: 3", 3, 300},
-		"steps":     {"arrivals: 'step:100/s@1s,1000/s@4s', producers: 2, topics: 2, consumers: 2", 2, 500},
-		"flat out":  {"rate: max, producers: 3, topics: 3, consumers: 3", 3, math.Inf(1)},
-		"closed":    {"loop: closed, think: 10ms, outstanding: 2, producers: 3, topics: 3, consumers: 3", 3, 200},
-		"unbounded": {"loop: closed, producers: 3, topics: 3, consumers: 3", 3, math.Inf(1)},
+		"constant":  {"rate: 900, producers: 3, topics: 3, consumers: 3", 3, 300, 2},
+		"the whole": {"rate: 900, producers: 3, topics: 3, consumers: 3", 1, 900, 6},
+		"poisson":   {"rate: 900, arrivals: poisson, producers: 3, topics: 3, consumers: 3", 3, 300, 2},
+		"steps":     {"arrivals: 'step:100/s@1s,1000/s@4s', producers: 2, topics: 2, consumers: 2", 2, 500, 2},
+		"shared":    {"rate: 900, producers: 60, topics: 60, consumers: 60, connections: {producers: 6, consumers: 30}", 3, 300, 12},
+		"beside":    {"rate: 900, connections: {rate: 10/s, hold: 2s}", 1, 900, 22},
+		"flat out":  {"rate: max, producers: 3, topics: 3, consumers: 3", 3, math.Inf(1), 2},
+		"closed":    {"loop: closed, think: 10ms, outstanding: 2, producers: 3, topics: 3, consumers: 3", 3, 200, 2},
+		"unbounded": {"loop: closed, producers: 3, topics: 3, consumers: 3", 3, math.Inf(1), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := scenario.Parse("test", []byte("version: 1\ntarget: {driver: mem}\nworkload: {size: 300B, "+c.workload+"}\nphases: {duration: 5s}\n"))
@@ -354,8 +357,8 @@ func TestLoad(t *testing.T) {
 			}
 			s.Normalise()
 			l, err := (&Runner{}).Load(&agent.Plan{Scenario: s, Entry: mem.Entry(), Segment: wire.Segment{Number: c.of - 1, Of: c.of}})
-			if err != nil || l.Size != 300 || !(l.Rate == c.want || math.Abs(l.Rate-c.want) <= c.want/100) {
-				t.Errorf("%+v, %v; want %v", l, err, c.want)
+			if err != nil || l.Size != 300 || l.Connections != c.open || !(l.Rate == c.want || math.Abs(l.Rate-c.want) <= c.want/100) {
+				t.Errorf("%+v, %v; want %v and %d connections", l, err, c.want, c.open)
 			}
 		})
 	}

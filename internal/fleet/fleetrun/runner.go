@@ -40,9 +40,37 @@ func (r *Runner) Load(p *agent.Plan) (agent.Load, error) {
 		if err != nil {
 			return agent.Load{}, ofWorkload(part.Name, err)
 		}
-		l.Rate += rate
+		open, err := connectionsOf(&part.Scenario.Workload, p.Segment)
+		if err != nil {
+			return agent.Load{}, ofWorkload(part.Name, err)
+		}
+		l.Rate, l.Connections = l.Rate+rate, l.Connections+open
 	}
 	return l, nil
+}
+
+// connectionsOf is how many connections a segment of a workload has at a time at most.
+func connectionsOf(w *scenario.Workload, g wire.Segment) (int64, error) {
+	segment, err := segmentOf(g)
+	if err != nil {
+		return 0, err
+	}
+	_, local, err := shareOf(w, segment)
+	if err != nil {
+		return 0, err
+	}
+	c := local.Connections
+	open := int64(0)
+	if local.Producers > 0 {
+		open += int64(c.Producers)
+	}
+	if local.Consumers > 0 {
+		open += int64(c.Consumers)
+	}
+	if !c.Rate.IsZero() {
+		open += int64(math.Ceil(c.Rate.Float() * c.Hold.Seconds()))
+	}
+	return open, nil
 }
 
 // rateOf is the most messages a second that a segment of a scenario with one workload sends; +Inf: as fast as possible.

@@ -32,9 +32,10 @@ type Allows struct {
 	Drivers []string `json:"drivers"`
 	Targets []string `json:"targets,omitempty"` // HOST:PORT or HOST:*; empty: all
 	// Rate is the most messages a second that it sends; 0: no limit of its own. Size is the largest payload in bytes; 0: likewise.
-	Rate int64    `json:"rate,omitempty"`
-	Size int64    `json:"size,omitempty"`
-	More []string `json:"more,omitempty"` // the names of what --allow gives it, without values
+	Rate        int64    `json:"rate,omitempty"`
+	Size        int64    `json:"size,omitempty"`
+	Connections int64    `json:"connections,omitempty"` // at a time; 0: all
+	More        []string `json:"more,omitempty"`        // the names of what --allow gives it, without values
 }
 
 // Kind implements [Message].
@@ -103,8 +104,8 @@ func (a *Allows) check() error {
 			}
 		}
 	}
-	if a.Rate < 0 || a.Size < 0 {
-		return fmt.Errorf("limits of %d messages a second and %d bytes", a.Rate, a.Size)
+	if a.Rate < 0 || a.Size < 0 || a.Connections < 0 {
+		return fmt.Errorf("limits of %d messages a second, %d bytes and %d connections", a.Rate, a.Size, a.Connections)
 	}
 	return nil
 }
