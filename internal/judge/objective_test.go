@@ -485,7 +485,7 @@ func TestAvailabilityOfShortStretches(t *testing.T) {
 		x.RefusedAt, x.Refused = append(x.RefusedAt, [2]int64{n, 100}), x.Refused+100
 	}
 	run.Summary = Summarise(run, Inputs{})
-	if got := decideText(t, run, "availability > 60%"); got.Outcome != Met {
+	if got := decideText(t, run, "availability > 66%"); got.Outcome != Met {
 		t.Errorf("%s (%s)", got.Outcome, got.Text)
 	}
 }
