@@ -72,7 +72,7 @@ func (s *session) Consumer(ctx context.Context, spec driver.ConsumerSpec, delive
 	}
 	if c.link.clean = s.options.CleanStart; !c.link.clean {
 		s.mu.Lock()
-		s.kept = append(s.kept, c.link.id)
+		s.kept = append(s.kept, c)
 		s.mu.Unlock()
 	}
 	if err := c.link.Start(ctx); err != nil {

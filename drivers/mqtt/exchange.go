@@ -268,9 +268,13 @@ func (s *session) Deprovision(ctx context.Context) error {
 	kept, topics := s.kept, s.topics
 	s.mu.Unlock()
 	var errs []error
-	for _, id := range kept {
-		if err := s.talk(ctx, id, func(*exchange) error { return nil }); err != nil {
-			errs = append(errs, &driver.Left{What: "session", Name: id, Err: fmt.Errorf("mqtt: end the session of %q: %w", id, err)})
+	for _, c := range kept {
+		err := c.Shut(ctx) // a consumer that is still connected would take its session up again
+		if err == nil {
+			err = s.talk(ctx, c.link.id, func(*exchange) error { return nil })
+		}
+		if err != nil {
+			errs = append(errs, &driver.Left{What: "session", Name: c.link.id, Err: fmt.Errorf("mqtt: end the session of %q: %w", c.link.id, err)})
 		}
 	}
 	if s.options.Retain && len(topics) > 0 {

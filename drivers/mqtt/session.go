@@ -26,8 +26,8 @@ type session struct {
 	talks     atomic.Int64              // exchanges so far
 
 	mu     sync.Mutex
-	kept   []string // client identifiers of sessions that outlive connections
-	topics []string // what Provision was asked for, full names
+	kept   []*consumer // whose sessions outlive connections
+	topics []string    // what Provision was asked for, full names
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
