@@ -146,14 +146,16 @@ func (g *guest) use(ctx context.Context, owner *rig) error {
 	}
 	if err := g.stay(ctx, func(r *rig, group string) error {
 		l, got := newLedger(), newInbox()
-		if _, err := r.consumer(ctx, 0, group, got, g.topic); err != nil {
+		c, err := r.consumer(ctx, 0, group, got, g.topic)
+		if err != nil {
 			return err
 		}
 		n, err := connectAndSend(ctx, r, l, []string{g.topic}, 1, own)
 		if continues && g.owned.Late {
 			n += before // it goes on where it is
 		}
-		return errors.Join(err, l.settled(ctx), got.has(ctx, letter{0, own - 1}), got.filled(ctx, n))
+		// As a run does: a broker may take a moment to notice one that only hangs up.
+		return errors.Join(err, l.settled(ctx), got.has(ctx, letter{0, own - 1}), got.filled(ctx, n), c.Close(ctx))
 	}, g.topic, g.group); err != nil {
 		return fmt.Errorf("as a guest: %w", err)
 	}
