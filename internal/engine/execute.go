@@ -281,9 +281,10 @@ func (r *run) untilEnd(ctx context.Context) (aborted bool) {
 	done := ctx.Done()
 	for {
 		r.Quiesce(window.OrderRun)
+		all := r.allSent() // before the clock is read: what was sent meanwhile would be behind the end
 		now := clock.Now()
 		end := r.End.Load()
-		if now >= end || r.allSent() {
+		if now >= end || all {
 			r.endAll(now + 1) // messages sent at this instant are part of the window
 			return false
 		}
