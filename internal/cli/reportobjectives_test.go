@@ -88,7 +88,7 @@ func TestReportJUnit(t *testing.T) {
 // The runs that were loaded are not changed, and what a file says of its own
 // objectives is not judged again.
 func TestWithObjectives(t *testing.T) {
-	run := &result.Run{Header: result.Header{Objectives: []string{"lost == 0"}}, Counters: result.Counters{Scheduled: 1, Sent: 1},
+	run := &result.Run{Header: result.Header{Objectives: []string{"lost == 0"}}, Counters: result.Counters{Scheduled: 1, Sent: 1, Received: 1},
 		Summary: &result.Summary{Objectives: []result.Objective{{Text: "lost == 0", Outcome: "missed", Found: "as written"}}}}
 	more, err := parseObjectives([]string{"lost == 0", "duplicated == 0"})
 	if err != nil {
