@@ -122,18 +122,20 @@ func (p *prober) connect(ctx context.Context) error {
 		p.consumers = append(p.consumers, consumer)
 	}
 	spec := driver.ProducerSpec{Topic: topic, Size: int(p.workload.Size.Largest()), Limited: true}
+	var producer driver.Producer
 	if p.replies {
 		rr, ok := p.main.(driver.RequestReplier)
 		if !ok {
 			return fmt.Errorf("%w: driver %s announces request–reply but does not implement it", driver.ErrUnsupported, p.entry.Name)
 		}
-		p.producer, err = rr.Requester(ctx, spec, p, p.deliver)
+		producer, err = rr.Requester(ctx, spec, p, p.deliver)
 	} else {
-		p.producer, err = p.main.Producer(ctx, spec, p)
+		producer, err = p.main.Producer(ctx, spec, p)
 	}
 	if err != nil {
 		return fmt.Errorf("producer: %w", err)
 	}
+	p.producer = producer // not what comes with an error: it may be a nil pointer, which is no nil Producer
 	p.flusher, _ = p.producer.(driver.Flusher)
 	return nil
 }
