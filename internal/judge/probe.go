@@ -93,7 +93,11 @@ func (e *evidence) behindLoad(m result.Metric, name result.Percentile, l, p boun
 	if e.nodes() > 1 {
 		place += ", or in nodes that serve it but not the probe"
 	}
-	r.Found = fmt.Sprintf("%s: %s of it is spent in %s, not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), place)
+	of := "it"
+	if response != m {
+		of = fmt.Sprintf("it and of %s", response)
+	}
+	r.Found = fmt.Sprintf("%s: %s of %s is spent in %s, not in the broker as a whole", beside(m, name, l, p), span(int64(gap)), of, place)
 	if len(own) > 0 {
 		r.Status = result.Suspect
 		r.Means = "the generator itself may have caused it, because " + strings.Join(own, ", and ")
