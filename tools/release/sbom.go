@@ -27,8 +27,8 @@ func (b *program) sbom(file, notice string) error {
 	linked := []cdx.Component{module("std", strings.TrimPrefix(b.info.GoVersion, "go"), "")}
 	for _, d := range b.info.Deps {
 		if d.Replace != nil {
-			if d.Replace.Version == "" {
-				continue // a directory of this tree
+			if strings.HasPrefix(d.Replace.Path, ".") {
+				continue // a directory of this tree: no module's path begins so
 			}
 			d = d.Replace
 		}
