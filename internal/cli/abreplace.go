@@ -54,11 +54,11 @@ func (t *abRuns) spare(control bool) int {
 	if control && t.Design != nil {
 		most = t.Design.Controls
 	}
-	if t.replace >= 0 {
+	switch {
+	case t.replace >= 0 && control:
 		most = min(t.replace, most)
-		if !control {
-			most = t.replace
-		}
+	case t.replace >= 0:
+		most = t.replace
 	}
 	for _, x := range t.Trials {
 		if x.Replaces > 0 && x.Cell == 0 && t.isControl(x.Round) == control {

@@ -260,6 +260,7 @@ func TestGateOfUnfinishedPairs(t *testing.T) {
 		"a budget, over by time":            {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 10, 1, false, Same, NotWorse},
 		"a budget, ended between two looks": {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 10, 1.5, true, Undecided, Open},
 		"a budget, all pairs made":          {result.Design{Looks: []int{8, 11, 14}, Budget: 1}, 14, 1, true, Same, NotWorse},
+		"of files that do not say":          {result.Design{}, 8, 1, false, Same, NotWorse},
 	} {
 		a, b := steady(tt.pairs, tt.factor, func(side, n int, r *result.Run) {
 			r.Header.Trial = &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1, Design: &tt.design}
@@ -270,6 +271,19 @@ func TestGateOfUnfinishedPairs(t *testing.T) {
 		c := compared(t, a, b, o)
 		if c.Outcome != tt.want || c.Gate.Answer != tt.gate || (c.Planned > 0) != (tt.want == Undecided) || tt.want == Undecided && !strings.Contains(c.Text, fmt.Sprintf("%d of ", tt.pairs)) {
 			t.Errorf("%s: %s (%s), gate %s; want %s, %s", name, c.Outcome, c.Text, c.Gate.Answer, tt.want, tt.gate)
+		}
+	}
+}
+
+// An unfinished comparison of A with A has shown neither that there is no false alarm nor that there is one.
+func TestUnfinishedControl(t *testing.T) {
+	for _, factor := range []float64{1, 1.5} {
+		a, b := steady(8, factor, func(side, n int, r *result.Run) {
+			r.Header.Trial = &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1, Design: &result.Design{Looks: []int{20}}}
+			r.Header.Scenario = []byte(`{"workload":{"rate":"1000/s"}}`)
+		})
+		if c := compared(t, a, b, standard()); c.Kind != KindAA || c.Outcome != Undecided || strings.Contains(strings.ToLower(c.Text), "false alarm") {
+			t.Errorf("%s: %s (%s)", c.Kind, c.Outcome, c.Text)
 		}
 	}
 }

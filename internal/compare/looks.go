@@ -63,6 +63,9 @@ func Planned(looks []int, rows int) float64 {
 // pairs is fixed beforehand, and so are the looks of a budget: an evaluation at another time, chosen by what is seen, is one
 // that no interval allows for.
 func unfinished(d *result.Design, pairs int, ended bool) int {
+	if len(d.Looks) == 0 {
+		return 0 // of a file that does not say
+	}
 	switch planned := d.Looks[len(d.Looks)-1]; {
 	case pairs >= planned:
 		return 0
