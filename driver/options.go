@@ -26,7 +26,7 @@ type Option struct {
 	// Names is what else the value names than something of the broker's, so that who takes a scenario from others can
 	// refuse it: "file", a file of this machine; "address", where else the driver connects to.
 	Names string `json:"-"`
-	// Parameter is the parameter of the target's URL that says the same; empty: there is none.
+	// Parameter is the parameter of the target's URL that says the same; empty: no parameter does.
 	Parameter string `json:"-"`
 }
 

@@ -103,8 +103,8 @@ func (m *manager) end(ctx context.Context) {
 	}
 	if m.requests != nil {
 		body, _ := json.Marshal([]any{m.replyTo, true}) // of a string and a bool
-		// Without an address for the reply there is none, which would have nowhere to go. What is not deleted the broker
-		// deletes by itself when nobody has used it for a while.
+		// The request has no reply address, since the address of replies is what it deletes. If that fails, the broker
+		// deletes the address itself when it has been unused for a while.
 		_ = m.requests.Send(ctx, &amqp.Message{Value: string(body),
 			ApplicationProperties: map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": "deleteAddress"}}, nil)
 	}

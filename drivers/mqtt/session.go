@@ -41,7 +41,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	}
 	for name := range s.Query { // also of a WebSocket's: what may be a secret would be written down with the URL
 		s.Stop()
-		return nil, s.New(driver.ErrOption, "read the URL", "parameter %q: there is none; give the login by the options user and password", name)
+		return nil, s.New(driver.ErrOption, "read the URL", "parameter %q: MQTT URLs have no parameters; give the login by the options user and password", name)
 	}
 	if !o.v5() {
 		if err := s.NeedsUser(); err != nil {

@@ -69,7 +69,7 @@ func redisSays(answer []string, line string) bool {
 
 // redisView is what a server knows of one of the cluster's.
 type redisView struct {
-	node   int    // its number; -1: it is none of ours
+	node   int    // its number; -1: not one of ours
 	master string // the master's identifier; "-": it is one
 	down   bool   // it has failed, as far as the masters agree, or has no address
 	apart  bool   // it is not connected
@@ -154,7 +154,7 @@ func (r redisNodes) claim(ctx context.Context, node int, key string) (p Placemen
 	case i < 0, all[i].down:
 		return p, 0, fmt.Errorf("%w: slot %d of %q has no master", ErrNoLeader, slot, key)
 	case all[i].node < 0:
-		return p, 0, fmt.Errorf("the master of slot %d is none of the nodes", slot)
+		return p, 0, fmt.Errorf("no node is the master of slot %d", slot)
 	}
 	p.Leader = all[i].node
 	for k, master := range r.masters { // a former master does not count as a replica before it is back

@@ -70,7 +70,7 @@ type checkObject struct {
 type brokerCheck struct {
 	Step string `json:"step"` // connect, find, make, subscribe, attach, publish, receive or remove
 	vitals.Check
-	Class string `json:"class"` // of the error, as in results; empty: there is none
+	Class string `json:"class"` // of the error, as in results; empty: no error
 }
 
 // untried is a step that was not tried.

@@ -73,7 +73,7 @@ func (d *Decision) ofAvailability(run *result.Run, s *result.Summary) {
 		d.Text += ", and of messages only, which decides nothing, " + near(a.Low) + " to " + near(a.High) + "; by stretches of the run: n/a, " + na
 		if failed := 1 - float64(a.Answered+a.Unknown)/float64(a.Of); (o.Op == ">" || o.Op == ">=") && failed > 0 && failed >= anyDependence*(1-o.Limit) {
 			d.Outcome = Missed
-			d.Text += "; so many failed that dependence between messages cannot explain it"
+			d.Text += "; more failed than dependence between messages can explain"
 		}
 	} else {
 		low, high := answeredInterval(a, worth)

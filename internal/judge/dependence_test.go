@@ -50,7 +50,7 @@ func TestOneSample(t *testing.T) {
 	for _, tt := range []struct {
 		load       float64
 		intervals  int
-		percentile result.Percentile // of the note; "": there is none
+		percentile result.Percentile // of the note; "": no note
 	}{{0.5, 60, ""}, {0.9, 60, "99"}, {0.9, 240, "99"}, {0.9, 19, ""}, {0.999, 60, "50"}} {
 		run := queueRun(t, tt.load, tt.intervals)
 		run.Summary = Summarise(run, Inputs{})

@@ -174,8 +174,8 @@ func rejected(answer []byte) error {
 	return nil
 }
 
-// field returns the last field of a message with a number, as bytes or as an integer; false: there
-// is none, or the message is damaged.
+// field returns the last field of a message with a number, as bytes or as an integer; false: the
+// message does not have it, or is damaged.
 func field(message []byte, number protowire.Number) (text []byte, n uint64, ok bool) {
 	for len(message) > 0 {
 		found, kind, size := protowire.ConsumeTag(message)

@@ -24,7 +24,7 @@ type cluster struct {
 	client *Client
 	// turn is a lock: it holds a token while nobody asks. It guards asked.
 	turn      chan struct{}
-	asked     *Conn // the connection by which servers were last asked; nil: there is none
+	asked     *Conn // the connection by which servers were last asked; nil: not yet
 	known     atomic.Pointer[view]
 	suspected atomic.Int64 // when what is known was last in doubt, in nanoseconds since begun
 	begun     time.Time

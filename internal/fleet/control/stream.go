@@ -30,7 +30,7 @@ const required = 2 << 30
 // bytesRequired is the server's code of the error about a stream without a limit where each must have one.
 const bytesRequired jetstream.ErrorCode = 10113
 
-// MakeStream makes the stream of a run, which must not be there. It takes at most so many bytes, 0: as many as the server has,
+// MakeStream makes the stream of a run, which must not be there. It takes at most that many bytes, 0: as many as the server has,
 // and in a cluster it has three copies. Streams of runs that nobody finished, and whose messages are gone, are removed.
 func MakeStream(ctx context.Context, nc *nats.Conn, run string, bytes int64) (jetstream.Stream, error) {
 	doing := func(err error) error { return fmt.Errorf("make the stream of run %s: %w", run, err) }
