@@ -9,7 +9,7 @@ require (
 	git.sr.ht/~sbinet/gg v0.7.0
 	github.com/Azure/go-amqp v1.7.0
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
-	github.com/RoaringBitmap/roaring/v2 v2.8.0
+	github.com/RoaringBitmap/roaring/v2 v2.30.0
 	github.com/apache/pulsar-client-go v0.19.0
 	github.com/charmbracelet/colorprofile v0.4.3
 	github.com/charmbracelet/x/ansi v0.11.8

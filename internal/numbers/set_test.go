@@ -107,6 +107,7 @@ func FuzzParse(f *testing.F) {
 	f.Add(s.Text())
 	f.Add("")
 	f.Add("AQAAAAAAAAAAAAAAOzAAAAEAAAEAAAAA")
+	f.Add("AgAAAAAAAAA0AAAAOzAAAA000000AQA00A00000AADowAAABAAAA000AAA00000000==") // a run past its container's end
 	f.Fuzz(func(t *testing.T, text string) {
 		s, err := Parse(text)
 		if err != nil {
