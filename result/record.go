@@ -336,7 +336,23 @@ type Trial struct {
 	Design *Design `json:"design,omitempty"`
 	Index  int     `json:"index"` // place in the order in which they were run, from 1
 	Of     int     `json:"of"`    // runs planned
+	// Attempts are the earlier ones at this run, which failed or were ended early and whose results are gone, since the
+	// series was resumed. Those of killed processes are not among them: nobody had seen what they would have shown.
+	Attempts []Attempt `json:"attempts,omitempty"`
 }
+
+// Attempt is one at a run that was made again.
+type Attempt struct {
+	Ending string    `json:"ending"`          // one of the Attempt constants
+	Began  time.Time `json:"began"`           // wall clock
+	Error  string    `json:"error,omitempty"` // why it failed
+}
+
+// The values of Attempt.Ending.
+const (
+	AttemptFailed = "failed"
+	AttemptCut    = "cut" // its window was ended early
+)
 
 // The kinds of Trial.Kind.
 const (

@@ -88,11 +88,15 @@ func joinWords(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // overall says how runs stand to objectives together, as [judge.Together] has it.
 func overall(objectives []scenario.Objective, runs []*result.Run, planned int) []result.Objective {
-	found := each(runs, func(run *result.Run) []result.Objective {
-		if run.Summary == nil {
-			return nil
+	found := each(runs, func(run *result.Run) judge.Shown {
+		var x judge.Shown
+		if t := run.Header.Trial; t != nil {
+			x.Attempts = t.Attempts
 		}
-		return append([]result.Objective{}, run.Summary.Objectives...)
+		if run.Summary != nil {
+			x.Objectives = append([]result.Objective{}, run.Summary.Objectives...)
+		}
+		return x
 	})
 	return each(objectives, func(o scenario.Objective) result.Objective { return judge.Together(o.String(), found, planned) })
 }

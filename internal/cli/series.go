@@ -178,7 +178,7 @@ func (s *series) run(turn *trials.Turn, o trialSpec, stops *interrupts, show dis
 	c := &s.cells[turn.Trial.Cell]
 	sc := *cmp.Or(o.scenario, c.scenario)
 	sc.Reseed(turn.Trial.Seed)
-	o.header.Set, o.header.Kind = turn.Cell.Set, s.Kind
+	o.header.Set, o.header.Kind, o.header.Attempts = turn.Cell.Set, s.Kind, turn.Trial.Attempts
 	run, err := s.measure(stops, show, measurement{scenario: &sc, entry: c.entry,
 		file: filepath.Join(s.dir, turn.Trial.File), trial: &o.header, keeper: turn.Keeper, about: o.begin, start: o.start})
 	s.looked(run)

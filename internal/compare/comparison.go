@@ -93,7 +93,9 @@ type Comparison struct {
 	Confidence float64 `json:"confidence"`
 	// Replaced are pairs of an ab that had an INVALID run and were measured again; they are
 	// in no figure.
-	Replaced       []Replaced      `json:"replaced,omitempty"`
+	Replaced []Replaced `json:"replaced,omitempty"`
+	// Remade are pairs with a run that was made again after it had failed or was ended early.
+	Remade         []Replaced      `json:"remade,omitempty"`
 	Left           []Left          `json:"left_out"`
 	SuspectReasons []SuspectReason `json:"doubts"`
 	// P is the probability of judged differences at least as large as these between sets
@@ -156,11 +158,11 @@ type Pair struct {
 	B      string `json:"b"`
 }
 
-// Replaced is a pair that was set aside because another was measured instead.
+// Replaced is a pair that was set aside because another was measured instead, or a run of which was made again.
 type Replaced struct {
 	Pair int    `json:"pair"`
-	By   int    `json:"by"`  // the pair that was made instead
-	Why  []Left `json:"why"` // its INVALID runs
+	By   int    `json:"by"`  // the pair that was made instead; Pair itself if it was made again
+	Why  []Left `json:"why"` // its INVALID runs, or those that were made again
 }
 
 // Left is a run that is left out of all pairs.

@@ -243,12 +243,12 @@ func (c *Comparison) leftOut() *Judged {
 		Text: fmt.Sprintf("%s left out (A %d, B %d) could have changed the answer: %s", spell.Plural(n[0]+n[1], "run"), n[0], n[1], strings.Join(texts, "; "))}
 }
 
-// replacedOnes is undecided if one side was INVALID so much more often than the other that
-// the side itself may be the reason: the replacement pairs are then a biased selection of its
-// runs. Else it is nil.
+// replacedOnes is undecided if one side was INVALID, or failed or was ended early, so much more
+// often than the other that the side itself may be the reason: what was made instead is then a
+// biased selection of its runs. Else it is nil.
 func (c *Comparison) replacedOnes() *Judged {
 	var s signs
-	for _, r := range c.Replaced {
+	for _, r := range slices.Concat(c.Replaced, c.Remade) {
 		of := func(side string) bool {
 			return slices.ContainsFunc(r.Why, func(l Left) bool { return l.Side == side })
 		}
@@ -266,5 +266,5 @@ func (c *Comparison) replacedOnes() *Judged {
 		}
 	}
 	return &Judged{Of: OfReplaced, Answer: Open, Cause: Excluded, Better: s.better, Worse: s.worse, P: p,
-		Text: fmt.Sprintf("pairs were replaced in which only A was INVALID %d times and only B %d times (p = %.2g): the side itself may be the reason, so the replacing pairs may be a biased selection", s.better, s.worse, p)}
+		Text: fmt.Sprintf("pairs were replaced or made again in which only A was INVALID or failed %d times and only B %d times (p = %.2g): the side itself may be the reason, so what was made instead may be a biased selection", s.better, s.worse, p)}
 }

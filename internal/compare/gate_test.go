@@ -307,6 +307,23 @@ func TestReplacedOnOneSide(t *testing.T) {
 	}
 }
 
+// So are runs of one side that failed and were made again.
+func TestMadeAgainOnOneSide(t *testing.T) {
+	for failed, want := range map[int]Answer{3: NotWorse, 6: Open} {
+		a, b := steady(6, 1, func(side, n int, r *result.Run) {
+			x := &result.Trial{Set: "s", Kind: result.TrialAB, Arm: string(rune('A' + side)), Pair: n + 1, Index: n + 1}
+			if r.Header.Trial = x; side == 1 && n < failed {
+				x.Attempts = []result.Attempt{{Ending: result.AttemptFailed, Error: "the broker is gone"}}
+			}
+			r.Header.Scenario = fmt.Appendf(nil, `{"x":%d}`, side)
+		})
+		c := compared(t, a, b, standard())
+		if c.Gate.Answer != want || len(c.Remade) != failed || c.Remade[0].Why[0].Why != "was made again: it failed before (the broker is gone)" {
+			t.Errorf("%d failed: %+v, %+v", failed, c.Gate, c.Remade)
+		}
+	}
+}
+
 // atLeast makes percentiles lower bounds, as unresolved messages do.
 func atLeast(d *result.Distribution, percentiles ...string) {
 	d.MaxAtLeast = true

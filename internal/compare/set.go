@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -220,6 +221,22 @@ func replaced(all []couple) (rest []couple, out []Replaced) {
 		out = append(out, x)
 	}
 	return rest, out
+}
+
+// remade returns the pairs with a run that was made again.
+func remade(all []couple) (out []Replaced) {
+	for _, c := range all {
+		x := Replaced{Pair: c.number, By: c.number}
+		for i, r := range c.runs {
+			if t := r.Header.Trial; t != nil && len(t.Attempts) > 0 {
+				x.Why = append(x.Why, Left{Side: side(i), Run: r.name(), Why: judge.Again(t.Attempts)})
+			}
+		}
+		if len(x.Why) > 0 {
+			out = append(out, x)
+		}
+	}
+	return out
 }
 
 // fitOnes returns the pairs that can be used, and the runs of all other pairs.

@@ -8,19 +8,31 @@ import (
 	"sixnines/result"
 )
 
+// Shown is what one run of several shows.
+type Shown struct {
+	Objectives []result.Objective // as its summary has them; nil: it has no summary
+	Attempts   []result.Attempt   // the earlier ones at the run
+}
+
 // Together combines the outcomes of an objective in several runs of one load: it is met if
 // it was met in every planned run, and missed if it was missed in any. Runs are not pooled:
-// each has to show it by itself. found has the objectives of each run that was made, in the
-// order of the runs, as its summary has them; nil for a run without a summary.
-func Together(text string, found [][]result.Objective, planned int) result.Objective {
+// each has to show it by itself. found has each run that was made, in the order of the runs.
+// That runs were made again is said: whoever chose to may have seen what the first attempts showed.
+func Together(text string, found []Shown, planned int) result.Objective {
 	counts := map[Outcome]int{}
 	first := map[Outcome]string{}
-	for i, objectives := range found {
+	again, which := 0, ""
+	for i, run := range found {
 		outcome, why := Meaningless, "the result does not contain it"
-		if objectives == nil {
+		if run.Objectives == nil {
 			why = cutShortText
 		}
-		for _, o := range objectives {
+		if len(run.Attempts) > 0 {
+			if again++; again == 1 {
+				which = fmt.Sprintf("run %d %s", i+1, Again(run.Attempts))
+			}
+		}
+		for _, o := range run.Objectives {
 			if o.Text == text {
 				outcome, why = Outcome(o.Outcome), o.Found
 			}
@@ -38,8 +50,34 @@ func Together(text string, found [][]result.Objective, planned int) result.Objec
 	if made < planned {
 		return result.Objective{Text: text, Outcome: string(Undecided), Found: fmt.Sprintf("met in %s, but %s were planned", spell.Plural(int64(made), "run"), spell.Count(planned))}
 	}
+	met := fmt.Sprintf("in each of %s", spell.Plural(int64(made), "run"))
 	if made == 1 {
-		return result.Objective{Text: text, Outcome: string(Met), Found: strings.TrimPrefix(first[Met], "run 1: ")}
+		met = strings.TrimPrefix(first[Met], "run 1: ")
 	}
-	return result.Objective{Text: text, Outcome: string(Met), Found: fmt.Sprintf("in each of %s", spell.Plural(int64(made), "run"))}
+	if again > 1 {
+		which += fmt.Sprintf(", as %s more", map[bool]string{true: "was one", false: "were " + spell.Count(again-1)}[again == 2])
+	}
+	if again > 0 {
+		met += "; " + which
+	}
+	return result.Objective{Text: text, Outcome: string(Met), Found: met}
+}
+
+// Again says of a run that it was made again, and why. It is empty without attempts.
+func Again(attempts []result.Attempt) string {
+	if len(attempts) == 0 {
+		return ""
+	}
+	last := attempts[len(attempts)-1]
+	text := "was made again: it was ended early before"
+	if last.Ending == result.AttemptFailed {
+		text = "was made again: it failed before"
+	}
+	if n := len(attempts); n > 1 {
+		text = fmt.Sprintf("was made again %s times: the last attempt before it ", spell.Count(n)) + map[bool]string{true: "failed", false: "was ended early"}[last.Ending == result.AttemptFailed]
+	}
+	if last.Error != "" {
+		text += " (" + last.Error + ")"
+	}
+	return text
 }

@@ -290,11 +290,17 @@ func noDifferences(c *compare.Comparison) string {
 
 // replacedTexts say which pairs were made again, and why.
 func replacedTexts(c *compare.Comparison) []string {
+	var again []string
+	for _, r := range c.Remade {
+		for _, w := range r.Why {
+			again = append(again, fmt.Sprintf("%s of pair %d %s", w.Side, r.Pair, plain(w.Why)))
+		}
+	}
 	if len(c.Replaced) == 0 {
-		return nil
+		return again
 	}
 	sides := map[string]int{}
-	var out []string
+	out := again
 	for _, r := range c.Replaced {
 		text := fmt.Sprintf("pair %d by pair %d", r.Pair, r.By)
 		for i, w := range r.Why {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sixnines/internal/judge"
 	"sixnines/internal/stats"
 	"sixnines/result"
 )
@@ -70,7 +71,11 @@ func trialText(t *result.Trial) string {
 	if t.Arm != "" {
 		text += ", arm " + plain(t.Arm)
 	}
-	return text + " of the set " + plain(t.Set)
+	text += " of the set " + plain(t.Set)
+	if again := judge.Again(t.Attempts); again != "" {
+		text += ", " + plain(again)
+	}
+	return text
 }
 
 // repeatTables compares the spread between repeated runs with the intervals within

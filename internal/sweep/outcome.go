@@ -36,6 +36,8 @@ type Outcome struct {
 	Figures map[result.Percentile]Figure `json:"percentiles"` // by percentile
 	// Objectives are the outcomes of the run's objectives; empty: it has none.
 	Objectives []result.Objective `json:"objectives,omitempty"`
+	// Attempts are the earlier ones at the run, see [result.Trial].
+	Attempts []result.Attempt `json:"attempts,omitempty"`
 	// Trial is what the actions of the run cost.
 	Trial actioncost.Trial `json:"-"`
 }
@@ -60,6 +62,9 @@ func OutcomeOf(run *result.Run, round int) Outcome {
 	s, h := run.Summary, &run.Header
 	o := Outcome{Round: round, ID: h.ID, Status: s.Verdict.Status, Semantics: semanticsOf(h), Asked: s.Rate.Asked, Achieved: s.Rate.Sent,
 		Figures: map[result.Percentile]Figure{}, Objectives: s.Objectives, Trial: actioncost.Of(run)}
+	if h.Trial != nil {
+		o.Attempts = h.Trial.Attempts
+	}
 	if t := s.Throughput; t != nil && t.Needs > 0 {
 		o.Achieved, o.Few = 0, true
 	} else if t != nil && h.Mode == result.ModeConsume {

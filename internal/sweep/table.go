@@ -168,10 +168,10 @@ func placeCosts(runs []Outcome) []actioncost.CostSummary {
 
 // decide combines what the runs of a row show about each objective.
 func (r *Row) decide(planned int) {
-	var found [][]result.Objective
+	var found []judge.Shown
 	var asked []string
 	for _, run := range r.Runs {
-		found = append(found, append([]result.Objective{}, run.Objectives...))
+		found = append(found, judge.Shown{Objectives: append([]result.Objective{}, run.Objectives...), Attempts: run.Attempts})
 		for _, o := range run.Objectives {
 			if !slices.Contains(asked, o.Text) {
 				asked = append(asked, o.Text)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"sixnines/internal/filelock"
@@ -98,11 +99,22 @@ type Trial struct {
 	// is never made again. Empty: it is not set aside.
 	Replaces int    `json:"replaces,omitempty"`
 	Aside    string `json:"aside,omitempty"`
+	// Attempts are the earlier ones that failed or were cut, before the series was resumed.
+	Attempts []result.Attempt `json:"attempts,omitempty"`
 }
 
-// plan returns the part of a trial that does not depend on its progress, in the state Planned.
+// plan returns the part of a trial that does not depend on its progress, in the state Planned,
+// and that an attempt was made if it failed or was cut.
 func (t *Trial) plan() Trial {
-	return Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned, Replaces: t.Replaces}
+	planned := Trial{Cell: t.Cell, Round: t.Round, Seed: t.Seed, File: t.File, State: Planned, Replaces: t.Replaces, Attempts: t.Attempts}
+	if ending := map[State]string{Failed: result.AttemptFailed, Cut: result.AttemptCut}[t.State]; ending != "" {
+		x := result.Attempt{Ending: ending, Error: t.Error}
+		if t.Began != nil {
+			x.Began = *t.Began
+		}
+		planned.Attempts = append(slices.Clone(t.Attempts), x)
+	}
+	return planned
 }
 
 // Served is a broker that was started for trials of a series.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/result"
 )
 
 // planOf is a series of cells × rounds.
@@ -163,6 +164,12 @@ func TestResume(t *testing.T) {
 			want = 1
 		}
 		if x.State != Made || x.Session != want || x.Error != "" || x.Cell != before.Trials[i].Cell || x.Round != before.Trials[i].Round {
+			t.Errorf("%d: %+v", i, x)
+		}
+	}
+	for i, want := range []string{"", result.AttemptFailed, result.AttemptCut, "", "", ""} {
+		x := after.Trials[i].Attempts
+		if len(x) != min(len(want), 1) || len(x) == 1 && (x[0].Ending != want || !x[0].Began.Equal(*before.Trials[i].Began) || x[0].Error != before.Trials[i].Error) {
 			t.Errorf("%d: %+v", i, x)
 		}
 	}

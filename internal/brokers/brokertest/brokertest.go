@@ -20,7 +20,7 @@ const Required = "SIXNINES_BROKERS_REQUIRED"
 
 // startLimit is how long a broker may take to start. It decides only how long a
 // failure takes.
-const startLimit = 2 * time.Minute
+const startLimit = 5 * time.Minute
 
 // Home returns where the tests' brokers are found: where "sixnines broker
 // install" puts them.
