@@ -237,7 +237,7 @@ type Phases struct {
 type Record struct {
 	Interval time.Duration `yaml:"interval,omitempty" doc:"length of an interval of the result file; default: a hundredth of the window, from 5ms to 1s, and more only beyond 10000s" min:"5ms" max:"1m"`
 	Digits   int           `yaml:"digits,omitempty" doc:"significant decimal digits of the histograms, 2 or 3; default 3" min:"2" max:"3"`
-	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes a message to a raw file beside the result"`
+	Raw      bool          `yaml:"raw,omitempty" doc:"also write 40 bytes for each event of a message to a raw file beside the result"`
 	// Probe says whether a producer and a consumer at a low rate measure the same broker
 	// at the same time, in their own process and on their own topic.
 	Probe Probe `yaml:"probe,omitempty" doc:"measure the same broker beside the load, by a producer and a consumer at a low rate in a separate process; auto: from two connections or 10,000/s upward; default auto" enum:"auto,on,off"`

@@ -322,7 +322,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	acts, err := fleetrun.NewActs(m.scenario, config.Doer)
 	if err != nil {
-		return nil, &fault{exitUsage, err, "docs/actions.md says what each action needs"}
+		return nil, &fault{exitUsage, err, "docs/faults.md says what each action needs"}
 	}
 	c := &fleetrun.Collector{File: config.File, Whole: whole, Acts: acts, Path: config.Path, Observe: config.Observer,
 		Begun: func() { stops.observe(engine.Progress{Phase: result.PhaseMeasure}) }}

@@ -200,7 +200,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("slo", "objectives[]", "EXPR", "an objective that the run must meet, repeatable: \"p99 < 5ms\", \"delivery.response p99.9 < 5ms\", \"lost == 0\", \"rate >= 99.9%\"")
 		flag("name", "name", "NAME", "name of the run; letters, digits, - and _")
 		flag("probe", "record.probe", "WHEN", "also measure the broker from a separate process, with one producer and one consumer at a low rate: on, off or auto")
-		flag("raw", "record.raw", "bool", "also write a raw file beside the result, with 40 bytes per message")
+		flag("raw", "record.raw", "bool", "also write a raw file beside the result, with 40 bytes per event of a message")
 	})
 	record := all[len(all)-1].flags
 	record.Lookup("raw").NoOptDefVal = "true"

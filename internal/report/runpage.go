@@ -262,7 +262,7 @@ func fingerprint(x *table, h *result.Header) {
 	add("name", h.Tool.Name+" "+h.Tool.Version, "")
 	add("revision", h.Tool.Revision, "")
 	add("compiler", h.Tool.Go, "")
-	add("raw file", h.Raw, "40 bytes per message: verify recomputes every figure from it")
+	add("raw file", h.Raw, "40 bytes per event of a message: verify recomputes every figure from it")
 }
 
 // scenarioText is the scenario as readers see it: indented, or as it is if it
