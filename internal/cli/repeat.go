@@ -133,7 +133,7 @@ func (s *set) present(broke error) error {
 	}
 	for i, t := range s.Trials {
 		if len(t.Attempts) > 0 && s.kept[i] != nil {
-			s.note("run %d of %d %s", i+1, len(s.Trials), judge.Again(t.Attempts))
+			s.note("run %d of %d %s", i+1, len(s.Trials), oneLine(judge.Again(t.Attempts)))
 		}
 	}
 	if s.stopped != "" {
