@@ -85,9 +85,9 @@ func (n *node) with(entry *node, shift int) *node {
 	return &node{sub: &sub}
 }
 
-// keys are names of entries.
-func keys() []string {
-	all := make([]string, entries)
+// keys are n names of entries.
+func keys(n int) []string {
+	all := make([]string, n)
 	for i := range all {
 		all[i] = "key-" + strconv.Itoa(i)
 	}
@@ -98,7 +98,7 @@ func keys() []string {
 func snapshotMap(b *testing.B) {
 	var lock sync.RWMutex
 	all := map[string]int{}
-	for i, key := range keys() {
+	for i, key := range keys(entries) {
 		all[key] = i
 	}
 	for b.Loop() {
@@ -114,7 +114,7 @@ func snapshotMap(b *testing.B) {
 // snapshotTrie takes a trie's root, and changes the trie, which leaves the snapshot.
 func snapshotTrie(b *testing.B) {
 	t := newTrie()
-	names := keys()
+	names := keys(entries)
 	for i, key := range names {
 		t.set(key, i)
 	}
@@ -136,7 +136,7 @@ const subscribers = 1000
 func matchLocked(b *testing.B) {
 	var lock sync.RWMutex
 	all := map[string]int{}
-	names := keys()[:subscribers]
+	names := keys(subscribers)
 	for i, key := range names {
 		all[key] = i
 	}
@@ -155,7 +155,7 @@ func matchLocked(b *testing.B) {
 // matchLockFree looks them up in a snapshot.
 func matchLockFree(b *testing.B) {
 	t := newTrie()
-	names := keys()[:subscribers]
+	names := keys(subscribers)
 	for i, key := range names {
 		t.set(key, i)
 	}
@@ -168,6 +168,7 @@ func matchLockFree(b *testing.B) {
 // match has all processors look up names, and set one in a hundred.
 func match(b *testing.B, names []string, get func(string) bool, set func(string)) {
 	var missed atomic.Int64
+	b.ResetTimer() // of what the subscriptions took
 	b.RunParallel(func(p *testing.PB) {
 		for i := 0; p.Next(); i++ {
 			key := names[i%len(names)]
