@@ -12,6 +12,7 @@ type Entry struct {
 	Name         string       // "nats"; what a scenario's target.driver says
 	Summary      string       // one line for users
 	DefaultURL   string       // where the broker usually listens; empty: no usual address
+	Schemes      []string     // those that URLs may begin with: "nats" for nats://; empty: any
 	InProcess    bool         // the broker is part of the driver, within this process
 	Capabilities Capabilities // with the default options, see With
 	Naming       Naming       // of what the driver makes and uses at the broker

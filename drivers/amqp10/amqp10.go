@@ -35,7 +35,10 @@
 // after which go-amqp by itself grants no more.
 package amqp10
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+)
 
 // product begins the driver's errors, and is its name.
 const product = "amqp10"
@@ -47,6 +50,7 @@ func Entry() driver.Entry {
 		Name:       product,
 		Summary:    "AMQP 1.0: ActiveMQ Artemis, RabbitMQ and others, settled and unsettled, queues and multicast addresses",
 		DefaultURL: "amqp://127.0.0.1:5672",
+		Schemes:    kit.Names(schemes()...),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,
@@ -65,4 +69,9 @@ func Entry() driver.Entry {
 		ProbeOptions: map[string]any{"address": nil, "source": nil},
 		Driver:       driver.New(options, newSession, (*session).reach),
 	}
+}
+
+// schemes are those of brokers' URLs.
+func schemes() []kit.Scheme {
+	return []kit.Scheme{{Name: "amqp", Port: "5672"}, {Name: "amqps", Port: "5671", TLS: true}}
 }

@@ -29,7 +29,7 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "amqp", Port: "5672"}, kit.Scheme{Name: "amqps", Port: "5671", TLS: true})
+	b, err := kit.NewBase(failures(), t, o.User, o.Password, schemes()...)
 	if err != nil {
 		return nil, err
 	}

@@ -52,6 +52,7 @@ func Entry() driver.Entry {
 		Name:       "jetstream",
 		Summary:    "NATS JetStream: stored streams, push, pull and ordered consumers, work queues",
 		DefaultURL: "nats://127.0.0.1:4222",
+		Schemes:    natswire.Schemes(),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

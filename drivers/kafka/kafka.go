@@ -25,6 +25,9 @@ package kafka
 
 import "sixnines/driver"
 
+// scheme is that of brokers' URLs, which may leave it out.
+const scheme = "kafka"
+
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
 	options := DefaultOptions()
@@ -32,6 +35,7 @@ func Entry() driver.Entry {
 		Name:       "kafka",
 		Summary:    "Apache Kafka: partitioned topics, consumer groups, transactions",
 		DefaultURL: "127.0.0.1:9092",
+		Schemes:    []string{scheme},
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

@@ -65,7 +65,7 @@ type topic struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: "kafka", Port: "9092"})
+	b, err := kit.NewBase(failures(), t, o.User, o.Password, kit.Scheme{Name: scheme, Port: "9092"})
 	if err != nil {
 		return nil, err
 	}

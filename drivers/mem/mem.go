@@ -49,7 +49,8 @@ func (b *Broker) Entry() driver.Entry {
 	return driver.Entry{
 		Name:       "mem",
 		Summary:    "a broker inside this process that misbehaves as told, to test the tool itself",
-		DefaultURL: scheme,
+		DefaultURL: address,
+		Schemes:    []string{scheme},
 		InProcess:  true,
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
@@ -88,13 +89,15 @@ func (b *Broker) Topics(run string) []string {
 	return names
 }
 
-// scheme is the whole address of the broker.
-const scheme = "mem://"
+const (
+	scheme  = "mem"
+	address = scheme + "://" // the whole of it
+)
 
 func (b *Broker) newSession(t driver.Target, o Options) (*session, error) {
 	switch {
-	case t.URL != "" && t.URL != scheme:
-		return nil, fmt.Errorf("mem: open %q: %w: the only broker is the one in this process, %q", t.URL, driver.ErrNotConnected, scheme)
+	case t.URL != "" && t.URL != address:
+		return nil, fmt.Errorf("mem: open %q: %w: the only broker is the one in this process, %q", t.URL, driver.ErrOption, address)
 	case t.TLS != nil:
 		return nil, fmt.Errorf("mem: tls: %w: there are no connections to protect; leave tls out", driver.ErrUnsupported)
 	case strings.TrimSpace(t.Run) == "":

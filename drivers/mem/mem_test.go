@@ -16,7 +16,7 @@ func TestOpenRefuses(t *testing.T) {
 		class  error
 		want   string
 	}{
-		{driver.Target{URL: "mem://elsewhere"}, driver.ErrNotConnected, "mem://"},
+		{driver.Target{URL: "mem://elsewhere"}, driver.ErrOption, "mem://"},
 		{driver.Target{TLS: &driver.TLS{}}, driver.ErrUnsupported, "leave tls out"},
 		{driver.Target{Options: map[string]any{"loose": 1}}, driver.ErrOption, "did you mean lose?"},
 		{driver.Target{Options: map[string]any{"lose": -1}}, driver.ErrOption, "(0 to "},

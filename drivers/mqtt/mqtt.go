@@ -65,6 +65,7 @@ func Entry() driver.Entry {
 		Name:       "mqtt",
 		Summary:    "MQTT 3.1.1 and 5: quality of service 0 to 2, shared subscriptions, retained messages",
 		DefaultURL: "mqtt://127.0.0.1:1883",
+		Schemes:    kit.Names(schemes()...),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

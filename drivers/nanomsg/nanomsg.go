@@ -45,7 +45,7 @@ func entry(name, summary string, pipeline bool) driver.Entry {
 	return mesh.Entry(driver.Entry{
 		Name: name, Summary: summary, Capabilities: driver.Capabilities{TLS: true}, Options: &options,
 		Driver: driver.New(options, (&network{pipeline: pipeline, directory: &mesh.Directory{}}).newSession, nil),
-	}, pipeline)
+	}, pipeline, schemes())
 }
 
 // network makes sessions. Sockets of one run meet in its directory.

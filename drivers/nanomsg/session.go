@@ -22,11 +22,7 @@ type session struct {
 
 // newSession checks that sockets can bind at the address. There is no broker to reach.
 func (d *network) newSession(t driver.Target, o Options) (*session, error) {
-	var schemes []string
-	for _, known := range transports() {
-		schemes = append(schemes, known.Scheme())
-	}
-	a, err := mesh.Parse(t.URL, schemes...)
+	a, err := mesh.Parse(t.URL, schemes()...)
 	if err != nil {
 		return nil, fmt.Errorf("nanomsg: %w", err)
 	}

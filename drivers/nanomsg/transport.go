@@ -12,3 +12,12 @@ import (
 func transports() []transport.Transport {
 	return append([]transport.Transport{tcp.Transport, tlstcp.Transport, inproc.Transport}, local()...)
 }
+
+// schemes are those of addresses.
+func schemes() []string {
+	var all []string
+	for _, known := range transports() {
+		all = append(all, known.Scheme())
+	}
+	return all
+}

@@ -48,6 +48,7 @@ func Entry() driver.Entry {
 		Name:       "nats",
 		Summary:    "core NATS: publish and subscribe, queue groups, request and reply",
 		DefaultURL: "nats://127.0.0.1:4222",
+		Schemes:    natswire.Schemes(),
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
 			RequestReply: true,

@@ -45,6 +45,7 @@ import (
 	"regexp"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // rights are an authorization of the server that nsqd asks (auth-http-address): a permission, the regular expression of the
@@ -64,6 +65,7 @@ func Entry() driver.Entry {
 		Name:       "nsq",
 		Summary:    "NSQ: topics and channels of nsqd",
 		DefaultURL: "nsq://127.0.0.1:4150/?http=127.0.0.1:4151",
+		Schemes:    kit.Names(schemes()...),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

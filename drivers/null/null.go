@@ -27,7 +27,7 @@ import (
 )
 
 // scheme begins the broker's URLs.
-const scheme = "null://"
+const scheme = "null"
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -35,7 +35,8 @@ func Entry() driver.Entry {
 	return driver.Entry{
 		Name:       "null",
 		Summary:    "Sixnines' own null broker, which does nothing, or delays and queues messages as asked: for the floor and for trials of the tool itself",
-		DefaultURL: scheme + "127.0.0.1:6999",
+		DefaultURL: scheme + "://127.0.0.1:6999",
+		Schemes:    []string{scheme},
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindNone,
 			RequestReply: true,
@@ -73,7 +74,7 @@ func newSession(t driver.Target, o Options) (*session, error) {
 	if t.TLS != nil {
 		return nil, fmt.Errorf("null: tls: %w: the null broker does not encrypt", driver.ErrUnsupported)
 	}
-	address, ok := strings.CutPrefix(t.URL, scheme)
+	address, ok := strings.CutPrefix(t.URL, scheme+"://")
 	if _, _, err := net.SplitHostPort(address); !ok || err != nil {
 		return nil, fmt.Errorf("null: URL %q: %w: want null://HOST:PORT", t.URL, driver.ErrOption)
 	}

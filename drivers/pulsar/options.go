@@ -139,3 +139,8 @@ func (o *Options) web(a *kit.Address, encrypted bool) (string, error) {
 	}
 	return address, err
 }
+
+// schemes are those of brokers' URLs.
+func schemes() []kit.Scheme {
+	return []kit.Scheme{{Name: "pulsar", Port: plainPort}, {Name: "pulsar+ssl", Port: encryptedPort, TLS: true}}
+}

@@ -29,7 +29,10 @@
 //   - It dials by itself.
 package pulsar
 
-import "sixnines/driver"
+import (
+	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
+)
 
 // Entry describes the driver for a driver.Set.
 func Entry() driver.Entry {
@@ -38,6 +41,7 @@ func Entry() driver.Entry {
 		Name:       "pulsar",
 		Summary:    "Apache Pulsar: persistent and non-persistent topics, shared, failover and key-shared subscriptions",
 		DefaultURL: "pulsar://127.0.0.1:6650",
+		Schemes:    kit.Names(schemes()...),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

@@ -29,8 +29,7 @@ type session struct {
 }
 
 func newSession(t driver.Target, o Options) (*session, error) {
-	b, err := kit.NewBase(failures(), t, "", o.Token,
-		kit.Scheme{Name: "pulsar", Port: plainPort}, kit.Scheme{Name: "pulsar+ssl", Port: encryptedPort, TLS: true})
+	b, err := kit.NewBase(failures(), t, "", o.Token, schemes()...)
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,7 @@ import (
 	"regexp"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 	"sixnines/drivers/internal/rabbit"
 )
 
@@ -60,6 +61,7 @@ func Entry() driver.Entry {
 		Name:       product,
 		Summary:    "RabbitMQ by AMQP 0-9-1: classic and quorum queues, streams as queues, confirms",
 		DefaultURL: "amqp://127.0.0.1:5672",
+		Schemes:    kit.Names(protocol().Schemes...),
 		Capabilities: driver.Capabilities{
 			Ack:          driver.AckKindBroker,
 			RequestReply: true,

@@ -38,6 +38,7 @@ import (
 	"regexp"
 
 	"sixnines/driver"
+	"sixnines/drivers/internal/kit"
 )
 
 // product begins the driver's errors, and is its name.
@@ -60,6 +61,7 @@ func Entry() driver.Entry {
 		Name:       product,
 		Summary:    "RabbitMQ streams by their own protocol: confirms, sub-entries, stored offsets",
 		DefaultURL: "rabbitmq-stream://127.0.0.1:5552",
+		Schemes:    kit.Names(protocol().Schemes...),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			FanOut:      true,

@@ -41,6 +41,7 @@ func Entry() driver.Entry {
 		Name:       "redis",
 		Summary:    "Redis publish and subscribe: channels, patterns and sharded channels",
 		DefaultURL: "redis://127.0.0.1:6379",
+		Schemes:    resp.Schemes(),
 		Capabilities: driver.Capabilities{
 			Ack:        driver.AckKindBroker,
 			FanOut:     true,

@@ -49,6 +49,7 @@ func Entry() driver.Entry {
 		Name:       "redis-streams",
 		Summary:    "Redis streams: stored messages, consumer groups, acknowledgements on both sides",
 		DefaultURL: "redis://127.0.0.1:6379",
+		Schemes:    resp.Schemes(),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

@@ -55,6 +55,7 @@ func Entry() driver.Entry {
 		Name:       product,
 		Summary:    "NATS Streaming (archived): channels, queue groups, acknowledgements",
 		DefaultURL: "nats://127.0.0.1:4222",
+		Schemes:    natswire.Schemes(),
 		Capabilities: driver.Capabilities{
 			Ack:         driver.AckKindBroker,
 			Groups:      true,

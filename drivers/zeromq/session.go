@@ -46,7 +46,7 @@ func (s *session) marks() hwms {
 
 // newSession checks that sockets can bind at the address. There is no broker to reach.
 func (d *network) newSession(t driver.Target, o Options) (*session, error) {
-	a, err := mesh.Parse(t.URL, "tcp", "ipc", "inproc")
+	a, err := mesh.Parse(t.URL, schemes()...)
 	if err != nil {
 		return nil, fmt.Errorf("zeromq: %w", err)
 	}

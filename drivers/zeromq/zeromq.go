@@ -39,5 +39,8 @@ func PipelineEntry() driver.Entry {
 
 func entry(name, summary string, pipeline bool) driver.Entry {
 	options := DefaultOptions()
-	return mesh.Entry(driver.Entry{Name: name, Summary: summary, Options: &options, Driver: newDriver(pipeline)}, pipeline)
+	return mesh.Entry(driver.Entry{Name: name, Summary: summary, Options: &options, Driver: newDriver(pipeline)}, pipeline, schemes())
 }
+
+// schemes are those of addresses.
+func schemes() []string { return []string{"tcp", "ipc", "inproc"} }

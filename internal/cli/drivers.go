@@ -16,6 +16,7 @@ type driverObject struct {
 	Name         string           `json:"name"`
 	Summary      string           `json:"summary"`
 	DefaultURL   string           `json:"default_url"`
+	Schemes      []string         `json:"schemes"` // that URLs may begin with
 	Managed      string           `json:"managed"` // the product that a run starts without a URL; empty: none
 	Capabilities capabilityObject `json:"capabilities"`
 	Options      []driver.Option  `json:"options"`
@@ -48,7 +49,7 @@ type capabilityObject struct {
 
 func objectOf(e driver.Entry) driverObject {
 	c := e.Capabilities
-	o := driverObject{Name: e.Name, Summary: e.Summary, DefaultURL: e.DefaultURL, Managed: managedName(e),
+	o := driverObject{Name: e.Name, Summary: e.Summary, DefaultURL: e.DefaultURL, Schemes: e.Schemes, Managed: managedName(e),
 		Capabilities: capabilityObject{Ack: string(c.Ack), RequestReply: c.RequestReply, Groups: c.Groups, FanOut: c.FanOut,
 			ConsumerAck: c.ConsumerAck, Keys: c.Keys, Headers: c.Headers, Brokerless: c.Brokerless, Reconnects: c.Reconnects, Ordered: c.Ordered, TLS: c.TLS, MinSize: c.MinSize},
 		Options: driver.DescribeOptions(e.Options)}
@@ -136,6 +137,7 @@ func (env *Env) driverText(e driver.Entry) string {
 		url += "; without --url " + name + " is started for the run"
 	}
 	line("usual address", url)
+	line("schemes", strings.Join(each(e.Schemes, addressed), ", "))
 	line("acknowledgement", string(e.Capabilities.Ack))
 	can, cannot := abilities(e.Capabilities)
 	line("can", strings.Join(can, ", "))

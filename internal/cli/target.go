@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -69,7 +70,7 @@ func (env *Env) complete(s *scenario.Scenario, flags []scenario.Override) (drive
 			return driver.Entry{}, err
 		}
 	}
-	if err := checkTarget(s, e); err != nil {
+	if err := env.checkTarget(s, e); err != nil {
 		return driver.Entry{}, err
 	}
 	return e, nil
@@ -181,11 +182,13 @@ func wrongOption(s *scenario.Scenario, wrong *driver.OptionError) scenario.Error
 
 // checkTarget refuses a broker without an address that sixnines cannot start, and a login
 // to one that sixnines starts, which has none.
-func checkTarget(s *scenario.Scenario, e driver.Entry) error {
-	switch {
-	case needsURL(s, e):
+func (env *Env) checkTarget(s *scenario.Scenario, e driver.Entry) error {
+	if needsURL(s, e) {
 		return wrongUsage("give the broker's address, such as --url "+e.DefaultURL,
 			"driver %s needs an address: sixnines cannot start this broker", e.Name)
+	}
+	if err := env.checkScheme(s, e); err != nil {
+		return err
 	}
 	p, managed, err := managedProduct(s, e)
 	if err != nil {
@@ -198,6 +201,34 @@ func checkTarget(s *scenario.Scenario, e driver.Entry) error {
 	}
 	return checkTLS(s)
 }
+
+// checkScheme refuses an address of another driver's, and names the drivers that take it. It shows nothing of the address but
+// its scheme, since the rest may hold a login.
+func (env *Env) checkScheme(s *scenario.Scenario, e driver.Entry) error {
+	schemeLike := regexp.MustCompile(`^[a-z][a-z0-9+.-]*$`)
+	for part := range strings.SplitSeq(s.Target.URL, ",") {
+		address, _, _ := strings.Cut(part, "?")
+		scheme, _, has := strings.Cut(strings.ToLower(strings.TrimSpace(address)), "://")
+		if !has || !schemeLike.MatchString(scheme) || len(e.Schemes) == 0 || slices.Contains(e.Schemes, scheme) {
+			continue
+		}
+		hint := "URLs of " + e.Name + " begin with " + strings.Join(each(e.Schemes, addressed), ", ")
+		var takers []string
+		for _, other := range env.Drivers.Entries() {
+			if slices.Contains(other.Schemes, scheme) {
+				takers = append(takers, other.Name)
+			}
+		}
+		if len(takers) > 0 {
+			hint = "drivers that take " + addressed(scheme) + ": " + strings.Join(takers, ", ") + "; name one, such as sixnines run " + takers[0] + " --url …"
+		}
+		return placed(wrongUsage(hint, "driver %s takes no address of %s", e.Name, addressed(scheme)), s, "target.url")
+	}
+	return nil
+}
+
+// addressed is how a URL of the scheme begins.
+func addressed(scheme string) string { return scheme + "://" }
 
 // checkTLS reads the files of an encrypted connection as the driver will.
 func checkTLS(s *scenario.Scenario) error {

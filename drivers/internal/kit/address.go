@@ -63,7 +63,7 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 		i := slices.IndexFunc(schemes, func(s Scheme) bool { return s.Name == u.Scheme })
 		switch { // errors repeat no part of the URL in which a password may stand by mistake
 		case i < 0:
-			return a, fmt.Errorf("%s: %w: scheme %q of the URL: want %s", e.Driver, driver.ErrOption, u.Scheme, names(schemes))
+			return a, fmt.Errorf("%s: %w: scheme %q of the URL: want %s", e.Driver, driver.ErrOption, u.Scheme, alternatives(Names(schemes...)))
 		case schemes[i].Socket && (u.Host != "" || len(u.Path) < 2):
 			return a, fmt.Errorf("%s: %w: no path in the URL; want one such as %s:///path", e.Driver, driver.ErrOption, u.Scheme)
 		case !schemes[i].Socket && u.Hostname() == "":
@@ -93,12 +93,17 @@ func (e *Errors) ParseURL(target string, schemes ...Scheme) (Address, error) {
 	return a, nil
 }
 
-// names lists the schemes that a URL may have, in words.
-func names(schemes []Scheme) string {
+// Names returns the names of schemes, for driver.Entry.
+func Names(schemes ...Scheme) []string {
 	var all []string
 	for _, s := range schemes {
 		all = append(all, s.Name)
 	}
+	return all
+}
+
+// alternatives lists names in words.
+func alternatives(all []string) string {
 	last := len(all) - 1
 	if last == 0 {
 		return all[0]

@@ -14,8 +14,10 @@ import (
 )
 
 // Entry completes what describes a driver. Of a pipeline the consumers of a topic share
-// its messages; else each consumer gets all, and requests are answered.
-func Entry(e driver.Entry, pipeline bool) driver.Entry {
+// its messages; else each consumer gets all, and requests are answered. Schemes are those that
+// Parse gets.
+func Entry(e driver.Entry, pipeline bool, schemes []string) driver.Entry {
+	e.Schemes = schemes
 	e.DefaultURL = "tcp://127.0.0.1:0"
 	c := &e.Capabilities
 	c.Ack = driver.AckKindNone

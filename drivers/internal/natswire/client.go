@@ -36,6 +36,9 @@ func schemes() []kit.Scheme {
 	return []kit.Scheme{{Name: "nats", Port: "4222"}, {Name: "tls", Port: "4222", TLS: true}, {Name: "ws", Port: "80"}, {Name: "wss", Port: "443", TLS: true}}
 }
 
+// Schemes are the names of those of servers' URLs.
+func Schemes() []string { return kit.Names(schemes()...) }
+
 // NewClient returns one that is not connected. Errors begin with the product's name.
 func NewClient(product string, t driver.Target, o Options) (*Client, error) {
 	b, err := kit.NewBase(Errors(product), t, o.User, o.Password, schemes()...)

@@ -34,13 +34,20 @@ type Client struct {
 	asked    atomic.Bool    // the server has asked for a client's certificate
 }
 
+// schemes are those of servers' URLs.
+func schemes() []kit.Scheme {
+	return []kit.Scheme{{Name: "redis", Port: "6379"}, {Name: "rediss", Port: "6379", TLS: true}, {Name: "unix", Socket: true},
+		{Name: "redis+sentinel", Port: "26379"}, {Name: "rediss+sentinel", Port: "26379", TLS: true},
+		{Name: "redis+cluster", Port: "6379"}, {Name: "rediss+cluster", Port: "6379", TLS: true}}
+}
+
+// Schemes are the names of those of servers' URLs.
+func Schemes() []string { return kit.Names(schemes()...) }
+
 // newClient checks the target's address and what it takes to log in. The driver's name
 // begins errors.
 func newClient(t driver.Target, name, via string, o Options) (*Client, error) {
-	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password,
-		kit.Scheme{Name: "redis", Port: "6379"}, kit.Scheme{Name: "rediss", Port: "6379", TLS: true}, kit.Scheme{Name: "unix", Socket: true},
-		kit.Scheme{Name: "redis+sentinel", Port: "26379"}, kit.Scheme{Name: "rediss+sentinel", Port: "26379", TLS: true},
-		kit.Scheme{Name: "redis+cluster", Port: "6379"}, kit.Scheme{Name: "rediss+cluster", Port: "6379", TLS: true})
+	base, err := kit.NewBase(&kit.Errors{Driver: name, Class: classOf}, t, o.User, o.Password, schemes()...)
 	if err != nil {
 		return nil, err
 	}
