@@ -54,9 +54,10 @@ func (r *Run) addBlocks(phase string, shares map[Metric]values) {
 		for len(x.blocks) <= at {
 			x.blocks = append(x.blocks, Block{})
 		}
-		// The metric of Header.Until needs a finer resolution than a sixteenth.
+		// The metric of Header.Until needs the finer resolution, and so do the slices of sides that are compared.
 		waited, _, _ := strings.Cut(r.Header.Until, " ")
-		x.blocks[at] = x.blocks[at].Join(blockOf(v.index, string(m) == waited))
+		fine := string(m) == waited || m.IsResponse() && r.Header.Trial != nil && r.Header.Trial.Beside
+		x.blocks[at] = x.blocks[at].Join(blockOf(v.index, fine))
 	}
 }
 

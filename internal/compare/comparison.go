@@ -102,6 +102,9 @@ type Comparison struct {
 	// that differ only by chance; 1 if nothing was judged.
 	P       float64  `json:"p"`
 	Metrics []Metric `json:"metrics"` // judged ones first
+	// Slices are percentiles over the time of pairs whose runs were made at the same time; none: they were not, or too few
+	// messages are in half a second.
+	Slices []Slices `json:"slices,omitempty"`
 	// Throughput is that of unpaced runs; nil if a run had a schedule.
 	Throughput *Row      `json:"throughput,omitempty"`
 	Accounts   []Account `json:"accounts"`
@@ -204,10 +207,12 @@ type Row struct {
 	B          Figures           `json:"b"`
 	Shift      *Shift            `json:"shift,omitempty"` // nil: no statement
 	// Outcome is empty where nothing is judged.
-	Outcome Outcome  `json:"outcome,omitempty"`
-	Cause   Cause    `json:"cause,omitempty"` // why it is [Undecided]
-	Notes   []string `json:"notes,omitempty"`
-	judged  *Judged  // nil where nothing is
+	Outcome Outcome `json:"outcome,omitempty"`
+	Cause   Cause   `json:"cause,omitempty"` // why it is [Undecided]
+	// Spread is what the interval of Shift is made of; nil where nothing is judged.
+	Spread *Spread  `json:"spread,omitempty"`
+	Notes  []string `json:"notes,omitempty"`
+	judged *Judged  // nil where nothing is
 }
 
 // Figures are one figure of the runs of a set.

@@ -77,6 +77,8 @@ func (c *Comparison) judge(pairs, controls []couple, o Options) error {
 			return err
 		}
 	}
+	c.slice(pairs, controls)
+	c.spread(family)
 	c.eachRow(func(r *Row) {
 		if r.Outcome == Undecided && r.judged != nil {
 			r.Cause = r.judged.Cause

@@ -63,6 +63,9 @@ func compareCharts(c *compare.Comparison, sides [2][]*result.Run, n int) []*char
 		}
 		add(shiftChart(c, m, pairs))
 		add(pairChart(c, m, pairs))
+		for _, x := range slicesCharts(c, m.Metric) {
+			add(x)
+		}
 		add(compareCurves(m.Metric, pairs))
 		add(compareDots(m, pairs))
 	}

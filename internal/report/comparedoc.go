@@ -150,6 +150,9 @@ func compareDocument(c *compare.Comparison, drawn []*chart, in medium) document 
 	if x := controlTable(c); x != nil {
 		out = append(out, part{Title: "A beside A", Blocks: document{x}})
 	}
+	if x := spreadTable(c); x != nil {
+		out = append(out, part{Title: "Spread of the change", Blocks: document{x}})
+	}
 	if len(more.Blocks) > 0 {
 		out = append(out, more)
 	}
