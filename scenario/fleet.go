@@ -7,12 +7,22 @@ import (
 	"strings"
 )
 
-// Fleet says which agents of a fleet only send and which only receive, so that every message goes from one agent to
-// another. Without it each agent receives what it sends. Only a fleet can have it.
+// Fleet says what some agents of a fleet do apart from the others. Without it each agent receives what it sends. Only a fleet can
+// have it.
 type Fleet struct {
 	Producers Role `yaml:"producers,omitempty" doc:"the agents that only send"`
 	Consumers Role `yaml:"consumers,omitempty" doc:"the agents that only receive"`
+	Probe     Role `yaml:"probe,omitempty" doc:"the agent that has no part in the load, and measures the broker beside it with one producer and one consumer at a low rate"`
 }
+
+// Divided reports whether some agents only send and others only receive, so that every message goes from one agent to another. It
+// may be called on nil.
+func (f *Fleet) Divided() bool {
+	return f != nil && !(f.Producers.Agents.IsZero() && f.Consumers.Agents.IsZero())
+}
+
+// Probed reports whether an agent only measures beside the load. It may be called on nil.
+func (f *Fleet) Probed() bool { return f != nil && !f.Probe.Agents.IsZero() }
 
 // Role is what some agents of a fleet do.
 type Role struct {
@@ -89,7 +99,8 @@ func (a Agents) String() string {
 	return strings.Join(a.Names, ",")
 }
 
-const fleetKey = "fleet"
+// The keys of [Fleet], and of the probe's role in it.
+const fleetKey, probeKey = "fleet", "probe"
 
 // fleet checks the roles of agents.
 func (v *validator) fleet() {
@@ -100,13 +111,30 @@ func (v *validator) fleet() {
 	for _, x := range []struct {
 		role, other string
 		agents      Agents
-	}{{"producers", "consumers", f.Producers.Agents}, {"consumers", "producers", f.Consumers.Agents}} {
+	}{{"producers", "consumers", f.Producers.Agents}, {"consumers", "producers", f.Consumers.Agents}, {probeKey, "", f.Probe.Agents}} {
 		again, err := ParseAgents(x.agents.String())
 		switch {
 		case x.agents.IsZero():
+			if x.role == probeKey || !f.Divided() {
+				continue
+			}
 			v.fail("fleet says which agents are the "+x.other+", and not which are the "+x.role, "add "+x.role+": {agents: 1}, or leave fleet out, so that each agent receives what it sends", fleetKey+"."+x.role, fleetKey)
 		case err != nil || again.String() != x.agents.String(): // made in Go
 			v.fail("fleet."+x.role+".agents does not say which agents", agentsForm, fleetKey+"."+x.role+".agents")
+		case x.role == probeKey && max(x.agents.Count, len(x.agents.Names)) > 1:
+			v.fail("fleet.probe.agents is "+x.agents.String()+", and one agent measures beside the load", "write 1, a name, or a label that one agent has", fleetKey+"."+probeKey+".agents")
 		}
+	}
+	if !f.Probed() {
+		return
+	}
+	for _, p := range v.s.Parts() {
+		if p.Scenario.Workload.Pattern == Consume {
+			v.fail("fleet.probe measures beside messages that are sent, and pattern consume sends none", "leave fleet.probe out", fleetKey+"."+probeKey, fleetKey)
+			break
+		}
+	}
+	if v.s.Target.Topic != "" {
+		v.fail("the agent of fleet.probe needs a topic of its own, and target.topic names topics that exist", "leave fleet.probe or target.topic out", fleetKey+"."+probeKey, fleetKey)
 	}
 }

@@ -51,6 +51,12 @@ func TestFleet(t *testing.T) {
 		"fleet: {producers: {agents: 3}, consumers: {agents: \"\"}}":                   "which agents",
 		"fleet: {producers: {agents: 3}, consumers: {agents: zone=b}}":                 "",
 		"fleet: {producers: {agents: 3}, consumers: {agents: 2}, observers: {}}":       "observers",
+		"fleet: {probe: {agents: 1}}":                                                  "",
+		"fleet: {probe: {agents: zone=b}, producers: {agents: 1}}":                     "not which are the consumers",
+		"fleet: {probe: {agents: 2}}":                                                  "one agent measures",
+		"fleet: {probe: {agents: \"m1,m2\"}}":                                          "one agent measures",
+		"target: {topic: orders}\nfleet: {probe: {agents: 1}}":                         "a topic of its own",
+		"workload: {pattern: consume}\nfleet: {probe: {agents: 1}}":                    "sends none",
 		"workloads: {a: {rate: 1/s, fleet: {producers: {agents: 3}}}, b: {rate: 1/s}}": "fleet",
 		"fleet: {}": "",
 	} {
@@ -73,7 +79,7 @@ func TestFleet(t *testing.T) {
 	if c.Normalise(); c.Fleet != nil || s.Fleet == nil || s.Fleet.Consumers.Agents.Value != "b" {
 		t.Errorf("%+v, and before %+v", c.Fleet, s.Fleet)
 	}
-	if err := (&Scenario{Fleet: &Fleet{Role{Agents{Names: []string{"a b"}}}, Role{Agents{Count: 1}}}}).Validate(); err == nil {
+	if err := (&Scenario{Fleet: &Fleet{Producers: Role{Agents{Names: []string{"a b"}}}, Consumers: Role{Agents{Count: 1}}}}).Validate(); err == nil {
 		t.Error("a name with a blank")
 	}
 }

@@ -42,7 +42,7 @@ type Scenario struct {
 	// have it.
 	Network *Network `yaml:"network,omitempty" doc:"what the path between clients and brokers is like for the whole run, such as {profile: cross-region}"`
 	// Fleet gives agents of a fleet roles; nil: each receives what it sends.
-	Fleet *Fleet `yaml:"fleet,omitempty" doc:"which agents of a fleet only send and which only receive, such as {producers: {agents: 3}, consumers: {agents: zone=b}}; default: each agent receives what it sends"`
+	Fleet *Fleet `yaml:"fleet,omitempty" doc:"which agents of a fleet only send, which only receive, and which one only measures beside them, such as {producers: {agents: 3}, consumers: {agents: zone=b}, probe: {agents: 1}}; default: each agent receives what it sends, and none measures beside it"`
 	// Actions are what happens in the window; see [Scenario.Acts].
 	Actions []Action `yaml:"actions,omitempty" doc:"what happens in the window, to whom and for how long: a list such as [{at: 5s, pause: consumers, for: 5s}]"`
 	Record  Record   `yaml:"record,omitempty" doc:"what is written down"`

@@ -6,6 +6,8 @@ import (
 
 	"sixnines/driver"
 	"sixnines/internal/layout"
+	"sixnines/internal/probe"
+	"sixnines/internal/spell"
 	"sixnines/scenario"
 )
 
@@ -24,8 +26,18 @@ func (a *app) rolesPossible(s *scenario.Scenario, e driver.Entry) error {
 // divisionOf says which agents have how many of the producers and consumers, as far as it is known without the agents. The error
 // says why they cannot be divided so.
 func divisionOf(s *scenario.Scenario) (lines []string, err error) {
-	if s.Fleet == nil {
-		return nil, nil
+	if s.Fleet.Probed() {
+		who := "agent " + strings.Join(s.Fleet.Probe.Agents.Names, "")
+		switch p := s.Fleet.Probe.Agents; {
+		case p.Label != "":
+			who = "the agent with " + p.String()
+		case p.Count > 0:
+			who = "one agent"
+		}
+		lines = append(lines, fmt.Sprintf("%s has no part in the load, and measures beside it at %s", who, spell.Rate(float64(probe.Rate))))
+	}
+	if !s.Fleet.Divided() {
+		return lines, nil
 	}
 	w := &s.Workload
 	for _, r := range []struct {

@@ -346,7 +346,7 @@ func (a *app) makeOnFleet(stops *interrupts, show display, m measurement, config
 	}
 	plan := coordinator.Config{Conn: a.fleet.conn, Version: a.Tool.Version, Run: name[:min(len(name), 48)] + "-" + randomHex()[:8],
 		Scenario: sent, Entry: m.entry, Divider: divider, Collector: c, Note: note,
-		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Pick: fleetrun.Picker(sent), Crosses: sent.Fleet != nil, Shared: a.fleet.shared, Acts: acts != nil, Abort: stops.abort, Say: show.say}
+		Agents: a.fleet.agents, Fewer: a.fleet.fewer, Ready: a.fleet.wait, Choose: a.fleet.chooses, Pick: fleetrun.Picker(sent), Crosses: sent.Fleet.Divided(), Beside: fleetrun.Beside, Shared: a.fleet.shared, Acts: acts != nil, Abort: stops.abort, Say: show.say}
 	show.say("run " + plan.Run)
 	show.observe(engine.Progress{Phase: phaseConnect})
 	o, err := coordinate(stops, plan)

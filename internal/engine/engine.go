@@ -86,7 +86,14 @@ func check(s *scenario.Scenario, e driver.Entry) error {
 	if _, err := payload.Load(w.Payload); err != nil {
 		return refuse("%w", err)
 	}
-	if s.Fleet != nil {
+	switch {
+	case !s.Fleet.Probed():
+	case can.Brokerless:
+		return refuse("fleet.probe: driver %s has no broker that the load and the probe could share; leave it out", e.Name)
+	case w.Pattern == scenario.Publish && can.Ack == driver.AckKindNone:
+		return refuse("fleet.probe: publishes of driver %s with these options get no answer that the probe could time; leave it out, or use pattern deliver", e.Name)
+	}
+	if s.Fleet.Divided() {
 		return plan.CheckRoles(s, e.Name, can)
 	}
 	return nil

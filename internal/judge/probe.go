@@ -45,6 +45,12 @@ func besideProbe(e *evidence) (found []result.Reason) {
 	if load == nil || probe == nil || e.run.Header.Mode == result.ModeFlatOut || measured < probeCover*e.window() {
 		return nil
 	}
+	if f := e.run.Header.Fleet; f != nil && f.Probe != nil {
+		if f.Probe.Lost {
+			return nil // which of its messages were never answered is not known
+		}
+		return e.besideAgent(f.Probe, m, load, probe)
+	}
 	for _, name := range []result.Percentile{result.P50, result.P99} {
 		l, p := figureOf(load, name), figureOf(probe, name)
 		if !l.known || !p.known || e.probeLost(name) {
@@ -62,6 +68,35 @@ func besideProbe(e *evidence) (found []result.Reason) {
 			found = append(found, result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p),
 				Means: "a nearly idle connection is answered later than the connections of this load: its threads, or the broker's, were asleep"})
 		}
+	}
+	return found
+}
+
+// besideAgent compares the load with a probe on an agent of its own, which may have another way to the broker. How much the
+// two ways differ shows in the fastest message of each, and is taken from the slower one. What is left is a note: it may be the
+// load's connections, queues and clients, or that the longer way is busier.
+func (e *evidence) besideAgent(agent *result.FleetProbe, m result.Metric, load, probe *result.Distribution) (found []result.Reason) {
+	way := load.Min - probe.Min
+	for _, name := range []result.Percentile{result.P50, result.P99} {
+		l, p := figureOf(load, name), figureOf(probe, name)
+		if !l.known || !p.known || e.probeLost(name) {
+			continue
+		}
+		r := result.Reason{Status: result.Valid, Code: result.ReasonProbe, Metric: m, Percentile: name, Found: beside(m, name, l, p) + ", on agent " + agent.Name}
+		switch {
+		case l.less(max(0, way)).exceeds(p) && l.low <= copies(load)*p.high+max(0, way):
+			r.Means = fmt.Sprintf("each message of this load goes to %d consumers in turn, and each message of the probe to one, which can explain it", copies(load))
+		case l.less(max(0, way)).exceeds(p):
+			r.Means = "the agents of the load have it in their connections, queues or clients, or the broker serves a loaded connection or topic more slowly"
+		case p.less(max(0, -way)).exceeds(l):
+			r.Means = "a nearly idle connection is answered later than the connections of this load, or that agent's machine or way to the broker is slower"
+		default:
+			continue
+		}
+		if apart := max(way, -way); apart > 0 {
+			r.Means += fmt.Sprintf("; the fastest messages of the two are %s apart, which is left out", span(apart))
+		}
+		found = append(found, r)
 	}
 	return found
 }
@@ -215,6 +250,12 @@ func figureOf(d *result.Distribution, name result.Percentile) bounded {
 	}
 	low, high := f.Widest()
 	return bounded{f.Value, low, high, true}
+}
+
+// less returns the figure of messages that took so much less, ns.
+func (a bounded) less(ns int64) bounded {
+	a.value, a.low, a.high = a.value-ns, a.low-ns, a.high-ns
+	return a
 }
 
 // exceeds reports whether a is above b by more than probeRatio, probeGap and chance.

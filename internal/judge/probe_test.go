@@ -189,6 +189,33 @@ func TestBesideProbe(t *testing.T) {
 			probed(b, 3*ms, 4*ms, 3_000)
 			return b
 		}, []string{"50", "99"}, result.Valid, "nearly idle"},
+		{"the load waits, and the probe is on an agent of its own", func() *testbed { // never suspect: it may be the way
+			b := slow()
+			probed(b, 90_000, 150_000, -1)
+			b.header.Fleet = &result.Fleet{Probe: &result.FleetProbe{Name: "m3"}}
+			for i := range b.intervals[:seconds] { // one message that did not wait: the ways are alike
+				b.intervals[i].share(result.DeliveryService).add(80_000)
+			}
+			return b
+		}, []string{"50", "99"}, result.Valid, "for a probe of the same broker at the same time, on agent m3; the agents of the load have it"},
+		{"the way of the load is longer than that of an agent", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.header.Fleet = &result.Fleet{Probe: &result.FleetProbe{Name: "m3"}}
+			return b
+		}, nil, "", ""},
+		{"the way of an agent is longer than that of the load", func() *testbed {
+			b := newTestbed(healthyMessages())
+			probed(b, 600_000, 600_000, 3_000)
+			b.header.Fleet = &result.Fleet{Probe: &result.FleetProbe{Name: "m3"}}
+			return b
+		}, nil, "", ""},
+		{"a probe on an agent that was lost", func() *testbed {
+			b := slow()
+			probed(b, 90_000, 150_000, 3_000)
+			b.header.Fleet = &result.Fleet{Probe: &result.FleetProbe{Name: "m3", Lost: true}}
+			return b
+		}, nil, "", ""},
 		{"a tail of the probe's that chance explains", func() *testbed {
 			// One in fifty of the load's messages is slow, and of the probe's as well
 			// but for a few: its p99 is known within wide limits only.

@@ -268,7 +268,7 @@ func kinds() []family {
 			About:   "Connections that come and go beside those of the messages. Each column counts from the instant at which a connection was due to be opened: until the network connection was made, until the broker had accepted the login, and until the consumer had subscribed.",
 			Columns: []column{col(result.ConnectionConnect, "connected"), col(result.ConnectionLogin, "logged in"), col(result.ConnectionSubscribe, "subscribed")}},
 		{Name: "Service time of the probe", Key: "probe",
-			About:   "The probe is one producer and one consumer at a low rate, in a separate process and on a separate topic, that measure the same broker at the same time. If the load's service time is longer than the probe's, the difference is in the load's own connections, queues or client.",
+			About:   "The probe is one producer and one consumer at a low rate, in a separate process, or on an agent of a fleet that has no part in the load, and on a separate topic, that measure the same broker at the same time. If the load's service time is longer than the probe's, the difference is in the load's own connections, queues or client.",
 			Columns: []column{col(result.ProbeService, "service")}},
 		{Name: "Lag", Key: "lag",
 			About:   "How late messages were sent, and how late deliveries, replies and acknowledgements were read. Own lag is the generator's own delay in sending. Blocked lag is caused by a blocked send or a full in-flight limit, so by the system under test. Receive lag is how long a delivery or reply (or an acknowledgement) waited in this machine before it was read: the generator's own delay in receiving, a part of the service time.",

@@ -20,6 +20,9 @@ func agentsTable(s *subject) *table {
 	if slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil }) {
 		x.Caption += " How wrong other agents' clocks make its latencies is no part of its verdict: the whole says that."
 	}
+	if p := f.Probe; p != nil {
+		x.Caption += " Agent " + p.Name + " had no part in the load: it ran the probe beside it."
+	}
 	for _, a := range f.Agents {
 		verdict := plain(string(a.Status))
 		if a.Lost {
@@ -47,7 +50,11 @@ func segmentText(g *result.Segment) string {
 func fleetText(h *result.Header) string {
 	switch {
 	case h.Fleet != nil:
-		return plural(int64(len(h.Fleet.Agents)), "agent")
+		text := plural(int64(len(h.Fleet.Agents)), "agent")
+		if p := h.Fleet.Probe; p != nil {
+			text += ", and a probe on " + p.Name
+		}
+		return text
 	case h.Segment != nil:
 		return "segment " + segmentText(h.Segment)
 	}

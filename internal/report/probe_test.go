@@ -26,6 +26,13 @@ func TestProbeStandsBesideTheLoad(t *testing.T) {
 	if !strings.Contains(page, "Service time of the probe") || !strings.Contains(page, "The probe is one producer") {
 		t.Error("the page does not show the probe")
 	}
+	run.Header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "m1"}, {Name: "m2"}}, Probe: &result.FleetProbe{Name: "m3"}}
+	if text := terminalOf(t, run); !strings.Contains(text, "2 agents, and a probe on m3") {
+		t.Errorf("where the probe ran is not shown: %s", text)
+	}
+	if page := htmlOf(t, Options{}, run); !strings.Contains(page, "Agent m3 had no part in the load") {
+		t.Error("the page does not say where the probe ran")
+	}
 }
 
 func terminalOf(t *testing.T, run *result.Run) string {

@@ -115,7 +115,7 @@ func (p *Plan) nameAll() {
 // that they have in the whole.
 func (p *Plan) layOut() (err error) {
 	g := p.Segment
-	if p.Scenario.Fleet != nil && p.Role() == "" {
+	if p.Scenario.Fleet.Divided() && p.Role() == "" {
 		return fmt.Errorf("%w: the scenario gives the agents of a fleet roles, and this process has none; run it on a fleet, or leave fleet out", ErrUsage)
 	}
 	if g == nil {

@@ -43,6 +43,9 @@ type Config struct {
 	Acts bool
 	// Crosses says that messages come from one agent to another: where the agents have several clocks, these are followed.
 	Crosses bool
+	// Beside, if not nil, reports whether the agent of a segment has no part in the load, so that no message comes from it to
+	// another: its clock need not be followed.
+	Beside func(wire.Segment) bool
 	// Shared says that the system under test may be the control plane.
 	Shared bool
 	// Ready is how long all agents may take to be there, and to be ready; 60 s by default. Patience is for how long an agent

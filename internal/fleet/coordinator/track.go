@@ -166,10 +166,23 @@ func (t *tracker) end(heard int64) *Followed {
 	return &f
 }
 
-// oneClock reports whether all agents have one clock: the same by their account, and no exchange contradicts that.
+// sharing are the agents that have a part in the load.
+func (r *run) sharing() []*member {
+	if r.Beside == nil {
+		return r.members
+	}
+	return slices.DeleteFunc(slices.Clone(r.members), func(m *member) bool { return r.Beside(m.Segment) })
+}
+
+// oneClock reports whether all agents that share the load have one clock: the same by their account, and no exchange contradicts
+// that.
 func (r *run) oneClock() bool {
-	first := r.members[0]
-	return !slices.ContainsFunc(r.members, func(m *member) bool {
+	all := r.sharing()
+	if len(all) == 0 {
+		return true
+	}
+	first := all[0]
+	return !slices.ContainsFunc(all, func(m *member) bool {
 		apart := m.Offset - first.Offset
 		return m.Clock != first.Clock || max(apart, -apart) > m.Bound+first.Bound
 	})
@@ -183,7 +196,7 @@ func (r *run) follow(ctx, own context.Context) error {
 	}
 	own, r.unfollow = context.WithCancel(own)
 	failed := make([]error, len(r.members))
-	each(r.members, func(m *member) {
+	each(r.sharing(), func(m *member) {
 		t, err := newTracker(r.Run, func(number uint32) (clocksync.Exchange, error) { return exchange(own, r.Conn, m.ID, number) },
 			func(c *wire.Clock) error { return r.request(own, m, wire.RequestClock, c) })
 		for range probes {
@@ -212,6 +225,9 @@ func (r *run) following(own context.Context, at int64) {
 	followed, cancel := context.WithCancel(own)
 	var all sync.WaitGroup
 	for _, m := range r.members {
+		if m.tracker == nil {
+			continue
+		}
 		m.tracker.begun, m.tracker.assessed = true, at
 		all.Go(func() { m.tracker.follow(followed, max(askEvery, time.Duration(len(r.members))*askEach)) })
 	}

@@ -41,10 +41,13 @@ type Collector struct {
 	run      *result.Run
 }
 
-// Sources are the agents of a merged result, with the files that are beside it.
+// Sources are the agents of a merged result, with the files that are beside it; that of the probe, if there is one, comes last.
 func Sources(file string, f *result.Fleet) (all []merge.Source) {
 	for _, a := range f.Agents {
 		all = append(all, merge.Source{Name: a.Name, Host: a.Host, Path: filepath.Join(result.AgentsDir(file), a.Name+".jsonl")})
+	}
+	if p := f.Probe; p != nil {
+		all = append(all, merge.Source{Name: p.Name, Host: p.Host, Path: filepath.Join(result.AgentsDir(file), p.Name+".jsonl")})
 	}
 	return all
 }
@@ -76,7 +79,7 @@ func (c *Collector) Begin(s *coordinator.Started) error {
 		c.files = append(c.files, f)
 	}
 	if c.Observe != nil {
-		c.progress = newProgress(len(s.Members), c.Observe)
+		c.progress = newProgress(s.Members, c.Observe)
 	}
 	if c.Begun != nil {
 		c.begins = time.AfterFunc(time.Duration(s.Start-clock.Now()), c.Begun)
@@ -94,7 +97,7 @@ func (c *Collector) Collect(of int, _ uint64, record []byte) error {
 	if _, err := c.files[of].Write(record); err != nil {
 		return err
 	}
-	if c.progress != nil {
+	if c.progress != nil && !Beside(c.started.Members[of].Segment) {
 		c.progress.add(of, record)
 	}
 	return nil
@@ -150,14 +153,21 @@ func (c *Collector) Finish(ends []coordinator.End) error {
 func (c *Collector) clocks(ends []coordinator.End) map[string]*result.AgentClock {
 	all := map[string]*result.AgentClock{}
 	followed, several := false, false
+	var first *coordinator.Member // of the load
 	for i, m := range c.started.Members {
+		if Beside(m.Segment) {
+			continue
+		}
+		if first == nil {
+			first = &c.started.Members[i]
+		}
 		all[m.Name] = &result.AgentClock{Unknown: true}
 		if f := ends[i].Clock; f != nil {
 			followed = true
 			all[m.Name] = &result.AgentClock{Offset: f.Offset, Drift: f.Drift, Proved: f.Proved, Expected: f.Expected, RoundTrip: f.RoundTrip, Exchanges: f.Asked, Unknown: f.Unknown}
 		}
 		g, err := segmentOf(m.Segment)
-		several = several || err == nil && g.Role != "" && m.Clock != c.started.Members[0].Clock
+		several = several || err == nil && g.Role != "" && m.Clock != first.Clock
 		if h, err := headersOf(c.path(m)); err == nil && len(h) > 0 {
 			several = several || h[0].Clock.Shifted
 		}
@@ -172,7 +182,7 @@ func (c *Collector) clocks(ends []coordinator.End) map[string]*result.AgentClock
 func (c *Collector) starts(ends []coordinator.End) map[string]*result.AgentStart {
 	all := map[string]*result.AgentStart{}
 	for i, m := range c.started.Members {
-		if ends[i].Records > 0 {
+		if ends[i].Records > 0 && !Beside(m.Segment) {
 			all[m.Name] = &result.AgentStart{Late: ends[i].Late.Nanoseconds(), Proved: ends[i].Proved}
 		}
 	}
@@ -192,7 +202,7 @@ func (c *Collector) complete() error {
 		if all[i], err = headersOf(c.path(m)); err != nil {
 			return err
 		}
-		if most < 0 || len(all[i]) > len(all[most]) {
+		if !Beside(m.Segment) && (most < 0 || len(all[i]) > len(all[most])) {
 			most = i
 		}
 	}
@@ -200,10 +210,14 @@ func (c *Collector) complete() error {
 		return errNothing
 	}
 	for i, m := range c.started.Members {
-		if len(all[i]) == len(all[most]) {
+		headers := all[most]
+		if Beside(m.Segment) {
+			headers = headers[:1]
+		}
+		if len(all[i]) == len(headers) {
 			continue
 		}
-		if err := writeLost(c.path(m), all[most], m, c.started.Start); err != nil {
+		if err := writeLost(c.path(m), headers, m, c.started.Start); err != nil {
 			return fmt.Errorf("write down that agent %s is lost: %w", m.Name, err)
 		}
 	}

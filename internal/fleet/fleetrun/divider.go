@@ -24,7 +24,7 @@ func Check(s *scenario.Scenario) error {
 	case s.Record.Raw:
 		return refuse("raw files would stay with the agents: leave record.raw out, and have single messages from a run on one machine")
 	case s.Record.Probe == scenario.ProbeOn:
-		return refuse("an agent has no probe beside it: leave record.probe out, and measure with a run of a few messages a second from another machine at the same time")
+		return refuse("an agent has no probe in a process beside it: leave record.probe out, and have an agent of its own measure beside the load (--fleet-probe 1)")
 	}
 	return nil
 }

@@ -32,7 +32,10 @@ func writeLost(path string, others []result.Header, m coordinator.Member, start 
 		h.ID, h.Segment = id, &segment
 		h.Machine, h.SetupTimes, h.Floor, h.Limit, h.SameHost = nil, nil, nil, nil, false
 		h.Clock.Domain, h.Clock.Start = m.Clock, start+m.Offset
-		if h.Rate, err = plannedRate(&h); err == nil {
+		if h.Rate = 0; segment.Role != result.RoleProbe {
+			h.Rate, err = plannedRate(&h)
+		}
+		if err == nil {
 			err = w.Header(h)
 		}
 		if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"sixnines/internal/engine"
+	"sixnines/internal/fleet/coordinator"
 	"sixnines/internal/histograms"
 	"sixnines/result"
 )
@@ -17,6 +18,7 @@ import (
 type progress struct {
 	observe func(engine.Progress)
 	agents  []agentProgress
+	sharing int // of the agents, those that have a part in the load
 	fresh   int // intervals since observe was called
 	decoder histograms.Decoder
 }
@@ -34,8 +36,14 @@ type loadProgress struct {
 	last     result.Interval // zero: it has none
 }
 
-func newProgress(agents int, observe func(engine.Progress)) *progress {
-	return &progress{observe: observe, agents: make([]agentProgress, agents)}
+func newProgress(members []coordinator.Member, observe func(engine.Progress)) *progress {
+	p := &progress{observe: observe, agents: make([]agentProgress, len(members))}
+	for _, m := range members {
+		if !Beside(m.Segment) {
+			p.sharing++
+		}
+	}
+	return p
 }
 
 // The beginnings of the lines of headers and intervals.
@@ -57,7 +65,7 @@ func (p *progress) add(agent int, record []byte) {
 		from += end + 1
 	}
 	a.rest = append(a.rest[:0], a.rest[from:]...)
-	if loads := len(p.agents) * len(a.loads); p.fresh > 0 && p.fresh >= loads {
+	if loads := p.sharing * len(a.loads); p.fresh > 0 && p.fresh >= loads {
 		p.fresh = 0
 		p.observe(p.whole())
 	}

@@ -13,6 +13,7 @@ import (
 	"sixnines/internal/engine"
 	"sixnines/internal/fleet/agent"
 	"sixnines/internal/fleet/wire"
+	"sixnines/internal/probe"
 	"sixnines/internal/schedule"
 	"sixnines/internal/secret"
 	"sixnines/result"
@@ -35,6 +36,12 @@ func (r *Runner) Load(p *agent.Plan) (agent.Load, error) {
 		return agent.Load{}, err
 	}
 	l := agent.Load{Size: int64(p.Scenario.Heaviest())}
+	if g, err := segmentOf(p.Segment); err != nil {
+		return agent.Load{}, err
+	} else if g.Role == result.RoleProbe {
+		l.Rate, l.Connections = probe.Rate, 2
+		return l, nil
+	}
 	for _, part := range p.Scenario.Parts() {
 		rate, err := rateOf(part.Scenario, p.Segment)
 		if err != nil {
@@ -116,7 +123,11 @@ func (r *Runner) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
 	over, sent := make(chan struct{}), make(chan error, 1)
 	go func() { sent <- follow(file, over, s.Record) }()
 	segment, err := segmentOf(p.Segment)
-	if err == nil {
+	switch {
+	case err != nil:
+	case segment.Role == result.RoleProbe:
+		err = r.observe(ctx, p, s, &segment, file)
+	default:
 		leads := &leading{}
 		config := engine.Config{Scenario: p.Scenario, Entry: p.Entry, File: file, Tool: r.Tool, Idle: r.Idle,
 			Segment: &segment, Doer: elsewhere, Peers: peersOf(p, &segment, s), Start: starts(s, leads), Abort: s.Abort()}

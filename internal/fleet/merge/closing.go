@@ -78,6 +78,14 @@ func (m *merger) closing(i int, ends []*ending) error {
 	}
 	v.Start, v.End = v.Closing.GivenUp, v.Closing.GivenUp
 	little.put(v.Vitals)
+	if m.probe.of(v.Workload) {
+		if v.Vitals == nil {
+			v.Vitals = map[result.Vital]float64{}
+		}
+		if err := m.probe.close(v.Vitals); err != nil {
+			return err
+		}
+	}
 	v.Lost, v.Tail = pairs(lost), slowest(v.Tail)
 	var err error
 	if v.Metrics, err = l.sums.take(); err != nil {

@@ -54,6 +54,9 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 		h.Fleet.Agents = append(h.Fleet.Agents, agentOf(a, x, ends[j], i))
 		h.Fleet.Agents[j].Clock, h.Fleet.Agents[j].Start = m.whole.Clocks[a.name], m.whole.Starts[a.name]
 	}
+	if m.probe != nil {
+		h.Fleet.Probe = m.probe.describe()
+	}
 	h.Machine = common(facts)
 	describe(&h, all)
 	s, plan, err := planOf(&h)

@@ -36,6 +36,11 @@ func (m *merger) interval(l *load, phase string, all []piece, until int64) error
 		v.Vitals = m.units.worst(v.Vitals, x.Vitals)
 		v.Depth = deeper(v.Depth, x.Depth)
 	}
+	if phase == result.PhaseMeasure && m.probe.of(v.Workload) {
+		if err := m.probe.until(v.End, &l.sums); err != nil {
+			return err
+		}
+	}
 	if l.books != nil { // what a consuming agent expects is what it received
 		v.Counters.Expected = l.books.deliveries()
 	}

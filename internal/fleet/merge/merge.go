@@ -65,8 +65,15 @@ func Files(path string, sources []Source, whole Whole) (*result.Run, error) {
 		defer a.close()
 		agents[i] = a
 	}
+	agents, p, err := withoutProbe(agents)
+	if err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(agents, func(a, b *agent) int { return cmp.Compare(a.segment().Index, b.segment().Index) })
 	if err := belong(agents, whole.Clocks); err != nil {
+		return nil, err
+	}
+	if err := p.belongs(agents); err != nil {
 		return nil, err
 	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +87,7 @@ func Files(path string, sources []Source, whole Whole) (*result.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := (&merger{agents: agents, whole: whole, writer: w, path: part, units: units{}}).merge(); err != nil {
+	if err := (&merger{agents: agents, probe: p, whole: whole, writer: w, path: part, units: units{}}).merge(); err != nil {
 		// The error that ended the merging is the one to return.
 		_ = w.Close()
 		_ = os.Remove(part)
@@ -95,6 +102,7 @@ func Files(path string, sources []Source, whole Whole) (*result.Run, error) {
 // merger writes one file. It belongs to one goroutine.
 type merger struct {
 	agents []*agent
+	probe  *probed // nil: there is none
 	whole  Whole
 	writer *resultfile.Writer
 	path   string
@@ -119,6 +127,9 @@ type load struct {
 func (m *merger) merge() error {
 	ends, err := m.scan()
 	if err != nil {
+		return err
+	}
+	if err := m.probe.isLost(); err != nil {
 		return err
 	}
 	for i := range m.agents[0].headers {
@@ -251,7 +262,7 @@ func (m *merger) events() (all []result.Event) {
 		kind     result.EventKind
 	}
 	acts := map[act]int{}
-	all = slices.Clone(m.whole.Events)
+	all = append(slices.Clone(m.whole.Events), m.probe.end()...)
 	for _, a := range m.agents {
 		for _, e := range a.events {
 			if e.Action == nil {
