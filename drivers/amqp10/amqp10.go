@@ -7,8 +7,12 @@
 // shares. The driver makes and deletes addresses and queues by messages to Artemis'
 // management address, and asks there how many messages a queue holds.
 //
-// RabbitMQ has AMQP 1.0 by its plugin rabbitmq_amqp1_0, and by itself from 4.0 on.
-// With a group, topic t is the queue s9.r.t, which the plugin makes when
+// RabbitMQ has AMQP 1.0 by itself from 4.0 on. Topic t of run r is the fanout exchange
+// s9.r.t there, and groups and consumers on their own have queues as on Artemis. With
+// routing anycast a topic is one queue. The driver makes, deletes and counts by messages
+// to /management.
+//
+// Before 4.0 RabbitMQ has AMQP 1.0 by its plugin rabbitmq_amqp1_0. With a group, topic t is the queue s9.r.t, which the plugin makes when
 // somebody attaches to it. Without groups it is the key s9.r.t of the exchange
 // amq.topic, from which each consumer has a queue that the plugin names. The plugin
 // deletes neither, and nothing in its protocol does.

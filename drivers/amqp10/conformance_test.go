@@ -112,9 +112,27 @@ func TestArtemis(t *testing.T) {
 }
 
 // TestRabbitMQ leaves out what the broker holds after a run, since its plugin deletes
-// nothing, and groups beside consumers on their own, which it cannot have.
+// nothing, and groups beside consumers on their own, which it cannot have. From 4.0 on, which RABBITMQ_HOME
+// may name, it has both.
 func TestRabbitMQ(t *testing.T) {
 	c := brokertest.Start(t, "rabbitmq", login())
+	if !strings.HasPrefix(c.Version, "3.") {
+		testManaged(t, c)
+		return
+	}
+	_, secured := brokertest.Secured(t, "rabbitmq", amqp10.Entry(), brokers.Options{})
+	t.Run("secured", func(t *testing.T) {
+		// The account may use all keys of amq.topic, so that only queues can be refused.
+		sessiontest.Works(t, amqp10.Entry().Driver, secured)
+		queue := secured
+		queue.Options = with(nil, "routing", "anycast")
+		maps.Copy(queue.Options, secured.Options)
+		testLimited(t, queue, func(run, topic string) (string, string) {
+			name := secured.Prefix + run + "." + topic
+			return name, name
+		})
+	})
+	t.Log("RabbitMQ before 4.0: what the driver does from 4.0 on is not tried")
 	try(t, c, brokertest.Encrypted(t, "rabbitmq", login(), target), []mode{
 		{name: "topics", brief: true, claim: func(c *driver.Capabilities) { c.Groups = false }},
 		{name: "queues", claim: func(c *driver.Capabilities) { c.FanOut = false }},
@@ -135,6 +153,65 @@ func TestRabbitMQ(t *testing.T) {
 		"anycast":              {"routing": "anycast", "durable": true},
 		"an address of others": {"address": "/queue/own.{run}.{topic}"},
 	})
+	testWrongPassword(t, c)
+}
+
+// testLimited is the suite with a user of RabbitMQ that has the driver's rights and no others. With routing anycast consumers on
+// their own do not each get every message.
+func testLimited(t *testing.T, secured driver.Target, given func(run, topic string) (string, string)) {
+	h := drivertest.Harness{Entry: amqp10.Entry(), Target: secured, Given: given}
+	h.Entry.Capabilities.FanOut = secured.Options["routing"] != "anycast"
+	drivertest.RunLimited(t, h)
+}
+
+// queues lists what RabbitMQ has that is a run's.
+func queues(t *testing.T, c *brokers.Cluster, run string) (all []string, err error) {
+	for _, what := range []string{"list_queues", "list_exchanges"} {
+		lines, err := brokertest.RabbitMQControl(t, c, what, "name")
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range lines {
+			if strings.Contains(line, run) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all, nil
+}
+
+// testManaged is the suite at a RabbitMQ that makes and deletes what it is asked for.
+func testManaged(t *testing.T, c *brokers.Cluster) {
+	_, secured := brokertest.Secured(t, "rabbitmq", amqp10.Entry(), brokers.Options{})
+	t.Run("secured", func(t *testing.T) {
+		testLimited(t, secured, func(run, topic string) (string, string) {
+			name := secured.Prefix + run + "." + topic
+			return name + "/" + topic, name + "/g0"
+		})
+	})
+	try(t, c, brokertest.Encrypted(t, "rabbitmq", login(), target), []mode{
+		{name: "exchanges", brief: true},
+		{name: "queues", options: map[string]any{"routing": "anycast", "durable": true}, claim: func(c *driver.Capabilities) { c.FanOut = false }},
+		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}},
+	}, func(h *drivertest.Harness) {
+		h.Observe = observe(c, "/exchange/s9.")
+		if !h.Entry.Capabilities.FanOut {
+			h.Observe = nil // a queue gives each message to one consumer
+		}
+		h.Leftovers = func(run string) ([]string, error) { return queues(t, c, run) }
+		h.Given = func(run, topic string) (string, string) {
+			name := "s9." + run + "." + topic
+			if !h.Entry.Capabilities.FanOut {
+				return name, name
+			}
+			return name + "/" + topic, name + "/g0"
+		}
+		h.WrongPassword = nil // it takes three seconds, see below
+	})
+	testWrongPassword(t, c)
+}
+
+func testWrongPassword(t *testing.T, c *brokers.Cluster) {
 	t.Run("wrong password", func(t *testing.T) {
 		sessiontest.Refused(t, amqp10.Entry().Driver, driver.Target{URL: c.URL, Options: with(nil, "password", "byron")}, driver.ErrUnauthorized, "check user, password")
 	})

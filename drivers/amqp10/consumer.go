@@ -114,7 +114,7 @@ func (s *session) ackEvery(a driver.ConsumerAck) (int, error) {
 // wasDelivered reports whether a message was delivered before. RabbitMQ does not count for classic queues, and says only
 // that this consumer is not the first.
 func (s *session) wasDelivered(h *amqp.MessageHeader) bool {
-	return h != nil && (h.DeliveryCount > 0 || !h.FirstAcquirer && s.is("rabbitmq"))
+	return h != nil && (h.DeliveryCount > 0 || !h.FirstAcquirer && s.is(rabbitMQProduct))
 }
 
 // manualCredit has the library grant no credit.
@@ -129,7 +129,7 @@ func (c *consumer) Attach(ctx context.Context, to *conn) error {
 	}
 	in := &subscription{consumer: c, conn: to}
 	var err error
-	if in.session, err = to.NewSession(ctx, nil); err != nil {
+	if in.session, err = to.begin(ctx); err != nil {
 		return wrap(err, "begin a session")
 	}
 	for _, topic := range c.spec.Topics {
@@ -245,9 +245,10 @@ func (c *consumer) Close(ctx context.Context) error {
 	}
 	for i := 0; !s.Closed() && c.isAlone() && i < len(c.spec.Topics); i++ {
 		// It would fill up. If that fails, Deprovision sees to it.
-		s.do(grace, func(to *conn) error {
-			return to.operate(grace, "destroyQueue", s.queue(c.spec.Topics[i], c.spec), true)
-		})
+		queue := thing{aQueue, s.queue(c.spec.Topics[i], c.spec)}
+		if s.do(grace, func(to *conn) error { return to.broker.delete(grace, queue) }) == nil {
+			s.forget(queue)
+		}
 	}
 	s.links.Release(ctx, c.key, c.link)
 	return err

@@ -25,14 +25,14 @@ func (s *session) planGiven(t driver.Topology) error {
 		switch {
 		case len(topic) > 255 || strings.ContainsAny(topic, "\x00\r\n"):
 			return refuse(topic, "names have up to 255 bytes, and no line ends")
-		case !s.is("rabbitmq"):
+		case !s.is(rabbitMQProduct):
 		case exchange == "" && key != "" && len(t.Groups) > 0 && t.Groups[0] != key:
 			return refuse(topic, "it is a queue, so that its consumers are of the group "+key+", and of no other")
 		case exchange != "" && len(t.Groups) == 0 && t.Consumers > 0:
 			return refuse(topic, "it is an exchange with a key, and no queue is made; name the queue that they lead to as a group (--group)")
 		}
 	}
-	if len(t.Groups) == 0 && t.Consumers > len(t.Topics) && s.is("rabbitmq") {
+	if len(t.Groups) == 0 && t.Consumers > len(t.Topics) && s.is(rabbitMQProduct) {
 		return refuse(t.Topics[0], "a queue gives each message to one of its consumers, and these would each want all; name the queue as a group, too (--group)")
 	}
 	s.mu.Lock()
@@ -45,7 +45,7 @@ func (s *session) planGiven(t driver.Topology) error {
 // key without an exchange. Both are empty where the topic is an address as it is.
 func (s *session) given(topic string) (exchange, key string) {
 	switch i := strings.LastIndexByte(topic, '/'); {
-	case !s.is("rabbitmq") || strings.HasPrefix(topic, "/"):
+	case !s.is(rabbitMQProduct) || strings.HasPrefix(topic, "/"):
 		return "", ""
 	case i > 0:
 		return topic[:i], topic[i+1:]
@@ -63,7 +63,7 @@ func (s *session) givenAddress(topic string) string {
 	case s.plugin:
 		return "/exchange/" + url.PathEscape(exchange) + "/" + url.PathEscape(key)
 	default:
-		return "/exchanges/" + url.PathEscape(exchange) + "/" + url.PathEscape(key)
+		return exchangePath(exchange) + "/" + url.PathEscape(key)
 	}
 }
 
@@ -74,9 +74,9 @@ func (s *session) givenSource(topic, group string) string {
 		return s.givenAddress(topic)
 	case strings.HasPrefix(group, "/"):
 		return group
-	case s.is("rabbitmq"):
+	case s.is(rabbitMQProduct):
 		return s.queueAddress(group)
-	case s.is("artemis") && !strings.Contains(group, "::"):
+	case s.is(artemisProduct) && !strings.Contains(group, "::"):
 		return topic + "::" + group
 	}
 	return group
@@ -87,18 +87,19 @@ func (s *session) queueAddress(name string) string {
 	if s.plugin {
 		return "/amq/queue/" + url.PathEscape(name)
 	}
-	return "/queues/" + url.PathEscape(name)
+	return queuePath(name)
 }
 
 // findGiven looks for what a topic of the operator's names. Artemis makes addresses and queues for who
 // attaches to them, if the user may; who may not ask its management is not told what there is.
 func (s *session) findGiven(ctx context.Context, c *conn, topic string, t driver.Topology) error {
-	if s.is("artemis") {
+	if s.is(artemisProduct) {
 		address, _, _ := strings.Cut(topic, "::")
-		err := c.exists(ctx, "address."+address, "RoutingTypesAsJSON")
+		broker := artemis{c.manager}
+		err := broker.exists(ctx, "address."+address, "RoutingTypesAsJSON")
 		for _, group := range t.Groups {
 			if err == nil {
-				err = c.exists(ctx, "queue."+group, "messageCount")
+				err = broker.exists(ctx, "queue."+group, "messageCount")
 			}
 		}
 		if errors.Is(err, driver.ErrForbidden) {
@@ -110,7 +111,7 @@ func (s *session) findGiven(ctx context.Context, c *conn, topic string, t driver
 		return nil // who sends is told
 	}
 	for _, group := range append(t.Groups, "")[:max(1, len(t.Groups))] {
-		session, err := c.NewSession(ctx, nil)
+		session, err := c.begin(ctx)
 		if err != nil {
 			return err
 		}

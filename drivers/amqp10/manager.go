@@ -2,21 +2,15 @@ package amqp10
 
 import (
 	"context"
-	"crypto/rand"
-	"encoding/json"
-	"fmt"
 
 	"github.com/Azure/go-amqp"
-
-	"sixnines/driver"
 )
 
-// manager asks Artemis' management over one session of a connection, one request at a time. A session for each request took
-// most of a run's set-up. Replies come to an address of the run's own: one that the broker names could not be allowed to an
-// account that may use the run's names only.
+// manager asks a broker's management over one session of a connection, one request at a time. A session for each request took
+// most of a run's set-up.
 type manager struct {
-	conn    *conn
-	replyTo string
+	conn *conn
+	pair pair
 
 	turn chan struct{} // held by who asks
 
@@ -27,31 +21,37 @@ type manager struct {
 	asked    uint64 // the number of the latest request
 }
 
-func newManager(c *conn, replyTo string) *manager {
-	return &manager{conn: c, replyTo: replyTo + rand.Text()[:8], turn: make(chan struct{}, 1)}
+// asker asks a management, as manager does.
+type asker interface {
+	ask(ctx context.Context, request *amqp.Message) (*amqp.Message, error)
 }
 
-// request asks for what the properties say, and returns the result.
-func (m *manager) request(ctx context.Context, properties map[string]any, params ...any) (any, error) {
-	if params == nil {
-		params = []any{}
-	}
-	body, err := json.Marshal(params)
-	if err != nil {
-		return nil, err
-	}
+// pair is how the two links to a management are attached.
+type pair struct {
+	requests, replies string // the addresses that they are attached to
+	replyTo           string // what requests say
+	sender            *amqp.SenderOptions
+	receiver          *amqp.ReceiverOptions
+	farewell          *amqp.Message // sent before the links end; nil: none
+}
+
+func newManager(c *conn, p pair) *manager {
+	return &manager{conn: c, pair: p, turn: make(chan struct{}, 1)}
+}
+
+// ask sends a request and returns its reply. The properties of the request get what leads the reply here.
+func (m *manager) ask(ctx context.Context, request *amqp.Message) (*amqp.Message, error) {
 	select {
 	case m.turn <- struct{}{}:
 		defer func() { <-m.turn }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	reply, err := m.exchange(ctx, &amqp.Message{ApplicationProperties: properties, Value: string(body)})
+	reply, err := m.exchange(ctx, request)
 	if err != nil {
 		m.drop()
-		return nil, err
 	}
-	return resultOf(reply)
+	return reply, err
 }
 
 // exchange sends a request and waits for its reply.
@@ -60,7 +60,11 @@ func (m *manager) exchange(ctx context.Context, request *amqp.Message) (*amqp.Me
 		return nil, err
 	}
 	m.asked++
-	request.Properties = &amqp.MessageProperties{ReplyTo: &m.replyTo, CorrelationID: m.asked}
+	if request.Properties == nil {
+		request.Properties = &amqp.MessageProperties{}
+	}
+	// Artemis answers with the correlation ID of the request, RabbitMQ with its message ID.
+	request.Properties.ReplyTo, request.Properties.MessageID, request.Properties.CorrelationID = &m.pair.replyTo, m.asked, m.asked
 	if err := m.requests.Send(ctx, request, nil); err != nil {
 		return nil, err
 	}
@@ -83,17 +87,17 @@ func (m *manager) begin(ctx context.Context) (err error) {
 	if m.session != nil {
 		return nil
 	}
-	if m.session, err = m.conn.NewSession(ctx, nil); err != nil {
+	if m.session, err = m.conn.begin(ctx); err != nil {
 		return err
 	}
-	if m.replies, err = m.session.NewReceiver(ctx, m.replyTo, &amqp.ReceiverOptions{SourceCapabilities: []string{"queue"}}); err != nil {
+	if m.replies, err = m.session.NewReceiver(ctx, m.pair.replies, m.pair.receiver); err != nil {
 		return err
 	}
-	m.requests, err = m.session.NewSender(ctx, managementAddress, nil)
+	m.requests, err = m.session.NewSender(ctx, m.pair.requests, m.pair.sender)
 	return err
 }
 
-// end deletes the address of replies. Somebody may ask again.
+// end ends the session. Somebody may ask again.
 func (m *manager) end(ctx context.Context) {
 	select {
 	case m.turn <- struct{}{}:
@@ -101,12 +105,8 @@ func (m *manager) end(ctx context.Context) {
 	case <-ctx.Done():
 		return
 	}
-	if m.requests != nil {
-		body, _ := json.Marshal([]any{m.replyTo, true}) // of a string and a bool
-		// The request has no reply address, since the address of replies is what it deletes. If that fails, the broker
-		// deletes the address itself when it has been unused for a while.
-		_ = m.requests.Send(ctx, &amqp.Message{Value: string(body),
-			ApplicationProperties: map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": "deleteAddress"}}, nil)
+	if m.requests != nil && m.pair.farewell != nil {
+		_ = m.requests.Send(ctx, m.pair.farewell, nil) // what it asks for happens later by itself
 	}
 	m.drop()
 }
@@ -117,17 +117,4 @@ func (m *manager) drop() {
 		m.conn.leave(m.session)
 	}
 	m.session, m.replies, m.requests = nil, nil, nil
-}
-
-// resultOf returns what a reply holds.
-func resultOf(reply *amqp.Message) (any, error) {
-	results := []any{nil} // an answer without results has no body
-	text, _ := reply.Value.(string)
-	if err := json.Unmarshal([]byte(text), &results); text != "" && (err != nil || len(results) == 0) {
-		return nil, fmt.Errorf("%w: the answer is %q", driver.ErrRejected, text)
-	}
-	if done, _ := reply.ApplicationProperties["_AMQ_OperationSucceeded"].(bool); !done {
-		return nil, refusal(fmt.Sprint(results[0]))
-	}
-	return results[0], nil
 }

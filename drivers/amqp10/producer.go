@@ -87,7 +87,7 @@ func (p *producer) Attach(ctx context.Context, c *conn) error {
 		n.message.Header = &amqp.MessageHeader{Durable: true, Priority: 4} // 4 is the usual one
 	}
 	var err error
-	if n.session, err = c.NewSession(ctx, nil); err != nil {
+	if n.session, err = c.begin(ctx); err != nil {
 		return wrap(err, "begin a session")
 	}
 	if n.out, err = n.session.NewSender(ctx, p.address, p.session.senderOptions()); err != nil {
@@ -210,7 +210,7 @@ func (n *sender) outcome(state amqp.DeliveryState, err error) error {
 		}
 		return n.producer.wrap(driver.ErrRejected)
 	case *amqp.StateReleased:
-		return n.producer.wrap(fmt.Errorf("%w: the message was released", driver.ErrRejected))
+		return n.producer.wrap(fmt.Errorf("%w: the message was released, as by RabbitMQ from 4.0 on where no queue takes it", driver.ErrRejected))
 	case *amqp.StateModified:
 		return n.producer.wrap(fmt.Errorf("%w: the message was modified", driver.ErrRejected))
 	}

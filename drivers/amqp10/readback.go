@@ -14,8 +14,8 @@ import (
 // Places implements driver.BackReader: the queues that Provision makes on Artemis. Those of consumers on
 // their own go with them.
 func (s *session) Places(t driver.Topology) (all []driver.Place, err error) {
-	if !s.isManaged() {
-		return nil, fmt.Errorf("amqp10: read back: %w: AMQP 1.0 cannot say how much a queue has; the driver asks Artemis only", driver.ErrUnsupported)
+	if !s.isManaged() || !s.is(artemisProduct) {
+		return nil, fmt.Errorf("amqp10: read back: %w: the driver reads queues of Artemis only; RabbitMQ's cannot be read without consuming", driver.ErrUnsupported)
 	}
 	if err := s.plan(t); err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 	if c == nil {
 		return found, wrap(s.control.Absent(), "read queue %q back", queue)
 	}
-	if _, err := c.count(ctx, queue); err != nil {
+	if _, _, err := c.broker.count(ctx, queue); err != nil {
 		return found, wrap(err, "ask how many messages queue %q has", queue)
 	}
 	n, err := s.browse(ctx, c, s.name(p.Topic)+"::"+queue, queue, take)
@@ -61,7 +61,7 @@ func (s *session) ReadBack(ctx context.Context, p driver.Place, take driver.Take
 
 // browse reads what a queue has, and returns how much that was.
 func (s *session) browse(ctx context.Context, c *conn, source, queue string, take driver.Take) (int64, error) {
-	on, err := c.NewSession(ctx, nil)
+	on, err := c.begin(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -95,7 +95,7 @@ func (s *session) browse(ctx context.Context, c *conn, source, queue string, tak
 				return context.Cause(ctx)
 			case <-time.After(backPause):
 			}
-			count, err := c.count(ctx, queue)
+			count, _, err := c.broker.count(ctx, queue)
 			if err != nil {
 				return err
 			}

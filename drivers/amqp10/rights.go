@@ -5,15 +5,43 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"regexp"
 
 	amqp091 "github.com/rabbitmq/amqp091-go"
 
 	"sixnines/driver"
 )
 
-// rights are permissions in Artemis' security-settings: the name of one and the match that it is for. Without
-// management-message-rbac whoever may manage can make and delete all addresses; sending and consuming are checked always.
+// rights are those at the two products.
 func rights(prefix string) []driver.Right {
+	return append(atProduct(artemisProduct, artemisRights(prefix)), atProduct(rabbitMQProduct, rabbitRights(prefix))...)
+}
+
+func atProduct(name string, all []driver.Right) []driver.Right {
+	for i := range all {
+		all[i].At = name
+	}
+	return all
+}
+
+// rabbitRights are the regular expressions of rabbitmqctl set_permissions.
+func rabbitRights(prefix string) []driver.Right {
+	own := "^" + regexp.QuoteMeta(naming().Begins(prefix))
+	const byName, plugin = "before 4.0, and option routing anycast", "before 4.0: consumers on their own"
+	return []driver.Right{
+		{Name: "configure", Value: own, For: "exchanges and queues, which a run makes; not with --topic"},
+		{Name: "write", Value: own},
+		{Name: "read", Value: own},
+		{Name: "write", Value: `^amq\.default$`, For: byName},
+		{Name: "write", Value: `^amq\.(topic$|gen-)`, For: plugin},
+		{Name: "configure", Value: `^amq\.gen-`, For: plugin},
+		{Name: "read", Value: `^amq\.(topic$|gen-)`, For: plugin},
+	}
+}
+
+// artemisRights are permissions in Artemis' security-settings: the name of one and the match that it is for. Without
+// management-message-rbac whoever may manage can make and delete all addresses; sending and consuming are checked always.
+func artemisRights(prefix string) []driver.Right {
 	own := naming().Begins(prefix) + "#"
 	return []driver.Right{
 		{Name: "send", Value: own},

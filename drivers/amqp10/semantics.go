@@ -71,10 +71,10 @@ func (s *session) semantics() driver.Semantics {
 		sem.Settings["address"] = o.Address
 		sem.Levels.Durability = semantics.NotKnown
 		sem.Durability = "the broker's, of what is at the address"
-	case s.is("rabbitmq") && s.isAnycast():
-		sem.Warnings = append(sem.Warnings, "RabbitMQ deletes nothing by AMQP 1.0: queues whose names begin with "+s.name("")+" stay when the run is over")
-	case s.is("rabbitmq"):
-		sem.Warnings = append(sem.Warnings, "RabbitMQ deletes nothing by AMQP 1.0: each consumer leaves a queue behind, bound to amq.topic, until the broker is started again")
+	case s.plugin && s.isAnycast():
+		sem.Warnings = append(sem.Warnings, "RabbitMQ 3 deletes nothing by AMQP 1.0: queues whose names begin with "+s.name("")+" stay when the run is over")
+	case s.plugin:
+		sem.Warnings = append(sem.Warnings, "RabbitMQ 3 deletes nothing by AMQP 1.0: each consumer leaves a queue behind, bound to amq.topic, until the broker is started again")
 	}
 	return sem
 }

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
+	"slices"
 	"sync"
 
 	"sixnines/driver"
@@ -16,15 +16,15 @@ import (
 type session struct {
 	*kit.Base
 	options Options
-	vhost   string         // RabbitMQ's
-	control *link          // to make, delete and ask with
-	server  map[string]any // what the broker says of itself
-	plugin  bool           // it is RabbitMQ before 4.0, which has AMQP 1.0 by a plugin
+	vhost   string   // RabbitMQ's
+	control *link    // to make, delete and ask with
+	server  identity // of the broker
+	plugin  bool     // it is RabbitMQ before 4.0
 	links   *kit.Pool[kit.Key, *link]
 
 	mu       sync.Mutex
 	topology driver.Topology // that Provision has made, or found
-	made     []string        // topics that Deprovision is to remove
+	made     []thing         // that Deprovision is to remove
 	anycast  bool            // a topic is one queue
 }
 
@@ -60,8 +60,7 @@ func (s *session) reach(ctx context.Context) (err error) {
 		return wrap(s.control.Absent(), "ask what the broker is")
 	}
 	s.server = c.Properties()
-	version, _ := s.server["version"].(string)
-	s.plugin = s.is("rabbitmq") && strings.HasPrefix(version, "3.")
+	s.plugin = s.server.isPlugin()
 	return nil
 }
 
@@ -90,11 +89,20 @@ func (s *session) do(ctx context.Context, f func(c *conn) error) error {
 	})
 }
 
-// note notes that Deprovision is to remove a topic.
-func (s *session) note(topic string) {
+// note notes that Deprovision is to remove something.
+func (s *session) note(t thing) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.made = append(s.made, topic)
+	if !slices.Contains(s.made, t) {
+		s.made = append(s.made, t)
+	}
+}
+
+// forget notes that something is gone.
+func (s *session) forget(t thing) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.made = slices.DeleteFunc(s.made, func(known thing) bool { return known == t })
 }
 
 // Provision implements driver.Session.
@@ -114,7 +122,6 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 				return s.findGiven(ctx, c, topic, t)
 			}
 			if t.Existing {
-				s.note(topic)
 				return s.find(ctx, c, topic)
 			}
 			return s.create(ctx, c, topic)
@@ -135,12 +142,12 @@ func (s *session) Provision(ctx context.Context, t driver.Topology) (driver.Sema
 // Deprovision implements driver.Session. Of a session that has closed it opens another.
 func (s *session) Deprovision(ctx context.Context) (err error) {
 	s.mu.Lock()
-	topics := s.made
+	made := slices.Clone(s.made)
 	if s.topology.Keep || !s.isManaged() {
-		topics = nil
+		made = nil
 	}
 	s.mu.Unlock()
-	if len(topics) == 0 {
+	if len(made) == 0 {
 		return nil
 	}
 	// A consumer that came back would have Artemis make its address again.
@@ -154,12 +161,12 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 		err = to.reach(ctx)
 	}
 	var errs []error
-	for _, topic := range topics {
+	for _, t := range made {
 		gone := err
 		if gone == nil {
-			gone = to.do(ctx, func(c *conn) error { return c.deleteAddress(ctx, s.name(topic)) })
+			gone = to.do(ctx, func(c *conn) error { return c.broker.delete(ctx, t) })
 		}
-		errs = append(errs, driver.LeaveAll(wrap(gone, "delete address %q", s.name(topic)), "address", []string{s.name(topic)})...)
+		errs = append(errs, driver.LeaveAll(wrap(gone, "delete %s %q", t.what, t.name), t.what, []string{t.name})...)
 	}
 	if c := to.control.Live(); c != nil {
 		c.manager.end(ctx)
@@ -170,20 +177,19 @@ func (s *session) Deprovision(ctx context.Context) (err error) {
 	return errors.Join(errs...)
 }
 
-// Depth implements driver.DepthTeller: what Artemis has in the consumer's queue,
-// until it is accepted.
+// Depth implements driver.DepthTeller: what the consumer's queue has, on Artemis until it is accepted.
 func (s *session) Depth(ctx context.Context, topic string, spec driver.ConsumerSpec) (d driver.Depth, err error) {
 	if !s.isManaged() {
-		return d, fmt.Errorf("amqp10: depth of %q: %w: AMQP 1.0 cannot say; the driver asks Artemis only", s.source(topic, spec), driver.ErrUnsupported)
+		return d, fmt.Errorf("amqp10: depth of %q: %w: AMQP 1.0 cannot say; the driver asks Artemis and RabbitMQ from 4.0 on", s.source(topic, spec), driver.ErrUnsupported)
 	}
 	every, err := s.ackEvery(spec.Ack)
 	if err != nil {
 		return d, err
 	}
 	name := s.queue(topic, spec)
-	d.Unacknowledged = every > 0
 	if err := s.do(ctx, func(c *conn) (err error) {
-		d.Messages, err = c.count(ctx, name)
+		d.Messages, d.Unacknowledged, err = c.broker.count(ctx, name)
+		d.Unacknowledged = d.Unacknowledged && every > 0
 		return err
 	}); err != nil {
 		return d, wrap(err, "ask how many messages queue %q has", name)

@@ -12,15 +12,11 @@ import (
 )
 
 // is reports whether the broker's product has the name in its own.
-func (s *session) is(name string) bool {
-	called, _ := s.server["product"].(string)
-	return strings.Contains(strings.ToLower(called), name)
-}
+func (s *session) is(name string) bool { return s.server.is(name) }
 
-// isManaged reports whether the driver makes and deletes what it needs, which it
-// can on Artemis only.
+// isManaged reports whether the driver makes and deletes what it needs.
 func (s *session) isManaged() bool {
-	return s.options.Address == "" && !s.Target.Given && s.is("artemis")
+	return s.options.Address == "" && !s.Target.Given && s.server.isManageable()
 }
 
 // isAnycast reports whether a topic is one queue.
@@ -46,12 +42,12 @@ func (s *session) plan(t driver.Topology) error {
 		}
 	}
 	o := &s.options
-	one := o.Routing == anycast || o.Routing == auto && !s.isManaged() && (len(t.Groups) > 0 || o.Address != "" || !s.is("rabbitmq"))
+	one := o.Routing == anycast || o.Routing == auto && !s.isManaged() && (len(t.Groups) > 0 || o.Address != "" || !s.is(rabbitMQProduct))
 	switch groups := len(t.Groups); {
 	case one && (groups > 1 || groups == 0 && t.Consumers > 1):
 		return fmt.Errorf("amqp10: several consumers, or groups, that each get every message: %w: with routing anycast a topic is one queue; set routing to multicast, or workload.groups to 1", driver.ErrUnsupported)
 	case !one && groups > 0 && !s.isManaged() && !strings.Contains(o.Source, "{group}"):
-		return fmt.Errorf("amqp10: groups, with routing multicast: %w: the driver has queues of groups made by Artemis only; set routing to anycast, or options address and source to addresses that are there", driver.ErrUnsupported)
+		return fmt.Errorf("amqp10: groups, with routing multicast: %w: the driver has queues of groups made by Artemis and by RabbitMQ from 4.0 on only; set routing to anycast, or options address and source to addresses that are there", driver.ErrUnsupported)
 	case !one && groups == 0 && (t.Late || t.Keep || t.Existing):
 		return fmt.Errorf("amqp10: messages that are kept, without a group: %w: the queue of a consumer on its own comes and goes with it; set workload.groups to 1", driver.ErrUnsupported)
 	}
@@ -70,7 +66,7 @@ func naming() driver.Naming {
 		GivenTopic: "an address; on RabbitMQ a queue or EXCHANGE/KEY, or its own notation from a slash on", GivenGroup: "a queue"}
 }
 
-// queue returns the name of a consumer's queue on Artemis.
+// queue returns the name of a consumer's queue that the driver makes.
 func (s *session) queue(topic string, spec driver.ConsumerSpec) string {
 	switch name := s.name(topic); {
 	case s.isAnycast():
@@ -90,12 +86,16 @@ func (s *session) address(topic string) string {
 	switch name := s.name(topic); {
 	case s.options.Address != "":
 		return s.expand(s.options.Address, topic, driver.ConsumerSpec{})
-	case !s.is("rabbitmq"):
+	case !s.is(rabbitMQProduct):
 		return name
-	case s.isAnycast():
+	case s.plugin && s.isAnycast():
 		return "/queue/" + name
-	default:
+	case s.plugin:
 		return "/topic/" + name
+	case s.isAnycast():
+		return queuePath(name)
+	default:
+		return exchangePath(name)
 	}
 }
 
@@ -106,6 +106,8 @@ func (s *session) source(topic string, spec driver.ConsumerSpec) string {
 		return s.givenSource(topic, spec.Group)
 	case s.options.Source != "":
 		return s.expand(s.options.Source, topic, spec)
+	case s.isManaged() && s.is(rabbitMQProduct):
+		return queuePath(s.queue(topic, spec))
 	case s.isManaged() && !s.isAnycast():
 		return s.name(topic) + "::" + s.queue(topic, spec)
 	}
@@ -120,7 +122,7 @@ func (s *session) expand(pattern, topic string, spec driver.ConsumerSpec) string
 // capability is what an address must be able to, in Artemis' words.
 func (s *session) capability() []string {
 	switch {
-	case !s.isManaged():
+	case !s.isManaged() || !s.is(artemisProduct):
 		return nil
 	case s.isAnycast():
 		return []string{"queue"}
@@ -149,19 +151,27 @@ const sinkLength = 1000
 // sinkOf returns the name of that queue of an address.
 func sinkOf(address string) string { return address + "//sink" }
 
-// create makes a topic on Artemis, empty, with the queues of groups. Elsewhere those
-// who attach do, or others have.
+// topicAt returns what a topic is at the broker, unless it is one queue.
+func (s *session) topicAt(topic string) thing {
+	if s.is(rabbitMQProduct) {
+		return thing{anExchange, s.name(topic)}
+	}
+	return thing{anAddress, s.name(topic)} // on Artemis with its queues
+}
+
+// create makes a topic, empty, with the queues of groups. Where the driver cannot, those who attach do, or others have.
 func (s *session) create(ctx context.Context, c *conn, topic string) error {
 	if !s.isManaged() {
 		return nil
 	}
-	name := s.name(topic)
-	if err := c.deleteAddress(ctx, name); err != nil {
-		return err
+	if what := s.topicAt(topic); !s.isAnycast() || what.what == anAddress {
+		if err := c.broker.delete(ctx, what); err != nil {
+			return err
+		}
+		s.note(what) // what follows may be done although no answer comes
 	}
-	s.note(topic) // what follows may be done although no answer comes
 	if !s.isAnycast() {
-		if err := c.operate(ctx, "createAddress", name, "MULTICAST"); err != nil {
+		if err := c.broker.createTopic(ctx, s.name(topic)); err != nil {
 			return err
 		}
 	}
@@ -171,41 +181,59 @@ func (s *session) create(ctx context.Context, c *conn, topic string) error {
 			return err
 		}
 	}
-	if s.mu.Lock(); len(groups) == 0 && s.topology.Consumers == 0 { // Artemis would store nothing
-		defer s.mu.Unlock()
-		length := sinkLength
-		if s.topology.ReadBack {
-			length = -1
-		}
-		return c.createQueue(ctx, name, sinkOf(name), "MULTICAST", length)
+	s.mu.Lock()
+	sink, length := len(groups) == 0 && s.topology.Consumers == 0, sinkLength
+	if s.topology.ReadBack {
+		length = -1
 	}
 	s.mu.Unlock()
-	return nil
-}
-
-// createQueue makes a consumer's queue on Artemis.
-func (s *session) createQueue(ctx context.Context, c *conn, topic string, spec driver.ConsumerSpec) error {
-	routing := "MULTICAST"
-	if s.isAnycast() {
-		routing = "ANYCAST"
+	if !sink {
+		return nil
 	}
-	return c.createQueue(ctx, s.name(topic), s.queue(topic, spec), routing, -1)
+	return s.makeQueue(ctx, c, s.name(topic), sinkOf(s.name(topic)), length) // else nothing would be stored
 }
 
-// find looks for what groups consume of a topic.
+// createQueue makes a consumer's queue.
+func (s *session) createQueue(ctx context.Context, c *conn, topic string, spec driver.ConsumerSpec) error {
+	of := s.name(topic)
+	if s.isAnycast() {
+		of = ""
+	}
+	return s.makeQueue(ctx, c, of, s.queue(topic, spec), -1)
+}
+
+// makeQueue makes a queue, empty. On Artemis it goes with its address.
+func (s *session) makeQueue(ctx context.Context, c *conn, topic, name string, latest int) error {
+	if queue := (thing{aQueue, name}); s.is(rabbitMQProduct) {
+		if err := c.broker.delete(ctx, queue); err != nil {
+			return err
+		}
+		s.note(queue)
+	}
+	return c.broker.createQueue(ctx, topic, name, latest)
+}
+
+// find looks for what groups consume of a topic, which Deprovision is to remove.
 func (s *session) find(ctx context.Context, c *conn, topic string) error {
+	if what := s.topicAt(topic); !s.isAnycast() || what.what == anAddress {
+		s.note(what)
+	}
 	for _, group := range s.groups() {
 		if s.isManaged() {
-			if _, err := c.count(ctx, s.queue(topic, group)); err != nil {
+			name := s.queue(topic, group)
+			if s.is(rabbitMQProduct) {
+				s.note(thing{aQueue, name})
+			}
+			if _, _, err := c.broker.count(ctx, name); err != nil {
 				return err
 			}
 			continue
 		}
 		source := s.source(topic, group)
-		if s.options.Address == "" && s.is("rabbitmq") {
+		if s.options.Address == "" && s.plugin {
 			source = "/amq" + source // it makes none
 		}
-		session, err := c.NewSession(ctx, nil)
+		session, err := c.begin(ctx)
 		if err != nil {
 			return err
 		}
@@ -222,10 +250,10 @@ func (s *session) find(ctx context.Context, c *conn, topic string) error {
 const frameRest = 1 << 10
 
 // try attaches to a topic as producers do, and finds payloads that are too large. To
-// RabbitMQ, which does not tell its limit but ends the session of who exceeds it, it
+// RabbitMQ's plugin, which does not tell its limit but ends the session of who exceeds it, it
 // sends one, to nowhere.
 func (s *session) try(ctx context.Context, c *conn, topic string, size int) error {
-	session, err := c.NewSession(ctx, nil)
+	session, err := c.begin(ctx)
 	if err != nil {
 		return err
 	}
@@ -237,10 +265,10 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	if limit := link.MaxMessageSize(); limit > 0 && uint64(size) > limit {
 		return fmt.Errorf("%w: the broker takes %d bytes", driver.ErrTooLarge, limit)
 	}
-	if s.options.Address != "" || s.Target.Given || !s.is("rabbitmq") {
+	if s.options.Address != "" || s.Target.Given || !s.plugin {
 		return nil
 	}
-	if s.options.Settled && s.plugin && size+frameRest > int(s.options.FrameMax) {
+	if s.options.Settled && size+frameRest > int(s.options.FrameMax) {
 		return fmt.Errorf("%w: RabbitMQ's plugin takes settled messages in one frame only; set frame_max to more", driver.ErrTooLarge)
 	}
 	if link, err = session.NewSender(ctx, "/topic/"+s.name(topic)+"%2Fnowhere", nil); err != nil {

@@ -1,13 +1,8 @@
 package rabbitmq_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -214,7 +209,7 @@ func (b *broker) list(t *testing.T) []string {
 	t.Helper()
 	var all []string
 	for _, what := range []string{"list_queues", "list_exchanges"} {
-		lines, err := control(t, b.Cluster, what, "name")
+		lines, err := brokertest.RabbitMQControl(t, b.Cluster, what, "name")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -229,7 +224,7 @@ func (b *broker) list(t *testing.T) []string {
 
 // unacked counts what consumers of the run have and have not acknowledged.
 func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
-	lines, err := control(t, c, "list_queues", "name", "messages_unacknowledged")
+	lines, err := brokertest.RabbitMQControl(t, c, "list_queues", "name", "messages_unacknowledged")
 	total := 0
 	for _, line := range lines {
 		if name, count, ok := strings.Cut(line, "\t"); ok && strings.Contains(name, run) {
@@ -241,26 +236,4 @@ func unacked(t *testing.T, c *brokers.Cluster, run string) (int, error) {
 		}
 	}
 	return total, err
-}
-
-// control runs rabbitmqctl and returns the lines that it prints.
-func control(t *testing.T, c *brokers.Cluster, args ...string) ([]string, error) {
-	t.Helper()
-	p, _ := brokers.Lookup("rabbitmq")
-	in, err := p.Find(t.Context(), brokertest.Home(t))
-	if err != nil {
-		return nil, err
-	}
-	_, port, _ := strings.Cut(c.Info["epmd"], ":")
-	run := exec.CommandContext(t.Context(), filepath.Join(in.Path, "sbin", "rabbitmqctl"), append([]string{"--quiet", "--node", "rabbit-1@localhost"}, args...)...)
-	run.Env = append(os.Environ(), "HOME="+c.Info["home"], "ERL_EPMD_PORT="+port, "RABBITMQ_CONF_ENV_FILE="+c.Dir+"/none", "RABBITMQ_LOG_BASE="+c.Dir)
-	out, err := run.CombinedOutput()
-	if err != nil {
-		return nil, fmt.Errorf("%v: %w: %s", args, err, out)
-	}
-	var lines []string
-	for line := range bytes.Lines(out) {
-		lines = append(lines, strings.TrimSpace(string(line)))
-	}
-	return lines, nil
 }

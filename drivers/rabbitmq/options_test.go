@@ -166,7 +166,7 @@ func testAlarm(t *testing.T, b *broker) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := control(t, b.Cluster, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
+	if _, err := brokertest.RabbitMQControl(t, b.Cluster, "set_vm_memory_high_watermark", "absolute", "1MB"); err != nil {
 		t.Fatal(err)
 	}
 	// The broker tells those that publish, once they do.
@@ -176,7 +176,7 @@ func testAlarm(t *testing.T, b *broker) {
 	if !errors.Is(refused, driver.ErrThrottled) {
 		t.Error(refused)
 	}
-	if _, err := control(t, b.Cluster, "set_vm_memory_high_watermark", "0.4"); err != nil {
+	if _, err := brokertest.RabbitMQControl(t, b.Cluster, "set_vm_memory_high_watermark", "0.4"); err != nil {
 		t.Fatal(err)
 	}
 	publish()

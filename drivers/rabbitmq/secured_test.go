@@ -14,6 +14,7 @@ import (
 	"sixnines/drivers/internal/sessiontest"
 	"sixnines/drivers/rabbitmq"
 	"sixnines/internal/brokers"
+	"sixnines/internal/brokers/brokertest"
 )
 
 // testSecured is the suite at a secured broker, with a user that has the driver's rights and no others.
@@ -76,7 +77,7 @@ func testLittle(t *testing.T, c *brokers.Cluster, target driver.Target) {
 // allow gives the account the rights to configure, write and read.
 func allow(t *testing.T, c *brokers.Cluster, rights ...string) {
 	t.Helper()
-	if _, err := control(t, c, append([]string{"set_permissions", "bench"}, rights...)...); err != nil {
+	if _, err := brokertest.RabbitMQControl(t, c, append([]string{"set_permissions", "bench"}, rights...)...); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -26,7 +26,7 @@ func RabbitMQ() Product {
 		Summary:  "RabbitMQ: AMQP 0-9-1 queues, AMQP 1.0, and streams",
 		Drivers:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Led:      []string{"rabbitmq", "rabbitmq-stream"},
-		Secures:  []string{"rabbitmq", "rabbitmq-stream"},
+		Secures:  []string{"rabbitmq", "rabbitmq-stream", "amqp10"},
 		Clusters: []int{1, 3},
 		Starts:   8 * time.Second,
 		Variable: "RABBITMQ_HOME",

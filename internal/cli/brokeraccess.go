@@ -23,6 +23,9 @@ func grants(p brokers.Product, drivers driver.Set) []brokers.Grant {
 			continue
 		}
 		for _, r := range e.Rights(securedPrefix + e.Naming.Separator) {
+			if r.At != "" && r.At != p.Name {
+				continue
+			}
 			all = append(all, brokers.Grant{Driver: name, Right: r.Name, Of: r.Value})
 		}
 	}

@@ -12,6 +12,7 @@ type permissionObject struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
 	For   string `json:"for,omitempty"` // what it is needed for; empty: every run
+	At    string `json:"at,omitempty"`  // the product that has it; empty: each
 }
 
 // showPermissions writes what the account of runs with the prefix must be allowed.
@@ -30,14 +31,17 @@ func (a *app) showPermissions(e driver.Entry, prefix string, asJSON bool) error 
 	return err
 }
 
-// permissionText lists rights in columns.
+// permissionText lists rights in columns, and products in one of them if the driver is for several.
 func permissionText(rights []driver.Right) string {
-	names, values := 0, 0
+	products, names, values := 0, 0, 0
 	for _, r := range rights {
-		names, values = max(names, len(r.Name)), max(values, len(r.Value))
+		products, names, values = max(products, len(r.At)), max(names, len(r.Name)), max(values, len(r.Value))
 	}
 	var b strings.Builder
 	for _, r := range rights {
+		if products > 0 {
+			fmt.Fprintf(&b, "%-*s  ", products, r.At)
+		}
 		b.WriteString(strings.TrimRight(fmt.Sprintf("%-*s  %-*s  %s", names, r.Name, values, r.Value, r.For), " ") + "\n")
 	}
 	return b.String()

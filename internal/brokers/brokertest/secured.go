@@ -13,6 +13,9 @@ func Secured(t testing.TB, product string, e driver.Entry, o brokers.Options) (*
 	t.Helper()
 	prefix := SecuredPrefix(e)
 	for _, r := range e.Rights(prefix) {
+		if r.At != "" && r.At != product {
+			continue
+		}
 		o.Secured = append(o.Secured, brokers.Grant{Driver: e.Name, Right: r.Name, Of: r.Value})
 	}
 	c := Start(t, product, o)
