@@ -303,7 +303,7 @@ func (x *Merged) addValues(m *MetricInterval, z *histograms.Decoder) (values, er
 func (x *Merged) decode(text string, z *histograms.Decoder) (*histograms.Counts, error) {
 	c, err := z.Decode(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, ErrFormat)
 	}
 	if c.Digits > maxDigits {
 		return nil, fmt.Errorf("%d significant digits, at most %d are written: %w", c.Digits, maxDigits, ErrFormat)

@@ -284,9 +284,9 @@ func (p *pilot) both() (both [2]*result.Run, err error) {
 	}
 	made.Wait()
 	p.atOnce = p.rest(0, time.Since(began))
-	for _, err := range errs {
+	for side, err := range errs {
 		if err != nil && !errors.Is(err, errPartner) {
-			return both, notBothError{err}
+			return both, notBothError{ofSide(p.arms[side].label, err)}
 		}
 	}
 	if both[0] == nil || both[1] == nil {

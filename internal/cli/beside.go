@@ -91,11 +91,13 @@ func (t *abRuns) both(turns *[2]trials.Turn) (states [2]trials.State, err error)
 			t.keep(turns[k].Number-1, run)
 		}
 	}
-	if errors.Is(errs[0], errPartner) {
-		errs[0] = nil
-	}
-	if errors.Is(errs[1], errPartner) {
-		errs[1] = nil
+	for k, err := range errs {
+		switch {
+		case errors.Is(err, errPartner):
+			errs[k] = nil
+		case err != nil:
+			errs[k] = ofSide(letter(turns[k].Trial.Cell), err)
+		}
 	}
 	if states[0] == trials.Planned || states[1] == trials.Planned {
 		return [2]trials.State{trials.Planned, trials.Planned}, errors.Join(errs[:]...)

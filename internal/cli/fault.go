@@ -40,6 +40,15 @@ func failed(hint string, err error) error {
 	return &fault{code: exitFailure, cause: err, hint: hint}
 }
 
+// ofSide says to which of two runs at the same time an error belongs.
+func ofSide(label string, err error) error {
+	var f *fault
+	if !errors.As(err, &f) {
+		return fmt.Errorf("%s: %w", label, err)
+	}
+	return &fault{code: f.code, cause: fmt.Errorf("%s: %w", label, f.cause), hint: f.hint}
+}
+
 // status ends the command with an exit code and without a message, since the output
 // has already explained it.
 type status int

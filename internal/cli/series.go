@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"sixnines/internal/filelock"
+	"sixnines/internal/judge"
 	"sixnines/internal/trials"
 	"sixnines/result"
 	"sixnines/scenario"
@@ -109,7 +110,7 @@ func (s *series) result(trial int) (*result.Run, error) {
 	file := filepath.Join(s.dir, s.Trials[trial].File)
 	run, err := result.Load(s.path(file))
 	switch {
-	case err == nil && run.Complete():
+	case err == nil && run.Complete() && judge.Altered(run) == "":
 		run.SetPath(file)
 		s.looked(run)
 		return run, nil

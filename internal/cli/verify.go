@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -71,10 +72,15 @@ or is not a result.`,
 
 func (env *Env) verify(files []string, raw string, asJSON bool) error {
 	bad := false
+	var first error // of a file that cannot be verified; the others are
 	for _, file := range files {
 		v, err := env.verifyFile(file, raw)
 		if err != nil {
-			return err
+			if len(files) > 1 {
+				fmt.Fprintf(env.Stderr, "%s: NOT VERIFIED: %s\n", file, oneLine(err.Error()))
+			}
+			first = cmp.Or(first, err)
+			continue
 		}
 		bad = bad || !v.OK
 		if asJSON {
@@ -85,15 +91,18 @@ func (env *Env) verify(files []string, raw string, asJSON bool) error {
 		}
 		env.printVerified(v)
 	}
-	if bad {
+	if bad && first == nil {
 		return status(exitFailure)
 	}
-	return nil
+	return first
 }
 
 // verifyFile checks one result file.
 func (env *Env) verifyFile(file, raw string) (verified, error) {
 	run, err := env.loadRun(file)
+	if errors.Is(err, result.ErrFormat) && !isUsage(err) {
+		return verified{File: file, Problems: []judge.Problem{{Where: "file", Text: "it was damaged after it was written: " + err.Error()}}}, nil
+	}
 	if err != nil {
 		return verified{}, err
 	}

@@ -263,6 +263,8 @@ func (c *Comparison) conclude() {
 				alarm = fmt.Sprintf("FALSE ALARM: A and B are the same, but the pairs show a difference (p = %.2g). ", c.P)
 			}
 			c.Text = alarm + c.Text + " One in twenty A/A comparisons may do this; several in a row mean that pairs are not independent on this machine."
+		case c.Control != nil && c.Control.Biased:
+			c.Text = "A and B are the same, and so are both sides of the pairs that differ. " + c.Text
 		case c.Outcome == Same || c.Outcome == NotSlower || c.Outcome == Undecided:
 			c.Text = "No false alarm: A and B are the same. " + c.Text
 		}

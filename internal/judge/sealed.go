@@ -5,6 +5,16 @@ import (
 	"sixnines/result"
 )
 
+// Altered says how the seal shows that a result, or a workload of it, is no longer what was written; empty: it does not.
+func Altered(run *result.Run) string {
+	for _, part := range run.Parts() {
+		if found := sealed(part); len(found) > 0 {
+			return found[0].String()
+		}
+	}
+	return ""
+}
+
 // sealed compares the seal of a run's summary with the lines that were read. The lines of a
 // run that no Reader has read are not compared.
 func sealed(run *result.Run) (found []Problem) {

@@ -179,7 +179,10 @@ func compareOutcome(c *compare.Comparison) finding {
 		out.Blocks = append(out.Blocks, notice{Head: forcedText, Loud: true})
 	}
 	if why := c.Unsound(); why != "" {
-		out.Blocks = append(out.Blocks, notice{Head: "Nothing is decided: " + why + ". With --design apart the sides run one after the other."})
+		if c.Planned == 0 { // else the rest is missing
+			why += ". With --design apart the sides run one after the other"
+		}
+		out.Blocks = append(out.Blocks, notice{Head: "Nothing is decided: " + why + "."})
 	}
 	if len(c.Changes) > 0 {
 		out.Blocks.add(facts{Lead: "B changes", List: changesText(c), Code: true, Separator: ", ", setting: setting{"  ", strong}})

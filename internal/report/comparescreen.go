@@ -44,7 +44,7 @@ func compareScreen(p *printer, c *compare.Comparison, page, details string) {
 		out.add(shownLists(lists, true)...)
 		out.add(gap{})
 		out.list("  A beside A  ", controlWords(c), normal)
-		out.list("  spread  ", spreadWords(c), normal)
+		out.list("  would decide  ", decidingWords(c), normal)
 		for _, side := range []string{"A", "B"} {
 			out.list("  "+side+"  ", accountWords(c, side), normal)
 		}

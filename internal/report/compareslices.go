@@ -108,17 +108,16 @@ func spreadTable(c *compare.Comparison) *table {
 	return x
 }
 
-// spreadWords say, of each figure whose interval is too wide, what it is made of and how many pairs would decide it.
-func spreadWords(c *compare.Comparison) (words []string) {
+// mostDeciding is how many figures a screen says the number of pairs for.
+const mostDeciding = 3
+
+// decidingWords say, of the first figures whose intervals are too wide, how many pairs would decide them, and how far the pairs
+// are apart.
+func decidingWords(c *compare.Comparison) (words []string) {
 	eachSpread(c, func(name string, r compare.Row) {
-		if r.Spread.Decides == 0 {
-			return
+		if r.Spread.Decides > 0 && len(words) < mostDeciding {
+			words = append(words, fmt.Sprintf("%s about %s of ±%s", name, plural(int64(r.Spread.Decides), "pair"), spreadText(r.Spread.Pairs)))
 		}
-		text := name + " " + spreadText(r.Spread.Pairs) + " from pair to pair"
-		if r.Spread.Slices > 0 {
-			text += ", " + spreadText(r.Spread.Slices) + " from slice to slice"
-		}
-		words = append(words, text+": about "+plural(int64(r.Spread.Decides), "pair")+" would decide")
 	})
 	return words
 }

@@ -63,16 +63,16 @@ func TestSlicesCharts(t *testing.T) {
 	}
 }
 
-func TestSpreadWords(t *testing.T) {
+func TestSpreadIsTold(t *testing.T) {
 	c := slicedComparison()
-	if got := strings.Join(spreadWords(c), ""); got != "p50 2 % from pair to pair, 5.1 % from slice to slice: about 34 pairs would decide" {
+	if got := strings.Join(decidingWords(c), ""); got != "p50 about 34 pairs of ±2 %" {
 		t.Error(got)
 	}
 	if x := spreadTable(c); x == nil || len(x.Rows) != 1 || x.Rows[0].Cells[3].Text != "about 34 pairs" {
 		t.Errorf("%+v", x)
 	}
 	c.Metrics[0].Rows[0].Spread.Decides = 0
-	if words := spreadWords(c); words != nil {
+	if words := decidingWords(c); words != nil {
 		t.Error(words)
 	}
 }
