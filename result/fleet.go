@@ -9,9 +9,15 @@ import (
 // Fleet is what ran a scenario together, each agent a segment.
 type Fleet struct {
 	Agents []Agent `json:"agents"` // in the order of their segments
+	// Bound is [BoundExpected] if one-way latencies are judged by [AgentClock].Expected where Proved says nothing of them, as the
+	// scenario asks; empty: by Proved alone.
+	Bound string `json:"bound,omitempty"`
 	// Probe is the agent that had no part in the load and measured the broker beside it, see [ProbeService]; nil: none did.
 	Probe *FleetProbe `json:"probe,omitempty"`
 }
+
+// BoundExpected is a value of Fleet.Bound.
+const BoundExpected = "expected"
 
 // FleetProbe is an agent that only measures beside a load.
 type FleetProbe struct {

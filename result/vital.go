@@ -87,7 +87,10 @@ const (
 	VitalProbeSent    Vital = "probe.sent"
 	VitalProbeMissing Vital = "probe.missing"
 
-	// These, and those of the probe except its CPU, are in the closing record.
+	// VitalDeliveryEarly is of a process that receives messages of other clocks.
+	VitalDeliveryEarly Vital = "delivery.early"
+
+	// These, the one above, and those of the probe except its CPU, are in the closing record.
 	VitalLittleSampled   Vital = "little.l_sampled" // measured messages in flight, or deliveries where a message has several
 	VitalLittleSamples   Vital = "little.samples"
 	VitalLittleSpan      Vital = "little.span"
@@ -220,6 +223,7 @@ func Vitals() []VitalProperties {
 		{Vital: VitalProbeSpan, Unit: UnitNanos, Meaning: "of the window, the time over which the probe measured"},
 		{Vital: VitalProbeSent, Unit: UnitCount, Meaning: "messages that the probe sent, from its beginning to its end"},
 		{Vital: VitalProbeMissing, Unit: UnitCount, Meaning: "of these, never delivered or acknowledged"},
+		{Vital: VitalDeliveryEarly, Unit: UnitNanos, Meaning: "the longest that a message arrived before it was sent, by clocks as they were estimated: it is impossible beyond what is proved of these"},
 		{Vital: VitalLittleSampled, Meaning: "messages in flight, as sampled at random times"},
 		{Vital: VitalLittleSamples, Unit: UnitCount, Meaning: "number of samples"},
 		{Vital: VitalLittleSpan, Unit: UnitNanos, Meaning: "the time over which they were taken"},

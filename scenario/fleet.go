@@ -12,8 +12,21 @@ import (
 type Fleet struct {
 	Producers Role `yaml:"producers,omitempty" doc:"the agents that only send"`
 	Consumers Role `yaml:"consumers,omitempty" doc:"the agents that only receive"`
-	Probe     Role `yaml:"probe,omitempty" doc:"the agent that has no part in the load, and measures the broker beside it with one producer and one consumer at a low rate"`
+	// Bound says by which bound of the clocks latencies from one agent to another are judged; empty: by what is proved.
+	Bound ClockBound `yaml:"bound,omitempty" doc:"by which bound of several clocks latencies from one agent to another are judged: proved, or expected, if the ways between the clocks are symmetric, which nothing proves; default proved" enum:"proved,expected"`
+	Probe Role       `yaml:"probe,omitempty" doc:"the agent that has no part in the load, and measures the broker beside it with one producer and one consumer at a low rate"`
 }
+
+// ClockBound is a bound on how wrong the difference of two clocks is.
+type ClockBound string
+
+// The bounds.
+const (
+	// BoundProved holds whatever the ways between the clocks are like.
+	BoundProved ClockBound = "proved"
+	// BoundExpected holds if the fastest ways are symmetric within a tenth.
+	BoundExpected ClockBound = "expected"
+)
 
 // Divided reports whether some agents only send and others only receive, so that every message goes from one agent to another. It
 // may be called on nil.
@@ -124,6 +137,9 @@ func (v *validator) fleet() {
 		case x.role == probeKey && max(x.agents.Count, len(x.agents.Names)) > 1:
 			v.fail("fleet.probe.agents is "+x.agents.String()+", and one agent measures beside the load", "write 1, a name, or a label that one agent has", fleetKey+"."+probeKey+".agents")
 		}
+	}
+	if f.Bound != "" && !f.Divided() {
+		v.fail("fleet.bound is of latencies from one agent to another, and each agent receives what it sends", "leave fleet.bound out, or add fleet.producers and fleet.consumers", fleetKey+".bound", fleetKey)
 	}
 	if !f.Probed() {
 		return

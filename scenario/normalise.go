@@ -36,7 +36,7 @@ func (s *Scenario) Normalise() {
 	if len(s.Objectives) == 0 {
 		s.Objectives = nil
 	}
-	if f := s.Fleet; f != nil && !f.Divided() && !f.Probed() { // fleet: {} takes roles back
+	if f := s.Fleet; f != nil && !f.Divided() && !f.Probed() && f.Bound == "" { // fleet: {} takes roles back
 		s.Fleet = nil
 	}
 	if len(s.Workloads) == 0 {

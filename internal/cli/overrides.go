@@ -182,6 +182,7 @@ func scenarioFlags(to *overrides) []section {
 		flag("fleet-producers", "fleet.producers.agents", "AGENTS", "with --fleet: the agents that only send: a number of them, a label such as zone=b, or names such as m1,m2; default: each agent receives what it sends")
 		flag("fleet-consumers", "fleet.consumers.agents", "AGENTS", "with --fleet: the agents that only receive")
 		flag("fleet-probe", "fleet.probe.agents", "AGENT", "with --fleet: the agent that has no part in the load and measures the broker beside it, with one producer and one consumer at a low rate: 1, a name, or a label that one agent has; default: none")
+		flag("fleet-bound", "fleet.bound", "BOUND", "with --fleet-producers: by which bound of several clocks one-way latencies are judged: proved, or expected, where the proved one says nothing and their ways are taken to be symmetric; default proved")
 		flag("consumers-pause", "workload.consumer.pause", "PAUSE", "consumers pause for a time, from an instant of the window: 5s@20s")
 	})
 	add("Closed loop", func(flag func(name, key, kind, usage string)) {

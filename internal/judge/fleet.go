@@ -152,6 +152,31 @@ func startsApart(agents []result.Agent) (apart int64, compared bool) {
 	return last.Sub(first).Nanoseconds(), false
 }
 
+// isOneWay reports whether a latency ends at another process than it began where a fleet has roles.
+func isOneWay(m result.Metric) bool {
+	return m == result.DeliveryResponse || m == result.DeliveryService || m == result.DeliveryLast
+}
+
+// tooEarly: a message arrived before it was sent, by more than what is proved of the clocks. So the proof rests on something that is
+// not so, and says nothing of any other message either.
+func (e *evidence) tooEarly(early, proved int64) (found []result.Reason) {
+	for _, m := range e.latencies() {
+		if !isOneWay(m) {
+			continue
+		}
+		for name, x := range e.summary.Histograms[m].All() {
+			if x.Needs > 0 {
+				continue
+			}
+			found = append(found, result.Reason{Status: result.Invalid, Code: result.ReasonClocks, Metric: m, Percentile: name,
+				Found: fmt.Sprintf("%s: a message arrived %s before it was sent, by clocks that are proved right within %s, which is impossible", m, spell.Duration(early), spell.Duration(proved)),
+				Means: "a clock was not what the proof takes it to be, and how wrong latencies from one agent to another are is not known"})
+			break
+		}
+	}
+	return found
+}
+
 // How much of a one-way figure the clocks may be wrong by, proved, before it is suspect, and before it says nothing.
 const clocksSuspect, clocksInvalid = 0.1, 0.5
 
@@ -175,9 +200,12 @@ func clocks(e *evidence) (found []result.Reason) {
 			Found: "messages came from agents with other clocks, and a clock stepped, was slewed fast, or was not followed all the time",
 			Means: "how wrong latencies from one agent to another are is not known"})
 	}
+	if early, ok := highest(e.closing(), result.VitalDeliveryEarly); ok && int64(early) > proved {
+		return e.tooEarly(int64(early), proved)
+	}
 	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved if no clock changes its rate by more than 10 ppm in a second, and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(proved), spell.Duration(expected))
 	for _, m := range e.latencies() {
-		if m != result.DeliveryResponse && m != result.DeliveryService && m != result.DeliveryLast {
+		if !isOneWay(m) {
 			continue
 		}
 		for name, x := range e.summary.Histograms[m].All() {
@@ -185,7 +213,11 @@ func clocks(e *evidence) (found []result.Reason) {
 				continue
 			}
 			r := result.Reason{Code: result.ReasonClocks, Metric: m, Percentile: name}
+			hoped := float64(expected) / float64(max(x.Value, 1))
 			switch share := float64(proved) / float64(max(x.Value, 1)); {
+			case share >= clocksSuspect && f.Bound == result.BoundExpected && hoped < clocksInvalid:
+				r.Status, r.Means = result.Suspect, fmt.Sprintf("of p%s, %s, what is proved is %s: it is judged by the expected error, ± %s, as was asked for, and nothing proves that the ways are symmetric",
+					name, spell.Duration(x.Value), spell.Percent(share), spell.Duration(expected))
 			case share >= clocksInvalid:
 				r.Status, r.Means = result.Invalid, fmt.Sprintf("of p%s, %s, that is %s: it does not say how long messages took", name, spell.Duration(x.Value), spell.Percent(share))
 			case share >= clocksSuspect:

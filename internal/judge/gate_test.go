@@ -94,6 +94,25 @@ func TestGates(t *testing.T) {
 		}, "agents-apart", result.Invalid, "up to 11.0 s apart, by clocks that were compared", ""},
 		{"clocks that are not followed", clocked(0, true), "clocks", result.Invalid, "a clock stepped", ""},
 		{"clocks that say nothing of the latency", clocked(time.Second, false), "clocks", result.Invalid, "right within 2.00 s, proved", ""},
+		{"a message before it was sent, by more than is proved", func(b *testbed) {
+			clocked(time.Microsecond, false)(b)
+			b.intervals[len(b.intervals)-1].v.Vitals[result.VitalDeliveryEarly] = 2_001
+		}, "clocks", result.Invalid, "a message arrived 2.00 µs before it was sent, by clocks that are proved right within 2.00 µs, which is impossible", ""},
+		{"a message before it was sent, by no more than is proved", func(b *testbed) {
+			clocked(time.Nanosecond, false)(b)
+			b.intervals[len(b.intervals)-1].v.Vitals[result.VitalDeliveryEarly] = 2
+		}, "clocks", result.Valid, "right within 2 ns, proved", ""},
+		{"the expected error was asked for", func(b *testbed) {
+			clocked(time.Second, false)(b)
+			for i := range b.header.Fleet.Agents {
+				b.header.Fleet.Agents[i].Clock.Expected = 1_000
+			}
+			b.header.Fleet.Bound = result.BoundExpected
+		}, "clocks", result.Suspect, "judged by the expected error, ± 2.00 µs, as was asked for", ""},
+		{"the expected error was asked for, and says nothing either", func(b *testbed) {
+			clocked(time.Second, false)(b)
+			b.header.Fleet.Bound = result.BoundExpected
+		}, "clocks", result.Invalid, "it does not say how long messages took", ""},
 		{"clocks that are known well", clocked(time.Nanosecond, false), "clocks", result.Valid, "right within 2 ns, proved", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9}}}

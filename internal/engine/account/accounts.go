@@ -136,6 +136,9 @@ func (a *Accounts) Account(now int64, readNs float64, aborted bool) (result.Inte
 	for _, slot := range slices.Sorted(maps.Keys(lost)) {
 		v.Lost = append(v.Lost, [2]int64{slot, lost[slot]})
 	}
+	if early, shifted := a.Receiving.Early(); shifted {
+		v.Vitals[result.VitalDeliveryEarly] = float64(early)
+	}
 	if a.Sampler != nil && !aborted {
 		a.Sampler.assess(&total, a.Recording.Rec, readNs, v.Vitals)
 	}

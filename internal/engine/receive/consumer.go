@@ -41,6 +41,8 @@ type Consumer struct {
 	expected [][]uint64
 	count    uint32 // deliveries so far, for sampled
 	newest   int64  // when the newest measured message came, CLOCK_MONOTONIC; others read it when no more can come
+	shifted  bool   // measured messages came from other clocks; likewise
+	early    int64  // the longest that one of these arrived before it was sent, ns; likewise
 
 	// Counters of deliveries. Deliver adds, anyone reads.
 
@@ -228,6 +230,9 @@ func (c *Consumer) observe(m *message, now int64) {
 		if st.Fan != nil && int(m.groups) == st.Plan.FanOut {
 			respond(recorder.DeliveryLast, m.latest-m.Intended)
 		}
+	}
+	if m.shifted {
+		c.shifted, c.early = true, max(c.early, m.sent-(now-max(c.Tap.Received(now), 0)))
 	}
 	c.shard.Value(c.plan.Flow.Service, now-m.sent)
 	if st.Stamps != nil && !c.recording.Stages.OnAck {

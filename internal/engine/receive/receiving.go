@@ -236,6 +236,15 @@ func (r *Receiving) Ways(g *Group) (newest int64, ways int) {
 	return newest, ways
 }
 
+// Early returns the longest that a measured message arrived before it was sent, ns, by clocks as they were estimated; 0: none did.
+// shifted says that such messages came from other clocks. No more can come.
+func (r *Receiving) Early() (early int64, shifted bool) {
+	for _, c := range r.Consumers {
+		early, shifted = max(early, c.early), shifted || c.shifted
+	}
+	return early, shifted
+}
+
 // lateConsumers are the consumers of a load that connect during it, or after it.
 type lateConsumers struct {
 	Consumers []LateConsumer // fixed once the load has connected

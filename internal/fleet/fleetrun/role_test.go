@@ -1,11 +1,14 @@
 package fleetrun
 
 import (
+	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"sixnines/internal/fleet/agent"
 	"sixnines/internal/fleet/merge"
 	"sixnines/internal/fleet/wire"
 	"sixnines/internal/judge"
@@ -40,6 +43,42 @@ func TestAFleetWithRoles(t *testing.T) {
 		t.Errorf("%q, %v", found, err)
 	}
 	f.idle()
+}
+
+// ahead is a stage of an agent whose clock is taken to be ahead by a second more than it is.
+type ahead struct{ agent.Stage }
+
+func (ahead) Shift(int64) (int64, bool) { return int64(time.Second), true }
+
+type wrongClock struct{ Runner }
+
+func (w *wrongClock) Run(ctx context.Context, p *agent.Plan, s agent.Stage) error {
+	return w.Runner.Run(ctx, p, ahead{s})
+}
+
+// By how much a message arrived before it was sent, by clocks as they were estimated, is recorded, and the latencies are INVALID.
+func TestAMessageArrivesBeforeItIsSent(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, &Runner{Tool: tool()}, &wrongClock{Runner{Tool: tool()}})
+	c, _, err := f.run(t.Context(), "version: 1\ntarget: {driver: mem}\nworkload: {rate: 200}\nphases: {warmup: 200ms, duration: 1s, drain: 10s}\n"+
+		"fleet: {producers: {agents: agent-0}, consumers: {agents: agent-1}}\n", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := c.Result()
+	early, known := run.Series[len(run.Series)-1].Vitals[result.VitalDeliveryEarly]
+	if !known || early <= 0 || early > 1e9 {
+		t.Errorf("a message was early by %v ns, known %v", early, known)
+	}
+	for i := range run.Header.Fleet.Agents { // as if the clocks had been followed, and proved to differ by nothing
+		run.Header.Fleet.Agents[i].Clock = &result.AgentClock{Proved: 1000, Expected: 100}
+	}
+	found := judge.Summarise(run, judge.InputsOf(run)).Verdict.Reasons
+	if !slices.ContainsFunc(found, func(r result.Reason) bool {
+		return r.Code == result.ReasonClocks && r.Status == result.Invalid && r.Metric == result.DeliveryResponse
+	}) {
+		t.Errorf("the reasons are %+v", found)
+	}
 }
 
 // Agents get roles by name, label and number, and what cannot be is refused with what to do.

@@ -66,6 +66,9 @@ func (m *merger) header(i int, ends []*ending) (*result.Header, error) {
 	if plan != nil {
 		h.Rate = plan.MeanRate()
 	}
+	if s.Fleet != nil && s.Fleet.Bound == scenario.BoundExpected {
+		h.Fleet.Bound = result.BoundExpected
+	}
 	h.Pattern = string(s.Workload.Pattern)
 	if s.Workload.Messages == 0 {
 		h.Window = s.Phases.Longest()
