@@ -17,6 +17,9 @@ type Reason struct {
 	// name the metric.
 	Metric     Metric     `json:"metric,omitempty"`
 	Percentile Percentile `json:"percentile,omitempty"`
+	// Share is of how much of the window, 0 to 1, what was found took at most, such as pauses of the
+	// generator or stolen time; 0 if that is not known, or it is not of a time.
+	Share float64 `json:"share,omitempty"`
 	// Found, Means and Try are what Text is made of: what was found, what it means for the
 	// figures, and what to do. Files of earlier versions have Text alone.
 	Found string `json:"found,omitempty"`

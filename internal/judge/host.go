@@ -40,7 +40,7 @@ func throttled(e *evidence) []result.Reason {
 		return nil
 	}
 	share := ns / (e.window() * max(e.cores, 1))
-	r := result.Reason{Status: result.Suspect, Code: result.ReasonThrottled, Brief: "throttled for " + span(int64(ns)),
+	r := result.Reason{Status: result.Suspect, Code: result.ReasonThrottled, Share: min(ns/e.window(), 1), Brief: "throttled for " + span(int64(ns)),
 		Found: fmt.Sprintf("a processor quota (cgroup) throttled the generator in %s, for %s in total, %s of its processor time", spell.Plural(int64(periods), "period"), span(int64(ns)), spell.Share(share))}
 	switch {
 	case ns <= 0: // the system does not report the duration
@@ -65,6 +65,7 @@ func steal(e *evidence) []result.Reason {
 	r := result.Reason{Status: result.Suspect, Code: result.ReasonSteal, Brief: spell.Share(share) + " steal",
 		Found: fmt.Sprintf("the hypervisor gave %s of the machine's processor time to others (limit %s)", spell.Share(share), spell.Share(stealSuspect))}
 	stolen, told := sum(e.measure, result.VitalHostStealTime)
+	r.Share = min(stolen*1e9/e.window(), 1)
 	switch {
 	case !told && share > stealInvalid:
 		r.Status = result.Invalid
@@ -249,7 +250,7 @@ func collector(e *evidence) []result.Reason {
 	longest, _ := highest(e.measure, result.VitalGoGCPauseMax)
 	share := all / e.window()
 	if share >= 0.01 {
-		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Brief: spell.Share(share) + " garbage collection",
+		return e.suspectFrom(share, result.Reason{Code: result.ReasonGC, Share: share, Brief: spell.Share(share) + " garbage collection",
 			Found: fmt.Sprintf("garbage collection paused the generator for %s, %s of the window", span(int64(all)), spell.Share(share))})
 	}
 	if m, p99, ok := e.firstP99(); ok && longest > float64(p99) {

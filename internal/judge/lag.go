@@ -127,7 +127,7 @@ func frozen(e *evidence) []result.Reason {
 		}
 	}
 	share := float64(sum) / e.window()
-	r := because(result.Reason{Code: result.ReasonFrozen, Brief: "sixnines paused for " + span(sum), Found: fmt.Sprintf(
+	r := because(result.Reason{Code: result.ReasonFrozen, Share: share, Brief: "sixnines paused for " + span(sum), Found: fmt.Sprintf(
 		"sixnines itself was paused for %s in the measured window, %s at the longest (%s)", span(sum), span(longest), spell.Plural(int64(len(e.freezes)), "pause"))}, e.causeOfStops())
 	switch {
 	case longest >= freezeInvalid || share >= freezeShareInvalid:

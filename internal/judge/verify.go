@@ -199,6 +199,7 @@ func flatten(s *result.Summary, words bool) map[string]any {
 		if out[name] = r.Status; words {
 			out[name+".text"], out[name+".brief"] = r.Text, r.Brief
 			out[name+".found"], out[name+".means"], out[name+".try"] = r.Found, r.Means, r.Try
+			out[name+".share"] = r.Share // earlier versions had none
 		}
 	}
 	if words {

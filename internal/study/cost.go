@@ -41,6 +41,7 @@ func (f *Figure) cost(run *result.Run, name string) {
 	default:
 		f.longest(s.Costs, name == "recovered")
 		f.suspectWholly(s.Verdict)
+		f.boundPlain(run, name)
 	}
 }
 

@@ -46,7 +46,8 @@ func judgedBeside(r result.Reason) bool {
 // It is at most what was measured if the reasons only lengthen: lag, steal, a broker without a
 // processor, a value near the noise floor; so much holds of a percentile that is INVALID for them,
 // too. It is at least what is left when lag is taken off, if
-// lag is the only reason, see [leastBesideLag]. A change of level is neither, since the level
+// lag is the only reason, see [leastBesideLag], or when all that pauses took of the window is, if these are,
+// see [taken]: no message waited longer for them. A change of level is neither, since the level
 // before or after it may be the lasting one: then the percentile lies between the smallest and
 // the largest of it, or of its published neighbour, in any interval of the run.
 func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution, all []result.Reason, text result.Percentile, percent float64, suspect bool) {
@@ -68,7 +69,7 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 		return // the reasons are not known
 	}
 	longer, lag, shifts := true, false, false
-	rest := false // reasons besides lag and changes of level
+	rest := false // reasons besides lag and changes of level, and those of which it is known how much of the window they took
 	for _, r := range all {
 		switch r.Code {
 		case result.ReasonSteady:
@@ -79,6 +80,7 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 			longer, rest = longer && r.Code.Properties().Effect == result.EffectLonger, true
 		}
 	}
+	took, takes := taken(all)
 	smallest, largest, known := 0.0, math.Inf(1), false
 	if shifts {
 		smallest, largest, known = extremes(run, m, d, percent)
@@ -90,7 +92,9 @@ func (f *Figure) bound(run *result.Run, m result.Metric, d *result.Distribution,
 			f.mostOwn = max(f.mostOwn, largest)
 		}
 	}
-	switch {
+	switch least := f.Value - took*float64(run.Summary.End); {
+	case takes && least > 0:
+		f.Least, f.leastOwn = least, f.lowOwn()-(f.Value-least)
 	case rest || lag && shifts:
 	case shifts && known && smallest > 0:
 		f.Least = min(f.Value, smallest)
@@ -240,6 +244,9 @@ func (f *Figure) stands(at end) (v float64, ok bool) {
 	}
 	return v, v > 0 && !math.IsInf(v, 0)
 }
+
+// narrow reports whether an unfit figure is known to a tenth.
+func (f *Figure) narrow() bool { return f.Least > 0 && f.Most <= 1.1*f.Least }
 
 // ends returns between which values the system's own figure of a round lies, whatever is not known
 // of it. own asks for the interval within the run in place of the value.

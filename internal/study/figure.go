@@ -138,6 +138,7 @@ func Read(run *result.Run, name string, metric result.Metric) Figure {
 	default:
 		f.plain(run, name)
 		f.suspectWholly(v)
+		f.boundPlain(run, name)
 	}
 	return f
 }

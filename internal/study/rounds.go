@@ -158,7 +158,7 @@ func (c *Cell) Spoilt(run *result.Run, t *Test) bool {
 	run = PartOf(run, t.Workload)
 	return run != nil && (invalidRun(run) || slices.ContainsFunc(t.Figures, func(name string) bool {
 		f := c.read(run, name, t.Metric)
-		return f.Missing == "" && f.Unfit != "" && !f.Selects && !f.Unsteady
+		return f.Missing == "" && f.Unfit != "" && !f.Selects && !f.Unsteady && !f.narrow()
 	}))
 }
 

@@ -1,0 +1,157 @@
+package study
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sixnines/result"
+)
+
+// stolen is a flat-out run of 10 s at a rate of which what is suspect took a share of the window.
+func stolen(rate float64, shares ...float64) *result.Run {
+	run := ms(1)
+	s := run.Summary
+	run.Header.Mode, s.End = result.ModeFlatOut, 10e9
+	s.Throughput = &result.Throughput{PerSecond: rate, SentPerSecond: rate, ReceivedPerSecond: rate, Received: 1000, Elapsed: 10e9}
+	s.Rate.Sent = rate
+	for _, share := range shares {
+		s.Verdict.Status = result.Suspect
+		s.Verdict.Reasons = append(s.Verdict.Reasons, result.Reason{Status: result.Suspect, Code: result.ReasonSteal, Share: share})
+	}
+	return run
+}
+
+// A rate of which a disturbance took a known share of the window is bounded from both sides, counting as much again
+// for the recovery. What is not known of one reason is known of none.
+func TestRatesOfDisturbedRuns(t *testing.T) {
+	backlog := func(run *result.Run) {
+		run.Summary.Backlog = &result.Backlog{Filled: 2000, FillRate: 1000, Drained: 2000, DrainRate: 200}
+	}
+	open := func(run *result.Run) {
+		run.Header.Mode, run.Header.Size, run.Summary.Throughput, run.Counters.Scheduled = result.ModeOpen, 10, nil, 10_010
+	}
+	paused := func(run *result.Run) {
+		sent := result.Counters{Sent: 1}
+		run.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Counters: sent}, {Phase: result.PhaseMeasure, Start: 5e9, End: 6e9, Counters: sent}}
+	}
+	as := func(code result.ReasonCode) func(*result.Run) {
+		return func(run *result.Run) { run.Summary.Verdict.Reasons[0].Code = code }
+	}
+	nothing := func(*result.Run) {}
+	unknown, infinite := math.Inf(-1), math.Inf(1)
+	for _, tt := range []struct {
+		name, figure string
+		shares       []float64
+		change       func(*result.Run)
+		least, most  float64
+	}{
+		{"steal", "rate.sent", []float64{0.05}, nothing, 1000, 1000 / 0.9},
+		{"two of them", "rate.sent", []float64{0.05, 0.15}, nothing, 1000, 1000 / 0.6},
+		{"of what was received", "rate.received", []float64{0.05}, nothing, 1000, 1000 / 0.9},
+		{"pauses", "rate.sender", []float64{0.05}, as(result.ReasonFrozen), 1000, 1000 / 0.9},
+		{"most of the window", "rate.sent", []float64{0.6}, nothing, 1000, infinite},
+		{"nobody knows how much", "rate.sent", []float64{0}, nothing, unknown, infinite},
+		{"nor of one of two", "rate.sent", []float64{0.05, 0}, nothing, unknown, infinite},
+		{"a reason that does more than to lengthen", "rate.sent", []float64{0.05}, as(result.ReasonRate), unknown, infinite},
+		{"twice as long as the window", "rate.sent", []float64{0.05}, func(run *result.Run) { run.Summary.Throughput.Elapsed = 20e9 }, 1000, 1000 / 0.9},
+		{"filled in a fifth of the window, in which all of it may have been", "fill", []float64{0.05}, backlog, 1000, 2000},
+		{"and drained over all of it", "drain", []float64{0.05}, backlog, 200, 200 / 0.9},
+		{"their quotient", "drain/fill", []float64{0.05}, backlog, 0.1, 0.2 / 0.9},
+		{"a schedule asks for no more", "rate.sent", []float64{0.05}, open, 1000, 1001},
+		{"of bytes", "rate.bytes", []float64{0.05}, open, 10_000, 10_010},
+		{"a pause of the senders", "sender.pause", []float64{0.05}, paused, 3e9, 6e9},
+		{"memory", "memory.broker", []float64{0.05}, func(run *result.Run) {
+			run.Series = []result.Point{{Phase: result.PhaseMeasure, End: 1e9, Vitals: map[result.Vital]float64{result.VitalBrokerRSS: 1}}}
+		}, unknown, infinite},
+	} {
+		run := stolen(1000, tt.shares...)
+		tt.change(run)
+		f := Read(run, tt.figure, "")
+		near := func(a, b float64) bool { return a == b || math.Abs(a-b) <= 1e-9*math.Abs(b) }
+		if f.Unfit == "" || !near(f.Least, tt.least) || !near(f.Most, tt.most) {
+			t.Errorf("%s: %s is %q, %v to %v, want %v to %v", tt.name, tt.figure, f.Unfit, f.Least, f.Most, tt.least, tt.most)
+		}
+	}
+}
+
+// Rounds whose rates lie in known ranges are evidence for both answers, where both ends are on one side.
+func TestDisturbedRatesDecide(t *testing.T) {
+	runs := func(shares []float64, rates ...float64) (all []*result.Run) {
+		for _, rate := range rates {
+			all = append(all, stolen(rate, shares...))
+		}
+		return all
+	}
+	slower, faster := []float64{100, 101, 99, 102, 98, 100}, []float64{150, 151, 149, 152, 148, 150}
+	const ratio, above = "{kind: ratio, a: x/r-100, b: y/r-100, figures: [rate.sent], at_least: 1.2}", "{kind: above, cells: [x/r-100], figures: [rate.sent], bound: 120}"
+	for _, tt := range []struct {
+		name, test string
+		x, y       []*result.Run
+		want       Verdict
+	}{
+		{"a little of all", ratio, runs([]float64{0.02}, faster...), runs([]float64{0.02}, slower...), Agrees},
+		{"a little of one", ratio, append(runs(nil, faster[:5]...), runs([]float64{0.02}, 150)...), runs(nil, slower...), Agrees},
+		{"of the slower so much that it may be as fast", ratio, runs(nil, faster...), runs([]float64{0.1}, slower...), Undecidable},
+		{"against it", ratio, runs([]float64{0.02}, slower...), runs([]float64{0.02}, faster...), Disagrees},
+		{"nobody knows how much", ratio, runs(nil, faster...), runs([]float64{0}, slower...), Undecidable},
+		{"above", above, runs([]float64{0.02}, faster...), nil, Agrees},
+		{"not above", above, runs([]float64{0.02}, slower...), nil, Disagrees},
+		{"perhaps above", above, runs([]float64{0.1}, slower...), nil, Undecidable},
+	} {
+		s := small(t, "      - "+tt.test)
+		d := Decide(outcome(t, s, Default, map[string][]*result.Run{"x/r-100": tt.x, "y/r-100": tt.y}))[0]
+		if d.Verdict != tt.want || (d.Tests[0].Needs == "") != (tt.want != Undecidable) {
+			t.Errorf("%s: %s, want %s: %+v", tt.name, d.Verdict, tt.want, d.Tests[0])
+		}
+	}
+	c := &Cell{}
+	for share, want := range map[float64]bool{0: true, 0.02: false, 0.1: true} {
+		if got := c.Spoilt(stolen(100, share), &Test{Figures: []string{"rate.sent"}}); got != want {
+			t.Errorf("another round for %g of the window: %v", share, got)
+		}
+	}
+}
+
+// What is left of a latency without all that pauses took of the window is never more than it was without them, in a
+// queue that is paused again and again.
+func TestTakenOffIsNeverTooLittle(t *testing.T) {
+	draw := rand.New(rand.NewPCG(41, 5))
+	const n = 5000
+	var due, none, takes, paused []int64
+	at, all := int64(0), int64(0)
+	for i := range n {
+		at += int64(draw.ExpFloat64() * 100e3)
+		due, none, takes = append(due, at), append(none, 0), append(takes, int64(95e3*draw.ExpFloat64()))
+		pause := int64(0)
+		if i%500 == 499 {
+			pause = 5e6 // of the queue, while it serves this message
+		}
+		all += pause
+		paused = append(paused, takes[i]+pause)
+	}
+	own, _ := queue(due, none, takes)
+	measured, _ := queue(due, none, paused)
+	run := ms(1)
+	run.Summary.End = at
+	timed(run, result.DeliveryResponse, measured)
+	suspect := result.Reason{Status: result.Suspect, Code: result.ReasonFrozen, Share: float64(all) / float64(at)}
+	run.Summary.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{suspect}}
+	slices.Sort(own)
+	for _, p := range []string{"p50", "p90", "p99"} {
+		_, percent, _ := percentile(p)
+		f, truth := Read(run, p, ""), float64(own[int(percent/100*n)])
+		if f.Unfit == "" || f.Least > truth || f.Most < truth {
+			t.Errorf("%s: %q, %.0f to %.0f µs, and it is %.0f", p, f.Unfit, f.Least/1e3, f.Most/1e3, truth/1e3)
+		}
+	}
+	// The longer a message is on its way, the more is left.
+	wall := spoilt(1000, func(s *result.Summary, _ *result.Distribution) {
+		s.End = 10e9
+		s.Verdict = result.Verdict{Status: result.Suspect, Reasons: []result.Reason{{Status: result.Suspect, Code: result.ReasonSteal, Share: 0.01}}}
+	})
+	if f := Read(wall, "p50", ""); f.Least != 800e6 || f.Most != 1e9 {
+		t.Errorf("%v to %v", f.Least, f.Most)
+	}
+}
