@@ -69,6 +69,8 @@ func lostTally(run *result.Run) (t tally) {
 		t.why = "nothing consumed them; read_back reads what the broker keeps"
 	case b == nil:
 		t.why = "they were acknowledged and had not been delivered when the run ended; read_back reads what the broker keeps, and a longer drain waits for it"
+	case b.Outcome == result.ReadBackNothingKept && run.Counters.Expected == 0:
+		t.why = "nothing consumed them, and the broker keeps nothing that could be read back"
 	case b.Outcome == result.ReadBackNothingKept:
 		t.why = "they were acknowledged and had not been delivered when the run ended, and the broker keeps nothing that could be read back; a longer drain waits for it"
 	case b.Unread == 0 && b.Removed > 0:

@@ -51,8 +51,9 @@ type Outcome struct {
 	Entries    map[string][]Entry
 	RefusedDue []int64
 	Came       map[string][]int64
-	// Losses are acknowledged messages that the broker does not keep, where what it keeps is read back.
+	// Losses are acknowledged messages that the broker does not keep, where what it keeps is read back, which Kept says.
 	Losses []Loss
+	Kept   bool
 	Fan    int // deliveries of each message, of a load whose topics have equally many; else 0
 }
 
@@ -78,7 +79,7 @@ type ledger struct {
 func (p *play) account(closed int64, waited bool) *Outcome {
 	l := &ledger{play: p, closed: closed, out: &Outcome{Counters: map[string]int64{}, Latencies: map[string]*Latency{}, Entries: map[string][]Entry{}, Came: map[string][]int64{}, Within: map[string]*[2]int64{"timed_out": {}, "late_replies": {}}, End: p.end, Resolved: closed, Waited: waited,
 		Bucket: p.bucket, Work: p.longestWork(), Thawed: p.frost.to, Paced: p.paced(), FlatOut: p.flatOut(),
-		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled()}}
+		Late: !p.w.Consumer.From.IsZero(), Filled: p.filled(), Kept: readsBack(p.o)}}
 	l.out.Blocks = slices.ContainsFunc(l.all, func(m *message) bool { return m.answer != unsent && m.back > m.sent })
 	l.out.Edge = slices.ContainsFunc(p.consumers, func(q *queue) bool { return q.edge })
 	if l.at.Closed > 0 {
@@ -246,6 +247,9 @@ func (l *ledger) message(m *message) {
 			if l.layout.groups[g].has(topic) && l.had(m, g, false) == nil {
 				missing++
 			}
+		}
+		if len(l.layout.groups) == 0 {
+			missing = 1 // it counts for itself
 		}
 		l.out.Losses = append(l.out.Losses, Loss{m.at, missing})
 	}

@@ -48,6 +48,8 @@ func differentMoments(run *result.Run, o *Outcome, closed int64) string {
 		return fmt.Sprintf("consumers connected at %d, and must at %d", came, o.Filled)
 	case run.Summary.End != o.End:
 		return fmt.Sprintf("the window ends at %d, and must end at %d", run.Summary.End, o.End)
+	case o.Kept && (run.ReadBack == nil || run.ReadBack.Outcome != result.ReadBackDone):
+		return fmt.Sprintf("what the broker keeps must be read, and %+v", run.ReadBack)
 	case closed < from || closed > max(from, o.Thawed)+most:
 		return fmt.Sprintf("clients were told to leave at %d, and must be at %d (resolved at %d)", closed, from, o.Resolved)
 	}

@@ -45,8 +45,7 @@ func (d *drawing) actions(seed uint64) {
 	if d.acks && d.kind == single && !d.has("disconnect") && l.pattern != "request-reply" && l.pattern != "roundtrip" && d.chance(60) {
 		d.option("keep: true")
 		d.lengths = append(d.lengths, "read_back: 5s")
-		// A loss is not known as long as another member of a group still receives a backlog; without one nothing waits.
-		if !d.has("every") && l.members < 2 {
+		if !d.has("every") {
 			d.option("lose_acked: %d, every: 1, after: %d", 1+d.IntN(30), d.messages/3+d.IntN(d.messages/2))
 		}
 	}

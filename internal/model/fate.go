@@ -25,7 +25,7 @@ const (
 // Loss is an acknowledged message that the broker does not keep.
 type Loss struct {
 	Acked      int64 // when it was acknowledged
-	Deliveries int64 // groups that did not get it
+	Deliveries int64 // groups that did not get it; without groups 1
 }
 
 // note notes what became of a message in a response time, for what actions cost.

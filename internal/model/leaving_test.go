@@ -68,6 +68,16 @@ func (s *leavingSession) Responder(ctx context.Context, spec driver.ConsumerSpec
 	return s.Session.(driver.RequestReplier).Responder(ctx, spec, respond)
 }
 
+// Places implements driver.BackReader.
+func (s *leavingSession) Places(t driver.Topology) ([]driver.Place, error) {
+	return s.Session.(driver.BackReader).Places(t)
+}
+
+// ReadBack implements driver.BackReader.
+func (s *leavingSession) ReadBack(ctx context.Context, p driver.Place, take driver.Take) (driver.Reading, error) {
+	return s.Session.(driver.BackReader).ReadBack(ctx, p, take)
+}
+
 type leavingProducer struct {
 	driver.Producer
 	of   *leaving
