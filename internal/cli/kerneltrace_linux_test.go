@@ -26,12 +26,16 @@ func kernelTraced() map[string]string {
 		"sched/sched_process_fork": "",
 		"sched/sched_process_exec": "",
 		"sched/sched_process_exit": "",
-		"sock/inet_sock_set_state": "oldstate==1&&newstate==4", // from TCP_ESTABLISHED to TCP_FIN_WAIT1
-		"net/net_dev_start_xmit":   `name~"s9-*"||name=="eth0"`,
-		"skb/kfree_skb":            "protocol==2048",
-		"qdisc/qdisc_create":       "",
-		"qdisc/qdisc_destroy":      "",
-		"syscalls/sys_enter_bpf":   "cmd==28", // BPF_LINK_CREATE
+		// From TCP_ESTABLISHED to TCP_FIN_WAIT1, and from TCP_CLOSE to TCP_SYN_SENT.
+		"sock/inet_sock_set_state":     "(oldstate==1&&newstate==4)||(oldstate==7&&newstate==2)",
+		"net/net_dev_start_xmit":       `name~"s9-*"||name=="eth0"`,
+		"skb/kfree_skb":                "protocol==2048",
+		"qdisc/qdisc_create":           "",
+		"qdisc/qdisc_destroy":          "",
+		"syscalls/sys_enter_bpf":       "cmd==28", // BPF_LINK_CREATE
+		"syscalls/sys_enter_fallocate": "",
+		"syscalls/sys_enter_unlinkat":  "flag==0", // files, not directories
+		"syscalls/sys_enter_pwrite64":  "count==1",
 		// Netlink, and as long as what has a queue hold packets or let them pass, and as what has sch_tbf pass packets.
 		"syscalls/sys_enter_sendto": "addr_len==12&&(len==44||len==100)",
 	}

@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"sixnines/internal/clock"
 	"sixnines/internal/journal"
 )
 
@@ -55,6 +56,7 @@ type Flip struct {
 	File   string // below the directory, with slashes
 	Offset int64  // of the byte
 	Bit    int    // in the byte, from 0, the lowest
+	At     int64  // just before it was written, CLOCK_MONOTONIC
 }
 
 func (f Flip) String() string { return fmt.Sprintf("%s, byte %d, bit %d", f.File, f.Offset, f.Bit) }
@@ -127,8 +129,8 @@ func Corrupt(dir, pattern string, bits int, draw *rand.Rand) ([]Flip, error) {
 	return flips, nil
 }
 
-// do turns the bit over.
-func (f Flip) do(dir string) (err error) {
+// do turns the bit over, and notes when.
+func (f *Flip) do(dir string) (err error) {
 	file, err := os.OpenFile(filepath.Join(dir, filepath.FromSlash(f.File)), os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -139,6 +141,7 @@ func (f Flip) do(dir string) (err error) {
 		return err
 	}
 	b[0] ^= 1 << f.Bit
+	f.At = clock.Now()
 	if _, err := file.WriteAt(b[:], f.Offset); err != nil {
 		return err
 	}

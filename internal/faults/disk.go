@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"strings"
 
-	"sixnines/internal/clock"
 	"sixnines/result"
 )
 
@@ -52,13 +51,16 @@ func (c *corrupt) Do(ctx context.Context, at int64) (happened int64, err error) 
 	if err := until(ctx, at); err != nil {
 		return 0, err
 	}
-	c.chosen, happened = chosen, clock.Now()
+	c.chosen = chosen
 	var errs []error
 	for _, k := range chosen {
 		h := fnv.New64a()
 		fmt.Fprintf(h, "%s %d", c.act.Key(), k)
 		flips, err := c.target.Cluster.CorruptData(k, c.act.Corrupt.File, c.act.Corrupt.Flips(), rand.New(rand.NewPCG(c.target.Seed, h.Sum64())))
 		for _, f := range flips {
+			if happened == 0 {
+				happened = f.At // the files were looked for before
+			}
 			c.flips = append(c.flips, result.Flip{Node: k, File: f.File, Offset: f.Offset, Bit: f.Bit})
 		}
 		errs = append(errs, err)
