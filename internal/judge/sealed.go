@@ -5,9 +5,13 @@ import (
 	"sixnines/result"
 )
 
-// Altered says how the seal shows that a result, or a workload of it, is no longer what was written; empty: it does not.
+// Altered says how the seal shows that a result, or a workload of it, is no longer what was written; empty: it does not. The seal
+// of a run that this process has made is in its file only.
 func Altered(run *result.Run) string {
 	for _, part := range run.Parts() {
+		if part.Counted == nil {
+			continue
+		}
 		if found := sealed(part); len(found) > 0 {
 			return found[0].String()
 		}
