@@ -58,7 +58,7 @@ func passes(err error) bool {
 // then only its consequence.
 func permission(nc *nats.Conn, err error) error {
 	if last := nc.LastError(); err != nil && errors.Is(last, nats.ErrPermissionViolation) {
-		return fmt.Errorf("%w: %w", driver.ErrUnauthorized, last)
+		return fmt.Errorf("%w: %w", driver.ErrForbidden, last)
 	}
 	return err
 }

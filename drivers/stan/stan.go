@@ -68,6 +68,7 @@ func Entry() driver.Entry {
 			TLS:         true,
 		},
 		Naming:     naming(),
+		Rights:     rights,
 		Options:    &options,
 		Monitoring: "http_url",
 		Driver:     driver.New(options, newSession, (*session).reach),

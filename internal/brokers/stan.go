@@ -30,6 +30,7 @@ func NATSStreaming() Product {
 		Diskless: "it keeps messages in memory by default, and its files beside its configuration",
 		Summary:  "NATS Streaming (STAN, archived): memory and file store",
 		Drivers:  []string{"stan"},
+		Secures:  []string{"stan"},
 		Clusters: []int{1},
 		Starts:   1500 * time.Millisecond,
 		Variable: "NATS_STREAMING_SERVER",
@@ -108,6 +109,9 @@ func stanConfig(o *Options, address, monitoring string) (natsSettings, error) {
 		c["max_pending"] = strconv.FormatInt(max(64<<20, 2*int64(o.MaxMessage+stanOverhead)), 10)
 	}
 	switch {
+	case o.account != nil:
+		c["authorization.users"] = natsUsers(o)
+		c["streaming.user"], c["streaming.password"] = strconv.Quote(o.User), strconv.Quote(o.Password)
 	case o.User != "":
 		for name, value := range map[string]string{"user": o.User, "password": o.Password} {
 			c["authorization."+name], c["streaming."+name] = strconv.Quote(value), strconv.Quote(value)
