@@ -23,6 +23,8 @@ type Naming struct {
 	// what a group is, see Target.Given. Empty: the driver uses none.
 	GivenTopic, GivenGroup string
 	GroupsJoin             bool // a group begins with its first consumer, so that none can be missing
+	// ListedBy is what lists the names at the broker where no session is a [Cleaner], as a command; empty: nothing does.
+	ListedBy string
 }
 
 // TopicName returns what a topic of the target's run is called: its own name, where it is the

@@ -84,6 +84,18 @@ func (a artemis) exists(ctx context.Context, resource, attribute string) error {
 	return err
 }
 
+// addresses lists all of the broker's.
+func (a artemis) addresses(ctx context.Context) (all []string, err error) {
+	result, err := a.request(ctx, map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": "getAddressNames"})
+	names, _ := result.([]any)
+	for _, name := range names {
+		if text, ok := name.(string); ok {
+			all = append(all, text)
+		}
+	}
+	return all, err
+}
+
 // operate has the broker do something.
 func (a artemis) operate(ctx context.Context, operation string, params ...any) error {
 	_, err := a.request(ctx, map[string]any{"_AMQ_ResourceName": "broker", "_AMQ_OperationName": operation}, params...)

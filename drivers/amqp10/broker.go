@@ -28,6 +28,9 @@ const (
 	aQueue     = "queue"
 )
 
+// replyPart begins what follows the run in the name of the address of a management's replies.
+const replyPart = "reply-"
+
 // The products whose management is known, as they are in the brokers' own names.
 const (
 	artemisProduct  = "artemis"
@@ -59,7 +62,7 @@ func (s *session) manage(c *conn) {
 	switch i := identity(c.Properties()); {
 	case !i.isManageable():
 	case i.is(artemisProduct):
-		c.manager = newManager(c, artemisPair(s.name("reply-")))
+		c.manager = newManager(c, artemisPair(s.name(replyPart)))
 		c.broker = artemis{c.manager}
 	default:
 		c.manager = newManager(c, rabbitPair())

@@ -3,6 +3,7 @@ package amqp10_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -85,6 +86,9 @@ func target(c *brokers.Cluster) driver.Target { return driver.Target{URL: c.URL}
 
 func TestArtemis(t *testing.T) {
 	c := brokertest.Start(t, "artemis", login())
+	t.Run("clean", func(t *testing.T) {
+		sessiontest.Cleans(t, amqp10.Entry().Driver, driver.Target{URL: c.URL, Options: with(nil)}, true)
+	})
 	_, secured := brokertest.Secured(t, "artemis", amqp10.Entry(), brokers.Options{})
 	t.Run("secured", func(t *testing.T) {
 		drivertest.RunLimited(t, drivertest.Harness{Entry: amqp10.Entry(), Target: secured, Given: func(run, topic string) (string, string) {
@@ -191,23 +195,25 @@ func testManaged(t *testing.T, c *brokers.Cluster) {
 	})
 	try(t, c, brokertest.Encrypted(t, "rabbitmq", login(), target), []mode{
 		{name: "exchanges", brief: true},
-		{name: "queues", options: map[string]any{"routing": "anycast", "durable": true}, claim: func(c *driver.Capabilities) { c.FanOut = false }},
-		{name: "settled", options: map[string]any{"settled": true, "ack_every": 0}},
+		{name: "durable", options: map[string]any{"durable": true, "ack_every": 3, "credit": 40}},
 	}, func(h *drivertest.Harness) {
 		h.Observe = observe(c, "/exchange/s9.")
-		if !h.Entry.Capabilities.FanOut {
-			h.Observe = nil // a queue gives each message to one consumer
-		}
 		h.Leftovers = func(run string) ([]string, error) { return queues(t, c, run) }
 		h.Given = func(run, topic string) (string, string) {
 			name := "s9." + run + "." + topic
-			if !h.Entry.Capabilities.FanOut {
-				return name, name
-			}
 			return name + "/" + topic, name + "/g0"
 		}
 		h.WrongPassword = nil // it takes three seconds, see below
 	})
+	testWays(t, c, map[string]map[string]any{
+		"anycast":              {"routing": "anycast", "durable": true},
+		"settled":              {"settled": true, "ack_every": 0, "routing": "anycast"},
+		"an address of others": {"address": "/queue/own.{run}.{topic}"}, // of the first version, which 4.2 still takes
+	})
+	s := sessiontest.Open(t, amqp10.Entry().Driver, driver.Target{URL: c.URL, Options: with(nil, "settled", true)})
+	if _, err := s.Provision(t.Context(), driver.Topology{Topics: []string{"t0"}, Producers: 1, MaxSize: 1 << 20}); !errors.Is(err, driver.ErrTooLarge) {
+		t.Errorf("a settled message of several frames: %v", err)
+	}
 	testWrongPassword(t, c)
 }
 

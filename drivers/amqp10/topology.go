@@ -249,6 +249,9 @@ func (s *session) find(ctx context.Context, c *conn, topic string) error {
 // frameRest is what a frame needs beside a payload, and headers if they are few.
 const frameRest = 1 << 10
 
+// rabbitFrame is the largest frame that RabbitMQ takes from 4.0 on, unless its frame_max says otherwise.
+const rabbitFrame = 128 << 10
+
 // try attaches to a topic as producers do, and finds payloads that are too large. To
 // RabbitMQ's plugin, which does not tell its limit but ends the session of who exceeds it, it
 // sends one, to nowhere.
@@ -264,6 +267,9 @@ func (s *session) try(ctx context.Context, c *conn, topic string, size int) erro
 	}
 	if limit := link.MaxMessageSize(); limit > 0 && uint64(size) > limit {
 		return fmt.Errorf("%w: the broker takes %d bytes", driver.ErrTooLarge, limit)
+	}
+	if s.is(rabbitMQProduct) && !s.plugin && s.options.Settled && size+frameRest > rabbitFrame {
+		return fmt.Errorf("%w: go-amqp says in the last frame only that a message is settled, which RabbitMQ refuses, so that it must fit into one of 128 KiB; leave option settled out", driver.ErrTooLarge)
 	}
 	if s.options.Address != "" || s.Target.Given || !s.plugin {
 		return nil

@@ -63,6 +63,9 @@ func TestWrongOptions(t *testing.T) {
 // of 0 would be none.
 func TestChannelsThatNobodyLeft(t *testing.T) {
 	c := brokertest.Start(t, "nsq", brokers.Options{})
+	for prefix, ours := range map[string]bool{"": true, "bench.": false} {
+		sessiontest.Cleans(t, nsq.Entry().Driver, driver.Target{URL: c.URL, Prefix: prefix}, ours)
+	}
 	filling := open(t, driver.Target{URL: c.URL})
 	kept := driver.Topology{Topics: []string{"t0"}, Groups: []string{"g0"}, Keep: true}
 	if _, err := filling.Provision(t.Context(), kept); err != nil {

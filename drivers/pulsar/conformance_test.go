@@ -155,6 +155,11 @@ func harness(t *testing.T, c *brokers.Cluster, more map[string]any) drivertest.H
 
 func TestConformance(t *testing.T) {
 	c := brokertest.Start(t, "pulsar", login())
+	t.Run("clean", func(t *testing.T) {
+		for _, more := range []map[string]any{nil, {"partitions": 2}} {
+			sessiontest.Cleans(t, pulsar.Entry().Driver, driver.Target{URL: c.URL, Options: with(c, more)}, true)
+		}
+	})
 	t.Run("default", func(t *testing.T) {
 		h := harness(t, c, nil)
 		h.Impatient = &driver.Target{URL: c.URL, Options: with(c, map[string]any{"keep_alive": "1s"})}

@@ -45,6 +45,7 @@ const product = "stan"
 func naming() driver.Naming {
 	n := natswire.Naming()
 	n.GivenTopic, n.GivenGroup, n.GroupsJoin = "a channel", "a queue group, or DURABLE:GROUP", true
+	n.ListedBy = "/streaming/channelsz at the server's monitoring address"
 	return n
 }
 

@@ -29,6 +29,7 @@ const (
 type cleanOptions struct {
 	remove bool
 	names  []string // to remove, whatever their age; empty: all that are old enough
+	asJSON bool
 }
 
 // cleanCommand lists and removes what runs have left at a broker.
@@ -45,11 +46,12 @@ no right to delete it, or kept by --lifetime keep. With --remove it is removed.
 
 Only names are listed that a run makes: s9, or the --prefix, and the run's eight
 hexadecimal digits. --remove removes what was not used for an hour, as the broker's clock
-says. What the broker gives no time for, as Kafka, is removed by --name only: a run may be
-under way. So is what follows a --prefix in Kafka and in Redis: eight digits may be a date,
-and nothing there says who made it. Of a stream JetStream says that.
+says. What the broker gives no time for is removed by --name only, since a run may be under way:
+that is all but JetStream and Redis. So is what follows a --prefix, but in JetStream: eight
+digits may be a date, and nothing says who made it. Of a stream JetStream says that.
 
-For jetstream, kafka and redis-streams. What other brokers keep, their own tools list.
+For jetstream, kafka, redis-streams, nsq, pulsar, and amqp10 on Artemis. What other brokers
+keep, their own tools list.
 
 Exit codes: 0 done; 1 something could not be listed or removed; 2 wrong usage.`,
 		Example: `  sixnines clean jetstream --url nats://broker:4222
@@ -64,6 +66,7 @@ Exit codes: 0 done; 1 something could not be listed or removed; 2 wrong usage.`,
 	}
 	cleaning := sectionOf("Cleaning", func(f *pflag.FlagSet) {
 		f.BoolVar(&o.remove, "remove", false, "remove what is listed")
+		f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 		f.StringArrayVar(&o.names, "name", nil, "with --remove: remove this `NAME` alone, whatever its age; repeatable")
 	})
 	a.take(cmd, cleaning, scenarioFlags(&flags)[0])
@@ -93,7 +96,11 @@ func (a *app) clean(ctx context.Context, args []string, flags []scenario.Overrid
 	defer session.Close(context.WithoutCancel(ctx))
 	c, ok := session.(driver.Cleaner)
 	if !ok {
-		return wrongUsage("use the broker's own tools; names of runs begin with "+e.Naming.Begins(t.Prefix), "driver %s cannot list what is at the broker", e.Name)
+		hint := "use the broker's own tools"
+		if e.Naming.ListedBy != "" {
+			hint = e.Naming.ListedBy + " lists it"
+		}
+		return wrongUsage(hint+"; names of runs begin with "+e.Naming.Begins(t.Prefix), "driver %s cannot list what is at the broker", e.Name)
 	}
 	all, err := c.Leftovers(ctx)
 	if err != nil {
@@ -116,18 +123,30 @@ func (a *app) cleanAll(ctx context.Context, c driver.Cleaner, all []driver.Lefto
 	slices.SortFunc(all, func(a, b driver.Leftover) int { return strings.Compare(a.What+" "+a.Name, b.What+" "+b.Name) })
 	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
 	now := time.Now()
+	found := cleanObject{Leftovers: []leftoverObject{}}
 	for _, l := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.What, l.Name, unused(l, now), func() string {
-			why := keeps(l, o, now)
-			if why == "" && o.remove {
-				if err := c.Remove(ctx, l); err != nil {
-					errs = append(errs, err)
-					return "not removed"
-				}
-				return "removed"
+		object := leftoverObject{What: l.What, Name: l.Name, Ours: l.Ours}
+		if !l.Used.IsZero() {
+			object.Used = &l.Used
+		}
+		shown := keeps(l, o, now)
+		switch {
+		case shown != "":
+			object.State = leftKept
+		case !o.remove:
+			object.State = leftUnused
+		default:
+			object.State, shown = leftRemoved, "removed"
+			if err := c.Remove(ctx, l); err != nil {
+				errs = append(errs, err)
+				object.State, shown = leftRefused, "not removed"
 			}
-			return why
-		}())
+		}
+		found.Leftovers = append(found.Leftovers, object)
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", l.What, l.Name, unused(l, now), shown)
+	}
+	if o.asJSON {
+		return errs, a.writeJSON(found)
 	}
 	if err := w.Flush(); err != nil {
 		return errs, err
@@ -137,6 +156,28 @@ func (a *app) cleanAll(ctx context.Context, c driver.Cleaner, all []driver.Lefto
 	}
 	return errs, nil
 }
+
+// cleanObject is what clean finds, as JSON.
+type cleanObject struct {
+	Leftovers []leftoverObject `json:"leftovers"`
+}
+
+// leftoverObject is something that a run has left.
+type leftoverObject struct {
+	What  string     `json:"what"` // in the broker's terms
+	Name  string     `json:"name"`
+	Used  *time.Time `json:"used"`  // when it was made or last written, as the broker says; null: it does not say
+	Ours  bool       `json:"ours"`  // a run has made it beyond doubt; else only its name is like a run's
+	State string     `json:"state"` // unused: --remove would remove it; kept; removed; refused
+}
+
+// The states of leftovers.
+const (
+	leftUnused  = "unused"
+	leftKept    = "kept"
+	leftRemoved = "removed"
+	leftRefused = "refused"
+)
 
 // unused says how long something was not used.
 func unused(l driver.Leftover, now time.Time) string {

@@ -41,6 +41,7 @@ func schemas() []published {
 		ours("capacity", "what capacity --json prints"),
 		ours("shrink", "what chaos shrink --json prints"),
 		ours("check", "what check --json prints"),
+		ours("clean", "what clean --json prints"),
 		ours("doctor", "what doctor --json prints"),
 		ours("brokers", "what broker list --json prints"),
 		ours("fleet", "what fleet list --json prints"),

@@ -47,6 +47,10 @@ func schemaSpecs() map[string]generate.Spec {
 			ID: "urn:sixnines:check:1", Title: "Sixnines check, version 1", Description: "what sixnines check --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[checkObject]()}, Sources: []string{".", "../vitals"},
 		},
+		"clean.schema.json": {
+			ID: "urn:sixnines:clean:1", Title: "Sixnines clean, version 1", Description: "what sixnines clean --json prints",
+			Roots: []reflect.Type{reflect.TypeFor[cleanObject]()}, Sources: []string{"."},
+		},
 		"doctor.schema.json": {
 			ID: "urn:sixnines:doctor:1", Title: "Sixnines doctor, version 1", Description: "what sixnines doctor --json prints",
 			Roots: []reflect.Type{reflect.TypeFor[doctorObject]()}, Sources: []string{".", "../vitals"},

@@ -21,7 +21,7 @@ type Options struct {
 
 // Naming is that of exchanges, queues and streams.
 func Naming() driver.Naming {
-	return driver.Naming{Separator: ".", Allowed: "._-:=@", Longest: 100}
+	return driver.Naming{Separator: ".", Allowed: "._-:=@", Longest: 100, ListedBy: "rabbitmqctl list_queues name"}
 }
 
 // DefaultOptions returns the defaults.
