@@ -105,6 +105,9 @@ type AgentClock struct {
 	// the same if both ways of the fastest exchanges differ by at most a tenth of their round trip.
 	Proved   int64 `json:"proved_ns"`
 	Expected int64 `json:"expected_ns"`
+	// Raw says that what is followed are the raw clocks of both machines, which nobody slews, and how the monotonic ones go against
+	// them. Else Proved rests on that no clock changes its rate by more than 10 ppm in a second.
+	Raw bool `json:"raw,omitempty"`
 	// RoundTrip is the shortest time that an exchange took, ns, and Exchanges how many there were.
 	RoundTrip int64 `json:"round_trip_ns"`
 	Exchanges int64 `json:"exchanges"`

@@ -203,7 +203,11 @@ func clocks(e *evidence) (found []result.Reason) {
 	if early, ok := highest(e.closing(), result.VitalDeliveryEarly); ok && int64(early) > proved {
 		return e.tooEarly(int64(early), proved)
 	}
-	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved if no clock changes its rate by more than 10 ppm in a second, and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(proved), spell.Duration(expected))
+	of := "by clocks that nobody slews"
+	if slices.ContainsFunc(f.Agents, func(a result.Agent) bool { return a.Clock != nil && !a.Clock.Raw }) {
+		of = "if no clock changes its rate by more than 10 ppm in a second"
+	}
+	text := fmt.Sprintf("latencies from one agent to another are right within %s, proved %s, and %s if also the fastest ways between the clocks are symmetric within a tenth", spell.Duration(proved), of, spell.Duration(expected))
 	for _, m := range e.latencies() {
 		if !isOneWay(m) {
 			continue

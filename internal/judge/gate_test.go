@@ -113,6 +113,12 @@ func TestGates(t *testing.T) {
 			clocked(time.Second, false)(b)
 			b.header.Fleet.Bound = result.BoundExpected
 		}, "clocks", result.Invalid, "it does not say how long messages took", ""},
+		{"clocks that nobody slews", func(b *testbed) {
+			clocked(time.Nanosecond, false)(b)
+			for i := range b.header.Fleet.Agents {
+				b.header.Fleet.Agents[i].Clock.Raw = true
+			}
+		}, "clocks", result.Valid, "right within 2 ns, proved by clocks that nobody slews", ""},
 		{"clocks that are known well", clocked(time.Nanosecond, false), "clocks", result.Valid, "right within 2 ns, proved", ""},
 		{"a fleet of which nothing is wrong", func(b *testbed) {
 			b.header.Fleet = &result.Fleet{Agents: []result.Agent{{Name: "a", Status: result.Valid, End: 10e9}, {Name: "b", Status: result.Valid, End: 10e9}}}

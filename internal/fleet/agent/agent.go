@@ -380,7 +380,9 @@ func (a *agent) takeAsk(data []byte) any {
 // tellTime answers a question of package clocksync. It does nothing else, so that the answer is quick.
 func tellTime(r micro.Request) {
 	arrived := clock.Now()
-	if answer, err := clocksync.Answer(r.Data(), arrived, clock.Now); err == nil {
+	raw := clocksync.Reading{}
+	raw.Ahead, raw.Width = clock.RawAhead()
+	if answer, err := clocksync.Answer(r.Data(), arrived, raw, clock.Now); err == nil {
 		_ = r.Respond(answer) // without a connection the question is asked again
 	}
 }

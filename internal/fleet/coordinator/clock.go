@@ -48,7 +48,7 @@ func askClock(ctx context.Context, nc *nats.Conn, h *wire.Hello, when func() int
 			return Clock{}, err
 		}
 		c.RoundTrip = min(c.RoundTrip, time.Duration(clock.Now()-left))
-		e.Add(x)
+		e.Add(x.Exchange)
 	}
 	at, ok := e.At(when())
 	if !ok {

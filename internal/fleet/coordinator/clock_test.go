@@ -40,7 +40,7 @@ func TestStartsAreComparedAgain(t *testing.T) {
 		}
 		if _, err := nc.Subscribe(wire.RequestSubject(name, wire.RequestTime), func(q *nats.Msg) {
 			theirs := func() int64 { return clock.Now() + ahead }
-			if answer, err := clocksync.Answer(q.Data, theirs(), theirs); err == nil {
+			if answer, err := clocksync.Answer(q.Data, theirs(), clocksync.Reading{}, theirs); err == nil {
 				_ = q.Respond(answer)
 			}
 		}); err != nil {

@@ -206,17 +206,34 @@ func (r *run) offset(ctx context.Context, m *member) (offset, bound int64, err e
 	return c.Offset, c.Bound, err
 }
 
+// exchanged is an exchange with an agent's clock, with how the monotonic clocks of both machines go against their raw ones.
+type exchanged struct {
+	clocksync.Exchange
+	there         clocksync.Reading
+	before, after clocksync.Reading // here
+}
+
 // exchange asks an agent for its time.
-func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (clocksync.Exchange, error) {
+func exchange(ctx context.Context, nc *nats.Conn, id string, number uint32) (x exchanged, err error) {
 	within, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
+	x.before = rawHere()
 	left := clock.Now()
 	m, err := nc.RequestWithContext(within, wire.RequestSubject(id, wire.RequestTime), clocksync.Ask(number, left))
 	came := clock.Now()
 	if err != nil {
-		return clocksync.Exchange{}, err
+		return x, err
 	}
-	return clocksync.Take(m.Data, number, left, came)
+	x.after = rawHere()
+	x.Exchange, x.there, err = clocksync.Take(m.Data, number, left, came)
+	return x, err
+}
+
+// rawHere reads how this machine's monotonic clock goes against its raw one.
+func rawHere() clocksync.Reading {
+	r := clocksync.Reading{At: clock.Now()}
+	r.Ahead, r.Width = clock.RawAhead()
+	return r
 }
 
 // records are the messages of a run's stream, as they come.

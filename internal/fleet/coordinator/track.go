@@ -24,11 +24,17 @@ const (
 	asymmetry    = 0.1         // share of a round trip by which its two ways are expected to differ at most
 )
 
-// following is what clocks are assumed to keep to: each CLOCK_MONOTONIC is slewed by up to 500 ppm, and the rate of one against
-// the other changes by at most 10 ppm in a second. What contradicts that is a step. A daemon that changes the rate at once by more
-// than that, and by too little to contradict the exchanges, is not noticed: the verdict says what is assumed.
-func following() clocksync.Config {
-	return clocksync.Config{Keep: 250 * time.Millisecond, Points: 64, MaxDrift: twoClocks, Wander: 1e-5}
+// following is what clocks are assumed to keep to. Nobody slews the raw clocks of two machines: the rate of one against the
+// other changes with their temperatures, by far less than 0.1 ppm in a second. Where they cannot be read (raw is false) it is
+// the monotonic clocks: each is slewed by up to 500 ppm, and the rate of one against the other is taken to change by at most 10 ppm
+// in a second. A daemon that changes it at once by more, and by too little to contradict the exchanges, is then not noticed. What
+// contradicts the assumption is a step.
+func following(raw bool) clocksync.Config {
+	c := clocksync.Config{Keep: 250 * time.Millisecond, Points: 64, MaxDrift: twoClocks, Wander: 1e-5}
+	if raw {
+		c.Wander = 1e-7
+	}
+	return c
 }
 
 // Followed is how an agent's clock was followed. The fields are those of result.AgentClock.
@@ -37,6 +43,7 @@ type Followed struct {
 	Drift                              float64
 	Proved, Expected, RoundTrip, Asked int64
 	Unknown                            bool
+	Raw                                bool // the exchanges are of raw clocks
 }
 
 // given is a correction that an agent was told. Others may be in use until it is known to be: from and until are instants of
@@ -48,26 +55,25 @@ type given struct {
 
 // tracker follows the clock of one agent. It belongs to one goroutine.
 type tracker struct {
-	ask  func(number uint32) (clocksync.Exchange, error)
+	ask  func(number uint32) (exchanged, error)
 	tell func(c *wire.Clock) error
 	run  string
 
-	estimator *clocksync.Estimator
-	given     []given
-	placed    bool  // Offset is known
-	begun     bool  // what the agent is told matters
-	assessed  int64 // instant of this clock up to which it is known how wrong that was
-	last      int64 // the newest exchange
-	asked     uint32
+	// estimator is of the raw clocks if Raw, and here and there are how the monotonic ones go against them, by instants of this
+	// monotonic clock; else of the monotonic ones. nil: nothing was asked yet.
+	estimator   *clocksync.Estimator
+	here, there clocksync.Course
+	given       []given
+	placed      bool  // Offset is known
+	begun       bool  // what the agent is told matters
+	assessed    int64 // instant of this clock up to which it is known how wrong that was
+	last        int64 // the newest exchange
+	asked       uint32
 	Followed
 }
 
-func newTracker(run string, ask func(uint32) (clocksync.Exchange, error), tell func(*wire.Clock) error) (*tracker, error) {
-	e, err := clocksync.NewEstimator(following())
-	if err != nil {
-		return nil, err
-	}
-	return &tracker{ask: ask, tell: tell, run: run, estimator: e, Followed: Followed{RoundTrip: math.MaxInt64}}, nil
+func newTracker(run string, ask func(uint32) (exchanged, error), tell func(*wire.Clock) error) *tracker {
+	return &tracker{ask: ask, tell: tell, run: run, Followed: Followed{RoundTrip: math.MaxInt64}}
 }
 
 // exchange asks once.
@@ -77,17 +83,102 @@ func (t *tracker) exchange() error {
 	if err != nil {
 		return err
 	}
+	raw := x.before.Known() && x.there.Known() && x.after.Known()
+	if t.estimator == nil {
+		t.Raw = raw
+		if t.estimator, err = clocksync.NewEstimator(following(raw)); err != nil {
+			return err
+		}
+	}
 	t.Asked++
 	t.last, t.RoundTrip = x.T4, min(t.RoundTrip, x.T4-x.T1)
-	if t.estimator.Add(x) != clocksync.Taken {
+	of := x.Exchange
+	switch {
+	case raw != t.Raw: // a machine tells no more, or only now
+		t.Unknown = true
+		return nil
+	case raw:
+		of = x.raw()
+		t.here.Add(x.before)
+		t.there.Add(x.thereByHere())
+	}
+	if t.estimator.Add(of) != clocksync.Taken {
 		t.Unknown = true
 	}
 	return nil
 }
 
+// raw is the exchange by the raw clocks, widened by what their readings are wrong by at most.
+func (x *exchanged) raw() clocksync.Exchange {
+	there := (x.there.Width + 1) / 2
+	return clocksync.Exchange{T1: x.T1 + x.before.Ahead - (x.before.Width+1)/2 - there, T2: x.T2 + x.there.Ahead, T3: x.T3 + x.there.Ahead,
+		T4: x.T4 + x.after.Ahead + (x.after.Width+1)/2 + there}
+}
+
+// thereByHere is the agent's reading at the instant of this monotonic clock at which it was made. That is known to half of the
+// round trip, in which the agent's clocks part by little: its width has that.
+func (x *exchanged) thereByHere() clocksync.Reading {
+	r := x.there
+	r.At = x.T1 + (x.T4-x.T1)/2
+	r.Width += int64(math.Ceil(twoClocks * float64(x.T4-x.T1)))
+	return r
+}
+
+// at is how the agent's monotonic clock differs from this one at an instant, between exchanges.
+func (t *tracker) at(here int64) (e clocksync.Estimate, ok bool) {
+	if t.estimator == nil {
+		return e, false
+	}
+	if !t.Raw {
+		return t.estimator.At(here)
+	}
+	mine, mineBound, mineSlope, ok1 := t.here.At(here)
+	theirs, theirBound, theirSlope, ok2 := t.there.At(here)
+	if !ok1 || !ok2 {
+		return e, false
+	}
+	if e, ok = t.estimator.At(here + mine); ok {
+		e.Offset, e.Drift, e.Bound = e.Offset+mine-theirs, e.Drift+mineSlope-theirSlope, e.Bound+mineBound+theirBound
+		e.Queueing += mineBound + theirBound
+	}
+	return e, ok
+}
+
+// now is how it is taken to differ at an instant after the last exchange. It has no bound.
+func (t *tracker) now(here int64) (e clocksync.Estimate, ok bool) {
+	if t.estimator == nil {
+		return e, false
+	}
+	if !t.Raw {
+		return t.estimator.At(here)
+	}
+	mine, mineSlope, ok1 := t.here.Ahead(here)
+	theirs, theirSlope, ok2 := t.there.Ahead(here)
+	if !ok1 || !ok2 { // the first exchanges are too close together: until there are more, what the last one says
+		mine, theirs, mineSlope, theirSlope = t.here.Last(), t.there.Last(), 0, 0
+	}
+	if e, ok = t.estimator.At(here + mine); ok {
+		e.Offset, e.Drift, e.Bound = e.Offset+mine-theirs, e.Drift+mineSlope-theirSlope, 0
+	}
+	return e, ok
+}
+
+// known is the last instant of which it is known how the clocks differed.
+func (t *tracker) known() int64 {
+	if !t.Raw {
+		return t.last
+	}
+	_, a, ok1 := t.here.Between()
+	_, b, ok2 := t.there.Between()
+	if !ok1 || !ok2 {
+		return math.MinInt64
+	}
+	return min(a, b)
+}
+
 // correct tells the agent how its clock differs now.
 func (t *tracker) correct(now int64) error {
-	e, ok := t.estimator.At(now)
+	e, ok := t.now(now)
 	if !ok || math.Abs(e.Drift) > wire.MostDrift {
 		t.Unknown = true
 		return nil
@@ -112,8 +203,8 @@ func (t *tracker) assess(to int64) {
 		return
 	}
 	step := int64(assessEvery)
-	for at := t.assessed; at <= min(to, t.last); at += step {
-		e, ok := t.estimator.At(at)
+	for at := t.assessed; at <= min(to, t.known()); at += step {
+		e, ok := t.at(at)
 		switch {
 		case !ok:
 			t.Unknown = true
@@ -142,7 +233,10 @@ func (t *tracker) follow(ctx context.Context, mean time.Duration) {
 	for {
 		select {
 		case <-ctx.Done():
-			_ = t.exchange() // so that the last instants have one behind them; an agent that is gone has none
+			for range 3 { // so that the last instants have some behind them; an agent that is gone has none
+				_ = t.exchange()
+				time.Sleep(askEvery / 2)
+			}
 			t.assess(t.last)
 			return
 		case <-time.After(min(time.Duration(rand.ExpFloat64()*float64(mean)), 4*mean)):
@@ -197,8 +291,9 @@ func (r *run) follow(ctx, own context.Context) error {
 	own, r.unfollow = context.WithCancel(own)
 	failed := make([]error, len(r.members))
 	each(r.sharing(), func(m *member) {
-		t, err := newTracker(r.Run, func(number uint32) (clocksync.Exchange, error) { return exchange(own, r.Conn, m.ID, number) },
+		t := newTracker(r.Run, func(number uint32) (exchanged, error) { return exchange(own, r.Conn, m.ID, number) },
 			func(c *wire.Clock) error { return r.request(own, m, wire.RequestClock, c) })
+		var err error
 		for range probes {
 			if err == nil {
 				err = t.exchange()
