@@ -149,7 +149,7 @@ func (env *Env) showStudy(s *study.Study) error {
 		if err != nil {
 			return err
 		}
-		lengths = append(lengths, report.StudyLength{Name: length, Takes: p.estimate(p.places)})
+		lengths = append(lengths, report.StudyLength{Name: length, Takes: p.estimate(p.places, 0)})
 	}
 	return report.StudyPlan(env.Stdout, s, lengths, env.reportOptions(env.Stdout))
 }

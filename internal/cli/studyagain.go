@@ -32,13 +32,7 @@ func (s *studyRuns) again() []trials.Trial {
 		})
 		n := s.lacking(cells, set.Test)
 		for _, i := range cells {
-			most := s.replace
-			switch {
-			case most < 0 && s.planned.length == study.Quick:
-				most = 0 // it makes one round of each cell
-			case most < 0:
-				most = replaced(s.planned.cells[i].Rounds)
-			}
+			most := s.planned.mostReplaced(&s.planned.cells[i], s.replace)
 			need[i] = max(need[i], min(n, most-more[i]))
 		}
 	}

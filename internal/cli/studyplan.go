@@ -272,35 +272,3 @@ func (p *studyPlan) fileOf(number string, at trials.Place) string {
 	}
 	return fmt.Sprintf("%s-%s-round-%d%s", number, strings.ReplaceAll(c.Name, "/", "-"), at.Round, ext)
 }
-
-// trialBeside is what a trial takes beside [cell.lasts]: connecting, waiting for the last message,
-// judging.
-const trialBeside = 300 * time.Millisecond
-
-// foreseen returns how long trials take, about, and how many times brokers are started for them.
-func (p *studyPlan) foreseen(places []trials.Place) (all time.Duration, starts int) {
-	kept := "" // the group whose broker is running and unchanged
-	for _, at := range places {
-		c := &p.cells[at.Cell]
-		all += c.lasts() + trialBeside + p.beside
-		if c.managed && c.group != kept {
-			starts++
-			all += startTakes
-		}
-		if kept = c.group; c.managed && changesBroker(c.scenario) {
-			kept = ""
-		}
-	}
-	return all, starts
-}
-
-// estimate says how long trials take.
-func (p *studyPlan) estimate(places []trials.Place) string {
-	all, starts := p.foreseen(places)
-	cells := map[int]bool{}
-	for _, at := range places {
-		cells[at.Cell] = true
-	}
-	return fmt.Sprintf("%s of %s, about %s including %s", spell.Plural(len(places), "trial"), spell.Plural(len(cells), "cell"),
-		longTime(float64(all)), spell.Plural(starts, "broker start"))
-}

@@ -37,7 +37,7 @@ func TestStudyEstimate(t *testing.T) {
 		if err := s.Validate(); err != nil {
 			t.Fatal(err)
 		}
-		c := studyCell{cell: cell{Cell: trials.Cell{Takes: 6 * time.Second}, scenario: s}, managed: true, group: "one"}
+		c := studyCell{Cell: study.Cell{Load: &study.Load{}}, cell: cell{Cell: trials.Cell{Takes: 6 * time.Second}, scenario: s}, managed: true, group: "one"}
 		if got := c.lasts(); got != tt.lasts {
 			t.Errorf("%s: a trial lasts %v, want %v", tt.name, got, tt.lasts)
 		}

@@ -35,16 +35,17 @@ takes the brokers, and for each broker its cells, in random order, those that ar
 compared near to each other; every second round reverses the order of the one before.
 STUDY is the name of a built-in study, or the file of your own.
 
-The expected time is printed first. --quick gives each cell one round, which decides no
-comparison. The default gives six, with windows as short as the figures allow. --full
-makes what a report worth citing needs, and takes hours.
+The expected time is printed first: with filling and draining, starts of brokers, and at
+most what unusable rounds add. --quick gives each cell one round, which decides no
+comparison. The default gives six or more, with windows as short as the figures allow.
+--full makes what a report worth citing needs, and takes hours.
 
 An INVALID run is not counted, and a run that is suspect at a percentile that a
-conclusion needs decides nothing. If there is such a run, its cell and the cells that it
-is compared with get another round after the others, at most --replace rounds; a cell
-without any usable run only if --replace is given. Only verdicts decide this, never the
-figures. If a busy machine needs more, --resume of the finished study allows as many
-rounds again.
+conclusion needs decides nothing, unless its figure is known to a tenth all the same. If
+there is such a run, its cell and the cells that it is compared with get another round
+after the others, at most --replace rounds; a cell without any usable run only if
+--replace is given. Only verdicts decide this, never the figures. If a busy machine needs
+more, --resume of the finished study allows as many rounds again.
 
 If a broker is not installed, the study reports how to install it, runs the rest, and
 leaves its cells empty. A cell that fails is left empty too. --only runs some of the
@@ -278,7 +279,7 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 	rows := []plannedCell{}
 	width := 0
 	for _, c := range p.cells {
-		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.Takes), Chosen: c.chosen}
+		row := plannedCell{Cell: c.Name, Title: c.System.Title + ", " + c.Load.Title, Rounds: c.Rounds, TakesNs: int64(c.takes()), Chosen: c.chosen}
 		if x := missing[c.System.Name]; x.Why != "" {
 			row.Skipped = x.Why + ": " + x.How
 		}
@@ -311,7 +312,7 @@ func (a *app) listCells(ctx context.Context, s *studyRuns) error {
 	for _, text := range s.foregone {
 		fmt.Fprintln(&b, text)
 	}
-	fmt.Fprintln(&b, p.estimate(wanted))
+	fmt.Fprintln(&b, p.estimate(wanted, s.replace))
 	_, err := io.WriteString(a.Stdout, b.String())
 	return err
 }

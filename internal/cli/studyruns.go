@@ -82,7 +82,7 @@ func (s *studyRuns) announce() {
 	for _, text := range s.foregone {
 		s.note("%s", text)
 	}
-	s.note("%s; results in %s", s.planned.estimate(left), s.dir)
+	s.note("%s; results in %s", s.planned.estimate(left, s.replace), s.dir)
 }
 
 // sayMissing says once that a system is left out.
